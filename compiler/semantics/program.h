@@ -1,0 +1,319 @@
+// The typed program: what semantics/ yields; probes/, codegen/ and the tests' interpreter read it.
+// Every name is resolved, every type is known, every format is checked. Only what depends on a kernel
+// (probe points, $variables) is still to be resolved, by probes/.
+#pragma once
+#include "ast/ast.h"
+#include "diagnostics/source.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace djstap::program {
+
+enum class Type : uint8_t { Void, Long, String, Statistic };
+
+enum class ExpressionKind : uint8_t {
+#define EXPRESSION(Kind) Kind,
+#include "semantics/nodes.def"
+};
+enum class StatementKind : uint8_t {
+#define STATEMENT(Kind) Kind,
+#include "semantics/nodes.def"
+};
+
+struct Expression {
+    const ExpressionKind kind;
+    Type type = Type::Long;
+    SourceRange range;
+    explicit Expression(ExpressionKind k) : kind(k) {}
+    virtual ~Expression() = default;
+};
+struct Statement {
+    const StatementKind kind;
+    SourceRange range;
+    explicit Statement(StatementKind k) : kind(k) {}
+    virtual ~Statement() = default;
+};
+using ExpressionPtr = std::unique_ptr<Expression>;
+using StatementPtr = std::unique_ptr<Statement>;
+template <ExpressionKind K> struct ExpressionOf : Expression {
+    static constexpr ExpressionKind static_kind = K;
+    ExpressionOf() : Expression(K) {}
+};
+template <StatementKind K> struct StatementOf : Statement {
+    static constexpr StatementKind static_kind = K;
+    StatementOf() : Statement(K) {}
+};
+template <class T, class N> T& as(N& node) { return static_cast<T&>(node); }
+template <class T, class N> const T& as(const N& node) { return static_cast<const T&>(node); }
+
+// ---- declarations --------------------------------------------------------------------------------
+
+// What is ever asked of a statistic, over the whole program: only that is computed.
+struct StatisticNeeds {
+    bool min = false, max = false, sum = false, variance = false; // count is always kept
+    int variance_shift = 0;
+    enum class Histogram : uint8_t { None, Log, Linear } histogram = Histogram::None;
+    int64_t low = 0, high = 0, width = 1; // Linear: buckets low…high in steps of width
+};
+
+// How a global is stored (semantics/storage.cpp decides it from every use in the program).
+enum class Storage : uint8_t {
+    PerCpu, // scalar long or statistic whose every write is a lone ++ -- += -= <<<: no lock; reads merge
+    Locked, // one copy; a lock is held for the whole body of each handler that uses it
+    Constant // a scalar that nothing writes: its initial value
+};
+
+struct Global {
+    std::string name;
+    SourceRange range;
+    std::vector<Type> keys; // empty: a scalar
+    Type value = Type::Long;
+    int64_t size = 0;       // entries; 0: MAXMAPENTRIES
+    bool wrap = false;
+    int64_t initial_number = 0;
+    std::string initial_text;
+    StatisticNeeds statistic; // value == Statistic
+    Storage storage = Storage::Locked;
+    bool is_array() const { return !keys.empty(); }
+};
+
+struct Local {
+    std::string name;
+    Type type = Type::Long;
+    SourceRange range;
+};
+
+struct Block;
+
+struct Function {
+    std::string name;
+    SourceRange range;
+    Type return_type = Type::Void;
+    uint32_t parameter_count = 0;
+    std::vector<Local> locals; // the parameters first
+    std::unique_ptr<Block> body; // exactly one of body, intrinsic, embedded
+    std::string intrinsic;       // codegen/intrinsics.def implements it
+    std::string embedded;        // C text
+    bool pure = false;           // /* pure */: may be dropped when its value is unused
+    bool recursive = false;      // calls itself, directly or not
+    // For overloads: the next one to try when this one executes `next`.
+    Function* next_overload = nullptr;
+};
+
+// What a body needs of its surroundings; filled for probes, over all that they call.
+struct Effects {
+    std::vector<const Global*> reads;  // Locked ones, without duplicates, in program order
+    std::vector<const Global*> writes;
+    bool prints = false;
+    bool can_fail = false;   // a run-time error is possible
+    bool loops = false;      // has a loop or a recursion: MAXACTION must be counted
+    bool strings = false;    // needs string scratch memory
+    bool calls_runtime = false;
+    bool can_exit = false;
+};
+
+struct Probe {
+    uint32_t index = 0;
+    SourceRange range;
+    // The points of this probe after aliases were expanded. In order of the text.
+    std::vector<const ast::ProbePoint*> points;
+    // For each point the aliases it came through, outermost first, e.g. {"vfs.read"}: for pn().
+    std::vector<std::vector<std::string>> alias_names;
+    bool is_return = false;  // its points are .return (a probe of both kinds is split)
+    std::vector<Local> locals;
+    std::unique_ptr<Block> body;
+    ExpressionPtr condition; // if (…): over globals; may be null
+    // Evaluated at the entry of the function of a return probe; EntryValue refers to them by index.
+    std::vector<ExpressionPtr> entry_values;
+    Effects effects;
+    bool synthetic = false; // prints unread globals at exit
+};
+
+// One kind of conversion that print has: the checked pieces of a format string.
+struct FormatPiece {
+    std::string literal; // text before the conversion ("%%" is "%" here)
+    char conversion = 0; // d i u x X o p s c m M b, H for a histogram; 0: literal only (the last piece)
+    bool alternate = false, zero = false, left = false, plus = false, space = false;
+    int width = -1;      // -1: none, -2: the next argument
+    int precision = -1;  // the same
+    int size = 0;        // %Nb, %Nm: bytes
+};
+
+struct Program {
+    std::vector<std::unique_ptr<Global>> globals;     // used ones only
+    std::vector<std::unique_ptr<Function>> functions; // used ones only
+    std::vector<std::unique_ptr<Probe>> probes;       // begin probes of a run first to last as sorted by probes/
+    std::vector<const ast::EmbeddedBlock*> embedded;  // top-level C
+    std::vector<ast::File> files;                     // owns what the pointers above point at
+    std::vector<std::unique_ptr<ast::ProbePoint>> expanded_points; // those that alias expansion made
+};
+
+// ---- expressions ---------------------------------------------------------------------------------
+
+struct Number : ExpressionOf<ExpressionKind::Number> {
+    int64_t value = 0;
+};
+struct Text : ExpressionOf<ExpressionKind::Text> { // type String
+    std::string value;
+};
+struct LocalValue : ExpressionOf<ExpressionKind::LocalValue> {
+    uint32_t local = 0; // in the locals of the enclosing function or probe
+};
+struct GlobalValue : ExpressionOf<ExpressionKind::GlobalValue> {
+    const Global* global = nullptr;
+    std::vector<ExpressionPtr> keys;
+};
+struct Membership : ExpressionOf<ExpressionKind::Membership> {
+    const Global* array = nullptr;
+    std::vector<ExpressionPtr> keys; // null: *
+};
+struct Unary : ExpressionOf<ExpressionKind::Unary> {
+    ast::UnaryOp op{};
+    ExpressionPtr operand;
+};
+struct Arithmetic : ExpressionOf<ExpressionKind::Arithmetic> {
+    ast::BinaryOp op{}; // Add … ShiftRightLogical
+    SourceRange op_range;
+    ExpressionPtr left, right;
+};
+struct Comparison : ExpressionOf<ExpressionKind::Comparison> {
+    ast::BinaryOp op{}; // Equal … GreaterEqual
+    ExpressionPtr left, right; // of one type
+};
+struct Concatenation : ExpressionOf<ExpressionKind::Concatenation> {
+    ExpressionPtr left, right;
+};
+struct Logical : ExpressionOf<ExpressionKind::Logical> {
+    bool conjunction = false;
+    ExpressionPtr left, right;
+};
+struct Conditional : ExpressionOf<ExpressionKind::Conditional> {
+    ExpressionPtr condition, then_value, else_value;
+};
+// `place` is a LocalValue, a GlobalValue, or (with -g) a TargetValue.
+struct Assignment : ExpressionOf<ExpressionKind::Assignment> {
+    ExpressionPtr place, value;
+    std::optional<ast::BinaryOp> op; // compound; Concatenate for .=
+    SourceRange op_range;
+    bool value_used = true; // false when it stands alone as a statement
+};
+struct Aggregation : ExpressionOf<ExpressionKind::Aggregation> {
+    ExpressionPtr place, value; // a GlobalValue of type Statistic
+    bool value_used = true;
+};
+struct Increment : ExpressionOf<ExpressionKind::Increment> {
+    ExpressionPtr place;
+    bool prefix = false, decrement = false;
+    bool value_used = true;
+};
+struct Call : ExpressionOf<ExpressionKind::Call> {
+    const Function* function = nullptr;
+    std::vector<ExpressionPtr> arguments;
+};
+struct Print : ExpressionOf<ExpressionKind::Print> {
+    bool to_string = false; // type String, else Void (as a value: 0)
+    std::vector<FormatPiece> format; // print, println, printd … are expressed by it too
+    std::vector<ExpressionPtr> arguments; // in the order of use, widths and precisions by * included
+};
+struct StatisticRead : ExpressionOf<ExpressionKind::StatisticRead> {
+    ast::StatOp op{};
+    ExpressionPtr place;  // a GlobalValue of type Statistic
+    ExpressionPtr bucket; // HistLog, HistLinear: the index; otherwise null
+    int variance_shift = 0;
+};
+struct HistogramText : ExpressionOf<ExpressionKind::HistogramText> {
+    ast::StatOp op{};
+    ExpressionPtr place;
+};
+struct TargetComponent {
+    enum class Kind : uint8_t { Member, Index } kind = Kind::Member;
+    SourceRange range;
+    std::string member;
+    ExpressionPtr index;
+};
+struct TargetValue : ExpressionOf<ExpressionKind::TargetValue> { // Long, or String with `pretty`
+    enum class Base : uint8_t { Variable, Cast, GlobalVariable } base = Base::Variable;
+    std::string name;      // Variable: "$tv", "$return", "$$vars", "$arg1"; GlobalVariable: name or "name@file"
+    std::string module;    // GlobalVariable, Cast
+    ExpressionPtr operand; // Cast: the address or value
+    std::string cast_type; // Cast
+    bool address_of = false;
+    int pretty = 0;        // 1: $, 2: $$ (also of $$vars$): the type is String
+    std::vector<TargetComponent> components;
+};
+struct Defined : ExpressionOf<ExpressionKind::Defined> {
+    ExpressionPtr operand;
+};
+struct EntryValue : ExpressionOf<ExpressionKind::EntryValue> {
+    uint32_t slot = 0; // in Probe::entry_values
+};
+struct Dereference : ExpressionOf<ExpressionKind::Dereference> {
+    bool user = false;
+    ExpressionPtr size, address;
+};
+struct Register : ExpressionOf<ExpressionKind::Register> {
+    bool user = false;
+    ExpressionPtr number;
+};
+struct RegexMatch : ExpressionOf<ExpressionKind::RegexMatch> {
+    bool negated = false;
+    ExpressionPtr operand;
+    SourceRange pattern_range;
+    std::string pattern;
+};
+struct EmbeddedC : ExpressionOf<ExpressionKind::EmbeddedC> {
+    std::string code;
+};
+
+// ---- statements ----------------------------------------------------------------------------------
+
+struct Block : StatementOf<StatementKind::Block> {
+    std::vector<StatementPtr> statements;
+};
+struct Evaluate : StatementOf<StatementKind::Evaluate> {
+    ExpressionPtr expression;
+};
+struct If : StatementOf<StatementKind::If> {
+    ExpressionPtr condition; // Long; a string in a condition is compared with "" by semantics
+    StatementPtr then_branch, else_branch;
+};
+struct Loop : StatementOf<StatementKind::Loop> {
+    ExpressionPtr init, condition, step; // init and step evaluated for effect; each may be null
+    StatementPtr body;
+};
+struct Foreach : StatementOf<StatementKind::Foreach> {
+    const Global* array = nullptr;    // or buckets of a histogram: `histogram`
+    ExpressionPtr histogram;          // StatisticRead with a null bucket; keys[0] gets the bucket number
+    ast::StatOp histogram_op{};
+    std::vector<uint32_t> keys;       // locals
+    std::optional<uint32_t> value;    // local; of a statistic: its @count
+    std::vector<ExpressionPtr> slice; // empty: the whole array; null: *
+    int sort_key = -1;                // -1 none, 0 the value, N the Nth key
+    bool ascending = true;
+    ast::StatOp sort_stat = ast::StatOp::Count;
+    ExpressionPtr limit; // may be null; evaluated once
+    StatementPtr body;
+};
+struct Break : StatementOf<StatementKind::Break> {};
+struct Continue : StatementOf<StatementKind::Continue> {};
+struct Next : StatementOf<StatementKind::Next> {};
+struct Return : StatementOf<StatementKind::Return> {
+    ExpressionPtr value; // may be null
+};
+struct Delete : StatementOf<StatementKind::Delete> {
+    const Global* global = nullptr;
+    std::vector<ExpressionPtr> keys; // empty: all of it (a scalar is reset); null: *
+};
+struct TryCatch : StatementOf<StatementKind::TryCatch> {
+    StatementPtr body, handler;
+    std::optional<uint32_t> message; // local of type String
+};
+struct EmbeddedStatement : StatementOf<StatementKind::EmbeddedStatement> {
+    std::string code;
+};
+
+} // namespace djstap::program

@@ -1,0 +1,25 @@
+// ast → program: names, types, formats, unused code, how each global is stored.
+#pragma once
+#include "ast/ast.h"
+#include "diagnostics/diagnostic.h"
+#include "semantics/program.h"
+
+#include <optional>
+
+namespace djstap {
+
+class Library;
+
+struct SemanticsOptions {
+    bool guru = false;            // -g
+    bool keep_unused = false;     // -u: no dropping of unused code
+    std::vector<std::pair<std::string, std::string>> global_values; // -G name=value
+};
+
+// Checks and types `script` together with the library files that it needs (parsed on demand). Yields
+// nothing after reporting at least one error. One mistake gives one error: what follows from an error
+// is not reported.
+std::optional<program::Program> analyze(ast::File script, Library& library, const SemanticsOptions& options,
+                                        Diagnostics& diagnostics);
+
+} // namespace djstap
