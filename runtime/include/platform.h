@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * What the runtime's portable parts (map, statistic, text, record layout) need of their surroundings: the
+ * same sources are built into modules by Kbuild and into djstap, djrun and the tests for user space.
+ * The headers in this folder are read by C++ too (codegen takes offsets from them).
+ */
+#ifndef DJSTAP_PLATFORM_H
+#define DJSTAP_PLATFORM_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <linux/limits.h>
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int8_t s8;
+typedef int16_t s16;
+typedef int32_t s32;
+typedef int64_t s64;
+#ifndef likely
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#endif
+#endif
+
+#ifdef __cplusplus
+#define DJS_STATIC_ASSERT(condition, text) static_assert(condition, text)
+extern "C" {
+}
+#else
+#define DJS_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
+#endif
+
+#endif

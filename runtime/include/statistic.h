@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * Statistics (<<<): count, sum, min, max, variance, histograms. Portable.
+ */
+#ifndef DJSTAP_STATISTIC_H
+#define DJSTAP_STATISTIC_H
+
+#include "include/platform.h"
+
+enum djs_histogram_kind {
+	DJS_HISTOGRAM_NONE = 0,
+	DJS_HISTOGRAM_LOG,
+	DJS_HISTOGRAM_LINEAR,
+};
+
+/* What is kept of one statistic variable: the same for all its elements. */
+struct djs_statistic_shape {
+	u32 histogram; /* enum djs_histogram_kind */
+	u32 buckets;   /* LOG: DJS_LOG_BUCKETS; LINEAR: (high - low) / width + 3 (below, the buckets, above) */
+	s64 low, high, width;
+	u32 variance;  /* not 0: kept */
+	s32 variance_shift;
+	u32 bytes;     /* of one element: djs_statistic_bytes() */
+	u32 pad;
+};
+
+/* LOG: bucket 64 holds 0; bucket 64+n holds 2^(n-1) … 2^n-1; bucket 64-n their negatives. */
+#define DJS_LOG_BUCKETS 129
+#define DJS_LOG_ZERO	64
+
+/* All zero: empty. min and max hold only when count > 0. */
+struct djs_statistic {
+	s64 count;
+	s64 sum;
+	s64 min;
+	s64 max;
+	s64 mean; /* of the values shifted left by variance_shift (Welford) */
+	s64 m2;   /* sum of squared distances from the mean, likewise shifted */
+	s64 buckets[]; /* shape->buckets */
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* Bytes of one element of this shape. */
+u32 djs_statistic_bytes(const struct djs_statistic_shape *shape);
+/* The bucket of `value`, in [0, shape->buckets). */
+u32 djs_statistic_bucket(const struct djs_statistic_shape *shape, s64 value);
+/* s <<< value. The caller keeps others out (a lock, or its own CPU's copy with interrupts considered). */
+void djs_statistic_add(const struct djs_statistic_shape *shape, struct djs_statistic *s, s64 value);
+/* into += from, for reads of per-CPU copies. */
+void djs_statistic_merge(const struct djs_statistic_shape *shape, struct djs_statistic *into, const struct djs_statistic *from);
+/* Sum / count rounded toward zero, 0 when empty: the value of @avg. */
+s64 djs_statistic_avg(const struct djs_statistic *s);
+/* The value of @variance: 0 for fewer than two values. */
+s64 djs_statistic_variance(const struct djs_statistic_shape *shape, const struct djs_statistic *s);
+#ifdef __cplusplus
+}
+#endif
+#endif
