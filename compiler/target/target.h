@@ -1,4 +1,5 @@
-// A kernel as djstap knows it: release + build-id, where its files are, its symbols and entry sites.
+// A kernel as djstap knows it: release + build-id, where its files are, its symbols and entry
+// sites.
 #pragma once
 #include "diagnostics/result.h"
 
@@ -30,6 +31,7 @@ struct KernelFiles {
     std::string kallsyms;  // text dump with link-time addresses, stands in for vmlinux's symbols
     std::string btf;       // raw BTF, stands in for DWARF
     std::string fentry_functions; // text dump of tracefs' available_filter_functions (names)
+    std::string kprobe_blacklist; // text dump of debugfs' kprobes/blacklist, of the running kernel
     std::vector<std::string> looked_in; // for messages: the places that were tried for vmlinux
 };
 
@@ -38,15 +40,19 @@ struct KernelFiles {
 std::vector<std::string> installed_releases();
 
 // Finds a kernel's files. `release` may be a full release, a prefix that one installed release has
-// ("6.1"; the newest of several wins), a folder (as for `-r /DIR`), or empty for the running kernel.
-// Fails with the nearest installed releases as a hint.
+// ("6.1"; the newest of several wins), a folder (as for `-r /DIR`), or empty for the running
+// kernel. Fails with the nearest installed releases as a hint.
 Result<KernelFiles> find_kernel(std::string_view release);
+
+class ElfImage;
 
 // One opened kernel. Cheap to open (memory maps; tables are cached per build-id).
 class Target {
   public:
-    // Fails when neither vmlinux nor kallsyms can be read. `progress` (may be null) is told of long steps.
-    static Result<std::unique_ptr<Target>> open(KernelFiles files, void (*progress)(const std::string&) = nullptr);
+    // Fails when neither vmlinux nor kallsyms can be read. `progress` (may be null) is told of long
+    // steps.
+    static Result<std::unique_ptr<Target>> open(KernelFiles files,
+                                                void (*progress)(const std::string&) = nullptr);
     virtual ~Target() = default;
 
     virtual const KernelFiles& files() const = 0;
@@ -59,13 +65,25 @@ class Target {
     virtual std::string config(std::string_view name) const = 0;
     virtual bool has_ibt() const = 0; // CONFIG_X86_KERNEL_IBT
 
-    virtual std::optional<Symbol> symbol(std::string_view name) const = 0;          // exact, the first of several
-    virtual std::vector<Symbol> symbols_named(std::string_view name) const = 0;     // all of that name
-    virtual std::vector<Symbol> symbols_matching(std::string_view glob) const = 0;  // text symbols, * ? [..], sorted by name
-    virtual std::optional<Symbol> symbol_at(uint64_t address) const = 0;            // the text symbol that covers it
+    virtual std::optional<Symbol>
+    symbol(std::string_view name) const = 0; // exact, the first of several
+    virtual std::vector<Symbol> symbols_named(std::string_view name) const = 0; // all of that name
+    virtual std::vector<Symbol>
+    symbols_matching(std::string_view glob) const = 0; // text symbols, * ? [..], sorted by name
+    virtual std::optional<Symbol>
+    symbol_at(uint64_t address) const = 0; // the text symbol that covers it
 
-    // The fentry site of the function at `entry` (the call/nop that ftrace patches: the entry itself, or
-    // after the endbr64 on IBT kernels), from __mcount_loc. Nothing where the function has none.
+    // False where the symbols come from a dump that hides their addresses (kallsyms for other users
+    // than root): every address is 0 then, and names are all there is.
+    virtual bool has_addresses() const = 0;
+    // True for an address in the kernel's own text that stays after boot (not .init.text, no
+    // module).
+    virtual bool in_text(uint64_t address) const = 0;
+
+    // The fentry site of the function at `entry` (the call/nop that ftrace patches: the entry
+    // itself, or after the endbr64 on IBT kernels), from __mcount_loc. Nothing where the function
+    // has none. Where only a dump of names stands in, the site is the entry itself: ftrace accepts
+    // that for the function's site.
     virtual std::optional<uint64_t> fentry_site(uint64_t entry) const = 0;
     virtual size_t fentry_site_count() const = 0;
 
@@ -75,6 +93,9 @@ class Target {
 
     // Bytes of the kernel's text or read-only data as linked; empty where not available.
     virtual std::string_view text_at(uint64_t address, size_t size) const = 0;
+
+    // vmlinux, mapped; null where there is none.
+    virtual const ElfImage* image() const = 0;
 };
 
 } // namespace djstap

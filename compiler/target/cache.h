@@ -1,0 +1,87 @@
+// Files that djstap caches: mapped tables behind a header that tells a whole file from a broken
+// one.
+#pragma once
+#include "diagnostics/result.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace djstap {
+
+// $DJSTAP_CACHE, else $XDG_CACHE_HOME/djstap, else ~/.cache/djstap (without a home:
+// /var/cache/djstap).
+std::string cache_directory();
+
+// A file's bytes, mapped read-only for the object's life.
+class MappedFile {
+  public:
+    static Result<std::unique_ptr<MappedFile>> open(const std::string& path);
+    ~MappedFile();
+    MappedFile(const MappedFile&) = delete;
+    MappedFile& operator=(const MappedFile&) = delete;
+    std::string_view bytes() const { return {data_, size_}; }
+
+  private:
+    MappedFile(const char* data, size_t size) : data_(data), size_(size) {}
+    const char* data_;
+    size_t size_;
+};
+
+// Names a kind of cached file; `version` changes with its layout.
+struct TableFormat {
+    char magic[8];
+    uint32_t version;
+    uint32_t section_count;
+};
+
+// Collects sections and lays them out as one cached file.
+class TableWriter {
+  public:
+    explicit TableWriter(const TableFormat& format) : format_(format) {}
+    template <class T> void add(const std::vector<T>& records) {
+        add(std::string(reinterpret_cast<const char*>(records.data()), records.size() * sizeof(T)));
+    }
+    void add(std::string bytes) { sections_.push_back(std::move(bytes)); }
+    // The whole file.
+    std::string finish() const;
+
+  private:
+    TableFormat format_;
+    std::vector<std::string> sections_;
+};
+
+// Sections of a cached file, mapped or held in memory.
+class TableView {
+  public:
+    // Nothing where the file is absent, truncated, of another version or not ours.
+    static std::optional<TableView> map(const std::string& path, const TableFormat& format);
+    static std::optional<TableView> hold(std::string bytes, const TableFormat& format);
+
+    template <class T> std::span<const T> section(size_t index) const {
+        std::string_view bytes = raw(index);
+        return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+    }
+    std::string_view raw(size_t index) const { return sections_[index]; }
+
+  private:
+    bool read(std::string_view bytes, const TableFormat& format);
+    std::shared_ptr<MappedFile> file_;
+    std::shared_ptr<std::string> held_;
+    std::vector<std::string_view> sections_;
+};
+
+// The string at `offset` of a pool of NUL-terminated strings; empty where the offset is outside.
+std::string_view pool_string(std::string_view pool, uint32_t offset);
+
+// All of a file that may not be mapped (below /proc and /sys, where sizes are not known).
+Result<std::string> read_whole(const std::string& path);
+
+// Writes next to `path` and renames, so that no reader sees half a file. Creates the folder.
+Status write_atomically(const std::string& path, std::string_view bytes);
+
+} // namespace djstap

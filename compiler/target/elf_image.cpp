@@ -1,0 +1,128 @@
+#include "target/elf_image.h"
+
+#include <cstring>
+
+namespace djstap {
+
+namespace {
+
+constexpr uint32_t gnu_build_id_note = 3; // NT_GNU_BUILD_ID
+
+bool is_ours(std::string_view bytes, Elf64_Ehdr& header) {
+    if (bytes.size() < sizeof header)
+        return false;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+           header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
+           header.e_machine == EM_X86_64;
+}
+
+} // namespace
+
+Result<std::unique_ptr<ElfImage>> ElfImage::open(const std::string& path) {
+    auto file = MappedFile::open(path);
+    if (!file)
+        return file.failure();
+    auto image = std::make_unique<ElfImage>();
+    image->file_ = std::move(*file);
+    std::string_view bytes = image->file_->bytes();
+    Elf64_Ehdr header;
+    if (!is_ours(bytes, header))
+        return Failure{path + ": is not a 64-bit x86-64 ELF file", ""};
+    Failure truncated{path + ": is cut short or damaged", "fetch it again"};
+    if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff % alignof(Elf64_Shdr) != 0 ||
+        header.e_shoff > bytes.size() ||
+        header.e_shnum > (bytes.size() - header.e_shoff) / sizeof(Elf64_Shdr) ||
+        header.e_shstrndx >= header.e_shnum)
+        return truncated;
+    std::span<const Elf64_Shdr> headers(
+        reinterpret_cast<const Elf64_Shdr*>(bytes.data() + header.e_shoff), header.e_shnum);
+    auto content = [&](const Elf64_Shdr& section) -> std::optional<std::string_view> {
+        if (section.sh_type == SHT_NOBITS || section.sh_type == SHT_NULL)
+            return std::string_view{};
+        if (section.sh_offset > bytes.size() || section.sh_size > bytes.size() - section.sh_offset)
+            return std::nullopt;
+        return bytes.substr(section.sh_offset, section.sh_size);
+    };
+    auto names = content(headers[header.e_shstrndx]);
+    if (!names)
+        return truncated;
+    for (const Elf64_Shdr& section : headers) {
+        auto section_bytes = content(section);
+        if (!section_bytes)
+            return truncated;
+        image->sections_.push_back({pool_string(*names, section.sh_name), section.sh_addr,
+                                    *section_bytes, section.sh_flags, section.sh_type,
+                                    section.sh_link, section.sh_info});
+    }
+    for (const ElfSection& section : image->sections_) {
+        if (section.type != SHT_SYMTAB || section.link >= image->sections_.size())
+            continue;
+        if (reinterpret_cast<uintptr_t>(section.bytes.data()) % alignof(Elf64_Sym) != 0)
+            return truncated;
+        image->symbols_ = {reinterpret_cast<const Elf64_Sym*>(section.bytes.data()),
+                           section.bytes.size() / sizeof(Elf64_Sym)};
+        image->strings_ = image->sections_[section.link].bytes;
+    }
+    return image;
+}
+
+const ElfSection* ElfImage::section(std::string_view name) const {
+    for (const ElfSection& section : sections_) {
+        if (section.name == name)
+            return &section;
+    }
+    return nullptr;
+}
+
+std::string_view ElfImage::bytes_from(uint64_t address) const {
+    for (const ElfSection& section : sections_) {
+        if ((section.flags & SHF_ALLOC) && section.address != 0 && address >= section.address &&
+            address - section.address < section.bytes.size())
+            return section.bytes.substr(address - section.address);
+    }
+    return {};
+}
+
+std::string_view ElfImage::bytes_at(uint64_t address, size_t size) const {
+    std::string_view bytes = bytes_from(address);
+    return bytes.size() >= size ? bytes.substr(0, size) : std::string_view{};
+}
+
+std::string ElfImage::build_id() const {
+    for (const ElfSection& section : sections_) {
+        if (section.type != SHT_NOTE)
+            continue;
+        std::string id = build_id_in_notes(section.bytes);
+        if (!id.empty())
+            return id;
+    }
+    return {};
+}
+
+std::string build_id_in_notes(std::string_view notes) {
+    auto aligned = [](size_t size) { return (size + 3) & ~size_t(3); };
+    while (notes.size() >= sizeof(Elf64_Nhdr)) {
+        Elf64_Nhdr header;
+        std::memcpy(&header, notes.data(), sizeof header);
+        size_t name_size = aligned(header.n_namesz), size = aligned(header.n_descsz);
+        if (name_size > notes.size() - sizeof header ||
+            size > notes.size() - sizeof header - name_size)
+            return {};
+        std::string_view name = notes.substr(sizeof header, header.n_namesz);
+        std::string_view content = notes.substr(sizeof header + name_size, header.n_descsz);
+        if (header.n_type == gnu_build_id_note && name == std::string_view("GNU", 4)) {
+            static const char digits[] = "0123456789abcdef";
+            std::string id;
+            for (unsigned char byte : content) {
+                id += digits[byte >> 4];
+                id += digits[byte & 15];
+            }
+            return id;
+        }
+        notes.remove_prefix(sizeof header + name_size + size);
+    }
+    return {};
+}
+
+} // namespace djstap

@@ -1,0 +1,56 @@
+// A 64-bit x86-64 ELF file, mapped: sections, bytes by address, notes, symbols.
+#pragma once
+#include "target/cache.h"
+
+#include <elf.h>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace djstap {
+
+struct ElfSection {
+    std::string_view name;
+    uint64_t address = 0;
+    std::string_view bytes; // empty for NOBITS
+    uint64_t flags = 0;
+    uint32_t type = 0;
+    uint32_t link = 0;
+    uint32_t info = 0;
+};
+
+class ElfImage {
+  public:
+    // Fails where the file cannot be read or is no 64-bit little-endian x86-64 ELF, or is cut
+    // short.
+    static Result<std::unique_ptr<ElfImage>> open(const std::string& path);
+
+    std::span<const ElfSection> sections() const { return sections_; }
+    const ElfSection* section(std::string_view name) const;
+    // Bytes of an allocated section at a link-time address; empty where they are not (all) in the
+    // file.
+    std::string_view bytes_at(uint64_t address, size_t size) const;
+    // The bytes from an address to the end of its section.
+    std::string_view bytes_from(uint64_t address) const;
+    // Hexadecimal GNU build-id; empty without one.
+    std::string build_id() const;
+    // The entries of .symtab and their names.
+    std::span<const Elf64_Sym> symbols() const { return symbols_; }
+    std::string_view symbol_name(const Elf64_Sym& symbol) const {
+        return pool_string(strings_, symbol.st_name);
+    }
+
+  private:
+    std::unique_ptr<MappedFile> file_;
+    std::vector<ElfSection> sections_;
+    std::span<const Elf64_Sym> symbols_;
+    std::string_view strings_;
+};
+
+// Hexadecimal GNU build-id in the bytes of a note section (also of /sys/kernel/notes); empty
+// without one.
+std::string build_id_in_notes(std::string_view notes);
+
+} // namespace djstap

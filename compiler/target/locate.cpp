@@ -1,0 +1,210 @@
+// Where kernels and their files are.
+#include "diagnostics/suggest.h"
+#include "target/cache.h"
+#include "target/target.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+namespace djstap {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string kernels_folder() {
+    const char* value = std::getenv("DJSTAP_KERNELS");
+    return value && *value ? value : "/var/lib/djstap/kernels";
+}
+
+std::string running_release() {
+    struct utsname name = {};
+    return uname(&name) == 0 ? name.release : "";
+}
+
+bool exists(const std::string& path) {
+    return access(path.c_str(), F_OK) == 0;
+}
+
+bool readable(const std::string& path) {
+    return access(path.c_str(), R_OK) == 0;
+}
+
+template <class Found> void each_entry(const std::string& folder, Found found) {
+    std::error_code error;
+    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+        found(at->path().filename().string());
+}
+
+// The first that can be read; every one that was tried is added to `tried`.
+std::string first_of(const std::vector<std::string>& places,
+                     std::vector<std::string>* tried = nullptr) {
+    for (const std::string& place : places) {
+        if (tried)
+            tried->push_back(place);
+        if (readable(place))
+            return place;
+    }
+    return {};
+}
+
+// Debian installs a System.map of two lines that only says where the real one is.
+std::string real_symbol_dump(const std::vector<std::string>& places) {
+    for (const std::string& place : places) {
+        std::error_code error;
+        if (readable(place) && fs::file_size(place, error) > 4096 && !error)
+            return place;
+    }
+    return {};
+}
+
+KernelFiles files_of(const std::string& release, const std::string& root) {
+    KernelFiles files;
+    files.release = release;
+    files.root = root;
+    std::vector<std::string> roots{root};
+    if (!root.empty())
+        roots.emplace_back();
+    auto in_roots = [&](std::initializer_list<std::string> places) {
+        std::vector<std::string> all;
+        for (const std::string& each : roots) {
+            for (const std::string& place : places)
+                all.push_back(each + place);
+        }
+        return all;
+    };
+    const std::string modules = "/lib/modules/" + release;
+    files.vmlinux = first_of(
+        in_roots({"/usr/lib/debug/boot/vmlinux-" + release, "/usr/lib/debug" + modules + "/vmlinux",
+                  modules + "/vmlinux", modules + "/build/vmlinux", "/boot/vmlinux-" + release}),
+        &files.looked_in);
+    files.vmlinuz = first_of(in_roots({"/boot/vmlinuz-" + release, modules + "/vmlinuz"}));
+    files.build_dir = first_of(in_roots({modules + "/build"}));
+    files.modules = first_of(in_roots({modules + "/kernel", modules + "/modules.order", modules}));
+    if (!files.modules.empty() && fs::path(files.modules).filename() != release)
+        files.modules = fs::path(files.modules).parent_path();
+    if (!files.build_dir.empty())
+        files.config = first_of({files.build_dir + "/.config"});
+    if (files.config.empty())
+        files.config = first_of(in_roots({"/boot/config-" + release, modules + "/config"}));
+    files.kallsyms =
+        real_symbol_dump(in_roots({"/boot/kallsyms-" + release, "/boot/System.map-" + release,
+                                   modules + "/System.map", modules + "/build/System.map"}));
+    files.btf = first_of(in_roots({"/boot/btf-" + release, "/boot/vmlinux-" + release + ".btf"}));
+    files.fentry_functions = first_of(in_roots({"/boot/available_filter_functions-" + release}));
+    if (release == running_release()) {
+        if (files.kallsyms.empty())
+            files.kallsyms = first_of({"/proc/kallsyms"});
+        if (files.btf.empty())
+            files.btf = first_of({"/sys/kernel/btf/vmlinux"});
+        if (files.fentry_functions.empty())
+            files.fentry_functions =
+                first_of({"/sys/kernel/tracing/available_filter_functions",
+                          "/sys/kernel/debug/tracing/available_filter_functions"});
+        files.kprobe_blacklist = first_of({"/sys/kernel/debug/kprobes/blacklist"});
+    }
+    return files;
+}
+
+// `-r /DIR`: a kernel's build tree, or a folder laid out like a root file system with one kernel in
+// it.
+Result<KernelFiles> files_in_folder(const std::string& given) {
+    std::error_code error;
+    std::string folder = fs::canonical(given, error);
+    if (error || !fs::is_directory(folder, error))
+        return Failure{given + ": is not a folder that can be read", ""};
+    if (auto text = read_whole(folder + "/include/config/kernel.release")) {
+        std::string release = text->substr(0, text->find('\n'));
+        KernelFiles files = files_of(release, "");
+        files.build_dir = folder;
+        if (readable(folder + "/vmlinux"))
+            files.vmlinux = folder + "/vmlinux";
+        if (readable(folder + "/.config"))
+            files.config = folder + "/.config";
+        if (readable(folder + "/arch/x86/boot/bzImage"))
+            files.vmlinuz = folder + "/arch/x86/boot/bzImage";
+        files.looked_in.insert(files.looked_in.begin(), folder + "/vmlinux");
+        return files;
+    }
+    std::vector<std::string> releases;
+    each_entry(folder + "/lib/modules", [&](const std::string& name) { releases.push_back(name); });
+    if (releases.empty()) {
+        each_entry(folder + "/boot", [&](const std::string& name) {
+            if (name.starts_with("vmlinuz-"))
+                releases.push_back(name.substr(strlen("vmlinuz-")));
+        });
+    }
+    if (releases.size() == 1)
+        return files_of(releases.front(), folder);
+    if (releases.empty())
+        return Failure{given + ": there is no kernel in this folder",
+                       "name a kernel's build tree, or a folder that holds lib/modules/RELEASE"};
+    return Failure{given + ": there are " + std::to_string(releases.size()) +
+                       " kernels in this folder",
+                   "keep one kernel to a folder"};
+}
+
+// True where `release` goes on after `prefix` with something other than the rest of a number.
+bool has_prefix(const std::string& release, std::string_view prefix) {
+    return release.starts_with(prefix) &&
+           (release.size() == prefix.size() ||
+            !isdigit(static_cast<unsigned char>(release[prefix.size()])) ||
+            !isdigit(static_cast<unsigned char>(prefix.back())));
+}
+
+} // namespace
+
+std::vector<std::string> installed_releases() {
+    auto newer = [](const std::string& a, const std::string& b) {
+        return strverscmp(a.c_str(), b.c_str()) > 0;
+    };
+    std::set<std::string, decltype(newer)> found(newer);
+    std::error_code error;
+    std::string kernels = kernels_folder();
+    each_entry(kernels, [&](const std::string& name) {
+        if (!name.starts_with('.') && fs::is_directory(kernels + "/" + name, error))
+            found.insert(name);
+    });
+    each_entry("/lib/modules", [&](const std::string& name) { found.insert(name); });
+    each_entry("/boot", [&](const std::string& name) {
+        if (name.starts_with("vmlinuz-") && !name.ends_with(".old"))
+            found.insert(name.substr(strlen("vmlinuz-")));
+    });
+    if (std::string running = running_release(); !running.empty())
+        found.insert(running);
+    return {found.begin(), found.end()};
+}
+
+Result<KernelFiles> find_kernel(std::string_view wanted) {
+    if (wanted.find('/') != std::string_view::npos)
+        return files_in_folder(std::string(wanted));
+    std::string release(wanted);
+    std::vector<std::string> installed = installed_releases();
+    if (release.empty()) {
+        release = running_release();
+    } else if (std::find(installed.begin(), installed.end(), release) == installed.end()) {
+        auto match = std::find_if(installed.begin(), installed.end(), [&](const std::string& each) {
+            return has_prefix(each, wanted);
+        });
+        if (match == installed.end()) {
+            std::string hint = did_you_mean(release, installed);
+            std::string list;
+            for (const std::string& each : installed)
+                list.append(list.empty() ? "" : ", ").append(each);
+            if (!hint.empty())
+                hint += ' ';
+            hint.append("installed: ").append(list);
+            return Failure{"there is no kernel '" + release + "' on this machine", hint};
+        }
+        release = *match;
+    }
+    std::string root = kernels_folder() + "/" + release;
+    return files_of(release, exists(root) ? root : "");
+}
+
+} // namespace djstap

@@ -1,0 +1,191 @@
+// Reading symbols out of vmlinux or out of a text dump.
+#include "target/symbol_table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <unordered_set>
+
+namespace djstap {
+
+namespace {
+
+using Addresses = std::unordered_map<std::string_view, uint64_t>;
+
+// The marks that the kernel's linker script sets around what kprobes must not touch.
+constexpr std::pair<std::string_view, std::string_view> forbidden_marks[] = {
+    {"__entry_text_start", "__entry_text_end"},
+    {"__noinstr_text_start", "__noinstr_text_end"},
+    {"__kprobes_text_start", "__kprobes_text_end"},
+};
+
+void add_marked_ranges(const Addresses& marks, SymbolSource& source) {
+    auto address = [&](std::string_view name) {
+        auto found = marks.find(name);
+        return found == marks.end() ? 0 : found->second;
+    };
+    for (auto [begin, end] : forbidden_marks)
+        source.forbidden.push_back({address(begin), address(end)});
+    source.text = {address("_stext"), address("_etext")};
+}
+
+// The 64-bit values between two marks, read from the file, or from relocations where the file has
+// zeros.
+std::vector<uint64_t> values_between(const ElfImage& image, uint64_t begin, uint64_t end) {
+    std::vector<uint64_t> values;
+    if (begin == 0 || end <= begin)
+        return values;
+    std::string_view bytes = image.bytes_at(begin, end - begin);
+    for (size_t i = 0; i + sizeof(uint64_t) <= bytes.size(); i += sizeof(uint64_t)) {
+        uint64_t value;
+        std::memcpy(&value, bytes.data() + i, sizeof value);
+        if (value != 0)
+            values.push_back(value);
+    }
+    if (!values.empty())
+        return values;
+    for (const ElfSection& section : image.sections()) {
+        if (section.type != SHT_RELA || section.info >= image.sections().size())
+            continue;
+        const ElfSection& target = image.sections()[section.info];
+        if (begin < target.address || begin >= target.address + target.bytes.size())
+            continue;
+        for (size_t i = 0; i + sizeof(Elf64_Rela) <= section.bytes.size();
+             i += sizeof(Elf64_Rela)) {
+            Elf64_Rela relocation;
+            std::memcpy(&relocation, section.bytes.data() + i, sizeof relocation);
+            if (relocation.r_offset < begin || relocation.r_offset >= end)
+                continue;
+            uint64_t symbol = ELF64_R_SYM(relocation.r_info);
+            uint64_t base = symbol < image.symbols().size() ? image.symbols()[symbol].st_value : 0;
+            values.push_back(base + relocation.r_addend);
+        }
+    }
+    return values;
+}
+
+template <class Line> void each_line(std::string_view text, Line line) {
+    while (!text.empty()) {
+        size_t end = text.find('\n');
+        line(text.substr(0, end));
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    }
+}
+
+bool parse_hex(std::string_view& text, uint64_t& value) {
+    if (text.starts_with("0x"))
+        text.remove_prefix(2);
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    if (error != std::errc())
+        return false;
+    text.remove_prefix(end - text.data());
+    return true;
+}
+
+} // namespace
+
+SymbolSource symbols_of_image(const ElfImage& image) {
+    SymbolSource source;
+    Addresses marks;
+    std::unordered_map<uint64_t, uint64_t> sizes;
+    source.symbols.reserve(image.symbols().size());
+    for (const Elf64_Sym& symbol : image.symbols()) {
+        int type = ELF64_ST_TYPE(symbol.st_info);
+        std::string_view name = image.symbol_name(symbol);
+        if (symbol.st_shndx == SHN_UNDEF || type == STT_SECTION || type == STT_FILE || name.empty())
+            continue;
+        uint32_t flags = ELF64_ST_BIND(symbol.st_info) != STB_LOCAL ? symbol_global : 0;
+        bool executable = symbol.st_shndx < image.sections().size() &&
+                          (image.sections()[symbol.st_shndx].flags & SHF_EXECINSTR);
+        if (type == STT_FUNC || (executable && type == STT_NOTYPE))
+            flags |= symbol_text;
+        if (type == STT_FUNC) {
+            flags |= symbol_function;
+            sizes[symbol.st_value] = symbol.st_size;
+        }
+        source.symbols.push_back({name, symbol.st_value, symbol.st_size, flags});
+        if (name.starts_with('_'))
+            marks.emplace(name, symbol.st_value);
+    }
+    add_marked_ranges(marks, source);
+    // Marks are text symbols to the linker, but no code: they would hide what stands there.
+    std::erase_if(source.symbols, [](const SymbolSource::Entry& entry) {
+        return (entry.flags & symbol_text) && !(entry.flags & symbol_function) && entry.size == 0 &&
+               (entry.name.ends_with("_text_start") || entry.name.ends_with("_text_end"));
+    });
+    source.fentry_sites =
+        values_between(image, marks["__start_mcount_loc"], marks["__stop_mcount_loc"]);
+    for (uint64_t entry : values_between(image, marks["__start_kprobe_blacklist"],
+                                         marks["__stop_kprobe_blacklist"])) {
+        auto size = sizes.find(entry);
+        source.forbidden.push_back(
+            {entry, entry + std::max<uint64_t>(size == sizes.end() ? 0 : size->second, 1)});
+    }
+    return source;
+}
+
+Result<SymbolSource> symbols_of_dump(std::string_view dump, std::string_view fentry_functions,
+                                     std::string_view kprobe_blacklist, const std::string& path) {
+    SymbolSource source;
+    Addresses marks;
+    bool any_address = false;
+    each_line(dump, [&](std::string_view line) {
+        uint64_t address = 0;
+        if (!parse_hex(line, address) || line.size() < 4 || line[0] != ' ' || line[2] != ' ')
+            return;
+        char type = line[1];
+        std::string_view name = line.substr(3);
+        if (type == 'U' || type == 'A' || name.find('\t') != std::string_view::npos)
+            return; // undefined, absolute (per-CPU offsets), or a module's
+        uint32_t flags = (type >= 'A' && type <= 'Z') ? symbol_global : 0;
+        if (type == 't' || type == 'T' || type == 'w' || type == 'W')
+            flags |= symbol_text | symbol_function;
+        any_address = any_address || address != 0;
+        source.symbols.push_back({name, address, 0, flags});
+        if (name.starts_with('_'))
+            marks.emplace(name, address);
+    });
+    if (source.symbols.empty())
+        return Failure{path + ": has no symbols", ""};
+    if (any_address)
+        add_marked_ranges(marks, source);
+    std::unordered_map<std::string_view, uint64_t> text_names;
+    std::vector<uint64_t> starts;
+    for (const auto& entry : source.symbols) {
+        if (entry.flags & symbol_text) {
+            text_names.emplace(entry.name, entry.address);
+            starts.push_back(entry.address);
+        }
+    }
+    std::sort(starts.begin(), starts.end());
+    starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
+    for (auto& entry : source.symbols) {
+        auto next = std::upper_bound(starts.begin(), starts.end(), entry.address);
+        if ((entry.flags & symbol_text) && any_address && next != starts.end())
+            entry.size = *next - entry.address;
+    }
+    // "name", "name [module]", or with addresses (available_filter_functions_addrs) "address name".
+    each_line(fentry_functions, [&](std::string_view line) {
+        uint64_t site = 0;
+        std::string_view rest = line;
+        if (parse_hex(rest, site) && line.size() - rest.size() == 16 && rest.starts_with(' ')) {
+            if (rest.find(" [") == std::string_view::npos)
+                source.fentry_sites.push_back(site);
+            return;
+        }
+        if (auto found = text_names.find(line); found != text_names.end() && found->second != 0)
+            source.fentry_sites.push_back(found->second);
+    });
+    // "0xbegin-0xend\tname"
+    each_line(kprobe_blacklist, [&](std::string_view line) {
+        AddressRange range{0, 0};
+        if (parse_hex(line, range.begin) && line.starts_with('-')) {
+            line.remove_prefix(1);
+            if (parse_hex(line, range.end))
+                source.forbidden.push_back(range);
+        }
+    });
+    return source;
+}
+
+} // namespace djstap

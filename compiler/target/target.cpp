@@ -1,0 +1,209 @@
+#include "target/target.h"
+
+#include "target/elf_image.h"
+#include "target/symbol_table.h"
+
+#include <algorithm>
+#include <sys/utsname.h>
+#include <unordered_map>
+
+namespace djstap {
+
+namespace {
+
+constexpr std::string_view endbr64 = "\xf3\x0f\x1e\xfa";
+
+class OpenTarget final : public Target {
+  public:
+    Status open(KernelFiles files, void (*progress)(const std::string&));
+
+    const KernelFiles& files() const override { return files_; }
+    const std::string& release() const override { return files_.release; }
+    const std::string& build_id() const override { return build_id_; }
+    const std::string& version() const override { return version_; }
+    std::string config(std::string_view name) const override;
+    bool has_ibt() const override;
+    std::optional<Symbol> symbol(std::string_view name) const override;
+    std::vector<Symbol> symbols_named(std::string_view name) const override {
+        return symbols_->named(name, false);
+    }
+    std::vector<Symbol> symbols_matching(std::string_view glob) const override {
+        return symbols_->matching(glob);
+    }
+    std::optional<Symbol> symbol_at(uint64_t address) const override {
+        return symbols_->at(address);
+    }
+    bool has_addresses() const override { return symbols_->has_addresses(); }
+    bool in_text(uint64_t address) const override { return symbols_->in_text(address); }
+    std::optional<uint64_t> fentry_site(uint64_t entry) const override;
+    size_t fentry_site_count() const override { return symbols_->fentry_sites().size(); }
+    bool kprobe_forbidden(uint64_t address) const override { return symbols_->forbidden(address); }
+    std::string_view text_at(uint64_t address, size_t size) const override;
+    const ElfImage* image() const override { return image_.get(); }
+
+  private:
+    Status open_image(void (*progress)(const std::string&));
+    Status open_dump();
+    void read_version();
+
+    KernelFiles files_;
+    std::string build_id_;
+    std::string version_;
+    std::unique_ptr<ElfImage> image_;
+    std::optional<SymbolTable> symbols_;
+    mutable std::optional<std::unordered_map<std::string, std::string>> config_;
+};
+
+Status OpenTarget::open_image(void (*progress)(const std::string&)) {
+    auto image = ElfImage::open(files_.vmlinux);
+    if (!image)
+        return image.failure();
+    image_ = std::move(*image);
+    build_id_ = image_->build_id();
+    std::string path = cache_directory() + "/kernels/" + build_id_ + "/symbols";
+    if (!build_id_.empty())
+        symbols_ = SymbolTable::map(path);
+    if (!symbols_) {
+        if (image_->symbols().empty())
+            return Failure{files_.vmlinux + ": has no symbol table",
+                           "install the kernel's debug symbols"};
+        if (progress)
+            progress("reading the symbols of " + files_.release);
+        std::string bytes = SymbolTable::serialize(symbols_of_image(*image_));
+        if (!build_id_.empty()) {
+            Status written = write_atomically(path, bytes);
+            if (!written && progress)
+                progress("the symbols are not cached: " + written.failure().message);
+        }
+        symbols_ = SymbolTable::hold(std::move(bytes));
+    }
+    return Done{};
+}
+
+Status OpenTarget::open_dump() {
+    auto dump = read_whole(files_.kallsyms);
+    if (!dump)
+        return dump.failure();
+    auto optional_text = [](const std::string& path) {
+        auto text = path.empty() ? Result<std::string>(std::string()) : read_whole(path);
+        return text ? *text : std::string();
+    };
+    std::string fentry = optional_text(files_.fentry_functions),
+                blacklist = optional_text(files_.kprobe_blacklist);
+    auto source = symbols_of_dump(*dump, fentry, blacklist, files_.kallsyms);
+    if (!source)
+        return source.failure();
+    symbols_ = SymbolTable::hold(SymbolTable::serialize(*source));
+    struct utsname name = {};
+    if (uname(&name) == 0 && files_.release == name.release) {
+        if (auto notes = read_whole("/sys/kernel/notes"))
+            build_id_ = build_id_in_notes(*notes);
+    }
+    return Done{};
+}
+
+// The banner is "Linux version RELEASE (who@where) (compiler, linker) VERSION\n".
+void OpenTarget::read_version() {
+    if (auto banner = image_ ? symbols_->named("linux_banner", true) : std::vector<Symbol>{};
+        !banner.empty()) {
+        std::string_view text = image_->bytes_from(banner.front().address);
+        text = text.substr(0, std::min(text.find('\n'), text.find('\0')));
+        size_t at = text.rfind(") #");
+        if (at != std::string_view::npos)
+            version_ = text.substr(at + 2);
+        return;
+    }
+    struct utsname name = {};
+    if (uname(&name) == 0 && files_.release == name.release)
+        version_ = name.version;
+}
+
+Status OpenTarget::open(KernelFiles files, void (*progress)(const std::string&)) {
+    files_ = std::move(files);
+    Status opened = Failure{"there are no symbols for kernel " + files_.release,
+                            "install its debug symbols (vmlinux)"};
+    if (!files_.vmlinux.empty())
+        opened = open_image(progress);
+    if (!opened && !files_.kallsyms.empty()) {
+        image_.reset();
+        Status from_dump = open_dump();
+        if (from_dump || files_.vmlinux.empty())
+            opened = from_dump;
+    }
+    if (!opened) {
+        Failure failure = opened.failure();
+        if (files_.vmlinux.empty() && !files_.looked_in.empty()) {
+            failure.hint += failure.hint.empty() ? "" : "; ";
+            failure.hint += "looked for";
+            for (const std::string& place : files_.looked_in)
+                failure.hint += " " + place;
+        }
+        return failure;
+    }
+    read_version();
+    return Done{};
+}
+
+std::string OpenTarget::config(std::string_view name) const {
+    if (!config_) {
+        config_.emplace();
+        auto text = read_whole(files_.config);
+        std::string_view rest = text ? std::string_view(*text) : std::string_view();
+        while (!rest.empty()) {
+            std::string_view line = rest.substr(0, rest.find('\n'));
+            rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+            size_t equals = line.find('=');
+            if (!line.starts_with("CONFIG_") || equals == std::string_view::npos)
+                continue;
+            std::string_view value = line.substr(equals + 1);
+            if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
+                value = value.substr(1, value.size() - 2);
+            config_->emplace(line.substr(7, equals - 7), value);
+        }
+    }
+    if (name.starts_with("CONFIG_"))
+        name.remove_prefix(7);
+    auto found = config_->find(std::string(name));
+    return found == config_->end() ? std::string() : found->second;
+}
+
+bool OpenTarget::has_ibt() const {
+    if (!files_.config.empty())
+        return config("X86_KERNEL_IBT") == "y";
+    // Without a configuration the code itself tells: an exported function begins with endbr64.
+    auto function = symbol("vfs_read");
+    return function && text_at(function->address, endbr64.size()) == endbr64;
+}
+
+std::optional<Symbol> OpenTarget::symbol(std::string_view name) const {
+    auto found = symbols_->named(name, true);
+    return found.empty() ? std::nullopt : std::optional(found.front());
+}
+
+std::optional<uint64_t> OpenTarget::fentry_site(uint64_t entry) const {
+    auto sites = symbols_->fentry_sites();
+    auto first = std::lower_bound(sites.begin(), sites.end(), entry);
+    if (first == sites.end())
+        return std::nullopt;
+    if (*first == entry)
+        return entry;
+    if (*first == entry + endbr64.size() && text_at(entry, endbr64.size()) == endbr64)
+        return *first;
+    return std::nullopt;
+}
+
+std::string_view OpenTarget::text_at(uint64_t address, size_t size) const {
+    return image_ ? image_->bytes_at(address, size) : std::string_view{};
+}
+
+} // namespace
+
+Result<std::unique_ptr<Target>> Target::open(KernelFiles files,
+                                             void (*progress)(const std::string&)) {
+    auto target = std::make_unique<OpenTarget>();
+    if (Status opened = target->open(std::move(files), progress); !opened)
+        return opened.failure();
+    return std::unique_ptr<Target>(std::move(target));
+}
+
+} // namespace djstap

@@ -1,0 +1,270 @@
+#include "target/target.h"
+
+#include "target/cache.h"
+#include "target/elf_image.h"
+#include "target/glob.h"
+#include "target/symbol_table.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace djstap;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A folder of its own that is gone at the end.
+struct TemporaryFolder {
+    TemporaryFolder() {
+        std::string name = fs::temp_directory_path() / "djstap-target-XXXXXX";
+        path = mkdtemp(name.data());
+    }
+    ~TemporaryFolder() { fs::remove_all(path); }
+    std::string write(const std::string& name, const std::string& text) const {
+        fs::path file = fs::path(path) / name;
+        fs::create_directories(file.parent_path());
+        std::ofstream(file) << text;
+        return file;
+    }
+    std::string path;
+};
+
+struct Environment {
+    Environment(const char* name, const std::string& value) : name(name) {
+        if (const char* old = getenv(name))
+            before = old;
+        setenv(name, value.c_str(), 1);
+    }
+    ~Environment() {
+        if (before)
+            setenv(name, before->c_str(), 1);
+        else
+            unsetenv(name);
+    }
+    const char* name;
+    std::optional<std::string> before;
+};
+
+// Every kernel that is unpacked with its vmlinux.
+std::vector<KernelFiles> real_kernels() {
+    std::vector<KernelFiles> found;
+    for (const std::string& release : installed_releases()) {
+        auto files = find_kernel(release);
+        if (files && !files->vmlinux.empty())
+            found.push_back(*files);
+    }
+    return found;
+}
+
+} // namespace
+
+TEST(Glob, Wildcards) {
+    EXPECT_TRUE(glob_match("vfs_*", "vfs_read"));
+    EXPECT_TRUE(glob_match("*", ""));
+    EXPECT_TRUE(glob_match("*_r?ad", "vfs_read"));
+    EXPECT_TRUE(glob_match("a*b*c", "a_b_b_c"));
+    EXPECT_FALSE(glob_match("a*b*c", "a_b_b_d"));
+    EXPECT_TRUE(glob_match("x[0-9a]", "x7"));
+    EXPECT_FALSE(glob_match("x[!0-9]", "x7"));
+    EXPECT_TRUE(glob_match("x[]]", "x]"));
+    EXPECT_TRUE(glob_match("x[", "x["));
+    EXPECT_TRUE(glob_match("a\\*", "a*"));
+    EXPECT_FALSE(glob_match("a\\*", "ab"));
+    EXPECT_FALSE(glob_match("", "x"));
+    EXPECT_EQ(literal_prefix("tcp_*x"), "tcp_");
+}
+
+TEST(Cache, BrokenFilesAreRefused) {
+    TemporaryFolder folder;
+    constexpr TableFormat format = {{'t', 'e', 's', 't', '1', '2', '3', '4'}, 3, 2};
+    TableWriter writer(format);
+    writer.add(std::vector<uint64_t>{1, 2, 3});
+    writer.add(std::string("hello\0world\0", 12));
+    std::string bytes = writer.finish();
+    std::string path = folder.path + "/a/b/table";
+    ASSERT_TRUE(write_atomically(path, bytes));
+    auto view = TableView::map(path, format);
+    ASSERT_TRUE(view);
+    EXPECT_EQ(view->section<uint64_t>(0)[2], 3u);
+    EXPECT_EQ(pool_string(view->raw(1), 6), "world");
+    EXPECT_EQ(pool_string(view->raw(1), 4000), "");
+    EXPECT_FALSE(TableView::map(folder.path + "/none", format));
+    EXPECT_FALSE(TableView::map(folder.path, format));
+    TableFormat newer = format;
+    newer.version++;
+    EXPECT_FALSE(TableView::map(path, newer));
+    for (size_t size = 0; size < bytes.size(); size++)
+        EXPECT_FALSE(TableView::hold(bytes.substr(0, size), format)) << size;
+    for (size_t at = 0; at < 64; at++) {
+        std::string damaged = bytes;
+        damaged[at] ^= 0x40;
+        EXPECT_FALSE(TableView::hold(damaged, format)) << at;
+    }
+    size_t files = 0;
+    for (auto& entry : fs::directory_iterator(folder.path + "/a/b")) {
+        files++;
+        EXPECT_EQ(entry.path().filename(), "table");
+    }
+    EXPECT_EQ(files, 1u);
+    std::string blocked = folder.write("file", "x") + "/below/table";
+    EXPECT_FALSE(write_atomically(blocked, bytes));
+}
+
+TEST(ElfImage, BadFiles) {
+    TemporaryFolder folder;
+    EXPECT_FALSE(ElfImage::open(folder.path + "/none"));
+    EXPECT_FALSE(ElfImage::open(folder.path));
+    EXPECT_FALSE(ElfImage::open(folder.write("empty", "")));
+    EXPECT_FALSE(ElfImage::open(folder.write("text", std::string(5000, 'x'))));
+    auto own = read_whole("/proc/self/exe");
+    ASSERT_TRUE(own);
+    ASSERT_TRUE(ElfImage::open("/proc/self/exe"));
+    for (size_t part : {65, 500, 4096, 20000})
+        EXPECT_FALSE(ElfImage::open(folder.write("part", own->substr(0, part)))) << part;
+    EXPECT_EQ(build_id_in_notes(std::string_view("\4\0\0\0\377\377\377\377\3\0\0\0GNU\0", 16)), "");
+}
+
+TEST(Locate, ReleasesAndPrefixes) {
+    TemporaryFolder folder;
+    for (const char* release : {"9.1.0-5-test", "9.1.0-56-test", "9.12.3-test"})
+        folder.write(std::string(release) + "/boot/vmlinuz-" + release, "image");
+    folder.write("9.1.0-56-test/usr/lib/debug/boot/vmlinux-9.1.0-56-test", "elf");
+    folder.write("9.1.0-56-test/lib/modules/9.1.0-56-test/build/.config", "CONFIG_X=y\n");
+    Environment kernels("DJSTAP_KERNELS", folder.path);
+    auto installed = installed_releases();
+    std::vector<std::string> ours(installed.begin(), installed.begin() + 3);
+    EXPECT_EQ(ours, (std::vector<std::string>{"9.12.3-test", "9.1.0-56-test", "9.1.0-5-test"}));
+    auto release = [](std::string_view wanted) {
+        auto files = find_kernel(wanted);
+        return files ? files->release : "!" + files.failure().message;
+    };
+    EXPECT_EQ(release("9.1"), "9.1.0-56-test");
+    EXPECT_EQ(release("9"), "9.12.3-test");
+    EXPECT_EQ(release("9.12"), "9.12.3-test");
+    EXPECT_EQ(release("9.1.0-5"), "9.1.0-5-test");
+    auto missing = find_kernel("9.1.0-57-test");
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.failure().message, "there is no kernel '9.1.0-57-test' on this machine");
+    EXPECT_NE(missing.failure().hint.find("did you mean '9.1.0-5"), std::string::npos)
+        << missing.failure().hint;
+    auto files = find_kernel("9.1.0-56-test");
+    std::string root = folder.path + "/9.1.0-56-test";
+    EXPECT_EQ(files->root, root);
+    EXPECT_EQ(files->vmlinux, root + "/usr/lib/debug/boot/vmlinux-9.1.0-56-test");
+    EXPECT_EQ(files->vmlinuz, root + "/boot/vmlinuz-9.1.0-56-test");
+    EXPECT_EQ(files->build_dir, root + "/lib/modules/9.1.0-56-test/build");
+    EXPECT_EQ(files->config, root + "/lib/modules/9.1.0-56-test/build/.config");
+    EXPECT_EQ(find_kernel(root)->vmlinux, files->vmlinux);
+    EXPECT_FALSE(find_kernel(folder.path + "/nowhere"));
+    EXPECT_FALSE(find_kernel(folder.path));
+    auto bare = find_kernel("9.12");
+    EXPECT_TRUE(bare->vmlinux.empty());
+    EXPECT_FALSE(bare->looked_in.empty());
+    auto opened = Target::open(*bare);
+    ASSERT_FALSE(opened);
+    EXPECT_NE(opened.failure().hint.find("vmlinux-9.12.3-test"), std::string::npos);
+}
+
+TEST(Target, SymbolsOfADump) {
+    TemporaryFolder folder;
+    KernelFiles files;
+    files.release = "9.9.9-test";
+    files.kallsyms = folder.write("kallsyms", "ffffffff81000000 T _stext\n"
+                                              "ffffffff81000000 T first\n"
+                                              "ffffffff81000040 t twin\n"
+                                              "ffffffff81000080 t twin\n"
+                                              "ffffffff810000c0 T __noinstr_text_start\n"
+                                              "ffffffff810000c0 t quiet\n"
+                                              "ffffffff81000100 T __noinstr_text_end\n"
+                                              "ffffffff81000100 t refused\n"
+                                              "ffffffff81000140 t refused.cold\n"
+                                              "ffffffff81000180 T last\n"
+                                              "ffffffff81000200 T _etext\n"
+                                              "ffffffff82000000 D data\n"
+                                              "ffffffffc0000000 t helper\t[module]\n");
+    files.fentry_functions = folder.write("filter", "first\ntwin\nlast\nhelper [module]\n");
+    files.kprobe_blacklist =
+        folder.write("blacklist", "0xffffffff81000100-0xffffffff81000140\trefused\n");
+    auto opened = Target::open(files);
+    ASSERT_TRUE(opened) << opened.failure().message;
+    const Target& target = **opened;
+    EXPECT_TRUE(target.has_addresses());
+    EXPECT_EQ(target.symbol("first")->address, 0xffffffff81000000u);
+    EXPECT_EQ(target.symbols_named("twin").size(), 2u);
+    EXPECT_FALSE(target.symbol("helper"));
+    EXPECT_EQ(target.symbol_at(0xffffffff81000199)->name, "last");
+    EXPECT_FALSE(target.symbol_at(0xffffffff80000000));
+    EXPECT_FALSE(target.symbol_at(0xffffffff82000000));
+    EXPECT_EQ(target.fentry_site(0xffffffff81000180), 0xffffffff81000180u);
+    EXPECT_FALSE(target.fentry_site(0xffffffff810000c0));
+    EXPECT_TRUE(target.kprobe_forbidden(0xffffffff810000c4));
+    EXPECT_TRUE(target.kprobe_forbidden(0xffffffff81000104));
+    EXPECT_TRUE(target.kprobe_forbidden(0xffffffff81000144)); // its cold part
+    EXPECT_FALSE(target.kprobe_forbidden(0xffffffff81000184));
+    EXPECT_TRUE(target.kprobe_forbidden(0xffffffff82000000));
+    EXPECT_TRUE(target.kprobe_forbidden(0));
+
+    files.kallsyms =
+        folder.write("hidden", "0000000000000000 T _stext\n0000000000000000 T first\n");
+    auto hidden = Target::open(files);
+    ASSERT_TRUE(hidden);
+    EXPECT_FALSE((*hidden)->has_addresses());
+    EXPECT_TRUE((*hidden)->symbol("first"));
+    files.kallsyms = folder.write("garbage", std::string("\0\1\2binary\n\n  \nnot a symbol\n", 28));
+    EXPECT_FALSE(Target::open(files));
+}
+
+TEST(Target, RealKernels) {
+    auto kernels = real_kernels();
+    if (kernels.empty())
+        GTEST_SKIP() << "no kernel with a vmlinux is unpacked here";
+    TemporaryFolder cache;
+    Environment environment("DJSTAP_CACHE", cache.path);
+    for (const KernelFiles& files : kernels) {
+        SCOPED_TRACE(files.release);
+        for (int round = 0; round < 2; round++) { // built, then mapped
+            auto opened = Target::open(files);
+            ASSERT_TRUE(opened) << opened.failure().message;
+            const Target& target = **opened;
+            EXPECT_EQ(target.build_id().size(), 40u);
+            EXPECT_TRUE(target.version().starts_with("#1 SMP")) << target.version();
+            EXPECT_EQ(target.version().find('\n'), std::string::npos);
+            auto read = target.symbol("vfs_read");
+            ASSERT_TRUE(read);
+            EXPECT_TRUE(read->global);
+            EXPECT_EQ(target.symbol_at(read->address)->name, "vfs_read");
+            EXPECT_EQ(target.symbol_at(read->address + read->size - 1)->name, "vfs_read");
+            auto site = target.fentry_site(read->address);
+            ASSERT_TRUE(site);
+            EXPECT_EQ(*site, read->address + (target.has_ibt() ? 4 : 0));
+            EXPECT_EQ(target.text_at(*site, 1), "\xe8"); // the call to __fentry__, as linked
+            EXPECT_GT(target.fentry_site_count(), 30000u);
+            EXPECT_FALSE(target.kprobe_forbidden(read->address));
+            for (const char* name :
+                 {"do_syscall_64", "asm_exc_page_fault", "kprobe_ftrace_handler", "start_kernel"}) {
+                auto refused = target.symbol(name);
+                ASSERT_TRUE(refused) << name;
+                EXPECT_TRUE(target.kprobe_forbidden(refused->address)) << name;
+            }
+            EXPECT_FALSE(target.symbol("no_such_function_at_all"));
+            auto tcp = target.symbols_matching("tcp_*");
+            EXPECT_GT(tcp.size(), 200u);
+            EXPECT_TRUE(std::is_sorted(tcp.begin(), tcp.end(),
+                                       [](auto& a, auto& b) { return a.name < b.name; }));
+            EXPECT_EQ(target.config("SMP"), "y");
+            EXPECT_EQ(target.config("NO_SUCH_OPTION"), "");
+            EXPECT_EQ(target.config("CONFIG_LOCALVERSION"), "");
+        }
+        // A damaged cache is built anew.
+        auto built = Target::open(files);
+        ASSERT_TRUE(built);
+        std::string path = cache.path + "/kernels/" + (*built)->build_id() + "/symbols";
+        fs::resize_file(path, 1000);
+        auto again = Target::open(files);
+        ASSERT_TRUE(again);
+        EXPECT_TRUE((*again)->symbol("vfs_read"));
+        EXPECT_GT(fs::file_size(path), 1000000u);
+    }
+}
