@@ -1,0 +1,63 @@
+// program + sites → LLVM IR → object: everything a script's module has of its own.
+#pragma once
+#include "diagnostics/diagnostic.h"
+#include "probes/plan.h"
+#include "semantics/program.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace djstap {
+
+// Limits of the language, set by -D NAME=VALUE.
+struct Limits {
+    int64_t MAXACTION = 1000;
+    int64_t MAXACTION_INTERRUPTIBLE = 10000; // begin, end, error
+    int64_t MAXMAPENTRIES = 2048;
+    int64_t MAXSTRINGLEN = 128; // with the terminator
+    int64_t MAXERRORS = 0;
+    int64_t MAXSKIPPED = 100;
+    int64_t MAXTRYLOCK = 1000;
+    int64_t MAXNESTING = 10;
+    int64_t MAXBACKTRACE = 20;
+    int64_t MINSTACKSPACE = 1024;
+    int64_t KRETACTIVE = 0; // 0: the runtime's default
+    int64_t RING_KB = 1024; // per CPU (-s)
+    // Sets one by name; false where there is no such limit or the value is out of its range.
+    bool set(std::string_view name, int64_t value);
+    static std::vector<std::string> names();
+};
+
+// The kernel a script is compiled for, as far as instructions and structures depend on it.
+struct CodegenKernel {
+    std::string release, version, build_id;
+    uint64_t anchor = 0;     // link-time address of _printk
+    bool ibt = false;        // endbr64 at indirect targets
+    int call_padding = 0;    // CONFIG_FUNCTION_PADDING_BYTES: 16 or 0
+    bool return_thunks = true, retpolines = true;
+    // From the runtime kit: {symbol, value} under a name ("current_task", "task_struct.pid" …).
+    std::function<std::optional<std::pair<std::string, int64_t>>(std::string_view)> offset;
+};
+
+struct CodegenOptions {
+    Limits limits;
+    std::string module_name;
+    int optimization = 2; // 0…2; lowered by itself for very many handlers
+    bool dump_ir = false; // fill CompiledObject::ir
+    std::string script_name;
+};
+
+struct CompiledObject {
+    std::string object; // ELF relocatable, for compiler/module
+    std::string meta;   // JSON for readers; also inside the object (.djstap.meta)
+    std::string ir;
+};
+
+// Yields nothing after reporting at least one error (features that it does not handle yet included).
+std::optional<CompiledObject> generate(const program::Program& program, const ProbePlan& plan,
+                                       const CodegenKernel& kernel, const CodegenOptions& options,
+                                       Diagnostics& diagnostics);
+
+} // namespace djstap
