@@ -183,6 +183,8 @@ void djs_store(struct djs_ctx *ctx, u64 address, u32 size, u64 value, u32 place)
 /* Totals of per-CPU storage; exact when no writer runs. */
 s64 djs_counter_read(u32 counter);
 void djs_counter_clear(u32 counter);
+/* <<< on a per-CPU statistic: on this CPU's copy, whole even when interrupted. */
+void djs_statistic_record(u32 statistic, s64 value);
 void djs_statistic_read(u32 statistic, struct djs_statistic *out); /* out: shape.bytes */
 void djs_statistic_clear(u32 statistic);
 #ifdef __cplusplus

@@ -51,6 +51,10 @@ void djs_statistic_add(const struct djs_statistic_shape *shape, struct djs_stati
 void djs_statistic_merge(const struct djs_statistic_shape *shape, struct djs_statistic *into, const struct djs_statistic *from);
 /* Sum / count rounded toward zero, 0 when empty: the value of @avg. */
 s64 djs_statistic_avg(const struct djs_statistic *s);
+/* A histogram argument of a record (record.h): header and all buckets. `s` NULL: an empty one. */
+struct djs_histogram_header;
+void djs_histogram_store(struct djs_histogram_header *out, const struct djs_statistic_shape *shape,
+			 const struct djs_statistic *s);
 /* The value of @variance: 0 for fewer than two values. */
 s64 djs_statistic_variance(const struct djs_statistic_shape *shape, const struct djs_statistic *s);
 #ifdef __cplusplus

@@ -26,6 +26,7 @@ size_t djs_format_histogram(char *out, size_t size, const void *header, size_t b
 /* String functions of the language. Each writes at most `size` bytes with the NUL. */
 size_t djs_text_copy(char *out, const char *in, size_t size); /* yields the length written */
 size_t djs_text_concat(char *out, const char *a, const char *b, size_t size);
+size_t djs_text_length(const char *in);
 int djs_text_compare(const char *a, const char *b); /* as strcmp: -1, 0, 1 */
 size_t djs_text_substr(char *out, size_t size, const char *in, s64 start, s64 length);
 s64 djs_text_find(const char *haystack, const char *needle); /* 1 when found, else 0: isinstr */
