@@ -11,6 +11,9 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include <linux/limits.h>
+#include <linux/compiler.h>
+/* What probe handlers call must not be probed itself: neither by ftrace nor by a kprobe. */
+#define DJS_HANDLER_CODE notrace __section(".kprobes.text")
 #else
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,6 +31,7 @@ typedef int64_t s64;
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #endif
+#define DJS_HANDLER_CODE
 #endif
 
 #ifdef __cplusplus

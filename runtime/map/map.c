@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A chained hash table in one block of memory: this header, the buckets, the entries. Links are
+ * entry numbers from 1; number 0 means "none" in a chain, and entry 0 is the head of the ring of
+ * all entries in the order of their insertion. A chain is at most as long as chance makes it: there
+ * are as many buckets as entries or more.
+ */
+#include "map/layout.h"
+
+#define MAX_CAPACITY (1u << 30)
+
+static DJS_HANDLER_CODE u32 bucket_bits(u32 capacity)
+{
+	u32 bits = 1;
+
+	while ((1u << bits) < capacity)
+		bits++;
+	return bits;
+}
+
+static u64 field_bytes(const struct djs_map_shape *shape, u8 type)
+{
+	switch (type) {
+	case DJS_LONG:
+		return sizeof(s64);
+	case DJS_STRING:
+		return DJS_ALIGN8((u64)shape->string_bytes);
+	default:
+		return djs_statistic_bytes(&shape->statistic);
+	}
+}
+
+/* Bytes of an entry; 0 for a shape that no map can have. */
+static u64 entry_bytes(const struct djs_map_shape *shape)
+{
+	u64 bytes = sizeof(struct entry) + field_bytes(shape, shape->value_type);
+	u32 i;
+
+	if (shape->key_count == 0 || shape->key_count > DJS_MAX_KEYS || shape->capacity == 0 ||
+	    shape->capacity > MAX_CAPACITY)
+		return 0;
+	for (i = 0; i < shape->key_count; i++) {
+		if (shape->key_types[i] != DJS_LONG && shape->key_types[i] != DJS_STRING)
+			return 0;
+		if (shape->key_types[i] == DJS_STRING && shape->string_bytes == 0)
+			return 0;
+		bytes += field_bytes(shape, shape->key_types[i]);
+	}
+	if (shape->value_type == DJS_STRING && shape->string_bytes == 0)
+		return 0;
+	return bytes <= U32_LIMIT ? bytes : 0;
+}
+
+static DJS_HANDLER_CODE u64 bucket_area(u32 capacity)
+{
+	return sizeof(u32) << bucket_bits(capacity);
+}
+
+u64 djs_map_bytes(const struct djs_map_shape *shape)
+{
+	u64 entry = entry_bytes(shape);
+	u64 all;
+
+	if (!entry || __builtin_mul_overflow(entry, (u64)shape->capacity + 1, &all) ||
+	    __builtin_add_overflow(all, sizeof(struct djs_map) + bucket_area(shape->capacity),
+				   &all))
+		return 0;
+	return all;
+}
+
+struct djs_map *djs_map_init(void *memory, const struct djs_map_shape *shape, u64 seed)
+{
+	struct djs_map *map = memory;
+	u32 offset = sizeof(struct entry);
+	u32 i;
+
+	map->shape = *shape;
+	map->seed = seed * 0x9e3779b97f4a7c15ull;
+	map->shift = 32 - bucket_bits(shape->capacity);
+	map->stride = (u32)entry_bytes(shape);
+	map->entries = (char *)memory + sizeof(*map) + bucket_area(shape->capacity);
+	for (i = 0; i < shape->key_count; i++) {
+		map->key_offsets[i] = offset;
+		offset += (u32)field_bytes(shape, shape->key_types[i]);
+	}
+	map->value_offset = offset;
+	return map;
+}
+
+/* ---- keys ---- */
+
+static DJS_HANDLER_CODE size_t text_length(const struct djs_map *map, const char *text)
+{
+	size_t length = 0;
+
+	if (!text)
+		return 0;
+	while (length + 1 < map->shape.string_bytes && text[length])
+		length++;
+	return length;
+}
+
+static DJS_HANDLER_CODE u64 hash_text(const struct djs_map *map, const char *text, u64 hash)
+{
+	size_t length = text_length(map, text);
+	u64 word = 0;
+
+	for (; length >= 8; length -= 8, text += 8) {
+		memcpy(&word, text, 8);
+		hash = mix(hash ^ word);
+		hash ^= hash >> 29;
+	}
+	word = length;
+	while (length)
+		word = word << 8 | (u8)text[--length];
+	return hash ^ word;
+}
+
+static DJS_HANDLER_CODE u32 hash_keys(const struct djs_map *map, const union djs_value *keys)
+{
+	u64 hash = map->seed;
+	u32 i;
+
+	for (i = 0; i < map->shape.key_count; i++) {
+		if (i)
+			hash ^= hash >> 29;
+		if (map->shape.key_types[i] == DJS_LONG)
+			hash ^= (u64)keys[i].number;
+		else
+			hash = hash_text(map, keys[i].text, hash);
+		hash = mix(hash);
+	}
+	return (u32)(hash >> 32);
+}
+
+static DJS_HANDLER_CODE int same_text(const struct djs_map *map, const char *stored,
+				      const char *text)
+{
+	size_t i;
+
+	if (!text)
+		return !stored[0];
+	for (i = 0; i + 1 < map->shape.string_bytes; i++) {
+		if (stored[i] != text[i])
+			return 0;
+		if (!text[i])
+			return 1;
+	}
+	return 1;
+}
+
+static DJS_HANDLER_CODE int same_key(const struct djs_map *map, const struct entry *entry, u32 i,
+				     const union djs_value *key)
+{
+	const char *stored = (const char *)entry + map->key_offsets[i];
+
+	if (map->shape.key_types[i] == DJS_LONG)
+		return *(const s64 *)stored == key->number;
+	return same_text(map, stored, key->text);
+}
+
+static DJS_HANDLER_CODE int same_keys(const struct djs_map *map, const struct entry *entry,
+				      const union djs_value *keys)
+{
+	u32 i;
+
+	for (i = 0; i < map->shape.key_count; i++)
+		if (!same_key(map, entry, i, &keys[i]))
+			return 0;
+	return 1;
+}
+
+static DJS_HANDLER_CODE void store_text(const struct djs_map *map, char *stored, const char *text)
+{
+	size_t length = text_length(map, text);
+
+	if (length)
+		memcpy(stored, text, length);
+	stored[length] = 0;
+}
+
+/* ---- finding ---- */
+
+static DJS_HANDLER_CODE u32 find(const struct djs_map *map, u32 hash, const union djs_value *keys)
+{
+	u32 number = buckets(map)[hash >> map->shift];
+
+	while (number) {
+		const struct entry *entry = entry_at(map, number);
+
+		if (entry->hash == hash && same_keys(map, entry, keys))
+			break;
+		number = entry->chain;
+	}
+	return number;
+}
+
+DJS_HANDLER_CODE void *djs_map_find(struct djs_map *map, const union djs_value *keys)
+{
+	u32 number = find(map, hash_keys(map, keys), keys);
+
+	return number ? (char *)entry_at(map, number) + map->value_offset : NULL;
+}
+
+static inline u32 hash_long(const struct djs_map *map, s64 key)
+{
+	return (u32)(mix(map->seed ^ (u64)key) >> 32);
+}
+
+/* The only key lies right behind the links, and the value behind it: no offset is looked up. */
+static inline void *find_long(const struct djs_map *map, u32 hash, s64 key)
+{
+	u32 number = buckets(map)[hash >> map->shift];
+
+	while (number) {
+		struct long_entry *entry = (struct long_entry *)entry_at(map, number);
+
+		if (entry->key == key)
+			return entry->value;
+		number = entry->links.chain;
+	}
+	return NULL;
+}
+
+DJS_HANDLER_CODE void *djs_map_find_long(struct djs_map *map, s64 key)
+{
+	return find_long(map, hash_long(map, key), key);
+}
+
+/* ---- inserting and removing ---- */
+
+/* Takes `number` out of its chain and out of the order. */
+static DJS_HANDLER_CODE void unlink_entry(struct djs_map *map, u32 number)
+{
+	struct entry *entry = entry_at(map, number);
+	u32 *link = &buckets(map)[entry->hash >> map->shift];
+
+	while (*link != number)
+		link = &entry_at(map, *link)->chain;
+	*link = entry->chain;
+	entry_at(map, entry->before)->after = entry->after;
+	entry_at(map, entry->after)->before = entry->before;
+}
+
+static DJS_HANDLER_CODE void remove_entry(struct djs_map *map, u32 number)
+{
+	unlink_entry(map, number);
+	entry_at(map, number)->chain = map->free;
+	map->free = number;
+	map->count--;
+}
+
+/* An entry that is in no list: from the free ones, never used before, or the oldest. 0: full. */
+static inline u32 take_entry(struct djs_map *map)
+{
+	u32 number = map->free;
+
+	if (number) {
+		map->free = entry_at(map, number)->chain;
+	} else if (likely(map->used < map->shape.capacity)) {
+		number = ++map->used;
+	} else {
+		if (!map->shape.wrap)
+			return 0;
+		number = entry_at(map, 0)->after;
+		unlink_entry(map, number);
+		return number;
+	}
+	map->count++;
+	return number;
+}
+
+/* A new entry at the head of its chain and the end of the order; NULL: full. */
+static inline struct entry *new_entry(struct djs_map *map, u32 hash)
+{
+	u32 number = take_entry(map);
+	struct entry *head = entry_at(map, 0);
+	struct entry *entry;
+	u32 *bucket;
+
+	if (unlikely(!number))
+		return NULL;
+	entry = entry_at(map, number);
+	bucket = &buckets(map)[hash >> map->shift];
+	entry->hash = hash;
+	entry->chain = *bucket;
+	*bucket = number;
+	entry->after = 0;
+	entry->before = head->before;
+	entry_at(map, head->before)->after = number;
+	head->before = number;
+	return entry;
+}
+
+static DJS_HANDLER_CODE void *empty_value(const struct djs_map *map, struct entry *entry)
+{
+	char *value = (char *)entry + map->value_offset;
+
+	if (map->shape.value_type == DJS_LONG)
+		*(s64 *)value = 0;
+	else if (map->shape.value_type == DJS_STRING)
+		value[0] = 0;
+	else
+		memset(value, 0, djs_statistic_bytes(&map->shape.statistic));
+	return value;
+}
+
+DJS_HANDLER_CODE void *djs_map_insert(struct djs_map *map, const union djs_value *keys)
+{
+	u32 hash = hash_keys(map, keys);
+	u32 number = find(map, hash, keys);
+	struct entry *entry;
+	u32 i;
+
+	if (number)
+		return (char *)entry_at(map, number) + map->value_offset;
+	entry = new_entry(map, hash);
+	if (!entry)
+		return NULL;
+	for (i = 0; i < map->shape.key_count; i++) {
+		char *stored = (char *)entry + map->key_offsets[i];
+
+		if (map->shape.key_types[i] == DJS_LONG)
+			*(s64 *)stored = keys[i].number;
+		else
+			store_text(map, stored, keys[i].text);
+	}
+	return empty_value(map, entry);
+}
+
+DJS_HANDLER_CODE void *djs_map_insert_long(struct djs_map *map, s64 key)
+{
+	u32 hash = hash_long(map, key);
+	void *value = find_long(map, hash, key);
+	struct entry *entry;
+
+	if (likely(value))
+		return value;
+	entry = new_entry(map, hash);
+	if (unlikely(!entry))
+		return NULL;
+	((struct long_entry *)entry)->key = key;
+	return empty_value(map, entry);
+}
+
+DJS_HANDLER_CODE int djs_map_erase(struct djs_map *map, const union djs_value *keys)
+{
+	u32 number = find(map, hash_keys(map, keys), keys);
+
+	if (!number)
+		return 0;
+	remove_entry(map, number);
+	return 1;
+}
+
+DJS_HANDLER_CODE int djs_map_in_slice(const struct djs_map *map, u32 number,
+				      const union djs_value *keys, u32 fixed)
+{
+	const struct entry *entry = entry_at(map, number);
+	u32 i;
+
+	for (i = 0; i < map->shape.key_count; i++)
+		if ((fixed >> i & 1) && !same_key(map, entry, i, &keys[i]))
+			return 0;
+	return 1;
+}
+
+DJS_HANDLER_CODE void djs_map_erase_slice(struct djs_map *map, const union djs_value *keys,
+					  u32 fixed)
+{
+	u32 number = entry_at(map, 0)->after;
+
+	while (number) {
+		u32 after = entry_at(map, number)->after;
+
+		if (djs_map_in_slice(map, number, keys, fixed))
+			remove_entry(map, number);
+		number = after;
+	}
+}
+
+DJS_HANDLER_CODE int djs_map_has_slice(struct djs_map *map, const union djs_value *keys, u32 fixed)
+{
+	u32 number;
+
+	for (number = entry_at(map, 0)->after; number; number = entry_at(map, number)->after)
+		if (djs_map_in_slice(map, number, keys, fixed))
+			return 1;
+	return 0;
+}
+
+DJS_HANDLER_CODE void djs_map_clear(struct djs_map *map)
+{
+	u64 area = bucket_area(map->shape.capacity);
+	u32 number;
+
+	/* Few elements in a large map: their buckets are fewer than all. */
+	if (map->count < area / 64)
+		for (number = entry_at(map, 0)->after; number;
+		     number = entry_at(map, number)->after)
+			buckets(map)[entry_at(map, number)->hash >> map->shift] = 0;
+	else
+		memset(buckets(map), 0, area);
+	entry_at(map, 0)->after = 0;
+	entry_at(map, 0)->before = 0;
+	map->count = 0;
+	map->used = 0;
+	map->free = 0;
+}
+
+DJS_HANDLER_CODE u32 djs_map_count(const struct djs_map *map)
+{
+	return map->count;
+}
+
+DJS_HANDLER_CODE union djs_value djs_map_key(const struct djs_map *map, u32 number, u32 index)
+{
+	const char *stored = (const char *)entry_at(map, number) + map->key_offsets[index];
+	union djs_value key;
+
+	if (map->shape.key_types[index] == DJS_LONG)
+		key.number = *(const s64 *)stored;
+	else
+		key.text = stored;
+	return key;
+}
+
+DJS_HANDLER_CODE void *djs_map_value(const struct djs_map *map, u32 number)
+{
+	return (char *)entry_at(map, number) + map->value_offset;
+}

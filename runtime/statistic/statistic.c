@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Statistics. All sums wrap around like the kernel's own counters: overflow gives a wrong number,
+ * never undefined behaviour.
+ */
+#include "include/statistic.h"
+
+static inline s64 add(s64 a, s64 b)
+{
+	return (s64)((u64)a + (u64)b);
+}
+
+static inline s64 sub(s64 a, s64 b)
+{
+	return (s64)((u64)a - (u64)b);
+}
+
+static inline s64 mul(s64 a, s64 b)
+{
+	return (s64)((u64)a * (u64)b);
+}
+
+static inline s64 shift_left(s64 value, s32 shift)
+{
+	return (s64)((u64)value << (shift & 63));
+}
+
+/* count > 0, so that the one quotient that traps (minimum / -1) cannot occur. */
+static inline s64 mean_of(s64 sum, s64 count, s32 shift)
+{
+	return shift_left(sum, shift) / count;
+}
+
+DJS_HANDLER_CODE u32 djs_statistic_bytes(const struct djs_statistic_shape *shape)
+{
+	u32 buckets = shape->histogram == DJS_HISTOGRAM_NONE ? 0 : shape->buckets;
+
+	return (u32)(sizeof(struct djs_statistic) + (size_t)buckets * sizeof(s64));
+}
+
+static DJS_HANDLER_CODE u32 log_bucket(s64 value)
+{
+	u64 magnitude = value < 0 ? 0 - (u64)value : (u64)value;
+	u32 bits;
+
+	if (value == 0)
+		return DJS_LOG_ZERO;
+	bits = 64 - (u32)__builtin_clzll(magnitude);
+	return value < 0 ? DJS_LOG_ZERO - bits : DJS_LOG_ZERO + bits;
+}
+
+DJS_HANDLER_CODE u32 djs_statistic_bucket(const struct djs_statistic_shape *shape, s64 value)
+{
+	u64 bucket;
+
+	if (shape->histogram == DJS_HISTOGRAM_LOG)
+		return log_bucket(value);
+	if (shape->buckets == 0 || shape->width <= 0 || value < shape->low)
+		return 0;
+	if (value > shape->high)
+		return shape->buckets - 1;
+	bucket = ((u64)value - (u64)shape->low) / (u64)shape->width + 1;
+	return bucket < shape->buckets - 1 ? (u32)bucket : shape->buckets - 1;
+}
+
+DJS_HANDLER_CODE void djs_statistic_add(const struct djs_statistic_shape *shape,
+					struct djs_statistic *s, s64 value)
+{
+	if (s->count == 0) {
+		s->min = value;
+		s->max = value;
+	} else if (value < s->min) {
+		s->min = value;
+	} else if (value > s->max) {
+		s->max = value;
+	}
+	s->count++;
+	s->sum = add(s->sum, value);
+	if (shape->variance) {
+		s64 scaled = shift_left(value, shape->variance_shift);
+		s64 delta = sub(scaled, s->mean);
+
+		s->mean = add(s->mean, delta / s->count);
+		s->m2 = add(s->m2, mul(delta, sub(scaled, s->mean)));
+	}
+	if (shape->histogram != DJS_HISTOGRAM_NONE && shape->buckets)
+		s->buckets[djs_statistic_bucket(shape, value)]++;
+}
+
+/* The squared distances of `s` as seen from another mean, plus those it has (Chan et al.). */
+static DJS_HANDLER_CODE s64 distances_from(const struct djs_statistic *s, s64 mean)
+{
+	s64 delta = sub(s->mean, mean);
+
+	return add(s->m2, mul(s->count, mul(delta, delta)));
+}
+
+DJS_HANDLER_CODE void djs_statistic_merge(const struct djs_statistic_shape *shape,
+					  struct djs_statistic *into,
+					  const struct djs_statistic *from)
+{
+	u32 i;
+
+	if (from->count == 0)
+		return;
+	if (into->count == 0) {
+		memcpy(into, from, djs_statistic_bytes(shape));
+		return;
+	}
+	if (shape->variance) {
+		s64 mean = mean_of(add(into->sum, from->sum), into->count + from->count,
+				   shape->variance_shift);
+
+		into->m2 = add(distances_from(into, mean), distances_from(from, mean));
+		into->mean = mean;
+	}
+	if (from->min < into->min)
+		into->min = from->min;
+	if (from->max > into->max)
+		into->max = from->max;
+	into->count += from->count;
+	into->sum = add(into->sum, from->sum);
+	if (shape->histogram == DJS_HISTOGRAM_NONE)
+		return;
+	for (i = 0; i < shape->buckets; i++)
+		into->buckets[i] += from->buckets[i];
+}
+
+DJS_HANDLER_CODE s64 djs_statistic_avg(const struct djs_statistic *s)
+{
+	return s->count > 0 ? s->sum / s->count : 0;
+}
+
+DJS_HANDLER_CODE s64 djs_statistic_variance(const struct djs_statistic_shape *shape,
+					    const struct djs_statistic *s)
+{
+	s64 distances;
+
+	if (s->count < 2)
+		return 0;
+	/*
+	 * The running mean loses what integer division drops; SystemTap's @variance measures it
+	 * against the mean of all values, and its manual gives such results as examples (12 for 1 …
+	 * 5).
+	 */
+	distances = distances_from(s, mean_of(s->sum, s->count, shape->variance_shift));
+	return (distances / (s->count - 1)) >> ((2 * shape->variance_shift) & 63);
+}

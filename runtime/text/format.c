@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * printf of the language: one source for the kernel and for readers.
+ */
+#include "include/text.h"
+#include "include/record.h"
+#include "text/sink.h"
+
+/* No field is wider, whatever a script's "*" says. */
+#define MAX_FIELD (1 << 20)
+
+struct spec {
+	bool left, plus, space, alternate, zero;
+	s32 width;     /* -1: none */
+	s32 precision; /* -1: none */
+	char conversion;
+};
+
+/* The arguments that are left. */
+struct arguments {
+	const char *types;
+	const char *at;
+	const char *end;
+};
+
+static DJS_HANDLER_CODE bool take_long(struct arguments *args, s64 *value)
+{
+	if (*args->types != 'l' || (size_t)(args->end - args->at) < sizeof(*value))
+		return false;
+	memcpy(value, args->at, sizeof(*value));
+	args->at += sizeof(*value);
+	args->types++;
+	return true;
+}
+
+static DJS_HANDLER_CODE bool take_text(struct arguments *args, const char **text, size_t *length)
+{
+	size_t left = (size_t)(args->end - args->at);
+	size_t used;
+	u32 bytes;
+
+	if (*args->types != 's' || left < sizeof(bytes))
+		return false;
+	memcpy(&bytes, args->at, sizeof(bytes));
+	if (bytes > left - sizeof(bytes))
+		return false;
+	*text = args->at + sizeof(bytes);
+	*length = bytes;
+	/* The padding of the last argument may be missing. */
+	used = (size_t)DJS_ALIGN8(sizeof(bytes) + (u64)bytes);
+	args->at += used < left ? used : left;
+	args->types++;
+	return true;
+}
+
+static DJS_HANDLER_CODE bool take_histogram(struct arguments *args, struct sink *sink)
+{
+	size_t left = (size_t)(args->end - args->at);
+	struct djs_histogram_header header;
+
+	if (*args->types != 'h' || left < sizeof(header))
+		return false;
+	memcpy(&header, args->at, sizeof(header));
+	if ((left - sizeof(header)) / sizeof(s64) < header.buckets)
+		return false;
+	left = sizeof(header) + (size_t)header.buckets * sizeof(s64);
+	if (!djs_text_histogram(sink, args->at, left))
+		return false;
+	args->at += left;
+	args->types++;
+	return true;
+}
+
+static DJS_HANDLER_CODE s32 clamp_field(s64 value)
+{
+	return value > MAX_FIELD ? MAX_FIELD : (s32)value;
+}
+
+/* A number of the format, or the next argument for "*". */
+static DJS_HANDLER_CODE bool read_field(const char **format, struct arguments *args, s64 *value)
+{
+	const char *at = *format;
+
+	if (*at == '*') {
+		*format = at + 1;
+		return take_long(args, value);
+	}
+	for (*value = 0; *at >= '0' && *at <= '9'; at++)
+		if (*value <= MAX_FIELD)
+			*value = *value * 10 + (*at - '0');
+	*format = at;
+	return true;
+}
+
+static DJS_HANDLER_CODE const char *read_flags(const char *format, struct spec *spec)
+{
+	for (;; format++) {
+		switch (*format) {
+		case '-':
+			spec->left = true;
+			break;
+		case '+':
+			spec->plus = true;
+			break;
+		case ' ':
+			spec->space = true;
+			break;
+		case '#':
+			spec->alternate = true;
+			break;
+		case '0':
+			spec->zero = true;
+			break;
+		default:
+			return format;
+		}
+	}
+}
+
+/* What stands behind a '%'. Yields false when an argument is missing. */
+static DJS_HANDLER_CODE bool read_spec(const char **format, struct arguments *args,
+				       struct spec *spec)
+{
+	const char *at;
+	s64 value;
+
+	memset(spec, 0, sizeof(*spec));
+	spec->width = -1;
+	spec->precision = -1;
+	at = read_flags(*format, spec);
+	if (*at == '*' || (*at >= '1' && *at <= '9')) {
+		if (!read_field(&at, args, &value))
+			return false;
+		if (value < 0) {
+			spec->left = true;
+			value = value < -MAX_FIELD ? MAX_FIELD : -value;
+		}
+		spec->width = clamp_field(value);
+	}
+	if (*at == '.') {
+		at++;
+		if (!read_field(&at, args, &value))
+			return false;
+		spec->precision = value < 0 ? -1 : clamp_field(value);
+	}
+	while (*at == 'l')
+		at++;
+	spec->conversion = *at;
+	*format = *at ? at + 1 : at;
+	return true;
+}
+
+static DJS_HANDLER_CODE size_t padding(const struct spec *spec, size_t length)
+{
+	return spec->width > 0 && (size_t)spec->width > length ? (size_t)spec->width - length : 0;
+}
+
+static DJS_HANDLER_CODE void put_text(struct sink *sink, const struct spec *spec, const char *text,
+				      size_t length)
+{
+	size_t pad = padding(spec, length);
+
+	if (!spec->left)
+		sink_fill(sink, ' ', pad);
+	sink_bytes(sink, text, length);
+	if (spec->left)
+		sink_fill(sink, ' ', pad);
+}
+
+/* Sign or base, zeroes, digits, each as C's printf puts them for a 64-bit number. */
+static DJS_HANDLER_CODE void put_number(struct sink *sink, const struct spec *spec, u64 value,
+					u32 base, const char *prefix)
+{
+	char digits[DJS_DIGITS];
+	const char *alphabet = spec->conversion == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
+	const char *first = digits_before(digits + sizeof(digits), value, base, alphabet);
+	size_t count = (size_t)(digits + sizeof(digits) - first);
+	size_t prefixed = prefix[0] ? (prefix[1] ? 2 : 1) : 0;
+	size_t zeroes = 0;
+	size_t pad;
+
+	if (value == 0 && spec->precision == 0)
+		count = 0;
+	if (spec->precision >= 0 && (size_t)spec->precision > count)
+		zeroes = (size_t)spec->precision - count;
+	if (spec->alternate && base == 8 && zeroes == 0 && (value || !count))
+		zeroes = 1;
+	pad = padding(spec, prefixed + zeroes + count);
+	if (spec->zero && !spec->left && spec->precision < 0) {
+		zeroes += pad;
+		pad = 0;
+	}
+	if (!spec->left)
+		sink_fill(sink, ' ', pad);
+	sink_bytes(sink, prefix, prefixed);
+	sink_fill(sink, '0', zeroes);
+	sink_bytes(sink, first, count);
+	if (spec->left)
+		sink_fill(sink, ' ', pad);
+}
+
+static DJS_HANDLER_CODE void put_signed(struct sink *sink, const struct spec *spec, s64 value)
+{
+	if (value < 0)
+		put_number(sink, spec, 0 - (u64)value, 10, "-");
+	else
+		put_number(sink, spec, (u64)value, 10, spec->plus ? "+" : spec->space ? " " : "");
+}
+
+static DJS_HANDLER_CODE void put_hex(struct sink *sink, const struct spec *spec, u64 value)
+{
+	const char *prefix = "";
+
+	if (spec->conversion == 'p')
+		prefix = "0x";
+	else if (spec->alternate && value)
+		prefix = spec->conversion == 'X' ? "0X" : "0x";
+	put_number(sink, spec, value, 16, prefix);
+}
+
+/* %c; with '#' as C would write it in quotes. */
+static DJS_HANDLER_CODE void put_char(struct sink *sink, const struct spec *spec, u8 c)
+{
+	static const char named[] = "\aa\bb\tt\nn\vv\ff\rr\"\"''\\\\";
+	char text[4] = {(char)c};
+	size_t i;
+
+	if (!spec->alternate) {
+		put_text(sink, spec, text, 1);
+		return;
+	}
+	for (i = 0; i + 1 < sizeof(named); i += 2) {
+		if (named[i] == (char)c) {
+			text[0] = '\\';
+			text[1] = named[i + 1];
+			put_text(sink, spec, text, 2);
+			return;
+		}
+	}
+	if (c >= ' ' && c < 0x7f) {
+		put_text(sink, spec, text, 1);
+		return;
+	}
+	text[0] = '\\';
+	text[1] = (char)('0' + (c >> 6));
+	text[2] = (char)('0' + (c >> 3 & 7));
+	text[3] = (char)('0' + (c & 7));
+	put_text(sink, spec, text, 4);
+}
+
+/* %b: the number's bytes as the machine has them; the width says how many. */
+static DJS_HANDLER_CODE void put_binary(struct sink *sink, const struct spec *spec, s64 value)
+{
+	s32 bytes = spec->width;
+
+	if (bytes != 1 && bytes != 2 && bytes != 4)
+		bytes = sizeof(value);
+	sink_bytes(sink, (const char *)&value, (size_t)bytes);
+}
+
+/* %M: two digits a byte. */
+static DJS_HANDLER_CODE void put_dump(struct sink *sink, const struct spec *spec, const char *bytes,
+				      size_t count)
+{
+	size_t pad = padding(spec, 2 * count);
+	size_t i;
+
+	if (!spec->left)
+		sink_fill(sink, ' ', pad);
+	for (i = 0; i < count; i++) {
+		sink_char(sink, "0123456789abcdef"[(u8)bytes[i] >> 4]);
+		sink_char(sink, "0123456789abcdef"[bytes[i] & 15]);
+	}
+	if (spec->left)
+		sink_fill(sink, ' ', pad);
+}
+
+static DJS_HANDLER_CODE bool put_string(struct sink *sink, const struct spec *spec,
+					struct arguments *args)
+{
+	const char *text;
+	size_t length;
+
+	if (!take_text(args, &text, &length))
+		return false;
+	if (spec->precision >= 0 && (size_t)spec->precision < length)
+		length = (size_t)spec->precision;
+	if (spec->conversion == 'M')
+		put_dump(sink, spec, text, length);
+	else
+		put_text(sink, spec, text, length);
+	return true;
+}
+
+static DJS_HANDLER_CODE bool put_integer(struct sink *sink, const struct spec *spec,
+					 struct arguments *args)
+{
+	s64 value;
+
+	if (!take_long(args, &value))
+		return false;
+	switch (spec->conversion) {
+	case 'd':
+	case 'i':
+		put_signed(sink, spec, value);
+		break;
+	case 'u':
+		put_number(sink, spec, (u64)value, 10, "");
+		break;
+	case 'o':
+		put_number(sink, spec, (u64)value, 8, "");
+		break;
+	case 'c':
+		put_char(sink, spec, (u8)value);
+		break;
+	case 'b':
+		put_binary(sink, spec, value);
+		break;
+	default:
+		put_hex(sink, spec, (u64)value);
+	}
+	return true;
+}
+
+static DJS_HANDLER_CODE bool put_conversion(struct sink *sink, const struct spec *spec,
+					    struct arguments *args)
+{
+	switch (spec->conversion) {
+	case '%':
+		sink_char(sink, '%');
+		return true;
+	case 's':
+	case 'm':
+	case 'M':
+		return put_string(sink, spec, args);
+	case 'd':
+	case 'i':
+	case 'u':
+	case 'o':
+	case 'x':
+	case 'X':
+	case 'p':
+	case 'c':
+	case 'b':
+		return put_integer(sink, spec, args);
+	case 'H':
+		return take_histogram(args, sink);
+	default:
+		return false;
+	}
+}
+
+DJS_HANDLER_CODE size_t djs_format(char *out, size_t size, const char *format, const char *types,
+				   const void *args, size_t args_bytes)
+{
+	struct arguments arguments = {types ? types : "", args, args};
+	struct sink sink;
+	struct spec spec;
+
+	if (args)
+		arguments.end += args_bytes;
+	sink_open(&sink, out, size);
+	while (format && *format) {
+		const char *literal = format;
+
+		while (*format && *format != '%')
+			format++;
+		sink_bytes(&sink, literal, (size_t)(format - literal));
+		if (!*format)
+			break;
+		format++;
+		if (!read_spec(&format, &arguments, &spec) ||
+		    !put_conversion(&sink, &spec, &arguments))
+			break;
+	}
+	return sink_close(&sink, size);
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Histograms as text, the way SystemTap's users know them: buckets down, bars of at most 50 across.
+ */
+#include "include/text.h"
+#include "include/record.h"
+#include "include/statistic.h"
+#include "text/sink.h"
+
+#define BAR_WIDTH 50
+/* Empty buckets that stay visible at either end of an empty run; the rest becomes one "~". */
+#define SHOWN_EMPTY 2
+#define LABEL_BYTES (DJS_DIGITS + 2)
+
+struct histogram {
+	struct djs_histogram_header header;
+	const char *buckets; /* may not be aligned */
+	u32 first, last;     /* shown */
+	s64 scale;	     /* hits that one sign of a bar stands for */
+	u32 label_width, count_width;
+};
+
+static DJS_HANDLER_CODE s64 bucket_count(const struct histogram *h, u32 bucket)
+{
+	s64 count;
+
+	memcpy(&count, h->buckets + (size_t)bucket * sizeof(count), sizeof(count));
+	return count;
+}
+
+/* Decimal text of `value` before `end`, with `sign` in front (0: none but a minus). Yields its
+ * beginning. */
+static DJS_HANDLER_CODE char *decimal(char *end, s64 value, char sign)
+{
+	char *first = digits_before(end, value < 0 ? 0 - (u64)value : (u64)value, 10, "");
+
+	if (value < 0)
+		*--first = '-';
+	if (sign)
+		*--first = sign;
+	return first;
+}
+
+/* What stands left of a bucket: its lower bound. Written before `end`. */
+static DJS_HANDLER_CODE char *label(const struct histogram *h, u32 bucket, char *end)
+{
+	const struct djs_histogram_header *header = &h->header;
+
+	if (header->kind == DJS_HISTOGRAM_LOG) {
+		s64 bits = (s64)bucket - DJS_LOG_ZERO;
+
+		if (bits == 0)
+			return decimal(end, 0, 0);
+		if (bits > 0)
+			return decimal(end, (s64)(1ull << (bits - 1)), 0);
+		return decimal(end, (s64)(0 - (1ull << (-bits - 1))), 0);
+	}
+	if (bucket == 0)
+		return decimal(end, header->low, '<');
+	if (bucket == header->buckets - 1)
+		return decimal(end, header->high, '>');
+	return decimal(end, (s64)((u64)header->low + (u64)(bucket - 1) * (u64)header->width), 0);
+}
+
+/* The buckets below and above a linear histogram are not part of it: shown only when they hold
+ * something. */
+static DJS_HANDLER_CODE bool outside(const struct histogram *h, u32 bucket)
+{
+	return h->header.kind == DJS_HISTOGRAM_LINEAR &&
+	       (bucket == 0 || bucket == h->header.buckets - 1);
+}
+
+/* The range from two before the first bucket that holds something to two behind the last. False:
+ * all empty. */
+static DJS_HANDLER_CODE bool find_range(struct histogram *h)
+{
+	u32 lowest = h->header.kind == DJS_HISTOGRAM_LINEAR ? 1 : 0;
+	u32 highest = h->header.buckets - 1 - lowest;
+	u32 first = 0;
+	u32 last = h->header.buckets - 1;
+	s64 most = 0;
+	u32 i;
+
+	while (first <= last && bucket_count(h, first) <= 0)
+		if (first++ == last)
+			return false;
+	while (bucket_count(h, last) <= 0)
+		last--;
+	for (i = first; i <= last; i++)
+		if (bucket_count(h, i) > most)
+			most = bucket_count(h, i);
+	h->scale = most / BAR_WIDTH + (most % BAR_WIDTH ? 1 : 0);
+	h->first = first;
+	for (i = 0; i < SHOWN_EMPTY && h->first > lowest; i++)
+		h->first--;
+	h->last = last;
+	for (i = 0; i < SHOWN_EMPTY && h->last < highest; i++)
+		h->last++;
+	return true;
+}
+
+/* Empty buckets from `bucket` on. */
+static DJS_HANDLER_CODE u32 empty_run(const struct histogram *h, u32 bucket)
+{
+	u32 end = bucket;
+
+	while (end <= h->last && bucket_count(h, end) <= 0)
+		end++;
+	return end - bucket;
+}
+
+static DJS_HANDLER_CODE void measure(struct histogram *h)
+{
+	char text[LABEL_BYTES];
+	char *end = text + sizeof(text);
+	u32 i;
+
+	h->label_width = 5; /* "value" */
+	h->count_width = 1;
+	for (i = h->first; i <= h->last; i++) {
+		u32 width = (u32)(end - label(h, i, end));
+
+		if (width > h->label_width)
+			h->label_width = width;
+		width = (u32)(end - decimal(end, bucket_count(h, i), 0));
+		if (width > h->count_width)
+			h->count_width = width;
+	}
+}
+
+static DJS_HANDLER_CODE void put_right(struct sink *sink, const char *text, size_t length,
+				       u32 width)
+{
+	sink_fill(sink, ' ', width > length ? width - length : 0);
+	sink_bytes(sink, text, length);
+}
+
+static DJS_HANDLER_CODE void put_row(const struct histogram *h, struct sink *sink, u32 bucket)
+{
+	char text[LABEL_BYTES];
+	char *end = text + sizeof(text);
+	s64 count = bucket_count(h, bucket);
+	size_t bar = count > 0 ? (size_t)(count / h->scale) : 0;
+	char *first = label(h, bucket, end);
+
+	put_right(sink, first, (size_t)(end - first), h->label_width);
+	sink_bytes(sink, " |", 2);
+	sink_fill(sink, '@', bar);
+	sink_fill(sink, ' ', BAR_WIDTH - bar + 1);
+	first = decimal(end, count, 0);
+	put_right(sink, first, (size_t)(end - first), h->count_width);
+	sink_char(sink, '\n');
+}
+
+static DJS_HANDLER_CODE void put_rows(const struct histogram *h, struct sink *sink)
+{
+	u32 i = h->first;
+
+	while (i <= h->last) {
+		u32 empty = empty_run(h, i);
+		u32 end = i + (empty ? empty : 1);
+
+		if (empty > 2 * SHOWN_EMPTY) {
+			for (; i < end - empty + SHOWN_EMPTY; i++)
+				put_row(h, sink, i);
+			put_right(sink, "~", 1, h->label_width);
+			sink_char(sink, '\n');
+			i = end - SHOWN_EMPTY;
+		}
+		for (; i < end; i++)
+			if (!outside(h, i) || bucket_count(h, i) > 0)
+				put_row(h, sink, i);
+	}
+}
+
+DJS_HANDLER_CODE int djs_text_histogram(struct sink *sink, const void *data, size_t bytes)
+{
+	struct histogram h;
+
+	if (!data || bytes < sizeof(h.header))
+		return 0;
+	memcpy(&h.header, data, sizeof(h.header));
+	h.buckets = (const char *)data + sizeof(h.header);
+	if ((bytes - sizeof(h.header)) / sizeof(s64) < h.header.buckets)
+		return 0;
+	if (h.header.kind == DJS_HISTOGRAM_LOG
+		? h.header.buckets != DJS_LOG_BUCKETS
+		: h.header.kind != DJS_HISTOGRAM_LINEAR || h.header.buckets < 3)
+		return 0;
+	if (!find_range(&h)) {
+		/* Only the head, as for a statistic without values. */
+		h.first = 1;
+		h.last = 0;
+	}
+	measure(&h);
+	put_right(sink, "value", 5, h.label_width);
+	sink_bytes(sink, " |", 2);
+	sink_fill(sink, '-', BAR_WIDTH);
+	sink_bytes(sink, " count\n", 7);
+	put_rows(&h, sink);
+	sink_char(sink, '\n');
+	return 1;
+}
+
+DJS_HANDLER_CODE size_t djs_format_histogram(char *out, size_t size, const void *header,
+					     size_t bytes)
+{
+	struct sink sink;
+
+	sink_open(&sink, out, size);
+	djs_text_histogram(&sink, header, bytes);
+	return sink_close(&sink, size);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * Where text goes: shared by format.c and histogram.c. Counts what would be written, writes what
+ * there is room for; a run of any length costs no more than the room.
+ */
+#ifndef DJSTAP_TEXT_SINK_H
+#define DJSTAP_TEXT_SINK_H
+
+#include "include/platform.h"
+
+struct sink {
+	char *out;
+	size_t room;   /* without the NUL */
+	size_t length; /* of the whole text */
+};
+
+static inline void sink_open(struct sink *sink, char *out, size_t size)
+{
+	sink->out = out;
+	sink->room = size ? size - 1 : 0;
+	sink->length = 0;
+}
+
+/* Ends the text; yields what djs_format() yields. */
+static inline size_t sink_close(struct sink *sink, size_t size)
+{
+	if (!size)
+		return sink->length;
+	if (sink->length > sink->room)
+		sink->length = sink->room;
+	sink->out[sink->length] = 0;
+	return sink->length;
+}
+
+static inline size_t sink_fits(const struct sink *sink, size_t count)
+{
+	size_t left = sink->length < sink->room ? sink->room - sink->length : 0;
+
+	return count < left ? count : left;
+}
+
+static inline void sink_char(struct sink *sink, char c)
+{
+	if (likely(sink->length < sink->room))
+		sink->out[sink->length] = c;
+	sink->length++;
+}
+
+static inline void sink_bytes(struct sink *sink, const char *bytes, size_t count)
+{
+	size_t fits = sink_fits(sink, count);
+
+	if (fits)
+		memcpy(sink->out + sink->length, bytes, fits);
+	sink->length += count;
+}
+
+static inline void sink_fill(struct sink *sink, char c, size_t count)
+{
+	size_t fits = sink_fits(sink, count);
+
+	if (fits)
+		memset(sink->out + sink->length, c, fits);
+	sink->length += count;
+}
+
+#define DJS_DIGITS 24 /* of a 64-bit number in octal, the longest */
+
+/* Writes the digits of `value` backwards, ending before `end`; yields the first. */
+static inline char *digits_before(char *end, u64 value, u32 base, const char *alphabet)
+{
+	switch (base) {
+	case 8:
+		do {
+			*--end = (char)('0' + (value & 7));
+		} while (value >>= 3);
+		break;
+	case 16:
+		do {
+			*--end = alphabet[value & 15];
+		} while (value >>= 4);
+		break;
+	default:
+		do {
+			*--end = (char)('0' + value % 10);
+		} while (value /= 10);
+	}
+	return end;
+}
+
+/* A histogram whose header and buckets lie in `bytes` bytes at `data`; 0 when they do not. */
+int djs_text_histogram(struct sink *sink, const void *data, size_t bytes);
+
+#endif

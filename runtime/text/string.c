@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The language's string functions. NULL reads as the empty string.
+ */
+#include "include/text.h"
+
+#define S64_LARGEST 0x7fffffffffffffffull
+
+DJS_HANDLER_CODE size_t djs_text_copy(char *out, const char *in, size_t size)
+{
+	size_t length = 0;
+
+	if (!size)
+		return 0;
+	if (in)
+		for (; length + 1 < size && in[length]; length++)
+			out[length] = in[length];
+	out[length] = 0;
+	return length;
+}
+
+/* `out` may be `a`, as in s .= t. */
+DJS_HANDLER_CODE size_t djs_text_concat(char *out, const char *a, const char *b, size_t size)
+{
+	size_t length = djs_text_copy(out, a, size);
+
+	return size ? length + djs_text_copy(out + length, b, size - length) : 0;
+}
+
+DJS_HANDLER_CODE int djs_text_compare(const char *a, const char *b)
+{
+	size_t i = 0;
+	u8 left, right;
+
+	a = a ? a : "";
+	b = b ? b : "";
+	while (a[i] && a[i] == b[i])
+		i++;
+	left = (u8)a[i];
+	right = (u8)b[i];
+	return left < right ? -1 : left > right;
+}
+
+DJS_HANDLER_CODE size_t djs_text_substr(char *out, size_t size, const char *in, s64 start,
+					s64 length)
+{
+	s64 skipped = 0;
+	u64 room = length > 0 ? (u64)length : 0;
+
+	if (!size)
+		return 0;
+	if (!in || start < 0)
+		room = 0;
+	for (; room && skipped < start; skipped++)
+		if (!in[skipped])
+			return djs_text_copy(out, "", size);
+	if (!room)
+		return djs_text_copy(out, "", size);
+	return djs_text_copy(out, in + start, room < size - 1 ? (size_t)room + 1 : size);
+}
+
+static DJS_HANDLER_CODE bool begins_with(const char *text, const char *prefix)
+{
+	for (; *prefix; text++, prefix++)
+		if (*text != *prefix)
+			return false;
+	return true;
+}
+
+DJS_HANDLER_CODE s64 djs_text_find(const char *haystack, const char *needle)
+{
+	haystack = haystack ? haystack : "";
+	if (!needle || !*needle)
+		return 1;
+	for (; *haystack; haystack++)
+		if (begins_with(haystack, needle))
+			return 1;
+	return 0;
+}
+
+/* 0 … 35, or 36 for what is no digit in any base. */
+static DJS_HANDLER_CODE u32 digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return (u32)(c - '0');
+	if (c >= 'a' && c <= 'z')
+		return (u32)(c - 'a') + 10;
+	if (c >= 'A' && c <= 'Z')
+		return (u32)(c - 'A') + 10;
+	return 36;
+}
+
+static DJS_HANDLER_CODE const char *skip_prefix(const char *in, u32 *base)
+{
+	bool hex = in[0] == '0' && (in[1] == 'x' || in[1] == 'X') && digit(in[2]) < 16;
+
+	if (*base == 0)
+		*base = hex ? 16 : in[0] == '0' ? 8 : 10;
+	return hex && *base == 16 ? in + 2 : in;
+}
+
+/* As C's strtol, for bases 0 and 2 … 36 (others yield 0); too large a number becomes the largest.
+ */
+DJS_HANDLER_CODE s64 djs_text_to_long(const char *in, s64 base)
+{
+	bool negative;
+	u64 value = 0;
+	u64 most;
+	u32 radix;
+
+	if (!in || base < 0 || base == 1 || base > 36)
+		return 0;
+	radix = (u32)base;
+	while (*in == ' ' || (*in >= '\t' && *in <= '\r'))
+		in++;
+	negative = *in == '-';
+	if (*in == '-' || *in == '+')
+		in++;
+	in = skip_prefix(in, &radix);
+	most = S64_LARGEST + negative;
+	for (; digit(*in) < radix; in++) {
+		if (value > (most - digit(*in)) / radix) {
+			value = most;
+			break;
+		}
+		value = value * radix + digit(*in);
+	}
+	return (s64)(negative ? 0 - value : value);
+}

@@ -1,0 +1,270 @@
+// djs_format against C's printf where both mean the same, and on its own where they do not.
+#include "include/record.h"
+#include "include/statistic.h"
+#include "include/text.h"
+
+#include <cstdio>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <initializer_list>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+// An argument area as handlers write it.
+class Arguments {
+  public:
+    Arguments& number(s64 value) {
+        types += 'l';
+        return append(&value, sizeof(value));
+    }
+    Arguments& text(const std::string& value) {
+        types += 's';
+        const u32 length = static_cast<u32>(value.size());
+        bytes.append(reinterpret_cast<const char*>(&length), 4);
+        bytes.append(value);
+        bytes.resize(DJS_ALIGN8(bytes.size()));
+        return *this;
+    }
+    Arguments& histogram(const djs_histogram_header& header, const std::vector<s64>& buckets) {
+        types += 'h';
+        append(&header, sizeof(header));
+        return append(buckets.data(), buckets.size() * sizeof(s64));
+    }
+    std::string format(const char* format) const {
+        // In memory of exactly this size, so that the sanitizer sees every byte read beyond it.
+        auto exact = std::make_unique<char[]>(bytes.size());
+        std::memcpy(exact.get(), bytes.data(), bytes.size());
+        const size_t length =
+            djs_format(nullptr, 0, format, types.c_str(), exact.get(), bytes.size());
+        std::string out(length + 1, '#');
+        EXPECT_EQ(
+            djs_format(out.data(), out.size(), format, types.c_str(), exact.get(), bytes.size()),
+            length);
+        EXPECT_EQ(out[length], '\0');
+        if (length > 1) {
+            std::vector<char> cut(length / 2 + 1);
+            EXPECT_EQ(djs_format(cut.data(), cut.size(), format, types.c_str(), exact.get(),
+                                 bytes.size()),
+                      length / 2);
+            EXPECT_EQ(std::string(cut.data(), length / 2), out.substr(0, length / 2));
+        }
+        out.resize(length);
+        return out;
+    }
+
+    std::string types, bytes;
+
+  private:
+    Arguments& append(const void* data, size_t size) {
+        bytes.append(static_cast<const char*>(data), size);
+        return *this;
+    }
+};
+
+std::string log_histogram(const std::vector<s64>& values) {
+    djs_statistic_shape shape{};
+    shape.histogram = DJS_HISTOGRAM_LOG;
+    shape.buckets = DJS_LOG_BUCKETS;
+    std::vector<s64> buckets(DJS_LOG_BUCKETS);
+    for (s64 value : values)
+        buckets[djs_statistic_bucket(&shape, value)]++;
+    djs_histogram_header header{};
+    header.kind = DJS_HISTOGRAM_LOG;
+    header.buckets = DJS_LOG_BUCKETS;
+    return Arguments().histogram(header, buckets).format("%H");
+}
+
+std::string linear_histogram(s64 low, s64 high, s64 width,
+                             const std::vector<std::pair<s64, s64>>& counted) {
+    djs_statistic_shape shape{};
+    shape.histogram = DJS_HISTOGRAM_LINEAR;
+    shape.low = low;
+    shape.high = high;
+    shape.width = width;
+    shape.buckets = static_cast<u32>((high - low) / width + 3);
+    std::vector<s64> buckets(shape.buckets);
+    for (auto& [value, count] : counted)
+        buckets[djs_statistic_bucket(&shape, value)] += count;
+    djs_histogram_header header{};
+    header.kind = DJS_HISTOGRAM_LINEAR;
+    header.buckets = shape.buckets;
+    header.low = low;
+    header.high = high;
+    header.width = width;
+    return Arguments().histogram(header, buckets).format("%H");
+}
+
+const std::string head = std::string(50, '-').insert(0, "value |").append(" count\n");
+
+// One row of a histogram: the label with its " |", the bar, the count.
+std::string row(const char* label, size_t signs, const char* count, size_t width = 0) {
+    std::string out(label);
+    out.append(" |").append(signs, '@').append(50 - signs + 1, ' ');
+    if (const size_t length = std::strlen(count); length < width)
+        out.append(width - length, ' ');
+    return out.append(count).append("\n");
+}
+
+std::string bracketed(const std::string& middle, const char* modifier, char conversion) {
+    std::string out("[%");
+    return out.append(middle).append(modifier).append(1, conversion).append("]");
+}
+
+std::string table(std::initializer_list<std::string> rows) {
+    std::string out = head;
+    for (auto& each : rows)
+        out.append(each);
+    return out.append("\n");
+}
+
+} // namespace
+
+TEST(Format, NumbersAgreeWithSnprintf) {
+    std::mt19937_64 random(4);
+    for (int i = 0; i < 200000; i++) {
+        const char conversion = "diuoxX"[random() % 6];
+        std::string flags;
+        for (char flag : std::string(conversion == 'd' || conversion == 'i' ? "-0+ "
+                                     : conversion == 'u'                    ? "-0"
+                                                                            : "-0#"))
+            if (random() % 3 == 0)
+                flags += flag;
+        std::string middle = flags;
+        if (random() % 2)
+            middle += std::to_string(random() % 30);
+        if (random() % 3 == 0)
+            middle.append(".").append(random() % 4 ? std::to_string(random() % 30) : std::string());
+        const s64 value = random() % 8 ? static_cast<s64>(random()) >> (random() % 64) : 0;
+        char expected[128];
+        std::snprintf(expected, sizeof(expected), bracketed(middle, "ll", conversion).c_str(),
+                      static_cast<long long>(value));
+        EXPECT_EQ(Arguments().number(value).format(bracketed(middle, "", conversion).c_str()),
+                  expected)
+            << middle << conversion << " " << value;
+    }
+}
+
+TEST(Format, StringsAgreeWithSnprintf) {
+    std::mt19937_64 random(6);
+    for (int i = 0; i < 50000; i++) {
+        const std::string value(random() % 20, static_cast<char>('a' + random() % 26));
+        const int width = static_cast<int>(random() % 40) - 20,
+                  precision = static_cast<int>(random() % 25) - 5;
+        char expected[128];
+        std::snprintf(expected, sizeof(expected), "<%*.*s|%s>", width, precision, value.c_str(),
+                      value.c_str());
+        EXPECT_EQ(Arguments().number(width).number(precision).text(value).text(value).format(
+                      "<%*.*s|%s>"),
+                  expected);
+    }
+}
+
+TEST(Format, ConversionsOfTheLanguage) {
+    EXPECT_EQ(Arguments().number(0).format("%p"), "0x0");
+    EXPECT_EQ(Arguments().number(-1).format("%p"), "0xffffffffffffffff");
+    EXPECT_EQ(Arguments().number(0xbc614e).format("%20p|"), "            0xbc614e|");
+    EXPECT_EQ(Arguments().number('a').number('b').format("%c%3c"), "a  b");
+    EXPECT_EQ(Arguments().number('\n').number(1).number('x').number('\\').format("%#c%#c%#c%#c"),
+              "\\n\\001x\\\\");
+    EXPECT_EQ(Arguments().format("100%% %%"), "100% %");
+    EXPECT_EQ(Arguments().number(72).number(0x6c6c).format("%1be%2bo"), "Hello");
+    EXPECT_EQ(Arguments().number(0x0102).format("%b"), std::string("\2\1\0\0\0\0\0\0", 8));
+    EXPECT_EQ(Arguments().number(0x01020304).format("%4b"), "\4\3\2\1");
+    EXPECT_EQ(Arguments().text(std::string("a\0b", 3)).format("%m"), std::string("a\0b", 3));
+    EXPECT_EQ(Arguments().text(std::string("\xde\xad\xbe\xef")).format("%10.4M"), "  deadbeef");
+    EXPECT_EQ(Arguments().number(2).text("\xde\xad\xbe\xef").format("%-6.*M|"), "dead  |");
+    EXPECT_EQ(Arguments().number(5).format("%ld"), "5");
+}
+
+TEST(Format, MissingOrWrongArgumentsEndTheOutput) {
+    EXPECT_EQ(Arguments().format("a%db"), "a");
+    EXPECT_EQ(Arguments().number(1).format("a%sb"), "a");
+    EXPECT_EQ(Arguments().text("x").format("a%db"), "a");
+    EXPECT_EQ(Arguments().number(1).format("a%d %d"), "a1 ");
+    EXPECT_EQ(Arguments().number(1).format("a%q"), "a");
+    EXPECT_EQ(Arguments().number(1).format("a%"), "a");
+    EXPECT_EQ(Arguments().number(1).format("a%-05"), "a");
+    EXPECT_EQ(Arguments().number(1).format("%*d|"), "");
+    EXPECT_EQ(djs_format(nullptr, 0, nullptr, nullptr, nullptr, 0), 0u);
+    EXPECT_EQ(djs_format(nullptr, 0, "%d", "l", nullptr, 8), 0u);
+    Arguments truncated;
+    truncated.text("hello");
+    truncated.bytes.resize(8);
+    EXPECT_EQ(truncated.format("a%s"), "a");
+}
+
+TEST(Format, HugeFieldsCostNothingBeyondTheRoom) {
+    char out[16];
+    Arguments arguments;
+    arguments.number(INT64_MAX).number(INT64_MIN).number(7);
+    const size_t length = djs_format(out, sizeof(out), "%*.*d", "lll", arguments.bytes.data(),
+                                     arguments.bytes.size());
+    EXPECT_EQ(length, 15u);
+    EXPECT_EQ(std::string(out), std::string(15, ' '));
+    EXPECT_EQ(djs_format(nullptr, 0, "%99999999999999999999d", "l", arguments.bytes.data(), 8),
+              size_t{1} << 20);
+}
+
+TEST(Format, RandomFormatsAndBytesNeverReadOutside) {
+    std::mt19937_64 random(8);
+    const std::string letters = "%%%%%dioxXupscmMbHl*.-+ 0#123456789abc";
+    for (int i = 0; i < 200000; i++) {
+        Arguments arguments;
+        std::string format;
+        for (size_t n = random() % 20; n > 0; n--)
+            format += letters[random() % letters.size()];
+        for (size_t n = random() % 5; n > 0; n--)
+            arguments.types += "lsh"[random() % 3];
+        for (size_t n = random() % 80; n > 0; n--)
+            arguments.bytes += static_cast<char>(random() % 3 ? random() % 4 : random());
+        arguments.format(format.c_str());
+    }
+}
+
+TEST(Histogram, LogarithmicAsUsersKnowIt) {
+    std::vector<s64> values(8, 5);
+    values.insert(values.end(), {33, -1});
+    EXPECT_EQ(log_histogram(values),
+              table({row("   -4", 0, "0"), row("   -2", 0, "0"), row("   -1", 1, "1"),
+                     row("    0", 0, "0"), row("    1", 0, "0"), row("    2", 0, "0"),
+                     row("    4", 8, "8"), row("    8", 0, "0"), row("   16", 0, "0"),
+                     row("   32", 1, "1"), row("   64", 0, "0"), row("  128", 0, "0")}));
+}
+
+// The language reference's example of @hist_linear.
+TEST(Histogram, LinearElidesEmptyRunsAndScales) {
+    EXPECT_EQ(
+        linear_histogram(0, 10240, 200, {{100, 1650}, {200, 8}, {1400, 1}}),
+        table({row("    0", 50, "1650"), row("  200", 0, "8", 4), row("  400", 0, "0", 4),
+               row("  600", 0, "0", 4), "    ~\n", row(" 1000", 0, "0", 4), row(" 1200", 0, "0", 4),
+               row(" 1400", 0, "1", 4), row(" 1600", 0, "0", 4), row(" 1800", 0, "0", 4)}));
+}
+
+TEST(Histogram, LinearShowsWhatLiesOutside) {
+    EXPECT_EQ(linear_histogram(0, 20, 10, {{-5, 1}, {25, 2}, {10, 3}}),
+              table({row("   <0", 1, "1"), row("    0", 0, "0"), row("   10", 3, "3"),
+                     row("   20", 0, "0"), row("  >20", 2, "2")}));
+    EXPECT_EQ(linear_histogram(0, 20, 10, {{10, 3}}),
+              table({row("    0", 0, "0"), row("   10", 3, "3"), row("   20", 0, "0")}));
+}
+
+TEST(Histogram, ExtremesAndNonsense) {
+    const auto extremes = log_histogram({INT64_MIN, INT64_MAX});
+    EXPECT_NE(extremes.find("-9223372036854775808 |@"), std::string::npos) << extremes;
+    EXPECT_NE(extremes.find("4611686018427387904 |@"), std::string::npos) << extremes;
+    EXPECT_EQ(log_histogram({}), table({}));
+    djs_histogram_header header{};
+    header.kind = DJS_HISTOGRAM_LOG;
+    header.buckets = 5;
+    EXPECT_EQ(Arguments().histogram(header, std::vector<s64>(5)).format("x%Hy"), "x");
+    header.kind = 77;
+    EXPECT_EQ(Arguments().histogram(header, std::vector<s64>(5)).format("x%Hy"), "x");
+    header.kind = DJS_HISTOGRAM_LINEAR;
+    header.buckets = 0xffffffff;
+    EXPECT_EQ(Arguments().histogram(header, std::vector<s64>(5)).format("x%Hy"), "x");
+    EXPECT_EQ(djs_format_histogram(nullptr, 0, nullptr, 0), 0u);
+}

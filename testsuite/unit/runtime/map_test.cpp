@@ -1,0 +1,295 @@
+// The map against models from the standard library, under random operations.
+#include "include/map.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <list>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace {
+
+struct FreeMemory {
+    void operator()(void* memory) const { std::free(memory); }
+};
+
+struct Map {
+    explicit Map(const djs_map_shape& shape, u64 seed = 7) {
+        const u64 bytes = djs_map_bytes(&shape);
+        memory.reset(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
+        std::memset(memory.get(), 0, bytes);
+        map = djs_map_init(memory.get(), &shape, seed);
+    }
+    std::unique_ptr<void, FreeMemory> memory;
+    djs_map* map = nullptr;
+};
+
+djs_map_shape shape_of(std::vector<u8> keys, u8 value, u32 capacity, bool wrap = false) {
+    djs_map_shape shape{};
+    shape.key_count = static_cast<u8>(keys.size());
+    std::copy(keys.begin(), keys.end(), shape.key_types);
+    shape.value_type = value;
+    shape.wrap = wrap;
+    shape.capacity = capacity;
+    shape.string_bytes = 20;
+    return shape;
+}
+
+djs_value number(s64 value) {
+    djs_value key{};
+    key.number = value;
+    return key;
+}
+
+djs_value text(const char* value) {
+    djs_value key{};
+    key.text = value;
+    return key;
+}
+
+std::vector<u32> list(Map& map, const djs_map_order& order, u32 capacity, s64 limit = -1,
+                      const djs_value* slice = nullptr) {
+    std::vector<u32> out(2 * size_t{capacity});
+    out.resize(djs_map_list(map.map, &order, slice, limit, out.data()));
+    return out;
+}
+
+std::vector<s64> long_keys(Map& map, const std::vector<u32>& numbers) {
+    std::vector<s64> keys;
+    for (u32 n : numbers)
+        keys.push_back(djs_map_key(map.map, n, 0).number);
+    return keys;
+}
+
+constexpr djs_map_order as_inserted{-1, 0, 0, 0};
+
+} // namespace
+
+TEST(Map, LongKeysBehaveLikeAModelUnderRandomOperations) {
+    for (u32 capacity : {1u, 2u, 3u, 64u, 1000u}) {
+        for (bool wrap : {false, true}) {
+            Map map(shape_of({DJS_LONG}, DJS_LONG, capacity, wrap), capacity);
+            std::list<std::pair<s64, s64>> model; // as inserted
+            std::mt19937_64 random(capacity * 2 + wrap);
+            const auto find = [&](s64 key) {
+                return std::find_if(model.begin(), model.end(),
+                                    [&](auto& e) { return e.first == key; });
+            };
+            for (int step = 0; step < 20000; step++) {
+                const s64 key = static_cast<s64>(random() % (capacity * 3 + 2)) *
+                                (random() % 2 ? 1 : -(1LL << 40));
+                const djs_value keys[] = {number(key)};
+                const auto at = find(key);
+                switch (random() % 8) {
+                case 0:
+                    EXPECT_EQ(djs_map_erase(map.map, keys), at != model.end());
+                    if (at != model.end())
+                        model.erase(at);
+                    break;
+                case 1: {
+                    auto* found = static_cast<s64*>(random() % 2 ? djs_map_find_long(map.map, key)
+                                                                 : djs_map_find(map.map, keys));
+                    ASSERT_EQ(found != nullptr, at != model.end());
+                    if (found) {
+                        EXPECT_EQ(*found, at->second);
+                    }
+                    break;
+                }
+                case 2:
+                    if (step % 997 == 0) {
+                        djs_map_clear(map.map);
+                        model.clear();
+                    }
+                    break;
+                default: {
+                    auto* value = static_cast<s64*>(random() % 2 ? djs_map_insert_long(map.map, key)
+                                                                 : djs_map_insert(map.map, keys));
+                    if (at != model.end()) {
+                        ASSERT_NE(value, nullptr);
+                        EXPECT_EQ(*value, at->second);
+                        at->second = *value = step;
+                    } else if (model.size() == capacity && !wrap) {
+                        EXPECT_EQ(value, nullptr);
+                    } else {
+                        ASSERT_NE(value, nullptr);
+                        EXPECT_EQ(*value, 0);
+                        *value = step;
+                        if (model.size() == capacity)
+                            model.pop_front();
+                        model.emplace_back(key, step);
+                    }
+                }
+                }
+                ASSERT_EQ(djs_map_count(map.map), model.size());
+            }
+            std::vector<s64> expected;
+            for (auto& entry : model)
+                expected.push_back(entry.first);
+            EXPECT_EQ(long_keys(map, list(map, as_inserted, capacity)), expected);
+        }
+    }
+}
+
+TEST(Map, MixedKeysAndStringValuesBehaveLikeStdMap) {
+    constexpr u32 capacity = 500;
+    Map map(shape_of({DJS_STRING, DJS_LONG, DJS_STRING}, DJS_STRING, capacity));
+    std::map<std::tuple<std::string, s64, std::string>, std::string> model;
+    std::mt19937_64 random(3);
+    for (int step = 0; step < 50000; step++) {
+        std::string a(random() % 18, static_cast<char>('a' + random() % 2)), b(random() % 4, 'b');
+        const s64 middle = static_cast<s64>(random() % 5);
+        const djs_value keys[] = {text(a.c_str()), number(middle), text(b.c_str())};
+        const auto key = std::make_tuple(a, middle, b);
+        if (random() % 3 == 0) {
+            EXPECT_EQ(djs_map_erase(map.map, keys), static_cast<int>(model.erase(key)));
+            continue;
+        }
+        if (model.size() == capacity && !model.count(key)) {
+            EXPECT_EQ(djs_map_insert(map.map, keys), nullptr);
+            continue;
+        }
+        auto* value = static_cast<char*>(djs_map_insert(map.map, keys));
+        ASSERT_NE(value, nullptr);
+        EXPECT_EQ(std::string(value), model[key]);
+        model[key] = std::to_string(step);
+        std::strcpy(value, model[key].c_str());
+    }
+    ASSERT_GT(model.size(), 100u);
+    for (u32 n : list(map, as_inserted, capacity)) {
+        const auto key = std::make_tuple(std::string(djs_map_key(map.map, n, 0).text),
+                                         djs_map_key(map.map, n, 1).number,
+                                         std::string(djs_map_key(map.map, n, 2).text));
+        ASSERT_TRUE(model.count(key));
+        EXPECT_EQ(model[key], static_cast<char*>(djs_map_value(map.map, n)));
+    }
+}
+
+TEST(Map, KeysEqualUpToTheLongestString) {
+    Map map(shape_of({DJS_STRING}, DJS_LONG, 8));
+    const djs_value longer[] = {text("0123456789012345678XY")},
+                    longest[] = {text("0123456789012345678")}, null[] = {text(nullptr)},
+                    empty[] = {text("")};
+    *static_cast<s64*>(djs_map_insert(map.map, longer)) = 5;
+    EXPECT_EQ(djs_map_insert(map.map, longest), djs_map_find(map.map, longer));
+    const void* inserted = djs_map_insert(map.map, null);
+    EXPECT_EQ(inserted, djs_map_find(map.map, empty));
+    EXPECT_EQ(djs_map_count(map.map), 2u);
+}
+
+TEST(Map, SortsStablyByValueAndKeys) {
+    constexpr u32 capacity = 3000;
+    Map map(shape_of({DJS_LONG, DJS_STRING}, DJS_LONG, capacity));
+    struct Row {
+        s64 key;
+        std::string name;
+        s64 value;
+    };
+    std::vector<Row> rows;
+    std::mt19937_64 random(11);
+    for (u32 i = 0; i < capacity; i++) {
+        Row row{static_cast<s64>(i * 7919 % capacity) - 1000,
+                std::string(1, static_cast<char>('a' + random() % 26)),
+                static_cast<s64>(random() % 50) - 25};
+        const djs_value keys[] = {number(row.key), text(row.name.c_str())};
+        *static_cast<s64*>(djs_map_insert(map.map, keys)) = row.value;
+        rows.push_back(row);
+    }
+    for (s32 key : {0, 1, 2}) {
+        for (u32 ascending : {0u, 1u}) {
+            for (s64 limit : {-1LL, 0LL, 1LL, 10LL, 64LL, 65LL, 2999LL, 5000LL}) {
+                const djs_map_order order{key, ascending, 0, 0};
+                auto expected = rows;
+                std::stable_sort(expected.begin(), expected.end(), [&](const Row& a, const Row& b) {
+                    const Row &x = ascending ? a : b, &y = ascending ? b : a;
+                    return key == 0   ? x.value < y.value
+                           : key == 1 ? x.key < y.key
+                                      : x.name < y.name;
+                });
+                if (limit >= 0 && static_cast<size_t>(limit) < expected.size())
+                    expected.resize(static_cast<size_t>(limit));
+                std::vector<s64> keys;
+                for (auto& row : expected)
+                    keys.push_back(row.key);
+                EXPECT_EQ(long_keys(map, list(map, order, capacity, limit)), keys)
+                    << "key " << key << " ascending " << ascending << " limit " << limit;
+            }
+        }
+    }
+}
+
+TEST(Map, SlicesSelectByAnyFixedKeys) {
+    constexpr u32 capacity = 100;
+    Map map(shape_of({DJS_LONG, DJS_STRING}, DJS_LONG, capacity));
+    for (int i = 0; i < 100; i++) {
+        const std::string name = std::string("n").append(std::to_string(i % 3));
+        const djs_value keys[] = {number(i), text(name.c_str())};
+        *static_cast<s64*>(djs_map_insert(map.map, keys)) = i;
+    }
+    const djs_value slice[] = {number(0), text("n1")}, none[] = {number(4), text("n0")};
+    const djs_map_order order{0, 0, 0, 0b10};
+    EXPECT_EQ(long_keys(map, list(map, order, capacity, 3, slice)), (std::vector<s64>{97, 94, 91}));
+    EXPECT_EQ(list(map, {-1, 0, 0, 0b10}, capacity, -1, slice).size(), 33u);
+    EXPECT_TRUE(djs_map_has_slice(map.map, slice, 0b10));
+    EXPECT_FALSE(djs_map_has_slice(map.map, none, 0b11));
+    djs_map_erase_slice(map.map, slice, 0b10);
+    EXPECT_EQ(djs_map_count(map.map), 67u);
+    EXPECT_FALSE(djs_map_has_slice(map.map, slice, 0b10));
+    djs_map_erase_slice(map.map, slice, 0);
+    EXPECT_EQ(djs_map_count(map.map), 0u);
+}
+
+TEST(Map, StatisticsSortByTheirOperation) {
+    auto shape = shape_of({DJS_LONG}, DJS_STATISTIC, 10);
+    shape.statistic.variance = 1;
+    shape.statistic.bytes = djs_statistic_bytes(&shape.statistic);
+    Map map(shape);
+    const std::map<s64, std::vector<s64>> values{{1, {1, 2, 3}}, {2, {100}}, {3, {-50, 50}}};
+    for (auto& [key, all] : values)
+        for (s64 value : all)
+            djs_statistic_add(&shape.statistic,
+                              static_cast<djs_statistic*>(djs_map_insert_long(map.map, key)),
+                              value);
+    const auto sorted = [&](u32 op) { return long_keys(map, list(map, {0, 0, op, 0}, 10)); };
+    EXPECT_EQ(sorted(DJS_STAT_COUNT), (std::vector<s64>{1, 3, 2}));
+    EXPECT_EQ(sorted(DJS_STAT_SUM), (std::vector<s64>{2, 1, 3}));
+    EXPECT_EQ(sorted(DJS_STAT_MIN), (std::vector<s64>{2, 1, 3}));
+    EXPECT_EQ(sorted(DJS_STAT_MAX), (std::vector<s64>{2, 3, 1}));
+    EXPECT_EQ(sorted(DJS_STAT_AVG), (std::vector<s64>{2, 1, 3}));
+    EXPECT_EQ(sorted(DJS_STAT_VARIANCE).front(), 3);
+}
+
+TEST(Map, RefusesShapesThatDoNotFit) {
+    djs_map_shape shape{};
+    EXPECT_EQ(djs_map_bytes(&shape), 0u);
+    shape = shape_of({DJS_LONG}, DJS_LONG, 0);
+    EXPECT_EQ(djs_map_bytes(&shape), 0u);
+    shape = shape_of({DJS_STATISTIC}, DJS_LONG, 5);
+    EXPECT_EQ(djs_map_bytes(&shape), 0u);
+    shape = shape_of({DJS_STRING}, DJS_LONG, 5);
+    shape.string_bytes = 0;
+    EXPECT_EQ(djs_map_bytes(&shape), 0u);
+    shape = shape_of({DJS_LONG}, DJS_LONG, 0xffffffffu);
+    EXPECT_EQ(djs_map_bytes(&shape), 0u);
+}
+
+TEST(Map, ManyRoundsOfInsertAndEraseKeepChainsShort) {
+    constexpr u32 capacity = 1 << 16;
+    Map map(shape_of({DJS_LONG}, DJS_LONG, capacity));
+    // Keys as kernels have them: small, page-aligned addresses, high halves only.
+    for (s64 step : {s64{1}, s64{4096}, s64{1} << 32, s64{64} << 40}) {
+        for (s64 i = 0; i < capacity; i++)
+            ASSERT_NE(djs_map_insert_long(map.map, i * step), nullptr) << step;
+        for (s64 i = 0; i < capacity; i++) {
+            const djs_value keys[] = {number(i * step)};
+            ASSERT_EQ(djs_map_erase(map.map, keys), 1);
+        }
+        ASSERT_EQ(djs_map_count(map.map), 0u);
+    }
+}
