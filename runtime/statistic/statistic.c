@@ -4,6 +4,7 @@
  * never undefined behaviour.
  */
 #include "include/statistic.h"
+#include "include/record.h"
 
 static inline s64 add(s64 a, s64 b)
 {
@@ -145,4 +146,25 @@ DJS_HANDLER_CODE s64 djs_statistic_variance(const struct djs_statistic_shape *sh
 	 */
 	distances = distances_from(s, mean_of(s->sum, s->count, shape->variance_shift));
 	return (distances / (s->count - 1)) >> ((2 * shape->variance_shift) & 63);
+}
+
+DJS_HANDLER_CODE void djs_histogram_store(struct djs_histogram_header *out,
+					  const struct djs_statistic_shape *shape,
+					  const struct djs_statistic *s)
+{
+	size_t bytes = (size_t)shape->buckets * sizeof(s64);
+
+	out->kind = shape->histogram;
+	out->buckets = shape->buckets;
+	out->low = shape->low;
+	out->high = shape->high;
+	out->width = shape->width;
+	out->count = s ? s->count : 0;
+	out->sum = s ? s->sum : 0;
+	out->min = s ? s->min : 0;
+	out->max = s ? s->max : 0;
+	if (s)
+		memcpy(out + 1, s->buckets, bytes);
+	else
+		memset(out + 1, 0, bytes);
 }

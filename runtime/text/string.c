@@ -27,6 +27,16 @@ DJS_HANDLER_CODE size_t djs_text_concat(char *out, const char *a, const char *b,
 	return size ? length + djs_text_copy(out + length, b, size - length) : 0;
 }
 
+DJS_HANDLER_CODE size_t djs_text_length(const char *in)
+{
+	size_t length = 0;
+
+	if (in)
+		while (in[length])
+			length++;
+	return length;
+}
+
 DJS_HANDLER_CODE int djs_text_compare(const char *a, const char *b)
 {
 	size_t i = 0;

@@ -1,4 +1,5 @@
 #include "include/statistic.h"
+#include "include/record.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -125,4 +126,24 @@ TEST(Statistic, LinearBuckets) {
     shape.buckets = 5;
     EXPECT_EQ(djs_statistic_bucket(&shape, smallest), 1u);
     EXPECT_EQ(djs_statistic_bucket(&shape, largest), 3u);
+}
+
+TEST(Statistic, HistogramStoresHeaderAndBuckets) {
+    djs_statistic_shape shape{};
+    shape.histogram = DJS_HISTOGRAM_LINEAR;
+    shape.low = 0;
+    shape.high = 20;
+    shape.width = 10;
+    shape.buckets = 5;
+    std::vector<s64> memory(sizeof(djs_histogram_header) / sizeof(s64) + shape.buckets, -1);
+    auto* header = reinterpret_cast<djs_histogram_header*>(memory.data());
+    const s64* buckets = memory.data() + sizeof(*header) / sizeof(s64);
+    djs_histogram_store(header, &shape, make(shape, {-5, 15, 16}).get());
+    EXPECT_EQ(header->count, 3);
+    EXPECT_EQ(header->min, -5);
+    EXPECT_EQ(header->width, 10);
+    EXPECT_EQ(std::vector<s64>(buckets, buckets + 5), (std::vector<s64>{1, 0, 2, 0, 0}));
+    djs_histogram_store(header, &shape, nullptr);
+    EXPECT_EQ(header->count, 0);
+    EXPECT_EQ(std::vector<s64>(buckets, buckets + 5), std::vector<s64>(5));
 }

@@ -28,6 +28,11 @@ TEST(Text, CopyAndConcatStopAtTheRoom) {
     EXPECT_EQ(djs_text_concat(out, out, "x", sizeof(out)), 7u);
 }
 
+TEST(Text, Length) {
+    EXPECT_EQ(djs_text_length("abc"), 3u);
+    EXPECT_EQ(djs_text_length(nullptr), 0u);
+}
+
 TEST(Text, Compare) {
     EXPECT_EQ(djs_text_compare("a", "b"), -1);
     EXPECT_EQ(djs_text_compare("b", "a"), 1);
