@@ -1,0 +1,208 @@
+#include "codegen/body.h"
+
+#include "include/script.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include <algorithm>
+#include <array>
+
+namespace djstap::codegen {
+
+Body::Body(ScriptModule& script, llvm::Function* function, llvm::IRBuilder<>& builder, Value ctx, Value scratch,
+           const std::vector<program::Local>& locals, HitContext hit)
+    : script_(script), function_(function), builder_(builder), ctx_(ctx), scratch_base_(scratch),
+      hit_(std::move(hit)), local_declarations_(locals) {}
+
+void Body::make_locals(const std::vector<program::Local>& locals) {
+    for (const program::Local& local : locals) {
+        if (local.type == program::Type::String) {
+            Value text = scratch_text();
+            builder_.CreateStore(llvm::ConstantInt::get(script_.types.i8, 0), text);
+            locals_.push_back(text);
+        } else {
+            auto* slot = entry_alloca(script_.types.i64, local.name.c_str());
+            builder_.CreateStore(script_.number(0), slot);
+            locals_.push_back(slot);
+        }
+    }
+}
+
+void Body::emit_probe(const program::Block& body, const program::Expression* condition_expression) {
+    exit_ = block("end");
+    error_ = next_ = exit_;
+    make_locals(local_declarations_);
+    if (condition_expression) {
+        auto* enabled = block("enabled");
+        builder_.CreateCondBr(condition(*condition_expression), enabled, exit_);
+        begin(enabled);
+    }
+    statement(body);
+    jump(exit_);
+    begin(exit_);
+}
+
+void Body::emit_function(const program::Function& function, const std::vector<Value>& arguments, Value text_result) {
+    exit_ = block("end");
+    error_ = next_ = exit_;
+    text_result_ = text_result;
+    if (function.return_type != program::Type::String)
+        number_result_ = entry_alloca(script_.types.i64, "result");
+    if (number_result_)
+        builder_.CreateStore(script_.number(0), number_result_);
+    if (text_result_)
+        builder_.CreateStore(llvm::ConstantInt::get(script_.types.i8, 0), text_result_);
+    make_locals(function.locals);
+    for (uint32_t i = 0; i < function.parameter_count; i++) {
+        if (function.locals[i].type == program::Type::String)
+            copy_text(locals_[i], arguments[i]);
+        else
+            builder_.CreateStore(arguments[i], locals_[i]);
+    }
+    check_actions(function.range);
+    if (function.body)
+        statement(*function.body);
+    jump(exit_);
+    begin(exit_);
+    if (number_result_)
+        builder_.CreateRet(builder_.CreateLoad(script_.types.i64, number_result_));
+    else
+        builder_.CreateRetVoid();
+}
+
+void Body::emit_entry_values(const std::vector<program::ExpressionPtr>& values) {
+    exit_ = block("end");
+    error_ = next_ = exit_;
+    make_locals(local_declarations_);
+    Value saved = load_field(offsetof(djs_ctx, saved), script_.types.pointer, "saved");
+    for (uint32_t i = 0; i < values.size(); i++) {
+        Value slot = entry_slot(saved, i);
+        if (values[i]->type == program::Type::String)
+            copy_text(slot, text(*values[i]));
+        else
+            builder_.CreateStore(number(*values[i]), slot);
+    }
+    jump(exit_);
+    begin(exit_);
+}
+
+uint32_t entry_words(const std::vector<program::ExpressionPtr>& values, size_t slot, uint32_t string_bytes) {
+    uint32_t words = 0;
+    for (size_t i = 0; i < slot; i++)
+        words += values[i]->type == program::Type::String ? (string_bytes + 7) / 8 : 1;
+    return words;
+}
+
+Value Body::entry_slot(Value saved, uint32_t slot) {
+    uint32_t word = entry_words(*hit_.entry_values, slot, script_.string_bytes());
+    return builder_.CreateConstGEP1_32(script_.types.i64, saved, word);
+}
+
+llvm::BasicBlock* Body::block(const char* name) { return llvm::BasicBlock::Create(script_.context, name, function_); }
+
+void Body::begin(llvm::BasicBlock* target) { builder_.SetInsertPoint(target); }
+
+void Body::jump(llvm::BasicBlock* target) {
+    if (!terminated()) {
+        flush_actions();
+        builder_.CreateBr(target);
+    }
+}
+
+llvm::AllocaInst* Body::entry_alloca(llvm::Type* type, const char* name) {
+    llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+    return at_entry.CreateAlloca(type, nullptr, name);
+}
+
+Value Body::scratch(uint32_t bytes) {
+    Value at = builder_.CreateConstGEP1_32(script_.types.i8, scratch_base_, scratch_top_);
+    scratch_top_ += (bytes + 7) & ~7u;
+    scratch_peak_ = std::max(scratch_peak_, scratch_top_);
+    return at;
+}
+
+Value Body::field(size_t offset, const char* name) {
+    return builder_.CreateConstGEP1_32(script_.types.i8, ctx_, static_cast<unsigned>(offset), name);
+}
+
+Value Body::load_field(size_t offset, llvm::Type* type, const char* name) {
+    return builder_.CreateLoad(type, field(offset, name), name);
+}
+
+void Body::branch_unlikely(Value condition, llvm::BasicBlock* unlikely, llvm::BasicBlock* likely) {
+    builder_.CreateCondBr(condition, unlikely, likely,
+                          llvm::MDBuilder(script_.context).createUnlikelyBranchWeights());
+}
+
+void Body::fail(const std::string& message, const std::string& what, SourceRange range) {
+    builder_.CreateCall(script_.runtime("djs_fail"),
+                        {ctx_, script_.text(message), script_.word(script_.place(what, range))});
+    builder_.CreateBr(error_);
+}
+
+void Body::fail_if(Value condition, const std::string& message, const std::string& what, SourceRange range) {
+    auto *bad = block("fail"), *good = block("checked");
+    branch_unlikely(condition, bad, good);
+    begin(bad);
+    fail(message, what, range);
+    begin(good);
+}
+
+void Body::check_error() {
+    Value error = load_field(offsetof(djs_ctx, error), script_.types.pointer, "error");
+    auto* good = block("no_error");
+    branch_unlikely(builder_.CreateIsNotNull(error), error_, good);
+    begin(good);
+}
+
+void Body::copy_text(Value to, Value from) {
+    if (to != from)
+        builder_.CreateCall(script_.runtime("djs_text_copy"), {to, from, script_.number(script_.string_bytes())});
+}
+
+void Body::count_action() {
+    if (counts_actions_)
+        pending_actions_++;
+}
+
+// Statements since the last branch are paid for at once.
+void Body::flush_actions() {
+    if (pending_actions_ == 0 || terminated())
+        return;
+    Value at = field(offsetof(djs_ctx, actions), "actions");
+    Value left = builder_.CreateLoad(script_.types.i32, at);
+    builder_.CreateStore(builder_.CreateSub(left, script_.word(static_cast<uint32_t>(pending_actions_))), at);
+    pending_actions_ = 0;
+}
+
+void Body::check_actions(SourceRange range) {
+    if (!counts_actions_)
+        return;
+    flush_actions();
+    Value left = load_field(offsetof(djs_ctx, actions), script_.types.i32, "actions");
+    fail_if(builder_.CreateICmpSLT(left, script_.word(0)), "MAXACTION exceeded", "statement", range);
+}
+
+namespace {
+
+// Intrinsics that never set an error.
+constexpr std::array infallible{"pid",    "tid",   "ppid",  "pgrp",         "sid",          "uid",
+                                "euid",   "gid",   "egid",  "execname",     "cpu",          "pp",
+                                "pn",     "probefunc", "ppfunc", "target", "gettimeofday_ns", "gettimeofday_us",
+                                "gettimeofday_ms", "gettimeofday_s", "get_cycles", "jiffies", "ktime_get_ns",
+                                "local_clock_ns", "local_clock_us", "strlen", "substr", "isinstr", "strtol", "exit", "warn",
+                                "log", "task_current", "addr", "randint", "pexecname"};
+constexpr std::array site_aware{"pp", "pn", "probefunc", "ppfunc", "addr", "probe_type", "usymname", "symname_here"};
+
+} // namespace
+
+bool intrinsic_can_fail(const std::string& name) {
+    return std::find(infallible.begin(), infallible.end(), name) == infallible.end();
+}
+
+bool intrinsic_needs_site(const std::string& name) {
+    return std::find(site_aware.begin(), site_aware.end(), name) != site_aware.end();
+}
+
+} // namespace djstap::codegen

@@ -1,0 +1,155 @@
+// Compiles the body of one probe or script function to LLVM IR.
+#pragma once
+#include "codegen/script_module.h"
+
+#include <functional>
+
+namespace djstap::codegen {
+
+// Where a body finds what was in the registers when its probe was hit.
+struct HitContext {
+    // Value of a register at the probed place. Null function: there is none (begin, timers).
+    std::function<llvm::Value*(PtReg)> reg;
+    std::function<llvm::Value*()> return_value;
+    const AccessMap* accesses = nullptr; // of the variant, or of functions
+    const DefinedMap* defined = nullptr;
+    const std::vector<program::ExpressionPtr>* entry_values = nullptr; // of a return probe
+};
+
+// Words (8 bytes) that the entry values before `slot` take in ctx->saved.
+uint32_t entry_words(const std::vector<program::ExpressionPtr>& values, size_t slot, uint32_t string_bytes);
+
+// A number (i64) or a text (address of NUL-terminated bytes), as an LLVM value.
+using Value = llvm::Value*;
+
+class Body {
+  public:
+    // `function` has its entry block; `builder` points to where the body begins. `ctx` is the djs_ctx (null
+    // for bodies that need none) and `scratch` its string memory for this body.
+    Body(ScriptModule& script, llvm::Function* function, llvm::IRBuilder<>& builder, Value ctx, Value scratch,
+         const std::vector<program::Local>& locals, HitContext hit);
+
+    // Statements. After emit() the builder stands in the block that every way out of the body reaches.
+    void emit_probe(const program::Block& block, const program::Expression* condition);
+    void emit_function(const program::Function& function, const std::vector<Value>& arguments, Value text_result);
+    // Evaluates the entry values of a return probe into ctx->saved.
+    void emit_entry_values(const std::vector<program::ExpressionPtr>& values);
+
+    uint32_t scratch_used() const { return scratch_peak_; }
+    const std::vector<std::pair<uint32_t, const program::Function*>>& calls() const { return calls_; }
+
+  private:
+    // statements.cpp
+    void statement(const program::Statement& statement);
+    void if_statement(const program::If& statement);
+    void loop(const program::Loop& loop);
+    void foreach(const program::Foreach& loop);
+    void return_statement(const program::Return& statement);
+    void delete_statement(const program::Delete& statement);
+    void try_catch(const program::TryCatch& statement);
+    void count_action();
+    void flush_actions();
+    void check_actions(SourceRange range);
+
+    // expressions.cpp
+    Value number(const program::Expression& expression); // i64
+    Value text(const program::Expression& expression);   // pointer, valid until the end of the statement
+    Value condition(const program::Expression& expression); // i1
+    void effect(const program::Expression& expression);  // value unused
+    Value arithmetic(ast::BinaryOp op, Value left, Value right, SourceRange op_range);
+    Value comparison(const program::Comparison& comparison);
+    Value logical(const program::Logical& logical);
+    Value conditional(const program::Conditional& conditional);
+    Value call(const program::Call& call);
+    Value embedded_call(const program::Call& call);
+    Value assignment(const program::Assignment& assignment);
+    Value increment(const program::Increment& increment);
+
+    // globals.cpp
+    void add_to_counter(const program::GlobalValue& place, Value delta);
+    Value read_global(const program::GlobalValue& value);
+    void write_global(const program::GlobalValue& place, Value value);
+    // Reads, changes and writes one place, looking up an array's element once. Yields {old, new}.
+    std::pair<Value, Value> update_global(const program::GlobalValue& place, const std::function<Value(Value)>& change);
+    void aggregate(const program::Aggregation& aggregation);
+    Value read_statistic(const program::StatisticRead& read);
+    Value statistic_address(const program::GlobalValue& place); // of a djs_statistic; null value when absent
+    Value membership(const program::Membership& membership);
+    Value keys(const program::Global& array, const std::vector<program::ExpressionPtr>& keys, uint32_t* fixed);
+    Value map(const program::Global& array);
+    Value find_element(const program::GlobalValue& place, bool insert);
+
+    // prints.cpp
+    Value print(const program::Print& print);
+    struct Argument {
+        char type; // l, s, h
+        Value value = nullptr;  // number, text address, address of a djs_statistic
+        Value length = nullptr; // of a text
+        const GlobalStorage* storage = nullptr;
+        uint32_t histogram_bytes = 0;
+    };
+    Value store_arguments(const std::vector<Argument>& arguments, Value at);
+    void text_format(const std::vector<program::FormatPiece>& pieces, const std::vector<Argument>& arguments, Value out);
+    Format make_format(const std::vector<program::FormatPiece>& pieces, const std::vector<Argument>& arguments) const;
+
+    // target_values.cpp
+    Value target_value(const program::TargetValue& value);
+    Value target_text(const TargetAccess& access, SourceRange range);
+    Value access(const Access& access, SourceRange range);
+    void write_target(const program::TargetValue& place, Value value);
+    const TargetAccess* find_access(const program::Expression& value);
+
+    // body.cpp
+    llvm::BasicBlock* block(const char* name);
+    llvm::AllocaInst* entry_alloca(llvm::Type* type, const char* name);
+    Value scratch(uint32_t bytes);          // of the statement
+    Value scratch_text() { return scratch(script_.string_bytes()); }
+    Value field(size_t offset, const char* name); // address of a field of ctx
+    Value load_field(size_t offset, llvm::Type* type, const char* name);
+    void fail(const std::string& message, const std::string& what, SourceRange range); // ends the block
+    void fail_if(Value condition, const std::string& message, const std::string& what, SourceRange range);
+    void check_error();                     // after a call that may have set ctx->error
+    void copy_text(Value to, Value from);
+    void branch_unlikely(Value condition, llvm::BasicBlock* unlikely, llvm::BasicBlock* likely);
+    bool terminated() const { return builder_.GetInsertBlock()->getTerminator() != nullptr; }
+    void begin(llvm::BasicBlock* block);
+    void jump(llvm::BasicBlock* target);
+    Value entry_slot(Value saved, uint32_t slot); // address of an entry value
+    void make_locals(const std::vector<program::Local>& locals);
+
+    struct LoopTargets {
+        llvm::BasicBlock* on_break;
+        llvm::BasicBlock* on_continue;
+    };
+
+    ScriptModule& script_;
+    llvm::Function* function_;
+    llvm::IRBuilder<>& builder_;
+    Value ctx_;
+    Value scratch_base_;
+    HitContext hit_;
+    std::vector<Value> locals_; // alloca i64, or address of a text
+    const std::vector<program::Local>& local_declarations_;
+    llvm::BasicBlock* exit_ = nullptr;  // the end of the body
+    llvm::BasicBlock* error_ = nullptr; // where a run-time error goes: a catch, or the end
+    llvm::BasicBlock* next_ = nullptr;  // next
+    std::vector<LoopTargets> loops_;
+    llvm::AllocaInst* number_result_ = nullptr;
+    Value text_result_ = nullptr;
+    llvm::AllocaInst* next_flag_ = nullptr; // overloads: set by next
+    bool counts_actions_ = false;
+    int64_t pending_actions_ = 0;
+    uint32_t scratch_top_ = 0, scratch_peak_ = 0;
+    std::vector<std::pair<uint32_t, const program::Function*>> calls_;
+
+  public:
+    // Loops and recursion make MAXACTION necessary; straight code is bounded by its length.
+    void count_actions(bool on) { counts_actions_ = on; }
+};
+
+// True where a call of this intrinsic can set ctx->error.
+bool intrinsic_can_fail(const std::string& name);
+// True where it asks which site was hit.
+bool intrinsic_needs_site(const std::string& name);
+
+} // namespace djstap::codegen

@@ -1,0 +1,70 @@
+#include "codegen/codegen.h"
+
+#include "codegen/handlers.h"
+#include "codegen/meta.h"
+#include "codegen/object.h"
+#include "codegen/script_module.h"
+
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+
+namespace djstap {
+
+namespace {
+
+// With very many handlers the optimizer's time outweighs what it gains.
+constexpr size_t many_handlers = 60;
+
+} // namespace
+
+std::optional<CompiledObject> generate(const program::Program& program, const ProbePlan& plan,
+                                       const CodegenKernel& kernel, const CodegenOptions& options,
+                                       Diagnostics& diagnostics) {
+    size_t errors = diagnostics.error_count();
+    int optimization = plan.variants.size() > many_handlers ? std::min(options.optimization, 1) : options.optimization;
+    llvm::LLVMContext context;
+    auto machine = codegen::make_target_machine(optimization);
+    if (!machine) {
+        diagnostics.report(DiagnosticKind::CodegenInternal, {}, {"this LLVM has no x86-64 back end"});
+        return std::nullopt;
+    }
+    codegen::ScriptModule script(context, program, plan, kernel, options, diagnostics);
+    script.module.setDataLayout(machine->createDataLayout());
+    if (!script.types.sizes_agree(script.module.getDataLayout())) {
+        diagnostics.report(DiagnosticKind::CodegenInternal, {}, {"tables do not agree with the runtime's headers"});
+        return std::nullopt;
+    }
+
+    uint32_t scratch = 0;
+    std::vector<codegen::CompiledHandler> handlers;
+    codegen::compile_functions(script);
+    for (uint32_t i = 0; i < plan.variants.size(); i++)
+        handlers.push_back(codegen::compile_handler(script, i, scratch));
+    for (uint32_t i = 0; i < plan.variants.size(); i++)
+        codegen::choose_locks(script, plan.variants[i], handlers[i]);
+    if (diagnostics.error_count() > errors)
+        return std::nullopt;
+
+    CompiledObject out;
+    out.meta = codegen::describe(script);
+    script.emit_tables(handlers, scratch, out.meta);
+
+    std::string problem;
+    llvm::raw_string_ostream problem_stream(problem);
+    if (llvm::verifyModule(script.module, &problem_stream)) {
+        diagnostics.report(DiagnosticKind::CodegenInternal, {}, {problem});
+        return std::nullopt;
+    }
+    if (options.dump_ir) {
+        llvm::raw_string_ostream stream(out.ir);
+        script.module.print(stream, nullptr);
+    }
+    out.object = codegen::compile_object(script.module, *machine, optimization);
+    if (out.object.empty()) {
+        diagnostics.report(DiagnosticKind::CodegenInternal, {}, {"LLVM emitted no object"});
+        return std::nullopt;
+    }
+    return out;
+}
+
+} // namespace djstap

@@ -1,0 +1,385 @@
+#include "codegen/body.h"
+
+#include "include/script.h"
+
+#include <llvm/IR/Constants.h>
+
+namespace djstap::codegen {
+
+using ast::BinaryOp;
+using program::ExpressionKind;
+using program::Type;
+
+Value Body::number(const program::Expression& node) {
+    switch (node.kind) {
+    case ExpressionKind::Number:
+        return script_.number(program::as<program::Number>(node).value);
+    case ExpressionKind::LocalValue:
+        return builder_.CreateLoad(script_.types.i64, locals_[program::as<program::LocalValue>(node).local]);
+    case ExpressionKind::GlobalValue:
+        return read_global(program::as<program::GlobalValue>(node));
+    case ExpressionKind::Membership:
+        return membership(program::as<program::Membership>(node));
+    case ExpressionKind::Unary: {
+        const auto& unary = program::as<program::Unary>(node);
+        if (unary.op == ast::UnaryOp::Not)
+            return builder_.CreateZExt(builder_.CreateNot(condition(*unary.operand)), script_.types.i64);
+        Value operand = number(*unary.operand);
+        if (unary.op == ast::UnaryOp::Negate)
+            return builder_.CreateNeg(operand);
+        return unary.op == ast::UnaryOp::Complement ? builder_.CreateNot(operand) : operand;
+    }
+    case ExpressionKind::Arithmetic: {
+        const auto& binary = program::as<program::Arithmetic>(node);
+        Value left = number(*binary.left);
+        Value right = number(*binary.right);
+        return arithmetic(binary.op, left, right, binary.op_range);
+    }
+    case ExpressionKind::Comparison:
+        return builder_.CreateZExt(comparison(program::as<program::Comparison>(node)), script_.types.i64);
+    case ExpressionKind::Logical:
+        return builder_.CreateZExt(logical(program::as<program::Logical>(node)), script_.types.i64);
+    case ExpressionKind::Conditional:
+        return conditional(program::as<program::Conditional>(node));
+    case ExpressionKind::Assignment:
+        return assignment(program::as<program::Assignment>(node));
+    case ExpressionKind::Aggregation:
+        aggregate(program::as<program::Aggregation>(node));
+        return script_.number(0);
+    case ExpressionKind::Increment:
+        return increment(program::as<program::Increment>(node));
+    case ExpressionKind::Call:
+        return call(program::as<program::Call>(node));
+    case ExpressionKind::Print:
+        return print(program::as<program::Print>(node));
+    case ExpressionKind::StatisticRead:
+        return read_statistic(program::as<program::StatisticRead>(node));
+    case ExpressionKind::TargetValue:
+        return target_value(program::as<program::TargetValue>(node));
+    case ExpressionKind::Defined: {
+        auto known = hit_.defined ? hit_.defined->find(&node) : DefinedMap::const_iterator();
+        return script_.number(hit_.defined && known != hit_.defined->end() && known->second ? 1 : 0);
+    }
+    case ExpressionKind::EntryValue: {
+        Value saved = load_field(offsetof(djs_ctx, saved), script_.types.pointer, "saved");
+        return builder_.CreateLoad(script_.types.i64, entry_slot(saved, program::as<program::EntryValue>(node).slot));
+    }
+    case ExpressionKind::Dereference: {
+        const auto& dereference = program::as<program::Dereference>(node);
+        Value size = number(*dereference.size);
+        Value address = number(*dereference.address);
+        Value bits = builder_.CreateTrunc(size, script_.types.i32);
+        auto* place = script_.word(script_.place("dereference", node.range));
+        Value result = builder_.CreateCall(script_.runtime("djs_load"), {ctx_, address, bits, place});
+        check_error();
+        return result;
+    }
+    case ExpressionKind::Register:
+        script_.not_supported(node.range, "a register by its number");
+        return script_.number(0);
+    case ExpressionKind::RegexMatch:
+        script_.not_supported(node.range, "a regular expression");
+        return script_.number(0);
+    case ExpressionKind::EmbeddedC:
+        script_.not_supported(node.range, "embedded C");
+        return script_.number(0);
+    case ExpressionKind::Text:
+    case ExpressionKind::Concatenation:
+    case ExpressionKind::HistogramText:
+        break; // texts: semantics does not let them come here
+    }
+    return script_.number(0);
+}
+
+Value Body::text(const program::Expression& node) {
+    switch (node.kind) {
+    case ExpressionKind::Text: {
+        std::string_view value = program::as<program::Text>(node).value;
+        value = value.substr(0, value.find('\0'));
+        return script_.text(value.substr(0, script_.string_bytes() - 1));
+    }
+    case ExpressionKind::LocalValue: {
+        // A copy: what follows in the same statement may assign to the variable.
+        Value copy = scratch_text();
+        copy_text(copy, locals_[program::as<program::LocalValue>(node).local]);
+        return copy;
+    }
+    case ExpressionKind::GlobalValue:
+        return read_global(program::as<program::GlobalValue>(node));
+    case ExpressionKind::Concatenation: {
+        const auto& concatenation = program::as<program::Concatenation>(node);
+        Value left = text(*concatenation.left);
+        Value right = text(*concatenation.right);
+        Value out = scratch_text();
+        builder_.CreateCall(script_.runtime("djs_text_concat"),
+                            {out, left, right, script_.number(script_.string_bytes())});
+        return out;
+    }
+    case ExpressionKind::Conditional:
+        return conditional(program::as<program::Conditional>(node));
+    case ExpressionKind::Assignment:
+        return assignment(program::as<program::Assignment>(node));
+    case ExpressionKind::Call:
+        return call(program::as<program::Call>(node));
+    case ExpressionKind::Print:
+        return print(program::as<program::Print>(node));
+    case ExpressionKind::TargetValue:
+        return target_value(program::as<program::TargetValue>(node));
+    case ExpressionKind::EntryValue: {
+        Value saved = load_field(offsetof(djs_ctx, saved), script_.types.pointer, "saved");
+        return entry_slot(saved, program::as<program::EntryValue>(node).slot);
+    }
+    default:
+        script_.not_supported(node.range, "this text expression");
+        return script_.text("");
+    }
+}
+
+Value Body::condition(const program::Expression& node) {
+    switch (node.kind) {
+    case ExpressionKind::Comparison:
+        return comparison(program::as<program::Comparison>(node));
+    case ExpressionKind::Logical:
+        return logical(program::as<program::Logical>(node));
+    default:
+        if (node.type == Type::String)
+            return builder_.CreateICmpNE(builder_.CreateLoad(script_.types.i8, text(node)),
+                                         llvm::ConstantInt::get(script_.types.i8, 0));
+        return builder_.CreateICmpNE(number(node), script_.number(0));
+    }
+}
+
+void Body::effect(const program::Expression& node) {
+    if (node.kind == ExpressionKind::Aggregation)
+        aggregate(program::as<program::Aggregation>(node));
+    else if (node.type == Type::String)
+        text(node);
+    else
+        number(node);
+}
+
+Value Body::arithmetic(BinaryOp op, Value left, Value right, SourceRange op_range) {
+    Value shift = nullptr;
+    switch (op) {
+    case BinaryOp::Add:
+        return builder_.CreateAdd(left, right);
+    case BinaryOp::Subtract:
+        return builder_.CreateSub(left, right);
+    case BinaryOp::Multiply:
+        return builder_.CreateMul(left, right);
+    case BinaryOp::And:
+        return builder_.CreateAnd(left, right);
+    case BinaryOp::Or:
+        return builder_.CreateOr(left, right);
+    case BinaryOp::Xor:
+        return builder_.CreateXor(left, right);
+    case BinaryOp::ShiftLeft:
+    case BinaryOp::ShiftRight:
+    case BinaryOp::ShiftRightLogical:
+        // The processor takes the count modulo 64; so does the language.
+        shift = builder_.CreateAnd(right, script_.number(63));
+        if (op == BinaryOp::ShiftLeft)
+            return builder_.CreateShl(left, shift);
+        return op == BinaryOp::ShiftRight ? builder_.CreateAShr(left, shift) : builder_.CreateLShr(left, shift);
+    case BinaryOp::Divide:
+    case BinaryOp::Modulo: {
+        bool divide = op == BinaryOp::Divide;
+        fail_if(builder_.CreateICmpEQ(right, script_.number(0)), "division by 0", divide ? "operator '/'" : "operator '%'",
+                op_range);
+        // INT64_MIN / -1 traps; x / -1 is -x and x % -1 is 0 for every x.
+        Value minus_one = builder_.CreateICmpEQ(right, script_.number(-1));
+        Value safe = builder_.CreateSelect(minus_one, script_.number(1), right);
+        if (divide)
+            return builder_.CreateSelect(minus_one, builder_.CreateNeg(left), builder_.CreateSDiv(left, safe));
+        return builder_.CreateSelect(minus_one, script_.number(0), builder_.CreateSRem(left, safe));
+    }
+    default:
+        return left; // comparisons and concatenation are nodes of their own
+    }
+}
+
+Value Body::comparison(const program::Comparison& node) {
+    Value left, right;
+    if (node.left->type == Type::String) {
+        Value left_text = text(*node.left);
+        Value right_text = text(*node.right);
+        left = builder_.CreateCall(script_.runtime("djs_text_compare"), {left_text, right_text});
+        right = script_.word(0);
+    } else {
+        left = number(*node.left);
+        right = number(*node.right);
+    }
+    switch (node.op) {
+    case BinaryOp::Equal:
+        return builder_.CreateICmpEQ(left, right);
+    case BinaryOp::NotEqual:
+        return builder_.CreateICmpNE(left, right);
+    case BinaryOp::Less:
+        return builder_.CreateICmpSLT(left, right);
+    case BinaryOp::LessEqual:
+        return builder_.CreateICmpSLE(left, right);
+    case BinaryOp::Greater:
+        return builder_.CreateICmpSGT(left, right);
+    default:
+        return builder_.CreateICmpSGE(left, right);
+    }
+}
+
+Value Body::logical(const program::Logical& node) {
+    Value left = condition(*node.left);
+    auto *from = builder_.GetInsertBlock(), *more = block("more"), *joined = block("joined");
+    builder_.CreateCondBr(left, node.conjunction ? more : joined, node.conjunction ? joined : more);
+    begin(more);
+    Value right = condition(*node.right);
+    auto* from_more = builder_.GetInsertBlock();
+    builder_.CreateBr(joined);
+    begin(joined);
+    auto* result = builder_.CreatePHI(script_.types.i1, 2);
+    result->addIncoming(llvm::ConstantInt::getBool(script_.context, !node.conjunction), from);
+    result->addIncoming(right, from_more);
+    return result;
+}
+
+Value Body::conditional(const program::Conditional& node) {
+    bool is_text = node.type == Type::String;
+    Value out = is_text ? scratch_text() : nullptr;
+    auto *yes = block("yes"), *no = block("no"), *joined = block("joined");
+    builder_.CreateCondBr(condition(*node.condition), yes, no);
+    auto branch = [&](const program::Expression& value) {
+        Value result = nullptr;
+        if (is_text)
+            copy_text(out, text(value));
+        else
+            result = number(value);
+        return std::pair(result, builder_.GetInsertBlock());
+    };
+    begin(yes);
+    auto [yes_value, from_yes] = branch(*node.then_value);
+    builder_.CreateBr(joined);
+    begin(no);
+    auto [no_value, from_no] = branch(*node.else_value);
+    builder_.CreateBr(joined);
+    begin(joined);
+    if (is_text)
+        return out;
+    auto* result = builder_.CreatePHI(script_.types.i64, 2);
+    result->addIncoming(yes_value, from_yes);
+    result->addIncoming(no_value, from_no);
+    return result;
+}
+
+Value Body::call(const program::Call& node) {
+    const program::Function& function = *node.function;
+    if (!function.embedded.empty()) {
+        script_.not_supported(node.range, "a function in embedded C ('" + function.name + "')");
+        return function.return_type == Type::String ? static_cast<Value>(script_.text("")) : script_.number(0);
+    }
+    bool is_intrinsic = !function.intrinsic.empty();
+    bool yields_text = function.return_type == Type::String;
+    std::vector<Value> arguments{ctx_};
+    if (yields_text)
+        arguments.push_back(scratch_text());
+    for (const auto& argument : node.arguments)
+        arguments.push_back(argument->type == Type::String ? text(*argument) : number(*argument));
+    Value out = yields_text ? arguments[1] : nullptr;
+
+    if (is_intrinsic) {
+        auto* call = builder_.CreateCall(script_.intrinsic(function), arguments);
+        if (intrinsic_can_fail(function.intrinsic)) {
+            // Which place an error names: the call's.
+            check_error();
+        }
+        return yields_text ? out : function.return_type == Type::Long ? static_cast<Value>(call) : script_.number(0);
+    }
+
+    Value nesting_at = field(offsetof(djs_ctx, nesting), "nesting");
+    if (function.recursive) {
+        Value nesting = builder_.CreateAdd(builder_.CreateLoad(script_.types.i32, nesting_at), script_.word(1));
+        fail_if(builder_.CreateICmpUGT(nesting, script_.word(static_cast<uint32_t>(script_.options.limits.MAXNESTING))),
+                "MAXNESTING exceeded", "function '" + function.name + "'", node.range);
+        builder_.CreateStore(nesting, nesting_at);
+    }
+    flush_actions();
+    calls_.emplace_back(scratch_top_, &function);
+    arguments.insert(arguments.begin() + 1, builder_.CreateConstGEP1_32(script_.types.i8, scratch_base_, scratch_top_));
+    auto* result = builder_.CreateCall(script_.functions.at(&function).function, arguments);
+    if (function.recursive) {
+        Value nesting = builder_.CreateLoad(script_.types.i32, nesting_at);
+        builder_.CreateStore(builder_.CreateSub(nesting, script_.word(1)), nesting_at);
+    }
+    check_error();
+    return yields_text ? out : static_cast<Value>(result);
+}
+
+Value Body::assignment(const program::Assignment& node) {
+    bool is_text = node.type == Type::String;
+    // The value comes first: its calls may change the array that the place is in.
+    Value right = is_text ? text(*node.value) : number(*node.value);
+    auto combined = [&](Value old) {
+        if (!node.op)
+            return right;
+        if (!is_text)
+            return arithmetic(*node.op, old, right, node.op_range);
+        Value out = scratch_text();
+        builder_.CreateCall(script_.runtime("djs_text_concat"), {out, old, right, script_.number(script_.string_bytes())});
+        return out;
+    };
+    switch (node.place->kind) {
+    case ExpressionKind::LocalValue: {
+        Value local = locals_[program::as<program::LocalValue>(*node.place).local];
+        Value value = combined(is_text ? local : static_cast<Value>(builder_.CreateLoad(script_.types.i64, local)));
+        if (is_text)
+            copy_text(local, value);
+        else
+            builder_.CreateStore(value, local);
+        return value;
+    }
+    case ExpressionKind::GlobalValue: {
+        const auto& place = program::as<program::GlobalValue>(*node.place);
+        if (script_.storage(*place.global).kind == GlobalStorage::Kind::Counter && node.op) {
+            add_to_counter(place, *node.op == BinaryOp::Subtract ? builder_.CreateNeg(right) : right);
+            return right; // nobody looks at it: storage is per CPU only then
+        }
+        if (node.op)
+            return update_global(place, combined).second;
+        write_global(place, right);
+        return right;
+    }
+    case ExpressionKind::TargetValue: {
+        const auto& place = program::as<program::TargetValue>(*node.place);
+        Value value = node.op ? combined(target_value(place)) : right;
+        write_target(place, value);
+        return value;
+    }
+    default:
+        script_.not_supported(node.range, "this assignment");
+        return script_.number(0);
+    }
+}
+
+Value Body::increment(const program::Increment& node) {
+    Value delta = script_.number(node.decrement ? -1 : 1);
+    auto change = [&](Value old) { return builder_.CreateAdd(old, delta); };
+    std::pair<Value, Value> values; // old, new
+    if (node.place->kind == ExpressionKind::LocalValue) {
+        Value local = locals_[program::as<program::LocalValue>(*node.place).local];
+        values.first = builder_.CreateLoad(script_.types.i64, local);
+        values.second = change(values.first);
+        builder_.CreateStore(values.second, local);
+    } else if (node.place->kind == ExpressionKind::GlobalValue) {
+        const auto& place = program::as<program::GlobalValue>(*node.place);
+        if (script_.storage(*place.global).kind == GlobalStorage::Kind::Counter) {
+            add_to_counter(place, delta);
+            return delta; // nobody looks at it: storage is per CPU only then
+        }
+        values = update_global(place, change);
+    } else if (node.place->kind == ExpressionKind::TargetValue) {
+        const auto& place = program::as<program::TargetValue>(*node.place);
+        values.first = target_value(place);
+        values.second = change(values.first);
+        write_target(place, values.second);
+    }
+    return node.prefix ? values.second : values.first;
+}
+
+} // namespace djstap::codegen

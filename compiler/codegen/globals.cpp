@@ -1,0 +1,265 @@
+#include "codegen/body.h"
+
+#include "include/script.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/InlineAsm.h>
+
+namespace djstap::codegen {
+
+using Kind = GlobalStorage::Kind;
+using program::Type;
+
+// One instruction on this CPU's memory: whole whatever interrupts it, and no lock.
+void Body::add_to_counter(const program::GlobalValue& place, Value delta) {
+    std::string at = "%gs:djs_counters+" + std::to_string(8 * script_.storage(*place.global).index) + "(%rip)";
+    const std::string clobbers = "~{dirflag},~{fpsr},~{flags}";
+    auto* constant = llvm::dyn_cast<llvm::ConstantInt>(delta);
+    int64_t amount = constant ? constant->getSExtValue() : 0;
+    if (constant && amount >= INT32_MIN && amount <= INT32_MAX) {
+        std::string text = amount == 1    ? "incq " + at
+                           : amount == -1 ? "decq " + at
+                                          : "addq $$" + std::to_string(amount) + ", " + at;
+        auto* type = llvm::FunctionType::get(script_.types.void_type, false);
+        builder_.CreateCall(type, llvm::InlineAsm::get(type, text, clobbers, true));
+        return;
+    }
+    auto* type = llvm::FunctionType::get(script_.types.void_type, {script_.types.i64}, false);
+    builder_.CreateCall(type, llvm::InlineAsm::get(type, "addq $0, " + at, "r," + clobbers, true), {delta});
+}
+
+Value Body::map(const program::Global& array) {
+    return builder_.CreateLoad(script_.types.pointer, script_.storage(array).variable, "map");
+}
+
+// An array of union djs_value on the stack. `fixed` (may be null) gets a bit for each key that is not *.
+Value Body::keys(const program::Global& array, const std::vector<program::ExpressionPtr>& expressions, uint32_t* fixed) {
+    auto* type = llvm::ArrayType::get(script_.types.i64, expressions.size());
+    std::vector<Value> values;
+    for (size_t i = 0; i < expressions.size(); i++) {
+        if (!expressions[i]) {
+            values.push_back(nullptr);
+            continue;
+        }
+        if (fixed)
+            *fixed |= 1u << i;
+        values.push_back(array.keys[i] == Type::String
+                             ? builder_.CreatePtrToInt(text(*expressions[i]), script_.types.i64)
+                             : number(*expressions[i]));
+    }
+    auto* area = entry_alloca(type, "keys");
+    for (size_t i = 0; i < values.size(); i++)
+        if (values[i])
+            builder_.CreateStore(values[i], builder_.CreateConstGEP2_32(type, area, 0, static_cast<unsigned>(i)));
+    return area;
+}
+
+// The element's value, or null: absent (find), no room (insert).
+Value Body::find_element(const program::GlobalValue& place, bool insert) {
+    const program::Global& array = *place.global;
+    if (array.keys.size() == 1 && array.keys[0] == Type::Long) {
+        Value key = number(*place.keys[0]);
+        return builder_.CreateCall(script_.runtime(insert ? "djs_map_insert_long" : "djs_map_find_long"), {map(array), key});
+    }
+    Value key_values = keys(array, place.keys, nullptr);
+    return builder_.CreateCall(script_.runtime(insert ? "djs_map_insert" : "djs_map_find"), {map(array), key_values});
+}
+
+Value Body::read_global(const program::GlobalValue& node) {
+    const program::Global& global = *node.global;
+    const GlobalStorage& storage = script_.storage(global);
+    bool is_text = global.value == Type::String;
+    switch (storage.kind) {
+    case Kind::Constant:
+        if (is_text)
+            return script_.text(std::string_view(global.initial_text).substr(0, script_.string_bytes() - 1));
+        return script_.number(global.initial_number);
+    case Kind::Counter:
+        return builder_.CreateCall(script_.runtime("djs_counter_read"), {script_.word(storage.index)});
+    case Kind::Number:
+        return builder_.CreateLoad(script_.types.i64, storage.variable);
+    case Kind::Text: {
+        Value copy = scratch_text();
+        copy_text(copy, storage.variable);
+        return copy;
+    }
+    case Kind::Map: {
+        Value element = find_element(node, false);
+        auto *present = block("present"), *joined = block("joined");
+        auto* from = builder_.GetInsertBlock();
+        Value copy = is_text ? scratch_text() : nullptr;
+        if (is_text)
+            builder_.CreateStore(llvm::ConstantInt::get(script_.types.i8, 0), copy);
+        builder_.CreateCondBr(builder_.CreateIsNotNull(element), present, joined);
+        begin(present);
+        Value value = nullptr;
+        if (is_text)
+            copy_text(copy, element);
+        else
+            value = builder_.CreateLoad(script_.types.i64, element);
+        auto* from_present = builder_.GetInsertBlock();
+        builder_.CreateBr(joined);
+        begin(joined);
+        if (is_text)
+            return copy;
+        auto* result = builder_.CreatePHI(script_.types.i64, 2);
+        result->addIncoming(script_.number(0), from);
+        result->addIncoming(value, from_present);
+        return result;
+    }
+    case Kind::PerCpuStatistic:
+    case Kind::Statistic:
+        break; // only through an operator
+    }
+    return script_.number(0);
+}
+
+void Body::write_global(const program::GlobalValue& place, Value value) {
+    const GlobalStorage& storage = script_.storage(*place.global);
+    if (storage.kind == Kind::Number) {
+        builder_.CreateStore(value, storage.variable);
+    } else if (storage.kind == Kind::Text) {
+        copy_text(storage.variable, value);
+    } else if (storage.kind == Kind::Map) {
+        Value element = find_element(place, true);
+        fail_if(builder_.CreateIsNull(element), "array overflow, check MAXMAPENTRIES or the array's size",
+                "array '" + place.global->name + "'", place.range);
+        if (place.global->value == Type::String)
+            copy_text(element, value);
+        else
+            builder_.CreateStore(value, element);
+    } else {
+        script_.not_supported(place.range, "an assignment to this kind of variable");
+    }
+}
+
+std::pair<Value, Value> Body::update_global(const program::GlobalValue& place,
+                                            const std::function<Value(Value)>& change) {
+    const GlobalStorage& storage = script_.storage(*place.global);
+    bool is_text = place.global->value == Type::String;
+    Value at = storage.variable;
+    if (storage.kind == Kind::Map) {
+        at = find_element(place, true);
+        fail_if(builder_.CreateIsNull(at), "array overflow, check MAXMAPENTRIES or the array's size",
+                "array '" + place.global->name + "'", place.range);
+    }
+    Value old = is_text ? at : builder_.CreateLoad(script_.types.i64, at);
+    Value changed = change(old);
+    if (is_text)
+        copy_text(at, changed);
+    else
+        builder_.CreateStore(changed, at);
+    return {old, changed};
+}
+
+void Body::aggregate(const program::Aggregation& node) {
+    const auto& place = program::as<program::GlobalValue>(*node.place);
+    const GlobalStorage& storage = script_.storage(*place.global);
+    Value value = number(*node.value);
+    if (storage.kind == Kind::PerCpuStatistic) {
+        builder_.CreateCall(script_.runtime("djs_statistic_record"), {script_.word(storage.index), value});
+        return;
+    }
+    Value at = storage.variable;
+    if (storage.kind == Kind::Map) {
+        at = find_element(place, true);
+        fail_if(builder_.CreateIsNull(at), "array overflow, check MAXMAPENTRIES or the array's size",
+                "array '" + place.global->name + "'", place.range);
+    }
+    builder_.CreateCall(script_.runtime("djs_statistic_add"), {storage.shape, at, value});
+}
+
+Value Body::statistic_address(const program::GlobalValue& place) {
+    const GlobalStorage& storage = script_.storage(*place.global);
+    if (storage.kind == Kind::Statistic)
+        return storage.variable;
+    if (storage.kind == Kind::Map)
+        return find_element(place, false);
+    auto bytes = llvm::cast<llvm::ConstantInt>(storage.shape->getInitializer()->getAggregateElement(7u))->getZExtValue();
+    Value merged = scratch(static_cast<uint32_t>(bytes));
+    builder_.CreateCall(script_.runtime("djs_statistic_read"), {script_.word(storage.index), merged});
+    return merged;
+}
+
+Value Body::read_statistic(const program::StatisticRead& node) {
+    const auto& place = program::as<program::GlobalValue>(*node.place);
+    const GlobalStorage& storage = script_.storage(*place.global);
+    Value at = statistic_address(place);
+
+    // An absent element reads as an empty statistic.
+    auto *present = block("present"), *joined = block("joined");
+    auto* from = builder_.GetInsertBlock();
+    bool may_be_empty = node.op == ast::StatOp::Count || node.op == ast::StatOp::Sum || node.bucket;
+    if (may_be_empty) {
+        builder_.CreateCondBr(builder_.CreateIsNotNull(at), present, joined);
+    } else {
+        auto *checked = block("count"), *empty = block("empty");
+        branch_unlikely(builder_.CreateIsNull(at), empty, checked);
+        begin(checked);
+        Value count = builder_.CreateLoad(script_.types.i64, at);
+        branch_unlikely(builder_.CreateICmpEQ(count, script_.number(0)), empty, present);
+        begin(empty);
+        fail("empty aggregate", "statistic '" + place.global->name + "'", node.range);
+    }
+    begin(present);
+    auto word_at = [&](size_t offset) {
+        return builder_.CreateLoad(script_.types.i64,
+                                   builder_.CreateConstGEP1_32(script_.types.i8, at, static_cast<unsigned>(offset)));
+    };
+    Value value = script_.number(0);
+    switch (node.op) {
+    case ast::StatOp::Count:
+        value = word_at(offsetof(djs_statistic, count));
+        break;
+    case ast::StatOp::Sum:
+        value = word_at(offsetof(djs_statistic, sum));
+        break;
+    case ast::StatOp::Min:
+        value = word_at(offsetof(djs_statistic, min));
+        break;
+    case ast::StatOp::Max:
+        value = word_at(offsetof(djs_statistic, max));
+        break;
+    case ast::StatOp::Avg:
+        value = builder_.CreateCall(script_.runtime("djs_statistic_avg"), {at});
+        break;
+    case ast::StatOp::Variance:
+        value = builder_.CreateCall(script_.runtime("djs_statistic_variance"), {storage.shape, at});
+        break;
+    case ast::StatOp::HistLog:
+    case ast::StatOp::HistLinear: {
+        Value index = number(*node.bucket);
+        auto buckets = llvm::cast<llvm::ConstantInt>(storage.shape->getInitializer()->getAggregateElement(1u));
+        fail_if(builder_.CreateICmpUGE(index, script_.number(buckets->getSExtValue())), "histogram index out of range",
+                "histogram", node.range);
+        Value bucket = builder_.CreateGEP(script_.types.i64, builder_.CreateConstGEP1_32(
+            script_.types.i8, at, static_cast<unsigned>(sizeof(djs_statistic))), index);
+        value = builder_.CreateLoad(script_.types.i64, bucket);
+        break;
+    }
+    }
+    auto* from_present = builder_.GetInsertBlock();
+    builder_.CreateBr(joined);
+    begin(joined);
+    if (!may_be_empty)
+        return value;
+    auto* result = builder_.CreatePHI(script_.types.i64, 2);
+    result->addIncoming(script_.number(0), from);
+    result->addIncoming(value, from_present);
+    return result;
+}
+
+Value Body::membership(const program::Membership& node) {
+    uint32_t fixed = 0;
+    Value key_values = keys(*node.array, node.keys, &fixed);
+    bool whole = fixed == (1u << node.keys.size()) - 1;
+    if (!whole) {
+        Value found = builder_.CreateCall(script_.runtime("djs_map_has_slice"),
+                                          {map(*node.array), key_values, script_.word(fixed)});
+        return builder_.CreateZExt(builder_.CreateICmpNE(found, script_.word(0)), script_.types.i64);
+    }
+    Value found = builder_.CreateCall(script_.runtime("djs_map_find"), {map(*node.array), key_values});
+    return builder_.CreateZExt(builder_.CreateIsNotNull(found), script_.types.i64);
+}
+
+} // namespace djstap::codegen

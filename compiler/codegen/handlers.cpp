@@ -1,0 +1,328 @@
+#include "codegen/handlers.h"
+
+#include "codegen/body.h"
+#include "include/script.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace djstap::codegen {
+
+using program::ExpressionKind;
+using program::StatementKind;
+using program::Type;
+
+namespace {
+
+// ---- what a handler needs of its surroundings ------------------------------------------------------
+
+// A plain handler only changes per-CPU counters by values that are in registers: it needs no context, no
+// guard, no preemption count, and touches nothing that another CPU or an interrupt could see half done.
+class PlainCheck {
+  public:
+    PlainCheck(const ScriptModule& script, const AccessMap& accesses) : script_(script), accesses_(accesses) {}
+
+    bool statement(const program::Statement& node) const {
+        switch (node.kind) {
+        case StatementKind::Block: {
+            const auto& block = program::as<program::Block>(node);
+            return std::all_of(block.statements.begin(), block.statements.end(),
+                               [this](const auto& inner) { return statement(*inner); });
+        }
+        case StatementKind::If: {
+            const auto& branch = program::as<program::If>(node);
+            return value(*branch.condition) && statement(*branch.then_branch) &&
+                   (!branch.else_branch || statement(*branch.else_branch));
+        }
+        case StatementKind::Evaluate:
+            return effect(*program::as<program::Evaluate>(node).expression);
+        case StatementKind::Next:
+            return true;
+        default:
+            return false;
+        }
+    }
+
+    bool value(const program::Expression& node) const {
+        if (node.type != Type::Long)
+            return false;
+        switch (node.kind) {
+        case ExpressionKind::Number:
+            return true;
+        case ExpressionKind::GlobalValue:
+            return script_.storage(*program::as<program::GlobalValue>(node).global).kind ==
+                   GlobalStorage::Kind::Constant;
+        case ExpressionKind::Unary:
+            return value(*program::as<program::Unary>(node).operand);
+        case ExpressionKind::Arithmetic: {
+            const auto& binary = program::as<program::Arithmetic>(node);
+            return binary.op != ast::BinaryOp::Divide && binary.op != ast::BinaryOp::Modulo && value(*binary.left) &&
+                   value(*binary.right);
+        }
+        case ExpressionKind::Comparison: {
+            const auto& comparison = program::as<program::Comparison>(node);
+            return value(*comparison.left) && value(*comparison.right);
+        }
+        case ExpressionKind::Logical: {
+            const auto& logical = program::as<program::Logical>(node);
+            return value(*logical.left) && value(*logical.right);
+        }
+        case ExpressionKind::TargetValue: {
+            auto access = accesses_.find(&node);
+            return access != accesses_.end() && !access->second.is_text &&
+                   access->second.value.base != Access::Base::Operand &&
+                   std::all_of(access->second.value.steps.begin(), access->second.value.steps.end(),
+                               [](const AccessStep& step) {
+                                   return step.kind == AccessStep::Kind::Add || step.kind == AccessStep::Kind::Extend ||
+                                          step.kind == AccessStep::Kind::BitField;
+                               });
+        }
+        default:
+            return false;
+        }
+    }
+
+  private:
+    bool counter(const program::Expression& place) const {
+        return place.kind == ExpressionKind::GlobalValue &&
+               script_.storage(*program::as<program::GlobalValue>(place).global).kind == GlobalStorage::Kind::Counter;
+    }
+    bool effect(const program::Expression& node) const {
+        if (node.kind == ExpressionKind::Increment)
+            return counter(*program::as<program::Increment>(node).place);
+        if (node.kind == ExpressionKind::Assignment) {
+            const auto& assignment = program::as<program::Assignment>(node);
+            return counter(*assignment.place) && value(*assignment.value);
+        }
+        return value(node);
+    }
+
+    const ScriptModule& script_;
+    const AccessMap& accesses_;
+};
+
+bool is_plain(const ScriptModule& script, const Variant& variant) {
+    PlainCheck check(script, variant.accesses);
+    return check.statement(*variant.probe->body) &&
+           (!variant.probe->condition || check.value(*variant.probe->condition));
+}
+
+// ---- scratch memory --------------------------------------------------------------------------------
+
+uint32_t deepest(const ScriptModule& script, uint32_t own,
+                 const std::vector<std::pair<uint32_t, const program::Function*>>& calls,
+                 std::set<const program::Function*>& active) {
+    uint32_t most = own;
+    for (const auto& [begin, callee] : calls) {
+        if (!active.insert(callee).second)
+            continue; // recursion: its depth is bounded by MAXNESTING and added by the caller
+        const CompiledFunction& compiled = script.functions.at(callee);
+        uint32_t inner = deepest(script, compiled.own_scratch, compiled.calls, active);
+        if (callee->recursive)
+            inner *= static_cast<uint32_t>(script.options.limits.MAXNESTING) + 1;
+        most = std::max(most, begin + inner);
+        active.erase(callee);
+    }
+    return most;
+}
+
+uint32_t scratch_of(const ScriptModule& script, const Body& body) {
+    std::set<const program::Function*> active;
+    return deepest(script, body.scratch_used(), body.calls(), active);
+}
+
+// ---- the forms of a handler ------------------------------------------------------------------------
+
+llvm::Value* field(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Value* ctx, size_t offset, llvm::Type* type) {
+    return builder.CreateLoad(type, builder.CreateConstGEP1_32(script.types.i8, ctx, static_cast<unsigned>(offset)));
+}
+
+HitContext hit_by_regs(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Value* ctx, const Variant& variant) {
+    HitContext hit;
+    hit.reg = [&script, &builder, ctx](PtReg reg) {
+        llvm::Value* regs = field(script, builder, ctx, offsetof(djs_ctx, regs), script.types.pointer);
+        return builder.CreateLoad(script.types.i64, builder.CreateConstGEP1_32(script.types.i64, regs,
+                                                                               static_cast<unsigned>(reg)));
+    };
+    hit.return_value = [&script, &builder, ctx] {
+        return field(script, builder, ctx, offsetof(djs_ctx, return_value), script.types.i64);
+    };
+    hit.accesses = &variant.accesses;
+    hit.defined = &variant.defined;
+    hit.entry_values = &variant.probe->entry_values;
+    return hit;
+}
+
+// Arguments of a direct handler: the registers that the calling convention passes arguments in.
+constexpr std::array argument_registers{PtReg::Rdi, PtReg::Rsi, PtReg::Rdx, PtReg::Rcx, PtReg::R8, PtReg::R9};
+
+HitContext hit_directly(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function* function,
+                        const Variant& variant) {
+    HitContext hit;
+    hit.reg = [&script, &builder, function](PtReg reg) -> llvm::Value* {
+        for (size_t i = 0; i < argument_registers.size(); i++)
+            if (argument_registers[i] == reg)
+                return function->getArg(static_cast<unsigned>(i));
+        // The stack as the probed function finds it: above the return address of the direct call.
+        if (reg == PtReg::Rsp) {
+            auto* slot = builder.CreateIntrinsic(llvm::Intrinsic::addressofreturnaddress, {script.types.pointer}, {});
+            return builder.CreateAdd(builder.CreatePtrToInt(slot, script.types.i64), script.number(8));
+        }
+        return script.number(0);
+    };
+    hit.return_value = [&script] { return script.number(0); };
+    hit.accesses = &variant.accesses;
+    hit.defined = &variant.defined;
+    hit.entry_values = &variant.probe->entry_values;
+    return hit;
+}
+
+// True where the body asks which of several sites was hit.
+bool asks_for_site(const ScriptModule& script) {
+    return std::any_of(script.program.functions.begin(), script.program.functions.end(),
+                       [](const auto& function) { return intrinsic_needs_site(function->intrinsic); });
+}
+
+llvm::Function* compile_body(ScriptModule& script, const Variant& variant, const std::string& name, uint32_t& scratch,
+                             bool entry_values) {
+    auto* type = llvm::FunctionType::get(script.types.void_type, {script.types.pointer}, false);
+    llvm::Function* function = script.create_function(type, name);
+    script.set_attributes(function);
+    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(script.context, "entry", function));
+    script.set_attributes(function);
+    llvm::Value* ctx = function->getArg(0);
+    llvm::Value* memory = field(script, builder, ctx, offsetof(djs_ctx, scratch), script.types.pointer);
+    Body body(script, function, builder, ctx, memory, variant.probe->locals, hit_by_regs(script, builder, ctx, variant));
+    body.count_actions(variant.probe->effects.loops);
+    if (entry_values)
+        body.emit_entry_values(variant.probe->entry_values);
+    else
+        body.emit_probe(*variant.probe->body, variant.probe->condition.get());
+    builder.CreateRetVoid();
+    scratch = std::max(scratch, scratch_of(script, body));
+    return function;
+}
+
+llvm::Function* compile_direct(ScriptModule& script, uint32_t index, uint32_t& scratch) {
+    const Variant& variant = script.plan.variants[index];
+    std::vector<llvm::Type*> parameters(argument_registers.size(), script.types.i64);
+    auto* type = llvm::FunctionType::get(script.types.void_type, parameters, false);
+    llvm::Function* function = script.create_function(type, "djs_direct_" + std::to_string(index));
+    // Saves just those registers that it uses, so that the fentry site can call it with no stub between.
+    function->setCallingConv(llvm::CallingConv::PreserveMost);
+    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(script.context, "entry", function));
+    script.set_attributes(function);
+    HitContext hit = hit_directly(script, builder, function, variant);
+
+    if (is_plain(script, variant)) {
+        Body body(script, function, builder, nullptr, nullptr, variant.probe->locals, hit);
+        body.emit_probe(*variant.probe->body, variant.probe->condition.get());
+        builder.CreateRetVoid();
+        return function;
+    }
+
+    std::vector<uint32_t> sites;
+    for (uint32_t i = 0; i < script.plan.sites.size() && sites.size() < 2; i++)
+        if (script.plan.sites[i].variant == index)
+            sites.push_back(i);
+    llvm::Value* handler = script.handler_address(index);
+    llvm::Value* site = script.null();
+    if (sites.size() == 1) {
+        site = script.site_address(sites[0]);
+    } else if (asks_for_site(script)) {
+        auto* from = builder.CreateIntrinsic(llvm::Intrinsic::returnaddress, {}, {script.word(0)});
+        site = builder.CreateCall(script.runtime("djs_find_site"),
+                                  {handler, builder.CreatePtrToInt(from, script.types.i64)});
+    }
+    llvm::Value* ctx = builder.CreateCall(script.runtime("djs_enter"), {handler, site}, "ctx");
+    auto* run = llvm::BasicBlock::Create(script.context, "run", function);
+    auto* skip = llvm::BasicBlock::Create(script.context, "skip", function);
+    builder.CreateCondBr(builder.CreateIsNotNull(ctx), run, skip);
+    builder.SetInsertPoint(skip);
+    builder.CreateRetVoid();
+    builder.SetInsertPoint(run);
+    llvm::Value* memory = field(script, builder, ctx, offsetof(djs_ctx, scratch), script.types.pointer);
+    Body body(script, function, builder, ctx, memory, variant.probe->locals, hit);
+    body.count_actions(variant.probe->effects.loops);
+    body.emit_probe(*variant.probe->body, variant.probe->condition.get());
+    builder.CreateCall(script.runtime("djs_leave"), {ctx});
+    builder.CreateRetVoid();
+    scratch = std::max(scratch, scratch_of(script, body));
+    return function;
+}
+
+} // namespace
+
+void compile_functions(ScriptModule& script) {
+    bool count = std::any_of(script.program.probes.begin(), script.program.probes.end(),
+                             [](const auto& probe) { return probe->effects.loops; });
+    for (const auto& function : script.program.functions) {
+        if (!function->body)
+            continue;
+        std::vector<llvm::Type*> parameters{script.types.pointer, script.types.pointer};
+        if (function->return_type == Type::String)
+            parameters.push_back(script.types.pointer);
+        for (uint32_t i = 0; i < function->parameter_count; i++)
+            parameters.push_back(function->locals[i].type == Type::String
+                                     ? static_cast<llvm::Type*>(script.types.pointer)
+                                     : script.types.i64);
+        llvm::Type* result = function->return_type == Type::String ? script.types.void_type : script.types.i64;
+        auto* type = llvm::FunctionType::get(result, parameters, false);
+        script.functions[function.get()].function = script.create_function(type, "djs_script_" + function->name);
+    }
+    for (const auto& function : script.program.functions) {
+        if (!function->body)
+            continue;
+        CompiledFunction& compiled = script.functions[function.get()];
+        llvm::IRBuilder<> builder(llvm::BasicBlock::Create(script.context, "entry", compiled.function));
+        script.set_attributes(compiled.function);
+        bool yields_text = function->return_type == Type::String;
+        std::vector<Value> arguments;
+        for (uint32_t i = 0; i < function->parameter_count; i++)
+            arguments.push_back(compiled.function->getArg(i + (yields_text ? 3 : 2)));
+        HitContext hit;
+        hit.reg = [&script](PtReg) { return script.number(0); };
+        hit.return_value = [&script] { return script.number(0); };
+        hit.accesses = &script.plan.function_accesses;
+        hit.defined = &script.plan.function_defined;
+        Body body(script, compiled.function, builder, compiled.function->getArg(0), compiled.function->getArg(1),
+                  function->locals, hit);
+        body.count_actions(count);
+        body.emit_function(*function, arguments, yields_text ? compiled.function->getArg(2) : nullptr);
+        compiled.own_scratch = body.scratch_used();
+        compiled.calls = body.calls();
+    }
+}
+
+CompiledHandler compile_handler(ScriptModule& script, uint32_t index, uint32_t& scratch) {
+    const Variant& variant = script.plan.variants[index];
+    CompiledHandler handler;
+    std::string number = std::to_string(index);
+    handler.body = compile_body(script, variant, "djs_body_" + number, scratch, false);
+    if (!variant.probe->entry_values.empty())
+        handler.entry = compile_body(script, variant, "djs_entry_" + number, scratch, true);
+    if (variant.has_djprobe)
+        handler.direct = compile_direct(script, index, scratch);
+    const program::Effects& effects = variant.probe->effects;
+    handler.checks_state = effects.prints || effects.can_fail || effects.can_exit;
+    return handler;
+}
+
+void choose_locks(const ScriptModule& script, const Variant& variant, CompiledHandler& handler) {
+    std::map<int, bool> locks;
+    auto add = [&](const program::Global* global, bool write) {
+        int lock = script.storage(*global).lock;
+        if (lock >= 0)
+            locks[lock] = locks[lock] || write || script.is_walked(*global);
+    };
+    for (const program::Global* global : variant.probe->effects.reads)
+        add(global, false);
+    for (const program::Global* global : variant.probe->effects.writes)
+        add(global, true);
+    handler.locks.assign(locks.begin(), locks.end());
+}
+
+} // namespace djstap::codegen

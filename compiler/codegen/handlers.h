@@ -1,0 +1,17 @@
+// Compiles script functions and the handlers of every variant.
+#pragma once
+#include "codegen/script_module.h"
+
+namespace djstap::codegen {
+
+// Compiles all script functions; fills ScriptModule::functions.
+void compile_functions(ScriptModule& script);
+
+// Compiles one variant's handler: for every mechanism a body, for djprobes also the direct call's own
+// target. `scratch` gets the string memory that it needs with all that it calls.
+CompiledHandler compile_handler(ScriptModule& script, uint32_t variant, uint32_t& scratch);
+
+// Fills in which locks the handler takes. After all bodies are compiled.
+void choose_locks(const ScriptModule& script, const Variant& variant, CompiledHandler& handler);
+
+} // namespace djstap::codegen

@@ -1,0 +1,49 @@
+#include "codegen/codegen.h"
+
+#include <array>
+
+namespace djstap {
+
+namespace {
+
+struct LimitEntry {
+    std::string_view name;
+    int64_t Limits::*member;
+    int64_t lowest, highest;
+};
+
+constexpr std::array limits_table{
+    LimitEntry{"MAXACTION", &Limits::MAXACTION, 1, INT32_MAX},
+    LimitEntry{"MAXACTION_INTERRUPTIBLE", &Limits::MAXACTION_INTERRUPTIBLE, 1, INT32_MAX},
+    LimitEntry{"MAXMAPENTRIES", &Limits::MAXMAPENTRIES, 1, 1 << 28},
+    LimitEntry{"MAXSTRINGLEN", &Limits::MAXSTRINGLEN, 16, 8192},
+    LimitEntry{"MAXERRORS", &Limits::MAXERRORS, 0, INT32_MAX},
+    LimitEntry{"MAXSKIPPED", &Limits::MAXSKIPPED, 0, INT32_MAX},
+    LimitEntry{"MAXTRYLOCK", &Limits::MAXTRYLOCK, 1, INT32_MAX},
+    LimitEntry{"MAXNESTING", &Limits::MAXNESTING, 1, 100},
+    LimitEntry{"MAXBACKTRACE", &Limits::MAXBACKTRACE, 1, 128},
+    LimitEntry{"MINSTACKSPACE", &Limits::MINSTACKSPACE, 0, 8192},
+    LimitEntry{"KRETACTIVE", &Limits::KRETACTIVE, 0, 65535},
+    LimitEntry{"RING_KB", &Limits::RING_KB, 16, 1 << 20},
+};
+
+} // namespace
+
+bool Limits::set(std::string_view name, int64_t value) {
+    for (const LimitEntry& entry : limits_table) {
+        if (entry.name == name && value >= entry.lowest && value <= entry.highest) {
+            this->*entry.member = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+std::vector<std::string> Limits::names() {
+    std::vector<std::string> out;
+    for (const LimitEntry& entry : limits_table)
+        out.emplace_back(entry.name);
+    return out;
+}
+
+} // namespace djstap

@@ -1,0 +1,10 @@
+// What a reader needs of a script: JSON in the section .djstap.meta.
+#pragma once
+#include "codegen/script_module.h"
+
+namespace djstap::codegen {
+
+// Formats, places, probes with their mechanism and the reason for it. Readers: compiler/session.
+std::string describe(const ScriptModule& script);
+
+} // namespace djstap::codegen

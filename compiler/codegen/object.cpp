@@ -1,0 +1,65 @@
+#include "codegen/object.h"
+
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Triple.h>
+
+namespace djstap::codegen {
+
+std::unique_ptr<llvm::TargetMachine> make_target_machine(int optimization) {
+    static const llvm::Target* target = [] {
+        LLVMInitializeX86TargetInfo();
+        LLVMInitializeX86Target();
+        LLVMInitializeX86TargetMC();
+        LLVMInitializeX86AsmPrinter();
+        LLVMInitializeX86AsmParser();
+        std::string error;
+        return llvm::TargetRegistry::lookupTarget("x86_64-pc-linux-gnu", error);
+    }();
+    if (!target)
+        return nullptr;
+    auto level = optimization >= 2   ? llvm::CodeGenOptLevel::Default
+                 : optimization == 1 ? llvm::CodeGenOptLevel::Less
+                                     : llvm::CodeGenOptLevel::None;
+    return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+        "x86_64-pc-linux-gnu", "x86-64", "-sse,-sse2,-mmx,-avx,-x87,+soft-float", llvm::TargetOptions(),
+        llvm::Reloc::Static, llvm::CodeModel::Kernel, level));
+}
+
+std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, int optimization) {
+    llvm::TargetLibraryInfoImpl library(llvm::Triple(module.getTargetTriple()));
+    library.disableAllFunctions(); // the kernel is no C library
+    if (optimization > 0) {
+        llvm::LoopAnalysisManager loops;
+        llvm::FunctionAnalysisManager functions;
+        llvm::CGSCCAnalysisManager components;
+        llvm::ModuleAnalysisManager modules;
+        llvm::PipelineTuningOptions tuning;
+        tuning.LoopVectorization = false;
+        tuning.SLPVectorization = false;
+        tuning.LoopUnrolling = false;
+        llvm::PassBuilder passes(&machine, tuning);
+        functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
+        passes.registerModuleAnalyses(modules);
+        passes.registerCGSCCAnalyses(components);
+        passes.registerFunctionAnalyses(functions);
+        passes.registerLoopAnalyses(loops);
+        passes.crossRegisterProxies(loops, functions, components, modules);
+        auto level = optimization == 1 ? llvm::OptimizationLevel::O1 : llvm::OptimizationLevel::O2;
+        passes.buildPerModuleDefaultPipeline(level).run(module, modules);
+    }
+    llvm::SmallVector<char, 0> object;
+    llvm::raw_svector_ostream stream(object);
+    llvm::legacy::PassManager emission;
+    emission.add(new llvm::TargetLibraryInfoWrapperPass(library));
+    if (machine.addPassesToEmitFile(emission, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
+        return {};
+    emission.run(module);
+    return {object.begin(), object.end()};
+}
+
+} // namespace djstap::codegen

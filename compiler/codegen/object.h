@@ -1,0 +1,17 @@
+// LLVM module → optimized ELF object in memory.
+#pragma once
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <memory>
+#include <string>
+
+namespace djstap::codegen {
+
+// The x86-64 machine with the kernel's code model. Initializes LLVM's target once a process.
+std::unique_ptr<llvm::TargetMachine> make_target_machine(int optimization);
+
+// Runs the optimizer (level 0…2) and yields the object's bytes; empty when LLVM cannot emit one.
+std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, int optimization);
+
+} // namespace djstap::codegen

@@ -1,0 +1,138 @@
+#include "codegen/body.h"
+
+#include "include/record.h"
+#include "include/statistic.h"
+
+#include <llvm/IR/Constants.h>
+
+namespace djstap::codegen {
+
+using program::ExpressionKind;
+using program::FormatPiece;
+using program::Type;
+
+// The script's format again as one string, in the language of runtime/include/text.h.
+Format Body::make_format(const std::vector<FormatPiece>& pieces, const std::vector<Argument>& arguments) const {
+    Format out;
+    for (const FormatPiece& piece : pieces) {
+        for (char c : piece.literal) {
+            out.text += c;
+            if (c == '%')
+                out.text += '%';
+        }
+        if (!piece.conversion)
+            continue;
+        out.text += '%';
+        if (piece.left)
+            out.text += '-';
+        if (piece.plus)
+            out.text += '+';
+        if (piece.space)
+            out.text += ' ';
+        if (piece.alternate)
+            out.text += '#';
+        if (piece.zero)
+            out.text += '0';
+        if (piece.width != -1)
+            out.text += piece.width == -2 ? "*" : std::to_string(piece.width);
+        if (piece.precision != -1)
+            out.text += piece.precision == -2 ? ".*" : "." + std::to_string(piece.precision);
+        if (piece.size > 0 && piece.width == -1 && (piece.conversion == 'b' || piece.conversion == 'm' || piece.conversion == 'M'))
+            out.text += std::to_string(piece.size);
+        out.text += piece.conversion;
+    }
+    for (const Argument& argument : arguments)
+        out.types += argument.type;
+    return out;
+}
+
+// Writes the arguments at `at` as records have them; yields the address after the last.
+Value Body::store_arguments(const std::vector<Argument>& arguments, Value at) {
+    for (const Argument& argument : arguments) {
+        if (argument.type == 'l') {
+            builder_.CreateStore(argument.value, at);
+            at = builder_.CreateConstGEP1_32(script_.types.i8, at, 8);
+        } else if (argument.type == 's') {
+            builder_.CreateStore(builder_.CreateTrunc(argument.length, script_.types.i32), at);
+            Value bytes = builder_.CreateConstGEP1_32(script_.types.i8, at, 4);
+            builder_.CreateCall(script_.runtime("memcpy"), {bytes, argument.value, argument.length});
+            Value size = builder_.CreateAnd(builder_.CreateAdd(argument.length, script_.number(4 + 7)), script_.number(~7));
+            at = builder_.CreateGEP(script_.types.i8, at, size);
+        } else {
+            builder_.CreateCall(script_.runtime("djs_histogram_store"), {at, argument.storage->shape, argument.value});
+            at = builder_.CreateConstGEP1_32(script_.types.i8, at, argument.histogram_bytes);
+        }
+    }
+    return at;
+}
+
+// Formats into `out` (a text of the script), here and now.
+void Body::text_format(const std::vector<FormatPiece>& pieces, const std::vector<Argument>& arguments, Value out) {
+    uint32_t bytes = 0;
+    for (const Argument& argument : arguments)
+        bytes += argument.type == 'l'   ? 8
+                 : argument.type == 's' ? static_cast<uint32_t>(DJS_ALIGN8(4 + script_.string_bytes()))
+                                        : argument.histogram_bytes;
+    Value area = scratch(bytes);
+    Value end = store_arguments(arguments, area);
+    Value used = builder_.CreateSub(builder_.CreatePtrToInt(end, script_.types.i64),
+                                    builder_.CreatePtrToInt(area, script_.types.i64));
+    Format format = make_format(pieces, arguments);
+    builder_.CreateCall(script_.runtime("djs_format"),
+                        {out, script_.number(script_.string_bytes()), script_.text(format.text),
+                         script_.text(format.types), area, used});
+}
+
+Value Body::print(const program::Print& node) {
+    std::vector<Argument> arguments;
+    for (const auto& expression : node.arguments) {
+        Argument argument{'l'};
+        if (expression->kind == ExpressionKind::HistogramText) {
+            const auto& histogram = program::as<program::HistogramText>(*expression);
+            const auto& place = program::as<program::GlobalValue>(*histogram.place);
+            argument.type = 'h';
+            argument.storage = &script_.storage(*place.global);
+            argument.value = statistic_address(place);
+            auto* buckets = argument.storage->shape->getInitializer()->getAggregateElement(1u);
+            argument.histogram_bytes = static_cast<uint32_t>(
+                sizeof(djs_histogram_header) + 8 * llvm::cast<llvm::ConstantInt>(buckets)->getZExtValue());
+        } else if (expression->type == Type::String) {
+            argument.type = 's';
+            argument.value = text(*expression);
+        } else {
+            argument.value = number(*expression);
+        }
+        arguments.push_back(argument);
+    }
+    uint32_t fixed_bytes = node.to_string ? 0 : sizeof(djs_record);
+    Value bytes = nullptr;
+    for (Argument& argument : arguments) {
+        if (argument.type == 's') {
+            argument.length = builder_.CreateCall(script_.runtime("djs_text_length"), {argument.value});
+            Value size = builder_.CreateAnd(builder_.CreateAdd(argument.length, script_.number(4 + 7)), script_.number(~7));
+            bytes = bytes ? builder_.CreateAdd(bytes, size) : size;
+        } else {
+            fixed_bytes += argument.type == 'l' ? 8 : argument.histogram_bytes;
+        }
+    }
+    if (node.to_string) {
+        Value out = scratch_text();
+        text_format(node.format, arguments, out);
+        return out;
+    }
+    Value size = script_.word(fixed_bytes);
+    if (bytes)
+        size = builder_.CreateAdd(builder_.CreateTrunc(bytes, script_.types.i32), size);
+    uint32_t id = script_.format(make_format(node.format, arguments));
+    Value record = builder_.CreateCall(script_.runtime("djs_reserve"), {ctx_, script_.word(id), size}, "record");
+    auto *store = block("store"), *after = block("printed");
+    builder_.CreateCondBr(builder_.CreateIsNotNull(record), store, after);
+    begin(store);
+    store_arguments(arguments, builder_.CreateConstGEP1_32(script_.types.i8, record, sizeof(djs_record)));
+    builder_.CreateCall(script_.runtime("djs_commit"), {ctx_, record, size});
+    builder_.CreateBr(after);
+    begin(after);
+    return script_.number(0);
+}
+
+} // namespace djstap::codegen

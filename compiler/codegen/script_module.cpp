@@ -1,0 +1,281 @@
+#include "codegen/script_module.h"
+
+#include "include/script.h"
+
+#include <algorithm>
+#include <llvm/IR/Constants.h>
+
+namespace djstap::codegen {
+
+namespace {
+
+// No floating point, no vectors: the kernel's registers of that kind belong to user space. Calls through
+// pointers and returns go through the kernel's thunks, which it patches at boot.
+std::string target_features(const CodegenKernel& kernel) {
+    std::string features = "-mmx,-sse,-sse2,-sse3,-ssse3,-sse4.1,-sse4.2,-sse4a,-avx,-avx2,-x87,+soft-float,"
+                           "+cmov,+cx8,+fxsr,+harden-sls-ijmp,+harden-sls-ret";
+    if (kernel.retpolines)
+        features += ",+retpoline-external-thunk,+retpoline-indirect-branches,+retpoline-indirect-calls";
+    return features;
+}
+
+// A script's plain counters come out of the 8 KB of per-CPU memory that all modules share.
+constexpr uint32_t max_counters = 64;
+
+} // namespace
+
+ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Program& p, const ProbePlan& sites,
+                           const CodegenKernel& k, const CodegenOptions& o, Diagnostics& d)
+    : context(llvm_context), module("djstap_script", llvm_context), types(llvm_context), program(p), plan(sites),
+      kernel(k), options(o), diagnostics(d) {
+    module.setTargetTriple("x86_64-pc-linux-gnu");
+    module.setCodeModel(llvm::CodeModel::Kernel);
+    if (kernel.return_thunks)
+        module.addModuleFlag(llvm::Module::Override, "function_return_thunk_extern", 1);
+    module.addModuleFlag(llvm::Module::Override, "indirect_branch_cs_prefix", 1);
+    module.addModuleFlag(llvm::Module::Error, "override-stack-alignment", 8);
+    module.addModuleFlag(llvm::Module::Override, "SkipRaxSetup", 1);
+    if (kernel.ibt)
+        module.addModuleFlag(llvm::Module::Min, "cf-protection-branch", 1);
+    auto table = [&](llvm::Type* element, size_t count, const char* name) {
+        auto* variable = new llvm::GlobalVariable(module, llvm::ArrayType::get(element, count), true,
+                                                  llvm::GlobalValue::ExternalLinkage, nullptr, name);
+        variable->setDSOLocal(true);
+        return variable;
+    };
+    handlers_ = table(types.handler, plan.variants.size(), "djs_script_handlers");
+    sites_ = table(types.site, plan.sites.size(), "djs_script_sites");
+    place_globals();
+}
+
+llvm::Constant* ScriptModule::handler_address(uint32_t variant) {
+    return llvm::ConstantExpr::getInBoundsGetElementPtr(
+        handlers_->getValueType(), handlers_, llvm::ArrayRef<llvm::Constant*>{number(0), number(variant)});
+}
+
+llvm::Constant* ScriptModule::site_address(uint32_t site) {
+    return llvm::ConstantExpr::getInBoundsGetElementPtr(
+        sites_->getValueType(), sites_, llvm::ArrayRef<llvm::Constant*>{number(0), number(site)});
+}
+
+bool ScriptModule::is_walked(const program::Global& global) const {
+    const GlobalStorage& storage = storage_.at(&global);
+    return storage.kind == GlobalStorage::Kind::Map &&
+           std::any_of(iterators_.begin(), iterators_.end(),
+                       [&](const Iterator& iterator) { return iterator.map == storage.index; });
+}
+
+void ScriptModule::set_attributes(llvm::Function* function) const {
+    using llvm::Attribute;
+    for (auto attribute : {Attribute::NoUnwind, Attribute::NoRedZone, Attribute::NoImplicitFloat,
+                           Attribute::NullPointerIsValid})
+        function->addFnAttr(attribute);
+    if (kernel.return_thunks)
+        function->addFnAttr(Attribute::FnRetThunkExtern);
+    function->addFnAttr("no-jump-tables", "true");
+    function->addFnAttr("no-builtins");
+    function->addFnAttr("use-soft-float", "true");
+    function->addFnAttr("target-cpu", "x86-64");
+    function->addFnAttr("tune-cpu", "generic");
+    function->addFnAttr("target-features", target_features(kernel));
+    if (function->isDeclaration())
+        return;
+    function->setSection(".kprobes.text");
+    if (kernel.call_padding > 0) {
+        function->addFnAttr("patchable-function-prefix", std::to_string(kernel.call_padding));
+        function->addFnAttr("patchable-function-entry", "0");
+        function->setAlignment(llvm::Align(16));
+    }
+}
+
+llvm::Function* ScriptModule::create_function(llvm::FunctionType* type, const std::string& name) {
+    auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
+    function->setDSOLocal(true);
+    return function;
+}
+
+namespace {
+
+llvm::Type* type_of_letter(const AbiTypes& types, char letter) {
+    switch (letter) {
+    case 'v':
+        return types.void_type;
+    case 'i':
+        return types.i32;
+    case 'l':
+        return types.i64;
+    default:
+        return types.pointer;
+    }
+}
+
+} // namespace
+
+llvm::Function* ScriptModule::runtime(std::string_view name) {
+    if (auto* known = module.getFunction(name))
+        return known;
+    std::string_view signature = runtime_signature(name);
+    std::vector<llvm::Type*> parameters;
+    for (char letter : signature.substr(1))
+        parameters.push_back(type_of_letter(types, letter));
+    auto* type = llvm::FunctionType::get(type_of_letter(types, signature[0]), parameters, false);
+    auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
+    function->setDSOLocal(true);
+    set_attributes(function);
+    return function;
+}
+
+llvm::Function* ScriptModule::intrinsic(const program::Function& function) {
+    std::string name = "djs_fn_" + function.intrinsic;
+    if (auto* known = module.getFunction(name))
+        return known;
+    bool yields_text = function.return_type == program::Type::String;
+    std::vector<llvm::Type*> parameters{types.pointer};
+    if (yields_text)
+        parameters.push_back(types.pointer);
+    for (uint32_t i = 0; i < function.parameter_count; i++)
+        parameters.push_back(function.locals[i].type == program::Type::String ? static_cast<llvm::Type*>(types.pointer)
+                                                                              : types.i64);
+    llvm::Type* result = function.return_type == program::Type::Long ? types.i64 : types.void_type;
+    auto* declared = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
+                                            llvm::GlobalValue::ExternalLinkage, name, module);
+    declared->setDSOLocal(true);
+    set_attributes(declared);
+    return declared;
+}
+
+llvm::Constant* ScriptModule::text(std::string_view value) {
+    auto known = texts_.find(value);
+    if (known != texts_.end())
+        return known->second;
+    auto* data = llvm::ConstantDataArray::getString(context, value, true);
+    llvm::Constant* result = constant(data, "djs_text");
+    texts_.emplace(value, result);
+    return result;
+}
+
+llvm::GlobalVariable* ScriptModule::constant(llvm::Constant* value, const std::string& name) {
+    auto* variable =
+        new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::PrivateLinkage, value, name);
+    variable->setDSOLocal(true);
+    return variable;
+}
+
+void ScriptModule::place_globals() {
+    auto variable = [&](llvm::Type* type, llvm::Constant* initial, const std::string& name) {
+        auto* v = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage, initial,
+                                           "djs_global_" + name);
+        v->setDSOLocal(true);
+        return v;
+    };
+    for (const auto& global : program.globals) {
+        GlobalStorage storage;
+        bool percpu = global->storage == program::Storage::PerCpu;
+        bool zero = global->initial_number == 0;
+        if (global->value == program::Type::Statistic)
+            storage.shape = statistic_shape(global->statistic);
+        if (global->is_array()) {
+            storage.kind = GlobalStorage::Kind::Map;
+            storage.index = static_cast<uint32_t>(maps_.size());
+            maps_.push_back(global.get());
+            storage.variable = variable(types.pointer, null(), global->name);
+        } else if (global->value == program::Type::Statistic && percpu) {
+            storage.kind = GlobalStorage::Kind::PerCpuStatistic;
+            storage.index = static_cast<uint32_t>(percpu_statistics_.size());
+            percpu_statistics_.push_back(global.get());
+            storage.variable = variable(types.pointer, null(), global->name);
+        } else if (global->value == program::Type::Statistic) {
+            storage.kind = GlobalStorage::Kind::Statistic;
+            djs_statistic_shape shape{};
+            shape.buckets = llvm::cast<llvm::ConstantInt>(storage.shape->getInitializer()->getAggregateElement(1u))
+                                ->getZExtValue();
+            auto* type = llvm::ArrayType::get(types.i64, sizeof(djs_statistic) / 8 + shape.buckets);
+            storage.variable = variable(type, llvm::ConstantAggregateZero::get(type), global->name);
+        } else if (global->storage == program::Storage::Constant) {
+            storage.kind = GlobalStorage::Kind::Constant;
+        } else if (global->value == program::Type::String) {
+            storage.kind = GlobalStorage::Kind::Text;
+            auto* type = llvm::ArrayType::get(types.i8, string_bytes());
+            std::string initial = global->initial_text.substr(0, string_bytes() - 1);
+            initial.resize(string_bytes());
+            storage.variable = variable(type, llvm::ConstantDataArray::getString(context, initial, false), global->name);
+        } else if (percpu && zero && counter_count_ < max_counters) {
+            storage.kind = GlobalStorage::Kind::Counter;
+            storage.index = counter_count_++;
+        } else {
+            storage.variable = variable(types.i64, number(global->initial_number), global->name);
+        }
+        bool shared = storage.kind == GlobalStorage::Kind::Map || storage.kind == GlobalStorage::Kind::Number ||
+                      storage.kind == GlobalStorage::Kind::Text || storage.kind == GlobalStorage::Kind::Statistic;
+        if (shared)
+            storage.lock = static_cast<int>(lock_count_++);
+        storage_.emplace(global.get(), storage);
+    }
+    if (counter_count_ > 0) {
+        auto* type = llvm::ArrayType::get(types.i64, counter_count_);
+        counters_ = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage,
+                                             llvm::ConstantAggregateZero::get(type), "djs_counters");
+        counters_->setDSOLocal(true);
+        counters_->setSection(".data..percpu");
+        counters_->setAlignment(llvm::Align(8));
+    }
+}
+
+llvm::Constant* ScriptModule::counter_address(uint32_t counter) {
+    auto* element = llvm::ConstantExpr::getInBoundsGetElementPtr(
+        counters_->getValueType(), counters_, llvm::ArrayRef<llvm::Constant*>{number(0), number(counter)});
+    return llvm::ConstantExpr::getIntToPtr(llvm::ConstantExpr::getPtrToInt(element, types.i64), types.percpu_pointer);
+}
+
+llvm::Constant* ScriptModule::statistic_shape_value(const program::StatisticNeeds& needs) const {
+    using Histogram = program::StatisticNeeds::Histogram;
+    uint32_t kind = DJS_HISTOGRAM_NONE, buckets = 0;
+    if (needs.histogram == Histogram::Log) {
+        kind = DJS_HISTOGRAM_LOG;
+        buckets = DJS_LOG_BUCKETS;
+    } else if (needs.histogram == Histogram::Linear) {
+        kind = DJS_HISTOGRAM_LINEAR;
+        buckets = static_cast<uint32_t>((needs.high - needs.low) / needs.width + 3);
+    }
+    uint32_t bytes = static_cast<uint32_t>(sizeof(djs_statistic)) + buckets * 8;
+    return llvm::ConstantStruct::get(
+        types.statistic_shape,
+        {word(kind), word(buckets), number(needs.low), number(needs.high), number(needs.width),
+         word(needs.variance ? 1 : 0), word(static_cast<uint32_t>(needs.variance_shift)), word(bytes), word(0)});
+}
+
+llvm::GlobalVariable* ScriptModule::statistic_shape(const program::StatisticNeeds& needs) {
+    std::string key = std::to_string(static_cast<int>(needs.histogram)) + "," + std::to_string(needs.low) + "," +
+                      std::to_string(needs.high) + "," + std::to_string(needs.width) + "," +
+                      std::to_string(needs.variance) + "," + std::to_string(needs.variance_shift);
+    auto& shape = shapes_[key];
+    if (!shape)
+        shape = constant(statistic_shape_value(needs), "djs_shape");
+    return shape;
+}
+
+uint32_t ScriptModule::format(const Format& format) {
+    return formats_.emplace(format, static_cast<uint32_t>(formats_.size())).first->second;
+}
+
+uint32_t ScriptModule::place(const std::string& what, SourceRange range) {
+    std::string text = what + " at " + diagnostics.sources().where(range);
+    auto [entry, added] = place_numbers_.emplace(text, static_cast<uint32_t>(places_.size()));
+    if (added)
+        places_.push_back(text);
+    return entry->second;
+}
+
+llvm::GlobalVariable* ScriptModule::iterator(uint32_t map, bool sorts) {
+    auto* variable = new llvm::GlobalVariable(module, types.pointer, false, llvm::GlobalValue::InternalLinkage,
+                                              null(), "djs_order");
+    variable->setDSOLocal(true);
+    iterators_.push_back({map, sorts, variable});
+    return variable;
+}
+
+void ScriptModule::not_supported(SourceRange range, const std::string& what) {
+    diagnostics.report(DiagnosticKind::NotCompiledYet, range, {what});
+}
+
+} // namespace djstap::codegen

@@ -1,0 +1,134 @@
+// The LLVM module of one script while it is being built: shared tables, globals, runtime functions.
+#pragma once
+#include "codegen/abi.h"
+#include "codegen/codegen.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace djstap::codegen {
+
+// Where a global lives in the module.
+struct GlobalStorage {
+    enum class Kind : uint8_t { Constant, Counter, PerCpuStatistic, Number, Text, Statistic, Map } kind = Kind::Number;
+    uint32_t index = 0;                     // of the counter, the per-CPU statistic or the map
+    llvm::GlobalVariable* variable = nullptr; // Number, Text, Statistic: itself; Map, PerCpuStatistic: the pointer to it
+    llvm::GlobalVariable* shape = nullptr;    // statistics: its djs_statistic_shape
+    int lock = -1;                          // Locked globals: index of the lock
+};
+
+// How a script function was compiled.
+struct CompiledFunction {
+    llvm::Function* function = nullptr;
+    uint32_t own_scratch = 0; // bytes at most in use by itself
+    // Calls: where the callee's scratch begins in this one's, and the callee.
+    std::vector<std::pair<uint32_t, const program::Function*>> calls;
+};
+
+// A text format as the runtime and the reader know it.
+struct Format {
+    std::string text;  // with %-directives
+    std::string types; // l, s, h a letter an argument
+    bool operator<(const Format& other) const { return std::tie(text, types) < std::tie(other.text, other.types); }
+};
+
+struct CompiledHandler {
+    llvm::Function* direct = nullptr;
+    llvm::Function* body = nullptr;
+    llvm::Function* entry = nullptr;
+    std::vector<std::pair<int, bool>> locks; // lock, for writing; sorted
+    bool checks_state = false;
+};
+
+class ScriptModule {
+  public:
+    ScriptModule(llvm::LLVMContext& context, const program::Program& program, const ProbePlan& plan,
+                 const CodegenKernel& kernel, const CodegenOptions& options, Diagnostics& diagnostics);
+
+    llvm::LLVMContext& context;
+    llvm::Module module;
+    AbiTypes types;
+    const program::Program& program;
+    const ProbePlan& plan;
+    const CodegenKernel& kernel;
+    const CodegenOptions& options;
+    Diagnostics& diagnostics;
+
+    // Declares a runtime function (abi.cpp has the table) or an intrinsic's djs_fn_NAME.
+    llvm::Function* runtime(std::string_view name);
+    llvm::Function* intrinsic(const program::Function& function);
+    // Gives a function of ours the attributes that kernel code must have; handler code is kept from kprobes.
+    void set_attributes(llvm::Function* function) const;
+    llvm::Function* create_function(llvm::FunctionType* type, const std::string& name);
+
+    // A constant NUL-terminated text.
+    llvm::Constant* text(std::string_view value);
+    llvm::GlobalVariable* constant(llvm::Constant* value, const std::string& name);
+    llvm::ConstantInt* number(int64_t value) const { return llvm::ConstantInt::getSigned(types.i64, value); }
+    llvm::ConstantInt* word(uint32_t value) const { return llvm::ConstantInt::get(types.i32, value); }
+    llvm::Constant* null() const { return llvm::ConstantPointerNull::get(types.pointer); }
+
+    const GlobalStorage& storage(const program::Global& global) const { return storage_.at(&global); }
+    // The address of a counter relative to this CPU's memory.
+    llvm::Constant* counter_address(uint32_t counter);
+    llvm::GlobalVariable* statistic_shape(const program::StatisticNeeds& needs);
+    llvm::Constant* statistic_shape_value(const program::StatisticNeeds& needs) const;
+
+    uint32_t format(const Format& format);
+    uint32_t place(const std::string& what, SourceRange range);
+    // Room for a foreach's order; yields the variable that holds its address.
+    llvm::GlobalVariable* iterator(uint32_t map, bool sorts);
+
+    // A feature that is parsed and typed but not compiled yet.
+    void not_supported(SourceRange range, const std::string& what);
+
+    uint32_t string_bytes() const { return static_cast<uint32_t>(options.limits.MAXSTRINGLEN); }
+
+    // The tables (tables.cpp): djs_script and all it points to. Last, when all handlers are compiled.
+    void emit_tables(const std::vector<CompiledHandler>& handlers, uint32_t scratch_bytes, const std::string& meta);
+
+    std::unordered_map<const program::Function*, CompiledFunction> functions;
+    std::vector<std::pair<Format, uint32_t>> formats() const { return {formats_.begin(), formats_.end()}; }
+    const std::vector<std::string>& places() const { return places_; }
+    uint32_t lock_count() const { return lock_count_; }
+    // True where some foreach walks this array: its order needs the array's lock for itself alone.
+    bool is_walked(const program::Global& array) const;
+    // Elements of the tables that handlers refer to before the tables are filled.
+    llvm::Constant* handler_address(uint32_t variant);
+    llvm::Constant* site_address(uint32_t site);
+
+  private:
+    void place_globals();
+    llvm::Constant* lock_table(const CompiledHandler& handler);
+    void fill_handlers(const std::vector<CompiledHandler>& handlers);
+    void fill_sites();
+    llvm::Constant* array(llvm::Type* type, const std::vector<llvm::Constant*>& elements, const std::string& name);
+    llvm::Constant* map_shape(const program::Global& global) const;
+
+    std::map<std::string, llvm::Constant*, std::less<>> texts_;
+    std::unordered_map<const program::Global*, GlobalStorage> storage_;
+    std::map<Format, uint32_t> formats_;
+    std::map<std::string, uint32_t> place_numbers_;
+    std::vector<std::string> places_;
+    std::vector<const program::Global*> maps_, percpu_statistics_;
+    struct Iterator {
+        uint32_t map;
+        bool sorts;
+        llvm::GlobalVariable* variable;
+    };
+    std::vector<Iterator> iterators_;
+    std::map<std::string, llvm::GlobalVariable*> shapes_;
+    llvm::GlobalVariable *handlers_ = nullptr, *sites_ = nullptr;
+    llvm::GlobalVariable* counters_ = nullptr;
+    uint32_t counter_count_ = 0;
+    uint32_t lock_count_ = 0;
+};
+
+} // namespace djstap::codegen

@@ -1,0 +1,137 @@
+#include "codegen/body.h"
+
+#include "include/script.h"
+
+#include <llvm/IR/Constants.h>
+
+namespace djstap::codegen {
+
+const TargetAccess* Body::find_access(const program::Expression& value) {
+    if (hit_.accesses) {
+        auto known = hit_.accesses->find(&value);
+        if (known != hit_.accesses->end())
+            return &known->second;
+    }
+    return nullptr;
+}
+
+Value Body::target_value(const program::TargetValue& node) {
+    const TargetAccess* found = find_access(node);
+    bool is_text = node.type == program::Type::String;
+    if (!found) { // only in code that @defined keeps from running
+        return is_text ? static_cast<Value>(script_.text("")) : script_.number(0);
+    }
+    if (found->is_text)
+        return target_text(*found, node.range);
+    return access(found->value, node.range);
+}
+
+namespace {
+
+llvm::IntegerType* integer(const AbiTypes& types, uint8_t size) {
+    return size == 1 ? types.i8 : size == 2 ? types.i16 : size == 4 ? types.i32 : types.i64;
+}
+
+} // namespace
+
+Value Body::access(const Access& how, SourceRange range) {
+    Value value = nullptr;
+    switch (how.base) {
+    case Access::Base::Register:
+        value = hit_.reg(how.reg);
+        break;
+    case Access::Base::Constant:
+        value = script_.number(static_cast<int64_t>(how.constant));
+        break;
+    case Access::Base::KernelAddress: {
+        // The kernel may have been moved as a whole: _printk tells by how much.
+        auto* anchor = script_.module.getOrInsertGlobal("_printk", script_.types.i8);
+        llvm::cast<llvm::GlobalVariable>(anchor)->setDSOLocal(true);
+        Value here = builder_.CreatePtrToInt(anchor, script_.types.i64);
+        value = builder_.CreateAdd(here, script_.number(static_cast<int64_t>(how.constant - script_.kernel.anchor)));
+        break;
+    }
+    case Access::Base::Operand:
+        value = number(*how.operand);
+        break;
+    case Access::Base::ReturnValue:
+        value = hit_.return_value();
+        break;
+    }
+    auto narrow = [&](Value wide, uint8_t size, bool is_signed) {
+        if (size >= 8)
+            return wide;
+        Value small = builder_.CreateTrunc(wide, integer(script_.types, size));
+        return is_signed ? builder_.CreateSExt(small, script_.types.i64) : builder_.CreateZExt(small, script_.types.i64);
+    };
+    for (const AccessStep& step : how.steps) {
+        switch (step.kind) {
+        case AccessStep::Kind::Add:
+            value = builder_.CreateAdd(value, script_.number(step.amount));
+            break;
+        case AccessStep::Kind::AddIndex:
+            value = builder_.CreateAdd(value, builder_.CreateMul(number(*step.index), script_.number(step.amount)));
+            break;
+        case AccessStep::Kind::Load: {
+            auto* place = script_.word(script_.place("read fault of '" +
+                std::string(script_.diagnostics.sources().text(range)) + "'", range));
+            value = builder_.CreateCall(script_.runtime("djs_load"), {ctx_, value, script_.word(step.size), place});
+            check_error();
+            value = narrow(value, step.size, step.is_signed);
+            break;
+        }
+        case AccessStep::Kind::Extend:
+            value = narrow(value, step.size, step.is_signed);
+            break;
+        case AccessStep::Kind::BitField: {
+            Value up = builder_.CreateShl(value, script_.number(64 - step.bit_offset - step.bit_size));
+            auto* down = script_.number(64 - step.bit_size);
+            value = step.is_signed ? builder_.CreateAShr(up, down) : builder_.CreateLShr(up, down);
+            break;
+        }
+        }
+    }
+    return value;
+}
+
+// $x$ and $$vars: a text made of several values. A part that cannot be read shows as 0.
+Value Body::target_text(const TargetAccess& how, SourceRange range) {
+    std::vector<Argument> arguments;
+    for (const Access& part : how.parts) {
+        auto *unreadable = block("unreadable"), *done = block("part");
+        auto* slot = entry_alloca(script_.types.i64, "part");
+        auto* outer = error_;
+        error_ = unreadable;
+        builder_.CreateStore(access(part, range), slot);
+        builder_.CreateBr(done);
+        error_ = outer;
+        begin(unreadable);
+        builder_.CreateStore(script_.null(), field(offsetof(djs_ctx, error), "error"));
+        builder_.CreateStore(script_.number(0), slot);
+        builder_.CreateBr(done);
+        begin(done);
+        arguments.push_back({'l', builder_.CreateLoad(script_.types.i64, slot)});
+    }
+    Value out = scratch_text();
+    text_format(how.format, arguments, out);
+    return out;
+}
+
+void Body::write_target(const program::TargetValue& place, Value value) {
+    const TargetAccess* found = find_access(place);
+    if (!found || found->is_text || found->value.steps.empty() ||
+        found->value.steps.back().kind != AccessStep::Kind::Load) {
+        script_.not_supported(place.range, "an assignment to a variable that is not in memory");
+        return;
+    }
+    Access address = found->value;
+    uint8_t size = address.steps.back().size;
+    address.steps.pop_back();
+    Value at = access(address, place.range);
+    auto* where = script_.word(script_.place("write to '" + std::string(script_.diagnostics.sources().text(place.range)) + "'",
+                                             place.range));
+    builder_.CreateCall(script_.runtime("djs_store"), {ctx_, at, script_.word(size), value, where});
+    check_error();
+}
+
+} // namespace djstap::codegen
