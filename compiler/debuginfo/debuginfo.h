@@ -1,5 +1,6 @@
-// Functions, parameters, types, locations and lines of a kernel: from DWARF through libdw (an index is
-// built once per build-id and mapped), or from BTF and the calling convention where there is no DWARF.
+// Functions, parameters, types, locations and lines of a kernel: from DWARF through libdw (an index
+// is built once per build-id and mapped), or from BTF and the calling convention where there is no
+// DWARF.
 #pragma once
 #include "diagnostics/result.h"
 #include "target/target.h"
@@ -13,30 +14,43 @@
 
 namespace djstap {
 
-// ---- types ---------------------------------------------------------------------------------------
+// ---- types
+// ---------------------------------------------------------------------------------------
 
 enum class CTypeKind : uint8_t {
-    Void, Integer, Bool, Char, Enum, Float, Pointer, Array, Struct, Union, Function, Unknown
+    Void,
+    Integer,
+    Bool,
+    Char,
+    Enum,
+    Float,
+    Pointer,
+    Array,
+    Struct,
+    Union,
+    Function,
+    Unknown
 };
 
-// Refers to a type inside one DebugInfo; 0 is void. Qualifiers and typedefs are stripped by resolve().
+// Refers to a type inside one DebugInfo; 0 is void. Qualifiers and typedefs are stripped by
+// resolve().
 using TypeId = uint64_t;
 
 struct CType {
     CTypeKind kind = CTypeKind::Unknown;
-    std::string name;      // "unsigned int", "timespec64" (no "struct "), empty when anonymous
-    uint64_t size = 0;     // bytes; 0 when incomplete or unknown
+    std::string name;  // "unsigned int", "timespec64" (no "struct "), empty when anonymous
+    uint64_t size = 0; // bytes; 0 when incomplete or unknown
     bool is_signed = false;
-    TypeId target = 0;     // pointee, element, return type
-    uint64_t count = 0;    // elements of an array (0: flexible)
+    TypeId target = 0;  // pointee, element, return type
+    uint64_t count = 0; // elements of an array (0: flexible)
 };
 
 struct CMember {
-    std::string name;          // empty for an anonymous struct/union, whose members belong to the outer one
+    std::string name; // empty for an anonymous struct/union, whose members belong to the outer one
     TypeId type = 0;
-    uint64_t offset = 0;       // bytes from the struct's beginning
-    uint32_t bit_offset = 0;   // from `offset`, least significant bit first; only where bit_size > 0
-    uint32_t bit_size = 0;     // 0: not a bit-field
+    uint64_t offset = 0;     // bytes from the struct's beginning
+    uint32_t bit_offset = 0; // from `offset`, least significant bit first; only where bit_size > 0
+    uint32_t bit_size = 0;   // 0: not a bit-field
 };
 
 struct CEnumerator {
@@ -44,18 +58,41 @@ struct CEnumerator {
     int64_t value = 0;
 };
 
-// ---- locations -----------------------------------------------------------------------------------
+// ---- locations
+// -----------------------------------------------------------------------------------
 
 // Where a variable is at one address. x86-64 DWARF register numbers are translated to PtReg.
-enum class PtReg : uint8_t { R15, R14, R13, R12, Rbp, Rbx, R11, R10, R9, R8, Rax, Rcx, Rdx, Rsi, Rdi, OrigRax, Rip, Cs, Eflags, Rsp, Ss };
+enum class PtReg : uint8_t {
+    R15,
+    R14,
+    R13,
+    R12,
+    Rbp,
+    Rbx,
+    R11,
+    R10,
+    R9,
+    R8,
+    Rax,
+    Rcx,
+    Rdx,
+    Rsi,
+    Rdi,
+    OrigRax,
+    Rip,
+    Cs,
+    Eflags,
+    Rsp,
+    Ss
+};
 
 enum class LocationKind : uint8_t {
-    None,      // optimized away, or more complex than can be expressed: `why` says which
-    Register,  // the value is in `reg`
-    Memory,    // the value is in memory at [reg + offset]
-    Address,   // the value is in memory at the fixed address `constant` (relocated with the kernel)
-    Constant,  // the value is `constant`
-    Value      // the value is reg + offset itself (DW_OP_stack_value)
+    None,     // optimized away, or more complex than can be expressed: `why` says which
+    Register, // the value is in `reg`
+    Memory,   // the value is in memory at [reg + offset]
+    Address,  // the value is in memory at the fixed address `constant` (relocated with the kernel)
+    Constant, // the value is `constant`
+    Value     // the value is reg + offset itself (DW_OP_stack_value)
 };
 
 struct Location {
@@ -73,34 +110,39 @@ struct Variable {
     bool is_parameter = false;
 };
 
-// ---- functions -----------------------------------------------------------------------------------
+// ---- functions
+// -----------------------------------------------------------------------------------
 
 struct FunctionInfo {
-    std::string name;        // as in the source ("vfs_read")
-    std::string symbol;      // as in the symbol table ("vfs_read", "foo.isra.0", "__x64_sys_gettimeofday")
-    uint64_t entry = 0;      // link-time address of the entry
-    uint64_t size = 0;       // of the symbol
-    std::string file;        // declared in, as DWARF names it, relative to the source tree ("fs/read_write.c")
+    std::string name; // as in the source ("vfs_read")
+    std::string
+        symbol; // as in the symbol table ("vfs_read", "foo.isra.0", "__x64_sys_gettimeofday")
+    uint64_t entry = 0; // link-time address of the entry
+    uint64_t size = 0;  // of the symbol
+    std::string
+        file; // declared in, as DWARF names it, relative to the source tree ("fs/read_write.c")
     uint32_t line = 0;
-    bool is_syscall = false; // resolved from sys_NAME to its wrapper: parameters come from a pt_regs
+    bool is_syscall =
+        false; // resolved from sys_NAME to its wrapper: parameters come from a pt_regs
     bool external = false;
     bool varargs = false;
     bool noreturn = false;
     std::optional<TypeId> return_type; // nothing: unknown; 0: void
-    std::vector<Variable> parameters;  // with their location at the entry. For a system call: name and
-                                       // type from its definition; location.kind is Memory relative to
-                                       // the wrapper's first argument (reg Rdi, offset = pt_regs slot).
+    std::vector<Variable>
+        parameters; // with their location at the entry. For a system call: name and
+                    // type from its definition; location.kind is Memory relative to
+                    // the wrapper's first argument (reg Rdi, offset = pt_regs slot).
 };
 
 // One address for a source line, or for an offset from a function's entry.
 struct StatementAddress {
     uint64_t address = 0;
-    std::string function;  // the concrete function (or its inlining caller) that covers it
+    std::string function; // the concrete function (or its inlining caller) that covers it
     std::string symbol;
     uint64_t symbol_entry = 0;
     std::string file;
     uint32_t line = 0;
-    bool is_stmt = true;   // false: no is_stmt row existed, a note is due
+    bool is_stmt = true; // false: no is_stmt row existed, a note is due
     bool inlined = false;
 };
 
@@ -109,8 +151,14 @@ struct StatementAddress {
 struct FunctionPattern {
     std::string function;
     std::string file; // empty: any. Matches a whole path or its tail at a slash
-    enum class LineKind : uint8_t { None, Absolute, Relative, All, Range } line_kind = LineKind::None;
-    uint32_t line = 0;     // absolute, or relative to the declaration
+    enum class LineKind : uint8_t {
+        None,
+        Absolute,
+        Relative,
+        All,
+        Range
+    } line_kind = LineKind::None;
+    uint32_t line = 0; // absolute, or relative to the declaration
     uint32_t last_line = 0;
 };
 // Fails with a message that names the part that is wrong.
@@ -121,23 +169,26 @@ struct StatementResult {
     std::vector<uint32_t> nearest_lines; // where a line has no row: lines before and after that do
 };
 
-// ---- the interface -------------------------------------------------------------------------------
+// ---- the interface
+// -------------------------------------------------------------------------------
 
 class DebugInfo {
   public:
-    // Opens what the target has: DWARF (index built or mapped from the cache) else BTF. `progress` (may be
-    // null) is told of the long step. Fails where there is neither.
-    static Result<std::unique_ptr<DebugInfo>> open(const Target& target, void (*progress)(const std::string&) = nullptr);
+    // Opens what the target has: DWARF (index built or mapped from the cache) else BTF. `progress`
+    // (may be null) is told of the long step. Fails where there is neither.
+    static Result<std::unique_ptr<DebugInfo>> open(const Target& target,
+                                                   void (*progress)(const std::string&) = nullptr);
     virtual ~DebugInfo() = default;
 
     virtual bool has_dwarf() const = 0;
     // "DWARF" or "BTF": for messages.
     virtual std::string_view source() const = 0;
 
-    // Functions with code of their own whose name, symbol or system-call name matches; one entry per
-    // concrete copy (clones included, .cold parts never), sorted by name then address, without parameters'
-    // details when `details` is false (listing and wide patterns stay fast).
-    virtual std::vector<FunctionInfo> functions(const FunctionPattern& pattern, bool details) const = 0;
+    // Functions with code of their own whose name, symbol or system-call name matches; one entry
+    // per concrete copy (clones included, .cold parts never), sorted by name then address, without
+    // parameters' details when `details` is false (listing and wide patterns stay fast).
+    virtual std::vector<FunctionInfo> functions(const FunctionPattern& pattern,
+                                                bool details) const = 0;
     // Fills return type and parameters of one that was found without details.
     virtual void add_details(FunctionInfo& function) const = 0;
     // Names for hints ("did you mean"): all function names within reach of an edit or two, cheap.
@@ -145,8 +196,10 @@ class DebugInfo {
     // True where `name` exists only inlined: for the message.
     virtual bool only_inlined(std::string_view name) const = 0;
 
-    // Addresses of the pattern's line(s). `nearest`: where the line has no row take the nearest one that has.
-    virtual Result<StatementResult> statements(const FunctionPattern& pattern, bool nearest) const = 0;
+    // Addresses of the pattern's line(s). `nearest`: where the line has no row take the nearest one
+    // that has.
+    virtual Result<StatementResult> statements(const FunctionPattern& pattern,
+                                               bool nearest) const = 0;
 
     // Variables (parameters and locals) visible at an address, each with its location there.
     virtual std::vector<Variable> variables_at(uint64_t address) const = 0;

@@ -1,0 +1,222 @@
+#include "debuginfo/dwarf_info.h"
+
+#include "debuginfo/pattern.h"
+#include "debuginfo/syscalls.h"
+#include "target/glob.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace djstap {
+
+namespace {
+
+bool is_cold(std::string_view symbol) {
+    return symbol.ends_with(".cold") || symbol.find(".cold.") != std::string_view::npos;
+}
+
+} // namespace
+
+DwarfInfo::DwarfInfo(const Target& target, DwarfIndex index)
+    : target_(target), index_(std::move(index)), dwarf_(target.files().vmlinux),
+      types_(dwarf_, index_) {}
+
+FunctionInfo DwarfInfo::function_info(const FunctionRecord& record) const {
+    FunctionInfo info;
+    info.name = index_.text(record.name);
+    info.symbol = index_.text(record.symbol);
+    info.entry = record.entry;
+    info.size = record.size;
+    info.file = index_.text(record.file);
+    info.line = record.line;
+    info.external = record.flags & function_external;
+    info.varargs = record.flags & function_varargs;
+    info.noreturn = record.flags & function_noreturn;
+    return info;
+}
+
+FunctionInfo DwarfInfo::syscall_info(std::string_view name, const Symbol& wrapper) const {
+    FunctionInfo info;
+    info.name = std::string(syscall_user_prefix).append(name);
+    info.symbol = wrapper.name;
+    info.entry = wrapper.address;
+    info.size = wrapper.size;
+    info.is_syscall = true;
+    info.external = true;
+    if (const SyscallRecord* record = index_.syscall(name)) {
+        info.file = index_.text(record->file);
+        info.line = record->line;
+    } else if (const FunctionRecord* function = index_.function_at(wrapper.address)) {
+        info.file = index_.text(function->file);
+        info.line = function->line;
+    }
+    return info;
+}
+
+std::vector<const FunctionRecord*>
+DwarfInfo::matching_records(const FunctionPattern& pattern) const {
+    std::unordered_map<uint32_t, bool> files; // one decision a file
+    auto in_file = [&](const FunctionRecord& record) {
+        auto [known, added] = files.emplace(record.file, false);
+        if (added)
+            known->second = file_matches(pattern.file, index_.text(record.file));
+        return known->second;
+    };
+    std::vector<const FunctionRecord*> found;
+    if (!has_wildcard(pattern.function)) {
+        for (const FunctionRecord& record : index_.functions_named(pattern.function)) {
+            if (in_file(record))
+                found.push_back(&record);
+        }
+        if (found.empty()) {
+            for (const FunctionRecord* record : index_.functions_of_symbol(pattern.function)) {
+                if (in_file(*record))
+                    found.push_back(record);
+            }
+        }
+        return found;
+    }
+    // A clone's symbol ("f.isra.0") begins with its function's name.
+    std::string_view prefix = literal_prefix(pattern.function);
+    bool dotted = pattern.function.find('.') != std::string::npos;
+    for (const FunctionRecord& record :
+         index_.functions_with_prefix(prefix.substr(0, prefix.find('.')))) {
+        bool matches = glob_match(pattern.function, index_.text(record.name)) ||
+                       (dotted && glob_match(pattern.function, index_.text(record.symbol)));
+        if (matches && in_file(record))
+            found.push_back(&record);
+    }
+    return found;
+}
+
+std::vector<FunctionInfo> DwarfInfo::functions(const FunctionPattern& pattern, bool details) const {
+    std::vector<FunctionInfo> found;
+    std::unordered_set<uint64_t> entries;
+    for (const FunctionRecord* record : matching_records(pattern)) {
+        if (is_cold(index_.text(record->symbol)) || !entries.insert(record->entry).second)
+            continue;
+        found.push_back(function_info(*record));
+    }
+    bool wild = has_wildcard(pattern.function);
+    // Other names of code that DWARF knows under one, and code that only the symbol table knows.
+    if (pattern.file.empty() && (wild || found.empty())) {
+        std::vector<Symbol> symbols = wild ? target_.symbols_matching(pattern.function)
+                                           : target_.symbols_named(pattern.function);
+        for (const Symbol& symbol : symbols) {
+            const FunctionRecord* record = index_.function_at(symbol.address);
+            bool alias = record && record->entry == symbol.address;
+            if (is_cold(symbol.name) || symbol.name.starts_with("__pfx_") ||
+                !target_.in_text(symbol.address) || (wild && !alias) ||
+                !entries.insert(symbol.address).second)
+                continue;
+            FunctionInfo info = alias ? function_info(*record) : FunctionInfo();
+            info.name = info.symbol = symbol.name;
+            info.entry = symbol.address;
+            info.size = symbol.size;
+            info.external = symbol.global;
+            found.push_back(std::move(info));
+        }
+    }
+    if (wild || found.empty()) {
+        std::set<std::string> names;
+        for (const FunctionInfo& function : found)
+            names.insert(function.name);
+        for (const SyscallWrapper& wrapper : syscall_wrappers(target_, pattern.function)) {
+            FunctionInfo info = syscall_info(wrapper.name, wrapper.symbol);
+            if (!names.contains(info.name) && file_matches(pattern.file, info.file))
+                found.push_back(std::move(info));
+        }
+    }
+    if (details) {
+        for (FunctionInfo& function : found)
+            add_details(function);
+    }
+    std::sort(found.begin(), found.end(), [](const FunctionInfo& a, const FunctionInfo& b) {
+        return std::tie(a.name, a.entry) < std::tie(b.name, b.entry);
+    });
+    return found;
+}
+
+std::vector<Variable> DwarfInfo::parameters(uint32_t first, uint32_t count) const {
+    std::vector<Variable> variables;
+    for (const ParameterRecord& record : index_.parameters(first, count)) {
+        Variable variable;
+        variable.name = index_.text(record.name);
+        variable.type = record.type;
+        variable.is_parameter = true;
+        Location& location = variable.location;
+        location.kind = LocationKind(record.kind);
+        location.reg = PtReg(record.reg);
+        if (location.kind == LocationKind::Constant || location.kind == LocationKind::Address)
+            location.constant = record.value;
+        else
+            location.offset = record.value;
+        location.why = index_.text(record.why);
+        variables.push_back(std::move(variable));
+    }
+    return variables;
+}
+
+void DwarfInfo::add_details(FunctionInfo& function) const {
+    function.parameters.clear();
+    function.return_type.reset();
+    if (function.is_syscall) {
+        std::string_view name = std::string_view(function.name).substr(syscall_user_prefix.size());
+        if (const SyscallRecord* record = index_.syscall(name)) {
+            function.return_type = record->return_type;
+            function.parameters = parameters(record->first_parameter, record->parameter_count);
+            for (size_t i = 0; i < function.parameters.size(); i++)
+                function.parameters[i].location = syscall_argument(i);
+        }
+        return;
+    }
+    const FunctionRecord* record = index_.function_at(function.entry);
+    if (!record || record->entry != function.entry || !(record->flags & function_typed))
+        return;
+    function.return_type = record->return_type;
+    function.parameters = parameters(record->first_parameter, record->parameter_count);
+}
+
+std::vector<std::string> DwarfInfo::similar_functions(std::string_view name) const {
+    SimilarNames similar(name);
+    uint32_t previous = UINT32_MAX;
+    for (const FunctionRecord& record : index_.functions()) {
+        if (record.name != previous)
+            similar.consider(index_.text(record.name));
+        previous = record.name;
+    }
+    if (name.starts_with(syscall_user_prefix)) {
+        for (const SyscallWrapper& wrapper : syscall_wrappers(target_, "sys_*"))
+            similar.consider(std::string(syscall_user_prefix) + wrapper.name);
+    }
+    return similar.take();
+}
+
+bool DwarfInfo::only_inlined(std::string_view name) const {
+    return !index_.inlines_named(name).empty() && index_.functions_named(name).empty();
+}
+
+std::optional<Variable> DwarfInfo::global(std::string_view name) const {
+    auto found = index_.variables_named(name);
+    if (found.empty())
+        return std::nullopt;
+    Variable variable;
+    variable.name = name;
+    variable.type = found.front().type;
+    variable.location.kind = LocationKind::Address;
+    variable.location.constant = found.front().address;
+    return variable;
+}
+
+std::string DwarfInfo::type_name(TypeId type) const {
+    return write_type(type, [this](TypeId each) { return types_.step(each); });
+}
+
+std::optional<CMember> DwarfInfo::member(TypeId type, std::string_view name) const {
+    return find_member(*this, type, name);
+}
+
+} // namespace djstap

@@ -1,0 +1,46 @@
+// Debug information from DWARF: the index answers for functions, libdw for types, lines and scopes.
+#pragma once
+#include "debuginfo/dwarf_types.h"
+
+namespace djstap {
+
+class DwarfInfo final : public DebugInfo {
+  public:
+    DwarfInfo(const Target& target, DwarfIndex index);
+
+    bool has_dwarf() const override { return true; }
+    std::string_view source() const override { return "DWARF"; }
+    std::vector<FunctionInfo> functions(const FunctionPattern& pattern,
+                                        bool details) const override;
+    void add_details(FunctionInfo& function) const override;
+    std::vector<std::string> similar_functions(std::string_view name) const override;
+    bool only_inlined(std::string_view name) const override;
+    Result<StatementResult> statements(const FunctionPattern& pattern, bool nearest) const override;
+    std::vector<Variable> variables_at(uint64_t address) const override;
+    std::optional<Variable> global(std::string_view name) const override;
+    CType resolve(TypeId type) const override { return types_.resolve(type); }
+    std::string type_name(TypeId type) const override;
+    std::vector<CMember> members(TypeId type) const override { return types_.members(type); }
+    std::optional<CMember> member(TypeId type, std::string_view name) const override;
+    std::vector<CEnumerator> enumerators(TypeId type) const override {
+        return types_.enumerators(type);
+    }
+    std::optional<TypeId> type_by_name(std::string_view name) const override {
+        return types_.by_name(name);
+    }
+
+  private:
+    FunctionInfo function_info(const FunctionRecord& record) const;
+    FunctionInfo syscall_info(std::string_view name, const Symbol& wrapper) const;
+    // Records whose name or symbol matches, in the file; each once.
+    std::vector<const FunctionRecord*> matching_records(const FunctionPattern& pattern) const;
+    std::vector<Variable> parameters(uint32_t first, uint32_t count) const;
+    std::optional<FrameBase> frame_base_at(uint64_t address) const;
+
+    const Target& target_;
+    DwarfIndex index_;
+    LazyDwarf dwarf_;
+    DwarfTypes types_;
+};
+
+} // namespace djstap

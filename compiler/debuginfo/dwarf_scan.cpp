@@ -1,0 +1,178 @@
+#include "debuginfo/dwarf_scan.h"
+
+#include <cerrno>
+#include <cstring>
+#include <dwarf.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace djstap {
+
+Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const std::string& path) {
+    int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return Failure{path + ": cannot open: " + std::strerror(errno), ""};
+    Dwarf* dwarf = dwarf_begin(fd, DWARF_C_READ);
+    if (!dwarf) {
+        Failure failure{path + ": has no DWARF: " + dwarf_errmsg(-1), ""};
+        close(fd);
+        return failure;
+    }
+    return std::unique_ptr<DwarfFile>(new DwarfFile(fd, dwarf));
+}
+
+DwarfFile::~DwarfFile() {
+    dwarf_end(dwarf_);
+    close(fd_);
+}
+
+uint32_t StringSet::add(std::string_view text) {
+    auto found = numbers_.find(text);
+    if (found != numbers_.end())
+        return found->second;
+    auto [added, inserted] = numbers_.emplace(text, strings_.size());
+    strings_.push_back(added->first);
+    return added->second;
+}
+
+std::vector<Dwarf_Off> unit_offsets(Dwarf* dwarf) {
+    std::vector<Dwarf_Off> offsets;
+    Dwarf_Off offset = 0, next = 0;
+    size_t header = 0;
+    while (dwarf_next_unit(dwarf, offset, &next, &header, nullptr, nullptr, nullptr, nullptr,
+                           nullptr, nullptr) == 0) {
+        offsets.push_back(offset + header);
+        offset = next;
+    }
+    return offsets;
+}
+
+uint32_t type_offset(Dwarf_Die* die) {
+    Dwarf_Attribute attribute;
+    Dwarf_Die type;
+    if (!dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &attribute), &type))
+        return 0;
+    return dwarf_dieoffset(&type);
+}
+
+DwarfScanner::DwarfScanner(Dwarf* dwarf, const Target& target)
+    : dwarf_(dwarf), target_(target), sections_(LineSections::of(dwarf)), seen_names_(1 << 16) {}
+
+// The same string of .debug_str names a type in thousands of units: its place tells that it is
+// known.
+bool DwarfScanner::first_sight(const char* name, int tag) {
+    if (seen_count_ * 2 >= seen_names_.size())
+        grow_seen();
+    uintptr_t key = (reinterpret_cast<uintptr_t>(name) << 8) | (tag & 0xff);
+    size_t mask = seen_names_.size() - 1;
+    for (size_t at = (key * 0x9e3779b97f4a7c15) >> 32 & mask;; at = (at + 1) & mask) {
+        if (seen_names_[at] == key)
+            return false;
+        if (seen_names_[at] == 0) {
+            seen_names_[at] = key;
+            seen_count_++;
+            return true;
+        }
+    }
+}
+
+void DwarfScanner::grow_seen() {
+    std::vector<uintptr_t> old(seen_names_.size() * 2);
+    old.swap(seen_names_);
+    size_t mask = seen_names_.size() - 1;
+    for (uintptr_t key : old) {
+        if (!key)
+            continue;
+        size_t at = (key * 0x9e3779b97f4a7c15) >> 32 & mask;
+        while (seen_names_[at])
+            at = (at + 1) & mask;
+        seen_names_[at] = key;
+    }
+}
+
+void DwarfScanner::scan_type(Dwarf_Die* die, int tag) {
+    Dwarf_Attribute attribute;
+    const char* name = dwarf_formstring(dwarf_attr(die, DW_AT_name, &attribute));
+    if (!name)
+        return;
+    bool shared = attribute.form != DW_FORM_string; // else the bytes stand in the entry itself
+    bool is_declaration =
+        tag != DW_TAG_typedef && tag != DW_TAG_base_type && dwarf_hasattr(die, DW_AT_declaration);
+    if (is_declaration || (shared && !first_sight(name, tag)))
+        return;
+    uint32_t number = result_.strings.add(name);
+    if (recorded_types_.insert(uint64_t(tag) << 32 | number).second)
+        result_.types.push_back({number, uint32_t(dwarf_dieoffset(die)), uint32_t(tag)});
+}
+
+void DwarfScanner::scan_variable(Dwarf_Die* die) {
+    Dwarf_Attribute attribute;
+    if (!dwarf_attr(die, DW_AT_location, &attribute))
+        return;
+    Dwarf_Op* operations = nullptr;
+    size_t count = 0;
+    if (dwarf_getlocation(&attribute, &operations, &count) != 0 || count != 1 ||
+        operations[0].atom != DW_OP_addr)
+        return;
+    const char* name = dwarf_diename(die);
+    if (!name || !*name)
+        return;
+    bool external = dwarf_hasattr_integrate(die, DW_AT_external);
+    result_.variables.push_back({operations[0].number, result_.strings.add(name), type_offset(die),
+                                 uint32_t(dwarf_dieoffset(die)), external});
+}
+
+uint32_t DwarfScanner::file_number(Dwarf_Die* die) {
+    Dwarf_Attribute attribute;
+    Dwarf_Word number = 0;
+    if (dwarf_formudata(dwarf_attr_integrate(die, DW_AT_decl_file, &attribute), &number) != 0)
+        return 0;
+    if (!files_read_) {
+        files_read_ = true;
+        files_.clear();
+        for (const std::string& path : source_files(sections_, &unit_))
+            files_.push_back(result_.strings.add(path));
+    }
+    return number < files_.size() ? files_[number] : 0;
+}
+
+uint32_t DwarfScanner::line_number(Dwarf_Die* die) {
+    Dwarf_Attribute attribute;
+    Dwarf_Word number = 0;
+    return dwarf_formudata(dwarf_attr_integrate(die, DW_AT_decl_line, &attribute), &number) == 0
+               ? number
+               : 0;
+}
+
+void DwarfScanner::scan_unit(Dwarf_Off unit) {
+    if (!dwarf_offdie(dwarf_, unit, &unit_))
+        return;
+    files_read_ = false;
+    origins_.clear();
+    int language = dwarf_srclang(&unit_);
+    unit_is_c_ = language != DW_LANG_Mips_Assembler && language != -1;
+    Dwarf_Die die;
+    if (dwarf_child(&unit_, &die) != 0)
+        return;
+    do {
+        switch (int tag = dwarf_tag(&die)) {
+        case DW_TAG_structure_type:
+        case DW_TAG_union_type:
+        case DW_TAG_enumeration_type:
+        case DW_TAG_typedef:
+        case DW_TAG_base_type:
+            scan_type(&die, tag);
+            break;
+        case DW_TAG_variable:
+            scan_variable(&die);
+            break;
+        case DW_TAG_subprogram:
+            scan_subprogram(&die);
+            break;
+        default:
+            break;
+        }
+    } while (dwarf_siblingof(&die, &die) == 0);
+}
+
+} // namespace djstap

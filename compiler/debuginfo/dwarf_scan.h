@@ -1,0 +1,112 @@
+// Reads units of .debug_info into records. One object a thread: each has its own libdw handle.
+#pragma once
+#include "debuginfo/index_format.h"
+#include "debuginfo/location.h"
+#include "debuginfo/source_files.h"
+#include "target/target.h"
+
+#include <atomic>
+#include <elfutils/libdw.h>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace djstap {
+
+// A file opened through libdw.
+class DwarfFile {
+  public:
+    static Result<std::unique_ptr<DwarfFile>> open(const std::string& path);
+    ~DwarfFile();
+    DwarfFile(const DwarfFile&) = delete;
+    DwarfFile& operator=(const DwarfFile&) = delete;
+    Dwarf* get() const { return dwarf_; }
+
+  private:
+    DwarfFile(int fd, Dwarf* dwarf) : fd_(fd), dwarf_(dwarf) {}
+    int fd_;
+    Dwarf* dwarf_;
+};
+
+// Strings by number, each once.
+class StringSet {
+  public:
+    StringSet() { add(""); }
+    uint32_t add(std::string_view text);
+    const std::vector<std::string_view>& all() const { return strings_; }
+
+  private:
+    struct Hash {
+        using is_transparent = void;
+        size_t operator()(std::string_view text) const {
+            return std::hash<std::string_view>()(text);
+        }
+    };
+    std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> numbers_;
+    std::vector<std::string_view> strings_; // into the keys, which stay where they are
+};
+
+// Offset of a unit's entry in .debug_info.
+std::vector<Dwarf_Off> unit_offsets(Dwarf* dwarf);
+
+// Records whose strings are numbers of `strings`.
+struct ScanResult {
+    StringSet strings;
+    std::vector<FunctionRecord> functions;
+    std::vector<RangeRecord> ranges; // `function` is a number in `functions`
+    std::vector<ParameterRecord> parameters;
+    std::vector<SyscallRecord> syscalls;
+    struct Inline {
+        uint32_t name, file, line, die;
+    };
+    std::vector<Inline> inlines; // an instance each
+    std::vector<TypeRecord> types;
+    std::vector<VariableRecord> variables;
+};
+
+class DwarfScanner {
+  public:
+    DwarfScanner(Dwarf* dwarf, const Target& target);
+    void scan_unit(Dwarf_Off unit);
+    ScanResult take() { return std::move(result_); }
+
+  private:
+    struct Origin { // of an inlined instance
+        uint32_t name, file, line;
+    };
+    void scan_type(Dwarf_Die* die, int tag);
+    void scan_variable(Dwarf_Die* die);
+    void scan_subprogram(Dwarf_Die* die);
+    void scan_syscall(Dwarf_Die* die, std::string_view name);
+    void scan_parameters(Dwarf_Die* die, FunctionRecord& function);
+    void use_calling_convention(Dwarf_Die* die, FunctionRecord& function);
+    void scan_inlined(Dwarf_Die* scope);
+    std::vector<RangeRecord> code_ranges(Dwarf_Die* die, uint64_t& entry);
+    uint32_t symbol_number(std::string_view name, uint64_t entry, uint32_t& size);
+    uint32_t file_number(Dwarf_Die* die);
+    uint32_t line_number(Dwarf_Die* die);
+    ParameterRecord parameter_record(Dwarf_Die* die, const Location* location);
+
+    Dwarf* dwarf_;
+    const Target& target_;
+    LineSections sections_;
+    ScanResult result_;
+    Dwarf_Die unit_ = {};
+    bool unit_is_c_ = false;
+    bool files_read_ = false;
+    std::vector<uint32_t> files_; // of the unit, as string numbers
+    std::unordered_map<Dwarf_Off, Origin> origins_;
+    std::vector<uintptr_t>
+        seen_names_; // open addressing: (name's place in the file, tag) of types recorded
+    size_t seen_count_ = 0;
+    std::unordered_set<uint64_t> recorded_types_; // (string number, tag)
+    bool first_sight(const char* name, int tag);
+    void grow_seen();
+};
+
+// The entry offset of the type that a DW_AT_type names; 0 (void) without one.
+uint32_t type_offset(Dwarf_Die* die);
+
+} // namespace djstap

@@ -1,0 +1,268 @@
+// Functions, their parameters and what is inlined into them.
+#include "debuginfo/calling_convention.h"
+#include "debuginfo/dwarf_scan.h"
+
+#include <algorithm>
+#include <dwarf.h>
+
+namespace djstap {
+
+namespace {
+
+constexpr std::string_view syscall_prefix = "__do_sys_";
+constexpr int64_t return_address_size = 8;
+
+template <class Found> void each_child(Dwarf_Die* parent, Found found) {
+    Dwarf_Die child;
+    if (dwarf_child(parent, &child) != 0)
+        return;
+    do {
+        found(&child);
+    } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+// What DW_AT_abstract_origin of an entry refers to.
+std::optional<Dwarf_Die> origin_of(Dwarf_Die* die) {
+    Dwarf_Attribute attribute;
+    Dwarf_Die origin;
+    if (dwarf_formref_die(dwarf_attr(die, DW_AT_abstract_origin, &attribute), &origin))
+        return origin;
+    return std::nullopt;
+}
+
+ArgumentShape shape_of(Dwarf_Die* parameter) {
+    ArgumentShape shape;
+    Dwarf_Attribute attribute;
+    Dwarf_Die type, bare;
+    if (!dwarf_formref_die(dwarf_attr_integrate(parameter, DW_AT_type, &attribute), &type) ||
+        dwarf_peel_type(&type, &bare) != 0) {
+        shape.known = false;
+        return shape;
+    }
+    int tag = dwarf_tag(&bare);
+    shape.aggregate = tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+    Dwarf_Word size = 0, encoding = 0;
+    shape.known = dwarf_aggregate_size(&bare, &size) == 0;
+    shape.size = size;
+    if (tag == DW_TAG_base_type &&
+        dwarf_formudata(dwarf_attr(&bare, DW_AT_encoding, &attribute), &encoding) == 0)
+        shape.floating = encoding == DW_ATE_float;
+    return shape;
+}
+
+} // namespace
+
+std::vector<RangeRecord> DwarfScanner::code_ranges(Dwarf_Die* die, uint64_t& entry) {
+    std::vector<RangeRecord> ranges;
+    Dwarf_Addr base = 0, begin = 0, end = 0;
+    ptrdiff_t offset = 0;
+    while ((offset = dwarf_ranges(die, offset, &base, &begin, &end)) > 0) {
+        if (begin < end && begin != 0)
+            ranges.push_back({begin, uint32_t(end - begin), 0});
+    }
+    // Of a function that gcc split, the first range is the hot part, and the function begins there.
+    entry = ranges.empty() ? 0 : ranges.front().begin;
+    Dwarf_Addr given = 0;
+    if (!ranges.empty() && dwarf_entrypc(die, &given) == 0 && given != 0)
+        entry = given;
+    return ranges;
+}
+
+// Among the symbols at an entry: the function's own name, else a clone of it, else any.
+uint32_t DwarfScanner::symbol_number(std::string_view name, uint64_t entry, uint32_t& size) {
+    auto at = target_.symbol_at(entry);
+    if (at && at->address == entry) {
+        if (at->name == name || (at->name.starts_with(name) && at->name[name.size()] == '.')) {
+            size = at->size;
+            return result_.strings.add(at->name);
+        }
+    }
+    for (const Symbol& symbol : target_.symbols_named(name)) {
+        if (symbol.address == entry) {
+            size = symbol.size;
+            return result_.strings.add(name);
+        }
+    }
+    if (at && at->address == entry) {
+        size = at->size;
+        return result_.strings.add(at->name);
+    }
+    return 0;
+}
+
+ParameterRecord DwarfScanner::parameter_record(Dwarf_Die* die, const Location* location) {
+    ParameterRecord record = {};
+    const char* name = dwarf_diename(die);
+    record.name = result_.strings.add(name ? name : "");
+    record.type = type_offset(die);
+    if (location) {
+        bool fixed =
+            location->kind == LocationKind::Constant || location->kind == LocationKind::Address;
+        record.kind = uint8_t(location->kind);
+        record.reg = uint8_t(location->reg);
+        record.value = fixed ? location->constant : uint64_t(location->offset);
+        record.why = result_.strings.add(location->why);
+    }
+    return record;
+}
+
+void DwarfScanner::use_calling_convention(Dwarf_Die* die, FunctionRecord& function) {
+    std::vector<ArgumentShape> shapes;
+    each_child(die, [&](Dwarf_Die* child) {
+        if (dwarf_tag(child) == DW_TAG_formal_parameter)
+            shapes.push_back(shape_of(child));
+    });
+    std::vector<Location> locations = argument_locations(shapes);
+    for (size_t i = 0; i < locations.size() && i < function.parameter_count; i++) {
+        ParameterRecord& record = result_.parameters[function.first_parameter + i];
+        if (LocationKind(record.kind) != LocationKind::None ||
+            locations[i].kind == LocationKind::None)
+            continue;
+        record.kind = uint8_t(locations[i].kind);
+        record.reg = uint8_t(locations[i].reg);
+        record.value = locations[i].offset;
+        record.why = 0;
+    }
+}
+
+void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
+    LocationContext context;
+    context.address = function.entry;
+    context.at_entry = true;
+    context.frame_base = [] { return FrameBase{PtReg::Rsp, return_address_size}; };
+    function.first_parameter = result_.parameters.size();
+    std::vector<std::pair<Dwarf_Off, Dwarf_Die>> own; // by what they are copies of
+    bool dropped = false;
+    each_child(die, [&](Dwarf_Die* child) {
+        int tag = dwarf_tag(child);
+        if (tag == DW_TAG_unspecified_parameters)
+            function.flags |= function_varargs;
+        if (tag != DW_TAG_formal_parameter)
+            return;
+        auto origin = origin_of(child);
+        own.push_back({origin ? dwarf_dieoffset(&*origin) : 0, *child});
+    });
+    auto add = [&](Dwarf_Die* parameter) {
+        Location location = location_of(parameter, context);
+        dropped = dropped || location.kind == LocationKind::None;
+        result_.parameters.push_back(parameter_record(parameter, &location));
+    };
+    // The parameters and their order are the source's: a clone may lack some.
+    std::optional<Dwarf_Die> origin = origin_of(die);
+    if (origin) {
+        each_child(&*origin, [&](Dwarf_Die* child) {
+            int tag = dwarf_tag(child);
+            if (tag == DW_TAG_unspecified_parameters)
+                function.flags |= function_varargs;
+            if (tag != DW_TAG_formal_parameter)
+                return;
+            Dwarf_Off offset = dwarf_dieoffset(child);
+            auto copy = std::find_if(own.begin(), own.end(),
+                                     [&](auto& each) { return each.first == offset; });
+            add(copy == own.end() ? child : &copy->second);
+        });
+    } else {
+        for (auto& parameter : own)
+            add(&parameter.second);
+    }
+    function.parameter_count = result_.parameters.size() - function.first_parameter;
+    // A plain name was not changed by the optimizer's clones: its arguments are where the
+    // convention says.
+    if (dropped && function.symbol == function.name)
+        use_calling_convention(origin ? &*origin : die, function);
+}
+
+void DwarfScanner::scan_inlined(Dwarf_Die* scope) {
+    each_child(scope, [&](Dwarf_Die* child) {
+        int tag = dwarf_tag(child);
+        if (tag == DW_TAG_lexical_block) {
+            scan_inlined(child);
+            return;
+        }
+        if (tag != DW_TAG_inlined_subroutine)
+            return;
+        if (auto origin = origin_of(child)) {
+            Dwarf_Off offset = dwarf_dieoffset(&*origin);
+            auto known = origins_.find(offset);
+            if (known == origins_.end()) {
+                const char* name = dwarf_diename(&*origin);
+                known = origins_
+                            .emplace(offset, Origin{result_.strings.add(name ? name : ""),
+                                                    file_number(&*origin), line_number(&*origin)})
+                            .first;
+            }
+            result_.inlines.push_back({known->second.name, known->second.file, known->second.line,
+                                       uint32_t(dwarf_dieoffset(child))});
+        }
+        scan_inlined(child);
+    });
+}
+
+void DwarfScanner::scan_syscall(Dwarf_Die* die, std::string_view name) {
+    SyscallRecord record = {};
+    record.name = result_.strings.add(name);
+    record.file = file_number(die);
+    record.line = line_number(die);
+    record.return_type = type_offset(die);
+    record.first_parameter = result_.parameters.size();
+    each_child(die, [&](Dwarf_Die* child) {
+        if (dwarf_tag(child) != DW_TAG_formal_parameter)
+            return;
+        const char* parameter = dwarf_diename(child);
+        // A call without arguments is defined with the wrapper's own parameter.
+        if (parameter && std::string_view(parameter) != "__unused")
+            result_.parameters.push_back(parameter_record(child, nullptr));
+    });
+    record.parameter_count = result_.parameters.size() - record.first_parameter;
+    result_.syscalls.push_back(record);
+}
+
+void DwarfScanner::scan_subprogram(Dwarf_Die* die) {
+    if (dwarf_hasattr(die, DW_AT_declaration))
+        return;
+    uint64_t entry = 0;
+    std::vector<RangeRecord> ranges = code_ranges(die, entry);
+    const char* given = dwarf_diename(die);
+    std::string_view name = given ? given : "";
+    if (name.empty())
+        return;
+    Dwarf_Attribute attribute;
+    if (name.starts_with(syscall_prefix) && dwarf_attr(die, DW_AT_name, &attribute))
+        scan_syscall(die, name.substr(syscall_prefix.size()));
+    if (ranges.empty())
+        return;
+    // gcc may list the cold part first: the function never begins there.
+    for (const RangeRecord& range : ranges) {
+        auto symbol = target_.symbol_at(entry);
+        if (!symbol || !symbol->name.ends_with(".cold"))
+            break;
+        entry = range.begin;
+    }
+    FunctionRecord function = {};
+    function.entry = entry;
+    function.name = result_.strings.add(name);
+    function.size = ranges.front().size;
+    function.symbol = symbol_number(name, entry, function.size);
+    if (!function.symbol)
+        function.symbol = function.name;
+    function.file = file_number(die);
+    function.line = line_number(die);
+    function.die = dwarf_dieoffset(die);
+    if (dwarf_hasattr_integrate(die, DW_AT_external))
+        function.flags |= function_external;
+    if (dwarf_hasattr_integrate(die, DW_AT_noreturn))
+        function.flags |= function_noreturn;
+    if (unit_is_c_) {
+        function.flags |= function_typed;
+        function.return_type = type_offset(die);
+        scan_parameters(die, function);
+        scan_inlined(die);
+    }
+    for (RangeRecord& range : ranges) {
+        range.function = result_.functions.size();
+        result_.ranges.push_back(range);
+    }
+    result_.functions.push_back(function);
+}
+
+} // namespace djstap

@@ -1,0 +1,167 @@
+// Variables in scope at an address.
+#include "debuginfo/dwarf_info.h"
+
+#include <cstdlib>
+#include <dwarf.h>
+#include <set>
+#include <unordered_set>
+
+namespace djstap {
+
+namespace {
+
+template <class Found> void each_child(Dwarf_Die* parent, Found found) {
+    Dwarf_Die child;
+    if (dwarf_child(parent, &child) != 0)
+        return;
+    do {
+        found(&child);
+    } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+bool is_variable(Dwarf_Die* die) {
+    int tag = dwarf_tag(die);
+    return tag == DW_TAG_formal_parameter || tag == DW_TAG_variable;
+}
+
+std::optional<Dwarf_Die> origin_of(Dwarf_Die* die) {
+    Dwarf_Attribute attribute;
+    Dwarf_Die origin;
+    if (dwarf_formref_die(dwarf_attr(die, DW_AT_abstract_origin, &attribute), &origin))
+        return origin;
+    return std::nullopt;
+}
+
+// Gathers variables scope by scope, the outermost first.
+class ScopeWalk {
+  public:
+    explicit ScopeWalk(const LocationContext& context) : context_(context) {}
+
+    void walk(Dwarf_Die* scope) {
+        std::vector<Variable> here;
+        std::unordered_set<Dwarf_Off> seen;
+        std::vector<Dwarf_Die> inner;
+        each_child(scope, [&](Dwarf_Die* child) {
+            int tag = dwarf_tag(child);
+            if (is_variable(child)) {
+                if (auto origin = origin_of(child))
+                    seen.insert(dwarf_dieoffset(&*origin));
+                add(child, here, location_of(child, context_));
+            } else if ((tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine) &&
+                       dwarf_haspc(child, context_.address) == 1) {
+                inner.push_back(*child);
+            }
+        });
+        // What the source declares and this copy has not: so that a message can say why.
+        if (auto origin = origin_of(scope)) {
+            each_child(&*origin, [&](Dwarf_Die* child) {
+                if (!is_variable(child) || seen.contains(dwarf_dieoffset(child)))
+                    return;
+                add(child, here, location_of(child, context_));
+            });
+        }
+        scopes_.push_back(std::move(here));
+        for (Dwarf_Die& scope_inside : inner)
+            walk(&scope_inside);
+    }
+
+    // Innermost scope first; of variables of one name, what the source means at this place.
+    std::vector<Variable> take() {
+        std::vector<Variable> visible;
+        std::set<std::string> names;
+        for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+            for (Variable& variable : *scope) {
+                if (names.insert(variable.name).second)
+                    visible.push_back(std::move(variable));
+            }
+        }
+        return visible;
+    }
+
+  private:
+    void add(Dwarf_Die* die, std::vector<Variable>& scope, Location location) {
+        const char* name = dwarf_diename(die);
+        if (!name || !*name || dwarf_hasattr_integrate(die, DW_AT_declaration))
+            return;
+        Variable variable;
+        variable.name = name;
+        variable.type = type_offset(die);
+        variable.location = std::move(location);
+        variable.is_parameter = dwarf_tag(die) == DW_TAG_formal_parameter;
+        scope.push_back(std::move(variable));
+    }
+
+    const LocationContext& context_;
+    std::vector<std::vector<Variable>> scopes_;
+};
+
+// "register plus offset" where that is all that the rule for the call frame address says.
+std::optional<FrameBase> call_frame_address(Dwarf* dwarf, uint64_t address) {
+    Dwarf_CFI* cfi = dwarf_getcfi(dwarf);
+    Dwarf_Frame* frame = nullptr;
+    if (!cfi || dwarf_cfi_addrframe(cfi, address, &frame) != 0)
+        return std::nullopt;
+    Dwarf_Op* operations = nullptr;
+    size_t count = 0;
+    std::optional<FrameBase> base;
+    if (dwarf_frame_cfa(frame, &operations, &count) == 0 && count == 1) {
+        LocationContext none;
+        Location location = location_of_expression(operations, count, none, nullptr);
+        if (location.kind == LocationKind::Memory || location.kind == LocationKind::Register)
+            base = FrameBase{location.reg, location.offset};
+    }
+    std::free(frame);
+    return base;
+}
+
+} // namespace
+
+std::optional<FrameBase> DwarfInfo::frame_base_at(uint64_t address) const {
+    Dwarf* dwarf = dwarf_.get();
+    const FunctionRecord* function = index_.function_at(address);
+    Dwarf_Die die;
+    Dwarf_Attribute attribute;
+    Dwarf_Op* operations = nullptr;
+    size_t count = 0;
+    if (!dwarf || !function || !dwarf_offdie(dwarf, function->die, &die) ||
+        !dwarf_attr_integrate(&die, DW_AT_frame_base, &attribute) ||
+        dwarf_getlocation_addr(&attribute, address, &operations, &count, 1) != 1 || count != 1)
+        return std::nullopt;
+    if (operations[0].atom == DW_OP_call_frame_cfa)
+        return call_frame_address(dwarf, address);
+    LocationContext none;
+    Location location = location_of_expression(operations, count, none, nullptr);
+    if (location.kind == LocationKind::Register || location.kind == LocationKind::Memory)
+        return FrameBase{location.reg, location.offset};
+    return std::nullopt;
+}
+
+std::vector<Variable> DwarfInfo::variables_at(uint64_t address) const {
+    Dwarf* dwarf = dwarf_.get();
+    const FunctionRecord* function = index_.function_at(address);
+    Dwarf_Die die;
+    if (!dwarf || !function || !dwarf_offdie(dwarf, function->die, &die))
+        return {};
+    LocationContext context;
+    context.address = address;
+    // Neither endbr64 nor the fentry call changes a register.
+    context.at_entry =
+        address == function->entry || target_.fentry_site(function->entry) == address;
+    context.frame_base = [&] { return frame_base_at(address); };
+    ScopeWalk walk(context);
+    walk.walk(&die);
+    std::vector<Variable> variables = walk.take();
+    if (context.at_entry) {
+        for (const Variable& parameter :
+             parameters(function->first_parameter, function->parameter_count)) {
+            for (Variable& variable : variables) {
+                if (variable.is_parameter && variable.name == parameter.name &&
+                    variable.location.kind == LocationKind::None)
+                    variable.location = parameter.location;
+            }
+        }
+    }
+    return variables;
+}
+
+} // namespace djstap

@@ -1,0 +1,43 @@
+// Types of a kernel's DWARF, read on demand.
+#pragma once
+#include "debuginfo/dwarf_scan.h"
+#include "debuginfo/index.h"
+#include "debuginfo/type_names.h"
+
+namespace djstap {
+
+// Opens vmlinux through libdw when it is first needed.
+class LazyDwarf {
+  public:
+    explicit LazyDwarf(std::string path) : path_(std::move(path)) {}
+    // Null where it cannot be opened.
+    Dwarf* get() const;
+
+  private:
+    std::string path_;
+    mutable bool tried_ = false;
+    mutable std::unique_ptr<DwarfFile> file_;
+};
+
+// A TypeId is the offset of the type's entry in .debug_info; its upper 16 bits count the dimensions
+// of a many-dimensional array that are already taken off.
+class DwarfTypes {
+  public:
+    DwarfTypes(const LazyDwarf& dwarf, const DwarfIndex& index) : dwarf_(dwarf), index_(index) {}
+    CType resolve(TypeId type) const;
+    std::vector<CMember> members(TypeId type) const;
+    std::vector<CEnumerator> enumerators(TypeId type) const;
+    std::optional<TypeId> by_name(std::string_view name) const;
+    TypeStep step(TypeId type) const;
+
+  private:
+    bool die_of(TypeId type, Dwarf_Die* die) const;
+    // Takes typedefs and qualifiers off, and exchanges a declaration for the definition elsewhere.
+    bool bare(TypeId type, Dwarf_Die* die, TypeId* id = nullptr) const;
+    std::optional<TypeId> tagged(std::string_view name, int tag) const;
+
+    const LazyDwarf& dwarf_;
+    const DwarfIndex& index_;
+};
+
+} // namespace djstap

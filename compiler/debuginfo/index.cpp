@@ -1,0 +1,143 @@
+#include "debuginfo/index.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+
+namespace djstap {
+
+namespace {
+
+// The records of a table sorted by name whose name begins with (or is) `name`.
+template <class Record, class Text>
+std::span<const Record> equal_names(std::span<const Record> records, std::string_view name,
+                                    bool prefix, Text text) {
+    auto cut = [&](const Record& record) {
+        std::string_view own = text(record.name);
+        return prefix ? own.substr(0, name.size()) : own;
+    };
+    auto first = std::partition_point(records.begin(), records.end(),
+                                      [&](const Record& record) { return cut(record) < name; });
+    auto last = std::partition_point(first, records.end(),
+                                     [&](const Record& record) { return cut(record) == name; });
+    return {first, last};
+}
+
+} // namespace
+
+std::string debuginfo_index_path(const std::string& build_id) {
+    return cache_directory() + "/kernels/" + build_id + "/dwarf";
+}
+
+DwarfIndex::DwarfIndex(TableView view) : view_(std::move(view)) {
+    auto section = [&]<class Record>(IndexSection which, std::span<const Record>& records) {
+        records = view_.section<Record>(size_t(which));
+    };
+    section(IndexSection::functions, functions_);
+    section(IndexSection::by_symbol, by_symbol_);
+    section(IndexSection::ranges, ranges_);
+    section(IndexSection::parameters, parameters_);
+    section(IndexSection::syscalls, syscalls_);
+    section(IndexSection::inlines, inlines_);
+    section(IndexSection::instances, instances_);
+    section(IndexSection::types, types_);
+    section(IndexSection::variables, variables_);
+    strings_ = view_.raw(size_t(IndexSection::strings));
+}
+
+Result<DwarfIndex> DwarfIndex::open(const Target& target, void (*progress)(const std::string&)) {
+    std::string path = target.build_id().empty() ? "" : debuginfo_index_path(target.build_id());
+    if (!path.empty()) {
+        if (auto view = TableView::map(path, index_format))
+            return DwarfIndex(std::move(*view));
+    }
+    if (progress)
+        progress("indexing the debug information of " + target.release() + " (once per kernel)");
+    auto begin = std::chrono::steady_clock::now();
+    auto bytes = build_index(target);
+    if (!bytes)
+        return bytes.failure();
+    auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::steady_clock::now() - begin);
+    if (progress)
+        progress("indexed the debug information of " + target.release() + " in " +
+                 std::to_string(took.count()) + " ms");
+    if (!path.empty()) {
+        Status written = write_atomically(path, *bytes);
+        if (!written && progress)
+            progress("the index is not cached: " + written.failure().message);
+    }
+    auto view = TableView::hold(std::move(*bytes), index_format);
+    if (!view)
+        return Failure{"the index of " + target.release() + " cannot be read back", ""};
+    return DwarfIndex(std::move(*view));
+}
+
+std::span<const FunctionRecord> DwarfIndex::functions_named(std::string_view name) const {
+    return equal_names(functions_, name, false, [&](uint32_t at) { return text(at); });
+}
+
+std::span<const FunctionRecord> DwarfIndex::functions_with_prefix(std::string_view prefix) const {
+    return equal_names(functions_, prefix, true, [&](uint32_t at) { return text(at); });
+}
+
+std::span<const InlineRecord> DwarfIndex::inlines_with_prefix(std::string_view prefix) const {
+    return equal_names(inlines_, prefix, true, [&](uint32_t at) { return text(at); });
+}
+
+std::vector<const FunctionRecord*> DwarfIndex::functions_of_symbol(std::string_view symbol) const {
+    std::vector<const FunctionRecord*> found;
+    auto symbol_of = [&](uint32_t index) {
+        return index < functions_.size() ? text(functions_[index].symbol) : std::string_view();
+    };
+    auto first = std::partition_point(by_symbol_.begin(), by_symbol_.end(),
+                                      [&](uint32_t index) { return symbol_of(index) < symbol; });
+    for (; first != by_symbol_.end() && symbol_of(*first) == symbol && *first < functions_.size();
+         ++first)
+        found.push_back(&functions_[*first]);
+    return found;
+}
+
+const FunctionRecord* DwarfIndex::function_at(uint64_t address) const {
+    auto after =
+        std::partition_point(ranges_.begin(), ranges_.end(),
+                             [&](const RangeRecord& range) { return range.begin <= address; });
+    if (after == ranges_.begin())
+        return nullptr;
+    const RangeRecord& range = *std::prev(after);
+    if (address - range.begin >= range.size || range.function >= functions_.size())
+        return nullptr;
+    return &functions_[range.function];
+}
+
+std::span<const ParameterRecord> DwarfIndex::parameters(uint32_t first, uint32_t count) const {
+    if (first > parameters_.size() || count > parameters_.size() - first)
+        return {};
+    return parameters_.subspan(first, count);
+}
+
+const SyscallRecord* DwarfIndex::syscall(std::string_view name) const {
+    auto found = equal_names(syscalls_, name, false, [&](uint32_t at) { return text(at); });
+    return found.empty() ? nullptr : &found.front();
+}
+
+std::span<const InlineRecord> DwarfIndex::inlines_named(std::string_view name) const {
+    return equal_names(inlines_, name, false, [&](uint32_t at) { return text(at); });
+}
+
+std::span<const uint32_t> DwarfIndex::instances(const InlineRecord& record) const {
+    if (record.first_instance > instances_.size() ||
+        record.instance_count > instances_.size() - record.first_instance)
+        return {};
+    return instances_.subspan(record.first_instance, record.instance_count);
+}
+
+std::span<const TypeRecord> DwarfIndex::types_named(std::string_view name) const {
+    return equal_names(types_, name, false, [&](uint32_t at) { return text(at); });
+}
+
+std::span<const VariableRecord> DwarfIndex::variables_named(std::string_view name) const {
+    return equal_names(variables_, name, false, [&](uint32_t at) { return text(at); });
+}
+
+} // namespace djstap

@@ -1,0 +1,51 @@
+// The DWARF index: built once per build-id, then mapped.
+#pragma once
+#include "debuginfo/debuginfo.h"
+#include "debuginfo/index_format.h"
+#include "target/target.h"
+
+#include <span>
+
+namespace djstap {
+
+// Reads all of a kernel's DWARF with two threads. Fails where there is none.
+Result<std::string> build_index(const Target& target);
+
+class DwarfIndex {
+  public:
+    // Maps the cached index, or builds it (and tries to cache it).
+    static Result<DwarfIndex> open(const Target& target, void (*progress)(const std::string&));
+
+    std::span<const FunctionRecord> functions() const { return functions_; }
+    std::span<const FunctionRecord> functions_named(std::string_view name) const;
+    std::vector<const FunctionRecord*> functions_of_symbol(std::string_view symbol) const;
+    // The function whose entry this is, or whose code covers the address.
+    const FunctionRecord* function_at(uint64_t address) const;
+    std::span<const ParameterRecord> parameters(uint32_t first, uint32_t count) const;
+    const SyscallRecord* syscall(std::string_view name) const;
+    std::span<const InlineRecord> inlines() const { return inlines_; }
+    std::span<const InlineRecord> inlines_named(std::string_view name) const;
+    std::span<const uint32_t> instances(const InlineRecord& record) const;
+    std::span<const TypeRecord> types_named(std::string_view name) const;
+    std::span<const VariableRecord> variables_named(std::string_view name) const;
+    std::string_view text(uint32_t offset) const { return pool_string(strings_, offset); }
+    // Every record whose name begins with `prefix`.
+    std::span<const FunctionRecord> functions_with_prefix(std::string_view prefix) const;
+    std::span<const InlineRecord> inlines_with_prefix(std::string_view prefix) const;
+
+  private:
+    explicit DwarfIndex(TableView view);
+    TableView view_;
+    std::span<const FunctionRecord> functions_;
+    std::span<const uint32_t> by_symbol_;
+    std::span<const RangeRecord> ranges_;
+    std::span<const ParameterRecord> parameters_;
+    std::span<const SyscallRecord> syscalls_;
+    std::span<const InlineRecord> inlines_;
+    std::span<const uint32_t> instances_;
+    std::span<const TypeRecord> types_;
+    std::span<const VariableRecord> variables_;
+    std::string_view strings_;
+};
+
+} // namespace djstap

@@ -1,0 +1,211 @@
+// Scans every unit with two threads and merges what they found into one sorted index.
+#include "debuginfo/dwarf_scan.h"
+#include "debuginfo/index.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <thread>
+#include <tuple>
+
+namespace djstap {
+
+namespace {
+
+constexpr size_t thread_count = 2;
+constexpr size_t units_at_once = 16;
+
+// Strings of all threads in one sorted pool, so that names that are neighbours lie together in it.
+struct StringPool {
+    std::string bytes;
+    std::vector<std::vector<uint32_t>> offsets; // by thread, then by the thread's number
+
+    explicit StringPool(const std::vector<ScanResult>& parts) {
+        std::vector<std::string_view> all;
+        for (const ScanResult& part : parts)
+            all.insert(all.end(), part.strings.all().begin(), part.strings.all().end());
+        std::sort(all.begin(), all.end());
+        all.erase(std::unique(all.begin(), all.end()), all.end());
+        std::unordered_map<std::string_view, uint32_t> places;
+        places.reserve(all.size());
+        for (std::string_view text : all) {
+            places.emplace(text, bytes.size());
+            bytes.append(text).push_back('\0');
+        }
+        for (const ScanResult& part : parts) {
+            offsets.emplace_back();
+            for (std::string_view text : part.strings.all())
+                offsets.back().push_back(places[text]);
+        }
+    }
+};
+
+// Puts all of `order`'s elements of `records` in order.
+template <class Record>
+std::vector<Record> permuted(const std::vector<Record>& records,
+                             const std::vector<uint32_t>& order) {
+    std::vector<Record> sorted;
+    sorted.reserve(records.size());
+    for (uint32_t index : order)
+        sorted.push_back(records[index]);
+    return sorted;
+}
+
+std::vector<uint32_t> numbers(size_t count) {
+    std::vector<uint32_t> all(count);
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}
+
+// Offsets into a sorted pool compare as the strings do.
+struct Merged {
+    std::vector<FunctionRecord> functions;
+    std::vector<uint32_t> by_symbol;
+    std::vector<RangeRecord> ranges;
+    std::vector<ParameterRecord> parameters;
+    std::vector<SyscallRecord> syscalls;
+    std::vector<ScanResult::Inline> inlined;
+    std::vector<InlineRecord> inlines;
+    std::vector<uint32_t> instances;
+    std::vector<TypeRecord> types;
+    std::vector<VariableRecord> variables;
+
+    void add(ScanResult& part, const std::vector<uint32_t>& text) {
+        uint32_t first_parameter = parameters.size(), first_function = functions.size();
+        for (FunctionRecord function : part.functions) {
+            function.name = text[function.name];
+            function.symbol = text[function.symbol];
+            function.file = text[function.file];
+            function.first_parameter += first_parameter;
+            functions.push_back(function);
+        }
+        for (RangeRecord range : part.ranges) {
+            range.function += first_function;
+            ranges.push_back(range);
+        }
+        for (ParameterRecord parameter : part.parameters) {
+            parameter.name = text[parameter.name];
+            parameter.why = text[parameter.why];
+            parameters.push_back(parameter);
+        }
+        for (SyscallRecord syscall : part.syscalls) {
+            syscall.name = text[syscall.name];
+            syscall.file = text[syscall.file];
+            syscall.first_parameter += first_parameter;
+            syscalls.push_back(syscall);
+        }
+        for (const auto& each : part.inlines)
+            inlined.push_back({text[each.name], text[each.file], each.line, each.die});
+        for (const TypeRecord& type : part.types)
+            types.push_back({text[type.name], type.die, type.tag});
+        for (VariableRecord variable : part.variables) {
+            variable.name = text[variable.name];
+            variables.push_back(variable);
+        }
+    }
+
+    void sort() {
+        sort_functions();
+        std::sort(syscalls.begin(), syscalls.end(), [](auto& a, auto& b) {
+            return std::tuple(a.name, ~a.parameter_count, a.first_parameter) <
+                   std::tuple(b.name, ~b.parameter_count, b.first_parameter);
+        });
+        std::sort(inlined.begin(), inlined.end(), [](auto& a, auto& b) {
+            return std::tuple(a.name, a.file, a.line, a.die) <
+                   std::tuple(b.name, b.file, b.line, b.die);
+        });
+        for (const auto& each : inlined) {
+            if (inlines.empty() || inlines.back().name != each.name ||
+                inlines.back().file != each.file || inlines.back().line != each.line)
+                inlines.push_back({each.name, each.file, each.line, uint32_t(instances.size()), 0});
+            inlines.back().instance_count++;
+            instances.push_back(each.die);
+        }
+        std::sort(types.begin(), types.end(), [](auto& a, auto& b) {
+            return std::tuple(a.name, a.tag, a.die) < std::tuple(b.name, b.tag, b.die);
+        });
+        types.erase(
+            std::unique(types.begin(), types.end(),
+                        [](auto& a, auto& b) { return a.name == b.name && a.tag == b.tag; }),
+            types.end());
+        std::sort(variables.begin(), variables.end(), [](auto& a, auto& b) {
+            return std::tuple(a.name, !a.external, a.address) <
+                   std::tuple(b.name, !b.external, b.address);
+        });
+    }
+
+    void sort_functions() {
+        std::vector<uint32_t> order = numbers(functions.size());
+        std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+            const FunctionRecord &x = functions[a], &y = functions[b];
+            return std::tuple(x.name, x.entry, x.die) < std::tuple(y.name, y.entry, y.die);
+        });
+        std::vector<uint32_t> place(order.size());
+        for (uint32_t i = 0; i < order.size(); i++)
+            place[order[i]] = i;
+        functions = permuted(functions, order);
+        for (RangeRecord& range : ranges)
+            range.function = place[range.function];
+        std::sort(ranges.begin(), ranges.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
+        by_symbol = numbers(functions.size());
+        std::sort(by_symbol.begin(), by_symbol.end(), [&](uint32_t a, uint32_t b) {
+            return std::tuple(functions[a].symbol, a) < std::tuple(functions[b].symbol, b);
+        });
+    }
+};
+
+} // namespace
+
+Result<std::string> build_index(const Target& target) {
+    const std::string& path = target.files().vmlinux;
+    std::vector<std::unique_ptr<DwarfFile>> files;
+    for (size_t i = 0; i < thread_count; i++) {
+        auto file = DwarfFile::open(path);
+        if (!file)
+            return file.failure();
+        files.push_back(std::move(*file));
+    }
+    std::vector<Dwarf_Off> units = unit_offsets(files[0]->get());
+    if (units.empty())
+        return Failure{path + ": has no debug information", "install the kernel's debug symbols"};
+    if (units.back() > UINT32_MAX)
+        return Failure{path + ": has more than 4 GB of debug information", ""};
+    std::vector<ScanResult> parts(thread_count);
+    std::atomic<size_t> next = 0;
+    auto scan = [&](size_t which) {
+        DwarfScanner scanner(files[which]->get(), target);
+        for (size_t first; (first = next.fetch_add(units_at_once)) < units.size();) {
+            for (size_t i = first; i < std::min(first + units_at_once, units.size()); i++)
+                scanner.scan_unit(units[i]);
+        }
+        parts[which] = scanner.take();
+    };
+    std::vector<std::thread> threads;
+    for (size_t i = 1; i < thread_count; i++)
+        threads.emplace_back(scan, i);
+    scan(0);
+    for (std::thread& thread : threads)
+        thread.join();
+    StringPool pool(parts);
+    Merged merged;
+    for (size_t i = 0; i < parts.size(); i++)
+        merged.add(parts[i], pool.offsets[i]);
+    merged.sort();
+    if (merged.functions.empty())
+        return Failure{path + ": its debug information has no functions",
+                       "install the kernel's debug symbols"};
+    TableWriter writer(index_format);
+    writer.add(merged.functions);
+    writer.add(merged.by_symbol);
+    writer.add(merged.ranges);
+    writer.add(merged.parameters);
+    writer.add(merged.syscalls);
+    writer.add(merged.inlines);
+    writer.add(merged.instances);
+    writer.add(merged.types);
+    writer.add(merged.variables);
+    writer.add(std::move(pool.bytes));
+    return writer.finish();
+}
+
+} // namespace djstap

@@ -1,0 +1,92 @@
+// The layout of the cached DWARF index. Strings are offsets into its pool, types and functions
+// offsets of their entries in .debug_info.
+#pragma once
+#include "target/cache.h"
+
+#include <cstdint>
+
+namespace djstap {
+
+inline constexpr TableFormat index_format = {{'d', 'j', 'd', 'w', 'a', 'r', 'f', '\n'}, 1, 10};
+
+enum class IndexSection : size_t {
+    functions,  // FunctionRecord by name, then entry
+    by_symbol,  // uint32_t: functions by symbol
+    ranges,     // RangeRecord by address
+    parameters, // ParameterRecord
+    syscalls,   // SyscallRecord by name
+    inlines,    // InlineRecord by name
+    instances,  // uint32_t: entries of inlined instances
+    types,      // TypeRecord by name, then tag
+    variables,  // VariableRecord by name
+    strings
+};
+
+inline constexpr uint32_t function_external = 1, function_varargs = 2, function_noreturn = 4,
+                          function_typed =
+                              8; // a C function: its parameters and return type are known
+
+struct FunctionRecord {
+    uint64_t entry;
+    uint32_t name;
+    uint32_t symbol;
+    uint32_t size;
+    uint32_t file;
+    uint32_t line;
+    uint32_t flags;
+    uint32_t die;
+    uint32_t return_type; // 0: void
+    uint32_t first_parameter;
+    uint32_t parameter_count;
+};
+
+struct ParameterRecord {
+    uint64_t value; // LocationKind Constant and Address: the constant, else the offset
+    uint32_t name;
+    uint32_t type;
+    uint32_t why;
+    uint8_t kind; // LocationKind
+    uint8_t reg;  // PtReg
+    uint16_t padding;
+};
+
+struct RangeRecord {
+    uint64_t begin;
+    uint32_t size;
+    uint32_t function;
+};
+
+// What __do_sys_NAME declares.
+struct SyscallRecord {
+    uint32_t name; // without the prefix
+    uint32_t file;
+    uint32_t line;
+    uint32_t return_type;
+    uint32_t first_parameter;
+    uint32_t parameter_count;
+};
+
+// A function that is inlined somewhere.
+struct InlineRecord {
+    uint32_t name;
+    uint32_t file;
+    uint32_t line;
+    uint32_t first_instance;
+    uint32_t instance_count;
+};
+
+struct TypeRecord {
+    uint32_t name;
+    uint32_t die;
+    uint32_t tag;
+};
+
+struct VariableRecord {
+    uint64_t address;
+    uint32_t name;
+    uint32_t type;
+    uint32_t die;
+    uint32_t external;
+};
+
+} // namespace djstap

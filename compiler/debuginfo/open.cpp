@@ -1,0 +1,23 @@
+#include "debuginfo/dwarf_info.h"
+
+#include "target/elf_image.h"
+
+#include <cstdlib>
+
+namespace djstap {
+
+Result<std::unique_ptr<DebugInfo>> DebugInfo::open(const Target& target,
+                                                   void (*progress)(const std::string&)) {
+    const ElfImage* image = target.image();
+    Failure failure{"there is no debug information for kernel " + target.release(),
+                    "install its debug symbols (vmlinux with DWARF), or a kernel with BTF"};
+    if (image && image->section(".debug_info")) {
+        auto index = DwarfIndex::open(target, progress);
+        if (index)
+            return std::unique_ptr<DebugInfo>(new DwarfInfo(target, std::move(*index)));
+        failure = index.failure();
+    }
+    return failure;
+}
+
+} // namespace djstap

@@ -1,0 +1,173 @@
+#include "debuginfo/type_names.h"
+
+#include "diagnostics/suggest.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace djstap {
+
+namespace {
+
+constexpr int deepest = 32; // of nested types: damaged debug information may go round in circles
+
+std::string write(TypeId type, std::string inner, const std::function<TypeStep(TypeId)>& step,
+                  int depth) {
+    if (depth > deepest)
+        return "…";
+    auto spaced = [&inner](std::string text) {
+        return inner.empty() ? text : text.append(" ").append(inner);
+    };
+    TypeStep at = type ? step(type) : TypeStep{TypeStep::Form::Named, "void", 0, 0, {}, false};
+    switch (at.form) {
+    case TypeStep::Form::Named:
+        return spaced(at.text);
+    case TypeStep::Form::Qualified: {
+        TypeStep target = at.target ? step(at.target) : TypeStep{};
+        if (target.form == TypeStep::Form::Pointer)
+            return write(at.target, spaced(at.text), step, depth + 1);
+        std::string written = write(at.target, inner, step, depth + 1);
+        return at.text + " " + written;
+    }
+    case TypeStep::Form::Pointer: {
+        TypeStep target = at.target ? step(at.target) : TypeStep{};
+        bool wraps =
+            target.form == TypeStep::Form::Array || target.form == TypeStep::Form::Function;
+        std::string star = "*";
+        star += inner;
+        if (wraps)
+            star.insert(0, "(").append(")");
+        return write(at.target, star, step, depth + 1);
+    }
+    case TypeStep::Form::Array:
+        inner += '[';
+        inner += (at.count ? std::to_string(at.count) : std::string());
+        return write(at.target, inner + "]", step, depth + 1);
+    case TypeStep::Form::Function: {
+        std::string list;
+        for (TypeId parameter : at.parameters)
+            list.append(list.empty() ? "" : ", ").append(write(parameter, "", step, depth + 1));
+        if (at.varargs)
+            list.append(list.empty() ? "..." : ", ...");
+        return write(at.target, inner + "(" + (list.empty() ? "void" : list) + ")", step,
+                     depth + 1);
+    }
+    }
+    return at.text;
+}
+
+std::optional<CMember> find_in(const DebugInfo& info, TypeId type, std::string_view name,
+                               int depth) {
+    if (depth > deepest)
+        return std::nullopt;
+    std::vector<CMember> members = info.members(type);
+    for (const CMember& member : members) {
+        if (member.name == name)
+            return member;
+    }
+    for (const CMember& member : members) {
+        if (!member.name.empty() || member.bit_size)
+            continue;
+        if (auto found = find_in(info, member.type, name, depth + 1)) {
+            found->offset += member.offset;
+            return found;
+        }
+    }
+    return std::nullopt;
+}
+
+// The spelling that gcc gives an integer type, or empty where the words make none.
+std::string base_type_name(const std::vector<std::string_view>& words) {
+    int longs = 0, shorts = 0, ints = 0, chars = 0, unsigneds = 0, signeds = 0;
+    for (std::string_view word : words) {
+        int* count = word == "long"       ? &longs
+                     : word == "short"    ? &shorts
+                     : word == "int"      ? &ints
+                     : word == "char"     ? &chars
+                     : word == "unsigned" ? &unsigneds
+                     : word == "signed"   ? &signeds
+                                          : nullptr;
+        if (!count)
+            return {};
+        ++*count;
+    }
+    std::string sign = unsigneds ? "unsigned " : "";
+    if (chars)
+        return unsigneds ? "unsigned char" : signeds ? "signed char" : "char";
+    if (shorts)
+        return unsigneds ? "short unsigned int" : "short int";
+    if (longs)
+        return std::string(longs > 1 ? "long long " : "long ") + sign + "int";
+    return sign + "int";
+}
+
+uint64_t letters_of(std::string_view name) {
+    uint64_t letters = 0;
+    for (unsigned char c : name)
+        letters |= uint64_t(1) << (c & 63);
+    return letters;
+}
+
+} // namespace
+
+std::string write_type(TypeId type, const std::function<TypeStep(TypeId)>& step) {
+    return write(type, "", step, 0);
+}
+
+std::optional<CMember> find_member(const DebugInfo& info, TypeId type, std::string_view name) {
+    if (name.empty())
+        return std::nullopt;
+    return find_in(info, type, name, 0);
+}
+
+NamedType parse_type_name(std::string_view text) {
+    std::vector<std::string_view> words;
+    while (!text.empty()) {
+        size_t begin = text.find_first_not_of(" \t\n");
+        if (begin == std::string_view::npos)
+            break;
+        text.remove_prefix(begin);
+        std::string_view word = text.substr(0, text.find_first_of(" \t\n"));
+        text.remove_prefix(word.size());
+        if (word != "const" && word != "volatile")
+            words.push_back(word);
+    }
+    if (words.size() == 2 && words[0] == "struct")
+        return {NamedTypeKind::Struct, std::string(words[1])};
+    if (words.size() == 2 && words[0] == "union")
+        return {NamedTypeKind::Union, std::string(words[1])};
+    if (words.size() == 2 && words[0] == "enum")
+        return {NamedTypeKind::Enum, std::string(words[1])};
+    if (words.empty())
+        return {};
+    std::string base = base_type_name(words);
+    if (base.empty() && words.size() == 1)
+        base = words[0];
+    return {NamedTypeKind::Plain, base};
+}
+
+SimilarNames::SimilarNames(std::string_view name) : name_(name), letters_(letters_of(name)) {}
+
+void SimilarNames::consider(std::string_view candidate) {
+    constexpr size_t edits = 2;
+    size_t longer = std::max(candidate.size(), name_.size()),
+           shorter = std::min(candidate.size(), name_.size());
+    // An edit changes at most two of the letters that occur.
+    if (longer - shorter > edits ||
+        std::popcount(letters_of(candidate) ^ letters_) > int(2 * edits) || candidate == name_)
+        return;
+    size_t distance = edit_distance(name_, candidate);
+    if (distance <= edits && distance < name_.size())
+        found_.emplace_back(distance, candidate);
+}
+
+std::vector<std::string> SimilarNames::take() {
+    std::sort(found_.begin(), found_.end());
+    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
+    std::vector<std::string> names;
+    for (auto& each : found_)
+        names.push_back(std::move(each.second));
+    return names;
+}
+
+} // namespace djstap

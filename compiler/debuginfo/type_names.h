@@ -1,0 +1,47 @@
+// C's way of writing types, and type names as users write them; the same for DWARF and BTF.
+#pragma once
+#include "debuginfo/debuginfo.h"
+
+#include <functional>
+
+namespace djstap {
+
+// One step of a type, for writing it.
+struct TypeStep {
+    enum class Form : uint8_t { Named, Qualified, Pointer, Array, Function } form = Form::Named;
+    std::string text;               // Named: "struct file"; Qualified: "const"
+    TypeId target = 0;              // what it qualifies, points to, is made of, or returns
+    uint64_t count = 0;             // of an array
+    std::vector<TypeId> parameters; // of a function
+    bool varargs = false;
+};
+
+// Writes a type with the help of `step`, which takes one apart: "char *const", "int (*)(struct file
+// *)".
+std::string write_type(TypeId type, const std::function<TypeStep(TypeId)>& step);
+
+// The member `name`, also inside anonymous members, with offsets added up.
+std::optional<CMember> find_member(const DebugInfo& info, TypeId type, std::string_view name);
+
+enum class NamedTypeKind : uint8_t { Struct, Union, Enum, Plain };
+struct NamedType {
+    NamedTypeKind kind = NamedTypeKind::Plain;
+    std::string name; // base types as gcc names them: "long unsigned int"
+};
+// "struct  foo" → {Struct, "foo"}, "unsigned long" → {Plain, "long unsigned int"}.
+NamedType parse_type_name(std::string_view text);
+
+// Those of `names` that one or two edits make into `name`, nearest first, each once.
+class SimilarNames {
+  public:
+    explicit SimilarNames(std::string_view name);
+    void consider(std::string_view candidate);
+    std::vector<std::string> take();
+
+  private:
+    std::string name_;
+    uint64_t letters_;
+    std::vector<std::pair<size_t, std::string>> found_;
+};
+
+} // namespace djstap

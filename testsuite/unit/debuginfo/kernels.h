@@ -1,0 +1,87 @@
+// The real kernels that these tests look into, each opened once.
+#pragma once
+#include "debuginfo/debuginfo.h"
+#include "target/target.h"
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace djstap {
+
+struct OpenKernel {
+    std::string release;
+    std::unique_ptr<Target> target;
+    std::unique_ptr<DebugInfo> info;
+};
+
+// Every kernel with a vmlinux; empty where there is none. `without_dwarf` reads BTF alone.
+inline std::vector<OpenKernel> open_kernels(bool without_dwarf = false) {
+    std::vector<OpenKernel> kernels;
+    for (const std::string& release : installed_releases()) {
+        auto files = find_kernel(release);
+        if (!files || files->vmlinux.empty())
+            continue;
+        OpenKernel kernel;
+        kernel.release = release;
+        auto target = Target::open(*files);
+        if (!target)
+            continue;
+        kernel.target = std::move(*target);
+        if (without_dwarf)
+            setenv("DJSTAP_NO_DWARF", "1", 1);
+        auto info = DebugInfo::open(*kernel.target);
+        unsetenv("DJSTAP_NO_DWARF");
+        if (!info)
+            continue;
+        kernel.info = std::move(*info);
+        kernels.push_back(std::move(kernel));
+    }
+    return kernels;
+}
+
+inline const std::vector<OpenKernel>& kernels() {
+    static const std::vector<OpenKernel> opened = open_kernels();
+    return opened;
+}
+
+inline std::vector<FunctionInfo> find_functions(const DebugInfo& info, std::string_view text) {
+    auto pattern = parse_function_pattern(text);
+    return pattern ? info.functions(*pattern, true) : std::vector<FunctionInfo>();
+}
+
+// "name=place" for each parameter: "rdi", "[rdi+112]", "5", "?" …
+inline std::string shown_register(PtReg reg) {
+    static const char* names[] = {"r15", "r14",      "r13", "r12", "rbp",    "rbx", "r11",
+                                  "r10", "r9",       "r8",  "rax", "rcx",    "rdx", "rsi",
+                                  "rdi", "orig_rax", "rip", "cs",  "eflags", "rsp", "ss"};
+    return names[size_t(reg)];
+}
+
+inline std::string shown_location(const Location& location) {
+    switch (location.kind) {
+    case LocationKind::None:
+        return "?";
+    case LocationKind::Register:
+        return shown_register(location.reg);
+    case LocationKind::Memory:
+        return "[" + shown_register(location.reg) + "+" + std::to_string(location.offset) + "]";
+    case LocationKind::Address:
+        return "@" + std::to_string(location.constant);
+    case LocationKind::Constant:
+        return std::to_string(location.constant);
+    case LocationKind::Value:
+        return shown_register(location.reg) + "+" + std::to_string(location.offset);
+    }
+    return {};
+}
+
+inline std::string shown_parameters(const std::vector<Variable>& parameters) {
+    std::string shown;
+    for (const Variable& parameter : parameters)
+        shown +=
+            (shown.empty() ? "" : " ") + parameter.name + "=" + shown_location(parameter.location);
+    return shown;
+}
+
+} // namespace djstap
