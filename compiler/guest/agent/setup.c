@@ -1,0 +1,189 @@
+#define _GNU_SOURCE
+#include "agent.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/random.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+void mount_file_systems(void)
+{
+	static const struct {
+		const char *type, *where, *options;
+	} table[] = {
+	    {"proc", "/proc", NULL},
+	    {"sysfs", "/sys", NULL},
+	    {"devtmpfs", "/dev", "mode=0755"},
+	    {"devpts", "/dev/pts", "mode=0620,ptmxmode=0666"},
+	    {"tmpfs", "/dev/shm", "mode=1777"},
+	    {"tmpfs", "/run", "mode=0755"},
+	    {"tmpfs", "/tmp", "mode=1777"},
+	    {"debugfs", "/sys/kernel/debug", NULL},
+	    {"tracefs", "/sys/kernel/tracing", NULL},
+	    {"securityfs", "/sys/kernel/security", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		mkdir(table[i].where, 0755);
+		mount(table[i].type, table[i].where, table[i].type, 0, table[i].options);
+	}
+	symlink("/proc/self/fd", "/dev/fd");
+	symlink("/proc/self/fd/0", "/dev/stdin");
+	symlink("/proc/self/fd/1", "/dev/stdout");
+	symlink("/proc/self/fd/2", "/dev/stderr");
+}
+
+void bring_up_loopback(void)
+{
+	struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0) {
+		ioctl(fd, SIOCSIFFLAGS, &request);
+		close(fd);
+	}
+}
+
+int load_modules(const char *list, char *failed)
+{
+	FILE *f = fopen(list, "re");
+	char path[256];
+
+	if (!f)
+		return 0;
+	while (fgets(path, sizeof path, f)) {
+		int fd;
+
+		path[strcspn(path, "\n")] = 0;
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 || (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST)) {
+			int error = errno;
+
+			strcpy(failed, path);
+			fclose(f);
+			return -error;
+		}
+		close(fd);
+	}
+	fclose(f);
+	return 0;
+}
+
+static int find_port(const char *name)
+{
+	char path[300], found[64] = "";
+	DIR *folder = opendir("/sys/class/virtio-ports");
+	struct dirent *e;
+	int port = -1;
+
+	if (!folder)
+		return -1;
+	while (port < 0 && (e = readdir(folder))) {
+		ssize_t n;
+		int fd;
+
+		snprintf(path, sizeof path, "/sys/class/virtio-ports/%s/name", e->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		n = read(fd, found, sizeof found - 1);
+		close(fd);
+		found[n > 0 ? n : 0] = 0;
+		found[strcspn(found, "\n")] = 0;
+		if (strcmp(found, name))
+			continue;
+		snprintf(path, sizeof path, "/dev/%s", e->d_name);
+		port = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	}
+	closedir(folder);
+	return port;
+}
+
+int open_port(const char *name)
+{
+	/* The driver learns of its ports after it is probed, so they appear some time later. */
+	for (int tries = 0; tries < 10000; tries++) {
+		int fd = find_port(name);
+
+		if (fd >= 0)
+			return fd;
+		usleep(2000);
+	}
+	return -1;
+}
+
+static const char *failure(const char *what)
+{
+	static char text[400];
+
+	snprintf(text, sizeof text, "%s: %s", what, strerror(errno));
+	return text;
+}
+
+const char *use_host_root(const char *tag)
+{
+	static const char *const kept[] = {"/proc", "/sys", "/dev", "/run"};
+	char failed[256] = "";
+	int error = load_modules(DJSTAP_GUEST_FOLDER "/modules.hostroot", failed);
+
+	if (error) {
+		errno = -error;
+		return failure(failed);
+	}
+	make_folders("/mnt/host");
+	make_folders("/mnt/over");
+	make_folders("/mnt/root");
+	if (mount(tag, "/mnt/host", "virtiofs", MS_RDONLY, NULL))
+		return failure("mounting the host's root");
+	if (mount("tmpfs", "/mnt/over", "tmpfs", 0, "mode=0755"))
+		return failure("mounting a tmpfs");
+	mkdir("/mnt/over/upper", 0755);
+	mkdir("/mnt/over/work", 0755);
+	if (mount("overlay", "/mnt/root", "overlay", 0,
+		  "lowerdir=/mnt/host,upperdir=/mnt/over/upper,workdir=/mnt/over/work"))
+		return failure("mounting the overlay");
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+		char to[64];
+
+		snprintf(to, sizeof to, "/mnt/root%s", kept[i]);
+		mkdir(to, 0755);
+		if (mount(kept[i], to, NULL, MS_MOVE, NULL))
+			return failure(kept[i]);
+	}
+	if (chdir("/mnt/root") || chroot(".") || chdir("/"))
+		return failure("entering the host's root");
+	return NULL;
+}
+
+void set_clock(uint64_t seconds, uint64_t nanoseconds, const void *seed, size_t seed_size)
+{
+	struct timespec now = {.tv_sec = (time_t)seconds, .tv_nsec = (long)nanoseconds};
+	int fd;
+
+	clock_settime(CLOCK_REALTIME, &now);
+	fd = open("/dev/urandom", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (seed_size && seed_size <= 256) {
+		char buffer[sizeof(struct rand_pool_info) + 256];
+		struct rand_pool_info *info = (struct rand_pool_info *)buffer;
+
+		info->entropy_count = (int)seed_size * 8;
+		info->buf_size = (int)seed_size;
+		memcpy(info->buf, seed, seed_size);
+		ioctl(fd, RNDADDENTROPY, info);
+		/* Without this, guests restored from one state would go on with one sequence. */
+		ioctl(fd, RNDRESEEDCRNG);
+	}
+	close(fd);
+}

@@ -1,0 +1,39 @@
+// A newc cpio archive made as it is read, so that files of any size pass through little memory.
+#pragma once
+#include "guest/files.h"
+#include "guest/guest.h"
+
+#include <deque>
+#include <string>
+
+namespace djstap::guest {
+
+class Archive {
+  public:
+    void add_folder(const std::string& path, unsigned mode = 0755);
+    void add_text(const std::string& path, std::string text, unsigned mode = 0644);
+    void add_link(const std::string& path, std::string target);
+    // A file of the host (or a link, see FileToCopy). Fails when it cannot be read or is no plain
+    // file.
+    Status add(const FileToCopy& file);
+
+    // Appends the archive's next bytes to `out`, about `size` of them; false at the archive's end.
+    // Fails when a file became unreadable or shorter since add().
+    Result<bool> next(std::string& out, size_t size);
+
+  private:
+    struct Entry {
+        std::string path, text, host_path;
+        unsigned mode = 0;
+        size_t size = 0;
+    };
+    void put_header(std::string& out, const Entry& entry);
+
+    std::deque<Entry> entries_;
+    Descriptor open_; // of the first entry's file
+    size_t left_ = 0; // of its bytes
+    unsigned inode_ = 0;
+    bool ended_ = false;
+};
+
+} // namespace djstap::guest

@@ -1,0 +1,42 @@
+// The host's end of the port to the guest's agent: frames (protocol.h) over a socket, never
+// blocking.
+#pragma once
+#include "guest/files.h"
+#include "guest/protocol.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace djstap::guest {
+
+struct Frame {
+    char type = 0;
+    std::string data;
+};
+
+class Channel {
+  public:
+    Channel() = default;
+    explicit Channel(Descriptor socket) : socket_(std::move(socket)) {}
+
+    int descriptor() const { return socket_.get(); }
+    // Queues one frame; bytes go out in flush().
+    void queue(char type, std::string_view data);
+    void queue_number(char type, uint32_t number);
+    size_t queued() const { return output_.size() - sent_; }
+    // Sends what the socket takes now; false when the other end is gone.
+    bool flush();
+    // Reads what is there now; false when the other end is gone.
+    bool fill();
+    // The next whole frame that was read.
+    std::optional<Frame> next();
+
+  private:
+    Descriptor socket_;
+    std::string output_, input_;
+    size_t sent_ = 0, taken_ = 0;
+};
+
+} // namespace djstap::guest

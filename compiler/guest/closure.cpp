@@ -1,0 +1,318 @@
+#include "guest/closure.h"
+
+#include "diagnostics/suggest.h"
+#include "guest/files.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <elf.h>
+#include <filesystem>
+#include <set>
+#include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace djstap {
+
+using namespace guest;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string_view shell_characters = "|&;<>()$`\\\"'*?[]#~={}!\n";
+
+// Folders that a guest's $PATH has: a program there is found by its name.
+const std::set<std::string> standard_folders = {"/bin",      "/sbin",          "/usr/bin",
+                                                "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"};
+
+// What the guest's shell has without any program; naming one is no mistake.
+const std::set<std::string> shell_words = {
+    "!",     "[",       ".",        ":",      "{",     "alias",  "bg",   "break",  "case",
+    "cd",    "command", "continue", "do",     "done",  "echo",   "elif", "else",   "esac",
+    "eval",  "exec",    "exit",     "export", "false", "fi",     "for",  "if",     "kill",
+    "let",   "local",   "printf",   "pwd",    "read",  "return", "set",  "shift",  "source",
+    "test",  "then",    "time",     "times",  "trap",  "true",   "type", "ulimit", "umask",
+    "unset", "until",   "wait",     "while",  "}",     "in"};
+
+std::vector<std::string> path_folders() {
+    const char* path = getenv("PATH");
+    std::istringstream text(
+        path && *path ? path : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    std::vector<std::string> folders;
+    for (std::string folder; std::getline(text, folder, ':');)
+        folders.push_back(folder.empty() ? "." : folder);
+    return folders;
+}
+
+bool is_program(const std::string& path) {
+    struct stat status;
+    return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+           access(path.c_str(), X_OK) == 0;
+}
+
+// The host's path of a program, empty where there is none.
+std::string find_program(const std::string& name) {
+    if (name.find('/') != std::string::npos)
+        return is_program(name) ? fs::absolute(name).lexically_normal().string() : "";
+    for (const std::string& folder : path_folders())
+        if (is_program(folder + "/" + name))
+            return fs::absolute(folder + "/" + name).lexically_normal().string();
+    return "";
+}
+
+std::vector<std::string> program_names(const std::string& folder) {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+        if (access(it->path().c_str(), X_OK) == 0 && !it->is_directory(error))
+            names.push_back(it->path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+Failure no_program(const std::string& name) {
+    size_t slash = name.rfind('/');
+    std::vector<std::string> candidates;
+    std::string before = slash == std::string::npos ? "" : name.substr(0, slash + 1);
+    std::string last = slash == std::string::npos ? name : name.substr(slash + 1);
+    if (slash == std::string::npos) {
+        for (const std::string& folder : path_folders())
+            for (std::string& found : program_names(folder))
+                candidates.push_back(std::move(found));
+    } else {
+        candidates = program_names(before);
+    }
+    std::error_code error;
+    if (slash != std::string::npos && fs::exists(name, error))
+        return {name + " is not an executable file", "chmod +x makes it one"};
+    std::string hint;
+    if (std::optional<std::string> near = nearest(last, candidates))
+        hint = "did you mean '" + before + *near + "'?";
+    else if (slash == std::string::npos && is_program("./" + name))
+        hint = "it is in the current folder: ./" + name;
+    return {slash == std::string::npos ? "there is no program '" + name + "' in $PATH"
+                                       : "there is no program " + name,
+            hint};
+}
+
+// The path in PT_INTERP of a 64-bit ELF file; empty for a static one.
+std::string elf_interpreter(const std::string& elf) {
+    Elf64_Ehdr header;
+    if (elf.size() < sizeof header)
+        return "";
+    elf.copy(reinterpret_cast<char*>(&header), sizeof header);
+    for (unsigned i = 0; i < header.e_phnum; ++i) {
+        Elf64_Phdr segment;
+        size_t at = header.e_phoff + i * sizeof segment;
+        if (header.e_phoff > elf.size() || at + sizeof segment > elf.size())
+            return "";
+        elf.copy(reinterpret_cast<char*>(&segment), sizeof segment, at);
+        if (segment.p_type == PT_INTERP && segment.p_offset < elf.size())
+            return elf.substr(segment.p_offset, segment.p_filesz).c_str();
+    }
+    return "";
+}
+
+class Collector {
+  public:
+    Status add_program(const std::string& path, int depth = 0) {
+        if (!seen_.insert(path).second)
+            return Done{};
+        files_.push_back({path, path, 0, ""});
+        Result<std::string> bytes = read_file(path);
+        if (!bytes)
+            return bytes.failure();
+        if (bytes->starts_with("\177ELF"))
+            return add_libraries(path, *bytes);
+        if (bytes->starts_with("#!"))
+            return add_interpreter(path, bytes->substr(2, bytes->find('\n') - 2), depth);
+        return Done{}; // the kernel or a shell will say what it thinks of it
+    }
+
+    // A program whose folder is not in a guest's $PATH is linked to where it is found by its name.
+    void add_name(const std::string& name, const std::string& path) {
+        if (name.find('/') == std::string::npos &&
+            !standard_folders.count(fs::path(path).parent_path()))
+            files_.push_back({"", "/usr/local/bin/" + name, 0, path});
+    }
+
+    std::vector<FileToCopy> take() { return std::move(files_); }
+
+  private:
+    void add_file(const std::string& path) {
+        if (seen_.insert(path).second)
+            files_.push_back({path, path, 0, ""});
+    }
+
+    Status add_interpreter(const std::string& path, const std::string& line, int depth) {
+        std::istringstream words(line);
+        std::string interpreter, argument;
+        words >> interpreter >> argument;
+        if (interpreter.empty() || depth > 4)
+            return Done{};
+        bool env = fs::path(interpreter).filename() == "env";
+        if (!is_program(interpreter))
+            return Failure{path + " is a script for " + interpreter + ", which is not there", ""};
+        if (Status added = add_program(interpreter, depth + 1); !added)
+            return added;
+        if (!env || argument.empty())
+            return Done{};
+        if (argument == "-S")
+            words >> argument;
+        std::string program = find_program(argument);
+        if (program.empty())
+            return Failure{path + " is a script for " + argument + ", which is not in $PATH", ""};
+        add_name(argument, program);
+        return add_program(program, depth + 1);
+    }
+
+    Status add_libraries(const std::string& path, const std::string& elf) {
+        std::string loader = elf_interpreter(elf);
+        if (loader.empty())
+            return Done{};
+        add_file(loader);
+        // The loader knows its search path, caches and $ORIGIN best; --list runs none of the
+        // program.
+        Result<std::string> list = output_of({loader, "--list", path});
+        if (!list)
+            return Failure{
+                "the libraries of " + path + " could not be found: " + list.failure().message, ""};
+        std::istringstream lines(*list);
+        for (std::string line; std::getline(lines, line);) {
+            size_t arrow = line.find(" => "), address = line.rfind(" (0x");
+            std::string name = line.substr(line.find_first_not_of(" \t") == std::string::npos
+                                               ? 0
+                                               : line.find_first_not_of(" \t"));
+            if (arrow != std::string::npos && line.compare(arrow + 4, 9, "not found") == 0)
+                return Failure{path + " needs the library " + name.substr(0, name.find(' ')) +
+                                   ", which is not there",
+                               ""};
+            std::string library =
+                arrow == std::string::npos
+                    ? name.substr(0, name.find(" (0x"))
+                    : line.substr(arrow + 4,
+                                  address == std::string::npos ? address : address - arrow - 4);
+            if (library.starts_with("/"))
+                add_file(library);
+        }
+        return Done{};
+    }
+
+    std::vector<FileToCopy> files_;
+    std::set<std::string> seen_;
+};
+
+// The words of a shell command that stand where a command's name does.
+std::vector<std::string> command_names(std::string_view command) {
+    std::vector<std::string> names;
+    bool expected = true;
+    for (size_t i = 0; i < command.size();) {
+        char c = command[i];
+        if (c == ' ' || c == '\t') {
+            ++i;
+        } else if (std::string_view("|&;(\n`{!").find(c) != std::string_view::npos) {
+            // Not the & of a redirection (2>&1).
+            expected = !(c == '&' && i > 0 && (command[i - 1] == '>' || command[i - 1] == '<'));
+            ++i;
+        } else if (c == '#') {
+            i = std::min(command.find('\n', i), command.size());
+        } else {
+            std::string word;
+            for (char quote = 0; i < command.size(); ++i) {
+                c = command[i];
+                if (quote ? c == quote : (c == '\'' || c == '"')) {
+                    quote = quote ? 0 : c;
+                    continue;
+                }
+                if (!quote && std::string_view(" \t|&;()\n`<>").find(c) != std::string_view::npos)
+                    break;
+                if (c == '\\' && quote != '\'' && i + 1 < command.size())
+                    c = command[++i];
+                word += c;
+            }
+            if (i < command.size() && (command[i] == '<' || command[i] == '>')) {
+                // A descriptor's number, or a command right before its redirection: the file is
+                // next.
+                if (expected && !word.empty() &&
+                    word.find_first_not_of("0123456789") != std::string::npos) {
+                    names.push_back(word);
+                    expected = false;
+                }
+                while (i < command.size() &&
+                       std::string_view("<>&| \t").find(command[i]) != std::string_view::npos)
+                    ++i;
+                while (i < command.size() &&
+                       std::string_view(" \t|&;()\n").find(command[i]) == std::string_view::npos)
+                    ++i;
+                continue;
+            }
+            bool assignment = word.find('=') != std::string::npos && word.find('=') > 0 &&
+                              word.find('/') > word.find('=');
+            if (expected && !assignment && !word.empty()) {
+                names.push_back(word);
+                // After these a command follows.
+                static const std::set<std::string> openers = {"if",    "then",   "else", "elif",
+                                                              "while", "until",  "do",   "exec",
+                                                              "time",  "command"};
+                expected = openers.count(word) > 0;
+            }
+        }
+    }
+    return names;
+}
+
+} // namespace
+
+bool needs_shell(std::string_view command) {
+    return command.find_first_of(shell_characters) != std::string_view::npos;
+}
+
+std::vector<std::string> command_words(std::string_view command) {
+    if (needs_shell(command))
+        return {"/bin/sh", "-c", std::string(command)};
+    std::istringstream text{std::string(command)};
+    std::vector<std::string> words;
+    for (std::string word; text >> word;)
+        words.push_back(word);
+    return words;
+}
+
+Result<std::vector<FileToCopy>> program_closure(const std::string& path) {
+    Collector collector;
+    if (!is_program(path))
+        return no_program(path);
+    if (Status added = collector.add_program(fs::absolute(path).lexically_normal()); !added)
+        return added.failure();
+    return collector.take();
+}
+
+Result<std::vector<FileToCopy>> command_closure(std::string_view command) {
+    bool shell = needs_shell(command);
+    std::vector<std::string> names = shell ? command_names(command) : command_words(command);
+    if (names.empty())
+        return shell ? Result<std::vector<FileToCopy>>(std::vector<FileToCopy>{})
+                     : Failure{"the command is empty", ""};
+    if (!shell)
+        names.resize(1);
+    Collector collector;
+    for (size_t i = 0; i < names.size(); ++i) {
+        bool builtin = shell && shell_words.count(names[i]);
+        // The guest's own shell does these; the host's program of that name would only be more to
+        // copy.
+        if (builtin || names[i].find('$') != std::string::npos)
+            continue;
+        std::string path = find_program(names[i]);
+        if (path.empty()) {
+            // Only the first word is surely a program: later ones may be functions or arguments.
+            if (i == 0)
+                return no_program(names[i]);
+            continue;
+        }
+        if (Status added = collector.add_program(path); !added)
+            return added.failure();
+        collector.add_name(names[i], path);
+    }
+    return collector.take();
+}
+
+} // namespace djstap

@@ -1,0 +1,153 @@
+#include "guest/facts.h"
+
+#include "guest/state.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace djstap {
+
+using nlohmann::json;
+
+namespace guest {
+
+namespace {
+
+Result<std::string> facts_folder(const GuestKernel& kernel) {
+    Result<std::string> cache = cache_folder();
+    if (!cache)
+        return cache;
+    uint64_t value = 0xcbf29ce484222325;
+    for (unsigned char c : kernel_identity(kernel))
+        value = (value ^ c) * 0x100000001b3;
+    char text[17];
+    snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
+    return *cache + "/facts-" + kernel.release + "-" + text;
+}
+
+// The files of a folder that is whole: each as large as its list says.
+std::optional<GuestKernelFacts> open_facts(const std::string& folder) {
+    Result<std::string> text = read_file(folder + "/sizes.json");
+    if (!text)
+        return std::nullopt;
+    json sizes = json::parse(*text, nullptr, false);
+    if (!sizes.is_object())
+        return std::nullopt;
+    GuestKernelFacts facts;
+    const std::pair<const char*, std::string*> names[] = {{"kallsyms", &facts.kallsyms},
+                                                          {"btf", &facts.btf},
+                                                          {"notes", &facts.notes},
+                                                          {"functions", &facts.functions},
+                                                          {"version", &facts.version}};
+    for (const auto& [name, path] : names) {
+        if (!sizes.contains(name))
+            continue;
+        struct stat status;
+        std::string file = folder + "/" + name;
+        if (stat(file.c_str(), &status) || sizes[name] != status.st_size)
+            return std::nullopt;
+        *path = file;
+    }
+    if (facts.kallsyms.empty())
+        return std::nullopt;
+    return facts;
+}
+
+Status receive_facts(Machine& machine, const std::string& folder, Clock::time_point deadline) {
+    json sizes = json::object();
+    std::string name, path;
+    size_t size = 0;
+    Descriptor file;
+    enum { Outside, Name, Bytes } state = Outside;
+    machine.channel().queue(GUEST_FACTS, "");
+    for (;;) {
+        Result<Frame> frame = machine.expect_any({GUEST_FACT, GUEST_DONE}, deadline);
+        if (!frame)
+            return frame.failure();
+        bool ends = frame->type == GUEST_DONE || frame->data.empty();
+        if (ends && state == Bytes)
+            sizes[name] = size;
+        if (frame->type == GUEST_DONE)
+            break;
+        if (ends) {
+            state = Name;
+        } else if (state == Name) {
+            // The name comes from the guest: it must not lead out of the folder.
+            name = std::filesystem::path(frame->data).filename();
+            path = folder + "/" + name;
+            size = 0;
+            file = Descriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+            if (!file)
+                return system_failure("create", path);
+            state = Bytes;
+        } else if (state == Bytes) {
+            if (Status written = write_all(file.get(), frame->data, path); !written)
+                return written;
+            size += frame->data.size();
+        }
+    }
+    path = folder + "/sizes.json";
+    file = Descriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (!file)
+        return system_failure("create", path);
+    return write_all(file.get(), sizes.dump(1) + "\n", path);
+}
+
+} // namespace
+
+Status dump_facts(Machine& machine, const GuestJob& job) {
+    Result<std::string> folder = facts_folder(job.kernel);
+    if (!folder)
+        return folder.failure();
+    if (open_facts(*folder))
+        return Done{};
+    std::string temporary = *folder + ".new." + std::to_string(getpid());
+    std::error_code error;
+    std::filesystem::remove_all(temporary, error);
+    if (mkdir(temporary.c_str(), 0700))
+        return system_failure("make the folder", temporary);
+    Status received = receive_facts(machine, temporary, Clock::now() + job.boot_timeout);
+    if (received && rename(temporary.c_str(), folder->c_str())) {
+        // A broken folder is in the way, or a whole one that another djstap was quicker to make.
+        if (!open_facts(*folder)) {
+            std::filesystem::remove_all(*folder, error);
+            if (rename(temporary.c_str(), folder->c_str()))
+                received = system_failure("rename", temporary);
+        }
+    }
+    std::filesystem::remove_all(temporary, error);
+    return received;
+}
+
+} // namespace guest
+
+Result<GuestKernelFacts> guest_kernel_facts(const GuestKernel& kernel,
+                                            const GuestCallbacks& callbacks) {
+    Result<std::string> folder = guest::facts_folder(kernel);
+    if (!folder)
+        return folder.failure();
+    if (std::optional<GuestKernelFacts> facts = guest::open_facts(*folder))
+        return *facts;
+    // Making a saved guest dumps them on the way, and that guest is most likely wanted next.
+    GuestJob job;
+    job.kernel = kernel;
+    Result<guest::SavedState> state = guest::open_state(job, callbacks);
+    if (!state)
+        return state.failure();
+    if (std::optional<GuestKernelFacts> facts = guest::open_facts(*folder))
+        return *facts;
+    // The guest was saved before, the facts were lost since.
+    Result<guest::Machine> machine = guest::restore_machine(job, *state);
+    if (!machine)
+        return machine.failure();
+    if (Status dumped = guest::dump_facts(*machine, job); !dumped)
+        return dumped.failure();
+    if (std::optional<GuestKernelFacts> facts = guest::open_facts(*folder))
+        return *facts;
+    return Failure{"the kernel " + kernel.release + " shows no symbols (/proc/kallsyms)", ""};
+}
+
+} // namespace djstap

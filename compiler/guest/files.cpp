@@ -1,0 +1,107 @@
+#include "guest/files.h"
+
+#include "guest/process.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace djstap::guest {
+
+Descriptor::~Descriptor() {
+    if (fd_ >= 0)
+        close(fd_);
+}
+
+Failure system_failure(std::string_view what, std::string_view path) {
+    int error = errno;
+    std::string hint;
+    if (error == ENOSPC || error == EDQUOT)
+        hint = "free some space, or set DJSTAP_CACHE to a folder with more of it";
+    return {"cannot " + std::string(what) + " " + std::string(path) + ": " + std::strerror(error),
+            hint};
+}
+
+std::string contents(int fd) {
+    std::string all;
+    char buffer[65536];
+    ssize_t n;
+    while ((n = pread(fd, buffer, sizeof buffer, static_cast<off_t>(all.size()))) > 0)
+        all.append(buffer, static_cast<size_t>(n));
+    return all;
+}
+
+Result<std::string> read_file(const std::string& path) {
+    Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd)
+        return system_failure("open", path);
+    std::string all;
+    char buffer[65536];
+    ssize_t n;
+    while ((n = read(fd.get(), buffer, sizeof buffer)) > 0)
+        all.append(buffer, static_cast<size_t>(n));
+    if (n < 0)
+        return system_failure("read", path);
+    return all;
+}
+
+Status write_all(int fd, std::string_view data, const std::string& path) {
+    while (!data.empty()) {
+        ssize_t n = write(fd, data.data(), data.size());
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return system_failure("write", path);
+        data.remove_prefix(static_cast<size_t>(n));
+    }
+    return Done{};
+}
+
+Result<std::string> cache_folder() {
+    std::string folder;
+    auto from = [&](const char* variable, const char* below) {
+        const char* value = getenv(variable);
+        if (folder.empty() && value && *value)
+            folder = std::string(value) + below;
+    };
+    from("DJSTAP_CACHE", "");
+    from("XDG_CACHE_HOME", "/djstap");
+    from("HOME", "/.cache/djstap");
+    if (folder.empty())
+        folder = "/var/cache/djstap";
+    folder = std::filesystem::absolute(folder) / "guest";
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error)
+        return Failure{"cannot make the folder " + folder + ": " + error.message(),
+                       "set DJSTAP_CACHE to a folder that can be written to"};
+    return folder;
+}
+
+Result<std::string> output_of(const std::vector<std::string>& words) {
+    int pipe[2];
+    if (pipe2(pipe, O_CLOEXEC))
+        return system_failure("make", "a pipe");
+    Descriptor reader(pipe[0]), writer(pipe[1]);
+    SpawnOptions options;
+    options.output = writer.get();
+    Result<Process> process = Process::start(words, options);
+    if (!process)
+        return process.failure();
+    writer.reset();
+    std::string all;
+    char buffer[65536];
+    ssize_t n;
+    while ((n = read(reader.get(), buffer, sizeof buffer)) > 0 || (n < 0 && errno == EINTR))
+        all.append(buffer, static_cast<size_t>(n > 0 ? n : 0));
+    int status = process->wait();
+    if (status)
+        return Failure{words[0] + " failed with status " + std::to_string(status) + ": " + all, ""};
+    return all;
+}
+
+} // namespace djstap::guest

@@ -1,0 +1,49 @@
+// Descriptors and small files.
+#pragma once
+#include "diagnostics/result.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace djstap::guest {
+
+// Owns a file descriptor.
+class Descriptor {
+  public:
+    Descriptor() = default;
+    explicit Descriptor(int fd) : fd_(fd) {}
+    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    Descriptor& operator=(Descriptor&& other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    ~Descriptor();
+
+    int get() const { return fd_; }
+    explicit operator bool() const { return fd_ >= 0; }
+    void reset() { *this = Descriptor(); }
+
+  private:
+    int fd_ = -1;
+};
+
+// "cannot WHAT PATH: strerror(errno)".
+Failure system_failure(std::string_view what, std::string_view path);
+
+// The whole of a descriptor's file from its beginning, whatever its position.
+std::string contents(int fd);
+// The whole file, or a Failure.
+Result<std::string> read_file(const std::string& path);
+// Writes all of it.
+Status write_all(int fd, std::string_view data, const std::string& path);
+
+// ${DJSTAP_CACHE}, else $XDG_CACHE_HOME/djstap, else ~/.cache/djstap; then /guest. Made when
+// missing.
+Result<std::string> cache_folder();
+
+// Runs a program and yields what it writes; fails when it is missing or exits other than 0.
+Result<std::string> output_of(const std::vector<std::string>& words);
+
+} // namespace djstap::guest

@@ -1,0 +1,105 @@
+// The throw-away guest: a stock kernel under QEMU, booted once and saved, restored for every run.
+#pragma once
+#include "diagnostics/result.h"
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace djstap {
+
+// A kernel that a guest can run.
+struct GuestKernel {
+    std::string release;
+    std::string vmlinuz; // bootable image
+    std::string modules; // …/lib/modules/RELEASE
+};
+
+// One file of the host, wanted in the guest. Folders above it are made.
+struct FileToCopy {
+    std::string host_path;
+    std::string guest_path;  // absolute
+    unsigned mode = 0;       // permission bits; 0: those of the host's file
+    std::string link_target; // not empty: a symbolic link to this instead; host_path is not read
+};
+
+struct GuestJob {
+    GuestKernel kernel;
+    std::vector<FileToCopy> files;
+    std::vector<std::string> command;     // argv, run as root with stdin empty
+    std::vector<std::string> environment; // NAME=value, beside PATH, HOME, USER and TERM
+    std::string directory = "/root";      // where the command runs; made when missing
+    unsigned memory_mb = 512;
+    unsigned cpus = 2;
+    std::string kernel_arguments; // added to the kernel's command line
+    bool host_root = false;       // boot with the host's root below a writable overlay (slower)
+    std::vector<std::string> qemu_arguments;
+    std::chrono::milliseconds boot_timeout{120'000};   // until a booted guest is ready
+    std::chrono::milliseconds restore_timeout{30'000}; // until a restored guest is ready
+    std::chrono::milliseconds command_timeout{0};      // for the command; 0: none
+    std::chrono::milliseconds silence_timeout{
+        60'000}; // a guest that answers nothing for so long is lost
+};
+
+enum class GuestStream { Output, Errors };
+
+struct GuestCallbacks {
+    // Bytes as the guest's command writes them, in order.
+    std::function<void(GuestStream, std::string_view)> output;
+    // A long step begins ("booting 6.1.0 once to save a guest…").
+    std::function<void(const std::string&)> progress;
+};
+
+// Carries signals to a guest's command. post() may be called from a signal handler.
+class SignalMailbox {
+  public:
+    SignalMailbox();
+    ~SignalMailbox();
+    SignalMailbox(const SignalMailbox&) = delete;
+    SignalMailbox& operator=(const SignalMailbox&) = delete;
+
+    void post(int signal) noexcept;
+    int descriptor() const { return pipe_[0]; } // readable while there are signals: one byte each
+
+  private:
+    int pipe_[2] = {-1, -1};
+};
+
+struct GuestOutcome {
+    enum State { Exited, Lost } state = Lost;
+    int exit_code = 0;      // of the command, 128 + signal when a signal ended it; only when Exited
+    std::string reason;     // why it is lost: "the kernel panicked", "no answer for 60 s"
+    std::string kernel_log; // the last 40 lines of its console
+    bool lost() const { return state == Lost; }
+};
+
+// Runs one command in a guest of its own, from a saved state (made first where there is none), and
+// ends the guest. Fails when no guest could be started or given its files; a guest that was started
+// and did not report an exit code is Lost, never a success. `signals` (may be null) are passed on
+// to the command.
+Result<GuestOutcome> run_guest(const GuestJob& job, const GuestCallbacks& callbacks = {},
+                               SignalMailbox* signals = nullptr);
+
+// Makes the saved state that `job` needs, where it is missing; otherwise does nothing.
+Status prepare_guest(const GuestJob& job, const GuestCallbacks& callbacks = {});
+
+// What a running kernel says of itself, dumped with its addresses as linked (nokaslr): a source of
+// symbols where there are no debug symbols. Paths in the cache; empty where the kernel has no such
+// file.
+struct GuestKernelFacts {
+    std::string kallsyms;  // /proc/kallsyms
+    std::string btf;       // /sys/kernel/btf/vmlinux
+    std::string notes;     // /sys/kernel/notes, holds the build-id
+    std::string functions; // tracefs' available_filter_functions
+    std::string version;   // /proc/version
+};
+// Yields them, booting the kernel once where they are not cached.
+Result<GuestKernelFacts> guest_kernel_facts(const GuestKernel& kernel,
+                                            const GuestCallbacks& callbacks = {});
+
+// The end of a log as shown to people: the last `lines` lines, without carriage returns.
+std::string log_tail(std::string_view log, size_t lines = 40);
+
+} // namespace djstap

@@ -1,0 +1,247 @@
+#include "guest/machine.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <poll.h>
+#include <sstream>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <tuple>
+#include <unistd.h>
+
+namespace djstap::guest {
+
+using nlohmann::json;
+
+namespace {
+
+const char* const qemu_name = "qemu-system-x86_64";
+
+std::string fd_path(int fd) {
+    return "/proc/self/fd/" + std::to_string(fd);
+}
+
+int milliseconds_until(Clock::time_point deadline) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    return left.count() > 0 ? static_cast<int>(left.count()) : 0;
+}
+
+// A socket pair: one end for us, one for QEMU.
+bool socket_pair(Descriptor& ours, Descriptor& theirs) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+        return false;
+    ours = Descriptor(pair[0]);
+    theirs = Descriptor(pair[1]);
+    int size = 4 << 20;
+    setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    return true;
+}
+
+} // namespace
+
+Result<std::string> find_qemu() {
+    const char* path = getenv("PATH");
+    std::istringstream folders(path ? path : "/usr/bin:/bin");
+    for (std::string folder; std::getline(folders, folder, ':');) {
+        std::string program = (folder.empty() ? "." : folder) + "/" + qemu_name;
+        if (access(program.c_str(), X_OK) == 0)
+            return program;
+    }
+    return Failure{std::string("there is no ") + qemu_name + " to run a guest with",
+                   "install the package qemu-system-x86"};
+}
+
+std::vector<std::string> machine_arguments(const GuestJob& job) {
+    // A kernel patches its text while its other CPUs run it; QEMU's parallel translation does not
+    // keep to what hardware guarantees there, so all CPUs share one thread.
+    std::string accelerator = job.cpus > 1 ? "tcg,thread=single" : "tcg";
+    std::string command_line =
+        "console=ttyS0 quiet panic=-1 nokaslr unknown_nmi_panic rdinit=/init";
+    if (!job.kernel_arguments.empty())
+        command_line += " " + job.kernel_arguments;
+    std::vector<std::string> arguments = {
+        "-name",
+        "djstap-guest",
+        "-nodefaults",
+        "-no-user-config",
+        "-display",
+        "none",
+        "-vga",
+        "none",
+        "-no-reboot",
+        "-machine",
+        "pc,memory-backend=ram",
+        "-accel",
+        accelerator,
+        "-cpu",
+        "max",
+        "-smp",
+        std::to_string(job.cpus),
+        "-m",
+        std::to_string(job.memory_mb),
+        "-kernel",
+        job.kernel.vmlinuz,
+        "-append",
+        command_line,
+        "-serial",
+        "chardev:console",
+        "-device",
+        "virtio-serial-pci,max_ports=2",
+        "-device",
+        "virtserialport,name=" DJSTAP_GUEST_PORT ",chardev=agent",
+        "-mon",
+        "chardev=qmp,mode=control",
+    };
+    arguments.insert(arguments.end(), job.qemu_arguments.begin(), job.qemu_arguments.end());
+    return arguments;
+}
+
+Result<Machine> Machine::start(const GuestJob& job, const MachineFiles& files) {
+    Result<std::string> qemu = find_qemu();
+    if (!qemu)
+        return qemu.failure();
+    Machine machine;
+    Descriptor agent, agent_theirs, qmp, qmp_theirs;
+    machine.console_ = Descriptor(memfd_create("console", MFD_CLOEXEC));
+    machine.messages_ = Descriptor(memfd_create("messages", MFD_CLOEXEC));
+    if (!machine.console_ || !machine.messages_ || !socket_pair(agent, agent_theirs) ||
+        !socket_pair(qmp, qmp_theirs))
+        return system_failure("make", "the sockets of a guest");
+
+    std::vector<std::string> words = machine_arguments(job);
+    words.insert(words.begin(), *qemu);
+    auto add = [&](const std::string& option, const std::string& value) {
+        words.push_back(option);
+        words.push_back(value);
+    };
+    add("-object", "memory-backend-file,id=ram,size=" + std::to_string(job.memory_mb) +
+                       "M,mem-path=" + fd_path(files.memory) +
+                       ",share=" + (files.memory_kept ? "on" : "off"));
+    add("-initrd", fd_path(files.initramfs));
+    add("-chardev", "file,id=console,path=" + fd_path(machine.console_.get()));
+    add("-chardev", "socket,id=agent,fd=" + std::to_string(agent_theirs.get()));
+    add("-chardev", "socket,id=qmp,fd=" + std::to_string(qmp_theirs.get()));
+    if (files.restored)
+        add("-incoming", "defer");
+    if (files.host_root >= 0) {
+        add("-chardev", "socket,id=hostroot,fd=" + std::to_string(files.host_root));
+        add("-device", "vhost-user-fs-pci,chardev=hostroot,tag=hostroot,queue-size=1024");
+    }
+    SpawnOptions options;
+    options.output = machine.messages_.get();
+    options.inherited = {files.memory, files.initramfs, machine.console_.get(), agent_theirs.get(),
+                         qmp_theirs.get()};
+    if (files.host_root >= 0)
+        options.inherited.push_back(files.host_root);
+    Result<Process> process = Process::start(words, options);
+    if (!process)
+        return process.failure();
+    machine.process_ = std::move(*process);
+    machine.channel_ = Channel(std::move(agent));
+    machine.qmp_ = Qmp(std::move(qmp));
+    qmp_theirs.reset();
+    agent_theirs.reset();
+    if (Status opened = machine.qmp_.open(Clock::now() + job.restore_timeout); !opened)
+        return Failure{opened.failure().message + ": " + machine.reason_of_end(), ""};
+    return machine;
+}
+
+Result<Frame> Machine::expect_any(std::initializer_list<char> types, Clock::time_point deadline) {
+    for (;;) {
+        while (std::optional<Frame> frame = channel_.next())
+            if (std::find(types.begin(), types.end(), frame->type) != types.end())
+                return std::move(*frame);
+        bool there = channel_.flush();
+        pollfd polled[] = {{channel_.descriptor(),
+                            static_cast<short>(POLLIN | (channel_.queued() ? POLLOUT : 0)), 0},
+                           {process_.descriptor(), POLLIN, 0}};
+        int ready = poll(polled, 2, milliseconds_until(deadline));
+        if (ready == 0)
+            return Failure{"the guest did not answer in time", log_tail(console())};
+        if (polled[0].revents)
+            there = channel_.fill() && there;
+        if (!there || (polled[1].revents && !(polled[0].revents & POLLIN)))
+            return Failure{reason_of_end(), log_tail(console())};
+    }
+}
+
+Status Machine::save(int devices, Clock::time_point deadline) {
+    json shared = {{"capabilities", {{{"capability", "x-ignore-shared"}, {"state", true}}}}};
+    // The guest is not stopped first: one that was saved while it ran goes on by itself when restored.
+    for (const auto& [command, arguments, fd] :
+         {std::tuple<const char*, json, int>{"migrate-set-capabilities", shared, -1},
+          {"getfd", {{"fdname", "devices"}}, devices},
+          {"migrate", {{"uri", "fd:devices"}}, -1}})
+        if (Result<json> answer = qmp_.run(command, arguments, deadline, fd); !answer)
+            return answer.failure();
+    for (;;) {
+        Result<json> answer = qmp_.run("query-migrate", json::object(), deadline);
+        if (!answer)
+            return answer.failure();
+        std::string status = answer->value("status", std::string());
+        if (status == "completed")
+            break;
+        if (status == "failed" || status == "cancelled")
+            return Failure{"QEMU could not save the guest: " +
+                               answer->value("error-desc", std::string("no reason given")),
+                           "free some space, or set DJSTAP_CACHE to a folder with more of it"};
+        usleep(5000);
+    }
+    process_.kill();
+    return Done{};
+}
+
+Status Machine::restore(int devices, Clock::time_point deadline) {
+    json shared = {{"capabilities", {{{"capability", "x-ignore-shared"}, {"state", true}}}}};
+    if (Result<json> answer = qmp_.run("migrate-set-capabilities", shared, deadline); !answer)
+        return answer.failure();
+    if (Result<json> answer = qmp_.run("getfd", {{"fdname", "devices"}}, deadline, devices);
+        !answer)
+        return answer.failure();
+    if (Result<json> answer = qmp_.run("migrate-incoming", {{"uri", "fd:devices"}}, deadline);
+        !answer)
+        return answer.failure();
+    // Once it answers, its state was loaded whole and it runs.
+    channel_.queue(GUEST_PING, "restored");
+    Result<Frame> answer = expect(GUEST_PONG, deadline);
+    if (!answer)
+        return answer.failure();
+    return Done{};
+}
+
+void Machine::interrupt(Clock::time_point deadline) {
+    if (!process_.running())
+        return;
+    if (!qmp_.run("inject-nmi", json::object(), deadline))
+        return;
+    pollfd ended = {process_.descriptor(), POLLIN, 0};
+    poll(&ended, 1, milliseconds_until(deadline));
+}
+
+std::string Machine::reason_of_end() {
+    if (process_.running()) {
+        pollfd ended = {process_.descriptor(), POLLIN, 0};
+        if (poll(&ended, 1, 1000) <= 0)
+            return "the guest closed its connection";
+        status_ = process_.wait();
+    }
+    std::string log = console();
+    std::string_view mark = "Kernel panic - not syncing: ";
+    if (size_t at = log.find(mark); at != std::string::npos) {
+        at += mark.size();
+        return "the guest's kernel panicked: " + log.substr(at, log.find_first_of("\r\n", at) - at);
+    }
+    if (status_ == 0)
+        return "the guest was shut down or restarted from within";
+    std::string said = messages();
+    while (!said.empty() && said.back() == '\n')
+        said.pop_back();
+    if (status_ > 128)
+        return "QEMU was ended by signal " + std::to_string(status_ - 128) +
+               (said.empty() ? "" : ": " + said);
+    return "QEMU failed with status " + std::to_string(status_) + (said.empty() ? "" : ": " + said);
+}
+
+} // namespace djstap::guest

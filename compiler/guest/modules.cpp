@@ -1,0 +1,119 @@
+#include "guest/modules.h"
+
+#include "guest/files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace djstap::guest {
+
+namespace {
+
+// "kernel/drivers/virtio/virtio-pci.ko.xz" → "virtio_pci"
+std::string module_name(std::string_view path) {
+    std::string name(path.substr(path.rfind('/') + 1));
+    name.resize(std::min(name.size(), name.find(".ko")));
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+}
+
+Result<std::string> dependency_table(const GuestKernel& kernel) {
+    if (Result<std::string> table = read_file(kernel.modules + "/modules.dep"))
+        return table;
+    // depmod wants the folder that holds lib/modules/RELEASE.
+    std::filesystem::path folder(kernel.modules);
+    std::filesystem::path root = folder.parent_path().parent_path().parent_path();
+    Result<std::string> table = output_of({"depmod", "-n", "-b", root.string(), kernel.release});
+    if (!table)
+        return Failure{"there is no " + kernel.modules +
+                           "/modules.dep, and it could not be made: " + table.failure().message,
+                       "install the kernel's modules and the package kmod"};
+    return table;
+}
+
+Result<std::string> module_bytes(const std::string& path) {
+    auto ends = [&](std::string_view suffix) { return path.ends_with(suffix); };
+    if (ends(".xz"))
+        return output_of({"busybox", "xzcat", path});
+    if (ends(".gz"))
+        return output_of({"busybox", "zcat", path});
+    if (ends(".zst"))
+        return output_of({"zstd", "-dcq", path});
+    return read_file(path);
+}
+
+struct Tables {
+    std::map<std::string, std::string> paths;                     // name → path below the folder
+    std::map<std::string, std::vector<std::string>> dependencies; // name → names
+    std::set<std::string> builtin;
+};
+
+Result<Tables> read_tables(const GuestKernel& kernel) {
+    Tables tables;
+    Result<std::string> text = dependency_table(kernel);
+    if (!text)
+        return text.failure();
+    std::istringstream lines(*text);
+    std::string line;
+    while (std::getline(lines, line)) {
+        size_t colon = line.find(':');
+        if (line.empty() || line[0] == '#' || colon == std::string::npos)
+            continue; // depmod -n goes on with other tables
+        std::string path = line.substr(0, colon);
+        if (path.find(".ko") == std::string::npos)
+            continue;
+        std::string name = module_name(path);
+        tables.paths[name] = path;
+        std::istringstream rest(line.substr(colon + 1));
+        while (rest >> path)
+            tables.dependencies[name].push_back(module_name(path));
+    }
+    if (Result<std::string> builtin = read_file(kernel.modules + "/modules.builtin")) {
+        std::istringstream names(*builtin);
+        while (std::getline(names, line))
+            tables.builtin.insert(module_name(line));
+    }
+    return tables;
+}
+
+// Depth first: what a module needs is in `order` before it.
+void visit(const Tables& tables, const std::string& name, std::set<std::string>& seen,
+           std::vector<std::string>& order) {
+    if (tables.builtin.count(name) || !seen.insert(name).second)
+        return;
+    if (auto found = tables.dependencies.find(name); found != tables.dependencies.end())
+        for (const std::string& needed : found->second)
+            visit(tables, needed, seen, order);
+    order.push_back(name);
+}
+
+} // namespace
+
+Result<std::vector<ModuleFile>> modules_with_dependencies(const GuestKernel& kernel,
+                                                          const std::vector<std::string>& names) {
+    Result<Tables> tables = read_tables(kernel);
+    if (!tables)
+        return tables.failure();
+    std::set<std::string> seen;
+    std::vector<std::string> order;
+    for (const std::string& name : names)
+        visit(*tables, name, seen, order);
+    std::vector<ModuleFile> files;
+    for (const std::string& name : order) {
+        auto path = tables->paths.find(name);
+        if (path == tables->paths.end())
+            return Failure{"kernel " + kernel.release + " has no module " + name +
+                               ", which a guest needs",
+                           "use one of Debian's cloud kernels (scripts/kernels fetches them)"};
+        Result<std::string> bytes = module_bytes(kernel.modules + "/" + path->second);
+        if (!bytes)
+            return bytes.failure();
+        files.push_back({name, std::move(*bytes)});
+    }
+    return files;
+}
+
+} // namespace djstap::guest

@@ -1,0 +1,34 @@
+/* What djstap and the agent (the guest's first process) say to each other over one virtio-serial
+ * port: frames of one type byte, three zero bytes, a 32-bit little-endian length, and that many
+ * bytes. One stream carries output and exit status, so that their order is that of the guest. */
+#ifndef DJSTAP_GUEST_PROTOCOL_H
+#define DJSTAP_GUEST_PROTOCOL_H
+
+#define DJSTAP_GUEST_PORT "djstap"
+#define DJSTAP_GUEST_HEADER 8
+#define DJSTAP_GUEST_MAX_FRAME (128 * 1024)
+
+/* Folder of the initramfs with the agent's own data. */
+#define DJSTAP_GUEST_FOLDER "/lib/djstap"
+
+enum djstap_guest_frame {
+    /* host to guest */
+    GUEST_PING = 'P',  /* any bytes; answered by GUEST_PONG with the same bytes */
+    GUEST_CLOCK = 'T', /* u64 seconds, u64 nanoseconds since 1970, then random bytes for the seed */
+    GUEST_ROOT = 'R',  /* make the host's shared root this guest's; answered by GUEST_DONE */
+    GUEST_ARCHIVE = 'A', /* the next piece of a newc archive; an empty one ends it: GUEST_DONE */
+    GUEST_COMMAND = 'C', /* u32 words, u32 variables, then strings with their zero byte: the
+                          * directory, the words, the environment */
+    GUEST_SIGNAL = 'S',  /* u32 number: to the command's process group */
+    GUEST_FACTS = 'F',   /* send the kernel's tables: GUEST_FACT frames, then GUEST_DONE */
+    /* guest to host */
+    GUEST_HELLO = 'h', /* booted and ready */
+    GUEST_PONG = 'p',
+    GUEST_DONE = 'd', /* empty: done; else why it failed */
+    GUEST_FACT = 'f', /* empty: a new file begins; its name follows in one frame, then its bytes */
+    GUEST_STDOUT = '1',
+    GUEST_STDERR = '2',
+    GUEST_EXIT = 'x', /* u32 exit status, 128 + signal where a signal ended it; all output sent */
+};
+
+#endif

@@ -1,0 +1,197 @@
+#include "guest/run.h"
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <poll.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+namespace djstap::guest {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr size_t supply = 512 * 1024; // bytes of the archive that wait in the channel
+
+std::string in_seconds(milliseconds time) {
+    char text[32];
+    snprintf(text, sizeof text, "%g s", static_cast<double>(time.count()) / 1000);
+    return text;
+}
+
+} // namespace
+
+Status Run::queue_start() {
+    char seed[64];
+    timespec now = {};
+    if (getrandom(seed, sizeof seed, 0) != sizeof seed)
+        return system_failure("read", "random bytes");
+    for (const FileToCopy& file : job_.files)
+        if (Status added = archive_.add(file); !added)
+            return added;
+    if (job_.host_root) {
+        machine_.channel().queue(GUEST_ROOT, "");
+        ++awaited_;
+    }
+    // The clock goes last: from here to the guest it ages by less than a millisecond.
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t clock[2] = {static_cast<uint64_t>(now.tv_sec), static_cast<uint64_t>(now.tv_nsec)};
+    std::string data(reinterpret_cast<const char*>(clock), sizeof clock);
+    data.append(seed, sizeof seed);
+    machine_.channel().queue(GUEST_CLOCK, data);
+    return Done{};
+}
+
+void Run::queue_command() {
+    std::vector<std::string> environment = {
+        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
+        "USER=root", "TERM=dumb"};
+    environment.insert(environment.end(), job_.environment.begin(), job_.environment.end());
+    uint32_t counts[2] = {static_cast<uint32_t>(job_.command.size()),
+                          static_cast<uint32_t>(environment.size())};
+    std::string data(reinterpret_cast<const char*>(counts), sizeof counts);
+    auto add = [&](const std::string& text) { data.append(text.c_str(), text.size() + 1); };
+    add(job_.directory);
+    for (const std::string& word : job_.command)
+        add(word);
+    for (const std::string& variable : environment)
+        add(variable);
+    machine_.channel().queue(GUEST_COMMAND, data);
+}
+
+Status Run::feed() {
+    while (phase_ == Sending && machine_.channel().queued() < supply) {
+        std::string piece;
+        Result<bool> more = archive_.next(piece, 64 * 1024);
+        if (!more)
+            return more.failure();
+        for (size_t at = 0; at < piece.size(); at += DJSTAP_GUEST_MAX_FRAME)
+            machine_.channel().queue(GUEST_ARCHIVE,
+                                     std::string_view(piece).substr(at, DJSTAP_GUEST_MAX_FRAME));
+        if (!*more) {
+            machine_.channel().queue(GUEST_ARCHIVE, "");
+            phase_ = Unpacking;
+        }
+    }
+    return Done{};
+}
+
+void Run::pass_signals() {
+    unsigned char signals[64];
+    ssize_t n = signals_ ? read(signals_->descriptor(), signals, sizeof signals) : 0;
+    for (ssize_t i = 0; i < n; ++i)
+        machine_.channel().queue_number(GUEST_SIGNAL, signals[i]);
+}
+
+void Run::wait_for_events() {
+    Channel& channel = machine_.channel();
+    auto now = Clock::now();
+    if (phase_ == Running && !unanswered_ && now - last_ping_ > job_.silence_timeout / 8) {
+        channel.queue(GUEST_PING, "");
+        unanswered_ = last_ping_ = now;
+    }
+    size_t before = channel.queued();
+    alive_ = channel.flush();
+    if (channel.queued() < before)
+        progress_ = now;
+    // Signals wait until there is a command to take them.
+    int signals = signals_ && phase_ == Running ? signals_->descriptor() : -1;
+    pollfd polled[] = {
+        {channel.descriptor(), static_cast<short>(POLLIN | (channel.queued() ? POLLOUT : 0)), 0},
+        {machine_.process().descriptor(), POLLIN, 0},
+        {signals, POLLIN, 0}};
+    auto wait = std::min<milliseconds>(job_.silence_timeout / 8, milliseconds(1000));
+    if (phase_ == Running && job_.command_timeout.count())
+        wait = std::min(wait, duration_cast<milliseconds>(started_ + job_.command_timeout - now));
+    poll(polled, 3, std::max(1, static_cast<int>(wait.count())));
+    if (polled[2].revents & POLLIN)
+        pass_signals();
+    // What a machine sent before its end counts: its channel is read to the end first.
+    bool readable = polled[0].revents & POLLIN;
+    if (readable) {
+        progress_ = Clock::now();
+        alive_ = channel.fill() && alive_;
+    } else if (polled[1].revents || (polled[0].revents & (POLLHUP | POLLERR))) {
+        alive_ = false;
+    }
+}
+
+std::string Run::overdue() {
+    auto now = Clock::now();
+    if (phase_ == Running && job_.command_timeout.count() && now >= started_ + job_.command_timeout)
+        return "the command did not end within " + in_seconds(job_.command_timeout);
+    auto since = phase_ == Running ? unanswered_ : std::optional(progress_);
+    if (since && now - *since > job_.silence_timeout && now - progress_ > job_.silence_timeout / 2)
+        return "the guest has not answered for " + in_seconds(job_.silence_timeout);
+    return "";
+}
+
+std::optional<Result<GuestOutcome>> Run::take(const Frame& frame) {
+    switch (frame.type) {
+    case GUEST_STDOUT:
+    case GUEST_STDERR:
+        if (callbacks_.output)
+            callbacks_.output(
+                frame.type == GUEST_STDOUT ? GuestStream::Output : GuestStream::Errors, frame.data);
+        break;
+    case GUEST_PONG:
+        unanswered_.reset();
+        break;
+    case GUEST_DONE:
+        if (!frame.data.empty())
+            return Failure{"the guest could not be given its files: " + frame.data,
+                           frame.data.find(std::strerror(ENOSPC)) != std::string::npos
+                               ? "the files are more than half of the guest's memory: give it more"
+                               : ""};
+        if (--awaited_ == 0) {
+            phase_ = Running;
+            started_ = last_ping_ = Clock::now();
+            queue_command();
+        }
+        break;
+    case GUEST_EXIT: {
+        uint32_t code = 0;
+        memcpy(&code, frame.data.data(), std::min(frame.data.size(), sizeof code));
+        GuestOutcome outcome;
+        outcome.state = GuestOutcome::Exited;
+        outcome.exit_code = static_cast<int>(code);
+        outcome.kernel_log = log_tail(machine_.console());
+        return outcome;
+    }
+    default:
+        break;
+    }
+    return std::nullopt;
+}
+
+GuestOutcome Run::lost(const std::string& reason) {
+    GuestOutcome outcome;
+    outcome.state = GuestOutcome::Lost;
+    outcome.reason = reason;
+    outcome.kernel_log = log_tail(machine_.console());
+    return outcome;
+}
+
+Result<GuestOutcome> Run::go() {
+    if (Status queued = queue_start(); !queued)
+        return queued.failure();
+    for (;;) {
+        if (Status fed = feed(); !fed)
+            return fed.failure();
+        wait_for_events();
+        while (std::optional<Frame> frame = machine_.channel().next())
+            if (std::optional<Result<GuestOutcome>> outcome = take(*frame))
+                return std::move(*outcome);
+        if (!alive_)
+            return lost(machine_.reason_of_end());
+        if (std::string reason = overdue(); !reason.empty()) {
+            machine_.interrupt(Clock::now() + std::chrono::seconds(3));
+            return lost(reason);
+        }
+    }
+}
+
+} // namespace djstap::guest

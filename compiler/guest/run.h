@@ -1,0 +1,42 @@
+// One command in a guest that is ready: files in, command, output and exit code out.
+#pragma once
+#include "guest/archive.h"
+#include "guest/machine.h"
+
+#include <optional>
+
+namespace djstap::guest {
+
+class Run {
+  public:
+    Run(Machine& machine, const GuestJob& job, const GuestCallbacks& callbacks,
+        SignalMailbox* signals)
+        : machine_(machine), job_(job), callbacks_(callbacks), signals_(signals) {}
+
+    Result<GuestOutcome> go();
+
+  private:
+    Status queue_start(); // clock, archive
+    Status feed();        // keeps the channel supplied with the archive, then the command
+    void queue_command();
+    void pass_signals();
+    void wait_for_events();
+    // What became of the guest, once that is known.
+    std::optional<Result<GuestOutcome>> take(const Frame& frame);
+    GuestOutcome lost(const std::string& reason);
+    // Why to give up, empty while there is hope.
+    std::string overdue();
+
+    Machine& machine_;
+    const GuestJob& job_;
+    const GuestCallbacks& callbacks_;
+    SignalMailbox* signals_;
+    Archive archive_;
+    enum { Sending, Unpacking, Running } phase_ = Sending;
+    int awaited_ = 1;                             // answers until the command may start
+    bool alive_ = true;                           // the machine's process and its channel
+    std::optional<Clock::time_point> unanswered_; // since when a ping is
+    Clock::time_point last_ping_ = Clock::now(), started_ = Clock::now(), progress_ = Clock::now();
+};
+
+} // namespace djstap::guest

@@ -1,0 +1,292 @@
+#include "guest/state.h"
+
+#include "guest/facts.h"
+#include "guest/initramfs.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace djstap::guest {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int format = 1; // of the folder; counts up when what is in it changes its meaning
+const char* const state_files[] = {"memory", "devices", "initramfs"};
+
+uint64_t hash(std::string_view text) {
+    uint64_t value = 0xcbf29ce484222325; // FNV-1a
+    for (unsigned char c : text)
+        value = (value ^ c) * 0x100000001b3;
+    return value;
+}
+
+std::string hexadecimal(uint64_t value) {
+    char text[17];
+    snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
+    return text;
+}
+
+// What a state depends on. `base` is the part that, once changed, no run will ask for again.
+struct Key {
+    std::string base, all;
+};
+
+Result<Key> state_key(const GuestJob& job) {
+    Result<std::string> qemu = find_qemu();
+    if (!qemu)
+        return qemu.failure();
+    Key key;
+    key.base = "format " + std::to_string(format) + "\nkernel " + kernel_identity(job.kernel) +
+               "\nqemu " + file_identity(*qemu) + "\nagent " + hexadecimal(hash(agent_program())) +
+               "\nbusybox " + file_identity("/bin/busybox") + "\n";
+    key.all = key.base;
+    for (const std::string& argument : machine_arguments(job))
+        key.all += argument + "\n";
+    return key;
+}
+
+json file_stamp(int fd) {
+    struct stat status = {};
+    fstat(fd, &status);
+    return {{"size", status.st_size},
+            {"inode", status.st_ino},
+            {"seconds", status.st_mtim.tv_sec},
+            {"nanoseconds", status.st_mtim.tv_nsec}};
+}
+
+// Opens a state whose manifest fits the key and the files.
+std::optional<SavedState> open_valid(const std::string& folder, const Key& key) {
+    Result<std::string> text = read_file(folder + "/manifest.json");
+    if (!text)
+        return std::nullopt;
+    json manifest = json::parse(*text, nullptr, false);
+    if (!manifest.is_object() || !manifest.contains("key") || manifest["key"] != key.all ||
+        !manifest.contains("files") || !manifest["files"].is_object())
+        return std::nullopt;
+    SavedState state;
+    state.folder = folder;
+    Descriptor* descriptors[] = {&state.memory, &state.devices, &state.initramfs};
+    for (size_t i = 0; i < std::size(state_files); ++i) {
+        *descriptors[i] =
+            Descriptor(open((folder + "/" + state_files[i]).c_str(), O_RDONLY | O_CLOEXEC));
+        if (!*descriptors[i] ||
+            manifest["files"].value(state_files[i], json()) != file_stamp(descriptors[i]->get()))
+            return std::nullopt;
+    }
+    // The folder's time says when it was last used.
+    futimens(Descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)).get(), nullptr);
+    return state;
+}
+
+// Removes states of this kernel that no run can ask for again: another build, QEMU or agent.
+void remove_stale(const std::string& cache, const GuestKernel& kernel, const Key& key) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(cache, error)) {
+        if (!entry.path().filename().string().starts_with(kernel.release + "-"))
+            continue;
+        Result<std::string> text = read_file(entry.path() / "manifest.json");
+        if (!text)
+            continue;
+        json manifest = json::parse(*text, nullptr, false);
+        if (manifest.is_object() && manifest.value("base", json()) != key.base)
+            std::filesystem::remove_all(entry.path(), error);
+    }
+}
+
+// Copies what is not zero; the rest of `to` stays a hole. A guest touches about a fifth of its
+// memory.
+Status copy_sparse(int from, int to, size_t size, const std::string& path) {
+    if (ftruncate(to, static_cast<off_t>(size)))
+        return system_failure("write", path);
+    void* mapping = mmap(nullptr, size, PROT_READ, MAP_SHARED, from, 0);
+    if (mapping == MAP_FAILED)
+        return system_failure("map", "the guest's memory");
+    const char* bytes = static_cast<const char*>(mapping);
+    constexpr size_t page = 4096;
+    static const char zeros[page] = {};
+    Status status = Done{};
+    for (size_t at = 0; at < size && status;) {
+        if (off_t data = lseek(from, static_cast<off_t>(at), SEEK_DATA); data < 0)
+            break; // holes up to the end
+        else
+            at = static_cast<size_t>(data) & ~(page - 1);
+        size_t end = at;
+        while (end < size && end - at < (1 << 20) && memcmp(bytes + end, zeros, page) != 0)
+            end += page;
+        for (size_t done = at; done < end && status;) {
+            ssize_t n = pwrite(to, bytes + done, end - done, static_cast<off_t>(done));
+            if (n < 0)
+                status = system_failure("write", path);
+            else
+                done += static_cast<size_t>(n);
+        }
+        at = std::max(end, at + page);
+    }
+    munmap(mapping, size);
+    return status;
+}
+
+Result<Descriptor> create(const std::string& path) {
+    Descriptor fd(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (!fd)
+        return system_failure("create", path);
+    return fd;
+}
+
+void remove_temporaries(const std::string& folder) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+        if (entry.path().extension() == ".new")
+            std::filesystem::remove(entry.path(), error);
+}
+
+// Boots the guest and fills the folder; to be called with the folder locked.
+Status make_state(const GuestJob& job, const GuestCallbacks& callbacks, const std::string& folder,
+                  const Key& key) {
+    if (callbacks.progress)
+        callbacks.progress("booting " + job.kernel.release + " once to save a guest…");
+    size_t size = static_cast<size_t>(job.memory_mb) << 20;
+    std::string paths[std::size(state_files)];
+    for (size_t i = 0; i < std::size(state_files); ++i)
+        paths[i] = folder + "/" + state_files[i] + ".new";
+    Result<Descriptor> running = anonymous_file("memory", size);
+    Result<Descriptor> memory = create(paths[0]), devices = create(paths[1]),
+                       initramfs = create(paths[2]);
+    for (Result<Descriptor>* fd : {&running, &memory, &devices, &initramfs})
+        if (!*fd)
+            return fd->failure();
+    if (Status written = write_initramfs(job.kernel, initramfs->get(), paths[2]); !written)
+        return written;
+    MachineFiles files;
+    files.memory = running->get();
+    files.initramfs = initramfs->get();
+    Result<Machine> machine = boot_machine(job, files);
+    if (!machine)
+        return machine.failure();
+    if (Status dumped = dump_facts(*machine, job); !dumped)
+        return dumped;
+    if (Status saved = machine->save(devices->get(), Clock::now() + job.boot_timeout); !saved)
+        return saved;
+    if (Status copied = copy_sparse(running->get(), memory->get(), size, paths[0]); !copied)
+        return copied;
+    json manifest = {{"key", key.all}, {"base", key.base}, {"files", json::object()}};
+    int descriptors[] = {memory->get(), devices->get(), initramfs->get()};
+    for (size_t i = 0; i < std::size(state_files); ++i) {
+        if (fdatasync(descriptors[i]))
+            return system_failure("write", paths[i]);
+        if (rename(paths[i].c_str(), (folder + "/" + state_files[i]).c_str()))
+            return system_failure("rename", paths[i]);
+        manifest["files"][state_files[i]] = file_stamp(descriptors[i]);
+    }
+    std::string path = folder + "/manifest.json";
+    Result<Descriptor> fd = create(path + ".new");
+    if (!fd)
+        return fd.failure();
+    if (Status written = write_all(fd->get(), manifest.dump(1) + "\n", path); !written)
+        return written;
+    if (fdatasync(fd->get()) || rename((path + ".new").c_str(), path.c_str()))
+        return system_failure("write", path);
+    return Done{};
+}
+
+} // namespace
+
+std::string file_identity(const std::string& path) {
+    struct stat status = {};
+    if (stat(path.c_str(), &status))
+        return path + " missing";
+    return path + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_ino) + " " +
+           std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec);
+}
+
+std::string kernel_identity(const GuestKernel& kernel) {
+    return kernel.release + " " + file_identity(kernel.vmlinuz);
+}
+
+Result<Descriptor> anonymous_file(const char* name, size_t size) {
+    Descriptor fd(memfd_create(name, MFD_CLOEXEC));
+    if (!fd || ftruncate(fd.get(), static_cast<off_t>(size)))
+        return system_failure("make", std::string("an anonymous file for the guest's ") + name);
+    return fd;
+}
+
+Result<SavedState> open_state(const GuestJob& job, const GuestCallbacks& callbacks) {
+    Result<Key> key = state_key(job);
+    if (!key)
+        return key.failure();
+    Result<std::string> cache = cache_folder();
+    if (!cache)
+        return cache.failure();
+    std::string folder = *cache + "/" + job.kernel.release + "-" + hexadecimal(hash(key->all));
+    if (std::optional<SavedState> state = open_valid(folder, *key))
+        return std::move(*state);
+    if (mkdir(folder.c_str(), 0700) && errno != EEXIST)
+        return system_failure("make the folder", folder);
+    Descriptor lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!lock)
+        return system_failure("open", folder);
+    if (flock(lock.get(), LOCK_EX | LOCK_NB)) {
+        if (callbacks.progress)
+            callbacks.progress("waiting for another djstap that saves a guest of " +
+                               job.kernel.release + "…");
+        while (flock(lock.get(), LOCK_EX) && errno == EINTR) {
+        }
+    }
+    if (std::optional<SavedState> state = open_valid(folder, *key))
+        return std::move(*state);
+    remove_temporaries(folder);
+    if (Status made = make_state(job, callbacks, folder, *key); !made) {
+        remove_temporaries(folder);
+        return made.failure();
+    }
+    remove_stale(*cache, job.kernel, *key);
+    if (std::optional<SavedState> state = open_valid(folder, *key))
+        return std::move(*state);
+    return Failure{"the guest just saved in " + folder + " was changed by something else", ""};
+}
+
+void discard_state(const SavedState& state) {
+    unlink((state.folder + "/manifest.json").c_str());
+}
+
+Result<Machine> restore_machine(const GuestJob& job, const SavedState& state) {
+    MachineFiles files;
+    files.memory = state.memory.get();
+    files.memory_kept = false;
+    files.initramfs = state.initramfs.get();
+    files.restored = true;
+    // Each reader needs a position of its own in the stream.
+    Descriptor devices(open((state.folder + "/devices").c_str(), O_RDONLY | O_CLOEXEC));
+    if (!devices)
+        return system_failure("open", state.folder + "/devices");
+    Result<Machine> machine = Machine::start(job, files);
+    if (!machine)
+        return machine;
+    if (Status restored = machine->restore(devices.get(), Clock::now() + job.restore_timeout);
+        !restored)
+        return restored.failure();
+    return machine;
+}
+
+Result<Machine> boot_machine(const GuestJob& job, const MachineFiles& files) {
+    Result<Machine> machine = Machine::start(job, files);
+    if (!machine)
+        return machine;
+    Result<Frame> hello = machine->expect(GUEST_HELLO, Clock::now() + job.boot_timeout);
+    if (!hello)
+        return Failure{
+            "a guest with kernel " + job.kernel.release +
+                " does not boot: " + hello.failure().message,
+            hello.failure().hint.empty() ? "" : "the end of its log:\n" + hello.failure().hint};
+    return machine;
+}
+
+} // namespace djstap::guest

@@ -1,0 +1,38 @@
+// Saved guests: made once per kernel, QEMU, arguments and agent; restored for every run.
+//
+// A state is a folder RELEASE-HASH in the cache with the files `memory` (sparse, mapped privately
+// by each guest that is restored, so its pages are shared and read on demand), `devices` (QEMU's
+// migration stream without the memory), `initramfs` and `manifest.json`. The manifest comes last
+// and has each file's size, inode and modification time: a file that was cut, replaced or written
+// to does not match.
+#pragma once
+#include "guest/machine.h"
+
+namespace djstap::guest {
+
+struct SavedState {
+    std::string folder;
+    Descriptor memory, devices, initramfs;
+};
+
+// Opens the state for a job; makes it when it is missing or broken. Only one process makes it,
+// others wait for that one.
+Result<SavedState> open_state(const GuestJob& job, const GuestCallbacks& callbacks);
+// Makes sure that a state which could not be restored is not opened again.
+void discard_state(const SavedState& state);
+
+// A machine that goes on from a state and answers.
+Result<Machine> restore_machine(const GuestJob& job, const SavedState& state);
+
+// Boots a machine and waits until it is ready. `memory` and `initramfs` stay the caller's.
+Result<Machine> boot_machine(const GuestJob& job, const MachineFiles& files);
+
+// An anonymous file of that many bytes.
+Result<Descriptor> anonymous_file(const char* name, size_t size);
+
+// Identifies a file by what changes when it is replaced: path, size, inode, modification time.
+std::string file_identity(const std::string& path);
+// Identifies a kernel's build.
+std::string kernel_identity(const GuestKernel& kernel);
+
+} // namespace djstap::guest
