@@ -11,9 +11,9 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include <linux/limits.h>
-#include <linux/compiler.h>
+#include <asm/kprobes.h>
 /* What probe handlers call must not be probed itself: neither by ftrace nor by a kprobe. */
-#define DJS_HANDLER_CODE notrace __section(".kprobes.text")
+#define DJS_HANDLER_CODE __kprobes
 #else
 #include <stdbool.h>
 #include <stddef.h>
