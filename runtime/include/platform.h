@@ -11,7 +11,7 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include <linux/limits.h>
-#include <asm/kprobes.h>
+#include <asm-generic/kprobes.h>
 /* What probe handlers call must not be probed itself: neither by ftrace nor by a kprobe. */
 #define DJS_HANDLER_CODE __kprobes
 #else

@@ -202,7 +202,7 @@ DJS_HANDLER_CODE void *djs_map_find(struct djs_map *map, const union djs_value *
 	return number ? (char *)entry_at(map, number) + map->value_offset : NULL;
 }
 
-static inline u32 hash_long(const struct djs_map *map, s64 key)
+static inline u32 long_hash(const struct djs_map *map, s64 key)
 {
 	return (u32)(mix(map->seed ^ (u64)key) >> 32);
 }
@@ -224,7 +224,7 @@ static inline void *find_long(const struct djs_map *map, u32 hash, s64 key)
 
 DJS_HANDLER_CODE void *djs_map_find_long(struct djs_map *map, s64 key)
 {
-	return find_long(map, hash_long(map, key), key);
+	return find_long(map, long_hash(map, key), key);
 }
 
 /* ---- inserting and removing ---- */
@@ -330,7 +330,7 @@ DJS_HANDLER_CODE void *djs_map_insert(struct djs_map *map, const union djs_value
 
 DJS_HANDLER_CODE void *djs_map_insert_long(struct djs_map *map, s64 key)
 {
-	u32 hash = hash_long(map, key);
+	u32 hash = long_hash(map, key);
 	void *value = find_long(map, hash, key);
 	struct entry *entry;
 
