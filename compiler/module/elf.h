@@ -1,0 +1,78 @@
+// Relocatable x86-64 objects held in memory, read with every offset checked: script objects, the
+// runtime, finished modules. Broken input is a Failure, never a crash.
+#pragma once
+#include "diagnostics/result.h"
+
+#include <cstdint>
+#include <elf.h>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace djstap::module {
+
+struct ObjectSection {
+    std::string_view name;
+    std::string_view bytes; // empty for NOBITS
+    uint32_t type = 0;
+    uint64_t flags = 0;
+    uint64_t size = 0;   // in memory, also for NOBITS
+    uint64_t offset = 0; // in the file
+    uint32_t info = 0;   // RELA: index of the section that is patched
+    uint32_t link = 0;
+
+    bool allocated() const { return flags & SHF_ALLOC; }
+    bool executable() const { return flags & SHF_EXECINSTR; }
+};
+
+struct ObjectSymbol {
+    std::string_view name;
+    uint16_t section = SHN_UNDEF; // index, or SHN_UNDEF, SHN_ABS, SHN_COMMON
+    uint8_t type = STT_NOTYPE;
+    uint8_t binding = STB_LOCAL;
+    uint64_t value = 0;
+    uint64_t size = 0;
+
+    bool undefined() const { return section == SHN_UNDEF; }
+    bool global() const { return binding != STB_LOCAL; }
+};
+
+struct ObjectRelocation {
+    uint64_t offset = 0; // in the section that is patched
+    uint32_t type = 0;   // R_X86_64_*
+    uint32_t symbol = 0; // index, always valid
+    int64_t addend = 0;
+};
+
+class ElfObject {
+  public:
+    // Views into `bytes`, which must outlive the object. `what` names them in messages. Fails where
+    // they are not a 64-bit little-endian x86-64 relocatable object, or where any header, string,
+    // symbol or relocation lies outside its table.
+    static Result<ElfObject> read(std::string_view bytes, const std::string& what);
+
+    std::span<const ObjectSection> sections() const { return sections_; }
+    std::span<const ObjectSymbol> symbols() const { return symbols_; }
+    // Relocations that patch `section` (an index), in file order.
+    std::span<const ObjectRelocation> relocations(size_t section) const {
+        return relocations_[section];
+    }
+    // The first of that name; null without one.
+    const ObjectSection* section(std::string_view name) const;
+    size_t section_index(std::string_view name) const; // 0 (the null section) without one
+    // The first defined symbol of that name; null without one.
+    const ObjectSymbol* defined_symbol(std::string_view name) const;
+    // A symbol's section; null for undefined, absolute and common ones.
+    const ObjectSection* section_of(const ObjectSymbol& symbol) const;
+
+  private:
+    std::vector<ObjectSection> sections_;
+    std::vector<ObjectSymbol> symbols_;
+    std::vector<std::vector<ObjectRelocation>> relocations_;
+};
+
+// "R_X86_64_PC32", or "relocation type 99".
+std::string relocation_name(uint32_t type);
+
+} // namespace djstap::module

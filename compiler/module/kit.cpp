@@ -1,0 +1,194 @@
+// The cache of runtime kits: one folder for each kernel and state of the runtime's sources.
+#include "diagnostics/suggest.h"
+#include "module/clock.h"
+#include "module/kit_build.h"
+#include "module/manifest.h"
+#include "module/module.h"
+#include "module/scratch.h"
+#include "target/cache.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace djstap {
+
+namespace fs = std::filesystem;
+using namespace module;
+
+namespace {
+
+std::string key_of(const Target& target, const std::vector<SourceFile>& sources) {
+    uint64_t hash = checksum(recipe_version);
+    for (const SourceFile& file : sources)
+        hash = checksum(file.text, checksum(file.name, hash));
+    std::string build_id = target.build_id().substr(0, 16);
+    return target.release() + "-" + (build_id.empty() ? "unknown" : build_id) + "-" +
+           hexadecimal(hash);
+}
+
+// The kit in that folder, where it is there and whole.
+std::optional<RuntimeKit> load_kit(const std::string& folder, const Target& target) {
+    auto text = read_file(folder + "/" + std::string(manifest_name));
+    if (!text)
+        return std::nullopt;
+    auto manifest = read_manifest(*text);
+    if (!manifest || manifest->kit.release != target.release() ||
+        manifest->kit.build_id != target.build_id())
+        return std::nullopt;
+    for (const KitFile& file : manifest->files) {
+        auto bytes = MappedFile::open(folder + "/" + file.name);
+        if (!bytes || (*bytes)->bytes().size() != file.size ||
+            checksum((*bytes)->bytes()) != file.checksum)
+            return std::nullopt;
+    }
+    manifest->kit.directory = folder;
+    return manifest->kit;
+}
+
+// What others may write to could hold any code, which would run in the kernel.
+Status check_owner(const std::string& folder) {
+    struct stat status;
+    if (lstat(folder.c_str(), &status) != 0)
+        return Done{};
+    bool ours = status.st_uid == geteuid() || status.st_uid == 0;
+    if (S_ISDIR(status.st_mode) && ours && !(status.st_mode & (S_IWGRP | S_IWOTH)))
+        return Done{};
+    return Failure{folder + ": " +
+                       (ours ? "can be written to by others" : "belongs to someone else") +
+                       ", so the code in it is not used",
+                   "remove it, or set DJSTAP_CACHE to a folder of your own"};
+}
+
+// Held while a kit is built.
+class KitLock {
+  public:
+    static Result<KitLock> take(const std::string& path, const std::function<void()>& waiting) {
+        int fd = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0)
+            return Failure{path + ": cannot create: " + std::strerror(errno), ""};
+        KitLock lock(fd);
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return lock;
+        waiting();
+        while (flock(fd, LOCK_EX) != 0) {
+            if (errno != EINTR)
+                return Failure{path + ": cannot lock: " + std::strerror(errno), ""};
+        }
+        return lock;
+    }
+    KitLock(KitLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    KitLock(const KitLock& other) = delete;
+    ~KitLock() {
+        if (fd_ >= 0)
+            close(fd_);
+    }
+
+  private:
+    explicit KitLock(int fd) : fd_(fd) {}
+    int fd_;
+};
+
+// Only under the lock: what killed builds and damaged kits have left.
+void remove_leftovers(const std::string& parent, const std::string& key) {
+    std::error_code error;
+    for (fs::directory_iterator at(parent, error), end; !error && at != end; at.increment(error)) {
+        std::error_code ignored;
+        if (at->path().filename().string().starts_with("." + key + ".part"))
+            fs::remove_all(at->path(), ignored);
+    }
+}
+
+Status put_in_place(const std::string& part, const std::string& folder) {
+    if (rename(part.c_str(), folder.c_str()) == 0)
+        return Done{};
+    // A damaged kit is in the way.
+    std::string old = part + "-old";
+    if (rename(folder.c_str(), old.c_str()) == 0 && rename(part.c_str(), folder.c_str()) == 0) {
+        std::error_code ignored;
+        fs::remove_all(old, ignored);
+        return Done{};
+    }
+    return Failure{folder + ": cannot create: " + std::strerror(errno), ""};
+}
+
+} // namespace
+
+Result<RuntimeKit> open_runtime_kit(const Target& target, const RuntimeSources& sources,
+                                    const ModuleProgress& progress) {
+    Stopwatch whole;
+    auto files = read_sources(sources);
+    if (!files)
+        return files.failure();
+    const std::string parent = cache_directory() + "/runtime";
+    const std::string key = key_of(target, *files);
+    const std::string folder = parent + "/" + key;
+    if (Status ok = check_owner(folder); !ok)
+        return ok.failure();
+    if (auto kit = load_kit(folder, target)) {
+        kit->times.open = whole.lap();
+        return *kit;
+    }
+    if (Status ok = check_requirements(target); !ok)
+        return ok.failure();
+    std::error_code error;
+    fs::create_directories(parent, error);
+    if (error)
+        return Failure{parent + ": cannot create: " + error.message(),
+                       "set DJSTAP_CACHE to a folder that can be written to"};
+    Stopwatch watch;
+    auto lock = KitLock::take(parent + "/." + key + ".lock", [&] {
+        if (progress)
+            progress("waiting for another djstap that builds the runtime for " + target.release());
+    });
+    if (!lock)
+        return lock.failure();
+    double waited = watch.lap();
+    if (auto kit = load_kit(folder, target)) {
+        kit->times.waiting = waited;
+        kit->times.open = whole.lap();
+        return *kit;
+    }
+    remove_leftovers(parent, key);
+    remove_stale_scratch();
+    const std::string part = parent + "/." + key + ".part";
+    if (mkdir(part.c_str(), 0755) != 0)
+        return Failure{part + ": cannot create: " + std::strerror(errno), ""};
+    auto kit = build_kit(target, *files, part, progress);
+    if (kit) {
+        if (Status ok = put_in_place(part, folder); !ok)
+            kit = ok.failure();
+    }
+    if (!kit) {
+        fs::remove_all(part, error);
+        return kit.failure();
+    }
+    kit->directory = folder;
+    kit->times.waiting = waited;
+    kit->times.open = whole.lap();
+    return kit;
+}
+
+std::optional<KitOffset> RuntimeKit::offset(std::string_view name) const {
+    auto found = std::lower_bound(
+        offsets.begin(), offsets.end(), name,
+        [](const KitOffset& offset, std::string_view wanted) { return offset.name < wanted; });
+    if (found == offsets.end() || found->name != name)
+        return std::nullopt;
+    return *found;
+}
+
+bool RuntimeKit::has_runtime_symbol(std::string_view name) const {
+    return std::binary_search(runtime_symbols.begin(), runtime_symbols.end(), name, std::less<>());
+}
+
+bool RuntimeKit::has_kernel_symbol(std::string_view name) const {
+    return std::binary_search(kernel_symbols.begin(), kernel_symbols.end(), name, std::less<>());
+}
+
+} // namespace djstap

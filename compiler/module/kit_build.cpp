@@ -1,0 +1,484 @@
+#include "module/kit_build.h"
+
+#include "diagnostics/suggest.h"
+#include "module/clock.h"
+#include "module/name.h"
+#include "module/offsets.h"
+#include "module/process.h"
+#include "module/scratch.h"
+#include "module/verify.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <thread>
+
+namespace djstap::module {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view stub_object = "stub.o";
+
+std::vector<std::string> split(std::string_view text) {
+    std::istringstream stream{std::string(text)};
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;)
+        words.push_back(word);
+    return words;
+}
+
+// A build's messages that say why it failed, without make's own and without repeats of context.
+std::string relevant_lines(std::string_view output, const std::string& folder = {}) {
+    constexpr int most = 12;
+    std::string kept;
+    int count = 0;
+    auto keep = [&](std::string_view line) {
+        if (count++ >= most)
+            return;
+        kept.append("\n  ");
+        // Where the build took place says nothing to the reader.
+        for (size_t at; !folder.empty() && (at = line.find(folder + "/")) != std::string_view::npos;
+             line.remove_prefix(at + folder.size() + 1))
+            kept.append(line.substr(0, at));
+        kept.append(line);
+    };
+    auto each_line = [&](auto&& use) {
+        for (std::string_view rest = output; !rest.empty();) {
+            size_t end = std::min(rest.find('\n'), rest.size());
+            if (end)
+                use(rest.substr(0, end));
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+        }
+    };
+    each_line([&](std::string_view line) {
+        for (std::string_view sign : {"error:", "Error:", "ERROR:", "warning: objtool", "No space",
+                                      "not found", "undefined reference", "Killed"}) {
+            if (line.find(sign) != std::string_view::npos && !line.starts_with("make")) {
+                keep(line);
+                return;
+            }
+        }
+    });
+    if (count == 0) {
+        std::vector<std::string_view> all;
+        each_line([&](std::string_view line) { all.push_back(line); });
+        for (size_t i = all.size() > 5 ? all.size() - 5 : 0; i < all.size(); i++)
+            keep(all[i]);
+    }
+    if (count > most)
+        kept.append("\n  … and " + std::to_string(count - most) + " more");
+    return kept;
+}
+
+bool is_c_source(const SourceFile& file) {
+    return file.name.ends_with(".c");
+}
+
+// modpost's complaint about sections that are not loaded is meant for assembly; offsets.o has one
+// on purpose.
+bool has_warnings(std::string_view output) {
+    while (!output.empty()) {
+        size_t end = std::min(output.find('\n'), output.size());
+        std::string_view line = output.substr(0, end);
+        output.remove_prefix(std::min(end + 1, output.size()));
+        bool warns = line.find("warning:") != std::string_view::npos ||
+                     line.find("WARNING:") != std::string_view::npos;
+        if (warns && line.find("unexpected non-allocatable section") == std::string_view::npos)
+            return true;
+    }
+    return false;
+}
+
+// The build of one kit: paths and what was learnt on the way.
+class Builder {
+  public:
+    Builder(const Target& target, const std::vector<SourceFile>& sources, const std::string& folder,
+            const ModuleProgress& progress, const Scratch& scratch)
+        : target_(target), sources_(sources), folder_(folder), progress_(progress),
+          scratch_(scratch) {}
+
+    Result<RuntimeKit> run() {
+        Stopwatch watch;
+        kit_.release = target_.release();
+        kit_.build_id = target_.build_id();
+        kit_.ibt = target_.has_ibt();
+        if (Status ok = make(); !ok)
+            return ok.failure();
+        kit_.times.kbuild = watch.lap();
+        for (auto step : {&Builder::read_commands, &Builder::link_runtime,
+                          &Builder::link_module_object, &Builder::read_symbols,
+                          &Builder::read_offsets, &Builder::try_link, &Builder::finish}) {
+            if (Status ok = (this->*step)(); !ok)
+                return ok.failure();
+        }
+        kit_.times.finish = watch.lap();
+        kit_.directory = folder_;
+        kit_.built = true;
+        return kit_;
+    }
+
+  private:
+    Status make();
+    Result<ToolOutcome> run_make(unsigned jobs, const std::string& objects, size_t total);
+    Status read_commands();
+    Status link_runtime();
+    Status link_module_object();
+    Status read_symbols();
+    Status read_offsets();
+    Status try_link();
+    Status finish();
+
+    std::string built(std::string_view name) const { return scratch_.file(name); }
+    std::string placeholder(std::string_view suffix) const {
+        return scratch_.file(std::string(name_placeholder) + std::string(suffix));
+    }
+    std::string kept(std::string_view name) const {
+        return scratch_.file("kit-" + std::string(name));
+    }
+
+    // Runs a tool that must end well and say nothing.
+    Status run(const std::vector<std::string>& words) {
+        auto outcome = run_tool(words);
+        if (!outcome)
+            return outcome.failure();
+        if (outcome->status != 0 || !outcome->output.empty())
+            return Failure{"building the runtime for " + kit_.release + " failed in " +
+                               fs::path(words[0]).filename().string() + ":" +
+                               relevant_lines(outcome->output),
+                           ""};
+        return Done{};
+    }
+    std::vector<std::string> ld(std::initializer_list<std::string> rest) const {
+        std::vector<std::string> words = prelinker_;
+        words.insert(words.end(), rest);
+        return words;
+    }
+
+    const Target& target_;
+    const std::vector<SourceFile>& sources_;
+    const std::string& folder_;
+    const ModuleProgress& progress_;
+    const Scratch& scratch_;
+    RuntimeKit kit_;
+    std::string features_;               // options for the compiler
+    std::vector<std::string> objects_;   // of the runtime, without the stub
+    std::vector<std::string> prelinker_; // ld and flags, no build-id
+};
+
+Status Builder::make() {
+    for (const SourceFile& file : sources_) {
+        std::error_code ignored;
+        fs::create_directories(fs::path(built(file.name)).parent_path(), ignored);
+        if (Status ok = write_file(built(file.name), file.text); !ok)
+            return ok;
+        if (file.name == "features.list") {
+            auto found = find_features(target_.files().build_dir, file.text);
+            if (!found)
+                return found.failure();
+            for (const std::string& feature : *found)
+                features_.append(features_.empty() ? "-D" : " -D").append(feature).append("=1");
+        }
+    }
+    unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
+    std::vector<SourceFile> combined = combine_sources(sources_, std::min(jobs, 4u));
+    std::string objects;
+    for (const SourceFile& file : combined) {
+        if (Status ok = write_file(built(file.name), file.text); !ok)
+            return ok;
+        objects.append(file.name.substr(0, file.name.size() - 1)).append("o ");
+    }
+    if (progress_)
+        progress_("building the runtime for " + kit_.release + " (once)");
+    // Sources that cannot be compiled together (two have a static function of one name) are
+    // compiled one by one: slow, but right. What fails then is in the sources themselves.
+    if (!combined.empty()) {
+        auto outcome = run_make(jobs, objects + std::string(stub_object), combined.size() + 1);
+        if (outcome && outcome->status == 0 && !has_warnings(outcome->output)) {
+            kit_.combined = true;
+            return Done{};
+        }
+    }
+    auto outcome = run_make(jobs, {}, std::count_if(sources_.begin(), sources_.end(), is_c_source));
+    if (!outcome)
+        return outcome.failure();
+    if (outcome->status != 0 || has_warnings(outcome->output))
+        return Failure{"building the runtime for " + kit_.release +
+                           (outcome->status ? " failed:" : " gave warnings:") +
+                           relevant_lines(outcome->output, scratch_.path()),
+                       ""};
+    return Done{};
+}
+
+// Kbuild, for the objects that runtime/Kbuild lists or for others in their place.
+Result<ToolOutcome> Builder::run_make(unsigned jobs, const std::string& objects, size_t total) {
+    size_t done = 0;
+    auto line = [&](std::string_view text) {
+        size_t at = text.find("CC [M]");
+        if (at == std::string_view::npos || !progress_ ||
+            text.find(".mod") != std::string_view::npos)
+            return;
+        done = std::min(done + 1, total);
+        progress_("building the runtime for " + kit_.release + " (once): " + std::to_string(done) +
+                  " of " + std::to_string(total));
+    };
+    // No debug information: nobody reads it, and it is most of what gcc would write. No BTF either:
+    // it needs pahole and vmlinux.
+    std::vector<std::string> words{"make",
+                                   "-C",
+                                   target_.files().build_dir,
+                                   "M=" + scratch_.path(),
+                                   "-j" + std::to_string(jobs),
+                                   "-s",
+                                   "V=0",
+                                   "quiet=quiet_",
+                                   "DJS_NAME=" + std::string(name_placeholder),
+                                   "DJS_FEATURES=" + features_,
+                                   "KCFLAGS=-g0",
+                                   "CONFIG_DEBUG_INFO_BTF_MODULES="};
+    if (!objects.empty())
+        words.push_back(std::string(name_placeholder) + "-y=" + objects);
+    words.push_back("modules");
+    return run_tool(words, line);
+}
+
+// Kbuild notes the commands it ran: the linker's flags and script, objtool's arguments, the
+// objects.
+Status Builder::read_commands() {
+    const std::string build_dir = target_.files().build_dir;
+    auto link = read_file(scratch_.file("." + std::string(name_placeholder) + ".ko.cmd"));
+    auto list = read_file(placeholder(".mod"));
+    if (!link || !list)
+        return !link ? link.failure() : list.failure();
+    for (const std::string& object : split(*list)) {
+        std::string path = object.starts_with('/') ? object : built(object);
+        if (fs::path(path).filename() != stub_object)
+            objects_.push_back(path);
+    }
+    std::string script;
+    std::vector<std::string> words = split(link->substr(link->find(":=") + 2));
+    for (size_t i = 0; i < words.size() && words[i] != "-o"; i++) {
+        if (words[i] == "-T" && i + 1 < words.size()) {
+            script = words[++i];
+            continue;
+        }
+        kit_.linker.push_back(words[i]);
+        if (!words[i].starts_with("--build-id"))
+            prelinker_.push_back(words[i]);
+    }
+    if (kit_.linker.empty() || script.empty())
+        return Failure{"how Kbuild links modules of " + kit_.release + " is not understood", ""};
+    auto text = read_file(script.starts_with('/') ? script : build_dir + "/" + script);
+    if (!text)
+        return text.failure();
+    if (Status ok = write_file(kept(linker_script), *text); !ok)
+        return ok;
+
+    // With link-time annotation the command is the whole module's, else each object's.
+    for (const std::string& file : {scratch_.file("." + std::string(name_placeholder) + ".o.cmd"),
+                                    scratch_.file("." + std::string(stub_object) + ".cmd")}) {
+        auto command = read_file(file);
+        size_t at = command ? command->find("/objtool/objtool ") : std::string::npos;
+        if (at == std::string::npos)
+            continue;
+        size_t begin = command->find_last_of(" ;\t", at) + 1;
+        std::string_view whole = std::string_view(*command).substr(begin);
+        kit_.objtool = split(whole.substr(0, whole.find('\n')));
+        kit_.objtool.pop_back(); // the object
+        break;
+    }
+    if (kit_.objtool.empty()) {
+        if (target_.config("OBJTOOL") == "y")
+            return Failure{"how Kbuild runs objtool for " + kit_.release + " is not understood",
+                           ""};
+        return Done{};
+    }
+    std::string& program = kit_.objtool[0];
+    std::error_code error;
+    fs::path real =
+        fs::canonical(program.starts_with('/') ? program : build_dir + "/" + program, error);
+    if (error)
+        return Failure{program + ": " + error.message(), ""};
+    program = real;
+    // Debian's is a wrapper that picks the architecture's own from $SRCARCH.
+    if (fs::exists(program + ".real-x86", error))
+        program += ".real-x86";
+    kit_.delayed_objtool =
+        std::find(kit_.objtool.begin(), kit_.objtool.end(), "--link") != kit_.objtool.end();
+    return Done{};
+}
+
+Status Builder::link_runtime() {
+    std::vector<std::string> words = ld({"-o", kept(runtime_object)});
+    words.insert(words.end(), objects_.begin(), objects_.end());
+    if (Status ok = run(words); !ok)
+        return ok;
+    if (Status ok = run({"strip", "--strip-debug", "-R", ".comment", "-R", ".djstap.offsets", "-R",
+                         ".rela.djstap.offsets", kept(runtime_object)});
+        !ok)
+        return ok;
+    if (!kit_.delayed_objtool)
+        return Done{};
+    std::error_code error;
+    fs::copy_file(kept(runtime_object), kept(plain_runtime), error);
+    if (error)
+        return Failure{kept(plain_runtime) + ": cannot write: " + error.message(), ""};
+    words = kit_.objtool;
+    words.push_back(kept(runtime_object));
+    return run(words);
+}
+
+Status Builder::link_module_object() {
+    std::vector<std::string> words = ld({"-o", kept(module_object), placeholder(".mod.o")});
+    std::error_code error;
+    if (fs::exists(built(".module-common.o"), error))
+        words.push_back(built(".module-common.o"));
+    if (Status ok = run(words); !ok)
+        return ok;
+    return run({"strip", "--strip-debug", "-R", ".comment", kept(module_object)});
+}
+
+Status Builder::read_symbols() {
+    auto runtime_bytes = read_file(kept(runtime_object));
+    auto module_bytes = read_file(kept(module_object));
+    auto stub_bytes = read_file(built(stub_object));
+    for (const auto* bytes : {&runtime_bytes, &module_bytes, &stub_bytes}) {
+        if (!*bytes)
+            return bytes->failure();
+    }
+    auto runtime = ElfObject::read(*runtime_bytes, "runtime.o");
+    auto module_part = ElfObject::read(*module_bytes, "module.o");
+    auto stub = ElfObject::read(*stub_bytes, "stub.o");
+    for (const auto* object : {&runtime, &module_part, &stub}) {
+        if (!*object)
+            return object->failure();
+    }
+    auto add = [](std::vector<std::string>& list, std::string_view name) {
+        if (std::find(list.begin(), list.end(), name) == list.end())
+            list.emplace_back(name);
+    };
+    if (target_.config("MODVERSIONS") == "y") {
+        auto versions = read_versions(*module_part);
+        if (!versions)
+            return versions.failure();
+        kit_.versioned_symbols = *versions;
+    }
+    const bool versioned = !kit_.versioned_symbols.empty();
+    for (const ObjectSymbol& symbol : runtime->symbols()) {
+        if (symbol.name.empty())
+            continue;
+        if (!symbol.undefined()) {
+            if (symbol.global() && symbol.name.starts_with("djs_"))
+                add(kit_.runtime_symbols, symbol.name);
+        } else if (symbol.name != "djs_script" && !module_part->defined_symbol(symbol.name)) {
+            // Without versions modpost has still looked each one up.
+            if (!versioned)
+                add(kit_.versioned_symbols, symbol.name);
+            else if (!std::binary_search(kit_.versioned_symbols.begin(),
+                                         kit_.versioned_symbols.end(), symbol.name, std::less<>()))
+                return Failure{"the runtime needs '" + std::string(symbol.name) +
+                                   "', which has no version in the kernel's table",
+                               ""};
+        }
+    }
+    std::sort(kit_.runtime_symbols.begin(), kit_.runtime_symbols.end());
+    for (const ObjectSymbol& symbol : stub->symbols()) {
+        if (!symbol.undefined() || symbol.name.empty() || kit_.has_runtime_symbol(symbol.name))
+            continue;
+        add(kit_.kernel_symbols, symbol.name);
+        if (!versioned)
+            add(kit_.versioned_symbols, symbol.name);
+    }
+    std::sort(kit_.kernel_symbols.begin(), kit_.kernel_symbols.end());
+    std::sort(kit_.versioned_symbols.begin(), kit_.versioned_symbols.end());
+    return Done{};
+}
+
+Status Builder::read_offsets() {
+    auto offsets = find_offsets(objects_);
+    if (!offsets)
+        return offsets.failure();
+    kit_.offsets = *offsets;
+    return Done{};
+}
+
+// A whole module, linked with the stub: every check that a script's module must pass, passed once.
+Status Builder::try_link() {
+    auto bytes = read_file(placeholder(".ko"));
+    if (!bytes)
+        return bytes.failure();
+    auto object = ElfObject::read(*bytes, "the runtime's module");
+    if (!object)
+        return object.failure();
+    auto places = find_placeholders(*bytes, *object);
+    if (!places)
+        return places.failure();
+    return Done{};
+}
+
+Status Builder::finish() {
+    const std::string sign_file = target_.files().build_dir + "/scripts/sign-file";
+    std::error_code error;
+    if (fs::exists(sign_file, error))
+        kit_.sign_file = sign_file;
+    kit_.signature_hash = target_.config("MODULE_SIG_HASH");
+    if (kit_.signature_hash.empty())
+        kit_.signature_hash = "sha256";
+    std::vector<KitFile> files;
+    for (std::string_view name : {runtime_object, plain_runtime, module_object, linker_script}) {
+        if (name == plain_runtime && !kit_.delayed_objtool)
+            continue;
+        auto bytes = read_file(kept(name));
+        if (!bytes)
+            return bytes.failure();
+        files.push_back({std::string(name), bytes->size(), checksum(*bytes)});
+        if (Status ok = write_file(folder_ + "/" + std::string(name), *bytes); !ok)
+            return ok;
+    }
+    return write_file(folder_ + "/" + std::string(manifest_name), write_manifest(kit_, files));
+}
+
+bool is_source(const fs::path& path) {
+    std::string name = path.filename();
+    return name == "Kbuild" || name.ends_with(".c") || name.ends_with(".h") ||
+           name.ends_with(".list") || name.ends_with(".def");
+}
+
+} // namespace
+
+Result<std::vector<SourceFile>> read_sources(const RuntimeSources& sources) {
+    std::vector<SourceFile> files;
+    std::error_code error;
+    fs::recursive_directory_iterator at(sources.directory, error), end;
+    for (; !error && at != end; at.increment(error)) {
+        if (!is_source(at->path()))
+            continue;
+        auto text = read_file(at->path());
+        if (!text)
+            return text.failure();
+        files.push_back({at->path().lexically_relative(sources.directory), std::move(*text)});
+    }
+    if (error)
+        return Failure{"the runtime's sources cannot be read: " + sources.directory + ": " +
+                           error.message(),
+                       ""};
+    std::sort(files.begin(), files.end(),
+              [](const SourceFile& a, const SourceFile& b) { return a.name < b.name; });
+    bool has_kbuild = std::any_of(files.begin(), files.end(),
+                                  [](const SourceFile& file) { return file.name == "Kbuild"; });
+    if (!has_kbuild)
+        return Failure{
+            "the runtime's sources are not in " + sources.directory + ": there is no Kbuild", ""};
+    return files;
+}
+
+Result<RuntimeKit> build_kit(const Target& target, const std::vector<SourceFile>& sources,
+                             const std::string& folder, const ModuleProgress& progress) {
+    auto scratch = Scratch::create();
+    if (!scratch)
+        return scratch.failure();
+    return Builder(target, sources, folder, progress, *scratch).run();
+}
+
+} // namespace djstap::module

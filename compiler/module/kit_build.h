@@ -1,0 +1,33 @@
+// Building the runtime for one kernel with that kernel's Kbuild.
+#pragma once
+#include "module/manifest.h"
+#include "module/module.h"
+
+namespace djstap::module {
+
+// Changes with how a kit is made: part of a kit's key.
+inline constexpr std::string_view recipe_version = "1";
+
+// The sources that go into a kit: names relative to the folder (sorted) and contents.
+struct SourceFile {
+    std::string name;
+    std::string text;
+};
+Result<std::vector<SourceFile>> read_sources(const RuntimeSources& sources);
+
+// The features of `list` (a features.list) that the kernel with these headers has.
+Result<std::vector<std::string>> find_features(const std::string& build_dir, std::string_view list);
+
+// New sources, at most `parts`, that include all sources which Kbuild lists as objects (but not the
+// stub): compiled in their place they take a fraction of the time.
+std::vector<SourceFile> combine_sources(const std::vector<SourceFile>& sources, size_t parts);
+
+// Fails where headers, compiler or tools for building `target`'s modules are not there; names the
+// Debian package that has them.
+Status check_requirements(const Target& target);
+
+// Builds the kit into `folder`, which exists and is empty: its files, the manifest last.
+Result<RuntimeKit> build_kit(const Target& target, const std::vector<SourceFile>& sources,
+                             const std::string& folder, const ModuleProgress& progress);
+
+} // namespace djstap::module

@@ -1,0 +1,198 @@
+#include "module/clock.h"
+#include "module/manifest.h"
+#include "module/module.h"
+#include "module/name.h"
+#include "module/process.h"
+#include "module/scratch.h"
+#include "module/sign.h"
+#include "module/verify.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace djstap {
+
+namespace fs = std::filesystem;
+using namespace module;
+
+namespace {
+
+// A tool's own words, indented, at most a few lines.
+std::string shown(std::string_view output) {
+    std::string text;
+    int lines = 0;
+    while (!output.empty() && lines++ < 8) {
+        size_t end = std::min(output.find('\n'), output.size());
+        text.append("\n  ").append(output.substr(0, end));
+        output.remove_prefix(std::min(end + 1, output.size()));
+    }
+    return text;
+}
+
+// objtool and ld: whatever they say is a failure, since objtool ends well after mere warnings that
+// leave a module unsound.
+Status run_quiet(const RuntimeKit& kit, const std::vector<std::string>& words) {
+    const std::string tool = fs::path(words[0]).filename();
+    auto outcome = run_tool(words);
+    if (!outcome)
+        return Failure{outcome.failure().message,
+                       tool == "objtool" || tool.starts_with("objtool.")
+                           ? "apt-get install linux-headers-" + kit.release
+                           : "apt-get install binutils"};
+    if (outcome->status == 0 && outcome->output.empty())
+        return Done{};
+    if (outcome->output.empty())
+        return Failure{tool + " ended with status " + std::to_string(outcome->status), ""};
+    return Failure{tool + " refuses the script's code:" + shown(outcome->output), ""};
+}
+
+class Linker {
+  public:
+    Linker(const RuntimeKit& kit, const ModuleRequest& request, const Scratch& scratch,
+           BuiltModule& built)
+        : kit_(kit), request_(request), scratch_(scratch), built_(built) {}
+
+    Status run() {
+        for (auto step : {&Linker::check_object, &Linker::write_object, &Linker::link,
+                          &Linker::check_result, &Linker::sign, &Linker::write_output}) {
+            if (Status ok = (this->*step)(); !ok)
+                return ok;
+        }
+        return Done{};
+    }
+
+  private:
+    Status check_object() {
+        auto object = ElfObject::read(request_.object, "the script's object");
+        if (!object)
+            return object.failure();
+        auto facts = check_script_object(*object, kit_);
+        if (!facts)
+            return facts.failure();
+        // The kernel seals (makes unreachable through pointers) every endbr64 that objtool has seen
+        // no pointer to. With IBT, pointers between runtime and script must therefore be seen in
+        // one run. The runtime has none to a script's functions; where the script has some to the
+        // runtime's, both go through objtool together: slower, but sound.
+        built_.whole_objtool = kit_.delayed_objtool && facts->takes_runtime_addresses;
+        built_.times.check += watch_.lap();
+        return Done{};
+    }
+
+    Status write_object() {
+        Status ok = write_file(script(), request_.object);
+        built_.times.write = watch_.lap();
+        return ok;
+    }
+
+    Status link() {
+        if (!built_.whole_objtool) {
+            if (Status ok = objtool(script()); !ok)
+                return ok;
+            return ld({"-T", kit_file(linker_script), "-o", module(), kit_file(runtime_object),
+                       script(), kit_file(module_object)});
+        }
+        const std::string whole = scratch_.file("whole.o");
+        if (Status ok = ld({"-o", whole, kit_file(plain_runtime), script()}); !ok)
+            return ok;
+        if (Status ok = objtool(whole); !ok)
+            return ok;
+        return ld({"-T", kit_file(linker_script), "-o", module(), whole, kit_file(module_object)});
+    }
+
+    Status check_result() {
+        auto bytes = read_file(module());
+        if (!bytes)
+            return bytes.failure();
+        built_.bytes = std::move(*bytes);
+        auto object = ElfObject::read(built_.bytes, "the linked module");
+        if (!object)
+            return object.failure();
+        if (Status ok = check_module(*object, kit_); !ok)
+            return ok;
+        auto places = find_placeholders(built_.bytes, *object);
+        if (!places)
+            return places.failure();
+        put_name(built_.bytes, *places, request_.name);
+        built_.times.check += watch_.lap();
+        return Done{};
+    }
+
+    Status sign() {
+        if (request_.signing_key.empty())
+            return Done{};
+        Status ok = sign_module(kit_, request_.signing_key, module(), built_.bytes);
+        built_.is_signed = bool(ok);
+        built_.times.sign = watch_.lap();
+        return ok;
+    }
+
+    Status write_output() {
+        if (request_.output.empty())
+            return Done{};
+        // A name of its own beside the output, so that the rename replaces it in one step.
+        const std::string part = request_.output + "." + std::to_string(getpid()) + ".part";
+        if (Status ok = write_file(part, built_.bytes); !ok)
+            return ok;
+        if (rename(part.c_str(), request_.output.c_str()) != 0) {
+            Failure failure{request_.output + ": cannot write: " + std::strerror(errno), ""};
+            unlink(part.c_str());
+            return failure;
+        }
+        built_.path = request_.output;
+        built_.times.output = watch_.lap();
+        return Done{};
+    }
+
+    Status objtool(const std::string& object) {
+        if (kit_.objtool.empty())
+            return Done{};
+        std::vector<std::string> words = kit_.objtool;
+        words.push_back(object);
+        Status ok = run_quiet(kit_, words);
+        built_.times.objtool += watch_.lap();
+        return ok;
+    }
+
+    Status ld(std::initializer_list<std::string> rest) {
+        std::vector<std::string> words = kit_.linker;
+        words.insert(words.end(), rest);
+        Status ok = run_quiet(kit_, words);
+        built_.times.link += watch_.lap();
+        return ok;
+    }
+
+    std::string script() const { return scratch_.file("script.o"); }
+    std::string module() const { return scratch_.file("module.ko"); }
+    std::string kit_file(std::string_view name) const {
+        return kit_.directory + "/" + std::string(name);
+    }
+
+    const RuntimeKit& kit_;
+    const ModuleRequest& request_;
+    const Scratch& scratch_;
+    BuiltModule& built_;
+    Stopwatch watch_;
+};
+
+} // namespace
+
+Result<BuiltModule> link_module(const RuntimeKit& kit, const ModuleRequest& request) {
+    Stopwatch watch;
+    if (Status ok = check_module_name(request.name); !ok)
+        return ok.failure();
+    BuiltModule built;
+    {
+        auto scratch = Scratch::create();
+        if (!scratch)
+            return scratch.failure();
+        if (Status ok = Linker(kit, request, *scratch, built).run(); !ok)
+            return ok.failure();
+    }
+    built.times.total = watch.lap();
+    return built;
+}
+
+} // namespace djstap

@@ -1,0 +1,146 @@
+#include "module/manifest.h"
+
+#include <charconv>
+#include <cstring>
+
+namespace djstap::module {
+
+namespace {
+
+constexpr std::string_view first_line = "djstap runtime kit 1\n";
+
+template <class T> bool number(std::string_view text, T& value, int base = 10) {
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+// The text up to the next blank, which is taken off `rest`.
+std::string_view word(std::string_view& rest) {
+    size_t end = rest.find(' ');
+    std::string_view found = rest.substr(0, end);
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+    return found;
+}
+
+bool read_line(std::string_view line, Manifest& manifest) {
+    RuntimeKit& kit = manifest.kit;
+    std::string_view rest = line;
+    std::string_view key = word(rest);
+    std::string value(rest);
+    if (key == "release") {
+        kit.release = value;
+    } else if (key == "build-id") {
+        kit.build_id = value;
+    } else if (key == "ibt") {
+        kit.ibt = value == "1";
+    } else if (key == "delayed-objtool") {
+        kit.delayed_objtool = value == "1";
+    } else if (key == "linker") {
+        kit.linker.push_back(value);
+    } else if (key == "objtool") {
+        kit.objtool.push_back(value);
+    } else if (key == "sign-file") {
+        kit.sign_file = value;
+    } else if (key == "signature-hash") {
+        kit.signature_hash = value;
+    } else if (key == "runtime-symbol") {
+        kit.runtime_symbols.push_back(value);
+    } else if (key == "kernel-symbol") {
+        kit.kernel_symbols.push_back(value);
+    } else if (key == "versioned-symbol") {
+        kit.versioned_symbols.push_back(value);
+    } else if (key == "offset") {
+        KitOffset offset;
+        offset.name = word(rest);
+        if (!number(word(rest), offset.value))
+            return false;
+        offset.symbol = rest;
+        kit.offsets.push_back(offset);
+    } else if (key == "file") {
+        KitFile file;
+        file.name = word(rest);
+        if (!number(word(rest), file.size) || !number(rest, file.checksum, 16))
+            return false;
+        manifest.files.push_back(file);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+} // namespace
+
+uint64_t checksum(std::string_view bytes, uint64_t seed) {
+    uint64_t hash = seed ^ 0x9e3779b97f4a7c15 ^ bytes.size();
+    auto mix = [&hash](uint64_t word) {
+        hash = (hash ^ word) * 0xff51afd7ed558ccd;
+        hash ^= hash >> 32;
+    };
+    size_t at = 0;
+    for (; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
+        uint64_t word;
+        std::memcpy(&word, bytes.data() + at, sizeof word);
+        mix(word);
+    }
+    uint64_t last = 0;
+    if (at < bytes.size())
+        std::memcpy(&last, bytes.data() + at, bytes.size() - at);
+    mix(last);
+    return hash;
+}
+
+std::string hexadecimal(uint64_t value) {
+    char digits[17] = {};
+    for (int i = 15; i >= 0; i--, value >>= 4)
+        digits[i] = "0123456789abcdef"[value & 15];
+    return digits;
+}
+
+std::string write_manifest(const RuntimeKit& kit, const std::vector<KitFile>& files) {
+    std::string text(first_line);
+    auto line = [&text](std::string_view key, std::string_view value) {
+        text.append(key).append(" ").append(value).append("\n");
+    };
+    auto list = [&line](std::string_view key, const std::vector<std::string>& values) {
+        for (const std::string& value : values)
+            line(key, value);
+    };
+    line("release", kit.release);
+    line("build-id", kit.build_id);
+    line("ibt", kit.ibt ? "1" : "0");
+    line("delayed-objtool", kit.delayed_objtool ? "1" : "0");
+    list("linker", kit.linker);
+    list("objtool", kit.objtool);
+    line("sign-file", kit.sign_file);
+    line("signature-hash", kit.signature_hash);
+    list("runtime-symbol", kit.runtime_symbols);
+    list("kernel-symbol", kit.kernel_symbols);
+    list("versioned-symbol", kit.versioned_symbols);
+    for (const KitOffset& offset : kit.offsets)
+        line("offset", offset.name + " " + std::to_string(offset.value) + " " + offset.symbol);
+    for (const KitFile& file : files)
+        line("file",
+             file.name + " " + std::to_string(file.size) + " " + hexadecimal(file.checksum));
+    line("end", hexadecimal(checksum(text)));
+    return text;
+}
+
+std::optional<Manifest> read_manifest(std::string_view text) {
+    constexpr size_t last_line = strlen("end 0123456789abcdef\n");
+    if (!text.starts_with(first_line) || text.size() < first_line.size() + last_line)
+        return std::nullopt;
+    std::string_view body = text.substr(0, text.size() - last_line);
+    if (text.substr(body.size()) != "end " + hexadecimal(checksum(body)) + "\n")
+        return std::nullopt;
+    Manifest manifest;
+    body.remove_prefix(first_line.size());
+    while (!body.empty()) {
+        size_t end = body.find('\n');
+        if (end == std::string_view::npos || !read_line(body.substr(0, end), manifest))
+            return std::nullopt;
+        body.remove_prefix(end + 1);
+    }
+    return manifest;
+}
+
+} // namespace djstap::module

@@ -1,0 +1,10 @@
+// The runtime's section .djstap.offsets: facts that only the runtime's compiler knows.
+#pragma once
+#include "module/module.h"
+
+namespace djstap::module {
+
+// All offsets in the objects of those names, sorted by name. Fails where a section is malformed.
+Result<std::vector<KitOffset>> find_offsets(const std::vector<std::string>& objects);
+
+} // namespace djstap::module

@@ -1,0 +1,11 @@
+// Signatures on modules, for kernels that refuse modules without one.
+#pragma once
+#include "module/module.h"
+
+namespace djstap::module {
+
+// Signs `bytes` with the kernel's own sign-file, through a file at `path`.
+Status sign_module(const RuntimeKit& kit, const SigningKey& key, const std::string& path,
+                   std::string& bytes);
+
+} // namespace djstap::module

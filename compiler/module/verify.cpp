@@ -1,0 +1,258 @@
+#include "module/verify.h"
+
+#include "diagnostics/suggest.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace djstap::module {
+
+namespace {
+
+// By prefix where it ends in '*'. Sections that are no more than tables for the tools are dropped
+// by objtool or ld; .init_array, .modinfo, __ksymtab and the like would act on the kernel by
+// themselves.
+constexpr std::string_view script_sections[] = {"",
+                                                ".text*",
+                                                ".kprobes.text*",
+                                                ".rodata*",
+                                                ".data*",
+                                                ".bss*",
+                                                ".djstap.*",
+                                                "_kprobe_blacklist",
+                                                ".comment",
+                                                ".note.GNU-stack",
+                                                ".symtab",
+                                                ".strtab",
+                                                ".shstrtab",
+                                                ".llvm_addrsig",
+                                                ".note.gnu.property",
+                                                ".debug_*",
+                                                "__patchable_function_entries"};
+
+bool matches(std::string_view pattern, std::string_view name) {
+    if (pattern.ends_with('*'))
+        return name.starts_with(pattern.substr(0, pattern.size() - 1));
+    return name == pattern;
+}
+
+bool allowed_in_script(std::string_view name) {
+    return std::any_of(std::begin(script_sections), std::end(script_sections),
+                       [&](std::string_view pattern) { return matches(pattern, name); });
+}
+
+// What the kernel's apply_relocate_add handles (arch/x86/kernel/module.c).
+bool loadable(uint32_t relocation) {
+    switch (relocation) {
+    case R_X86_64_NONE:
+    case R_X86_64_64:
+    case R_X86_64_32:
+    case R_X86_64_32S:
+    case R_X86_64_PC32:
+    case R_X86_64_PLT32:
+    case R_X86_64_PC64:
+        return true;
+    default:
+        return false;
+    }
+}
+
+Failure refused_relocation(const ObjectSection& section, uint32_t type, std::string_view symbol) {
+    return {"the code cannot be loaded: " + relocation_name(type) + " against '" +
+                std::string(symbol) + "' in " + std::string(section.name),
+            ""};
+}
+
+std::string quoted(std::string_view name) {
+    return "'" + std::string(name) + "'";
+}
+
+bool listed(const std::vector<std::string>& sorted, std::string_view name) {
+    return std::binary_search(sorted.begin(), sorted.end(), name, std::less<>());
+}
+
+Status check_script_symbols(const ElfObject& object, const RuntimeKit& kit) {
+    bool has_entry = false;
+    for (const ObjectSymbol& symbol : object.symbols()) {
+        if (symbol.name.empty())
+            continue;
+        if (symbol.section == SHN_COMMON)
+            return Failure{"the script's object has a common symbol " + quoted(symbol.name), ""};
+        if (!symbol.undefined()) {
+            if (!symbol.global())
+                continue;
+            if (kit.has_runtime_symbol(symbol.name) || kit.has_kernel_symbol(symbol.name))
+                return Failure{"the script's object defines " + quoted(symbol.name) +
+                                   ", which is the " +
+                                   (kit.has_runtime_symbol(symbol.name) ? "runtime's" : "kernel's"),
+                               ""};
+            has_entry |= symbol.name == "djs_script";
+            continue;
+        }
+        if (kit.has_runtime_symbol(symbol.name) || kit.has_kernel_symbol(symbol.name))
+            continue;
+        std::vector<std::string> offered = kit.runtime_symbols;
+        offered.insert(offered.end(), kit.kernel_symbols.begin(), kit.kernel_symbols.end());
+        bool exported = listed(kit.versioned_symbols, symbol.name);
+        return Failure{"the script's code refers to " + quoted(symbol.name) + ", which " +
+                           (exported ? "the kernel offers to the runtime but not to scripts"
+                                     : "neither the runtime nor the kernel offers to scripts"),
+                       did_you_mean(symbol.name, offered)};
+    }
+    if (!has_entry)
+        return Failure{"the script's object does not define 'djs_script'", ""};
+    return Done{};
+}
+
+// Number of entries of a table of `entry`-sized records; 0 where there is no such section.
+size_t entries(const ElfObject& module, std::string_view section, size_t entry) {
+    const ObjectSection* found = module.section(section);
+    return found ? found->size / entry : 0;
+}
+
+bool has_flag(const std::vector<std::string>& words, std::string_view flag) {
+    return std::find(words.begin(), words.end(), flag) != words.end();
+}
+
+using Place = std::pair<size_t, uint64_t>; // section, offset
+
+// The places that a table of 32-bit self-relative addresses points to, sorted.
+std::vector<Place> places_in(const ElfObject& module, std::string_view table) {
+    std::vector<Place> places;
+    size_t index = module.section_index(table);
+    if (!index)
+        return places;
+    for (const ObjectRelocation& relocation : module.relocations(index)) {
+        const ObjectSymbol& symbol = module.symbols()[relocation.symbol];
+        places.push_back({symbol.section, symbol.value + relocation.addend});
+    }
+    std::sort(places.begin(), places.end());
+    return places;
+}
+
+// Thunk calls and jumps that no table lists would stay as they are whatever mitigation the kernel
+// has chosen: unsound, and the kernel would not tell.
+Status check_thunks(const ElfObject& module, const RuntimeKit& kit) {
+    const bool returns = has_flag(kit.objtool, "--rethunk");
+    const bool retpolines = has_flag(kit.objtool, "--retpoline");
+    std::vector<Place> return_sites = places_in(module, ".return_sites");
+    std::vector<Place> retpoline_sites = places_in(module, ".retpoline_sites");
+    for (size_t i = 1; i < module.sections().size(); i++) {
+        const ObjectSection& section = module.sections()[i];
+        if (!section.executable())
+            continue;
+        for (const ObjectRelocation& relocation : module.relocations(i)) {
+            std::string_view name = module.symbols()[relocation.symbol].name;
+            bool is_return = returns && name == "__x86_return_thunk";
+            bool is_indirect = retpolines && name.starts_with("__x86_indirect_thunk_");
+            if (!is_return && !is_indirect)
+                continue;
+            const std::vector<Place>& sites = is_return ? return_sites : retpoline_sites;
+            // The branch's opcode is one byte, or two (jcc), before its 32-bit distance; the table
+            // points to the instruction, which may begin with a prefix (cs).
+            bool found = false;
+            for (uint64_t back = 1; back <= 3 && !found; back++)
+                found = relocation.offset >= back &&
+                        std::binary_search(sites.begin(), sites.end(),
+                                           Place(i, relocation.offset - back));
+            if (!found)
+                return Failure{"objtool has not listed the use of " + quoted(name) + " in " +
+                                   std::string(section.name),
+                               ""};
+        }
+    }
+    return Done{};
+}
+
+} // namespace
+
+Result<ScriptFacts> check_script_object(const ElfObject& object, const RuntimeKit& kit) {
+    ScriptFacts facts;
+    for (const ObjectSection& section : object.sections()) {
+        if (section.type == SHT_RELA)
+            continue;
+        if (!allowed_in_script(section.name) || section.type == SHT_INIT_ARRAY ||
+            section.type == SHT_FINI_ARRAY || section.type == SHT_PREINIT_ARRAY)
+            return Failure{"the script's object has a section " + quoted(section.name) +
+                               ", which scripts may not have",
+                           ""};
+        if (section.executable() && (section.flags & SHF_WRITE))
+            return Failure{"the section " + quoted(section.name) +
+                               " of the script's object is writable and executable",
+                           ""};
+    }
+    const ObjectSection* meta = object.section(".djstap.meta");
+    if (!meta || meta->size == 0)
+        return Failure{"the script's object lacks the section .djstap.meta", ""};
+    if (Status ok = check_script_symbols(object, kit); !ok)
+        return ok.failure();
+    for (size_t i = 1; i < object.sections().size(); i++) {
+        const ObjectSection& section = object.sections()[i];
+        if (!section.allocated())
+            continue;
+        for (const ObjectRelocation& relocation : object.relocations(i)) {
+            const ObjectSymbol& symbol = object.symbols()[relocation.symbol];
+            if (!loadable(relocation.type))
+                return refused_relocation(section, relocation.type, symbol.name);
+            // The compiler marks direct calls and jumps with PLT32; all else is an address.
+            if (symbol.undefined() && relocation.type != R_X86_64_PLT32 &&
+                kit.has_runtime_symbol(symbol.name))
+                facts.takes_runtime_addresses = true;
+        }
+    }
+    return facts;
+}
+
+Status check_module(const ElfObject& module, const RuntimeKit& kit) {
+    for (const ObjectSymbol& symbol : module.symbols()) {
+        if (symbol.undefined() && !symbol.name.empty() &&
+            !listed(kit.versioned_symbols, symbol.name))
+            return Failure{"the module needs " + quoted(symbol.name) +
+                               ", which has no version in the kernel's table",
+                           did_you_mean(symbol.name, kit.versioned_symbols)};
+    }
+    for (size_t i = 1; i < module.sections().size(); i++) {
+        const ObjectSection& section = module.sections()[i];
+        if (!section.allocated())
+            continue;
+        if (section.executable() && (section.flags & SHF_WRITE))
+            return Failure{
+                "the module's section " + quoted(section.name) + " is writable and executable", ""};
+        for (const ObjectRelocation& relocation : module.relocations(i)) {
+            if (!loadable(relocation.type))
+                return refused_relocation(section, relocation.type,
+                                          module.symbols()[relocation.symbol].name);
+        }
+    }
+    for (std::string_view needed : {".djstap.meta", ".modinfo", ".gnu.linkonce.this_module"}) {
+        if (!module.section(needed))
+            return Failure{"the module lacks the section " + std::string(needed), ""};
+    }
+    if (has_flag(kit.objtool, "--orc")) {
+        size_t rows = entries(module, ".orc_unwind", 6), ips = entries(module, ".orc_unwind_ip", 4);
+        if (rows == 0 || rows != ips)
+            return Failure{"the module's unwind tables do not match: " + std::to_string(rows) +
+                               " rows for " + std::to_string(ips) + " addresses",
+                           ""};
+    }
+    return check_thunks(module, kit);
+}
+
+Result<std::vector<std::string>> read_versions(const ElfObject& object) {
+    // struct modversion_info: an unsigned long CRC, then the name in what is left of 64 bytes.
+    constexpr size_t entry = 64, crc = 8;
+    std::vector<std::string> names;
+    const ObjectSection* table = object.section("__versions");
+    if (!table || table->bytes.size() % entry)
+        return Failure{"the runtime was built without a table of symbol versions",
+                       "a kernel with CONFIG_MODVERSIONS and its Module.symvers is needed"};
+    for (size_t at = 0; at < table->bytes.size(); at += entry) {
+        std::string_view name = table->bytes.substr(at + crc, entry - crc);
+        names.emplace_back(name.substr(0, name.find('\0')));
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+} // namespace djstap::module
