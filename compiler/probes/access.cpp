@@ -1,0 +1,177 @@
+#include "probes/access.h"
+
+#include "diagnostics/suggest.h"
+
+#include <algorithm>
+
+namespace djstap {
+
+bool AccessBuilder::fail(DiagnosticKind kind, SourceRange range, std::string first, std::string second, std::string hint) {
+    error_ = {kind, range, std::move(first), std::move(second), {}, std::move(hint)};
+    return false;
+}
+
+bool AccessBuilder::start(const Location& location, TypeId type, const std::string& name, const std::string& where,
+                          SourceRange range) {
+    type_ = type;
+    auto add = [this](int64_t amount) {
+        if (amount != 0)
+            access_.steps.push_back({AccessStep::Kind::Add, amount});
+    };
+    switch (location.kind) {
+    case LocationKind::None:
+        error_ = {DiagnosticKind::TargetNotAvailable, range, name, where,
+                  location.why.empty() ? "the compiler optimized it away" : location.why, {}};
+        return false;
+    case LocationKind::Register:
+        access_.base = Access::Base::Register;
+        access_.reg = location.reg;
+        break;
+    case LocationKind::Value:
+        access_.base = Access::Base::Register;
+        access_.reg = location.reg;
+        add(location.offset);
+        break;
+    case LocationKind::Memory:
+        access_.base = Access::Base::Register;
+        access_.reg = location.reg;
+        add(location.offset);
+        is_address_ = true;
+        break;
+    case LocationKind::Address:
+        access_.base = Access::Base::KernelAddress;
+        access_.constant = location.constant;
+        is_address_ = true;
+        break;
+    case LocationKind::Constant:
+        access_.base = Access::Base::Constant;
+        access_.constant = location.constant;
+        break;
+    }
+    return true;
+}
+
+void AccessBuilder::start_value(Access::Base base, TypeId type, const program::Expression* operand) {
+    access_.base = base;
+    access_.operand = operand;
+    type_ = type;
+}
+
+void AccessBuilder::start_pointer_to(TypeId type, const program::Expression* operand) {
+    start_value(Access::Base::Operand, type, operand);
+    is_address_ = true;
+}
+
+void AccessBuilder::load_pointer() {
+    if (is_address_)
+        access_.steps.push_back({AccessStep::Kind::Load, 0, nullptr, 8});
+    is_address_ = true; // of what it points to
+}
+
+bool AccessBuilder::member(const std::string& name, SourceRange range) {
+    CType type = info_.resolve(type_);
+    if (type.kind == CTypeKind::Pointer) {
+        load_pointer();
+        type_ = type.target;
+        type = info_.resolve(type_);
+    }
+    if ((type.kind != CTypeKind::Struct && type.kind != CTypeKind::Union) || !is_address_)
+        return fail(DiagnosticKind::NotAStructure, range, "->" + name, "'" + info_.type_name(type_) + "'");
+    auto found = info_.member(type_, name);
+    if (!found) {
+        std::vector<std::string> names;
+        for (const CMember& member : info_.members(type_))
+            names.push_back(member.name);
+        std::string hint = did_you_mean(name, names);
+        if (hint.empty() && !names.empty()) {
+            hint = "its members are";
+            for (size_t i = 0; i < names.size() && i < 12; i++)
+                hint += (i ? ", " : " ") + (names[i].empty() ? "(anonymous)" : names[i]);
+            hint += names.size() > 12 ? " …" : "";
+        }
+        return fail(DiagnosticKind::UnknownMember, range, "'" + info_.type_name(type_) + "'", name, hint);
+    }
+    if (found->offset != 0)
+        access_.steps.push_back({AccessStep::Kind::Add, static_cast<int64_t>(found->offset)});
+    type_ = found->type;
+    bit_offset_ = found->bit_offset;
+    bit_size_ = found->bit_size;
+    return true;
+}
+
+bool AccessBuilder::index(const program::Expression* expression, SourceRange range) {
+    CType type = info_.resolve(type_);
+    if (type.kind == CTypeKind::Pointer)
+        load_pointer();
+    else if (type.kind != CTypeKind::Array || !is_address_)
+        return fail(DiagnosticKind::NotIndexable, range, "'" + info_.type_name(type_) + "'");
+    type_ = type.target;
+    auto size = static_cast<int64_t>(std::max<uint64_t>(1, info_.resolve(type_).size));
+    if (expression->kind == program::ExpressionKind::Number) {
+        int64_t amount = program::as<program::Number>(*expression).value * size;
+        if (amount != 0)
+            access_.steps.push_back({AccessStep::Kind::Add, amount});
+    } else {
+        access_.steps.push_back({AccessStep::Kind::AddIndex, size, expression});
+    }
+    return true;
+}
+
+bool AccessBuilder::finish(bool address_of, SourceRange range) {
+    access_.type = type_;
+    CType type = info_.resolve(type_);
+    bool aggregate = type.kind == CTypeKind::Struct || type.kind == CTypeKind::Union || type.kind == CTypeKind::Array ||
+                     type.kind == CTypeKind::Function;
+    if (address_of || (aggregate && is_address_)) {
+        if (!is_address_ || bit_size_ > 0)
+            return fail(DiagnosticKind::AggregateValue, range, "the address of what is in a register");
+        return true;
+    }
+    if (aggregate || type.kind == CTypeKind::Float)
+        return fail(DiagnosticKind::AggregateValue, range, "a '" + info_.type_name(type_) + "'");
+    uint64_t bytes = type.size == 0 ? 8 : type.size;
+    if (bit_size_ > 0)
+        bytes = (bit_offset_ + bit_size_ + 7) / 8;
+    uint8_t size = bytes <= 1 ? 1 : bytes <= 2 ? 2 : bytes <= 4 ? 4 : 8;
+    if (bytes > 8)
+        return fail(DiagnosticKind::AggregateValue, range, "a '" + info_.type_name(type_) + "'");
+    AccessStep step;
+    step.kind = is_address_ ? AccessStep::Kind::Load : AccessStep::Kind::Extend;
+    step.size = size;
+    step.is_signed = type.is_signed && bit_size_ == 0;
+    if (is_address_ || size < 8)
+        access_.steps.push_back(step);
+    if (bit_size_ > 0) {
+        AccessStep bits;
+        bits.kind = AccessStep::Kind::BitField;
+        bits.bit_offset = static_cast<uint8_t>(bit_offset_);
+        bits.bit_size = static_cast<uint8_t>(bit_size_);
+        bits.is_signed = type.is_signed;
+        access_.steps.push_back(bits);
+    }
+    return true;
+}
+
+std::string fingerprint(const Access& access) {
+    std::string out = std::to_string(static_cast<int>(access.base)) + "," + std::to_string(static_cast<int>(access.reg)) +
+                      "," + std::to_string(access.constant) + "," +
+                      std::to_string(reinterpret_cast<uintptr_t>(access.operand));
+    for (const AccessStep& step : access.steps)
+        out += ";" + std::to_string(static_cast<int>(step.kind)) + "," + std::to_string(step.amount) + "," +
+               std::to_string(reinterpret_cast<uintptr_t>(step.index)) + "," + std::to_string(step.size) + "," +
+               std::to_string(step.is_signed) + "," + std::to_string(step.bit_offset) + "," + std::to_string(step.bit_size);
+    return out;
+}
+
+std::string fingerprint(const TargetAccess& access) {
+    if (!access.is_text)
+        return fingerprint(access.value);
+    std::string out = "text";
+    for (const program::FormatPiece& piece : access.format)
+        out += "|" + piece.literal + piece.conversion;
+    for (const Access& part : access.parts)
+        out += "&" + fingerprint(part);
+    return out;
+}
+
+} // namespace djstap

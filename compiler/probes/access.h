@@ -1,0 +1,55 @@
+// Builds the way to a value: from where a variable is, through members and indexes, to a number.
+#pragma once
+#include "debuginfo/debuginfo.h"
+#include "diagnostics/diagnostic.h"
+#include "probes/plan.h"
+
+#include <optional>
+#include <string>
+
+namespace djstap {
+
+// Why a value cannot be had: reported, unless @defined asks.
+struct AccessError {
+    DiagnosticKind kind{};
+    SourceRange range;
+    std::string first, second, third; // the diagnostic's arguments
+    std::string hint;
+};
+
+class AccessBuilder {
+  public:
+    explicit AccessBuilder(const DebugInfo& info) : info_(info) {}
+
+    // Each step yields false and leaves error() set where it is not possible.
+    bool start(const Location& location, TypeId type, const std::string& name, const std::string& where, SourceRange range);
+    void start_value(Access::Base base, TypeId type, const program::Expression* operand = nullptr);
+    // The operand is the address of something of this type.
+    void start_pointer_to(TypeId type, const program::Expression* operand);
+    bool member(const std::string& name, SourceRange range);
+    bool index(const program::Expression* index, SourceRange range);
+    // The value: a number read or an address (arrays, structures, and everything with `address_of`).
+    bool finish(bool address_of, SourceRange range);
+
+    const Access& access() const { return access_; }
+    const AccessError& error() const { return error_; }
+    TypeId type() const { return type_; }
+    bool in_memory() const { return is_address_; }
+
+  private:
+    bool fail(DiagnosticKind kind, SourceRange range, std::string first, std::string second = {}, std::string hint = {});
+    void load_pointer(); // makes a pointer that is in memory the accumulator
+
+    const DebugInfo& info_;
+    Access access_;
+    AccessError error_;
+    TypeId type_ = 0;
+    bool is_address_ = false; // the accumulator is the address of the value
+    uint32_t bit_offset_ = 0, bit_size_ = 0;
+};
+
+// A text that is equal for equal ways: to find handlers that can be shared.
+std::string fingerprint(const Access& access);
+std::string fingerprint(const TargetAccess& access);
+
+} // namespace djstap

@@ -1,0 +1,162 @@
+#include "probes/families.h"
+
+#include "diagnostics/suggest.h"
+
+#include <algorithm>
+
+namespace djstap {
+
+const std::vector<ProbeFamily>& probe_families() {
+    static const std::vector<ProbeFamily> families{
+        {"begin", resolve_begin},
+        {"begin(NUMBER)", resolve_begin},
+        {"oneshot", resolve_begin},
+        {"end", resolve_end},
+        {"end(NUMBER)", resolve_end},
+        {"error", resolve_error},
+        {"error(NUMBER)", resolve_error},
+        {"never", resolve_never},
+        {"timer.s(NUMBER)", resolve_timer},
+        {"timer.sec(NUMBER)", resolve_timer},
+        {"timer.ms(NUMBER)", resolve_timer},
+        {"timer.msec(NUMBER)", resolve_timer},
+        {"timer.us(NUMBER)", resolve_timer},
+        {"timer.usec(NUMBER)", resolve_timer},
+        {"timer.ns(NUMBER)", resolve_timer},
+        {"timer.nsec(NUMBER)", resolve_timer},
+        {"timer.hz(NUMBER)", resolve_timer},
+        {"timer.jiffies(NUMBER)", resolve_timer},
+        {"timer.s(NUMBER).randomize(NUMBER)", resolve_timer},
+        {"timer.sec(NUMBER).randomize(NUMBER)", resolve_timer},
+        {"timer.ms(NUMBER).randomize(NUMBER)", resolve_timer},
+        {"timer.msec(NUMBER).randomize(NUMBER)", resolve_timer},
+        {"timer.us(NUMBER).randomize(NUMBER)", resolve_timer},
+        {"timer.usec(NUMBER).randomize(NUMBER)", resolve_timer},
+        {"timer.ns(NUMBER).randomize(NUMBER)", resolve_timer},
+        {"timer.nsec(NUMBER).randomize(NUMBER)", resolve_timer},
+        {"timer.jiffies(NUMBER).randomize(NUMBER)", resolve_timer},
+        {"kernel.function(STRING)", resolve_function},
+        {"kernel.function(STRING).call", resolve_function},
+        {"kernel.function(STRING).return", resolve_function_return},
+        {"kernel.function(STRING).return.maxactive(NUMBER)", resolve_function_return},
+        {"kernel.function(STRING).call.return", resolve_function_return},
+        {"kernel.statement(STRING)", resolve_statement},
+        {"kernel.statement(STRING).nearest", resolve_statement},
+    };
+    return families;
+}
+
+std::vector<std::string> probe_types() {
+    std::vector<std::string> out;
+    for (const ProbeFamily& family : probe_families())
+        out.emplace_back(family.shape);
+    std::sort(out.begin(), out.end());
+    return out;
+}
+
+namespace {
+
+std::string shape_of(const ast::ProbePoint& point) {
+    std::string shape;
+    for (const ast::PointComponent& component : point.components) {
+        if (!shape.empty())
+            shape += '.';
+        shape += component.name;
+        if (component.argument == ast::PointComponent::Argument::Number)
+            shape += "(NUMBER)";
+        else if (component.argument == ast::PointComponent::Argument::String)
+            shape += "(STRING)";
+    }
+    return shape;
+}
+
+// "kernel.function(STRING).call" → {"kernel", "function(STRING)", "call"}
+std::vector<std::string> parts(std::string_view shape) {
+    std::vector<std::string> out;
+    while (!shape.empty()) {
+        size_t dot = shape.find('.');
+        out.emplace_back(shape.substr(0, dot));
+        shape = dot == std::string_view::npos ? std::string_view() : shape.substr(dot + 1);
+    }
+    return out;
+}
+
+} // namespace
+
+const ProbeFamily* find_family(const ast::ProbePoint& point, Resolver& resolver) {
+    std::string wanted = shape_of(point);
+    for (const ProbeFamily& family : probe_families())
+        if (family.shape == wanted)
+            return &family;
+
+    // The first component up to which no family goes along is the wrong one.
+    std::vector<std::string> have = parts(wanted);
+    size_t agree = 0;
+    std::vector<std::string> could_follow;
+    for (const ProbeFamily& family : probe_families()) {
+        std::vector<std::string> shape = parts(family.shape);
+        size_t n = 0;
+        while (n < shape.size() && n < have.size() && shape[n] == have[n])
+            n++;
+        if (n > agree) {
+            agree = n;
+            could_follow.clear();
+        }
+        if (n == agree && n < shape.size() &&
+            std::find(could_follow.begin(), could_follow.end(), shape[n]) == could_follow.end())
+            could_follow.push_back(shape[n]);
+    }
+    if (agree >= point.components.size()) {
+        auto& diagnostic = resolver.diagnostics.report(DiagnosticKind::ProbePointIncomplete, point.range, {ast::to_string(point)});
+        if (!could_follow.empty())
+            diagnostic.hint("one of these could follow: " + could_follow.front());
+        return nullptr;
+    }
+    const ast::PointComponent& wrong = point.components[agree];
+    // The right name with the wrong kind of argument, or a name that is nearly right.
+    std::vector<std::string> names;
+    std::string same_name;
+    for (const std::string& candidate : could_follow) {
+        std::string name = candidate.substr(0, candidate.find('('));
+        names.push_back(name);
+        if (name == wrong.name)
+            same_name = candidate;
+    }
+    auto& diagnostic = resolver.diagnostics.report(DiagnosticKind::UnknownProbeFamily, wrong.range, {wrong.name});
+    if (!same_name.empty())
+        diagnostic.hint("it is written " + same_name);
+    else if (std::string hint = did_you_mean(wrong.name, names); !hint.empty())
+        diagnostic.hint(hint);
+    else
+        diagnostic.hint("djstap --dump-probe-types lists what there is");
+    return nullptr;
+}
+
+const Target* need_target(const ast::ProbePoint& point, Resolver& resolver) {
+    auto target = resolver.kernel.target();
+    if (target)
+        return *target;
+    resolver.diagnostics.report(DiagnosticKind::KernelNotFound, point.range, {target.failure().message})
+        .hint(target.failure().hint);
+    return nullptr;
+}
+
+const DebugInfo* need_debuginfo(const ast::ProbePoint& point, Resolver& resolver) {
+    if (!need_target(point, resolver))
+        return nullptr;
+    auto info = resolver.kernel.debuginfo();
+    if (info)
+        return *info;
+    resolver.diagnostics.report(DiagnosticKind::NoDebugInfo, point.range, {info.failure().message})
+        .hint(info.failure().hint);
+    return nullptr;
+}
+
+const ast::PointComponent* find_component(const ast::ProbePoint& point, std::string_view name) {
+    for (const ast::PointComponent& component : point.components)
+        if (component.name == name)
+            return &component;
+    return nullptr;
+}
+
+} // namespace djstap

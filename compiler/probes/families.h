@@ -1,0 +1,60 @@
+// The families of probe points: one file each yields the candidates of a point.
+#pragma once
+#include "probes/mechanisms.h"
+#include "probes/probes.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace djstap {
+
+// One place that a point matches, before target values are resolved.
+struct Candidate {
+    HandlerKind kind = HandlerKind::Entry;
+    Site site;                           // variant is filled in later
+    std::unique_ptr<FunctionInfo> function; // null for begin, timers …
+    uint64_t scope_address = 0;          // where $variables are looked up; 0: only the function's parameters
+    int priority = 0;
+    uint64_t timer_ns = 0, timer_random_ns = 0;
+};
+
+// What resolving a point needs of its surroundings.
+struct Resolver {
+    KernelView& kernel;
+    const ProbeOptions& options;
+    Diagnostics& diagnostics;
+    bool details = true; // parameters are wanted
+    bool quiet = false;  // listing: what matches nothing is no error
+};
+
+// A family: the shape of its points and the function that resolves one of them. A candidate list that
+// is empty with no error reported means: nothing matches.
+struct ProbeFamily {
+    std::string_view shape; // "kernel.function(STRING).call": for matching and for --dump-probe-types
+    bool (*resolve)(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
+};
+
+bool resolve_begin(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
+bool resolve_end(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
+bool resolve_error(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
+bool resolve_never(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
+bool resolve_timer(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
+bool resolve_function(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
+bool resolve_function_return(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
+bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
+
+// All families, one line a shape.
+const std::vector<ProbeFamily>& probe_families();
+
+// Finds the family of a point by its components. Reports what is wrong with a point that has none.
+const ProbeFamily* find_family(const ast::ProbePoint& point, Resolver& resolver);
+
+// Opens the kernel or the debug information; reports the failure at the point.
+const Target* need_target(const ast::ProbePoint& point, Resolver& resolver);
+const DebugInfo* need_debuginfo(const ast::ProbePoint& point, Resolver& resolver);
+
+// The component of that name, or null.
+const ast::PointComponent* find_component(const ast::ProbePoint& point, std::string_view name);
+
+} // namespace djstap

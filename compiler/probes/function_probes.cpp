@@ -1,0 +1,120 @@
+// kernel.function("name"), .call, .return: entries and returns of functions.
+#include "probes/families.h"
+
+#include "diagnostics/suggest.h"
+
+#include <algorithm>
+
+namespace djstap {
+
+namespace {
+
+std::string quoted_point(const FunctionInfo& function, std::string_view suffix) {
+    std::string where = function.is_syscall ? function.symbol : function.name;
+    if (!function.file.empty())
+        where += "@" + function.file + (function.line > 0 ? ":" + std::to_string(function.line) : "");
+    return "kernel.function(\"" + where + "\")" + std::string(suffix);
+}
+
+bool has_wildcard(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
+
+void report_no_match(const ast::PointComponent& component, const FunctionPattern& pattern, const DebugInfo& info,
+                     Resolver& resolver) {
+    if (info.only_inlined(pattern.function)) {
+        resolver.diagnostics.report(DiagnosticKind::FunctionOnlyInlined, component.argument_range, {pattern.function})
+            .hint("probe one of its lines with kernel.statement, or a function that calls it");
+        return;
+    }
+    auto& diagnostic = resolver.diagnostics.report(DiagnosticKind::NoFunction, component.argument_range,
+                                                   {component.string, (*resolver.kernel.target())->release()});
+    std::string hint;
+    if (!has_wildcard(pattern.function))
+        hint = did_you_mean(pattern.function, info.similar_functions(pattern.function));
+    if (hint.empty() && !pattern.file.empty())
+        hint = "the file is matched as " + pattern.file + "; leave it out to look everywhere";
+    diagnostic.hint(hint);
+}
+
+// Functions of the pattern; nothing after an error was reported.
+std::optional<std::vector<FunctionInfo>> find_functions(const ast::ProbePoint& point, Resolver& resolver) {
+    const ast::PointComponent& component = point.components[1];
+    auto pattern = parse_function_pattern(component.string);
+    if (!pattern) {
+        resolver.diagnostics.report(DiagnosticKind::BadFunctionPattern, component.argument_range, {pattern.failure().message})
+            .hint(pattern.failure().hint);
+        return std::nullopt;
+    }
+    if (pattern->line_kind != FunctionPattern::LineKind::None) {
+        resolver.diagnostics.report(DiagnosticKind::BadFunctionPattern, component.argument_range,
+                                    {"a function probe has no line number"})
+            .hint("kernel.statement(\"" + component.string + "\") probes a line");
+        return std::nullopt;
+    }
+    const DebugInfo* info = need_debuginfo(point, resolver);
+    if (!info)
+        return std::nullopt;
+    auto functions = info->functions(*pattern, resolver.details);
+    if (functions.empty() && !point.optional && !resolver.quiet) {
+        report_no_match(component, *pattern, *info, resolver);
+        return std::nullopt;
+    }
+    return functions;
+}
+
+bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out, bool is_return) {
+    auto functions = find_functions(point, resolver);
+    if (!functions)
+        return false;
+    const Target* target = need_target(point, resolver);
+    const ast::PointComponent& argument = point.components[1];
+    bool many = has_wildcard(argument.string);
+    std::string suffix;
+    for (size_t i = 2; i < point.components.size(); i++)
+        if (point.components[i].name != "maxactive")
+            suffix += "." + point.components[i].name;
+    const ast::PointComponent* maxactive = find_component(point, "maxactive");
+    const FunctionInfo* refused = nullptr;
+    MechanismChoice refusal;
+    for (FunctionInfo& function : *functions) {
+        MechanismChoice choice = is_return ? choose_for_return(*target, function.entry, resolver.options.forced)
+                                           : choose_for_entry(*target, function.entry, resolver.options.forced);
+        if (!choice.refusal.empty()) {
+            refused = &function;
+            refusal = choice;
+            continue;
+        }
+        Candidate candidate;
+        candidate.kind = is_return ? HandlerKind::Return : HandlerKind::Entry;
+        candidate.site.mechanism = choice.mechanism;
+        candidate.site.reason = choice.reason;
+        candidate.site.forced = resolver.options.forced.has_value();
+        candidate.site.address = choice.address;
+        candidate.site.fallback = choice.fallback;
+        candidate.site.entry = function.entry;
+        candidate.site.maxactive = maxactive ? static_cast<uint32_t>(std::clamp<int64_t>(maxactive->number, 0, 65535)) : 0;
+        candidate.site.point = quoted_point(function, suffix);
+        candidate.site.function = function.is_syscall ? function.symbol : function.name;
+        candidate.function = std::make_unique<FunctionInfo>(std::move(function));
+        out.push_back(std::move(candidate));
+    }
+    // A pattern leaves out what cannot be probed; one that was named is an error.
+    if (refused && (!many || out.empty()) && !point.optional && !resolver.quiet) {
+        std::string name = refused->name;
+        resolver.diagnostics.report(DiagnosticKind::CannotProbe, argument.argument_range, {name, refusal.refusal})
+            .hint(resolver.options.forced ? "leave out --mechanism to let djstap choose" : "");
+        return false;
+    }
+    return true;
+}
+
+} // namespace
+
+bool resolve_function(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
+    return resolve_functions(point, resolver, out, false);
+}
+
+bool resolve_function_return(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
+    return resolve_functions(point, resolver, out, true);
+}
+
+} // namespace djstap

@@ -1,0 +1,38 @@
+#include "probes/families.h"
+#include "probes/target_values.h"
+
+#include <algorithm>
+
+namespace djstap {
+
+std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point, bool variables, KernelView& kernel,
+                                                     Diagnostics& diagnostics) {
+    ProbeOptions options;
+    Resolver resolver{kernel, options, diagnostics, variables, true};
+    const ProbeFamily* family = find_family(point, resolver);
+    std::vector<Candidate> candidates;
+    if (!family || !family->resolve(point, resolver, candidates))
+        return std::nullopt;
+    const DebugInfo* info = nullptr;
+    if (variables && kernel.opened()) {
+        auto opened = kernel.debuginfo();
+        info = opened ? *opened : nullptr;
+    }
+    std::vector<ProbeListing> out;
+    for (const Candidate& candidate : candidates) {
+        ProbeListing listing;
+        listing.point = candidate.site.point;
+        listing.mechanism = candidate.site.mechanism;
+        listing.reason = candidate.site.reason;
+        if (info)
+            listing.variables = describe_variables(make_scope(info, candidate));
+        out.push_back(std::move(listing));
+    }
+    auto by_point = [](const ProbeListing& a, const ProbeListing& b) { return a.point < b.point; };
+    std::stable_sort(out.begin(), out.end(), by_point);
+    auto same = [](const ProbeListing& a, const ProbeListing& b) { return a.point == b.point && a.variables == b.variables; };
+    out.erase(std::unique(out.begin(), out.end(), same), out.end());
+    return out;
+}
+
+} // namespace djstap

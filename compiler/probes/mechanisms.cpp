@@ -1,0 +1,102 @@
+#include "probes/mechanisms.h"
+
+#include <array>
+#include <utility>
+
+namespace djstap {
+
+namespace {
+
+// The order of enum djs_mechanism.
+constexpr std::array<std::string_view, 11> names{"none",          "djprobe",    "ftrace",       "kprobe",
+                                                 "kprobe-int3",   "kprobe-jump", "kprobe-ftrace", "kretprobe",
+                                                 "return-djprobe", "tracepoint", "timer"};
+
+// The length of the instruction that the compiler put at the site: call rel32, or its nop.
+constexpr uint64_t fentry_bytes = 5;
+
+MechanismChoice refuse(std::string why) {
+    MechanismChoice choice;
+    choice.refusal = std::move(why);
+    return choice;
+}
+
+bool is_kprobe(Mechanism mechanism) {
+    return mechanism == Mechanism::Kprobe || mechanism == Mechanism::KprobeInt3 ||
+           mechanism == Mechanism::KprobeJump || mechanism == Mechanism::KprobeFtrace;
+}
+
+} // namespace
+
+std::string_view mechanism_name(Mechanism mechanism) { return names[static_cast<size_t>(mechanism)]; }
+
+std::optional<Mechanism> mechanism_by_name(std::string_view name) {
+    for (size_t i = 1; i < names.size(); i++)
+        if (names[i] == name)
+            return static_cast<Mechanism>(i);
+    return std::nullopt;
+}
+
+std::vector<std::string> mechanism_names() {
+    return {"auto", "djprobe", "ftrace", "kprobe", "kprobe-int3", "kprobe-jump", "kprobe-ftrace", "kretprobe"};
+}
+
+MechanismChoice choose_for_entry(const Target& target, uint64_t entry, std::optional<Mechanism> forced) {
+    std::optional<uint64_t> site = target.fentry_site(entry);
+    MechanismChoice choice;
+    if (!forced || forced == Mechanism::Djprobe || forced == Mechanism::Ftrace) {
+        if (site) {
+            choice.mechanism = forced.value_or(Mechanism::Djprobe);
+            choice.reason = forced ? "forced" : "fentry site";
+            choice.address = *site;
+            choice.fallback = *site + fentry_bytes;
+            return choice;
+        }
+        if (forced)
+            return refuse("it has no fentry site");
+    }
+    if (forced && !is_kprobe(*forced))
+        return refuse("its entry cannot be probed by " + std::string(mechanism_name(*forced)));
+    if (target.kprobe_forbidden(entry))
+        return refuse("the kernel forbids kprobes there");
+    choice.mechanism = forced.value_or(Mechanism::Kprobe);
+    choice.reason = forced ? "forced" : "no fentry site";
+    choice.address = entry;
+    // A jump or a breakpoint cannot stand on the fentry site, which is ftrace's: the next instruction sees the
+    // same registers.
+    if (site && (choice.mechanism == Mechanism::KprobeInt3 || choice.mechanism == Mechanism::KprobeJump))
+        choice.address = *site + fentry_bytes;
+    else if (site)
+        choice.address = *site;
+    else if (choice.mechanism == Mechanism::KprobeFtrace)
+        return refuse("it has no fentry site");
+    return choice;
+}
+
+MechanismChoice choose_for_return(const Target& target, uint64_t entry, std::optional<Mechanism> forced) {
+    if (forced && *forced != Mechanism::Kretprobe && !is_kprobe(*forced))
+        return refuse("returns are probed by kretprobe, not by " + std::string(mechanism_name(*forced)));
+    if (target.kprobe_forbidden(entry))
+        return refuse("the kernel forbids kprobes there");
+    MechanismChoice choice;
+    choice.mechanism = Mechanism::Kretprobe;
+    choice.reason = forced ? "forced" : "function return";
+    choice.address = target.fentry_site(entry).value_or(entry);
+    return choice;
+}
+
+MechanismChoice choose_for_instruction(const Target& target, uint64_t address, std::optional<Mechanism> forced) {
+    if (forced && !is_kprobe(*forced))
+        return refuse("it is not at a function's entry, which " + std::string(mechanism_name(*forced)) + " needs");
+    if (forced == Mechanism::KprobeFtrace)
+        return refuse("it is not an fentry site");
+    if (target.kprobe_forbidden(address))
+        return refuse("the kernel forbids kprobes there");
+    MechanismChoice choice;
+    choice.mechanism = forced.value_or(Mechanism::Kprobe);
+    choice.reason = forced ? "forced" : "not at a function's entry";
+    choice.address = address;
+    return choice;
+}
+
+} // namespace djstap

@@ -1,0 +1,170 @@
+// The texts of $x$, $x$$ (one value, its members shown) and of $$vars, $$parms, $$locals, $$return.
+#include "probes/target_values.h"
+
+namespace djstap {
+
+namespace {
+
+constexpr size_t most_parts = 64;    // a text is at most MAXSTRINGLEN long anyway
+constexpr uint64_t most_elements = 8; // of an array
+
+// Collects literals and conversions as they follow each other.
+class Format {
+  public:
+    explicit Format(TargetAccess& out) : out_(out) {}
+    void text(std::string_view literal) { pending_ += literal; }
+    void value(char conversion, bool alternate, const Access& part) {
+        program::FormatPiece piece;
+        piece.literal = std::move(pending_);
+        pending_.clear();
+        piece.conversion = conversion;
+        piece.alternate = alternate;
+        out_.format.push_back(std::move(piece));
+        out_.parts.push_back(part);
+    }
+    bool full() const { return out_.parts.size() >= most_parts; }
+    ~Format() {
+        if (!pending_.empty()) {
+            program::FormatPiece piece;
+            piece.literal = std::move(pending_);
+            out_.format.push_back(std::move(piece));
+        }
+    }
+
+  private:
+    TargetAccess& out_;
+    std::string pending_;
+};
+
+void scalar(Format& format, const AccessBuilder& at, const DebugInfo& info, SourceRange range) {
+    CType type = info.resolve(at.type());
+    AccessBuilder end = at;
+    if (!end.finish(false, range)) {
+        format.text("?");
+        return;
+    }
+    if (type.kind == CTypeKind::Pointer) {
+        CType target = info.resolve(type.target);
+        bool characters = target.kind == CTypeKind::Char || (target.kind == CTypeKind::Integer && target.size == 1 && target.name == "char");
+        if (characters) {
+            format.text("\"");
+            format.value('s', false, end.access());
+            format.text("\"");
+        } else {
+            format.value('x', true, end.access());
+        }
+    } else if (type.is_signed || type.kind == CTypeKind::Enum) {
+        format.value('d', false, end.access());
+    } else {
+        format.value('u', false, end.access());
+    }
+}
+
+void structure(Format& format, const AccessBuilder& at, const DebugInfo& info, int depth, SourceRange range);
+
+void element(Format& format, const AccessBuilder& at, const DebugInfo& info, int depth, SourceRange range) {
+    CType type = info.resolve(at.type());
+    if (type.kind == CTypeKind::Struct || type.kind == CTypeKind::Union) {
+        if (depth > 0)
+            structure(format, at, info, depth, range);
+        else
+            format.text("{...}");
+    } else if (type.kind == CTypeKind::Array) {
+        if (depth <= 0 || type.count == 0) {
+            format.text("[...]");
+            return;
+        }
+        format.text("[");
+        for (uint64_t i = 0; i < type.count && i < most_elements && !format.full(); i++) {
+            // The element's own builder: an index that is a constant needs no expression.
+            AccessBuilder inner = at;
+            program::Number number;
+            number.value = static_cast<int64_t>(i);
+            format.text(i ? ", " : "");
+            if (inner.index(&number, range))
+                element(format, inner, info, depth - 1, range);
+        }
+        format.text(type.count > most_elements ? ", ...]" : "]");
+    } else {
+        scalar(format, at, info, range);
+    }
+}
+
+void structure(Format& format, const AccessBuilder& at, const DebugInfo& info, int depth, SourceRange range) {
+    format.text("{");
+    bool first = true;
+    for (const CMember& member : info.members(at.type())) {
+        if (format.full()) {
+            format.text(", ...");
+            break;
+        }
+        if (member.name.empty())
+            continue;
+        AccessBuilder inner = at;
+        if (!inner.member(member.name, range))
+            continue;
+        format.text((first ? "." : ", .") + member.name + "=");
+        first = false;
+        element(format, inner, info, depth - 1, range);
+    }
+    format.text("}");
+}
+
+} // namespace
+
+void append_pretty(TargetAccess& out, const AccessBuilder& builder, const DebugInfo& info, int depth, SourceRange range) {
+    Format format(out);
+    AccessBuilder at = builder;
+    CType type = info.resolve(at.type());
+    if (type.kind == CTypeKind::Pointer) {
+        CType target = info.resolve(type.target);
+        program::Number zero;
+        if ((target.kind == CTypeKind::Struct || target.kind == CTypeKind::Union) && target.size > 0 && at.index(&zero, range)) {
+            structure(format, at, info, depth, range);
+            return;
+        }
+    }
+    element(format, at, info, depth, range);
+}
+
+AccessResult pretty_variables(const program::TargetValue& value, const VariableScope& scope) {
+    if (!scope.function)
+        return AccessError{DiagnosticKind::NoTargetVariables, value.range, value.name, "this probe point", {}, {}};
+    bool parameters = value.name == "$$vars" || value.name == "$$parms";
+    bool locals = value.name == "$$vars" || value.name == "$$locals";
+    TargetAccess out;
+    out.is_text = true;
+    {
+        Format format(out);
+        bool first = true;
+        auto show = [&](const std::string& name, AccessBuilder& builder, bool good) {
+            format.text((first ? "" : " ") + name + "=");
+            first = false;
+            AccessBuilder end = builder;
+            if (!good || !end.finish(false, value.range))
+                format.text("?");
+            else if (value.pretty > 0)
+                element(format, builder, *scope.info, value.pretty, value.range);
+            else
+                format.value('x', true, end.access());
+        };
+        if (value.name == "$$return") {
+            const auto& type = scope.function->return_type;
+            if (scope.is_return && type && *type != 0) {
+                AccessBuilder builder(*scope.info);
+                builder.start_value(Access::Base::ReturnValue, *type);
+                show("return", builder, true);
+            }
+        }
+        for (const Variable& variable : scope.variables) {
+            if (format.full() || (variable.is_parameter ? !parameters : !locals))
+                continue;
+            AccessBuilder builder(*scope.info);
+            bool good = builder.start(variable.location, variable.type, variable.name, scope.where, value.range);
+            show(variable.name, builder, good);
+        }
+    }
+    return out;
+}
+
+} // namespace djstap

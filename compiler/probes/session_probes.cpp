@@ -1,0 +1,36 @@
+// begin, end, error, never: called by the session itself.
+#include "probes/families.h"
+
+namespace djstap {
+
+namespace {
+
+bool session_probe(const ast::ProbePoint& point, HandlerKind kind, std::vector<Candidate>& out) {
+    Candidate candidate;
+    candidate.kind = kind;
+    candidate.priority = static_cast<int>(point.components[0].number);
+    candidate.site.mechanism = Mechanism::None;
+    candidate.site.reason = "called by the session";
+    candidate.site.point = ast::to_string(point);
+    out.push_back(std::move(candidate));
+    return true;
+}
+
+} // namespace
+
+bool resolve_begin(const ast::ProbePoint& point, Resolver&, std::vector<Candidate>& out) {
+    return session_probe(point, HandlerKind::Begin, out);
+}
+
+bool resolve_end(const ast::ProbePoint& point, Resolver&, std::vector<Candidate>& out) {
+    return session_probe(point, HandlerKind::End, out);
+}
+
+bool resolve_error(const ast::ProbePoint& point, Resolver&, std::vector<Candidate>& out) {
+    return session_probe(point, HandlerKind::Error, out);
+}
+
+// Matches, and is never hit: for probes that only keep a body checked.
+bool resolve_never(const ast::ProbePoint&, Resolver&, std::vector<Candidate>&) { return true; }
+
+} // namespace djstap

@@ -1,0 +1,87 @@
+// kernel.statement("func@file:line"), .nearest: any instruction that begins a source line.
+#include "probes/families.h"
+
+namespace djstap {
+
+namespace {
+
+std::string join(const std::vector<uint32_t>& lines) {
+    std::string out;
+    for (uint32_t line : lines)
+        out += (out.empty() ? "" : ", ") + std::to_string(line);
+    return out;
+}
+
+} // namespace
+
+bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
+    const ast::PointComponent& component = point.components[1];
+    auto pattern = parse_function_pattern(component.string);
+    if (!pattern) {
+        resolver.diagnostics.report(DiagnosticKind::BadFunctionPattern, component.argument_range, {pattern.failure().message})
+            .hint(pattern.failure().hint);
+        return false;
+    }
+    const DebugInfo* info = need_debuginfo(point, resolver);
+    const Target* target = info ? need_target(point, resolver) : nullptr;
+    if (!target)
+        return false;
+    if (!info->has_dwarf()) {
+        resolver.diagnostics.report(DiagnosticKind::StatementNeedsDwarf, point.range, {std::string(info->source())})
+            .hint("install the kernel's debug symbols (on Debian: linux-image-" + target->release() + "-dbg)");
+        return false;
+    }
+    bool nearest = find_component(point, "nearest") != nullptr;
+    auto result = info->statements(*pattern, nearest);
+    if (!result) {
+        if (point.optional || resolver.quiet)
+            return true;
+        resolver.diagnostics.report(DiagnosticKind::NoStatement, component.argument_range, {result.failure().message})
+            .hint(result.failure().hint);
+        return false;
+    }
+    if (result->addresses.empty()) {
+        if (point.optional || resolver.quiet)
+            return true;
+        auto& diagnostic = resolver.diagnostics.report(DiagnosticKind::NoStatement, component.argument_range,
+                                                       {"no instruction belongs to " + component.string});
+        if (!result->nearest_lines.empty())
+            diagnostic.hint("lines nearby that have one: " + join(result->nearest_lines) + "; or append .nearest");
+        return false;
+    }
+    for (const StatementAddress& statement : result->addresses) {
+        // At a function's entry a statement is what a function probe is: the cheap mechanism serves.
+        bool at_entry = statement.address == statement.symbol_entry && !statement.inlined;
+        MechanismChoice choice = at_entry ? choose_for_entry(*target, statement.address, resolver.options.forced)
+                                          : choose_for_instruction(*target, statement.address, resolver.options.forced);
+        if (!choice.refusal.empty()) {
+            if (result->addresses.size() > 1)
+                continue;
+            resolver.diagnostics.report(DiagnosticKind::CannotProbe, component.argument_range, {component.string, choice.refusal});
+            return false;
+        }
+        Candidate candidate;
+        candidate.kind = HandlerKind::Entry;
+        candidate.site.mechanism = choice.mechanism;
+        candidate.site.reason = choice.reason;
+        candidate.site.forced = resolver.options.forced.has_value();
+        candidate.site.address = choice.address;
+        candidate.site.fallback = choice.fallback;
+        candidate.site.entry = statement.symbol_entry;
+        candidate.site.function = statement.function;
+        candidate.site.point = "kernel.statement(\"" + statement.function + "@" + statement.file + ":" +
+                               std::to_string(statement.line) + "\")";
+        candidate.scope_address = statement.address;
+        auto function = std::make_unique<FunctionInfo>();
+        function->name = statement.function;
+        function->symbol = statement.symbol;
+        function->entry = statement.symbol_entry;
+        function->file = statement.file;
+        function->line = statement.line;
+        candidate.function = std::move(function);
+        out.push_back(std::move(candidate));
+    }
+    return true;
+}
+
+} // namespace djstap
