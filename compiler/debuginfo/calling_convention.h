@@ -13,7 +13,8 @@ struct ArgumentShape {
 };
 
 // One location an argument. From the first argument whose place depends on what is not known on,
-// nothing.
-std::vector<Location> argument_locations(const std::vector<ArgumentShape>& arguments);
+// nothing. A result too large for two registers is returned through a pointer in the first one.
+std::vector<Location> argument_locations(const std::vector<ArgumentShape>& arguments,
+                                         const ArgumentShape& result);
 
 } // namespace djstap

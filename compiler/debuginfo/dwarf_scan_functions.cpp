@@ -30,6 +30,7 @@ std::optional<Dwarf_Die> origin_of(Dwarf_Die* die) {
     return std::nullopt;
 }
 
+// Of a parameter, or of a function's result.
 ArgumentShape shape_of(Dwarf_Die* parameter) {
     ArgumentShape shape;
     Dwarf_Attribute attribute;
@@ -112,7 +113,7 @@ void DwarfScanner::use_calling_convention(Dwarf_Die* die, FunctionRecord& functi
         if (dwarf_tag(child) == DW_TAG_formal_parameter)
             shapes.push_back(shape_of(child));
     });
-    std::vector<Location> locations = argument_locations(shapes);
+    std::vector<Location> locations = argument_locations(shapes, shape_of(die));
     for (size_t i = 0; i < locations.size() && i < function.parameter_count; i++) {
         ParameterRecord& record = result_.parameters[function.first_parameter + i];
         if (LocationKind(record.kind) != LocationKind::None ||
@@ -144,6 +145,12 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
     });
     auto add = [&](Dwarf_Die* parameter) {
         Location location = location_of(parameter, context);
+        // Unoptimized code says where the prologue will have stored the parameter: not there yet.
+        if (location.kind == LocationKind::Memory && location.reg == PtReg::Rsp &&
+            location.offset < return_address_size) {
+            location = Location();
+            location.why = "not stored yet at the function's entry";
+        }
         dropped = dropped || location.kind == LocationKind::None;
         result_.parameters.push_back(parameter_record(parameter, &location));
     };

@@ -155,8 +155,7 @@ std::vector<Variable> DwarfInfo::variables_at(uint64_t address) const {
         for (const Variable& parameter :
              parameters(function->first_parameter, function->parameter_count)) {
             for (Variable& variable : variables) {
-                if (variable.is_parameter && variable.name == parameter.name &&
-                    variable.location.kind == LocationKind::None)
+                if (variable.is_parameter && variable.name == parameter.name)
                     variable.location = parameter.location;
             }
         }

@@ -201,10 +201,7 @@ std::vector<CMember> DwarfTypes::members(TypeId type) const {
             else if (auto from_top =
                          number(child, DW_AT_bit_offset)) // DWARF 3: from the most significant bit
                 bits += storage * 8 - *from_top - member.bit_size;
-            member.offset = bits / (storage * 8) * storage;
-            if (bits - member.offset * 8 + member.bit_size > storage * 8)
-                member.offset = bits / 8; // a packed struct's, across two units
-            member.bit_offset = bits - member.offset * 8;
+            place_bit_field(member, bits, storage);
         }
         members.push_back(std::move(member));
     });

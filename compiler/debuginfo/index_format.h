@@ -7,7 +7,7 @@
 
 namespace djstap {
 
-inline constexpr TableFormat index_format = {{'d', 'j', 'd', 'w', 'a', 'r', 'f', '\n'}, 1, 10};
+inline constexpr TableFormat index_format = {{'d', 'j', 'd', 'w', 'a', 'r', 'f', '\n'}, 2, 10};
 
 enum class IndexSection : size_t {
     functions,  // FunctionRecord by name, then entry

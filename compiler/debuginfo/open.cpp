@@ -1,3 +1,4 @@
+#include "debuginfo/btf_info.h"
 #include "debuginfo/dwarf_info.h"
 
 #include "target/elf_image.h"
@@ -11,12 +12,17 @@ Result<std::unique_ptr<DebugInfo>> DebugInfo::open(const Target& target,
     const ElfImage* image = target.image();
     Failure failure{"there is no debug information for kernel " + target.release(),
                     "install its debug symbols (vmlinux with DWARF), or a kernel with BTF"};
-    if (image && image->section(".debug_info")) {
+    const char* without = std::getenv("DJSTAP_NO_DWARF");
+    bool may_use_dwarf = !without || !*without || std::string_view(without) == "0";
+    if (may_use_dwarf && image && image->section(".debug_info")) {
         auto index = DwarfIndex::open(target, progress);
         if (index)
             return std::unique_ptr<DebugInfo>(new DwarfInfo(target, std::move(*index)));
         failure = index.failure();
     }
+    auto btf = BtfInfo::open(target);
+    if (btf)
+        return btf;
     return failure;
 }
 

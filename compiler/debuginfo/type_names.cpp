@@ -120,6 +120,13 @@ std::optional<CMember> find_member(const DebugInfo& info, TypeId type, std::stri
     return find_in(info, type, name, 0);
 }
 
+void place_bit_field(CMember& member, uint64_t bits, uint64_t storage) {
+    member.offset = bits / (storage * 8) * storage;
+    if (bits - member.offset * 8 + member.bit_size > storage * 8)
+        member.offset = bits / 8;
+    member.bit_offset = bits - member.offset * 8;
+}
+
 NamedType parse_type_name(std::string_view text) {
     std::vector<std::string_view> words;
     while (!text.empty()) {

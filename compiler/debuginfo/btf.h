@@ -1,0 +1,69 @@
+// Reads BTF, the kernel's own compact type format (Documentation/bpf/btf.rst in the kernel's source).
+#pragma once
+#include "debuginfo/type_names.h"
+#include "target/cache.h"
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace djstap {
+
+enum class BtfKind : uint8_t {
+    Void, Int, Ptr, Array, Struct, Union, Enum, Fwd, Typedef, Volatile, Const, Restrict, Func, FuncProto, Var,
+    DataSec, Float, DeclTag, TypeTag, Enum64
+};
+
+struct BtfType {
+    std::string_view name;
+    BtfKind kind = BtfKind::Void;
+    bool flag = false;         // kind_flag: sized members, a signed enumeration, a forward of a union
+    uint32_t count = 0;        // vlen
+    uint32_t size_or_type = 0; // as the kind has it
+    std::string_view extra;    // what follows the common part
+};
+
+struct BtfParameter {
+    std::string_view name;
+    uint32_t type;
+};
+
+// Type numbers are BTF's; the bits from 32 on count pointers put around one ("struct file *" where the file
+// has only the struct).
+class Btf {
+  public:
+    // Fails where the bytes are no (whole, little-endian) BTF. They must stay as long as the object.
+    static Result<Btf> parse(std::string_view bytes);
+
+    BtfType type(uint32_t id) const;
+    size_t size() const { return offsets_.size(); }
+    // The type number of a function; 0 where it has none.
+    uint32_t function(std::string_view name) const;
+    uint32_t function_result(uint32_t function) const;
+    std::vector<BtfParameter> function_parameters(uint32_t function, bool& varargs) const;
+    std::vector<std::string_view> function_names() const;
+
+    CType resolve(TypeId type) const;
+    std::vector<CMember> members(TypeId type) const;
+    std::vector<CEnumerator> enumerators(TypeId type) const;
+    std::optional<TypeId> by_name(std::string_view name) const;
+    TypeStep step(TypeId type) const;
+    // "const char __user *", as the kernel's system call table writes types.
+    TypeId by_declaration(std::string_view text) const;
+
+  private:
+    Btf() = default;
+    std::string_view string(uint32_t offset) const { return pool_string(strings_, offset); }
+    uint32_t bare(uint32_t id) const;
+    std::optional<uint32_t> tagged(std::string_view name, std::initializer_list<BtfKind> kinds) const;
+    void index_names() const;
+
+    std::string_view types_, strings_;
+    std::vector<uint32_t> offsets_; // in types_, by number; [0] is void
+    mutable bool indexed_ = false;
+    mutable std::unordered_map<std::string_view, uint32_t> functions_;
+    mutable std::unordered_multimap<std::string_view, uint32_t> named_;
+};
+
+} // namespace djstap

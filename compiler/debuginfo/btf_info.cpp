@@ -1,0 +1,235 @@
+#include "debuginfo/btf_info.h"
+
+#include "debuginfo/calling_convention.h"
+#include "debuginfo/syscalls.h"
+#include "target/elf_image.h"
+#include "target/glob.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+namespace djstap {
+
+namespace {
+
+// Symbols of code that is no function of its own.
+bool is_no_function(std::string_view symbol) {
+    return symbol.ends_with(".cold") || symbol.find(".cold.") != std::string_view::npos ||
+           symbol.starts_with("__pfx_") || symbol.starts_with(".L");
+}
+
+std::string_view without_suffix(std::string_view symbol) {
+    size_t dot = symbol.find('.', 1);
+    return symbol.substr(0, dot);
+}
+
+} // namespace
+
+Result<std::unique_ptr<DebugInfo>> BtfInfo::open(const Target& target) {
+    std::string held;
+    std::string_view bytes;
+    const ElfImage* image = target.image();
+    if (const ElfSection* section = image ? image->section(".BTF") : nullptr) {
+        bytes = section->bytes;
+    } else if (!target.files().btf.empty()) {
+        auto read = read_whole(target.files().btf);
+        if (!read)
+            return read.failure();
+        held = std::move(*read);
+    } else {
+        return Failure{"kernel " + target.release() + " has no BTF", ""};
+    }
+    // The bytes move into the object before they are looked at: views into them must stay.
+    auto storage = std::make_unique<std::string>(std::move(held));
+    if (bytes.empty())
+        bytes = *storage;
+    auto btf = Btf::parse(bytes);
+    if (!btf)
+        return btf.failure();
+    return std::unique_ptr<DebugInfo>(new BtfInfo(target, std::move(storage), std::move(*btf)));
+}
+
+FunctionInfo BtfInfo::function_info(const Symbol& symbol) const {
+    FunctionInfo info;
+    info.name = without_suffix(symbol.name);
+    info.symbol = symbol.name;
+    info.entry = symbol.address;
+    info.size = symbol.size;
+    info.external = symbol.global;
+    return info;
+}
+
+std::vector<FunctionInfo> BtfInfo::functions(const FunctionPattern& pattern, bool details) const {
+    std::vector<FunctionInfo> found;
+    if (!pattern.file.empty())
+        return found; // BTF names no files
+    bool wild = has_wildcard(pattern.function);
+    std::set<std::tuple<uint64_t, std::string>> taken;
+    auto take = [&](const std::vector<Symbol>& symbols) {
+        for (const Symbol& symbol : symbols) {
+            if (is_no_function(symbol.name) || (target_.has_addresses() && !target_.in_text(symbol.address)) ||
+                (wild && symbol.size == 0 && target_.has_addresses()))
+                continue;
+            FunctionInfo info = function_info(symbol);
+            // At one address one name, unless addresses are hidden.
+            std::string key = target_.has_addresses() ? std::string() : info.symbol;
+            if (taken.emplace(info.entry, key).second)
+                found.push_back(std::move(info));
+        }
+    };
+    if (wild) {
+        take(target_.symbols_matching(pattern.function));
+    } else {
+        take(target_.symbols_named(pattern.function));
+        if (pattern.function.find('.') == std::string::npos)
+            take(target_.symbols_matching(pattern.function + ".*"));
+    }
+    if (wild || found.empty()) {
+        std::set<std::string> names;
+        for (const FunctionInfo& function : found)
+            names.insert(function.name);
+        for (const SyscallWrapper& wrapper : syscall_wrappers(target_, pattern.function)) {
+            FunctionInfo info = function_info(wrapper.symbol);
+            info.name = std::string(syscall_user_prefix).append(wrapper.name);
+            info.is_syscall = true;
+            if (!names.contains(info.name))
+                found.push_back(std::move(info));
+        }
+    }
+    if (details) {
+        for (FunctionInfo& function : found)
+            add_details(function);
+    }
+    std::sort(found.begin(), found.end(), [](const FunctionInfo& a, const FunctionInfo& b) {
+        return std::tie(a.name, a.entry) < std::tie(b.name, b.entry);
+    });
+    return found;
+}
+
+void BtfInfo::add_syscall_details(FunctionInfo& function) const {
+    std::string_view name = std::string_view(function.name).substr(syscall_user_prefix.size());
+    auto add = [&](std::string_view parameter, TypeId type) {
+        Variable variable;
+        variable.name = parameter;
+        variable.type = type;
+        variable.is_parameter = true;
+        variable.location = syscall_argument(function.parameters.size());
+        function.parameters.push_back(std::move(variable));
+    };
+    std::string definition("__do_sys_");
+    if (uint32_t known = btf_.function(definition.append(name))) {
+        bool varargs = false;
+        function.return_type = btf_.function_result(known);
+        for (const BtfParameter& parameter : btf_.function_parameters(known, varargs)) {
+            if (parameter.name != "__unused")
+                add(parameter.name, parameter.type);
+        }
+        return;
+    }
+    if (auto table = syscall_table_parameters(target_, name)) {
+        function.return_type = btf_.by_declaration("long");
+        for (const SyscallParameter& parameter : *table)
+            add(parameter.name, btf_.by_declaration(parameter.type));
+    }
+}
+
+void BtfInfo::add_details(FunctionInfo& function) const {
+    function.parameters.clear();
+    function.return_type.reset();
+    if (function.is_syscall) {
+        add_syscall_details(function);
+        return;
+    }
+    uint32_t known = btf_.function(function.name);
+    if (!known)
+        return;
+    function.return_type = btf_.function_result(known);
+    std::vector<BtfParameter> parameters = btf_.function_parameters(known, function.varargs);
+    auto shape_of = [&](TypeId id) {
+        CType type = btf_.resolve(id);
+        ArgumentShape shape;
+        shape.size = type.size;
+        shape.aggregate = type.kind == CTypeKind::Struct || type.kind == CTypeKind::Union;
+        shape.floating = type.kind == CTypeKind::Float;
+        shape.known = type.size != 0 || shape.aggregate;
+        return shape;
+    };
+    std::vector<ArgumentShape> shapes;
+    for (const BtfParameter& parameter : parameters)
+        shapes.push_back(shape_of(parameter.type));
+    std::vector<Location> locations = argument_locations(shapes, shape_of(*function.return_type));
+    bool is_clone = function.symbol != function.name;
+    for (size_t i = 0; i < parameters.size(); i++) {
+        Variable variable;
+        variable.name = parameters[i].name;
+        variable.type = parameters[i].type;
+        variable.is_parameter = true;
+        variable.location = locations[i];
+        if (is_clone) {
+            variable.location = Location();
+            variable.location.why = "the compiler changed how this copy is called; DWARF would tell";
+        }
+        function.parameters.push_back(std::move(variable));
+    }
+}
+
+std::vector<std::string> BtfInfo::similar_functions(std::string_view name) const {
+    SimilarNames similar(name);
+    for (std::string_view each : btf_.function_names()) {
+        if (target_.symbol(each))
+            similar.consider(each);
+    }
+    if (name.starts_with(syscall_user_prefix)) {
+        for (const SyscallWrapper& wrapper : syscall_wrappers(target_, "sys_*"))
+            similar.consider(std::string(syscall_user_prefix).append(wrapper.name));
+    }
+    return similar.take();
+}
+
+Result<StatementResult> BtfInfo::statements(const FunctionPattern& pattern, bool) const {
+    if (pattern.line_kind == FunctionPattern::LineKind::None && pattern.file.empty()) {
+        StatementResult result;
+        for (const FunctionInfo& function : functions(pattern, false)) {
+            StatementAddress statement;
+            statement.address = statement.symbol_entry = function.entry;
+            statement.function = function.name;
+            statement.symbol = function.symbol;
+            result.addresses.push_back(std::move(statement));
+        }
+        return result;
+    }
+    return Failure{"source files and lines are not known for kernel " + target_.release() + ": it has only BTF",
+                   "install the kernel's debug symbols (vmlinux with DWARF)"};
+}
+
+std::vector<Variable> BtfInfo::variables_at(uint64_t address) const {
+    auto symbol = target_.symbol_at(address);
+    if (!symbol)
+        return {};
+    FunctionInfo function = function_info(*symbol);
+    add_details(function);
+    bool at_entry = address == function.entry || target_.fentry_site(function.entry) == address;
+    for (Variable& parameter : function.parameters) {
+        if (!at_entry) {
+            parameter.location = Location();
+            parameter.location.why = "known only at the function's entry without DWARF";
+        }
+    }
+    return function.parameters;
+}
+
+std::optional<Variable> BtfInfo::global(std::string_view) const {
+    // BTF describes per-CPU variables only, which have no address of their own.
+    return std::nullopt;
+}
+
+std::string BtfInfo::type_name(TypeId type) const {
+    return write_type(type, [this](TypeId each) { return btf_.step(each); });
+}
+
+std::optional<CMember> BtfInfo::member(TypeId type, std::string_view name) const {
+    return find_member(*this, type, name);
+}
+
+} // namespace djstap

@@ -1,0 +1,40 @@
+// Debug information where there is no DWARF: BTF for types and prototypes, the calling convention for places.
+#pragma once
+#include "debuginfo/btf.h"
+
+namespace djstap {
+
+class BtfInfo final : public DebugInfo {
+  public:
+    // Reads vmlinux's .BTF, else the file of raw BTF. Fails where there is neither.
+    static Result<std::unique_ptr<DebugInfo>> open(const Target& target);
+
+    bool has_dwarf() const override { return false; }
+    std::string_view source() const override { return "BTF"; }
+    std::vector<FunctionInfo> functions(const FunctionPattern& pattern, bool details) const override;
+    void add_details(FunctionInfo& function) const override;
+    std::vector<std::string> similar_functions(std::string_view name) const override;
+    // BTF does not say what was inlined.
+    bool only_inlined(std::string_view) const override { return false; }
+    Result<StatementResult> statements(const FunctionPattern& pattern, bool nearest) const override;
+    std::vector<Variable> variables_at(uint64_t address) const override;
+    std::optional<Variable> global(std::string_view name) const override;
+    CType resolve(TypeId type) const override { return btf_.resolve(type); }
+    std::string type_name(TypeId type) const override;
+    std::vector<CMember> members(TypeId type) const override { return btf_.members(type); }
+    std::optional<CMember> member(TypeId type, std::string_view name) const override;
+    std::vector<CEnumerator> enumerators(TypeId type) const override { return btf_.enumerators(type); }
+    std::optional<TypeId> type_by_name(std::string_view name) const override { return btf_.by_name(name); }
+
+  private:
+    BtfInfo(const Target& target, std::unique_ptr<std::string> bytes, Btf btf)
+        : target_(target), bytes_(std::move(bytes)), btf_(std::move(btf)) {}
+    FunctionInfo function_info(const Symbol& symbol) const;
+    void add_syscall_details(FunctionInfo& function) const;
+
+    const Target& target_;
+    std::unique_ptr<std::string> bytes_; // where they are not vmlinux's
+    Btf btf_;
+};
+
+} // namespace djstap
