@@ -27,6 +27,7 @@ struct djs_record {
 #define DJS_RECORD_WARNING	 0xffffff01u /* s message */
 #define DJS_RECORD_EXIT		 0xffffff02u /* exit() was called; nothing follows */
 #define DJS_RECORD_PADDING	 0xffffff03u /* nothing; skipped */
+#define DJS_RECORD_TEXT		 0xffffff04u /* s text, printed as it is: log(), print_backtrace() */
 
 #define DJS_RECORD_MAX 16384u /* a longer one is truncated at its last string */
 

@@ -151,8 +151,11 @@ struct djs_ctx {
 	u32 can_wait;        /* begin and end: may sleep for room in the ring */
 	u32 user_regs;       /* regs are those of user space */
 	u32 locks_held;
-	u32 busy;
+	u32 busy; /* 0 free, 1 in use, 2 the same with locks held and interrupts off */
 	char error_text[256]; /* for messages made at run time */
+	u32 reserved; /* bytes of the record between reserve and commit */
+	char *work;   /* DJS_WORK_BYTES for the runtime's own functions */
+	u32 token_at; /* tokenize(): where the next token begins in its text, behind `work` */
 };
 
 #ifdef __cplusplus

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Reads and writes of memory that may not be there. Nothing here sleeps; any context, NMI included.
+#include <linux/uaccess.h>
+
+#include "control/runtime.h"
+
+/* Kernel addresses from here to the vsyscall page can be read by one guarded instruction. Others (not canonical,
+ * the vsyscall page) are left to the kernel's own checks.
+ */
+static u64 kernel_low = U64_MAX;
+#define KERNEL_HIGH 0xffffffffff600000ull /* VSYSCALL_ADDR */
+
+void djs_access_init(void)
+{
+	kernel_low = ~0ull << (boot_cpu_data.x86_virt_bits - 1);
+}
+
+/* The language's $variables do not say whose memory they point to: the address does. */
+static __always_inline bool is_user(u64 address)
+{
+	return (s64)address >= 0;
+}
+
+static noinline DJS_HANDLER_CODE bool read_slow(u64 address, u32 size, u64 *value)
+{
+	*value = 0;
+	if (is_user(address))
+		return !copy_from_user_nofault(value, (const void __user *)address, size);
+	return !copy_from_kernel_nofault(value, (const void *)address, size);
+}
+
+DJS_HANDLER_CODE bool djs_read_word(u64 address, u32 size, u64 *value)
+{
+	if (unlikely(address < kernel_low || address >= KERNEL_HIGH))
+		return read_slow(address, size, value);
+	pagefault_disable();
+	switch (size) {
+	case 1: {
+		u8 word;
+
+		__get_kernel_nofault(&word, (void *)address, u8, fault);
+		*value = word;
+		break;
+	}
+	case 2: {
+		u16 word;
+
+		__get_kernel_nofault(&word, (void *)address, u16, fault);
+		*value = word;
+		break;
+	}
+	case 4: {
+		u32 word;
+
+		__get_kernel_nofault(&word, (void *)address, u32, fault);
+		*value = word;
+		break;
+	}
+	case 8:
+		__get_kernel_nofault(value, (void *)address, u64, fault);
+		break;
+	default:
+		goto fault;
+	}
+	pagefault_enable();
+	return true;
+fault:
+	pagefault_enable();
+	*value = 0;
+	return false;
+}
+
+static DJS_HANDLER_CODE bool write_kernel(u64 address, u32 size, u64 value)
+{
+	if (address < kernel_low || address >= KERNEL_HIGH)
+		return false;
+	pagefault_disable();
+	switch (size) {
+	case 1:
+		__put_kernel_nofault((void *)address, &value, u8, fault);
+		break;
+	case 2:
+		__put_kernel_nofault((void *)address, &value, u16, fault);
+		break;
+	case 4:
+		__put_kernel_nofault((void *)address, &value, u32, fault);
+		break;
+	case 8:
+		__put_kernel_nofault((void *)address, &value, u64, fault);
+		break;
+	default:
+		goto fault;
+	}
+	pagefault_enable();
+	return true;
+fault:
+	pagefault_enable();
+	return false;
+}
+
+static DJS_HANDLER_CODE bool write_user(u64 address, u32 size, u64 value)
+{
+	void __user *to = (void __user *)address;
+	bool written;
+
+	/* Only where this task's own memory is sure to be the one that is mapped. */
+	if (in_interrupt() || !current->mm || !access_ok(to, size))
+		return false;
+	pagefault_disable();
+	written = !__copy_to_user_inatomic(to, &value, size);
+	pagefault_enable();
+	return written;
+}
+
+DJS_HANDLER_CODE bool djs_write_word(u64 address, u32 size, u64 value)
+{
+	if (size != 1 && size != 2 && size != 4 && size != 8)
+		return false;
+	return is_user(address) ? write_user(address, size, value) : write_kernel(address, size, value);
+}
+
+DJS_HANDLER_CODE void djs_fail_text(struct djs_ctx *ctx, u32 place, const char *format, ...)
+{
+	va_list arguments;
+
+	if (ctx->error)
+		return;
+	va_start(arguments, format);
+	vsnprintf(ctx->error_text, sizeof(ctx->error_text), format, arguments);
+	va_end(arguments);
+	djs_fail(ctx, ctx->error_text, place);
+}
+
+static noinline DJS_HANDLER_CODE void fault_at(struct djs_ctx *ctx, const char *verb, u64 address, u32 size,
+					       u32 place)
+{
+	djs_fail_text(ctx, place, "cannot %s %u byte%s of %s memory at 0x%llx", verb, size, size == 1 ? "" : "s",
+		      is_user(address) ? "user" : "kernel", address);
+}
+
+DJS_HANDLER_CODE u64 djs_load(struct djs_ctx *ctx, u64 address, u32 size, u32 place)
+{
+	u64 value;
+
+	if (unlikely(!djs_read_word(address, size, &value))) {
+		fault_at(ctx, "read", address, size, place);
+		return 0;
+	}
+	return value;
+}
+
+DJS_HANDLER_CODE void djs_store(struct djs_ctx *ctx, u64 address, u32 size, u64 value, u32 place)
+{
+	if (unlikely(!djs_write_word(address, size, value)))
+		fault_at(ctx, "write", address, size, place);
+}

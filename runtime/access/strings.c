@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Strings in memory that may end at a page that is not there: read piece by piece, no piece across a page.
+#include <linux/uaccess.h>
+
+#include "control/runtime.h"
+
+#define PIECE 64u
+
+static __always_inline long read_string(char *out, u64 address, size_t size, bool user)
+{
+	size_t done = 0;
+
+	if (!size)
+		return 0;
+	while (done < size - 1) {
+		u32 piece = min_t(size_t, PIECE, size - 1 - done);
+		u64 at = address + done;
+		const char *end;
+
+		piece = min_t(u64, piece, PAGE_SIZE - (at & (PAGE_SIZE - 1)));
+		if (user ? copy_from_user_nofault(out + done, (const void __user *)at, piece) :
+			   copy_from_kernel_nofault(out + done, (const void *)at, piece)) {
+			out[done] = 0;
+			return done ? done : -EFAULT;
+		}
+		end = memchr(out + done, 0, piece);
+		if (end)
+			return end - out;
+		done += piece;
+	}
+	out[done] = 0;
+	return done;
+}
+
+DJS_HANDLER_CODE long djs_read_kernel_string(char *out, u64 address, size_t size)
+{
+	return read_string(out, address, size, false);
+}
+
+DJS_HANDLER_CODE long djs_read_user_string(char *out, u64 address, size_t size)
+{
+	return read_string(out, address, size, true);
+}

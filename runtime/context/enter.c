@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Contexts: what a handler works in. One for each CPU and level of interruption, so that a hit inside an
+// interrupt is not lost to the handler that it interrupted, and a hit inside a handler of the same level is.
+#include <linux/mm.h>
+#include <linux/preempt.h>
+#include <linux/slab.h>
+
+#include "control/runtime.h"
+
+u32 djs_gate = DJS_HANDLER_IRQS_OFF | DJS_HANDLER_CHECKS_STATE;
+struct djs_ctx djs_session_ctx;
+atomic_t djs_locked_skips = ATOMIC_INIT(0);
+
+/* A context's memory: the script's scratch, then the runtime's work area and tokenize()'s text. */
+static size_t scratch_bytes(void)
+{
+	return ALIGN(max_t(size_t, djs_script.scratch_bytes, 8), 64);
+}
+
+static size_t memory_bytes(void)
+{
+	return scratch_bytes() + DJS_WORK_BYTES + ALIGN(djs_script.string_bytes + 1, 64);
+}
+
+static void context_init(struct djs_ctx *ctx, u32 level, char *memory)
+{
+	ctx->level = level;
+	ctx->scratch = memory;
+	ctx->work = memory + scratch_bytes();
+}
+
+int djs_contexts_init(void)
+{
+	unsigned int cpu, level;
+	char *memory = kvzalloc(memory_bytes(), GFP_KERNEL);
+
+	if (!memory)
+		return -ENOMEM;
+	context_init(&djs_session_ctx, DJS_LEVEL_SESSION, memory);
+	djs_session_ctx.can_wait = 1;
+	for_each_possible_cpu(cpu) {
+		struct djs_ctx *contexts;
+
+		contexts = kcalloc_node(DJS_LEVELS, sizeof(*contexts), GFP_KERNEL, cpu_to_node(cpu));
+		per_cpu(djs_cpu, cpu).contexts = contexts;
+		if (!contexts)
+			goto no_memory;
+		memory = kvzalloc(DJS_LEVELS * memory_bytes(), GFP_KERNEL);
+		if (!memory)
+			goto no_memory;
+		for (level = 0; level < DJS_LEVELS; level++)
+			context_init(&contexts[level], level, memory + level * memory_bytes());
+	}
+	return 0;
+no_memory:
+	djs_contexts_exit();
+	return -ENOMEM;
+}
+
+void djs_contexts_exit(void)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct djs_ctx *contexts = per_cpu(djs_cpu, cpu).contexts;
+
+		if (contexts)
+			kvfree(contexts[0].scratch);
+		kfree(contexts);
+		per_cpu(djs_cpu, cpu).contexts = NULL;
+	}
+	kvfree(djs_session_ctx.scratch);
+	djs_session_ctx.scratch = NULL;
+}
+
+#define INTERRUPT_MASK (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)
+
+static __always_inline unsigned int level_of(unsigned int count)
+{
+	return count & NMI_MASK ? DJS_LEVEL_NMI : count & HARDIRQ_MASK ? 2 : count & SOFTIRQ_OFFSET ? 1 : 0;
+}
+
+static __always_inline void begin_use(struct djs_ctx *ctx, const struct djs_handler *handler,
+				      const struct djs_site *site, u32 busy)
+{
+	ctx->busy = busy;
+	barrier(); /* an interrupt of this level from here on finds it busy */
+	ctx->handler = handler;
+	ctx->site = site;
+	ctx->actions = handler->max_actions;
+	ctx->nesting = 0;
+}
+
+/* The rarer ways in. Preemption is off. */
+static noinline DJS_HANDLER_CODE struct djs_ctx *enter_slow(const struct djs_handler *handler,
+							    const struct djs_site *site)
+{
+	unsigned int level = level_of(preempt_count());
+	struct djs_ctx *ctx = this_cpu_read(djs_cpu.contexts) + level;
+	unsigned long irq_flags;
+
+	if (handler->flags & READ_ONCE(djs_gate) & DJS_HANDLER_CHECKS_STATE)
+		goto out;
+	if (ctx->busy) {
+		this_cpu_inc(djs_cpu.skipped_busy);
+		goto out;
+	}
+	if (!(handler->flags & DJS_HANDLER_IRQS_OFF)) {
+		begin_use(ctx, handler, site, 1);
+		return ctx;
+	}
+	ctx->busy = 2;
+	barrier();
+	raw_local_irq_save(irq_flags);
+	if (unlikely(!djs_locks_take(handler, level == DJS_LEVEL_NMI))) {
+		raw_local_irq_restore(irq_flags);
+		ctx->busy = 0;
+		this_cpu_inc(djs_cpu.skipped_locked);
+		if (atomic_inc_return(&djs_locked_skips) == djs_script.max_skipped + 1)
+			djs_request_exit(true);
+		goto out;
+	}
+	begin_use(ctx, handler, site, 2);
+	ctx->irq_flags = irq_flags;
+	ctx->locks_held = handler->lock_count;
+	return ctx;
+out:
+	preempt_enable_notrace();
+	return NULL;
+}
+
+DJS_HANDLER_CODE struct djs_ctx *djs_enter(const struct djs_handler *handler, const struct djs_site *site)
+{
+	bool interrupt = preempt_count() & INTERRUPT_MASK;
+	struct djs_ctx *ctx;
+
+	preempt_disable_notrace();
+	if (unlikely(interrupt))
+		return enter_slow(handler, site);
+	ctx = this_cpu_read(djs_cpu.contexts);
+	if (unlikely(ctx->busy | (handler->flags & READ_ONCE(djs_gate))))
+		return enter_slow(handler, site);
+	begin_use(ctx, handler, site, 1);
+	return ctx;
+}
+
+static noinline DJS_HANDLER_CODE void leave_slow(struct djs_ctx *ctx)
+{
+	if (ctx->busy == 2) {
+		unsigned long irq_flags = ctx->irq_flags;
+
+		djs_locks_release(ctx->handler);
+		ctx->locks_held = 0;
+		raw_local_irq_restore(irq_flags);
+	}
+	if (ctx->error) {
+		djs_report_error(ctx);
+		ctx->error = NULL;
+	}
+	barrier();
+	ctx->busy = 0;
+	preempt_enable_notrace();
+}
+
+DJS_HANDLER_CODE void djs_leave(struct djs_ctx *ctx)
+{
+	if (unlikely(ctx->busy != 1 || ctx->error)) {
+		leave_slow(ctx);
+		return;
+	}
+	barrier();
+	ctx->busy = 0;
+	preempt_enable_notrace();
+}
+
+DJS_HANDLER_CODE void djs_fail(struct djs_ctx *ctx, const char *message, u32 place)
+{
+	if (ctx->error)
+		return;
+	ctx->error = message;
+	ctx->error_place = place;
+}
+
+DJS_HANDLER_CODE void djs_run_handler(const struct djs_handler *handler, const struct djs_site *site,
+				      struct pt_regs *regs)
+{
+	struct djs_ctx *ctx = djs_enter(handler, site);
+
+	if (!ctx)
+		return;
+	ctx->regs = regs;
+	ctx->user_regs = regs && user_mode(regs);
+	ctx->address = site ? site->address + djs_slide : 0;
+	handler->body(ctx);
+	ctx->regs = NULL; /* direct handlers share the context and have none */
+	ctx->user_regs = 0;
+	djs_leave(ctx);
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Where the probe was hit: pp(), probefunc(), addresses, stack traces, symbols.
+#include <linux/kallsyms.h>
+#include <linux/sched/task_stack.h>
+#include <linux/stacktrace.h>
+
+#include "context/functions.h"
+#include "control/runtime.h"
+#include "include/text.h"
+
+static DJS_HANDLER_CODE void copy(char *out, const char *text)
+{
+	djs_text_copy(out, text ?: "", djs_script.string_bytes);
+}
+
+DJS_HANDLER_CODE void djs_fn_pp(struct djs_ctx *ctx, char *out)
+{
+	copy(out, ctx->site ? ctx->site->point : NULL);
+}
+
+DJS_HANDLER_CODE void djs_fn_pn(struct djs_ctx *ctx, char *out)
+{
+	copy(out, ctx->site ? ctx->site->name : NULL);
+}
+
+DJS_HANDLER_CODE void djs_fn_probefunc(struct djs_ctx *ctx, char *out)
+{
+	copy(out, ctx->site ? ctx->site->function : NULL);
+}
+
+DJS_HANDLER_CODE void djs_fn_ppfunc(struct djs_ctx *ctx, char *out)
+{
+	djs_fn_probefunc(ctx, out);
+}
+
+DJS_HANDLER_CODE void djs_fn_probe_type(struct djs_ctx *ctx, char *out)
+{
+	static const char *const names[] = {
+		[DJS_HANDLER_BEGIN] = "begin",	    [DJS_HANDLER_END] = "end",	  [DJS_HANDLER_ERROR] = "error",
+		[DJS_HANDLER_TIMER] = "timer",	    [DJS_HANDLER_ENTRY] = "entry", [DJS_HANDLER_RETURN] = "return",
+	};
+
+	copy(out, ctx->handler->kind < ARRAY_SIZE(names) ? names[ctx->handler->kind] : NULL);
+}
+
+DJS_HANDLER_CODE s64 djs_fn_is_return(struct djs_ctx *ctx)
+{
+	return ctx->handler->kind == DJS_HANDLER_RETURN;
+}
+
+DJS_HANDLER_CODE s64 djs_fn_user_mode(struct djs_ctx *ctx)
+{
+	return ctx->user_regs;
+}
+
+DJS_HANDLER_CODE s64 djs_fn_registers_valid(struct djs_ctx *ctx)
+{
+	return ctx->regs != NULL;
+}
+
+/* The address of what was hit; for a function's entry that of the function. 0 where there is none. */
+DJS_HANDLER_CODE s64 djs_fn_addr(struct djs_ctx *ctx)
+{
+	const struct djs_site *site = ctx->site;
+
+	if (!site || !site->address)
+		return ctx->regs ? instruction_pointer(ctx->regs) : 0;
+	return (site->mechanism == DJS_MECHANISM_DJPROBE || site->mechanism == DJS_MECHANISM_FTRACE ? site->entry :
+													     site->address) +
+	       djs_slide;
+}
+
+/* Where the task's user code will go on. */
+DJS_HANDLER_CODE s64 djs_fn_uaddr(struct djs_ctx *ctx)
+{
+	return current->mm ? instruction_pointer(task_pt_regs(current)) : 0;
+}
+
+#define TRACE_MAX 96 /* addresses in the work area, what is above the probe included */
+#define SYMBOL_AT (TRACE_MAX * sizeof(unsigned long))
+DJS_STATIC_ASSERT(SYMBOL_AT + KSYM_SYMBOL_LEN <= DJS_WORK_BYTES, "the work area is too small");
+
+/*
+ * The stack from the probed place on, in the work area: *trace is the first of the returned number. The probed
+ * place is found by its address (a direct call returns behind its site); where that is not known it is the first
+ * one outside this module.
+ */
+static DJS_HANDLER_CODE u32 trace_stack(struct djs_ctx *ctx, unsigned long **trace)
+{
+	unsigned long *entries = (unsigned long *)ctx->work;
+	unsigned int count = stack_trace_save(entries, TRACE_MAX, 0);
+	const struct djs_site *site = ctx->site;
+	unsigned long address = site && site->address ? site->address + djs_slide : 0;
+	unsigned int i, first = 0;
+
+	*trace = entries;
+	if (address) {
+		for (i = 0; i < count; i++)
+			if (entries[i] - address <= 5) {
+				entries[i] = djs_fn_addr(ctx);
+				*trace = entries + i;
+				return min(count - i, djs_script.max_backtrace);
+			}
+		/* A kprobe beside its site (fallback), or a return. */
+		if (ctx->regs && !ctx->user_regs)
+			for (i = 0; i < count; i++)
+				if (entries[i] - (instruction_pointer(ctx->regs) - 1) <= 1) {
+					first = i;
+					goto found;
+				}
+	}
+	while (first < count && within_module(entries[first], THIS_MODULE))
+		first++;
+found:
+	*trace = entries + first;
+	return min(count - first, djs_script.max_backtrace);
+}
+
+DJS_HANDLER_CODE s64 djs_fn_stack(struct djs_ctx *ctx, s64 depth)
+{
+	unsigned long *trace;
+	u32 count = trace_stack(ctx, &trace);
+
+	return depth >= 0 && depth < count ? trace[depth] : 0;
+}
+
+DJS_HANDLER_CODE s64 djs_fn_caller_addr(struct djs_ctx *ctx)
+{
+	return djs_fn_stack(ctx, 1);
+}
+
+/* Bytes of the kernel stack, and how many of them are in use. */
+DJS_HANDLER_CODE s64 djs_fn_stack_size(struct djs_ctx *ctx)
+{
+	return THREAD_SIZE;
+}
+
+DJS_HANDLER_CODE s64 djs_fn_stack_used(struct djs_ctx *ctx)
+{
+	unsigned long here = (unsigned long)__builtin_frame_address(0);
+	unsigned long top = (unsigned long)task_stack_page(current) + THREAD_SIZE;
+
+	return top - here <= THREAD_SIZE ? top - here : 0; /* 0: on an interrupt's stack */
+}
+
+/* Addresses in hexadecimal, separated by spaces. */
+DJS_HANDLER_CODE void djs_fn_backtrace(struct djs_ctx *ctx, char *out)
+{
+	unsigned long *trace;
+	u32 count = trace_stack(ctx, &trace), i;
+	size_t done = 0, size = djs_script.string_bytes;
+
+	*out = 0;
+	for (i = 0; i < count; i++) {
+		char word[20];
+		size_t length = scnprintf(word, sizeof(word), "%s0x%lx", i ? " " : "", trace[i]);
+
+		if (done + length >= size)
+			break; /* no half addresses */
+		memcpy(out + done, word, length + 1);
+		done += length;
+	}
+}
+
+/* "name+0x1/0x20 [module]", in the work area behind the trace. */
+static DJS_HANDLER_CODE char *symbol_of(struct djs_ctx *ctx, unsigned long address)
+{
+	char *symbol = ctx->work + SYMBOL_AT;
+
+	sprint_symbol(symbol, address);
+	return symbol;
+}
+
+static DJS_HANDLER_CODE void print_line(struct djs_ctx *ctx, unsigned long address)
+{
+	const char *symbol = symbol_of(ctx, address);
+	size_t room = 24 + strlen(symbol) + 2;
+	u32 size = sizeof(struct djs_record) + DJS_ALIGN8(sizeof(u32) + room);
+	struct djs_record *record = djs_reserve(ctx, DJS_RECORD_TEXT, size);
+
+	if (!record)
+		return;
+	*(u32 *)(record + 1) = scnprintf((char *)(record + 1) + sizeof(u32), room, " 0x%016lx : %s\n", address, symbol);
+	djs_commit(ctx, record, size);
+}
+
+DJS_HANDLER_CODE void djs_fn_print_backtrace(struct djs_ctx *ctx)
+{
+	unsigned long *trace;
+	u32 count = trace_stack(ctx, &trace), i;
+
+	for (i = 0; i < count; i++)
+		print_line(ctx, trace[i]);
+}
+
+DJS_HANDLER_CODE void djs_fn_sprint_backtrace(struct djs_ctx *ctx, char *out)
+{
+	unsigned long *trace;
+	u32 count = trace_stack(ctx, &trace), i;
+	size_t done = 0, size = djs_script.string_bytes;
+
+	*out = 0;
+	for (i = 0; i < count && done < size - 1; i++)
+		done += scnprintf(out + done, size - done, "%s\n", symbol_of(ctx, trace[i]));
+}
+
+/* Prints a line for each address of a text as backtrace() yields it. */
+DJS_HANDLER_CODE void djs_fn_print_stack(struct djs_ctx *ctx, const char *addresses)
+{
+	while (*addresses) {
+		unsigned long address = 0;
+		int digit;
+
+		while (*addresses == ' ')
+			addresses++;
+		if (addresses[0] == '0' && addresses[1] == 'x')
+			addresses += 2;
+		for (; (digit = hex_to_bin(*addresses)) >= 0; addresses++)
+			address = address << 4 | digit;
+		if (address)
+			print_line(ctx, address);
+		while (*addresses && *addresses != ' ')
+			addresses++;
+	}
+}
+
+DJS_HANDLER_CODE void djs_fn_symdata(struct djs_ctx *ctx, char *out, s64 address)
+{
+	copy(out, symbol_of(ctx, address));
+}
+
+DJS_HANDLER_CODE void djs_fn_symname(struct djs_ctx *ctx, char *out, s64 address)
+{
+	char *symbol = symbol_of(ctx, address);
+
+	symbol[strcspn(symbol, "+ ")] = 0;
+	copy(out, symbol);
+}
+
+DJS_HANDLER_CODE void djs_fn_symfileline(struct djs_ctx *ctx, char *out, s64 address)
+{
+	djs_fn_symdata(ctx, out, address); /* lines are not known to a running kernel */
+}
+
+/* The module that an address lies in, "kernel", or "" when it is no kernel text. */
+DJS_HANDLER_CODE void djs_fn_modname(struct djs_ctx *ctx, char *out, s64 address)
+{
+	char *symbol = symbol_of(ctx, address), *name = strchr(symbol, '[');
+
+	if (name)
+		name[strcspn(name, "]")] = 0;
+	copy(out, name ? name + 1 : !strchr(symbol, '+') ? "" : "kernel");
+}
+
+DJS_HANDLER_CODE void djs_fn_caller(struct djs_ctx *ctx, char *out)
+{
+	s64 address = djs_fn_caller_addr(ctx);
+
+	scnprintf(out, djs_script.string_bytes, "%s 0x%llx", address ? symbol_of(ctx, address) : "", (u64)address);
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Who was running: pid(), execname(), task_*(). Other tasks' fields are read as memory that may be gone.
+#include <linux/cred.h>
+#include <linux/sched.h>
+#include <linux/sched/prio.h>
+#include <linux/sched/signal.h>
+#include <linux/pid.h>
+#include <linux/uidgid.h>
+
+#include "context/functions.h"
+#include "control/runtime.h"
+
+/* A field of the structure at a kernel address; 0 when it cannot be read. */
+#define FIELD(address, type, field)                                                                       \
+	({                                                                                                \
+		u64 value_;                                                                               \
+		djs_read_word((u64)(address) + offsetof(type, field), sizeof(((type *)0)->field), &value_) ? value_ : 0; \
+	})
+
+/* The same, an error of the script when it cannot be read. */
+#define FIELD_OR_FAIL(ctx, address, type, field)                                                          \
+	djs_load(ctx, (u64)(address) + offsetof(type, field), sizeof(((type *)0)->field), DJS_NO_PLACE)
+
+DJS_HANDLER_CODE s64 djs_fn_pid(struct djs_ctx *ctx)
+{
+	return current->tgid;
+}
+
+DJS_HANDLER_CODE s64 djs_fn_tid(struct djs_ctx *ctx)
+{
+	return current->pid;
+}
+
+DJS_HANDLER_CODE s64 djs_fn_ppid(struct djs_ctx *ctx)
+{
+	return (s32)FIELD(FIELD(current, struct task_struct, real_parent), struct task_struct, tgid);
+}
+
+/* The number of current's process group or session in the initial namespace. */
+static DJS_HANDLER_CODE s64 signal_pid(enum pid_type type)
+{
+	u64 signal = FIELD(current, struct task_struct, signal);
+	u64 pid = signal ? FIELD(signal, struct signal_struct, pids[type]) : 0;
+
+	return pid ? (s32)FIELD(pid, struct pid, numbers[0].nr) : 0;
+}
+
+DJS_HANDLER_CODE s64 djs_fn_pgrp(struct djs_ctx *ctx)
+{
+	return signal_pid(PIDTYPE_PGID);
+}
+
+DJS_HANDLER_CODE s64 djs_fn_sid(struct djs_ctx *ctx)
+{
+	return signal_pid(PIDTYPE_SID);
+}
+
+DJS_HANDLER_CODE s64 djs_fn_uid(struct djs_ctx *ctx)
+{
+	return __kuid_val(current_uid());
+}
+
+DJS_HANDLER_CODE s64 djs_fn_euid(struct djs_ctx *ctx)
+{
+	return __kuid_val(current_euid());
+}
+
+DJS_HANDLER_CODE s64 djs_fn_gid(struct djs_ctx *ctx)
+{
+	return __kgid_val(current_gid());
+}
+
+DJS_HANDLER_CODE s64 djs_fn_egid(struct djs_ctx *ctx)
+{
+	return __kgid_val(current_egid());
+}
+
+DJS_HANDLER_CODE s64 djs_fn_cpu(struct djs_ctx *ctx)
+{
+	return raw_smp_processor_id();
+}
+
+DJS_HANDLER_CODE s64 djs_fn_target(struct djs_ctx *ctx)
+{
+	return djs_target_pid;
+}
+
+DJS_HANDLER_CODE void djs_fn_execname(struct djs_ctx *ctx, char *out)
+{
+	strscpy(out, current->comm, min_t(size_t, djs_script.string_bytes, TASK_COMM_LEN));
+}
+
+static DJS_HANDLER_CODE void name_of(char *out, u64 task)
+{
+	if (djs_read_kernel_string(out, task + offsetof(struct task_struct, comm),
+				   min_t(size_t, djs_script.string_bytes, TASK_COMM_LEN)) < 0)
+		*out = 0;
+}
+
+DJS_HANDLER_CODE void djs_fn_pexecname(struct djs_ctx *ctx, char *out)
+{
+	name_of(out, FIELD(current, struct task_struct, real_parent));
+}
+
+DJS_HANDLER_CODE s64 djs_fn_task_current(struct djs_ctx *ctx)
+{
+	return (s64)current;
+}
+
+DJS_HANDLER_CODE s64 djs_fn_task_pid(struct djs_ctx *ctx, s64 task)
+{
+	return (s32)FIELD_OR_FAIL(ctx, task, struct task_struct, tgid);
+}
+
+DJS_HANDLER_CODE s64 djs_fn_task_tgid(struct djs_ctx *ctx, s64 task)
+{
+	return djs_fn_task_pid(ctx, task);
+}
+
+DJS_HANDLER_CODE s64 djs_fn_task_tid(struct djs_ctx *ctx, s64 task)
+{
+	return (s32)FIELD_OR_FAIL(ctx, task, struct task_struct, pid);
+}
+
+DJS_HANDLER_CODE s64 djs_fn_task_parent(struct djs_ctx *ctx, s64 task)
+{
+	return FIELD_OR_FAIL(ctx, task, struct task_struct, real_parent);
+}
+
+DJS_HANDLER_CODE s64 djs_fn_task_ppid(struct djs_ctx *ctx, s64 task)
+{
+	s64 parent = djs_fn_task_parent(ctx, task);
+
+	return ctx->error ? 0 : djs_fn_task_pid(ctx, parent);
+}
+
+DJS_HANDLER_CODE s64 djs_fn_task_state(struct djs_ctx *ctx, s64 task)
+{
+	return FIELD_OR_FAIL(ctx, task, struct task_struct, __state);
+}
+
+DJS_HANDLER_CODE s64 djs_fn_task_prio(struct djs_ctx *ctx, s64 task)
+{
+	return (s32)FIELD_OR_FAIL(ctx, task, struct task_struct, prio) - MAX_RT_PRIO;
+}
+
+DJS_HANDLER_CODE s64 djs_fn_task_nice(struct djs_ctx *ctx, s64 task)
+{
+	return PRIO_TO_NICE((s32)FIELD_OR_FAIL(ctx, task, struct task_struct, static_prio));
+}
+
+DJS_HANDLER_CODE s64 djs_fn_task_cpu(struct djs_ctx *ctx, s64 task)
+{
+	return (s32)djs_load(ctx, (u64)task + offsetof(struct task_struct, thread_info.cpu), sizeof(u32), DJS_NO_PLACE);
+}
+
+static DJS_HANDLER_CODE s64 credential(struct djs_ctx *ctx, s64 task, size_t offset)
+{
+	u64 cred = FIELD_OR_FAIL(ctx, task, struct task_struct, real_cred);
+
+	return ctx->error ? 0 : djs_load(ctx, cred + offset, sizeof(u32), DJS_NO_PLACE);
+}
+
+DJS_HANDLER_CODE s64 djs_fn_task_uid(struct djs_ctx *ctx, s64 task)
+{
+	return credential(ctx, task, offsetof(struct cred, uid));
+}
+
+DJS_HANDLER_CODE s64 djs_fn_task_euid(struct djs_ctx *ctx, s64 task)
+{
+	return credential(ctx, task, offsetof(struct cred, euid));
+}
+
+DJS_HANDLER_CODE s64 djs_fn_task_gid(struct djs_ctx *ctx, s64 task)
+{
+	return credential(ctx, task, offsetof(struct cred, gid));
+}
+
+DJS_HANDLER_CODE s64 djs_fn_task_egid(struct djs_ctx *ctx, s64 task)
+{
+	return credential(ctx, task, offsetof(struct cred, egid));
+}
+
+DJS_HANDLER_CODE void djs_fn_task_execname(struct djs_ctx *ctx, char *out, s64 task)
+{
+	name_of(out, task);
+	if (!*out)
+		djs_load(ctx, (u64)task + offsetof(struct task_struct, comm), 1, DJS_NO_PLACE); /* fails if it is no task */
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// String functions of the language; the portable work is done in text/.
+#include "context/functions.h"
+#include "control/runtime.h"
+#include "include/text.h"
+
+DJS_HANDLER_CODE s64 djs_fn_strlen(struct djs_ctx *ctx, const char *text)
+{
+	return djs_text_length(text);
+}
+
+DJS_HANDLER_CODE s64 djs_fn_strtol(struct djs_ctx *ctx, const char *text, s64 base)
+{
+	return djs_text_to_long(text, base);
+}
+
+DJS_HANDLER_CODE s64 djs_fn_isinstr(struct djs_ctx *ctx, const char *text, const char *part)
+{
+	return djs_text_find(text, part);
+}
+
+/* The byte at `index`, 0 beyond the end. */
+DJS_HANDLER_CODE s64 djs_fn_stringat(struct djs_ctx *ctx, const char *text, s64 index)
+{
+	if (index < 0 || index >= (s64)djs_text_length(text))
+		return 0;
+	return (u8)text[index];
+}
+
+DJS_HANDLER_CODE void djs_fn_substr(struct djs_ctx *ctx, char *out, const char *text, s64 start, s64 length)
+{
+	djs_text_substr(out, djs_script.string_bytes, text, start, length);
+}
+
+static __always_inline bool is_one_of(char character, const char *set)
+{
+	for (; *set; set++)
+		if (*set == character)
+			return true;
+	return false;
+}
+
+/* The next token of `text`; with "" of the text of the call before. "" when there is none left. */
+DJS_HANDLER_CODE void djs_fn_tokenize(struct djs_ctx *ctx, char *out, const char *text, const char *delimiters)
+{
+	char *kept = ctx->work + DJS_WORK_BYTES;
+	u32 at, length = 0;
+
+	if (*text) {
+		djs_text_copy(kept, text, djs_script.string_bytes);
+		ctx->token_at = 0;
+	}
+	at = ctx->token_at;
+	while (kept[at] && is_one_of(kept[at], delimiters))
+		at++;
+	while (kept[at] && !is_one_of(kept[at], delimiters))
+		out[length++] = kept[at++];
+	out[length] = 0;
+	ctx->token_at = at;
+}
+
+/* `text` with each `old` replaced by `new`, cut where it becomes too long. */
+DJS_HANDLER_CODE void djs_fn_str_replace(struct djs_ctx *ctx, char *out, const char *text, const char *old,
+					 const char *new)
+{
+	size_t old_length = djs_text_length(old), new_length = djs_text_length(new);
+	size_t done = 0, room = djs_script.string_bytes - 1, i;
+
+	while (*text && done < room) {
+		if (old_length && !strncmp(text, old, old_length)) {
+			for (i = 0; i < new_length && done < room; i++)
+				out[done++] = new[i];
+			text += old_length;
+		} else {
+			out[done++] = *text++;
+		}
+	}
+	out[done] = 0;
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// kernel.ftrace_enabled. While it is 0 nothing may be attached to fentry sites or detached from them: ftrace's
+// records and the text would no longer agree. The variable is not exported, so its file is read; by a work
+// item, since the caller may be a task that is exiting, or one with another root directory.
+#include <linux/fs.h>
+#include <linux/workqueue.h>
+
+#include "control/runtime.h"
+
+#define SWITCH_FILE "/proc/sys/kernel/ftrace_enabled"
+
+struct switch_work {
+	struct work_struct work;
+	int write; /* -1: read */
+	int result;
+};
+
+static void switch_work(struct work_struct *work)
+{
+	struct switch_work *request = container_of(work, struct switch_work, work);
+	struct file *file = filp_open(SWITCH_FILE, request->write < 0 ? O_RDONLY : O_WRONLY, 0);
+	char text[4] = "";
+	loff_t position = 0;
+	ssize_t done;
+
+	if (IS_ERR(file)) {
+		request->result = PTR_ERR(file);
+		return;
+	}
+	if (request->write < 0) {
+		done = kernel_read(file, text, sizeof(text) - 1, &position);
+		request->result = done < 1 ? -EIO : text[0] != '0';
+	} else {
+		done = kernel_write(file, request->write ? "1\n" : "0\n", 2, &position);
+		request->result = done == 2 ? 0 : done < 0 ? done : -EIO;
+	}
+	filp_close(file, NULL);
+}
+
+static int ask(int write)
+{
+	struct switch_work request = { .write = write };
+
+	INIT_WORK_ONSTACK(&request.work, switch_work);
+	queue_work(system_unbound_wq, &request.work);
+	flush_work(&request.work);
+	destroy_work_on_stack(&request.work);
+	return request.result;
+}
+
+int djs_ftrace_enabled(void)
+{
+	return ask(-1);
+}
+
+int djs_ftrace_enable(bool on)
+{
+	return ask(on);
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <linux/log2.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/utsname.h>
+
+#include "control/runtime.h"
+
+static bool hold;
+module_param(hold, bool, 0444);
+MODULE_PARM_DESC(hold, "wait for a reader to start the session");
+static uint ring_kb;
+module_param(ring_kb, uint, 0444);
+MODULE_PARM_DESC(ring_kb, "size of each CPU's record buffer, KB; rounded up to a power of two");
+static int target;
+module_param(target, int, 0444);
+MODULE_PARM_DESC(target, "process id that target() yields");
+
+#define RING_KB_MIN 4u
+#define RING_KB_MAX (1024u * 1024)
+#define LOG_LINES_MAX 100
+
+/* Addresses in the script are those of one build of the kernel; modversions does not tell builds apart. */
+static int check_kernel(void)
+{
+	const struct new_utsname *kernel = init_utsname();
+
+	if (djs_script.abi_version != DJS_ABI_VERSION) {
+		djs_error("made for version %u of the runtime, this is %u", djs_script.abi_version, DJS_ABI_VERSION);
+		return -ENOEXEC;
+	}
+	if (djs_script.kernel_release && strcmp(djs_script.kernel_release, kernel->release)) {
+		djs_error("made for kernel %s, this is %s", djs_script.kernel_release, kernel->release);
+		return -ENOEXEC;
+	}
+	if (djs_script.kernel_version && strcmp(djs_script.kernel_version, kernel->version)) {
+		djs_error("made for another build of kernel %s: %s, this is %s", kernel->release,
+			  djs_script.kernel_version, kernel->version);
+		return -ENOEXEC;
+	}
+	return 0;
+}
+
+static u64 ring_bytes(void)
+{
+	u64 kb = ring_kb ?: djs_script.ring_bytes / 1024;
+
+	return roundup_pow_of_two(clamp_t(u64, kb, RING_KB_MIN, RING_KB_MAX)) * 1024;
+}
+
+static void free_all(void)
+{
+	djs_session_exit();
+	djs_sites_exit();
+	djs_locks_exit();
+	djs_globals_exit();
+	djs_contexts_exit();
+	djs_rings_exit();
+}
+
+static int __init djs_module_init(void)
+{
+	int error = check_kernel();
+
+	if (error)
+		return error;
+	djs_target_pid = target;
+	djs_access_init();
+	error = djs_rings_init(ring_bytes());
+	if (error) {
+		djs_error("no memory for the record buffers (%llu KB a CPU)", ring_bytes() / 1024);
+		return error;
+	}
+	error = djs_contexts_init();
+	if (error)
+		goto no_contexts;
+	error = djs_globals_init();
+	if (error)
+		goto no_globals;
+	error = djs_locks_init();
+	if (error)
+		goto no_locks;
+	error = djs_sites_init();
+	if (error)
+		goto no_sites;
+	error = djs_session_init();
+	if (error)
+		goto no_session;
+	error = djs_proc_init();
+	if (error)
+		goto no_proc;
+	if (hold)
+		return 0;
+	error = djs_session_start();
+	if (!error)
+		return 0;
+
+	djs_session_stop();
+	djs_proc_exit();
+	djs_rings_to_log(LOG_LINES_MAX);
+no_proc:
+	djs_session_exit();
+no_session:
+	djs_sites_exit();
+no_sites:
+	djs_locks_exit();
+no_locks:
+	djs_globals_exit();
+no_globals:
+	djs_contexts_exit();
+no_contexts:
+	djs_rings_exit();
+	djs_error("not loaded: error %d", error);
+	return error;
+}
+
+static void __exit djs_module_exit(void)
+{
+	djs_session_stop();
+	djs_proc_exit();
+	if (!djs_reader_ever())
+		djs_rings_to_log(LOG_LINES_MAX);
+	free_all();
+}
+
+module_init(djs_module_init);
+module_exit(djs_module_exit);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("a probe script, made by djstap");

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// /proc/djstap-NAME: what include/control.h describes.
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/poll.h>
+#include <linux/proc_fs.h>
+#include <linux/uaccess.h>
+#include <linux/wait.h>
+
+#include "control/runtime.h"
+
+static struct proc_dir_entry *entry;
+static atomic_t owners = ATOMIC_INIT(0); /* 0 or 1 */
+static bool had_owner;
+static DECLARE_WAIT_QUEUE_HEAD(changes); /* of the control page */
+
+bool djs_reader_attached(void)
+{
+	return atomic_read(&owners);
+}
+
+bool djs_reader_ever(void)
+{
+	return READ_ONCE(had_owner);
+}
+
+void djs_reader_wake(void)
+{
+	wake_up_all(&changes);
+}
+
+static int open(struct inode *inode, struct file *file)
+{
+	if (!(file->f_mode & FMODE_WRITE))
+		return 0;
+	if (atomic_cmpxchg(&owners, 0, 1))
+		return -EBUSY;
+	WRITE_ONCE(had_owner, true);
+	return 0;
+}
+
+static int release(struct inode *inode, struct file *file)
+{
+	if (!(file->f_mode & FMODE_WRITE))
+		return 0;
+	atomic_set(&owners, 0);
+	djs_session_abandoned();
+	return 0;
+}
+
+static ssize_t read(struct file *file, char __user *to, size_t size, loff_t *position)
+{
+	return simple_read_from_buffer(to, size, position, djs_script.meta, djs_script.meta_bytes);
+}
+
+static __poll_t poll(struct file *file, poll_table *table)
+{
+	poll_wait(file, &changes, table);
+	if (READ_ONCE(djs_control->exit_requested) || READ_ONCE(djs_control->state) == DJS_STATE_STOPPED)
+		return EPOLLIN | EPOLLPRI;
+	return 0;
+}
+
+static void set_flags(struct vm_area_struct *vma, unsigned long set, unsigned long clear)
+{
+#ifdef DJS_HAVE_VM_FLAGS_SET
+	vm_flags_mod(vma, set, clear);
+#else
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+#endif
+}
+
+static int mmap(struct file *file, struct vm_area_struct *vma)
+{
+	unsigned long pages = vma_pages(vma), per_cpu_pages = djs_ring_pages(), at, i;
+	unsigned int cpu;
+	int error;
+
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (vma->vm_pgoff == 0) {
+		if (pages != 1 || (vma->vm_flags & (VM_WRITE | VM_EXEC)))
+			return -EINVAL;
+		set_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE);
+		return vm_insert_page(vma, vma->vm_start, virt_to_page(djs_control));
+	}
+	if (!(file->f_mode & FMODE_WRITE))
+		return -EACCES; /* what the owner alone may see and move */
+	cpu = (vma->vm_pgoff - 1) / per_cpu_pages;
+	at = (vma->vm_pgoff - 1) % per_cpu_pages;
+	if (!djs_ring_page(cpu, at) || pages > per_cpu_pages - at || (vma->vm_flags & VM_EXEC))
+		return -EINVAL;
+	set_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, 0);
+	for (i = 0; i < pages; i++) {
+		error = vm_insert_page(vma, vma->vm_start + i * PAGE_SIZE, djs_ring_page(cpu, at + i));
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static void fill_counts(struct djs_counts *counts)
+{
+	unsigned int cpu;
+
+	memset(counts, 0, sizeof(*counts));
+	counts->lost_records = djs_rings_lost();
+	for_each_possible_cpu(cpu) {
+		counts->skipped_busy += READ_ONCE(per_cpu(djs_cpu, cpu).skipped_busy);
+		counts->skipped_locked += READ_ONCE(per_cpu(djs_cpu, cpu).skipped_locked);
+	}
+	counts->skipped_kprobe = djs_kprobes_missed();
+	counts->skipped_kretprobe = djs_kretprobes_missed();
+	counts->errors = djs_error_count();
+	counts->failed_sites = djs_sites_failed_count();
+}
+
+static int fill_site(struct djs_site_state *state)
+{
+	const struct djs_site_run *run;
+
+	if (state->index >= djs_script.site_count)
+		return -ENOENT;
+	run = &djs_sites[state->index];
+	state->mechanism = run->mechanism;
+	state->error = run->error;
+	state->fallback = run->fallback;
+	state->missed = djs_site_missed(run);
+	return 0;
+}
+
+static long ioctl(struct file *file, unsigned int command, unsigned long argument)
+{
+	void __user *user = (void __user *)argument;
+	struct djs_site_state state;
+	struct djs_counts counts;
+	struct djs_start start;
+	int error;
+
+	switch (command) {
+	case DJS_IOC_COUNTS:
+		fill_counts(&counts);
+		return copy_to_user(user, &counts, sizeof(counts)) ? -EFAULT : 0;
+	case DJS_IOC_SITE:
+		if (copy_from_user(&state, user, sizeof(state)))
+			return -EFAULT;
+		error = fill_site(&state);
+		if (error)
+			return error;
+		return copy_to_user(user, &state, sizeof(state)) ? -EFAULT : 0;
+	}
+	if (!(file->f_mode & FMODE_WRITE))
+		return -EACCES;
+	switch (command) {
+	case DJS_IOC_START:
+		if (copy_from_user(&start, user, sizeof(start)))
+			return -EFAULT;
+		if (start.target_pid)
+			djs_target_pid = start.target_pid;
+		return djs_session_start();
+	case DJS_IOC_STOP:
+		djs_session_stop();
+		return 0;
+	}
+	return -ENOTTY;
+}
+
+static const struct proc_ops operations = {
+	.proc_open = open,
+	.proc_release = release,
+	.proc_read = read,
+	.proc_lseek = default_llseek,
+	.proc_poll = poll,
+	.proc_mmap = mmap,
+	.proc_ioctl = ioctl,
+};
+
+int djs_proc_init(void)
+{
+	char name[8 + MODULE_NAME_LEN];
+
+	snprintf(name, sizeof(name), "djstap-%s", THIS_MODULE->name);
+	entry = proc_create(name, 0600, NULL, &operations);
+	if (!entry) {
+		djs_error("cannot create /proc/%s", name);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void djs_proc_exit(void)
+{
+	proc_remove(entry); /* waits for calls in progress and closes what is open */
+	entry = NULL;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * What the parts of the runtime share with each other and with nobody else. The contract with scripts and
+ * readers is in include/.
+ */
+#ifndef DJSTAP_RUNTIME_H
+#define DJSTAP_RUNTIME_H
+
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/kprobes.h>
+
+#include "include/script.h"
+
+/* Code that runs inside handlers: not traced (the whole module is built without fentry calls) and refused to
+ * kprobes, since a probe in there would only find the context busy.
+ */
+#define DJS_HANDLER_CODE __kprobes
+
+#define djs_error(format, ...)	 pr_err("%s: " format "\n", THIS_MODULE->name, ##__VA_ARGS__)
+#define djs_warning(format, ...) pr_warn("%s: " format "\n", THIS_MODULE->name, ##__VA_ARGS__)
+
+/* ---- one CPU's own data: what the hot path reads, in one cache line -------------------------- */
+
+struct djs_cpu {
+	struct djs_ctx *contexts; /* DJS_LEVELS of them */
+	u64 head;		  /* of the ring: bytes ever reserved */
+	u64 limit;		  /* head may go so far: the tail as last seen + the ring's size */
+	char *data;		  /* the ring, mapped twice in a row */
+	u64 mask;		  /* its size - 1 */
+	u64 *tail;		  /* written by the reader */
+	u64 lost;
+	u64 skipped_busy;
+	u64 skipped_locked;
+};
+DECLARE_PER_CPU(struct djs_cpu, djs_cpu);
+
+#define DJS_LEVELS 4 /* task, softirq, hardirq, NMI */
+#define DJS_LEVEL_NMI	  3
+#define DJS_LEVEL_SESSION 4
+
+/* ---- record/ -------------------------------------------------------------------------------- */
+
+extern u64 djs_ring_bytes;
+int djs_rings_init(u64 bytes);
+void djs_rings_exit(void);
+/* The page that a reader finds at page `index` of CPU `cpu`'s part of the file; NULL: beyond it. */
+struct page *djs_ring_page(unsigned int cpu, unsigned long index);
+unsigned long djs_ring_pages(void); /* of a CPU's part: the tail's page and the data */
+u64 djs_rings_lost(void);
+
+/* Writes a record of one text (and one number for DJS_RECORD_ERROR). Any context. */
+void djs_record_text(struct djs_ctx *ctx, u32 id, const char *text, s64 number);
+void djs_record_plain(struct djs_ctx *ctx, u32 id);
+
+/* Prints what no reader took to the kernel log, in the order of time, and drops it. */
+void djs_rings_to_log(unsigned int max_lines);
+
+/* ---- context/ ------------------------------------------------------------------------------- */
+
+/* Handlers' flags that send djs_enter to its slow path: DJS_HANDLER_IRQS_OFF always, DJS_HANDLER_CHECKS_STATE
+ * unless the session runs.
+ */
+extern u32 djs_gate;
+extern struct djs_ctx djs_session_ctx; /* begin, end, error and the session's own messages */
+extern atomic_t djs_locked_skips;
+/* ctx->work: stack traces and symbol names; then string_bytes for the text that tokenize() works on. */
+#define DJS_WORK_BYTES 2048
+#define DJS_NO_PLACE   (~0u) /* an error whose place the caller knows, or nobody */
+int djs_contexts_init(void);
+void djs_contexts_exit(void);
+
+/* Runs `body` for a hit that a mechanism other than the direct call caught. */
+void djs_run_handler(const struct djs_handler *handler, const struct djs_site *site, struct pt_regs *regs);
+
+/* ---- globals/ ------------------------------------------------------------------------------- */
+
+int djs_globals_init(void);
+void djs_globals_exit(void);
+int djs_locks_init(void);
+void djs_locks_exit(void);
+/* All of a handler's locks, or none: false after max_trylock tries (in an NMI after one). */
+bool djs_locks_take(const struct djs_handler *handler, bool nmi);
+void djs_locks_release(const struct djs_handler *handler);
+
+/* ---- control/ ------------------------------------------------------------------------------- */
+
+extern struct djs_control_page *djs_control;
+extern s32 djs_target_pid;
+extern unsigned long djs_slide; /* run-time address = link-time address + this */
+
+/* A site at run time. */
+struct djs_site_run {
+	const struct djs_site *site;
+	unsigned long address; /* of the fentry site or the instruction */
+	unsigned long probe;   /* where the probe stands: `address`, or the fallback's */
+	u8 mechanism;	       /* enum djs_mechanism */
+	u8 fallback;	       /* enum djs_fallback */
+	u8 armed;
+	int error;
+	void *data; /* the mechanism's own */
+};
+extern struct djs_site_run *djs_sites;
+
+int djs_sites_init(void);
+void djs_sites_exit(void);
+/* Arms every site. Sites that fail are reported and counted; an error only when a forced one fails. */
+int djs_sites_arm(void);
+/* Takes all probes out; when it returns no handler runs and none can start. */
+void djs_sites_disarm(void);
+void djs_site_failed(struct djs_site_run *run, int error, const char *why);
+u64 djs_site_missed(const struct djs_site_run *run);
+u32 djs_sites_failed_count(void);
+
+int djs_session_init(void);
+void djs_session_exit(void);
+int djs_session_start(void);
+void djs_session_stop(void);
+void djs_session_abandoned(void); /* the owner closed without stopping */
+/* exit() or a fatal error: closes the gate and has the reader, or a work item, stop the session. NMI-safe. */
+void djs_request_exit(bool error);
+/* A message of the session itself: a record, and a line in the kernel log. Task context. */
+void djs_session_message(u32 id, const char *format, ...) __printf(2, 3);
+/* Counts an error and reports it as a record; too many of them end the session. Any context. */
+void djs_report_error(struct djs_ctx *ctx);
+u32 djs_error_count(void);
+
+int djs_proc_init(void);
+void djs_proc_exit(void);
+bool djs_reader_attached(void);
+bool djs_reader_ever(void);
+void djs_reader_wake(void);
+
+/* kernel.ftrace_enabled: 1, 0, or negative when it cannot be read. May sleep. */
+int djs_ftrace_enabled(void);
+/* Sets it; 0 or an error. May sleep. */
+int djs_ftrace_enable(bool on);
+
+/* ---- the mechanisms: attach all sites that are planned so, detach all ------------------------- */
+
+int djs_djprobes_attach(void);
+void djs_djprobes_detach(void);
+int djs_ftraces_attach(void);
+void djs_ftraces_detach(void);
+int djs_kprobes_attach(void);
+void djs_kprobes_detach(void);
+u64 djs_kprobes_missed(void);
+u64 djs_kprobe_missed(const struct djs_site_run *run);
+void djs_kprobes_free(void); /* detached ones are kept for their counts */
+/* True when the kernel uses ftrace for a kprobe at run->probe. */
+bool djs_at_fentry_site(const struct djs_site_run *run);
+int djs_kretprobes_attach(void);
+void djs_kretprobes_detach(void);
+u64 djs_kretprobes_missed(void);
+u64 djs_kretprobe_missed(const struct djs_site_run *run);
+void djs_kretprobes_free(void);
+int djs_timers_attach(void);
+void djs_timers_detach(void);
+
+/* ---- access/ -------------------------------------------------------------------------------- */
+
+void djs_access_init(void);
+/* Reads one word of 1, 2, 4 or 8 bytes. False on a fault. Never sleeps. */
+bool djs_read_word(u64 address, u32 size, u64 *value);
+bool djs_write_word(u64 address, u32 size, u64 value);
+/* Copies a string of at most `size` bytes with the NUL it always writes; its length, or -EFAULT when its first
+ * byte cannot be read. A fault further on ends the string. Never sleeps.
+ */
+long djs_read_kernel_string(char *out, u64 address, size_t size);
+long djs_read_user_string(char *out, u64 address, size_t size);
+/* Sets ctx->error to a message made at run time. */
+void djs_fail_text(struct djs_ctx *ctx, u32 place, const char *format, ...) __printf(3, 4);
+
+#endif

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A session's life: begin probes, armed, disarmed, end probes.
+#include <linux/irq_work.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "control/runtime.h"
+
+struct djs_control_page *djs_control;
+s32 djs_target_pid;
+
+static DEFINE_MUTEX(life); /* one transition at a time */
+static atomic_t errors = ATOMIC_INIT(0);
+
+static void stop_work_run(struct work_struct *work)
+{
+	djs_session_stop();
+}
+static DECLARE_WORK(stop_work, stop_work_run);
+
+static void exit_work_run(struct irq_work *work)
+{
+	djs_reader_wake();
+	if (!djs_reader_attached())
+		schedule_work(&stop_work);
+}
+static DEFINE_IRQ_WORK(exit_work, exit_work_run);
+
+int djs_session_init(void)
+{
+	djs_control = (struct djs_control_page *)get_zeroed_page(GFP_KERNEL);
+	if (!djs_control)
+		return -ENOMEM;
+	djs_control->abi_version = DJS_ABI_VERSION;
+	djs_control->state = DJS_STATE_LOADED;
+	djs_control->cpus = nr_cpu_ids;
+	djs_control->ring_bytes = djs_ring_bytes;
+	return 0;
+}
+
+void djs_session_exit(void)
+{
+	irq_work_sync(&exit_work);
+	cancel_work_sync(&stop_work);
+	free_page((unsigned long)djs_control); /* a reader that maps it has its own reference */
+	djs_control = NULL;
+}
+
+/* The owner is gone without having said stop. */
+void djs_session_abandoned(void)
+{
+	u32 state = READ_ONCE(djs_control->state);
+
+	if (state == DJS_STATE_STARTING || state == DJS_STATE_RUNNING)
+		schedule_work(&stop_work);
+}
+
+static void set_state(enum djs_state state)
+{
+	WRITE_ONCE(djs_control->state, state);
+	djs_reader_wake();
+}
+
+static void close_gate(void)
+{
+	WRITE_ONCE(djs_gate, DJS_HANDLER_IRQS_OFF | DJS_HANDLER_CHECKS_STATE);
+}
+
+DJS_HANDLER_CODE void djs_request_exit(bool error)
+{
+	close_gate();
+	if (error)
+		WRITE_ONCE(djs_control->error, 1);
+	WRITE_ONCE(djs_control->exit_requested, 1);
+	irq_work_queue(&exit_work);
+}
+
+DJS_HANDLER_CODE void djs_report_error(struct djs_ctx *ctx)
+{
+	u32 count = atomic_inc_return(&errors);
+
+	djs_record_text(ctx, DJS_RECORD_ERROR, ctx->error, ctx->error_place);
+	WRITE_ONCE(djs_control->errors, count);
+	if (count > djs_script.max_errors)
+		djs_request_exit(true);
+}
+
+u32 djs_error_count(void)
+{
+	return atomic_read(&errors);
+}
+
+void djs_session_message(u32 id, const char *format, ...)
+{
+	char *text = djs_session_ctx.error_text;
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(djs_session_ctx.error_text), format, arguments);
+	va_end(arguments);
+	djs_record_text(&djs_session_ctx, id, text, -1);
+	if (!djs_reader_attached())
+		djs_warning("%s", text);
+}
+
+static void run_handler(const struct djs_handler *handler, const struct djs_site *site)
+{
+	struct djs_ctx *ctx = &djs_session_ctx;
+
+	ctx->error = NULL;
+	ctx->handler = handler;
+	ctx->site = site;
+	ctx->actions = handler->max_actions;
+	ctx->nesting = 0;
+	handler->body(ctx);
+	if (ctx->error)
+		djs_report_error(ctx);
+	ctx->error = NULL;
+}
+
+/* Nothing else runs meanwhile, so these handlers take no locks and may sleep for room in the ring. */
+static void run_kind(enum djs_handler_kind kind)
+{
+	s64 last = S64_MIN; /* priority, then number in the table, of the one that ran last */
+	u32 number, i;
+
+	for (;;) {
+		const struct djs_handler *handler = NULL;
+		s64 best = S64_MAX;
+		bool ran = false;
+
+		for (number = 0; number < djs_script.handler_count; number++) {
+			const struct djs_handler *candidate = &djs_script.handlers[number];
+			s64 rank = ((s64)candidate->priority << 32) + number;
+
+			if (candidate->kind == kind && rank > last && rank < best) {
+				handler = candidate;
+				best = rank;
+			}
+		}
+		if (!handler)
+			return;
+		last = best;
+		for (i = 0; i < djs_script.site_count; i++) {
+			if (djs_script.sites[i].handler != handler - djs_script.handlers)
+				continue;
+			if (kind == DJS_HANDLER_BEGIN && djs_control->exit_requested)
+				return;
+			run_handler(handler, &djs_script.sites[i]);
+			ran = true;
+		}
+		if (!ran && !(kind == DJS_HANDLER_BEGIN && djs_control->exit_requested))
+			run_handler(handler, NULL);
+	}
+}
+
+static int start_locked(void)
+{
+	int error;
+
+	if (djs_control->state != DJS_STATE_LOADED)
+		return -EBUSY;
+	set_state(DJS_STATE_STARTING);
+	run_kind(DJS_HANDLER_BEGIN);
+	if (djs_control->exit_requested)
+		return 0; /* who asked for the exit also sees to the stop */
+	error = djs_sites_arm();
+	if (error) {
+		djs_session_message(DJS_RECORD_WARNING, "nothing is probed (error %d)", error);
+		djs_request_exit(true);
+		return error;
+	}
+	set_state(DJS_STATE_RUNNING);
+	WRITE_ONCE(djs_gate, DJS_HANDLER_IRQS_OFF);
+	smp_mb();
+	if (READ_ONCE(djs_control->exit_requested))
+		close_gate();
+	return 0;
+}
+
+int djs_session_start(void)
+{
+	int error;
+
+	mutex_lock(&life);
+	error = start_locked();
+	mutex_unlock(&life);
+	return error;
+}
+
+static void stop_locked(void)
+{
+	switch (djs_control->state) {
+	case DJS_STATE_STOPPED:
+		return;
+	case DJS_STATE_LOADED:
+		set_state(DJS_STATE_STOPPED);
+		return;
+	}
+	close_gate();
+	set_state(DJS_STATE_STOPPING);
+	djs_sites_disarm();
+	if (!djs_control->error)
+		run_kind(DJS_HANDLER_END);
+	if (djs_control->error)
+		run_kind(DJS_HANDLER_ERROR);
+	set_state(DJS_STATE_STOPPED);
+}
+
+void djs_session_stop(void)
+{
+	mutex_lock(&life);
+	stop_locked();
+	mutex_unlock(&life);
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The sites of a script at run time: where they lie in this kernel, which mechanism each has, and arming all
+// of them.
+#include <linux/mm.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include "control/runtime.h"
+
+struct djs_site_run *djs_sites;
+unsigned long djs_slide;
+
+/* For djs_find_site: sorted by handler, then by address. */
+struct lookup {
+	unsigned long address;
+	const struct djs_site *site;
+};
+static struct lookup *lookups;
+static u32 *lookup_starts; /* [handler_count + 1] */
+
+static u32 failed_count;
+static int forced_error; /* of a site that may have no other mechanism */
+
+static int compare(const void *a, const void *b)
+{
+	const struct lookup *left = a, *right = b;
+
+	if (left->site->handler != right->site->handler)
+		return left->site->handler < right->site->handler ? -1 : 1;
+	return left->address < right->address ? -1 : left->address > right->address;
+}
+
+static bool site_is_valid(const struct djs_site *site)
+{
+	const struct djs_handler *handler;
+
+	if (site->handler >= djs_script.handler_count)
+		return false;
+	handler = &djs_script.handlers[site->handler];
+	if (site->mechanism == DJS_MECHANISM_DJPROBE)
+		return handler->direct && (handler->body || !site->fallback);
+	return handler->body;
+}
+
+int djs_sites_init(void)
+{
+	u32 i, count = djs_script.site_count;
+
+	djs_slide = (unsigned long)_printk - djs_script.anchor;
+	for (i = 0; i < djs_script.handler_count; i++)
+		if (djs_script.handlers[i].lock_count && !(djs_script.handlers[i].flags & DJS_HANDLER_IRQS_OFF)) {
+			djs_error("the script is broken: handler %u has locks and does not say so", i);
+			return -ENOEXEC;
+		}
+	for (i = 0; i < count; i++)
+		if (!site_is_valid(&djs_script.sites[i])) {
+			djs_error("the script is broken: nothing handles its site %u", i);
+			return -ENOEXEC;
+		}
+	djs_sites = kvcalloc(max(count, 1u), sizeof(*djs_sites), GFP_KERNEL);
+	lookups = kvcalloc(max(count, 1u), sizeof(*lookups), GFP_KERNEL);
+	lookup_starts = kvcalloc(djs_script.handler_count + 1, sizeof(*lookup_starts), GFP_KERNEL);
+	if (!djs_sites || !lookups || !lookup_starts) {
+		djs_sites_exit();
+		return -ENOMEM;
+	}
+	for (i = 0; i < count; i++) {
+		const struct djs_site *site = &djs_script.sites[i];
+
+		djs_sites[i].site = site;
+		djs_sites[i].address = site->address + djs_slide;
+		djs_sites[i].probe = djs_sites[i].address;
+		djs_sites[i].mechanism = site->mechanism;
+		lookups[i].site = site;
+		lookups[i].address = djs_sites[i].address;
+		lookup_starts[site->handler + 1]++;
+	}
+	for (i = 0; i < djs_script.handler_count; i++)
+		lookup_starts[i + 1] += lookup_starts[i];
+	sort(lookups, count, sizeof(*lookups), compare, NULL);
+	return 0;
+}
+
+void djs_sites_exit(void)
+{
+	djs_kretprobes_free();
+	djs_kprobes_free();
+	kvfree(lookup_starts);
+	kvfree(lookups);
+	kvfree(djs_sites);
+	lookup_starts = NULL;
+	lookups = NULL;
+	djs_sites = NULL;
+}
+
+DJS_HANDLER_CODE const struct djs_site *djs_find_site(const struct djs_handler *handler, u64 return_address)
+{
+	unsigned long address = return_address - 5; /* a near call's length */
+	u32 number = handler - djs_script.handlers;
+	u32 low = lookup_starts[number], high = lookup_starts[number + 1];
+
+	while (high - low > 1) {
+		u32 middle = low + (high - low) / 2;
+
+		if (lookups[middle].address <= address)
+			low = middle;
+		else
+			high = middle;
+	}
+	return lookups[low].site;
+}
+
+void djs_site_failed(struct djs_site_run *run, int error, const char *why)
+{
+	run->error = error;
+	failed_count++;
+	if (run->site->forced)
+		forced_error = error;
+	djs_session_message(DJS_RECORD_WARNING, "cannot attach %s: %s (error %d)",
+			    run->site->point ?: "a probe", why, error);
+}
+
+u32 djs_sites_failed_count(void)
+{
+	return failed_count;
+}
+
+u64 djs_site_missed(const struct djs_site_run *run)
+{
+	if (!run->data)
+		return 0;
+	if (run->mechanism == DJS_MECHANISM_KRETPROBE)
+		return djs_kretprobe_missed(run);
+	if (run->mechanism >= DJS_MECHANISM_KPROBE && run->mechanism <= DJS_MECHANISM_KPROBE_FTRACE)
+		return djs_kprobe_missed(run);
+	return 0;
+}
+
+/* Whether attaching it as planned changes what ftrace knows. */
+static bool uses_ftrace(const struct djs_site_run *run)
+{
+	switch (run->mechanism) {
+	case DJS_MECHANISM_DJPROBE:
+	case DJS_MECHANISM_FTRACE:
+	case DJS_MECHANISM_KPROBE_FTRACE:
+		return true;
+	case DJS_MECHANISM_KPROBE:
+	case DJS_MECHANISM_KPROBE_INT3:
+	case DJS_MECHANISM_KPROBE_JUMP:
+	case DJS_MECHANISM_KRETPROBE:
+		return djs_at_fentry_site(run);
+	}
+	return false;
+}
+
+/* kernel.ftrace_enabled is 0: only what can do without ftrace is attached. */
+static void do_without_ftrace(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++) {
+		struct djs_site_run *run = &djs_sites[i];
+
+		if (!uses_ftrace(run))
+			continue;
+		if (run->mechanism == DJS_MECHANISM_DJPROBE && !run->site->forced && run->site->fallback) {
+			run->mechanism = DJS_MECHANISM_KPROBE;
+			run->fallback = DJS_FALLBACK_FTRACE_OFF;
+			run->probe = run->site->fallback + djs_slide;
+		} else {
+			djs_site_failed(run, -EPERM, "kernel.ftrace_enabled is 0");
+		}
+	}
+}
+
+static void refuse_unknown(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		if (djs_sites[i].mechanism > DJS_MECHANISM_TIMER ||
+		    djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE ||
+		    djs_sites[i].mechanism == DJS_MECHANISM_TRACEPOINT)
+			djs_site_failed(&djs_sites[i], -EOPNOTSUPP, "this runtime does not have its mechanism");
+}
+
+int djs_sites_arm(void)
+{
+	u32 i, planned = 0, ftrace = 0;
+	int error;
+
+	refuse_unknown();
+	for (i = 0; i < djs_script.site_count; i++) {
+		planned += djs_sites[i].mechanism != DJS_MECHANISM_NONE;
+		ftrace += uses_ftrace(&djs_sites[i]);
+	}
+	if (ftrace) {
+		int enabled = djs_ftrace_enabled();
+
+		if (enabled < 0)
+			djs_session_message(DJS_RECORD_WARNING,
+					    "cannot read kernel.ftrace_enabled (error %d): is /proc mounted?", enabled);
+		if (enabled <= 0)
+			do_without_ftrace();
+	}
+	error = djs_djprobes_attach();
+	if (!error)
+		error = djs_ftraces_attach();
+	if (!error)
+		error = djs_kprobes_attach();
+	if (!error)
+		error = djs_kretprobes_attach();
+	if (!error)
+		error = forced_error;
+	if (!error && planned && failed_count == planned)
+		error = djs_sites[0].error ?: -ENODEV;
+	if (!error)
+		error = djs_timers_attach();
+	if (error)
+		djs_sites_disarm();
+	return error;
+}
+
+static void drain(void)
+{
+	/* Handlers are entered from text and from trampolines that no reference count guards: wait until every
+	 * task has been seen elsewhere.
+	 */
+#ifdef DJS_HAVE_RCU_TASKS_RUDE
+	synchronize_rcu_tasks_rude();
+#endif
+#ifdef DJS_HAVE_RCU_TASKS
+	synchronize_rcu_tasks();
+#endif
+	synchronize_rcu();
+}
+
+void djs_sites_disarm(void)
+{
+	bool ftrace = false, armed = false, switched_on = false;
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++) {
+		armed |= djs_sites[i].armed;
+		ftrace |= djs_sites[i].armed && uses_ftrace(&djs_sites[i]);
+	}
+	if (!armed)
+		return;
+	djs_timers_detach();
+	if (ftrace && djs_ftrace_enabled() == 0) {
+		djs_warning("kernel.ftrace_enabled was set to 0 meanwhile; it is set to 1 for the time of detaching");
+		switched_on = djs_ftrace_enable(true) == 0;
+	}
+	djs_kretprobes_detach();
+	djs_kprobes_detach();
+	djs_ftraces_detach();
+	djs_djprobes_detach();
+	for (i = 0; i < djs_script.site_count; i++)
+		djs_sites[i].armed = 0;
+	drain();
+	if (switched_on)
+		djs_ftrace_enable(false);
+}

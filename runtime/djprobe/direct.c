@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// djprobes: direct calls from functions' fentry sites to handlers.
+#include <linux/slab.h>
+
+#include "djprobe/groups.h"
+
+static LIST_HEAD(groups);
+static u32 attached;
+
+/*
+ * Kernels with the _multi interface (before "ftrace: Fix modification of direct_function hash while in use",
+ * d05cb470663a) keep at most 8,192 direct calls, of all users together: past that every one leaks 32 KB. Room is left
+ * for others. Later kernels have no such limit.
+ */
+#ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
+#define DIRECT_MAX 7168u
+#else
+#define DIRECT_MAX UINT_MAX
+#endif
+
+#ifdef DJS_HAVE_FTRACE_OPS_FUNC
+/* A livepatch that wants to share a function may: a handler never changes where execution goes on. */
+static int share(struct ftrace_ops *ops, enum ftrace_ops_cmd command)
+{
+	return 0;
+}
+#endif
+
+static void prepare(struct djs_group *group)
+{
+#ifdef DJS_HAVE_FTRACE_OPS_FUNC
+	group->ops.ops_func = share;
+#endif
+}
+
+static int attach(struct djs_group *group)
+{
+	unsigned long target = (unsigned long)group->handler->direct;
+	int error;
+
+#ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
+	error = register_ftrace_direct_multi(&group->ops, target);
+#else
+	error = register_ftrace_direct(&group->ops, target);
+#endif
+	if (!error)
+		attached += group->count;
+	return error;
+}
+
+static void detach(struct djs_group *group)
+{
+	unsigned long target = (unsigned long)group->handler->direct;
+	int error;
+
+#ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
+	error = unregister_ftrace_direct_multi(&group->ops, target);
+	ftrace_free_filter(&group->ops);
+#else
+	error = unregister_ftrace_direct(&group->ops, target, true);
+#endif
+	if (error)
+		djs_error("cannot detach %u direct calls (error %d)", group->count, error);
+	attached -= group->count;
+}
+
+static void refused(struct djs_site_run *run, int error)
+{
+	if (error == -EBUSY && !run->site->forced && run->site->fallback) {
+		run->mechanism = DJS_MECHANISM_KPROBE;
+		run->fallback = DJS_FALLBACK_BUSY;
+		run->probe = run->site->fallback + djs_slide;
+		return;
+	}
+	djs_site_failed(run, error,
+			error == -EBUSY ? "another user has the function's direct call" :
+					  "there is no fentry site at its address");
+}
+
+/* Sites beyond what the kernel's table bears get a plain ftrace_ops. */
+static void respect_table(void)
+{
+	u32 i, planned = 0;
+
+	for (i = 0; i < djs_script.site_count; i++) {
+		struct djs_site_run *run = &djs_sites[i];
+
+		if (run->mechanism != DJS_MECHANISM_DJPROBE || planned++ < DIRECT_MAX)
+			continue;
+		if (run->site->forced || !djs_script.handlers[run->site->handler].body) {
+			djs_site_failed(run, -ENOSPC, "the kernel's table of direct calls is full");
+			continue;
+		}
+		run->mechanism = DJS_MECHANISM_FTRACE;
+		run->fallback = DJS_FALLBACK_TABLE_FULL;
+	}
+}
+
+int djs_djprobes_attach(void)
+{
+	static const struct djs_group_kind kind = { prepare, attach, refused, &groups };
+
+	respect_table();
+	return djs_groups_attach(&kind, DJS_MECHANISM_DJPROBE);
+}
+
+void djs_djprobes_detach(void)
+{
+	struct djs_group *group, *next;
+
+	list_for_each_entry_safe(group, next, &groups, list) {
+		detach(group);
+		list_del(&group->list);
+		kfree(group);
+	}
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Storage of a script's globals: maps, room to sort them, per-CPU statistics and counters. All of it is there
+// before the first handler runs.
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "control/runtime.h"
+
+/* Per-CPU counters only ever grow; clearing one remembers its total, so that no CPU's increment is lost. */
+static s64 *counter_bases;
+
+/*
+ * A per-CPU statistic: two copies a CPU, since an NMI cannot be kept out of the first. Clearing starts a new
+ * epoch; a copy of an old one is empty, and its own CPU empties it at the next <<<.
+ */
+struct statistic {
+	u8 __percpu *copies;
+	u32 stride; /* of the copies: the element, then its epoch */
+	u64 epoch;
+};
+static struct statistic *statistics;
+
+static u64 *epoch_of(const struct statistic *statistic, void *copy)
+{
+	return copy + statistic->stride - sizeof(u64);
+}
+
+static int maps_init(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.map_count; i++) {
+		const struct djs_map_use *use = &djs_script.maps[i];
+		u64 bytes = djs_map_bytes(&use->shape);
+		void *memory = bytes && bytes <= SIZE_MAX >> 1 ? vzalloc(bytes) : NULL;
+
+		if (!memory) {
+			djs_error("no memory for an array of %u elements (%llu bytes)", use->shape.capacity, bytes);
+			return -ENOMEM;
+		}
+		*use->map = djs_map_init(memory, &use->shape, djs_script.hash_seed);
+	}
+	return 0;
+}
+
+static void maps_exit(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.map_count; i++) {
+		vfree(*djs_script.maps[i].map); /* a map lies at the start of its memory */
+		*djs_script.maps[i].map = NULL;
+	}
+}
+
+static int iterators_init(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.iterator_count; i++) {
+		const struct djs_iterator_use *use = &djs_script.iterators[i];
+		u64 count = (u64)djs_script.maps[use->map].shape.capacity * (use->sorts ? 2 : 1);
+
+		*use->order = kvcalloc(count, sizeof(u32), GFP_KERNEL);
+		if (!*use->order)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void iterators_exit(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.iterator_count; i++) {
+		kvfree(*djs_script.iterators[i].order);
+		*djs_script.iterators[i].order = NULL;
+	}
+}
+
+static int statistics_init(void)
+{
+	u32 i;
+
+	if (!djs_script.statistic_count)
+		return 0;
+	statistics = kcalloc(djs_script.statistic_count, sizeof(*statistics), GFP_KERNEL);
+	if (!statistics)
+		return -ENOMEM;
+	for (i = 0; i < djs_script.statistic_count; i++) {
+		struct statistic *statistic = &statistics[i];
+		u64 stride = DJS_ALIGN8(djs_script.statistics[i].shape.bytes) + sizeof(u64);
+
+		if (2 * stride <= PCPU_MIN_UNIT_SIZE)
+			statistic->copies = __alloc_percpu(2 * stride, 8);
+		if (!statistic->copies) {
+			djs_error("no memory for a per-CPU statistic of %llu bytes", stride);
+			return -ENOMEM;
+		}
+		statistic->stride = stride;
+		if (djs_script.statistics[i].percpu)
+			*djs_script.statistics[i].percpu = (void __force *)statistic->copies;
+	}
+	return 0;
+}
+
+static void statistics_exit(void)
+{
+	u32 i;
+
+	if (!statistics)
+		return;
+	for (i = 0; i < djs_script.statistic_count; i++)
+		free_percpu(statistics[i].copies);
+	kfree(statistics);
+	statistics = NULL;
+}
+
+int djs_globals_init(void)
+{
+	int error = maps_init();
+
+	if (!error)
+		error = iterators_init();
+	if (!error)
+		error = statistics_init();
+	if (!error && djs_script.counter_count) {
+		counter_bases = kvcalloc(djs_script.counter_count, sizeof(*counter_bases), GFP_KERNEL);
+		if (!counter_bases)
+			error = -ENOMEM;
+	}
+	if (error)
+		djs_globals_exit();
+	return error;
+}
+
+void djs_globals_exit(void)
+{
+	kvfree(counter_bases);
+	counter_bases = NULL;
+	statistics_exit();
+	iterators_exit();
+	maps_exit();
+}
+
+static DJS_HANDLER_CODE s64 counter_total(u32 counter)
+{
+	s64 __percpu *address = (s64 __percpu __force *)(djs_script.counters + counter);
+	unsigned int cpu;
+	s64 sum = 0;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(*per_cpu_ptr(address, cpu));
+	return sum;
+}
+
+DJS_HANDLER_CODE s64 djs_counter_read(u32 counter)
+{
+	return counter_total(counter) - READ_ONCE(counter_bases[counter]);
+}
+
+DJS_HANDLER_CODE void djs_counter_clear(u32 counter)
+{
+	WRITE_ONCE(counter_bases[counter], counter_total(counter));
+}
+
+DJS_HANDLER_CODE void djs_statistic_record(u32 number, s64 value)
+{
+	const struct djs_statistic_shape *shape = &djs_script.statistics[number].shape;
+	struct statistic *statistic = &statistics[number];
+	unsigned long flags;
+	u64 epoch;
+	u8 *copy;
+
+	raw_local_irq_save(flags);
+	copy = this_cpu_ptr(statistic->copies);
+	if (unlikely(in_nmi()))
+		copy += statistic->stride;
+	epoch = READ_ONCE(statistic->epoch);
+	if (unlikely(*epoch_of(statistic, copy) != epoch)) {
+		memset(copy, 0, shape->bytes);
+		WRITE_ONCE(*epoch_of(statistic, copy), epoch);
+	}
+	djs_statistic_add(shape, (struct djs_statistic *)copy, value);
+	raw_local_irq_restore(flags);
+}
+
+DJS_HANDLER_CODE void djs_statistic_read(u32 number, struct djs_statistic *out)
+{
+	const struct djs_statistic_shape *shape = &djs_script.statistics[number].shape;
+	const struct statistic *statistic = &statistics[number];
+	unsigned int cpu, i;
+
+	memset(out, 0, shape->bytes);
+	for_each_possible_cpu(cpu) {
+		u8 *copy = per_cpu_ptr(statistic->copies, cpu);
+
+		for (i = 0; i < 2; i++, copy += statistic->stride)
+			if (READ_ONCE(*epoch_of(statistic, copy)) == READ_ONCE(statistic->epoch))
+				djs_statistic_merge(shape, out, (struct djs_statistic *)copy);
+	}
+}
+
+DJS_HANDLER_CODE void djs_statistic_clear(u32 number)
+{
+	WRITE_ONCE(statistics[number].epoch, statistics[number].epoch + 1);
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// kprobes: any instruction. The kernel turns a breakpoint into a jump by a rule that does not see jumps from
+// elsewhere into the replaced bytes, so it may do so only where the compiler has proved that there are none
+// (DJS_MECHANISM_KPROBE_JUMP). A post handler keeps it from doing so everywhere else.
+#include <linux/delay.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "control/runtime.h"
+
+struct djs_kprobe {
+	struct kprobe kprobe;
+	struct djs_site_run *run;
+};
+static struct djs_kprobe *probes;
+static struct kprobe **batch;
+static u32 count;
+
+static DJS_HANDLER_CODE int hit(struct kprobe *kprobe, struct pt_regs *regs)
+{
+	const struct djs_site *site = container_of(kprobe, struct djs_kprobe, kprobe)->run->site;
+
+	djs_run_handler(&djs_script.handlers[site->handler], site, regs);
+	return 0;
+}
+
+static DJS_HANDLER_CODE void nothing(struct kprobe *kprobe, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static int first_byte(unsigned long address)
+{
+	u8 byte;
+
+	return copy_from_kernel_nofault(&byte, (void *)address, 1) ? -1 : byte;
+}
+
+#define CALL_FIRST 0xe8
+#define JUMP_FIRST 0xe9
+
+/*
+ * At a fentry site the kernel uses ftrace for a kprobe, and a post handler there is dangerous (on 6.1 two
+ * kprobes, one with it, both removed: panic). A function whose first instruction is an ordinary call is taken for
+ * one too: the kernel does not replace calls by jumps.
+ */
+bool djs_at_fentry_site(const struct djs_site_run *run)
+{
+	unsigned long entry = run->site->entry + djs_slide;
+	static const u8 endbr[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const u8 nop5[5] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	unsigned long start = entry;
+	u8 text[5];
+
+	if (!copy_from_kernel_nofault(text, (void *)entry, 4) && !memcmp(text, endbr, 4))
+		start += 4; /* a sealed endbr is a NOP of the same length, and is not skipped by the kernel */
+	if (run->probe != entry && run->probe != start && run->probe != entry + 4)
+		return false;
+	if (copy_from_kernel_nofault(text, (void *)run->probe, 5))
+		return false;
+	if (run->probe == entry && start != entry && copy_from_kernel_nofault(text, (void *)start, 5))
+		return false;
+	return text[0] == CALL_FIRST || !memcmp(text, nop5, 5);
+}
+
+static bool wants_post_handler(const struct djs_site_run *run)
+{
+	return run->mechanism != DJS_MECHANISM_KPROBE_JUMP && run->mechanism != DJS_MECHANISM_KPROBE_FTRACE &&
+	       !djs_at_fentry_site(run);
+}
+
+/* What the kernel made of it: an enum djs_mechanism. */
+static u8 mechanism_now(const struct djs_kprobe *probe)
+{
+	if (probe->kprobe.flags & KPROBE_FLAG_FTRACE)
+		return DJS_MECHANISM_KPROBE_FTRACE;
+	return first_byte((unsigned long)probe->kprobe.addr) == JUMP_FIRST ? DJS_MECHANISM_KPROBE_JUMP :
+									     DJS_MECHANISM_KPROBE_INT3;
+}
+
+/* Optimization happens some ticks after the registration. */
+#define OPTIMIZE_MS 1000
+
+static void verify(struct djs_kprobe *probe)
+{
+	struct djs_site_run *run = probe->run;
+	u8 wanted = run->mechanism;
+	u32 waited;
+
+	if (wanted == DJS_MECHANISM_KPROBE_JUMP)
+		for (waited = 0; waited < OPTIMIZE_MS && mechanism_now(probe) != wanted; waited += 10)
+			msleep(10);
+	if (wanted == DJS_MECHANISM_KPROBE || mechanism_now(probe) == wanted) {
+		run->mechanism = mechanism_now(probe);
+		return;
+	}
+	if (!run->site->forced && wanted == DJS_MECHANISM_KPROBE_JUMP) {
+		run->mechanism = mechanism_now(probe); /* slower, and as right */
+		return;
+	}
+	djs_site_failed(run, -EOPNOTSUPP,
+			mechanism_now(probe) == DJS_MECHANISM_KPROBE_FTRACE ? "the kernel uses ftrace there" :
+			wanted == DJS_MECHANISM_KPROBE_JUMP		    ? "the kernel did not make it a jump" :
+									      "the kernel uses a breakpoint there");
+}
+
+static bool is_kprobe(const struct djs_site_run *run)
+{
+	return run->mechanism >= DJS_MECHANISM_KPROBE && run->mechanism <= DJS_MECHANISM_KPROBE_FTRACE &&
+	       !run->error;
+}
+
+static void prepare(struct djs_kprobe *probe, struct djs_site_run *run)
+{
+	probe->run = run;
+	probe->kprobe.addr = (kprobe_opcode_t *)run->probe;
+	probe->kprobe.pre_handler = hit;
+	probe->kprobe.post_handler = wants_post_handler(run) ? nothing : NULL;
+}
+
+static void attach_each(void)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		struct djs_kprobe *probe = &probes[i];
+		int error;
+
+		/* A registration that failed leaves its marks in it. */
+		memset(&probe->kprobe, 0, sizeof(probe->kprobe));
+		prepare(probe, probe->run);
+		error = register_kprobe(&probe->kprobe);
+		if (error)
+			djs_site_failed(probe->run, error, "the kernel refuses a kprobe at its address");
+		else
+			probe->run->armed = 1;
+	}
+}
+
+int djs_kprobes_attach(void)
+{
+	u32 i, planned = 0;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		planned += is_kprobe(&djs_sites[i]);
+	if (!planned)
+		return 0;
+	probes = kvcalloc(planned, sizeof(*probes), GFP_KERNEL);
+	batch = kvcalloc(planned, sizeof(*batch), GFP_KERNEL);
+	if (!probes || !batch)
+		return -ENOMEM;
+	for (i = 0, count = 0; i < djs_script.site_count; i++) {
+		if (!is_kprobe(&djs_sites[i]))
+			continue;
+		prepare(&probes[count], &djs_sites[i]);
+		djs_sites[i].data = &probes[count];
+		batch[count] = &probes[count].kprobe;
+		count++;
+	}
+	if (register_kprobes(batch, count)) {
+		attach_each(); /* all are out again: learn which one it was */
+	} else {
+		for (i = 0; i < count; i++)
+			probes[i].run->armed = 1;
+	}
+	for (i = 0; i < count; i++)
+		if (probes[i].run->armed)
+			verify(&probes[i]);
+	return 0;
+}
+
+void djs_kprobes_detach(void)
+{
+	u32 i, armed = 0;
+
+	for (i = 0; i < count; i++)
+		if (probes[i].run->armed)
+			batch[armed++] = &probes[i].kprobe;
+	if (armed)
+		unregister_kprobes(batch, armed);
+	for (i = 0; i < count; i++)
+		probes[i].run->armed = 0;
+}
+
+u64 djs_kprobes_missed(void)
+{
+	u64 missed = 0;
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		missed += READ_ONCE(probes[i].kprobe.nmissed);
+	return missed;
+}
+
+u64 djs_kprobe_missed(const struct djs_site_run *run)
+{
+	return READ_ONCE(((struct djs_kprobe *)run->data)->kprobe.nmissed);
+}
+
+void djs_kprobes_free(void)
+{
+	kvfree(probes);
+	kvfree(batch);
+	probes = NULL;
+	batch = NULL;
+	count = 0;
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Constants of this kernel that code generation inlines: section .djstap.offsets, lines of "NAME VALUE". VALUE is a
+// decimal number, or SYMBOL+ADDEND: the per-CPU variable at %gs:SYMBOL+ADDEND(%rip).
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+
+#include "include/script.h"
+
+/* A section type of the application's own (SHT_LOUSER + 1): modpost warns of ordinary ones that are not loaded. */
+#define LINE(text, ...)                                                                     \
+	asm volatile(".pushsection .djstap.offsets,\"\",@0x80000001\n\t.ascii \"" text "\\n\"\n\t" \
+		     ".popsection" ::__VA_ARGS__)
+#define NUMBER(name, value)	     LINE(name " %c0", "i"((long)(value)))
+#define PERCPU(name, symbol, addend) LINE(name " " symbol "+%c0", "i"((long)(addend)))
+#define TASK(field)		     NUMBER("task_struct." #field, offsetof(struct task_struct, field))
+#define REG(field)		     NUMBER("pt_regs." #field, offsetof(struct pt_regs, field))
+#define CTX(field)		     NUMBER("djs_ctx." #field, offsetof(struct djs_ctx, field))
+
+/* Never called, and emits no instruction: a place for the statements. */
+void djs_offsets(void);
+void djs_offsets(void)
+{
+#ifdef DJS_HAVE_PCPU_HOT
+	PERCPU("current", "pcpu_hot", offsetof(struct pcpu_hot, current_task));
+	PERCPU("preempt_count", "pcpu_hot", offsetof(struct pcpu_hot, preempt_count));
+	PERCPU("cpu_number", "pcpu_hot", offsetof(struct pcpu_hot, cpu_number));
+#else
+#ifdef DJS_HAVE_CURRENT_TASK
+	PERCPU("current", "current_task", 0);
+#endif
+#ifdef DJS_HAVE_PREEMPT_COUNT
+	PERCPU("preempt_count", "__preempt_count", 0);
+#endif
+#ifdef DJS_HAVE_CPU_NUMBER
+	PERCPU("cpu_number", "cpu_number", 0);
+#endif
+#endif
+	NUMBER("preempt_mask_interrupt", NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET);
+	TASK(pid);
+	TASK(tgid);
+	TASK(comm);
+	TASK(real_parent);
+	TASK(mm);
+	NUMBER("task_comm_len", TASK_COMM_LEN);
+	REG(r15);
+	REG(r14);
+	REG(r13);
+	REG(r12);
+	REG(bp);
+	REG(bx);
+	REG(r11);
+	REG(r10);
+	REG(r9);
+	REG(r8);
+	REG(ax);
+	REG(cx);
+	REG(dx);
+	REG(si);
+	REG(di);
+	REG(orig_ax);
+	REG(ip);
+	REG(cs);
+	REG(flags);
+	REG(sp);
+	REG(ss);
+	NUMBER("pt_regs", sizeof(struct pt_regs));
+	NUMBER("page_size", PAGE_SIZE);
+	NUMBER("hz", HZ);
+	NUMBER("djs_ctx", sizeof(struct djs_ctx));
+	CTX(error);
+	CTX(actions);
+	CTX(nesting);
+	CTX(regs);
+	CTX(saved);
+	CTX(scratch);
+	CTX(return_value);
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Records that no reader took, as text in the kernel log: when a module that was loaded by hand goes.
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "control/runtime.h"
+#include "include/text.h"
+
+#define LINE_MAX 900 /* printk cuts at about 1000 */
+
+static char line[LINE_MAX + 1];
+static unsigned int line_length, lines, lines_max;
+
+static void end_line(void)
+{
+	line[line_length] = 0;
+	if (lines++ < lines_max)
+		pr_info("%s: %s\n", THIS_MODULE->name, line);
+	line_length = 0;
+}
+
+static void put(const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\n' || line_length == LINE_MAX)
+			end_line();
+		if (*text != '\n')
+			line[line_length++] = *text;
+	}
+}
+
+/* The text argument at `from`, which `bytes` bytes follow; "" when it is not whole. */
+static const char *text_argument(char *out, size_t size, const void *from, size_t bytes)
+{
+	u32 length = bytes >= sizeof(u32) ? *(const u32 *)from : 0;
+
+	if (length > bytes - min(bytes, sizeof(u32)))
+		length = 0;
+	length = min_t(size_t, length, size - 1);
+	memcpy(out, from + sizeof(u32), length);
+	out[length] = 0;
+	return out;
+}
+
+static void put_special(const struct djs_record *record, size_t bytes, char *buffer, size_t size)
+{
+	u64 place_at;
+	s64 place;
+
+	if (record->id == DJS_RECORD_TEXT)
+		put(text_argument(buffer, size, record + 1, bytes));
+	if (record->id != DJS_RECORD_ERROR && record->id != DJS_RECORD_WARNING)
+		return;
+	if (line_length)
+		end_line();
+	put(record->id == DJS_RECORD_ERROR ? "ERROR: " : "WARNING: ");
+	put(text_argument(buffer, size, record + 1, bytes));
+	if (record->id == DJS_RECORD_ERROR && bytes >= sizeof(u32) + sizeof(s64)) {
+		place_at = DJS_ALIGN8(sizeof(u32) + *(const u32 *)(record + 1));
+		place = place_at + sizeof(s64) <= bytes ? *(const s64 *)((const char *)(record + 1) + place_at) : -1;
+		if (place >= 0 && place < djs_script.place_count) {
+			put(" near ");
+			put(djs_script.places[place]);
+		}
+	}
+	end_line();
+}
+
+static void put_record(const struct djs_record *record, char *buffer, size_t size)
+{
+	size_t bytes = record->size - sizeof(*record);
+
+	if (record->id >= DJS_RECORD_FIRST_SPECIAL) {
+		put_special(record, bytes, buffer, size);
+	} else if (record->id < djs_script.format_count) {
+		djs_format(buffer, size, djs_script.formats[record->id], djs_script.format_types[record->id],
+			   record + 1, bytes);
+		put(buffer);
+	}
+}
+
+/* The next unread record of a CPU, or NULL. */
+static const struct djs_record *next_record(unsigned int cpu)
+{
+	const struct djs_cpu *data = per_cpu_ptr(&djs_cpu, cpu);
+	const struct djs_record *record;
+	u64 left = data->head - *data->tail;
+
+	if (!data->data || left < sizeof(*record) || left > djs_ring_bytes)
+		return NULL;
+	record = (const struct djs_record *)(data->data + (*data->tail & data->mask));
+	if (record->size < sizeof(*record) || record->size > left || (record->size & 7))
+		return NULL;
+	return record;
+}
+
+void djs_rings_to_log(unsigned int max_lines)
+{
+	size_t size = 4 * DJS_RECORD_MAX;
+	char *buffer = kvmalloc(size, GFP_KERNEL);
+
+	if (!buffer)
+		return;
+	lines = 0;
+	lines_max = max_lines;
+	line_length = 0;
+	for (;;) {
+		const struct djs_record *record, *first = NULL;
+		unsigned int cpu, first_cpu = 0;
+
+		for_each_possible_cpu(cpu) {
+			record = next_record(cpu);
+			if (record && (!first || record->time < first->time)) {
+				first = record;
+				first_cpu = cpu;
+			}
+		}
+		if (!first)
+			break;
+		put_record(first, buffer, size);
+		*per_cpu(djs_cpu, first_cpu).tail += first->size;
+		cond_resched();
+	}
+	if (line_length)
+		end_line();
+	if (lines > lines_max)
+		pr_info("%s: … %u more lines\n", THIS_MODULE->name, lines - lines_max);
+	if (djs_rings_lost())
+		djs_warning("%llu records were lost: no room", djs_rings_lost());
+	kvfree(buffer);
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// One ring a CPU. See include/record.h for the protocol with the reader.
+#include <linux/delay.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <asm/tsc.h>
+
+#include "control/runtime.h"
+
+DEFINE_PER_CPU(struct djs_cpu, djs_cpu);
+u64 djs_ring_bytes;
+
+struct ring_pages {
+	struct page **pages; /* the tail's page, the data, the data once more */
+	void *mapping;	     /* the data twice in a row */
+};
+static struct ring_pages *rings; /* [nr_cpu_ids] */
+static unsigned long data_pages;
+
+static void ring_exit(unsigned int cpu)
+{
+	struct ring_pages *ring = &rings[cpu];
+	unsigned long i;
+
+	per_cpu(djs_cpu, cpu).data = NULL;
+	per_cpu(djs_cpu, cpu).limit = 0;
+	if (ring->mapping)
+		vunmap(ring->mapping);
+	if (ring->pages)
+		for (i = 0; i <= data_pages && ring->pages[i]; i++)
+			__free_page(ring->pages[i]); /* a reader that still maps it holds its own reference */
+	kvfree(ring->pages);
+}
+
+static int ring_init(unsigned int cpu)
+{
+	struct ring_pages *ring = &rings[cpu];
+	struct djs_cpu *data = per_cpu_ptr(&djs_cpu, cpu);
+	unsigned long i;
+
+	ring->pages = kvcalloc(1 + 2 * data_pages, sizeof(*ring->pages), GFP_KERNEL);
+	if (!ring->pages)
+		return -ENOMEM;
+	for (i = 0; i <= data_pages; i++) {
+		ring->pages[i] = alloc_pages_node(cpu_to_node(cpu), GFP_KERNEL | __GFP_ZERO | __GFP_NORETRY, 0);
+		if (!ring->pages[i])
+			return -ENOMEM;
+		if (i)
+			ring->pages[data_pages + i] = ring->pages[i];
+	}
+	ring->mapping = vmap(ring->pages + 1, 2 * data_pages, VM_MAP, PAGE_KERNEL);
+	if (!ring->mapping)
+		return -ENOMEM;
+	data->head = 0;
+	data->limit = djs_ring_bytes;
+	data->data = ring->mapping;
+	data->mask = djs_ring_bytes - 1;
+	data->tail = page_address(ring->pages[0]);
+	data->lost = 0;
+	return 0;
+}
+
+/* `bytes`: a power of two and a multiple of the page size. */
+int djs_rings_init(u64 bytes)
+{
+	unsigned int cpu;
+	int error;
+
+	djs_ring_bytes = bytes;
+	data_pages = bytes >> PAGE_SHIFT;
+	rings = kcalloc(nr_cpu_ids, sizeof(*rings), GFP_KERNEL);
+	if (!rings)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		error = ring_init(cpu);
+		if (error) {
+			djs_rings_exit();
+			return error;
+		}
+	}
+	return 0;
+}
+
+void djs_rings_exit(void)
+{
+	unsigned int cpu;
+
+	if (!rings)
+		return;
+	for_each_possible_cpu(cpu)
+		ring_exit(cpu);
+	kfree(rings);
+	rings = NULL;
+}
+
+unsigned long djs_ring_pages(void)
+{
+	return 1 + data_pages;
+}
+
+struct page *djs_ring_page(unsigned int cpu, unsigned long index)
+{
+	if (cpu >= nr_cpu_ids || !cpu_possible(cpu) || index > data_pages)
+		return NULL;
+	return rings[cpu].pages[index];
+}
+
+u64 djs_rings_lost(void)
+{
+	unsigned int cpu;
+	u64 lost = 0;
+
+	for_each_possible_cpu(cpu)
+		lost += READ_ONCE(per_cpu(djs_cpu, cpu).lost);
+	return lost;
+}
+
+/*
+ * Looks at the reader's tail when the head has reached the limit. The tail is in memory that user space
+ * writes: it is believed only between the last one and the head. An NMI that does the same in between only
+ * makes the limit that is stored here an older, lower one.
+ */
+static noinline DJS_HANDLER_CODE bool more_room(u64 next)
+{
+	u64 seen = this_cpu_read(djs_cpu.limit) - djs_ring_bytes;
+	u64 tail = smp_load_acquire(this_cpu_read(djs_cpu.tail));
+	u64 head = this_cpu_read(djs_cpu.head);
+
+	if (tail - seen > head - seen || (tail & 7))
+		return false;
+	this_cpu_write(djs_cpu.limit, tail + djs_ring_bytes);
+	return next <= tail + djs_ring_bytes;
+}
+
+static __always_inline struct djs_record *reserve_here(u32 size, u32 id)
+{
+	struct djs_record *record;
+	u64 head, next, time;
+
+	do {
+		head = this_cpu_read(djs_cpu.head);
+		next = head + size;
+		if (unlikely(next > this_cpu_read(djs_cpu.limit)) && !more_room(next))
+			return NULL;
+		/* Before the head moves: what interrupts here then has the later time and the later place. */
+		time = rdtsc();
+	} while (unlikely(this_cpu_cmpxchg(djs_cpu.head, head, next) != head));
+	record = (struct djs_record *)(this_cpu_read(djs_cpu.data) + (head & this_cpu_read(djs_cpu.mask)));
+	record->id = id;
+	record->time = time;
+	return record;
+}
+
+static u64 all_tails(void)
+{
+	unsigned int cpu;
+	u64 sum = 0;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(*per_cpu(djs_cpu, cpu).tail);
+	return sum;
+}
+
+#define READER_PATIENCE (2 * HZ)
+
+/* For begin, end and error probes: waits for room as long as there is a reader that reads. */
+static noinline struct djs_record *reserve_waiting(u32 size, u32 id)
+{
+	static u64 stuck_at;
+	static bool stuck;
+	u64 tails = all_tails();
+	unsigned long since = jiffies;
+	struct djs_record *record;
+
+	for (;;) {
+		preempt_disable_notrace();
+		record = reserve_here(size, id);
+		if (record)
+			return record; /* preemption stays off until the commit */
+		preempt_enable_notrace();
+		if (size > djs_ring_bytes || !djs_reader_attached() || fatal_signal_pending(current))
+			break;
+		if (all_tails() != tails) {
+			tails = all_tails();
+			since = jiffies;
+			stuck = false;
+		} else if ((stuck && stuck_at == tails) || time_after(jiffies, since + READER_PATIENCE)) {
+			stuck = true; /* so that the next record does not wait as long again */
+			stuck_at = tails;
+			break;
+		}
+		msleep(2);
+	}
+	return NULL;
+}
+
+DJS_HANDLER_CODE struct djs_record *djs_reserve(struct djs_ctx *ctx, u32 id, u32 size)
+{
+	struct djs_record *record;
+
+	record = unlikely(ctx->can_wait) ? reserve_waiting(size, id) : reserve_here(size, id);
+	if (unlikely(!record)) {
+		this_cpu_inc(djs_cpu.lost);
+		return NULL;
+	}
+	ctx->reserved = size;
+	return record;
+}
+
+/*
+ * `size` may be less than what was reserved. The record keeps its reserved size: the rest is zero, and no
+ * format looks at it.
+ */
+DJS_HANDLER_CODE void djs_commit(struct djs_ctx *ctx, struct djs_record *record, u32 size)
+{
+	smp_store_release(&record->size, ctx->reserved);
+	if (unlikely(ctx->can_wait))
+		preempt_enable_notrace();
+}
+
+DJS_HANDLER_CODE void djs_record_text(struct djs_ctx *ctx, u32 id, const char *text, s64 number)
+{
+	u32 length = min_t(size_t, strlen(text), DJS_RECORD_MAX / 2);
+	u32 text_bytes = DJS_ALIGN8(sizeof(u32) + length);
+	u32 size = sizeof(struct djs_record) + text_bytes + (id == DJS_RECORD_ERROR ? sizeof(s64) : 0);
+	struct djs_record *record = djs_reserve(ctx, id, size);
+	char *to;
+
+	if (!record)
+		return;
+	to = (char *)(record + 1);
+	*(u32 *)to = length;
+	memcpy(to + sizeof(u32), text, length);
+	if (id == DJS_RECORD_ERROR)
+		*(s64 *)(to + text_bytes) = number;
+	djs_commit(ctx, record, size);
+}
+
+DJS_HANDLER_CODE void djs_record_plain(struct djs_ctx *ctx, u32 id)
+{
+	struct djs_record *record = djs_reserve(ctx, id, sizeof(*record));
+
+	if (record)
+		djs_commit(ctx, record, sizeof(*record));
+}

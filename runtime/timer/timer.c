@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// timer.*: one hrtimer a site; handlers run in the timer's interrupt.
+#include <linux/hrtimer.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "control/runtime.h"
+
+struct djs_timer {
+	struct hrtimer timer;
+	struct djs_site_run *run;
+	u64 random; /* state of the generator that spreads the periods */
+};
+
+static u64 next_period(struct djs_timer *timer)
+{
+	const struct djs_handler *handler = &djs_script.handlers[timer->run->site->handler];
+	u64 period = handler->timer_ns;
+	u64 spread = min(handler->timer_random_ns, period);
+
+	if (spread) {
+		/* xorshift64 */
+		timer->random ^= timer->random << 13;
+		timer->random ^= timer->random >> 7;
+		timer->random ^= timer->random << 17;
+		period = period - spread + timer->random % (2 * spread + 1);
+	}
+	return max_t(u64, period, 10 * NSEC_PER_USEC); /* a shorter one would leave no time for anything else */
+}
+
+static enum hrtimer_restart fire(struct hrtimer *hrtimer)
+{
+	struct djs_timer *timer = container_of(hrtimer, struct djs_timer, timer);
+
+	djs_run_handler(&djs_script.handlers[timer->run->site->handler], timer->run->site, NULL);
+	hrtimer_forward_now(hrtimer, ns_to_ktime(next_period(timer)));
+	return HRTIMER_RESTART;
+}
+
+static int attach(struct djs_site_run *run)
+{
+	struct djs_timer *timer = kzalloc(sizeof(*timer), GFP_KERNEL);
+
+	if (!timer)
+		return -ENOMEM;
+	timer->run = run;
+	timer->random = get_random_u64() | 1;
+#ifdef DJS_HAVE_HRTIMER_SETUP
+	hrtimer_setup(&timer->timer, fire, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+#else
+	hrtimer_init(&timer->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	timer->timer.function = fire;
+#endif
+	run->data = timer;
+	run->armed = 1;
+	hrtimer_start(&timer->timer, ns_to_ktime(next_period(timer)), HRTIMER_MODE_REL);
+	return 0;
+}
+
+static void detach(struct djs_site_run *run)
+{
+	struct djs_timer *timer = run->data;
+
+	hrtimer_cancel(&timer->timer);
+	run->armed = 0;
+	run->data = NULL;
+	kfree(timer);
+}
+
+int djs_timers_attach(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++) {
+		struct djs_site_run *run = &djs_sites[i];
+
+		if (run->mechanism == DJS_MECHANISM_TIMER && attach(run))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void djs_timers_detach(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		if (djs_sites[i].mechanism == DJS_MECHANISM_TIMER && djs_sites[i].armed)
+			detach(&djs_sites[i]);
+}
