@@ -1,0 +1,93 @@
+#include "driver/caches.h"
+
+#include "target/cache.h"
+
+#include <algorithm>
+#include <ctime>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+namespace djstap::driver {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct CachedFile {
+    std::string path;
+    uint64_t bytes;
+    int64_t used; // seconds since 1970
+    bool unfinished;
+};
+
+std::vector<CachedFile> files_below(const std::string& folder) {
+    std::vector<CachedFile> files;
+    std::error_code error;
+    for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end;
+         at.increment(error)) {
+        struct stat status = {};
+        if (lstat(at->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode))
+            continue;
+        // A file that is read keeps its time of change; with the usual "relatime" its time of use
+        // is right to a day.
+        int64_t used = std::max<int64_t>(status.st_atime, status.st_mtime);
+        std::string name = at->path().filename();
+        // Made by mkstemp: NAME.XXXXXX. A whole file whose name looks alike only goes sooner.
+        size_t dot = name.rfind('.');
+        bool unfinished = dot != std::string::npos && dot + 7 == name.size();
+        files.push_back({at->path(), static_cast<uint64_t>(status.st_size), used, unfinished});
+    }
+    return files;
+}
+
+} // namespace
+
+CacheUse cache_use() {
+    CacheUse use{cache_directory()};
+    for (const CachedFile& file : files_below(use.folder)) {
+        use.files++;
+        use.bytes += file.bytes;
+    }
+    return use;
+}
+
+size_t apply_rules(const std::string& folder, const CacheRules& rules, int64_t now) {
+    std::vector<CachedFile> files = files_below(folder);
+    std::sort(files.begin(), files.end(),
+              [](const auto& a, const auto& b) { return a.used < b.used; });
+    uint64_t total = 0;
+    for (const CachedFile& file : files)
+        total += file.bytes;
+    size_t removed = 0;
+    for (const CachedFile& file : files) {
+        int64_t unused = now - file.used;
+        bool old = unused > (file.unfinished ? rules.unfinished_seconds : rules.unused_seconds);
+        if ((old || total > rules.largest) && unlink(file.path.c_str()) == 0) {
+            total -= file.bytes;
+            removed++;
+        }
+    }
+    return removed;
+}
+
+void clean_caches() {
+    std::string folder = cache_directory();
+    std::string mark = folder + "/cleaned";
+    struct stat status = {};
+    int64_t now = time(nullptr);
+    if (stat(mark.c_str(), &status) == 0 && now - status.st_mtime < 24 * 3600)
+        return;
+    if (stat(folder.c_str(), &status) != 0)
+        return;
+    int fd = open(mark.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return;
+    futimens(fd, nullptr);
+    close(fd);
+    apply_rules(folder, CacheRules(), now);
+}
+
+} // namespace djstap::driver

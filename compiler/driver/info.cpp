@@ -1,0 +1,108 @@
+#include "driver/info.h"
+
+#include "driver/caches.h"
+#include "driver/machine.h"
+#include "driver/version.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sys/utsname.h>
+
+namespace djstap::driver {
+
+namespace {
+
+struct Chapter {
+    std::string title;
+    std::vector<Fact> facts;
+};
+
+Fact own_file(const char* name, const std::string& path) {
+    std::error_code error;
+    bool there = std::filesystem::exists(path, error);
+    return {name,  there, there ? path : path + " is not there", there ? "" : "install djstap anew",
+            false, false};
+}
+
+std::vector<Chapter> gather(RunState& state) {
+    std::vector<Chapter> chapters;
+    struct utsname name = {};
+    uname(&name);
+    chapters.push_back({"This machine, kernel " + std::string(name.release), running_facts()});
+    std::string wanted = state.options.release();
+    Result<KernelFiles> files = find_kernel(wanted);
+    if (files) {
+        chapters.push_back({"Compiling for kernel " + files->release, kernel_facts(*files)});
+        if (Result<const Target*> target = state.kernel.target()) {
+            std::vector<Fact>& facts = chapters.back().facts;
+            facts.push_back({"build-id", !(*target)->build_id().empty(), (*target)->build_id(), "",
+                             false, false});
+            size_t sites = (*target)->fentry_site_count();
+            facts.push_back({"function entries for direct calls", sites > 0, std::to_string(sites),
+                             "", false, false});
+        }
+    } else {
+        chapters.push_back({"Compiling",
+                            {{"kernel " + wanted, false, files.failure().message,
+                              files.failure().hint, true, true}}});
+    }
+    Chapter guests{"Throw-away guests (--guest=RELEASE)", guest_facts()};
+    for (const std::string& release : installed_releases()) {
+        Result<KernelFiles> each = find_kernel(release);
+        if (!each || each->vmlinuz.empty())
+            continue;
+        bool whole = !each->modules.empty() && !each->build_dir.empty();
+        guests.facts.push_back(
+            {release, whole,
+             whole ? each->vmlinux.empty() ? "without debug symbols" : "with debug symbols"
+                   : "its headers or modules are not installed",
+             whole ? "" : "apt-get install linux-headers-" + release, false, false});
+    }
+    chapters.push_back(std::move(guests));
+    chapters.push_back(
+        {"djstap",
+         {own_file("tapsets", state.places.tapsets), own_file("runtime", state.places.runtime),
+          own_file("djrun", state.places.djrun)}});
+    CacheUse use = cache_use();
+    chapters.back().facts.push_back({"cache", true,
+                                     use.folder + ": " + std::to_string(use.files) + " files, " +
+                                         std::to_string(use.bytes >> 20) + " MB",
+                                     "", false, false});
+    return chapters;
+}
+
+} // namespace
+
+bool print_info(RunState& state) {
+    std::vector<Chapter> chapters = gather(state);
+    if (state.options.json_output) {
+        nlohmann::json out = {{"version", DJSTAP_VERSION}};
+        for (const Chapter& chapter : chapters) {
+            nlohmann::json facts = nlohmann::json::array();
+            for (const Fact& fact : chapter.facts) {
+                nlohmann::json each = {
+                    {"name", fact.name}, {"present", fact.present}, {"value", fact.value}};
+                if (!fact.remedy.empty())
+                    each["remedy"] = fact.remedy;
+                facts.push_back(each);
+            }
+            out["chapters"].push_back({{"title", chapter.title}, {"facts", facts}});
+        }
+        puts(out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+        return true;
+    }
+    fputs(version_text().c_str(), stdout);
+    for (const Chapter& chapter : chapters) {
+        printf("\n%s\n", chapter.title.c_str());
+        for (const Fact& fact : chapter.facts) {
+            printf("  %c %s: %s\n", fact.present ? '+' : '-', fact.name.c_str(),
+                   fact.value.c_str());
+            if (!fact.remedy.empty())
+                printf("      %s\n", fact.remedy.c_str());
+        }
+    }
+    return true;
+}
+
+} // namespace djstap::driver

@@ -1,0 +1,10 @@
+// --info: what this machine and its kernels support, and what is missing.
+#pragma once
+#include "driver/run_state.h"
+
+namespace djstap::driver {
+
+// Prints text, or with --json one object. Missing things are no error: it always succeeds.
+bool print_info(RunState& state);
+
+} // namespace djstap::driver

@@ -1,0 +1,155 @@
+#include "driver/listing.h"
+
+#include "driver/passes.h"
+#include "driver/script.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace djstap::driver {
+
+namespace {
+
+// Does `name` fit `pattern`, in which * stands for any text?
+bool fits(std::string_view pattern, std::string_view name) {
+    size_t star = pattern.find('*');
+    if (star == std::string_view::npos)
+        return pattern == name;
+    if (!name.starts_with(pattern.substr(0, star)))
+        return false;
+    std::string_view rest =
+        pattern.substr(pattern.find_first_not_of('*', star) == std::string_view::npos
+                           ? pattern.size()
+                           : pattern.find_first_not_of('*', star));
+    for (size_t at = star; at <= name.size(); at++) {
+        if (fits(rest, name.substr(at)))
+            return true;
+        if (rest.empty())
+            return true;
+    }
+    return false;
+}
+
+void print_listing(const Options& options, const ProbeListing& listing) {
+    if (options.json_output) {
+        nlohmann::json out = {{"point", listing.point}};
+        if (listing.mechanism != Mechanism::None)
+            out["mechanism"] = mechanism_name(listing.mechanism);
+        if (!listing.reason.empty())
+            out["reason"] = listing.reason;
+        if (options.list_variables)
+            out["variables"] = listing.variables;
+        puts(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+        return;
+    }
+    std::string text = listing.point;
+    for (const std::string& variable : listing.variables)
+        text += " " + variable;
+    // SystemTap's own format, unless the mechanism is asked for: scripts read it.
+    bool mechanism = options.list_variables || options.verbose() > 0;
+    puts((mechanism ? describe_site(text, listing.mechanism, listing.reason) : text).c_str());
+}
+
+// The script `probe PATTERN {}`, for its one declaration.
+std::optional<ast::File> parse_pattern(RunState& state) {
+    uint32_t id = state.sources.add("<probe>", "probe " + state.options.list_pattern + " {}");
+    auto file = parse_file(state.sources, id, state.preprocessor(), state.tapsets().macros(),
+                           state.diagnostics);
+    if (!file)
+        return std::nullopt;
+    bool one = file->probes.size() == 1 && file->aliases.empty() && file->functions.empty() &&
+               file->globals.empty() && file->embedded.empty();
+    if (!one) {
+        state.diagnostics.report(DiagnosticKind::NotOnePoint, {id, 6, 6, 0});
+        return std::nullopt;
+    }
+    return file;
+}
+
+std::string dotted(const ast::ProbePoint& point) {
+    std::string text;
+    for (const ast::PointComponent& component : point.components)
+        text += (text.empty() ? "" : ".") + component.name;
+    return text;
+}
+
+} // namespace
+
+bool list_points(RunState& state) {
+    auto file = parse_pattern(state);
+    if (!file)
+        return false;
+    size_t found = 0;
+    for (const ast::ProbePoint& point : file->probes[0].points) {
+        std::vector<std::string> aliases = state.tapsets().alias_names();
+        std::sort(aliases.begin(), aliases.end());
+        aliases.erase(std::unique(aliases.begin(), aliases.end()), aliases.end());
+        bool argument =
+            std::any_of(point.components.begin(), point.components.end(), [](const auto& each) {
+                return each.argument != ast::PointComponent::Argument::None;
+            });
+        size_t before = found;
+        for (const std::string& alias : aliases) {
+            if (argument || !fits(dotted(point), alias))
+                continue;
+            print_listing(state.options, {alias, {}, Mechanism::None, "defined by a tapset"});
+            found++;
+        }
+        if (found != before)
+            continue;
+        auto listings =
+            list_probes(point, state.options.list_variables || state.options.json_output,
+                        state.kernel, state.diagnostics);
+        if (!listings)
+            return false;
+        for (const ProbeListing& listing : *listings)
+            print_listing(state.options, listing);
+        found += listings->size();
+    }
+    if (found == 0)
+        state.diagnostics.report(DiagnosticKind::NothingListed, {}, {state.options.list_pattern});
+    return found != 0;
+}
+
+bool print_probe_types(RunState&) {
+    for (const std::string& type : probe_types())
+        puts(type.c_str());
+    return true;
+}
+
+bool print_aliases(RunState& state) {
+    std::vector<std::string> names = state.tapsets().alias_names();
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names)
+        puts(name.c_str());
+    return !state.diagnostics.has_errors();
+}
+
+bool print_functions(RunState& state) {
+    // Every overload in its own line, as SystemTap lists them.
+    std::vector<std::string> names = state.tapsets().function_names();
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    auto type = [](ast::TypeName name) {
+        return name == ast::TypeName::Long     ? ":long"
+               : name == ast::TypeName::String ? ":string"
+                                               : "";
+    };
+    for (const std::string& name : names) {
+        for (const ast::File* file : state.tapsets().files_defining_function(name)) {
+            for (const ast::Function& function : file->functions) {
+                if (function.name != name || function.is_private)
+                    continue;
+                std::string text = name + type(function.return_type) + " (";
+                for (size_t i = 0; i < function.parameters.size(); i++)
+                    text += (i ? ", " : "") + function.parameters[i].name +
+                            type(function.parameters[i].type);
+                printf("%s)\n", text.c_str());
+            }
+        }
+    }
+    return !state.diagnostics.has_errors();
+}
+
+} // namespace djstap::driver

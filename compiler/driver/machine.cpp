@@ -1,0 +1,231 @@
+#include "driver/machine.h"
+
+#include "target/cache.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+namespace djstap::driver {
+
+namespace {
+
+bool readable(const std::string& path) {
+    return access(path.c_str(), R_OK) == 0;
+}
+
+// In $PATH or where Debian keeps the tools of the system's administrator.
+std::string program(const char* name) {
+    const char* set = getenv("PATH");
+    std::string folders =
+        std::string(set ? set : "") + ":/usr/sbin:/sbin:/usr/libexec:/usr/lib/qemu";
+    for (size_t begin = 0; begin <= folders.size();) {
+        size_t end = std::min(folders.find(':', begin), folders.size());
+        std::string path = folders.substr(begin, end - begin) + "/" + name;
+        if (end > begin && access(path.c_str(), X_OK) == 0)
+            return path;
+        begin = end + 1;
+    }
+    return {};
+}
+
+std::string trimmed(std::string text) {
+    while (!text.empty() && isspace(static_cast<unsigned char>(text.back())))
+        text.pop_back();
+    return text;
+}
+
+Fact present(const char* name, const std::string& value, std::string absent, std::string remedy) {
+    Fact fact;
+    fact.name = name;
+    fact.present = !value.empty();
+    fact.value = fact.present ? value : std::move(absent);
+    if (!fact.present)
+        fact.remedy = std::move(remedy);
+    return fact;
+}
+
+// A setting of the kernel that was built in.
+bool has_config(const KernelFiles& files, std::string_view line) {
+    Result<std::string> text = read_whole(files.config);
+    return text && ("\n" + *text).find("\n" + std::string(line) + "\n") != std::string::npos;
+}
+
+Fact modules_fact() {
+    Fact fact;
+    fact.name = "module loading";
+    fact.needed_to_run = true;
+    Result<std::string> disabled = read_whole("/proc/sys/kernel/modules_disabled");
+    fact.present = disabled && trimmed(*disabled) == "0";
+    fact.value = fact.present ? "allowed"
+                 : disabled   ? "disabled until the next boot (kernel.modules_disabled)"
+                              : "this kernel has none";
+    if (!fact.present && disabled)
+        fact.remedy = "boot without the setting";
+    return fact;
+}
+
+Fact lockdown_fact() {
+    Fact fact;
+    fact.name = "lockdown";
+    fact.needed_to_run = true;
+    Result<std::string> text = read_whole("/sys/kernel/security/lockdown");
+    bool locked =
+        text && text->find("[none]") == std::string::npos && text->find('[') != std::string::npos;
+    bool key = !signing_key_from_environment().empty();
+    fact.present = !locked || key;
+    fact.value = !locked ? "none"
+                         : "active: only signed modules are loaded" +
+                               std::string(key ? "" : ", and there is no key");
+    if (!fact.present)
+        fact.remedy = "enroll a key and name it in $DJSTAP_MODULE_KEY and $DJSTAP_MODULE_CERT";
+    return fact;
+}
+
+// Capability 16, CAP_SYS_MODULE, in this process's effective set: root in a container may lack it.
+bool may_load_modules() {
+    Result<std::string> status = read_whole("/proc/self/status");
+    size_t at = status ? status->find("CapEff:") : std::string::npos;
+    if (at == std::string::npos)
+        return geteuid() == 0;
+    return strtoull(status->c_str() + at + strlen("CapEff:"), nullptr, 16) >> 16 & 1;
+}
+
+Fact root_fact() {
+    Fact fact;
+    fact.name = "permission";
+    fact.needed_to_run = true;
+    fact.present = may_load_modules();
+    fact.value = fact.present     ? "to load modules (CAP_SYS_MODULE)"
+                 : geteuid() == 0 ? "root may not load modules here: this is a container"
+                                  : "not root: only root loads modules";
+    if (!fact.present)
+        fact.remedy = geteuid() == 0 ? "run it outside of the container" : "sudo djstap …";
+    return fact;
+}
+
+} // namespace
+
+std::vector<Fact> kernel_facts(const KernelFiles& files) {
+    std::vector<Fact> facts;
+    std::string flavour = files.release;
+    Fact headers = present("kernel headers", files.build_dir, "none for " + files.release,
+                           "apt-get install linux-headers-" + files.release);
+    headers.needed_to_compile = true;
+    facts.push_back(headers);
+    facts.push_back(present("debug symbols", files.vmlinux,
+                            "none: statements and local variables are not to be had",
+                            "apt-get install linux-image-" + files.release + "-dbg"));
+    facts.push_back(present("BTF",
+                            !files.btf.empty()      ? files.btf
+                            : files.vmlinux.empty() ? ""
+                                                    : "in " + files.vmlinux,
+                            "none", ""));
+    Fact symbols = present("symbols", files.vmlinux.empty() ? files.kallsyms : files.vmlinux,
+                           "none: neither debug symbols nor kallsyms can be read",
+                           "apt-get install linux-image-" + files.release + "-dbg");
+    symbols.needed_to_compile = true;
+    facts.push_back(symbols);
+    facts.push_back(present("configuration", files.config, "none", ""));
+    if (!files.config.empty()) {
+        auto yes_no = [&](const char* name, const char* line, const char* absent) {
+            facts.push_back(present(name, has_config(files, line) ? "yes" : "", absent, ""));
+        };
+        yes_no("direct calls at function entries", "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS=y",
+               "no: every function is probed by a kprobe");
+        yes_no("kprobes", "CONFIG_KPROBES=y", "no: only function entries can be probed");
+        yes_no("indirect branch tracking", "CONFIG_X86_KERNEL_IBT=y", "no");
+        yes_no("module signatures required", "CONFIG_MODULE_SIG_FORCE=y", "no");
+    }
+    return facts;
+}
+
+std::vector<Fact> running_facts() {
+    return {root_fact(), modules_fact(), lockdown_fact()};
+}
+
+std::vector<Fact> guest_facts() {
+    std::vector<Fact> facts;
+    facts.push_back(
+        present("QEMU", program("qemu-system-x86_64"), "none", "apt-get install qemu-system-x86"));
+    facts.push_back(present("virtiofsd, for --guest-root", program("virtiofsd"), "none",
+                            "apt-get install virtiofsd"));
+    bool kvm = access("/dev/kvm", R_OK | W_OK) == 0;
+    facts.push_back(present("KVM", kvm ? "/dev/kvm" : "",
+                            "none: guests are emulated, some ten times slower", ""));
+    return facts;
+}
+
+Result<KernelFiles> find_guest_kernel(const std::string& wanted) {
+    std::string first_reason;
+    for (const std::string& release : installed_releases()) {
+        bool fits = wanted.empty() || release == wanted ||
+                    (release.starts_with(wanted) &&
+                     (!isdigit(static_cast<unsigned char>(release[wanted.size()])) ||
+                      !isdigit(static_cast<unsigned char>(wanted.back()))));
+        if (!fits)
+            continue;
+        Result<KernelFiles> files = find_kernel(release);
+        if (!files)
+            continue;
+        const char* lacks = files->vmlinuz.empty()     ? "bootable image"
+                            : files->modules.empty()   ? "modules"
+                            : files->build_dir.empty() ? "headers"
+                                                       : nullptr;
+        if (!lacks)
+            return files;
+        if (first_reason.empty())
+            first_reason = release + " has no " + lacks;
+    }
+    if (!wanted.empty()) {
+        Result<KernelFiles> files = find_kernel(wanted);
+        if (!files)
+            return files.failure();
+        if (first_reason.empty()) // a folder
+            return files;
+    }
+    return Failure{"there is no kernel for a guest" +
+                       (first_reason.empty() ? "" : ": " + first_reason),
+                   "install one with its headers, e.g. linux-image-cloud-amd64 and "
+                   "linux-headers-cloud-amd64, or "
+                   "unpack it below /var/lib/djstap/kernels"};
+}
+
+bool check_machine(RunState& state) {
+    if (state.guest_kernel) {
+        if (!*state.guest_kernel)
+            state.fail(DiagnosticKind::GuestUnavailable, state.guest_kernel->failure());
+        return static_cast<bool>(*state.guest_kernel);
+    }
+    struct utsname name = {};
+    uname(&name);
+    Result<KernelFiles> files = find_kernel(state.options.kernel);
+    if (!files) {
+        state.fail(DiagnosticKind::KernelUnusable, files.failure());
+        return false;
+    }
+    std::string missing, remedies;
+    auto add = [&](const std::string& what, const std::string& remedy) {
+        missing += (missing.empty() ? "" : "; ") + what;
+        if (!remedy.empty())
+            remedies += (remedies.empty() ? "" : "; ") + remedy;
+    };
+    if (files->release != name.release)
+        add("it runs kernel " + std::string(name.release) + ", not " + files->release, "");
+    for (const Fact& fact : kernel_facts(*files))
+        if (fact.needed_to_compile && !fact.present)
+            add(fact.name + ": " + fact.value, fact.remedy);
+    for (const Fact& fact : running_facts())
+        if (fact.needed_to_run && !fact.present)
+            add(fact.name + ": " + fact.value, fact.remedy);
+    if (missing.empty())
+        return true;
+    std::string guest = "--guest runs it in a throw-away virtual machine";
+    state.diagnostics.report(DiagnosticKind::MachineLacks, {}, {missing})
+        .hint(remedies.empty() ? guest : guest + "; for this machine: " + remedies);
+    return false;
+}
+
+} // namespace djstap::driver

@@ -1,0 +1,35 @@
+// What the running machine offers for running modules, and what a kernel has for compiling them.
+#pragma once
+#include "driver/run_state.h"
+
+#include <string>
+#include <vector>
+
+namespace djstap::driver {
+
+// One thing that is there or not.
+struct Fact {
+    std::string name; // "kernel headers"
+    bool present = false;
+    std::string value;  // a path, a version; why it is absent
+    std::string remedy; // what to do where it is absent; may be empty
+    bool needed_to_compile = false;
+    bool needed_to_run = false; // in the running kernel
+};
+
+// Of a kernel's files: headers, debug symbols, BTF, configuration.
+std::vector<Fact> kernel_facts(const KernelFiles& files);
+// Of the running kernel and this process: root, modules, lockdown, tracing.
+std::vector<Fact> running_facts();
+// QEMU and what else a guest needs.
+std::vector<Fact> guest_facts();
+
+// A kernel that a guest can run and modules can be built for. `release` as for find_kernel();
+// empty: the newest there is.
+Result<KernelFiles> find_guest_kernel(const std::string& release);
+
+// Settles where the script will run, before work is done for it: the guest's kernel is fixed in the
+// options, or the running machine is looked at. Reports everything that is missing in one message.
+bool check_machine(RunState& state);
+
+} // namespace djstap::driver

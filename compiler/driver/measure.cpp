@@ -1,0 +1,44 @@
+#include "driver/measure.h"
+
+#include <cstdio>
+#include <sys/resource.h>
+
+namespace djstap::driver {
+
+namespace {
+
+double milliseconds_of(const struct timeval& time) {
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) / 1e3;
+}
+
+} // namespace
+
+Stopwatch::Use Stopwatch::use() {
+    Use total;
+    for (int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+        struct rusage usage = {};
+        getrusage(who, &usage);
+        total.user += milliseconds_of(usage.ru_utime);
+        total.system += milliseconds_of(usage.ru_stime);
+    }
+    return total;
+}
+
+Stopwatch::Stopwatch() : start_(std::chrono::steady_clock::now()), before_(use()) {}
+
+double Stopwatch::milliseconds() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_)
+        .count();
+}
+
+std::string Stopwatch::describe() const {
+    Use after = use();
+    struct rusage usage = {};
+    getrusage(RUSAGE_SELF, &usage);
+    char text[128];
+    snprintf(text, sizeof text, "%.1f ms (%.0f user, %.0f system), %ld MB", milliseconds(),
+             after.user - before_.user, after.system - before_.system, usage.ru_maxrss / 1024);
+    return text;
+}
+
+} // namespace djstap::driver

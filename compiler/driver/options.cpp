@@ -1,0 +1,463 @@
+#include "driver/options.h"
+
+#include "diagnostics/suggest.h"
+#include "driver/version.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+
+namespace djstap::driver {
+
+namespace {
+
+// Options of SystemTap that djstap knows of and does not carry out yet. A script runs as well
+// without those that only add something: they are a warning.
+struct Unsupported {
+    const char* names;
+    bool has_value;
+    bool only_adds;
+    const char* what;
+};
+constexpr Unsupported unsupported[] = {
+    {"-i,--interactive", false, false, "an interactive session"},
+    {"-b", false, false, "separate output files of each CPU (bulk mode)"},
+    {"-F", false, false, "leaving the module running (flight recorder)"},
+    {"-S", true, false, "beginning a new output file at some size"},
+    {"-t", false, true, "counting each probe's hits and time"},
+    {"-d", true, true, "symbol and unwind tables of modules and programs"},
+    {"--ldd", false, true, "symbol and unwind tables of shared libraries"},
+    {"--all-modules", false, true, "symbol and unwind tables of all modules"},
+    {"--remote", true, false, "running on another machine"},
+    {"--monitor", false, false, "the monitor"},
+};
+
+// Values as they stand on the command line, before they are checked.
+struct Raw {
+    std::vector<std::string> expressions, list, list_variables, positionals;
+    std::vector<std::string> definitions, global_values, ignored;
+    int ignored_flag = 0;
+    std::string pass, pass_verbosity, seconds, compatible, runtime, color, mechanism, diagnostics,
+        module_name, pid, buffer, guest;
+    int verbose = 0;
+    bool info = false, types = false, aliases = false, functions = false, no_warnings = false,
+         help = false, version = false;
+};
+
+struct Parser {
+    CLI::App app{"djstap compiles a probe script to a native kernel module, runs it and prints "
+                 "what it records."};
+    Options options;
+    Raw raw;
+    // CLI11 fills these; which of them were given is asked afterwards.
+    std::vector<std::pair<const Unsupported*, CLI::Option*>> refused;
+    CLI::Option* guest = nullptr;
+
+    // An option that may be repeated takes one value each time.
+    CLI::Option* many(const char* names, std::vector<std::string>& values, const char* help) {
+        return app.add_option(names, values, help)
+            ->type_size(1)
+            ->expected(1)
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+            ->allow_extra_args(false);
+    }
+    CLI::Option* one(const char* names, std::string& value, const char* help) {
+        return app.add_option(names, value, help)
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    }
+    CLI::Option* flag(const char* names, bool& value, const char* help) {
+        return app.add_flag(names, value, help)
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    }
+
+    void declare() {
+        app.name("djstap");
+        app.set_help_flag();
+        app.allow_extras();
+        declare_script();
+        declare_passes();
+        declare_run();
+        declare_where();
+        declare_listing();
+        for (const Unsupported& each : unsupported) {
+            CLI::Option* option = each.has_value ? many(each.names, raw.ignored, each.what)
+                                                 : app.add_flag(each.names, raw.ignored_flag);
+            option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+                ->description(each.what)
+                ->group("Known, not supported yet");
+            refused.emplace_back(&each, option);
+        }
+        app.add_option("script", raw.positionals,
+                       "file with the script (- for standard input), then its arguments")
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        app.footer(R"(Everything after -- is an argument of the script.
+
+Examples:
+  djstap -L 'kernel.function("vfs_*")'
+      what can be probed, with its variables and the mechanism, without running anything
+  djstap --guest -c 'ls /' -e 'probe kernel.function("vfs_open") { printf("%s opens\n", execname()) }'
+      try a script in a throw-away virtual machine
+  djstap -e 'global n probe kernel.function("vfs_read") { n[execname()]++ }' -T 5
+      count reads on this machine for 5 seconds; what a script gathers prints itself at the end)");
+    }
+
+    void declare_script() {
+        const char* group = "The script";
+        many("-e", raw.expressions, "take the script from this argument")
+            ->type_name("SCRIPT")
+            ->group(group);
+        many("-E", options.additional, "add this to the script (repeatable)")
+            ->type_name("SCRIPT")
+            ->group(group);
+        many("-D", raw.definitions,
+             "set a limit or a macro: MAXACTION, MAXMAPENTRIES, MAXSTRINGLEN …")
+            ->type_name("NAME=VALUE")
+            ->group(group);
+        many("-G", raw.global_values, "set a global variable's initial value")
+            ->type_name("NAME=VALUE")
+            ->group(group);
+        many("-I", options.tapset_folders, "search this folder for tapsets too")
+            ->type_name("DIR")
+            ->group(group);
+        flag("-g,--guru", options.guru, "allow embedded C and writing to the probed kernel")
+            ->group(group);
+        flag("-u", options.keep_unused, "keep code that nothing uses")->group(group);
+        one("--compatible", raw.compatible, "read the script as this version of SystemTap did")
+            ->type_name("VERSION")
+            ->group(group);
+        flag("--skip-badvars", options.skip_bad_variables,
+             "read 0 for $variables that are not to be had")
+            ->group(group);
+    }
+
+    void declare_passes() {
+        const char* group = "Passes and messages";
+        one("-p", raw.pass, "end after this pass: 1 parse, 2 resolve, 3 generate, 4 link, 5 run")
+            ->type_name("N")
+            ->group(group);
+        app.add_flag("-v,--verbose", raw.verbose,
+                     "tell each pass's time and memory; repeat it to hear more")
+            ->group(group);
+        one("--vp", raw.pass_verbosity, "-v for each pass on its own: --vp 00120")
+            ->type_name("DIGITS")
+            ->group(group);
+        flag("-w", raw.no_warnings, "no warnings")->group(group);
+        flag("-W", options.warnings_are_errors, "a warning is an error")->group(group);
+        flag("-k", options.keep_work_files, "keep the working files, and say where")->group(group);
+        one("-m", raw.module_name, "the module's name")->type_name("NAME")->group(group);
+        one("-r", options.kernel, "compile for this kernel: a release, its beginning, or a folder")
+            ->type_name("RELEASE")
+            ->group(group);
+        one("--mechanism", raw.mechanism,
+            "force one: auto, djprobe, ftrace, kprobe, kprobe-int3, kprobe-jump, "
+            "kprobe-ftrace, kretprobe")
+            ->type_name("NAME")
+            ->group(group);
+        one("--runtime", raw.runtime, "kernel; user is not supported yet")
+            ->type_name("NAME")
+            ->group(group);
+        one("--diagnostics", raw.diagnostics,
+            "errors and warnings as text or as json, an object a line")
+            ->type_name("text|json")
+            ->group(group);
+        one("--color", raw.color, "colour in messages: auto, always, never")
+            ->type_name("WHEN")
+            ->group(group);
+    }
+
+    void declare_run() {
+        const char* group = "The run";
+        one("-c", options.command,
+            "run this command, and end when it ends; target() is its process")
+            ->type_name("CMD")
+            ->group(group);
+        one("-x", raw.pid, "target() is this process")->type_name("PID")->group(group);
+        one("-T", raw.seconds, "end after so many seconds")->type_name("SECONDS")->group(group);
+        one("-o", options.output_file, "write the output to this file")
+            ->type_name("FILE")
+            ->group(group);
+        one("-s", raw.buffer, "megabytes of each CPU's buffer")->type_name("MB")->group(group);
+        flag("--suppress-handler-errors", options.suppress_handler_errors,
+             "errors of handlers end that handler only")
+            ->group(group);
+        flag("--json", options.json_output, "output, listings and --info as JSON")->group(group);
+    }
+
+    void declare_where() {
+        const char* group = "In a throw-away guest";
+        guest = one("--guest", raw.guest,
+                    "run in a virtual machine of its own, with this installed kernel "
+                    "(default: the newest)")
+                    ->type_name("[=RELEASE]")
+                    ->group(group);
+        flag("--guest-root", options.guest_root,
+             "let the guest see this machine's files, read-only (slower)")
+            ->group(group);
+    }
+
+    void declare_listing() {
+        const char* group = "Listing and information";
+        many("-l", raw.list, "list probe points that match")->type_name("PROBE")->group(group);
+        many("-L", raw.list_variables, "the same with their variables and mechanism")
+            ->type_name("PROBE")
+            ->group(group);
+        flag("--dump-probe-types", raw.types, "list every kind of probe point")->group(group);
+        flag("--dump-probe-aliases", raw.aliases, "list the probe points that tapsets define")
+            ->group(group);
+        flag("--dump-functions", raw.functions, "list the functions that tapsets define")
+            ->group(group);
+        flag("--info", raw.info, "what this machine and kernel can do, and what is missing")
+            ->group(group);
+        flag("-h,--help", raw.help, "this text")->group(group);
+        flag("-V,--version", raw.version, "djstap's version")->group(group);
+    }
+
+    std::optional<Failure> check();
+    std::optional<Failure> check_script();
+    std::optional<Failure> check_verbosity();
+    std::optional<Failure> check_names();
+};
+
+Failure bad(std::string message, std::string hint = {}) {
+    return Failure{std::move(message), std::move(hint)};
+}
+
+std::optional<int64_t> number(const std::string& text, int64_t low, int64_t high) {
+    int64_t value = 0;
+    const char* end = text.data() + text.size();
+    auto [rest, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || rest != end || value < low || value > high)
+        return std::nullopt;
+    return value;
+}
+
+// NAME=VALUE, or NAME alone where `alone` says what that means.
+std::optional<Failure> split(const char* option, const std::vector<std::string>& texts,
+                             const char* alone, std::vector<NameValue>& out) {
+    for (const std::string& text : texts) {
+        size_t equal = text.find('=');
+        std::string name = text.substr(0, equal);
+        bool valid = !name.empty() && !isdigit(static_cast<unsigned char>(name[0])) &&
+                     std::all_of(name.begin(), name.end(),
+                                 [](unsigned char c) { return isalnum(c) || c == '_'; });
+        if (!valid || (equal == std::string::npos && !alone))
+            return bad(std::string(option) + " " + text + ": this is not NAME=VALUE");
+        out.emplace_back(name, equal == std::string::npos ? alone : text.substr(equal + 1));
+    }
+    return std::nullopt;
+}
+
+std::optional<Failure> Parser::check_script() {
+    if (raw.expressions.size() > 1)
+        return bad("-e is given " + std::to_string(raw.expressions.size()) +
+                       " times, but there is one script",
+                   "-E adds to the script of the one -e");
+    if (raw.list.size() + raw.list_variables.size() > 1)
+        return bad("more than one probe point to list", "alternatives can be written {a,b} in one");
+    bool other = raw.info || raw.types || raw.aliases || raw.functions;
+    if (!raw.list.empty() || !raw.list_variables.empty()) {
+        options.action = Action::List;
+        options.list_variables = raw.list.empty();
+        options.list_pattern = raw.list.empty() ? raw.list_variables[0] : raw.list[0];
+    } else if (other) {
+        options.action = raw.info      ? Action::Info
+                         : raw.types   ? Action::DumpProbeTypes
+                         : raw.aliases ? Action::DumpProbeAliases
+                                       : Action::DumpFunctions;
+    }
+    auto first = raw.positionals.begin();
+    if (!raw.expressions.empty())
+        options.expression = raw.expressions[0];
+    else if (options.action == Action::Compile && first != raw.positionals.end())
+        options.script_file = *first++;
+    options.arguments.assign(first, raw.positionals.end());
+    if (options.action == Action::Compile && !options.expression && options.script_file.empty()) {
+        if (options.additional.empty())
+            return bad(
+                "there is no script to compile",
+                "give a file, or -e 'probe begin { println(\"hello\") }'; djstap --help has more");
+        options.expression = options.additional.front();
+        options.additional.erase(options.additional.begin());
+    }
+    return std::nullopt;
+}
+
+std::optional<Failure> Parser::check_verbosity() {
+    if (!raw.pass.empty()) {
+        auto pass = number(raw.pass, 1, 5);
+        if (!pass)
+            return bad("-p " + raw.pass + ": there is no such pass",
+                       "passes are 1 parse, 2 resolve, 3 generate, 4 link, 5 run");
+        options.last_pass = static_cast<int>(*pass);
+    }
+    if (raw.pass_verbosity.size() > 5 ||
+        !std::all_of(raw.pass_verbosity.begin(), raw.pass_verbosity.end(),
+                     [](unsigned char c) { return isdigit(c); }))
+        return bad("--vp " + raw.pass_verbosity +
+                   ": these are not at most five digits, one for each pass");
+    for (size_t i = 0; i < 5; i++)
+        options.verbosity[i] =
+            raw.verbose + (i < raw.pass_verbosity.size() ? raw.pass_verbosity[i] - '0' : 0);
+    return std::nullopt;
+}
+
+std::optional<Failure> one_of(const char* option, const std::string& value,
+                              const std::vector<std::string>& values) {
+    if (value.empty() || std::find(values.begin(), values.end(), value) != values.end())
+        return std::nullopt;
+    std::string list;
+    for (const std::string& each : values)
+        list += (list.empty() ? "" : ", ") + each;
+    std::string hint = did_you_mean(value, values);
+    return bad(std::string(option) + "=" + value + " is not one of " + list, hint);
+}
+
+std::optional<Failure> Parser::check_names() {
+    if (auto failure = split("-D", raw.definitions, "1", options.definitions))
+        return failure;
+    if (auto failure = split("-G", raw.global_values, nullptr, options.global_values))
+        return failure;
+    if (auto failure = one_of("--mechanism", raw.mechanism,
+                              {"auto", "djprobe", "ftrace", "kprobe", "kprobe-int3", "kprobe-jump",
+                               "kprobe-ftrace", "kretprobe"}))
+        return failure;
+    options.mechanism = raw.mechanism == "auto" ? "" : raw.mechanism;
+    if (auto failure = one_of("--runtime", raw.runtime, {"kernel", "user", "dyninst", "bpf"}))
+        return failure;
+    if (!raw.runtime.empty() && raw.runtime != "kernel")
+        return bad("--runtime=" + raw.runtime + " is not supported yet",
+                   "scripts run as kernel modules");
+    if (auto failure = one_of("--diagnostics", raw.diagnostics, {"text", "json"}))
+        return failure;
+    options.json_diagnostics = raw.diagnostics == "json";
+    if (auto failure = one_of("--color", raw.color, {"auto", "always", "never"}))
+        return failure;
+    options.color = raw.color == "always"  ? Options::Color::Always
+                    : raw.color == "never" ? Options::Color::Never
+                                           : Options::Color::Auto;
+    if (!raw.compatible.empty()) {
+        if (raw.compatible.find_first_not_of("0123456789.") != std::string::npos)
+            return bad("--compatible=" + raw.compatible + ": this is not a version, such as 4.8");
+        options.language_version = raw.compatible;
+    }
+    options.module_name = raw.module_name;
+    if (options.module_name.ends_with(".ko"))
+        options.module_name.resize(options.module_name.size() - 3);
+    if (!raw.module_name.empty() &&
+        (options.module_name.empty() || options.module_name.size() > 55 ||
+         !std::all_of(options.module_name.begin(), options.module_name.end(),
+                      [](unsigned char c) { return isalnum(c) || c == '_'; })))
+        return bad("-m " + raw.module_name + ": this cannot be a module's name",
+                   "letters, digits and _ only, at most 55 of them");
+    return std::nullopt;
+}
+
+std::optional<Failure> Parser::check() {
+    for (auto [what, option] : refused) {
+        if (option->count() == 0)
+            continue;
+        std::string name = option->get_name().substr(0, option->get_name().find(','));
+        if (!what->only_adds)
+            return bad(name + ": " + what->what + " is not supported yet");
+        options.without_effect.push_back(name + " has no effect: not supported yet: " + what->what);
+    }
+    for (auto failure : {check_script(), check_verbosity(), check_names()}) {
+        if (failure)
+            return failure;
+    }
+    options.warnings = !raw.no_warnings;
+    if (!raw.pid.empty()) {
+        auto pid = number(raw.pid, 1, 4194304);
+        if (!pid)
+            return bad("-x " + raw.pid + ": this is not a process's number");
+        options.target_pid = static_cast<int>(*pid);
+    }
+    if (!raw.buffer.empty()) {
+        auto megabytes = number(raw.buffer, 1, 4095);
+        if (!megabytes)
+            return bad("-s " + raw.buffer + ": a buffer has from 1 to 4095 megabytes");
+        options.buffer_megabytes = static_cast<int>(*megabytes);
+    }
+    if (!raw.seconds.empty()) {
+        char* end = nullptr;
+        options.seconds = strtod(raw.seconds.c_str(), &end);
+        if (*end || !(options.seconds > 0) || options.seconds > 1e9)
+            return bad("-T " + raw.seconds + ": this is not a number of seconds");
+    }
+    if (!options.command.empty() && options.target_pid)
+        return bad("-c and -x both name the target process", "give one of them");
+    if (guest->count() || options.guest_root)
+        options.guest = raw.guest == "newest" ? "" : raw.guest;
+    if (options.guest && options.guest->empty())
+        options.guest = options.kernel;
+    if (options.guest && !options.kernel.empty() && *options.guest != options.kernel)
+        return bad("--guest=" + *options.guest + " and -r " + options.kernel +
+                       " name different kernels",
+                   "--guest alone runs the kernel of -r");
+    if (options.guest && options.target_pid)
+        return bad("-x " + raw.pid + ": a guest has none of this machine's processes",
+                   "-c CMD runs a command of this machine in the guest");
+    return std::nullopt;
+}
+
+// `--guest` and `--color` take a value only after "=", so that a script's name may follow them.
+void close_optional_values(std::vector<std::string>& arguments) {
+    for (std::string& argument : arguments) {
+        if (argument == "--")
+            return;
+        if (argument == "--guest")
+            argument = "--guest=newest";
+        else if (argument == "--color" || argument == "--colour")
+            argument = "--color=always";
+    }
+}
+
+} // namespace
+
+int Options::verbose() const {
+    return *std::max_element(std::begin(verbosity), std::end(verbosity));
+}
+
+std::string Options::script_name() const {
+    return expression ? "<input>" : script_file == "-" ? "<stdin>" : script_file;
+}
+
+std::vector<std::string> long_options() {
+    Parser parser;
+    parser.declare();
+    std::vector<std::string> names;
+    for (const CLI::Option* option : parser.app.get_options()) {
+        for (const std::string& name : option->get_lnames())
+            names.push_back("--" + name);
+    }
+    return names;
+}
+
+ParsedOptions parse_options(std::vector<std::string> arguments) {
+    close_optional_values(arguments);
+    Parser parser;
+    parser.declare();
+    try {
+        std::reverse(arguments.begin(), arguments.end()); // as CLI11 wants them
+        parser.app.parse(arguments);
+    } catch (const CLI::ParseError& error) {
+        return Failure{error.what(), "djstap --help lists the options"};
+    }
+    if (parser.raw.help)
+        return Text{parser.app.help()};
+    if (parser.raw.version)
+        return Text{version_text()};
+    for (const std::string& extra : parser.app.remaining()) {
+        if (extra == "--")
+            continue;
+        std::string name = extra.substr(0, extra.find('='));
+        std::string hint = name.starts_with("--") ? did_you_mean(name, long_options()) : "";
+        return Failure{"there is no option " + name,
+                       hint.empty() ? "djstap --help lists the options" : hint};
+    }
+    if (auto failure = parser.check())
+        return *failure;
+    return parser.options;
+}
+
+} // namespace djstap::driver

@@ -1,0 +1,91 @@
+// The command line: options with SystemTap's meaning, and djstap's own.
+#pragma once
+#include "diagnostics/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace djstap::driver {
+
+// What a command line asks for.
+enum class Action : uint8_t {
+    Compile, // and run, unless last_pass says otherwise
+    List,    // -l, -L
+    Info,    // --info
+    DumpProbeTypes,
+    DumpProbeAliases,
+    DumpFunctions
+};
+
+using NameValue = std::pair<std::string, std::string>;
+
+struct Options {
+    Action action = Action::Compile;
+
+    // The script: from -e, or a file ("-": standard input), and what -E adds to it.
+    std::optional<std::string> expression;
+    std::string script_file;
+    std::vector<std::string> additional;
+    std::vector<std::string> arguments; // $1 … @1 …
+    std::string list_pattern;
+    bool list_variables = false; // -L
+
+    int last_pass = 5;
+    int verbosity[5] = {0, 0, 0, 0, 0}; // of each pass: -v plus --vp
+
+    bool guru = false;
+    bool keep_unused = false;
+    bool warnings = true;
+    bool warnings_are_errors = false;
+    bool suppress_handler_errors = false;
+    bool skip_bad_variables = false;
+    std::string language_version = "4.8";    // --compatible lowers it
+    std::vector<NameValue> definitions;      // -D
+    std::vector<NameValue> global_values;    // -G
+    std::vector<std::string> tapset_folders; // -I
+    std::string module_name;                 // -m; empty: one is made up
+    std::string mechanism;                   // --mechanism; empty: auto
+    std::string kernel;                      // -r; empty: the running one, or the guest's
+    bool keep_work_files = false;
+
+    std::string command; // -c
+    int target_pid = 0;  // -x
+    double seconds = 0;  // -T; 0: until the script or the user ends it
+    std::string output_file;
+    int buffer_megabytes = 0; // -s; 0: the default
+
+    std::optional<std::string> guest; // --guest: the wanted release, empty for the newest
+    bool guest_root = false;
+
+    bool json_output = false;
+    bool json_diagnostics = false;
+    enum class Color : uint8_t { Auto, Always, Never } color = Color::Auto;
+
+    std::vector<std::string> without_effect; // a warning for each option that could not be honoured
+
+    int verbose() const; // the highest of verbosity[]
+    // The script's name for messages: "<input>", "<stdin>" or its path.
+    std::string script_name() const;
+    // For which kernel to compile, as find_kernel() takes it.
+    const std::string& release() const { return guest ? *guest : kernel; }
+};
+
+// A command line that asks for text only (-h, -V): what to print.
+struct Text {
+    std::string text;
+};
+
+using ParsedOptions = std::variant<Options, Text, Failure>;
+
+// Reads a command line without its first word. A Failure describes what is wrong with it; its hint
+// names the nearest option where one is near.
+ParsedOptions parse_options(std::vector<std::string> arguments);
+
+// Every long option's name with its dashes, for hints and for the test that help describes each.
+std::vector<std::string> long_options();
+
+} // namespace djstap::driver

@@ -1,0 +1,242 @@
+// Passes 1 to 4: from the script's text to a module's file.
+#include "driver/passes.h"
+
+#include "diagnostics/suggest.h"
+#include "driver/machine.h"
+#include "driver/script.h"
+#include "semantics/semantics.h"
+#include "target/cache.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <iterator>
+#include <unistd.h>
+
+namespace djstap::driver {
+
+namespace {
+
+template <class T> void append(std::vector<T>& to, std::vector<T>& from) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+// A script of several texts is one file whose parts keep their own places.
+void append(ast::File& to, ast::File& from) {
+    append(to.probes, from.probes);
+    append(to.aliases, from.aliases);
+    append(to.globals, from.globals);
+    append(to.functions, from.functions);
+    append(to.embedded, from.embedded);
+}
+
+// --suppress-handler-errors: an error ends its handler, and nothing else: try { … } catch { next }.
+void suppress_errors(ast::File& script) {
+    for (ast::Probe& probe : script.probes) {
+        SourceRange range = probe.range;
+        auto handler = std::make_unique<ast::Block>(range);
+        handler->statements.push_back(std::make_unique<ast::Next>(range));
+        auto attempt = std::make_unique<ast::TryCatch>(range);
+        attempt->body = std::move(probe.body);
+        attempt->handler = std::move(handler);
+        probe.body = std::make_unique<ast::Block>(range);
+        probe.body->statements.push_back(std::move(attempt));
+    }
+}
+
+std::optional<Mechanism> mechanism_named(const std::string& name) {
+    for (auto each = Mechanism::None; each <= Mechanism::Timer;
+         each = static_cast<Mechanism>(static_cast<int>(each) + 1)) {
+        if (mechanism_name(each) == name)
+            return each;
+    }
+    return std::nullopt;
+}
+
+// Saves a pass's result beside the module when -k asks for it.
+bool keep(RunState& state, const char* name, std::string_view bytes) {
+    if (!state.options.keep_work_files)
+        return true;
+    Result<std::string> folder = state.work.path();
+    Status saved =
+        folder ? write_atomically(*folder + "/" + name, bytes) : Status(folder.failure());
+    if (!saved)
+        state.fail(DiagnosticKind::WorkFiles, saved.failure());
+    return static_cast<bool>(saved);
+}
+
+// A name of its own for each run: two may be loaded at once.
+std::string made_up_name(const RunState& state) {
+    uint64_t hash = 0xcbf29ce484222325; // FNV-1a
+    for (unsigned char c : state.sources.file(state.script_source).text)
+        hash = (hash ^ c) * 0x100000001b3;
+    char digits[17];
+    snprintf(digits, sizeof digits, "%08x", static_cast<uint32_t>(hash ^ hash >> 32));
+    return std::string("djstap_") + digits + "_" + std::to_string(getpid());
+}
+
+bool open_kit(RunState& state, const Target& target) {
+    Result<RuntimeKit> kit =
+        open_runtime_kit(target, RuntimeSources{state.places.runtime}, show_progress);
+    if (!kit) {
+        state.fail(DiagnosticKind::RuntimeUnavailable, kit.failure());
+        return false;
+    }
+    state.kit = std::move(*kit);
+    return true;
+}
+
+CodegenKernel describe_kernel(const Target& target, const RuntimeKit& kit) {
+    CodegenKernel kernel;
+    kernel.release = target.release();
+    kernel.version = target.version();
+    kernel.build_id = target.build_id();
+    if (auto anchor = target.symbol("_printk"))
+        kernel.anchor = anchor->address;
+    kernel.ibt = target.has_ibt();
+    // Both names: kernels up to 6.8 and later ones (6.9 renamed the mitigations).
+    auto set = [&](const char* older, const char* newer) {
+        return target.config(older) == "y" || target.config(newer) == "y";
+    };
+    std::string padding = target.config("CONFIG_FUNCTION_PADDING_BYTES");
+    if (target.config("CONFIG_CALL_PADDING") == "y")
+        std::from_chars(padding.data(), padding.data() + padding.size(), kernel.call_padding);
+    kernel.return_thunks = set("CONFIG_RETHUNK", "CONFIG_MITIGATION_RETHUNK");
+    kernel.retpolines = set("CONFIG_RETPOLINE", "CONFIG_MITIGATION_RETPOLINE");
+    kernel.offset =
+        [&kit](std::string_view name) -> std::optional<std::pair<std::string, int64_t>> {
+        if (auto found = kit.offset(name))
+            return std::pair(found->symbol, found->value);
+        return std::nullopt;
+    };
+    return kernel;
+}
+
+} // namespace
+
+bool set_limits(RunState& state, Limits& limits) {
+    std::vector<std::string> names = Limits::names();
+    for (const auto& [name, value] : state.options.definitions) {
+        if (std::find(names.begin(), names.end(), name) == names.end()) {
+            state.diagnostics.report(DiagnosticKind::UnknownLimit, {}, {name})
+                .hint(did_you_mean(name, names));
+            continue;
+        }
+        int64_t number = 0;
+        auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+        if (error != std::errc() || end != value.data() + value.size() || !limits.set(name, number))
+            state.diagnostics.report(DiagnosticKind::BadLimit, {}, {name, value});
+    }
+    if (state.options.buffer_megabytes &&
+        !limits.set("RING_KB", int64_t{state.options.buffer_megabytes} * 1024))
+        state.fail(DiagnosticKind::BadOption,
+                   {"-s " + std::to_string(state.options.buffer_megabytes) +
+                        ": such a buffer is not possible",
+                    ""});
+    return !state.diagnostics.has_errors();
+}
+
+bool parse(RunState& state) {
+    Limits limits;
+    auto ids = read_scripts(state.options, state.sources, state.diagnostics);
+    if (!ids || !set_limits(state, limits))
+        return false;
+    if (state.options.last_pass == 5 && !(check_machine(state) && check_command(state)))
+        return false;
+    const MacroTable& macros = state.tapsets().macros();
+    for (uint32_t id : *ids) {
+        auto file = parse_file(state.sources, id, state.preprocessor(), macros, state.diagnostics);
+        if (!file)
+            continue; // further texts may have errors of their own
+        if (state.script)
+            append(*state.script, *file);
+        else
+            state.script = std::move(file);
+    }
+    if (state.diagnostics.has_errors())
+        return false;
+    if (state.options.suppress_handler_errors)
+        suppress_errors(*state.script);
+    if (state.script->probes.empty() && state.options.last_pass > 1) {
+        uint32_t id = state.script->source;
+        bool blank = state.sources.file(id).text.find_first_not_of(" \t\r\n") == std::string::npos;
+        state.diagnostics
+            .report(DiagnosticKind::NoProbes, blank ? SourceRange{} : SourceRange{id, 0, 0, 0})
+            .hint("the smallest script is: probe begin { println(\"hello\") }");
+    }
+    return true;
+}
+
+bool analyze(RunState& state) {
+    SemanticsOptions options;
+    options.guru = state.options.guru;
+    options.keep_unused = state.options.keep_unused;
+    options.global_values = state.options.global_values;
+    state.script_source = state.script->source;
+    if (!keep(state, "script.stp", state.sources.file(state.script_source).text))
+        return false;
+    state.program =
+        djstap::analyze(std::move(*state.script), state.tapsets(), options, state.diagnostics);
+    return state.program.has_value();
+}
+
+bool resolve(RunState& state) {
+    ProbeOptions options;
+    if (!state.options.mechanism.empty())
+        options.forced = mechanism_named(state.options.mechanism);
+    options.skip_bad_variables = state.options.skip_bad_variables;
+    state.plan = resolve_probes(*state.program, state.kernel, options, state.diagnostics);
+    return state.plan.has_value();
+}
+
+bool generate(RunState& state) {
+    Result<const Target*> target = state.kernel.target();
+    if (!target) {
+        state.fail(DiagnosticKind::KernelUnusable, target.failure());
+        return false;
+    }
+    if (!open_kit(state, **target))
+        return false;
+    state.module_name =
+        state.options.module_name.empty() ? made_up_name(state) : state.options.module_name;
+    CodegenOptions options;
+    set_limits(state, options.limits);
+    options.module_name = state.module_name;
+    options.dump_ir = state.options.last_pass == 3 || state.options.keep_work_files;
+    options.script_name = state.options.script_name();
+    state.object =
+        djstap::generate(*state.program, *state.plan, describe_kernel(**target, *state.kit),
+                         options, state.diagnostics);
+    return state.object && keep(state, "script.ll", state.object->ir) &&
+           keep(state, "script.o", state.object->object) &&
+           keep(state, "meta.json", state.object->meta);
+}
+
+bool link(RunState& state) {
+    ModuleRequest request;
+    request.name = state.module_name;
+    request.object = state.object->object;
+    request.signing_key = signing_key_from_environment();
+    // A named module is for its user, in the current folder. Of others -p4 leaves one in the cache.
+    if (!state.options.module_name.empty()) {
+        request.output = state.module_name + ".ko";
+    } else if (state.options.last_pass == 4) {
+        request.output = cache_directory() + "/modules/" + state.module_name + ".ko";
+    } else {
+        Result<std::string> folder = state.work.path();
+        if (!folder) {
+            state.fail(DiagnosticKind::WorkFiles, folder.failure());
+            return false;
+        }
+        request.output = *folder + "/" + state.module_name + ".ko";
+    }
+    Result<BuiltModule> module = link_module(*state.kit, request);
+    if (!module) {
+        state.fail(DiagnosticKind::ModuleNotLinked, module.failure());
+        return false;
+    }
+    state.module_path = module->path;
+    return keep(state, (state.module_name + ".ko").c_str(), module->bytes);
+}
+
+} // namespace djstap::driver

@@ -1,0 +1,30 @@
+// One function a pass. Each reads what earlier ones left in the state and adds its own; false:
+// there are errors in the state's diagnostics.
+#pragma once
+#include "driver/run_state.h"
+
+namespace djstap::driver {
+
+bool parse(RunState& state);    // script
+bool analyze(RunState& state);  // program
+bool resolve(RunState& state);  // plan
+bool generate(RunState& state); // object
+bool link(RunState& state);     // module_path
+bool run_module(RunState& state);
+
+// False where the command of -c is not there. Adds djstap's own folder to $PATH.
+bool check_command(RunState& state);
+
+// Limits from -D and -s.
+bool set_limits(RunState& state, Limits& limits);
+
+// What -p1 … -p4 print when they end there.
+void print_script(const RunState& state);
+void print_plan(const RunState& state);
+void print_ir(const RunState& state);
+void print_module(const RunState& state);
+
+// "kernel.function("f@file.c:1")  djprobe: fentry site"; the reason may be empty.
+std::string describe_site(const std::string& point, Mechanism mechanism, const std::string& reason);
+
+} // namespace djstap::driver

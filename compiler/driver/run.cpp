@@ -1,0 +1,219 @@
+// Pass 5: the module runs, in this machine's kernel or in a guest.
+#include "diagnostics/suggest.h"
+#include "driver/passes.h"
+#include "guest/closure.h"
+#include "guest/guest.h"
+#include "session/command.h"
+#include "session/session.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <unistd.h>
+
+namespace djstap::driver {
+
+namespace {
+
+// Probes that a guest's run names one by one without being asked to.
+constexpr size_t few_sites = 8;
+
+// The folder of djstap's programs comes last in $PATH, so that -c finds gtodbench.
+void extend_path(const Places& places) {
+    const char* set = getenv("PATH");
+    std::string path = set && *set ? std::string(set) + ":" + places.programs : places.programs;
+    setenv("PATH", path.c_str(), 1);
+}
+
+bool run_here(RunState& state) {
+    const Options& options = state.options;
+    SessionOptions session;
+    session.module = state.module_path;
+    session.command = options.command;
+    session.target_pid = options.target_pid;
+    session.output_file = options.output_file;
+    session.time_limit = std::chrono::milliseconds(static_cast<int64_t>(options.seconds * 1e3));
+    session.json = options.json_output;
+    session.verbose = options.verbosity[4];
+    session.warnings = options.warnings;
+    session.buffer_mb = static_cast<unsigned>(options.buffer_megabytes);
+    Result<SessionOutcome> outcome = run_session(session);
+    if (!outcome) {
+        state.fail(DiagnosticKind::SessionFailed, outcome.failure());
+        return false;
+    }
+    state.exit_status = outcome->status;
+    return true;
+}
+
+// Where the guest's output goes: -o or standard output.
+class Sink {
+  public:
+    ~Sink() {
+        if (owned_ && fd_ >= 0)
+            close(fd_);
+    }
+    Status open(const std::string& path) {
+        if (path.empty())
+            return Done();
+        owned_ = true;
+        fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        if (fd_ < 0)
+            return Failure{"cannot write " + path + ": " + strerror(errno), ""};
+        return Done();
+    }
+    void write(std::string_view bytes) {
+        while (!bytes.empty() && !error_) {
+            ssize_t count = ::write(fd_, bytes.data(), bytes.size());
+            if (count >= 0)
+                bytes.remove_prefix(static_cast<size_t>(count));
+            else if (errno != EINTR)
+                error_ = errno;
+        }
+    }
+    int error() const { return error_; }
+
+  private:
+    int fd_ = STDOUT_FILENO;
+    bool owned_ = false;
+    int error_ = 0;
+};
+
+// While it lives, the user's signals go to the guest's command.
+class ForwardedSignals {
+  public:
+    ForwardedSignals() {
+        mailbox_in_use = &mailbox_;
+        struct sigaction action = {};
+        action.sa_handler = [](int signal) { mailbox_in_use->post(signal); };
+        for (size_t i = 0; i < std::size(signals); i++)
+            sigaction(signals[i], &action, &before_[i]);
+    }
+    ~ForwardedSignals() {
+        for (size_t i = 0; i < std::size(signals); i++)
+            sigaction(signals[i], &before_[i], nullptr);
+        mailbox_in_use = nullptr;
+    }
+    SignalMailbox& mailbox() { return mailbox_; }
+
+  private:
+    static constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    static inline SignalMailbox* mailbox_in_use = nullptr;
+    SignalMailbox mailbox_;
+    struct sigaction before_[std::size(signals)] = {};
+};
+
+std::vector<std::string> reader_command(const RunState& state, const std::string& module) {
+    const Options& options = state.options;
+    std::vector<std::string> words = {state.places.djrun};
+    if (!options.command.empty())
+        words.insert(words.end(), {"-c", options.command});
+    if (options.seconds > 0)
+        words.insert(words.end(), {"-T", std::to_string(options.seconds)});
+    if (options.buffer_megabytes)
+        words.insert(words.end(), {"-s", std::to_string(options.buffer_megabytes)});
+    if (options.json_output)
+        words.push_back("--json");
+    if (!options.warnings)
+        words.push_back("-w");
+    if (options.verbosity[4] > 0 || state.plan->sites.size() <= few_sites)
+        words.push_back("-v");
+    words.push_back(module);
+    return words;
+}
+
+Result<GuestJob> guest_job(RunState& state) {
+    const Options& options = state.options;
+    const KernelFiles& files = **state.guest_kernel;
+    GuestJob job;
+    job.kernel = {files.release, files.vmlinuz, files.modules};
+    job.host_root = options.guest_root;
+    Result<std::vector<FileToCopy>> reader = program_closure(state.places.djrun);
+    if (!reader)
+        return Failure{"djrun, which reads in the guest: " + reader.failure().message,
+                       reader.failure().hint};
+    job.files = std::move(*reader);
+    if (!options.command.empty() && !options.guest_root) {
+        Result<std::vector<FileToCopy>> command = command_closure(options.command);
+        if (!command)
+            return Failure{"-c: " + command.failure().message, command.failure().hint};
+        job.files.insert(job.files.end(), command->begin(), command->end());
+        std::error_code error;
+        job.directory = std::filesystem::current_path(error);
+    }
+    std::string module = "/run/" + state.module_name + ".ko";
+    job.files.push_back({std::filesystem::absolute(state.module_path), module, 0644, ""});
+    job.command = reader_command(state, module);
+    return job;
+}
+
+bool run_in_guest(RunState& state) {
+    Result<GuestJob> job = guest_job(state);
+    if (!job) {
+        state.fail(DiagnosticKind::GuestUnavailable, job.failure());
+        return false;
+    }
+    Sink sink;
+    if (Status opened = sink.open(state.options.output_file); !opened) {
+        state.fail(DiagnosticKind::WorkFiles, opened.failure());
+        return false;
+    }
+    GuestCallbacks callbacks;
+    callbacks.progress = show_progress;
+    callbacks.output = [&sink](GuestStream stream, std::string_view bytes) {
+        if (stream == GuestStream::Output)
+            sink.write(bytes);
+        else
+            fwrite(bytes.data(), 1, bytes.size(), stderr);
+    };
+    ForwardedSignals signals;
+    Result<GuestOutcome> outcome = run_guest(*job, callbacks, &signals.mailbox());
+    if (!outcome) {
+        state.fail(DiagnosticKind::GuestUnavailable, outcome.failure());
+        return false;
+    }
+    if (outcome->lost()) {
+        Diagnostic& lost =
+            state.diagnostics.report(DiagnosticKind::GuestLost, {}, {outcome->reason});
+        if (!outcome->kernel_log.empty())
+            lost.note({}, "its kernel log ends with:\n" + outcome->kernel_log);
+        return false;
+    }
+    if (sink.error()) {
+        state.fail(DiagnosticKind::WorkFiles,
+                   {std::string("cannot write the output: ") + strerror(sink.error()), ""});
+        return false;
+    }
+    state.exit_status = outcome->exit_code;
+    return true;
+}
+
+} // namespace
+
+// A command that is not there is an error before anything is compiled.
+bool check_command(RunState& state) {
+    if (state.options.command.empty())
+        return true;
+    extend_path(state.places);
+    if (state.options.guest) {
+        if (state.options.guest_root)
+            return true;
+        Result<std::vector<FileToCopy>> closure = command_closure(state.options.command);
+        if (closure)
+            return true;
+        state.fail(DiagnosticKind::CommandMissing, closure.failure());
+        return false;
+    }
+    Result<std::vector<std::string>> words = parse_command(state.options.command);
+    if (!words)
+        state.fail(DiagnosticKind::CommandMissing, words.failure());
+    return static_cast<bool>(words);
+}
+
+bool run_module(RunState& state) {
+    return state.options.guest ? run_in_guest(state) : run_here(state);
+}
+
+} // namespace djstap::driver

@@ -1,0 +1,121 @@
+#include "driver/run_state.h"
+
+#include "driver/machine.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+namespace djstap::driver {
+
+namespace {
+
+bool wants_color(Options::Color color) {
+    if (color != Options::Color::Auto)
+        return color == Options::Color::Always;
+    const char* refused = getenv("NO_COLOR");
+    return isatty(STDERR_FILENO) && !(refused && *refused);
+}
+
+std::string running_release() {
+    struct utsname name = {};
+    return uname(&name) == 0 ? name.release : "";
+}
+
+// Fixes the release of --guest, which may be a beginning or nothing (the newest).
+std::optional<Result<KernelFiles>> settle_guest(Options& options) {
+    if (!options.guest)
+        return std::nullopt;
+    Result<KernelFiles> files = find_guest_kernel(*options.guest);
+    if (files && options.guest->find('/') == std::string::npos)
+        options.guest = files->release;
+    return files;
+}
+
+} // namespace
+
+void show_progress(const std::string& text) {
+    fprintf(stderr, "djstap: %s\n", text.c_str());
+}
+
+WorkFolder::~WorkFolder() {
+    std::error_code error;
+    if (!path_.empty() && !keep_)
+        std::filesystem::remove_all(path_, error);
+}
+
+Result<std::string> WorkFolder::path() {
+    if (!path_.empty())
+        return path_;
+    const char* set = getenv("TMPDIR");
+    std::string name = std::string(set && *set ? set : "/tmp") + "/djstap-XXXXXX";
+    if (!mkdtemp(name.data()))
+        return Failure{"cannot make a folder for working files like " + name + ": " +
+                           strerror(errno),
+                       "$TMPDIR names another place for them"};
+    path_ = name;
+    return path_;
+}
+
+RunState::RunState(Options given)
+    : options(std::move(given)), guest_kernel(settle_guest(options)),
+      kernel(options.release(), show_progress) {
+    if (options.keep_work_files)
+        work.keep();
+}
+
+PreprocessorContext RunState::preprocessor() {
+    PreprocessorContext context;
+    context.kernel_release = [this]() -> std::string {
+        if (options.release().empty())
+            return running_release();
+        Result<KernelFiles> files = find_kernel(options.release());
+        return files ? files->release : "";
+    };
+    context.kernel_config = [this](const std::string& name) -> std::string {
+        Result<const Target*> target = kernel.target();
+        return target ? (*target)->config(name) : "";
+    };
+    context.language_version = options.language_version;
+    context.guru = options.guru;
+    context.arguments = options.arguments;
+    return context;
+}
+
+Library& RunState::tapsets() {
+    if (!library) {
+        std::vector<std::string> folders = {places.tapsets};
+        folders.insert(folders.end(), options.tapset_folders.begin(), options.tapset_folders.end());
+        library = Library::open(std::move(folders), sources, preprocessor(), diagnostics);
+    }
+    return *library;
+}
+
+void RunState::fail(DiagnosticKind kind, const Failure& failure) {
+    diagnostics.report(kind, {}, {failure.message}).hint(failure.hint);
+}
+
+void RunState::show_diagnostics() {
+    RenderOptions render_options{wants_color(options.color), options.warnings};
+    std::string text;
+    for (; shown_ < diagnostics.all().size(); shown_++) {
+        const Diagnostic& each = diagnostics.all()[shown_];
+        if (!options.warnings && info(each.kind).severity == Severity::Warning)
+            continue;
+        text += options.json_diagnostics ? render_json(each, sources) + "\n"
+                                         : render(each, sources, render_options);
+    }
+    fwrite(text.data(), 1, text.size(), stderr);
+}
+
+bool RunState::failed() {
+    bool warned = diagnostics.all().size() > diagnostics.error_count();
+    if (options.warnings_are_errors && warned && !diagnostics.has_errors())
+        diagnostics.report(DiagnosticKind::WarningsAreErrors, {});
+    return diagnostics.has_errors();
+}
+
+} // namespace djstap::driver

@@ -1,0 +1,77 @@
+// What the passes of one run hand on to each other, and what all of them may use.
+#pragma once
+#include "ast/ast.h"
+#include "codegen/codegen.h"
+#include "diagnostics/diagnostic.h"
+#include "driver/options.h"
+#include "driver/places.h"
+#include "library/library.h"
+#include "module/module.h"
+#include "probes/probes.h"
+#include "semantics/program.h"
+#include "syntax/syntax.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace djstap::driver {
+
+// A folder for files of one run, removed at its end unless it is kept.
+class WorkFolder {
+  public:
+    ~WorkFolder();
+    // Its path; it is made on first use, below $TMPDIR, else /tmp.
+    Result<std::string> path();
+    void keep() { keep_ = true; }
+    // Where it is, empty while there is none.
+    const std::string& made() const { return path_; }
+
+  private:
+    std::string path_;
+    bool keep_ = false;
+};
+
+struct RunState {
+    explicit RunState(Options given);
+
+    Options options;
+    Places places = find_places();
+    SourceManager sources;
+    Diagnostics diagnostics{sources};
+    // The kernel of --guest, or why there is none; nothing without --guest.
+    std::optional<Result<KernelFiles>> guest_kernel;
+    KernelView kernel;
+    WorkFolder work;
+    int exit_status = 0; // of the run: the command's, or 1
+
+    // In the order in which the passes fill them.
+    std::unique_ptr<Library> library;
+    std::optional<ast::File> script; // moved into the program by pass 2
+    uint32_t script_source = 0;      // its id in `sources`
+    std::optional<program::Program> program;
+    std::optional<ProbePlan> plan;
+    std::optional<RuntimeKit> kit;
+    std::optional<CompiledObject> object;
+    std::string module_name;
+    std::string module_path;
+
+    PreprocessorContext preprocessor();
+    // Opens the library where that was not done yet.
+    Library& tapsets();
+
+    // Reports a failure that has no place in the script.
+    void fail(DiagnosticKind kind, const Failure& failure);
+    // Prints what was reported since the last call, to standard error.
+    void show_diagnostics();
+    // True where the run must end: errors, or warnings with -W.
+    bool failed();
+
+  private:
+    size_t shown_ = 0;
+};
+
+// Tells of a long step on standard error: "djstap: TEXT".
+void show_progress(const std::string& text);
+
+} // namespace djstap::driver

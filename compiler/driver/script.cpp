@@ -1,0 +1,116 @@
+#include "driver/script.h"
+
+#include "diagnostics/suggest.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace djstap::driver {
+
+namespace {
+
+constexpr size_t largest_script = 64u << 20;
+
+Failure cannot(const std::string& path, const std::string& why, std::string hint = {}) {
+    return Failure{"cannot read " + (path == "-" ? "standard input" : path) + ": " + why,
+                   std::move(hint)};
+}
+
+// The file in the same folder whose name is nearest.
+std::string similar_file(const std::string& path) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    fs::path folder = fs::path(path).parent_path();
+    std::vector<std::string> names;
+    for (fs::directory_iterator at(folder.empty() ? "." : folder, error), end; !error && at != end;
+         at.increment(error))
+        names.push_back(at->path().filename());
+    std::string name = fs::path(path).filename();
+    if (auto found = nearest(name, names))
+        return "did you mean '" + (folder / *found).string() + "'?";
+    return {};
+}
+
+// A script given without -e where a file is expected.
+bool looks_like_script(const std::string& text) {
+    return text.find_first_of("{ ") != std::string::npos;
+}
+
+struct Descriptor {
+    int fd;
+    bool owned;
+    ~Descriptor() {
+        if (owned && fd >= 0)
+            close(fd);
+    }
+};
+
+} // namespace
+
+Result<std::string> read_script(const std::string& path) {
+    bool standard = path == "-";
+    Descriptor file{standard ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC), !standard};
+    if (file.fd < 0) {
+        int code = errno;
+        std::string hint = code != ENOENT            ? ""
+                           : looks_like_script(path) ? "a script on the command line is given by -e"
+                                                     : similar_file(path);
+        return cannot(path, strerror(code), hint);
+    }
+    struct stat status;
+    if (fstat(file.fd, &status) == 0 && S_ISDIR(status.st_mode))
+        return cannot(path, "it is a folder", "name a file with a script");
+    std::string text;
+    char block[65536];
+    for (;;) {
+        ssize_t count = read(file.fd, block, sizeof block);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return cannot(path, strerror(errno));
+        if (count == 0)
+            break;
+        text.append(block, static_cast<size_t>(count));
+        if (text.size() > largest_script)
+            return cannot(path, "it is larger than 64 MB");
+    }
+    if (text.find('\0') != std::string::npos)
+        return cannot(path, "it is not text: it holds NUL bytes",
+                      text.starts_with("\177ELF") ? "this is a program or an object, not a script"
+                                                  : "");
+    return text;
+}
+
+std::optional<std::vector<uint32_t>> read_scripts(const Options& options, SourceManager& sources,
+                                                  Diagnostics& diagnostics) {
+    std::vector<uint32_t> ids;
+    if (options.expression) {
+        ids.push_back(sources.add(options.script_name(), *options.expression));
+    } else {
+        Result<std::string> text = read_script(options.script_file);
+        if (!text) {
+            diagnostics.report(DiagnosticKind::CannotReadScript, {}, {text.failure().message})
+                .hint(text.failure().hint);
+            return std::nullopt;
+        }
+        ids.push_back(sources.add(options.script_name(), std::move(*text)));
+    }
+    for (size_t i = 0; i < options.additional.size(); i++)
+        ids.push_back(sources.add("<input " + std::to_string(i + 2) + ">", options.additional[i]));
+    for (uint32_t id : ids) {
+        size_t at = sources.file(id).text.find('\0');
+        if (at == std::string::npos)
+            continue;
+        uint32_t place = static_cast<uint32_t>(at);
+        diagnostics.report(DiagnosticKind::NotText, {id, place, place + 1, 0},
+                           {sources.file(id).name});
+        return std::nullopt;
+    }
+    return ids;
+}
+
+} // namespace djstap::driver
