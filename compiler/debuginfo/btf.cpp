@@ -32,19 +32,24 @@ uint32_t word(std::string_view bytes, size_t index) {
     return value;
 }
 
-// Bytes behind the common part; nothing for a kind that is not known, past which nothing can be read.
+// Bytes behind the common part; nothing for a kind that is not known, past which nothing can be
+// read.
 std::optional<size_t> extra_size(BtfKind kind, size_t count) {
     switch (kind) {
     case BtfKind::Int:
     case BtfKind::Var:
-    case BtfKind::DeclTag: return 4;
-    case BtfKind::Array: return 12;
+    case BtfKind::DeclTag:
+        return 4;
+    case BtfKind::Array:
+        return 12;
     case BtfKind::Struct:
     case BtfKind::Union:
     case BtfKind::DataSec:
-    case BtfKind::Enum64: return count * 12;
+    case BtfKind::Enum64:
+        return count * 12;
     case BtfKind::Enum:
-    case BtfKind::FuncProto: return count * 8;
+    case BtfKind::FuncProto:
+        return count * 8;
     case BtfKind::Ptr:
     case BtfKind::Fwd:
     case BtfKind::Typedef:
@@ -53,8 +58,10 @@ std::optional<size_t> extra_size(BtfKind kind, size_t count) {
     case BtfKind::Restrict:
     case BtfKind::Func:
     case BtfKind::Float:
-    case BtfKind::TypeTag: return 0;
-    case BtfKind::Void: break;
+    case BtfKind::TypeTag:
+        return 0;
+    case BtfKind::Void:
+        break;
     }
     return std::nullopt;
 }
@@ -126,8 +133,8 @@ void Btf::index_names() const {
         BtfKind kind = kind_of(common.info);
         if (kind == BtfKind::Func)
             functions_.emplace(string(common.name), id);
-        else if (common.name && kind != BtfKind::DeclTag && kind != BtfKind::TypeTag && kind != BtfKind::Var &&
-                 kind != BtfKind::DataSec)
+        else if (common.name && kind != BtfKind::DeclTag && kind != BtfKind::TypeTag &&
+                 kind != BtfKind::Var && kind != BtfKind::DataSec)
             named_.emplace(string(common.name), id);
     }
 }
@@ -158,7 +165,8 @@ std::vector<BtfParameter> Btf::function_parameters(uint32_t function, bool& vara
     if (prototype.kind != BtfKind::FuncProto)
         return parameters;
     for (uint32_t i = 0; i < prototype.count; i++) {
-        BtfParameter parameter{string(word(prototype.extra, 2 * i)), word(prototype.extra, 2 * i + 1)};
+        BtfParameter parameter{string(word(prototype.extra, 2 * i)),
+                               word(prototype.extra, 2 * i + 1)};
         if (i + 1 == prototype.count && parameter.name.empty() && parameter.type == 0)
             varargs = true;
         else

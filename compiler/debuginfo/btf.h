@@ -1,4 +1,5 @@
-// Reads BTF, the kernel's own compact type format (Documentation/bpf/btf.rst in the kernel's source).
+// Reads BTF, the kernel's own compact type format (Documentation/bpf/btf.rst in the kernel's
+// source).
 #pragma once
 #include "debuginfo/type_names.h"
 #include "target/cache.h"
@@ -11,15 +12,33 @@
 namespace djstap {
 
 enum class BtfKind : uint8_t {
-    Void, Int, Ptr, Array, Struct, Union, Enum, Fwd, Typedef, Volatile, Const, Restrict, Func, FuncProto, Var,
-    DataSec, Float, DeclTag, TypeTag, Enum64
+    Void,
+    Int,
+    Ptr,
+    Array,
+    Struct,
+    Union,
+    Enum,
+    Fwd,
+    Typedef,
+    Volatile,
+    Const,
+    Restrict,
+    Func,
+    FuncProto,
+    Var,
+    DataSec,
+    Float,
+    DeclTag,
+    TypeTag,
+    Enum64
 };
 
 struct BtfType {
     std::string_view name;
     BtfKind kind = BtfKind::Void;
-    bool flag = false;         // kind_flag: sized members, a signed enumeration, a forward of a union
-    uint32_t count = 0;        // vlen
+    bool flag = false;  // kind_flag: sized members, a signed enumeration, a forward of a union
+    uint32_t count = 0; // vlen
     uint32_t size_or_type = 0; // as the kind has it
     std::string_view extra;    // what follows the common part
 };
@@ -29,11 +48,12 @@ struct BtfParameter {
     uint32_t type;
 };
 
-// Type numbers are BTF's; the bits from 32 on count pointers put around one ("struct file *" where the file
-// has only the struct).
+// Type numbers are BTF's; the bits from 32 on count pointers put around one ("struct file *" where
+// the file has only the struct).
 class Btf {
   public:
-    // Fails where the bytes are no (whole, little-endian) BTF. They must stay as long as the object.
+    // Fails where the bytes are no (whole, little-endian) BTF. They must stay as long as the
+    // object.
     static Result<Btf> parse(std::string_view bytes);
 
     BtfType type(uint32_t id) const;
@@ -56,7 +76,8 @@ class Btf {
     Btf() = default;
     std::string_view string(uint32_t offset) const { return pool_string(strings_, offset); }
     uint32_t bare(uint32_t id) const;
-    std::optional<uint32_t> tagged(std::string_view name, std::initializer_list<BtfKind> kinds) const;
+    std::optional<uint32_t> tagged(std::string_view name,
+                                   std::initializer_list<BtfKind> kinds) const;
     void index_names() const;
 
     std::string_view types_, strings_;

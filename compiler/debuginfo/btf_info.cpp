@@ -68,7 +68,8 @@ std::vector<FunctionInfo> BtfInfo::functions(const FunctionPattern& pattern, boo
     std::set<std::tuple<uint64_t, std::string>> taken;
     auto take = [&](const std::vector<Symbol>& symbols) {
         for (const Symbol& symbol : symbols) {
-            if (is_no_function(symbol.name) || (target_.has_addresses() && !target_.in_text(symbol.address)) ||
+            if (is_no_function(symbol.name) ||
+                (target_.has_addresses() && !target_.in_text(symbol.address)) ||
                 (wild && symbol.size == 0 && target_.has_addresses()))
                 continue;
             FunctionInfo info = function_info(symbol);
@@ -168,7 +169,8 @@ void BtfInfo::add_details(FunctionInfo& function) const {
         variable.location = locations[i];
         if (is_clone) {
             variable.location = Location();
-            variable.location.why = "the compiler changed how this copy is called; DWARF would tell";
+            variable.location.why =
+                "the compiler changed how this copy is called; DWARF would tell";
         }
         function.parameters.push_back(std::move(variable));
     }
@@ -199,7 +201,8 @@ Result<StatementResult> BtfInfo::statements(const FunctionPattern& pattern, bool
         }
         return result;
     }
-    return Failure{"source files and lines are not known for kernel " + target_.release() + ": it has only BTF",
+    return Failure{"source files and lines are not known for kernel " + target_.release() +
+                       ": it has only BTF",
                    "install the kernel's debug symbols (vmlinux with DWARF)"};
 }
 

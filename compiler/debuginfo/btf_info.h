@@ -1,4 +1,5 @@
-// Debug information where there is no DWARF: BTF for types and prototypes, the calling convention for places.
+// Debug information where there is no DWARF: BTF for types and prototypes, the calling convention
+// for places.
 #pragma once
 #include "debuginfo/btf.h"
 
@@ -11,7 +12,8 @@ class BtfInfo final : public DebugInfo {
 
     bool has_dwarf() const override { return false; }
     std::string_view source() const override { return "BTF"; }
-    std::vector<FunctionInfo> functions(const FunctionPattern& pattern, bool details) const override;
+    std::vector<FunctionInfo> functions(const FunctionPattern& pattern,
+                                        bool details) const override;
     void add_details(FunctionInfo& function) const override;
     std::vector<std::string> similar_functions(std::string_view name) const override;
     // BTF does not say what was inlined.
@@ -23,8 +25,12 @@ class BtfInfo final : public DebugInfo {
     std::string type_name(TypeId type) const override;
     std::vector<CMember> members(TypeId type) const override { return btf_.members(type); }
     std::optional<CMember> member(TypeId type, std::string_view name) const override;
-    std::vector<CEnumerator> enumerators(TypeId type) const override { return btf_.enumerators(type); }
-    std::optional<TypeId> type_by_name(std::string_view name) const override { return btf_.by_name(name); }
+    std::vector<CEnumerator> enumerators(TypeId type) const override {
+        return btf_.enumerators(type);
+    }
+    std::optional<TypeId> type_by_name(std::string_view name) const override {
+        return btf_.by_name(name);
+    }
 
   private:
     BtfInfo(const Target& target, std::unique_ptr<std::string> bytes, Btf btf)

@@ -25,7 +25,8 @@ bool is_wrapper(BtfKind kind) {
 
 } // namespace
 
-std::optional<uint32_t> Btf::tagged(std::string_view name, std::initializer_list<BtfKind> kinds) const {
+std::optional<uint32_t> Btf::tagged(std::string_view name,
+                                    std::initializer_list<BtfKind> kinds) const {
     index_names();
     auto [first, last] = named_.equal_range(name);
     for (BtfKind kind : kinds) {
@@ -66,10 +67,12 @@ CType Btf::resolve(TypeId id) const {
     BtfType at = type(bare(id));
     result.name = at.name;
     switch (at.kind) {
-    case BtfKind::Void: result.kind = id < offsets_.size() ? CTypeKind::Void : CTypeKind::Unknown; break;
+    case BtfKind::Void:
+        result.kind = id < offsets_.size() ? CTypeKind::Void : CTypeKind::Unknown;
+        break;
     case BtfKind::Int: {
         uint32_t encoding = word(at.extra, 0) >> 24;
-        result.kind = encoding & int_bool           ? CTypeKind::Bool
+        result.kind = encoding & int_bool         ? CTypeKind::Bool
                       : at.name.ends_with("char") ? CTypeKind::Char
                                                   : CTypeKind::Integer;
         result.is_signed = encoding & int_signed;
@@ -92,7 +95,9 @@ CType Btf::resolve(TypeId id) const {
         result.kind = at.kind == BtfKind::Struct ? CTypeKind::Struct : CTypeKind::Union;
         result.size = at.size_or_type;
         break;
-    case BtfKind::Fwd: result.kind = at.flag ? CTypeKind::Union : CTypeKind::Struct; break;
+    case BtfKind::Fwd:
+        result.kind = at.flag ? CTypeKind::Union : CTypeKind::Struct;
+        break;
     case BtfKind::Enum:
     case BtfKind::Enum64:
         result.kind = CTypeKind::Enum;
@@ -107,7 +112,8 @@ CType Btf::resolve(TypeId id) const {
         result.kind = CTypeKind::Function;
         result.target = at.size_or_type;
         break;
-    default: break;
+    default:
+        break;
     }
     return result;
 }
@@ -127,8 +133,10 @@ std::vector<CMember> Btf::members(TypeId id) const {
         BtfType storage = type(bare(member.type));
         if (at.flag)
             member.bit_size = place >> 24;
-        else if (storage.kind == BtfKind::Int && (word(storage.extra, 0) & 0xff) != storage.size_or_type * 8) {
-            member.bit_size = word(storage.extra, 0) & 0xff; // the old form: an integer of so many bits
+        else if (storage.kind == BtfKind::Int &&
+                 (word(storage.extra, 0) & 0xff) != storage.size_or_type * 8) {
+            member.bit_size =
+                word(storage.extra, 0) & 0xff; // the old form: an integer of so many bits
             bits += (word(storage.extra, 0) >> 16) & 0xff;
         }
         if (uint64_t size = resolve(member.type).size; member.bit_size && size)
@@ -144,7 +152,8 @@ std::vector<CEnumerator> Btf::enumerators(TypeId id) const {
     for (uint32_t i = 0; i < at.count; i++) {
         if (at.kind == BtfKind::Enum) {
             uint32_t value = word(at.extra, 2 * i + 1);
-            values.push_back({std::string(string(word(at.extra, 2 * i))), at.flag ? int64_t(int32_t(value)) : value});
+            values.push_back({std::string(string(word(at.extra, 2 * i))),
+                              at.flag ? int64_t(int32_t(value)) : value});
         } else if (at.kind == BtfKind::Enum64) {
             uint64_t value = word(at.extra, 3 * i + 1) | uint64_t(word(at.extra, 3 * i + 2)) << 32;
             values.push_back({std::string(string(word(at.extra, 3 * i))), int64_t(value)});
@@ -158,13 +167,17 @@ std::optional<TypeId> Btf::by_name(std::string_view name) const {
     if (wanted.name.empty())
         return std::nullopt;
     switch (wanted.kind) {
-    case NamedTypeKind::Struct: return tagged(wanted.name, {BtfKind::Struct});
-    case NamedTypeKind::Union: return tagged(wanted.name, {BtfKind::Union});
-    case NamedTypeKind::Enum: return tagged(wanted.name, {BtfKind::Enum, BtfKind::Enum64});
-    case NamedTypeKind::Plain: break;
+    case NamedTypeKind::Struct:
+        return tagged(wanted.name, {BtfKind::Struct});
+    case NamedTypeKind::Union:
+        return tagged(wanted.name, {BtfKind::Union});
+    case NamedTypeKind::Enum:
+        return tagged(wanted.name, {BtfKind::Enum, BtfKind::Enum64});
+    case NamedTypeKind::Plain:
+        break;
     }
-    return tagged(wanted.name, {BtfKind::Typedef, BtfKind::Int, BtfKind::Float, BtfKind::Struct, BtfKind::Union,
-                                BtfKind::Enum, BtfKind::Enum64});
+    return tagged(wanted.name, {BtfKind::Typedef, BtfKind::Int, BtfKind::Float, BtfKind::Struct,
+                                BtfKind::Union, BtfKind::Enum, BtfKind::Enum64});
 }
 
 TypeStep Btf::step(TypeId id) const {
@@ -183,12 +196,22 @@ TypeStep Btf::step(TypeId id) const {
         step.text.append(at.name.empty() ? " {...}" : " ").append(at.name);
     };
     switch (at.kind) {
-    case BtfKind::Struct: tagged_text("struct"); break;
-    case BtfKind::Union: tagged_text("union"); break;
-    case BtfKind::Fwd: tagged_text(at.flag ? "union" : "struct"); break;
+    case BtfKind::Struct:
+        tagged_text("struct");
+        break;
+    case BtfKind::Union:
+        tagged_text("union");
+        break;
+    case BtfKind::Fwd:
+        tagged_text(at.flag ? "union" : "struct");
+        break;
     case BtfKind::Enum:
-    case BtfKind::Enum64: tagged_text("enum"); break;
-    case BtfKind::Ptr: step.form = TypeStep::Form::Pointer; break;
+    case BtfKind::Enum64:
+        tagged_text("enum");
+        break;
+    case BtfKind::Ptr:
+        step.form = TypeStep::Form::Pointer;
+        break;
     case BtfKind::Array:
         step.form = TypeStep::Form::Array;
         step.target = word(at.extra, 0);
@@ -208,10 +231,16 @@ TypeStep Btf::step(TypeId id) const {
     case BtfKind::Volatile:
     case BtfKind::Restrict:
         step.form = TypeStep::Form::Qualified;
-        step.text = at.kind == BtfKind::Const ? "const" : at.kind == BtfKind::Volatile ? "volatile" : "restrict";
+        step.text = at.kind == BtfKind::Const      ? "const"
+                    : at.kind == BtfKind::Volatile ? "volatile"
+                                                   : "restrict";
         break;
-    case BtfKind::Void: step.text = id ? "?" : "void"; break;
-    default: step.text = at.name; break;
+    case BtfKind::Void:
+        step.text = id ? "?" : "void";
+        break;
+    default:
+        step.text = at.name;
+        break;
     }
     return step;
 }

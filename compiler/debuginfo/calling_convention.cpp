@@ -17,7 +17,8 @@ Location nowhere(const char* why) {
 
 } // namespace
 
-std::vector<Location> argument_locations(const std::vector<ArgumentShape>& arguments, const ArgumentShape& result) {
+std::vector<Location> argument_locations(const std::vector<ArgumentShape>& arguments,
+                                         const ArgumentShape& result) {
     std::vector<Location> locations;
     size_t next = result.aggregate && result.size > 2 * word ? 1 : 0;
     uint64_t stack = word; // above the return address

@@ -23,8 +23,9 @@ std::string write_type(TypeId type, const std::function<TypeStep(TypeId)>& step)
 // The member `name`, also inside anonymous members, with offsets added up.
 std::optional<CMember> find_member(const DebugInfo& info, TypeId type, std::string_view name);
 
-// Sets a bit-field's offset and bit_offset: the storage unit of its type's size (in bytes) that holds it,
-// or for a packed one across two units the byte it begins in. `bits` count from the struct's beginning.
+// Sets a bit-field's offset and bit_offset: the storage unit of its type's size (in bytes) that
+// holds it, or for a packed one across two units the byte it begins in. `bits` count from the
+// struct's beginning.
 void place_bit_field(CMember& member, uint64_t bits, uint64_t storage);
 
 enum class NamedTypeKind : uint8_t { Struct, Union, Enum, Plain };

@@ -22,11 +22,18 @@ struct Builder {
         for (uint32_t value : values)
             types.append(reinterpret_cast<const char*>(&value), sizeof value);
     }
-    void type(std::string_view text, BtfKind kind, uint32_t count, uint32_t size_or_type, bool flag = false) {
-        words({text.empty() ? 0 : name(text), uint32_t(kind) << 24 | count | uint32_t(flag) << 31, size_or_type});
+    void type(std::string_view text, BtfKind kind, uint32_t count, uint32_t size_or_type,
+              bool flag = false) {
+        words({text.empty() ? 0 : name(text), uint32_t(kind) << 24 | count | uint32_t(flag) << 31,
+               size_or_type});
     }
     std::string finish() const {
-        uint32_t header[] = {0x0001eb9f, 24, 0, uint32_t(types.size()), uint32_t(types.size()), uint32_t(strings.size())};
+        uint32_t header[] = {0x0001eb9f,
+                             24,
+                             0,
+                             uint32_t(types.size()),
+                             uint32_t(types.size()),
+                             uint32_t(strings.size())};
         return std::string(reinterpret_cast<const char*>(header), sizeof header) + types + strings;
     }
 };
@@ -38,17 +45,18 @@ TEST(Btf, KindsByHand) {
     b.type("int", BtfKind::Int, 0, 4); // 1
     b.words({1u << 24 | 32});
     b.type("bits", BtfKind::Struct, 3, 8, true); // 2: kind_flag: sizes in the offsets
-    b.words({b.name("low"), 1, 3u << 24 | 0, b.name("high"), 1, 5u << 24 | 3, b.name("whole"), 1, 32});
+    b.words(
+        {b.name("low"), 1, 3u << 24 | 0, b.name("high"), 1, 5u << 24 | 3, b.name("whole"), 1, 32});
     b.type("wide", BtfKind::Enum64, 2, 8, true); // 3
     b.words({b.name("LARGE"), 0, 1, b.name("MINUS"), 0xffffffff, 0xffffffff});
     b.type("narrow", BtfKind::Enum, 1, 4); // 4
     b.words({b.name("TOP"), 0xffffffff});
-    b.type("user", BtfKind::TypeTag, 0, 1);  // 5
-    b.type("", BtfKind::Ptr, 0, 5);          // 6
-    b.type("", BtfKind::FuncProto, 2, 1);    // 7
+    b.type("user", BtfKind::TypeTag, 0, 1); // 5
+    b.type("", BtfKind::Ptr, 0, 5);         // 6
+    b.type("", BtfKind::FuncProto, 2, 1);   // 7
     b.words({b.name("at"), 6, 0, 0});
-    b.type("call", BtfKind::Func, 0, 7);     // 8
-    b.type("note", BtfKind::DeclTag, 0, 8);  // 9
+    b.type("call", BtfKind::Func, 0, 7);    // 8
+    b.type("note", BtfKind::DeclTag, 0, 8); // 9
     b.words({0});
     b.type("loop", BtfKind::Typedef, 0, 10); // 10: refers to itself
     std::string bytes = b.finish();
@@ -112,9 +120,11 @@ TEST(Btf, AgreesWithDwarf) {
             EXPECT_EQ(found[0].varargs, functions[0].varargs) << name;
             auto described = [](const DebugInfo& info, const FunctionInfo& function) {
                 std::string text;
-                bool wrapper = function.name.starts_with("__"); // of a system call: BTF has its weak twin's names
+                bool wrapper = function.name.starts_with(
+                    "__"); // of a system call: BTF has its weak twin's names
                 for (const Variable& parameter : function.parameters)
-                    text += (wrapper ? "" : parameter.name + ": ") + info.type_name(parameter.type) + " in " +
+                    text += (wrapper ? "" : parameter.name + ": ") +
+                            info.type_name(parameter.type) + " in " +
                             shown_location(parameter.location) + ", ";
                 return text;
             };
@@ -127,8 +137,8 @@ TEST(Btf, AgreesWithDwarf) {
         // Two functions of one name, and what was propagated into a function that kept its name.
         EXPECT_LE(different, compared / 500) << differences;
         EXPECT_GT(compared, 1000u);
-        for (const char* name : {"struct task_struct", "struct sk_buff", "struct inode", "struct __kernel_old_timeval",
-                                 "struct tcp_sock", "struct page"}) {
+        for (const char* name : {"struct task_struct", "struct sk_buff", "struct inode",
+                                 "struct __kernel_old_timeval", "struct tcp_sock", "struct page"}) {
             auto a = btf.type_by_name(name), b = dwarf.type_by_name(name);
             ASSERT_TRUE(a && b) << name;
             EXPECT_EQ(btf.resolve(*a).size, dwarf.resolve(*b).size) << name;
@@ -145,7 +155,8 @@ TEST(Btf, AgreesWithDwarf) {
              y = dwarf.enumerators(*dwarf.type_by_name("enum pid_type"));
         ASSERT_EQ(x.size(), y.size());
         for (size_t i = 0; i < x.size(); i++)
-            EXPECT_EQ(x[i].name + std::to_string(x[i].value), y[i].name + std::to_string(y[i].value));
+            EXPECT_EQ(x[i].name + std::to_string(x[i].value),
+                      y[i].name + std::to_string(y[i].value));
     }
 }
 
@@ -173,7 +184,8 @@ TEST(Btf, SystemCallsAndClones) {
             if (!each.is_syscall)
                 continue;
             calls_found++;
-            same += calls.contains(each.name) && calls[each.name] == shown_parameters(each.parameters);
+            same +=
+                calls.contains(each.name) && calls[each.name] == shown_parameters(each.parameters);
         }
         EXPECT_GT(calls_found, 300u);
         EXPECT_GT(same, calls_found * 9 / 10);
@@ -190,8 +202,10 @@ TEST(Btf, SystemCallsAndClones) {
         ASSERT_FALSE(lines);
         EXPECT_NE(lines.failure().hint.find("DWARF"), std::string::npos);
         auto read = find_functions(btf, "vfs_read")[0];
-        EXPECT_EQ(shown_parameters(btf.variables_at(read.entry)), "file=rdi buf=rsi count=rdx pos=rcx");
-        EXPECT_EQ(shown_parameters(btf.variables_at(read.entry + 40)), "file=? buf=? count=? pos=?");
+        EXPECT_EQ(shown_parameters(btf.variables_at(read.entry)),
+                  "file=rdi buf=rsi count=rdx pos=rcx");
+        EXPECT_EQ(shown_parameters(btf.variables_at(read.entry + 40)),
+                  "file=? buf=? count=? pos=?");
         EXPECT_EQ(btf.similar_functions("vfs_raed")[0], "vfs_read");
     }
 }

@@ -10,7 +10,8 @@ using namespace djstap;
 
 namespace {
 
-std::string places(const std::vector<ArgumentShape>& shapes, const ArgumentShape& result = {8, false, false, true}) {
+std::string places(const std::vector<ArgumentShape>& shapes,
+                   const ArgumentShape& result = {8, false, false, true}) {
     std::string shown;
     for (const Location& location : argument_locations(shapes, result))
         shown += (shown.empty() ? "" : " ") + shown_location(location);
@@ -25,7 +26,8 @@ std::string expression(std::initializer_list<Dwarf_Op> operations, bool at_entry
     LocationContext context;
     context.at_entry = at_entry;
     context.frame_base = [] { return FrameBase{PtReg::Rsp, 32}; };
-    return shown_location(location_of_expression(std::data(operations), operations.size(), context, nullptr));
+    return shown_location(
+        location_of_expression(std::data(operations), operations.size(), context, nullptr));
 }
 
 } // namespace
@@ -34,7 +36,7 @@ TEST(CallingConvention, Arguments) {
     EXPECT_EQ(places({}), "");
     EXPECT_EQ(places({integer, integer, integer, integer, integer, integer, integer, integer}),
               "rdi rsi rdx rcx r8 r9 [rsp+8] [rsp+16]");
-    EXPECT_EQ(places({pair, integer}), "? rdx");                 // rdi and rsi hold it
+    EXPECT_EQ(places({pair, integer}), "? rdx"); // rdi and rsi hold it
     EXPECT_EQ(places({large, integer, large, integer}), "[rsp+8] rdi [rsp+32] rsi");
     EXPECT_EQ(places({integer, integer, integer, integer, integer, pair, integer}),
               "rdi rsi rdx rcx r8 [rsp+8] r9");
@@ -51,8 +53,10 @@ TEST(Location, Expressions) {
     EXPECT_EQ(expression({{DW_OP_fbreg, Dwarf_Word(-24), 0, 0}}), "[rsp+8]");
     EXPECT_EQ(expression({{DW_OP_addr, 4096, 0, 0}}), "@4096");
     EXPECT_EQ(expression({{DW_OP_lit7, 0, 0, 0}, {DW_OP_stack_value, 0, 0, 1}}), "7");
-    EXPECT_EQ(expression({{DW_OP_breg0, 0, 0, 0}, {DW_OP_lit3, 0, 0, 2}, {DW_OP_plus, 0, 0, 3}}), "[rax+3]");
-    EXPECT_EQ(expression({{DW_OP_reg5, 0, 0, 0}, {DW_OP_piece, 8, 0, 1}, {DW_OP_reg4, 0, 0, 3}}), "?");
+    EXPECT_EQ(expression({{DW_OP_breg0, 0, 0, 0}, {DW_OP_lit3, 0, 0, 2}, {DW_OP_plus, 0, 0, 3}}),
+              "[rax+3]");
+    EXPECT_EQ(expression({{DW_OP_reg5, 0, 0, 0}, {DW_OP_piece, 8, 0, 1}, {DW_OP_reg4, 0, 0, 3}}),
+              "?");
     EXPECT_EQ(expression({{DW_OP_breg0, 0, 0, 0}, {DW_OP_deref, 0, 0, 2}}), "?");
     EXPECT_EQ(expression({{DW_OP_plus, 0, 0, 0}}), "?");
     EXPECT_EQ(expression({{DW_OP_reg17, 0, 0, 0}}), "?"); // xmm0
