@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Constants of this kernel that code generation inlines: section .djstap.offsets, lines of "NAME VALUE". VALUE is a
-// decimal number, or SYMBOL+ADDEND: the per-CPU variable at %gs:SYMBOL+ADDEND(%rip).
+// Constants of this kernel that code generation inlines: section .djstap.offsets, lines of "NAME VALUE", VALUE a decimal
+// number. "NAME:SYMBOL ADDEND" is where a per-CPU variable of the kernel lies: %gs:SYMBOL+ADDEND(%rip).
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
@@ -14,7 +14,7 @@
 	asm volatile(".pushsection .djstap.offsets,\"\",@0x80000001\n\t.ascii \"" text "\\n\"\n\t" \
 		     ".popsection" ::__VA_ARGS__)
 #define NUMBER(name, value)	     LINE(name " %c0", "i"((long)(value)))
-#define PERCPU(name, symbol, addend) LINE(name " " symbol "+%c0", "i"((long)(addend)))
+#define PERCPU(name, symbol, addend) LINE(name ":" symbol " %c0", "i"((long)(addend)))
 #define TASK(field)		     NUMBER("task_struct." #field, offsetof(struct task_struct, field))
 #define REG(field)		     NUMBER("pt_regs." #field, offsetof(struct pt_regs, field))
 #define CTX(field)		     NUMBER("djs_ctx." #field, offsetof(struct djs_ctx, field))
@@ -24,12 +24,12 @@ void djs_offsets(void);
 void djs_offsets(void)
 {
 #ifdef DJS_HAVE_PCPU_HOT
-	PERCPU("current", "pcpu_hot", offsetof(struct pcpu_hot, current_task));
+	PERCPU("current_task", "pcpu_hot", offsetof(struct pcpu_hot, current_task));
 	PERCPU("preempt_count", "pcpu_hot", offsetof(struct pcpu_hot, preempt_count));
 	PERCPU("cpu_number", "pcpu_hot", offsetof(struct pcpu_hot, cpu_number));
 #else
 #ifdef DJS_HAVE_CURRENT_TASK
-	PERCPU("current", "current_task", 0);
+	PERCPU("current_task", "current_task", 0);
 #endif
 #ifdef DJS_HAVE_PREEMPT_COUNT
 	PERCPU("preempt_count", "__preempt_count", 0);

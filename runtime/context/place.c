@@ -8,24 +8,24 @@
 #include "control/runtime.h"
 #include "include/text.h"
 
-static DJS_HANDLER_CODE void copy(char *out, const char *text)
+static DJS_HANDLER_CODE void copy_text(char *out, const char *text)
 {
 	djs_text_copy(out, text ?: "", djs_script.string_bytes);
 }
 
 DJS_HANDLER_CODE void djs_fn_pp(struct djs_ctx *ctx, char *out)
 {
-	copy(out, ctx->site ? ctx->site->point : NULL);
+	copy_text(out, ctx->site ? ctx->site->point : NULL);
 }
 
 DJS_HANDLER_CODE void djs_fn_pn(struct djs_ctx *ctx, char *out)
 {
-	copy(out, ctx->site ? ctx->site->name : NULL);
+	copy_text(out, ctx->site ? ctx->site->name : NULL);
 }
 
 DJS_HANDLER_CODE void djs_fn_probefunc(struct djs_ctx *ctx, char *out)
 {
-	copy(out, ctx->site ? ctx->site->function : NULL);
+	copy_text(out, ctx->site ? ctx->site->function : NULL);
 }
 
 DJS_HANDLER_CODE void djs_fn_ppfunc(struct djs_ctx *ctx, char *out)
@@ -40,7 +40,7 @@ DJS_HANDLER_CODE void djs_fn_probe_type(struct djs_ctx *ctx, char *out)
 		[DJS_HANDLER_TIMER] = "timer",	    [DJS_HANDLER_ENTRY] = "entry", [DJS_HANDLER_RETURN] = "return",
 	};
 
-	copy(out, ctx->handler->kind < ARRAY_SIZE(names) ? names[ctx->handler->kind] : NULL);
+	copy_text(out, ctx->handler->kind < ARRAY_SIZE(names) ? names[ctx->handler->kind] : NULL);
 }
 
 DJS_HANDLER_CODE s64 djs_fn_is_return(struct djs_ctx *ctx)
@@ -226,7 +226,7 @@ DJS_HANDLER_CODE void djs_fn_print_stack(struct djs_ctx *ctx, const char *addres
 
 DJS_HANDLER_CODE void djs_fn_symdata(struct djs_ctx *ctx, char *out, s64 address)
 {
-	copy(out, symbol_of(ctx, address));
+	copy_text(out, symbol_of(ctx, address));
 }
 
 DJS_HANDLER_CODE void djs_fn_symname(struct djs_ctx *ctx, char *out, s64 address)
@@ -234,7 +234,7 @@ DJS_HANDLER_CODE void djs_fn_symname(struct djs_ctx *ctx, char *out, s64 address
 	char *symbol = symbol_of(ctx, address);
 
 	symbol[strcspn(symbol, "+ ")] = 0;
-	copy(out, symbol);
+	copy_text(out, symbol);
 }
 
 DJS_HANDLER_CODE void djs_fn_symfileline(struct djs_ctx *ctx, char *out, s64 address)
@@ -249,7 +249,7 @@ DJS_HANDLER_CODE void djs_fn_modname(struct djs_ctx *ctx, char *out, s64 address
 
 	if (name)
 		name[strcspn(name, "]")] = 0;
-	copy(out, name ? name + 1 : !strchr(symbol, '+') ? "" : "kernel");
+	copy_text(out, name ? name + 1 : !strchr(symbol, '+') ? "" : "kernel");
 }
 
 DJS_HANDLER_CODE void djs_fn_caller(struct djs_ctx *ctx, char *out)

@@ -37,7 +37,7 @@ static void switch_work(struct work_struct *work)
 	filp_close(file, NULL);
 }
 
-static int ask(int write)
+static int ask_switch(int write)
 {
 	struct switch_work request = { .write = write };
 
@@ -50,10 +50,10 @@ static int ask(int write)
 
 int djs_ftrace_enabled(void)
 {
-	return ask(-1);
+	return ask_switch(-1);
 }
 
 int djs_ftrace_enable(bool on)
 {
-	return ask(on);
+	return ask_switch(on);
 }

@@ -9,10 +9,10 @@
 
 #include "control/runtime.h"
 
-static struct proc_dir_entry *entry;
+static struct proc_dir_entry *file_entry;
 static atomic_t owners = ATOMIC_INIT(0); /* 0 or 1 */
 static bool had_owner;
-static DECLARE_WAIT_QUEUE_HEAD(changes); /* of the control page */
+static DECLARE_WAIT_QUEUE_HEAD(control_changes); /* of the control page */
 
 bool djs_reader_attached(void)
 {
@@ -26,10 +26,10 @@ bool djs_reader_ever(void)
 
 void djs_reader_wake(void)
 {
-	wake_up_all(&changes);
+	wake_up_all(&control_changes);
 }
 
-static int open(struct inode *inode, struct file *file)
+static int file_open(struct inode *inode, struct file *file)
 {
 	if (!(file->f_mode & FMODE_WRITE))
 		return 0;
@@ -39,7 +39,7 @@ static int open(struct inode *inode, struct file *file)
 	return 0;
 }
 
-static int release(struct inode *inode, struct file *file)
+static int file_release(struct inode *inode, struct file *file)
 {
 	if (!(file->f_mode & FMODE_WRITE))
 		return 0;
@@ -48,20 +48,20 @@ static int release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-static ssize_t read(struct file *file, char __user *to, size_t size, loff_t *position)
+static ssize_t file_read(struct file *file, char __user *to, size_t size, loff_t *position)
 {
 	return simple_read_from_buffer(to, size, position, djs_script.meta, djs_script.meta_bytes);
 }
 
-static __poll_t poll(struct file *file, poll_table *table)
+static __poll_t file_poll(struct file *file, poll_table *table)
 {
-	poll_wait(file, &changes, table);
+	poll_wait(file, &control_changes, table);
 	if (READ_ONCE(djs_control->exit_requested) || READ_ONCE(djs_control->state) == DJS_STATE_STOPPED)
 		return EPOLLIN | EPOLLPRI;
 	return 0;
 }
 
-static void set_flags(struct vm_area_struct *vma, unsigned long set, unsigned long clear)
+static void set_vma_flags(struct vm_area_struct *vma, unsigned long set, unsigned long clear)
 {
 #ifdef DJS_HAVE_VM_FLAGS_SET
 	vm_flags_mod(vma, set, clear);
@@ -70,7 +70,7 @@ static void set_flags(struct vm_area_struct *vma, unsigned long set, unsigned lo
 #endif
 }
 
-static int mmap(struct file *file, struct vm_area_struct *vma)
+static int file_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	unsigned long pages = vma_pages(vma), per_cpu_pages = djs_ring_pages(), at, i;
 	unsigned int cpu;
@@ -81,7 +81,7 @@ static int mmap(struct file *file, struct vm_area_struct *vma)
 	if (vma->vm_pgoff == 0) {
 		if (pages != 1 || (vma->vm_flags & (VM_WRITE | VM_EXEC)))
 			return -EINVAL;
-		set_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE);
+		set_vma_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE);
 		return vm_insert_page(vma, vma->vm_start, virt_to_page(djs_control));
 	}
 	if (!(file->f_mode & FMODE_WRITE))
@@ -90,7 +90,7 @@ static int mmap(struct file *file, struct vm_area_struct *vma)
 	at = (vma->vm_pgoff - 1) % per_cpu_pages;
 	if (!djs_ring_page(cpu, at) || pages > per_cpu_pages - at || (vma->vm_flags & VM_EXEC))
 		return -EINVAL;
-	set_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, 0);
+	set_vma_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, 0);
 	for (i = 0; i < pages; i++) {
 		error = vm_insert_page(vma, vma->vm_start + i * PAGE_SIZE, djs_ring_page(cpu, at + i));
 		if (error)
@@ -129,7 +129,7 @@ static int fill_site(struct djs_site_state *state)
 	return 0;
 }
 
-static long ioctl(struct file *file, unsigned int command, unsigned long argument)
+static long file_ioctl(struct file *file, unsigned int command, unsigned long argument)
 {
 	void __user *user = (void __user *)argument;
 	struct djs_site_state state;
@@ -165,14 +165,14 @@ static long ioctl(struct file *file, unsigned int command, unsigned long argumen
 	return -ENOTTY;
 }
 
-static const struct proc_ops operations = {
-	.proc_open = open,
-	.proc_release = release,
-	.proc_read = read,
+static const struct proc_ops file_operations_of_module = {
+	.proc_open = file_open,
+	.proc_release = file_release,
+	.proc_read = file_read,
 	.proc_lseek = default_llseek,
-	.proc_poll = poll,
-	.proc_mmap = mmap,
-	.proc_ioctl = ioctl,
+	.proc_poll = file_poll,
+	.proc_mmap = file_mmap,
+	.proc_ioctl = file_ioctl,
 };
 
 int djs_proc_init(void)
@@ -180,8 +180,8 @@ int djs_proc_init(void)
 	char name[8 + MODULE_NAME_LEN];
 
 	snprintf(name, sizeof(name), "djstap-%s", THIS_MODULE->name);
-	entry = proc_create(name, 0600, NULL, &operations);
-	if (!entry) {
+	file_entry = proc_create(name, 0600, NULL, &file_operations_of_module);
+	if (!file_entry) {
 		djs_error("cannot create /proc/%s", name);
 		return -ENOMEM;
 	}
@@ -190,6 +190,6 @@ int djs_proc_init(void)
 
 void djs_proc_exit(void)
 {
-	proc_remove(entry); /* waits for calls in progress and closes what is open */
-	entry = NULL;
+	proc_remove(file_entry); /* waits for calls in progress and closes what is file_open */
+	file_entry = NULL;
 }

@@ -10,8 +10,8 @@
 struct djs_control_page *djs_control;
 s32 djs_target_pid;
 
-static DEFINE_MUTEX(life); /* one transition at a time */
-static atomic_t errors = ATOMIC_INIT(0);
+static DEFINE_MUTEX(session_life); /* one transition at a time */
+static atomic_t session_errors = ATOMIC_INIT(0);
 
 static void stop_work_run(struct work_struct *work)
 {
@@ -78,7 +78,7 @@ DJS_HANDLER_CODE void djs_request_exit(bool error)
 
 DJS_HANDLER_CODE void djs_report_error(struct djs_ctx *ctx)
 {
-	u32 count = atomic_inc_return(&errors);
+	u32 count = atomic_inc_return(&session_errors);
 
 	djs_record_text(ctx, DJS_RECORD_ERROR, ctx->error, ctx->error_place);
 	WRITE_ONCE(djs_control->errors, count);
@@ -88,7 +88,7 @@ DJS_HANDLER_CODE void djs_report_error(struct djs_ctx *ctx)
 
 u32 djs_error_count(void)
 {
-	return atomic_read(&errors);
+	return atomic_read(&session_errors);
 }
 
 void djs_session_message(u32 id, const char *format, ...)
@@ -104,7 +104,7 @@ void djs_session_message(u32 id, const char *format, ...)
 		djs_warning("%s", text);
 }
 
-static void run_handler(const struct djs_handler *handler, const struct djs_site *site)
+static void run_session_handler(const struct djs_handler *handler, const struct djs_site *site)
 {
 	struct djs_ctx *ctx = &djs_session_ctx;
 
@@ -120,7 +120,7 @@ static void run_handler(const struct djs_handler *handler, const struct djs_site
 }
 
 /* Nothing else runs meanwhile, so these handlers take no locks and may sleep for room in the ring. */
-static void run_kind(enum djs_handler_kind kind)
+static void run_session_handlers(enum djs_handler_kind kind)
 {
 	s64 last = S64_MIN; /* priority, then number in the table, of the one that ran last */
 	u32 number, i;
@@ -147,11 +147,11 @@ static void run_kind(enum djs_handler_kind kind)
 				continue;
 			if (kind == DJS_HANDLER_BEGIN && djs_control->exit_requested)
 				return;
-			run_handler(handler, &djs_script.sites[i]);
+			run_session_handler(handler, &djs_script.sites[i]);
 			ran = true;
 		}
 		if (!ran && !(kind == DJS_HANDLER_BEGIN && djs_control->exit_requested))
-			run_handler(handler, NULL);
+			run_session_handler(handler, NULL);
 	}
 }
 
@@ -162,7 +162,7 @@ static int start_locked(void)
 	if (djs_control->state != DJS_STATE_LOADED)
 		return -EBUSY;
 	set_state(DJS_STATE_STARTING);
-	run_kind(DJS_HANDLER_BEGIN);
+	run_session_handlers(DJS_HANDLER_BEGIN);
 	if (djs_control->exit_requested)
 		return 0; /* who asked for the exit also sees to the stop */
 	error = djs_sites_arm();
@@ -183,9 +183,9 @@ int djs_session_start(void)
 {
 	int error;
 
-	mutex_lock(&life);
+	mutex_lock(&session_life);
 	error = start_locked();
-	mutex_unlock(&life);
+	mutex_unlock(&session_life);
 	return error;
 }
 
@@ -202,15 +202,15 @@ static void stop_locked(void)
 	set_state(DJS_STATE_STOPPING);
 	djs_sites_disarm();
 	if (!djs_control->error)
-		run_kind(DJS_HANDLER_END);
+		run_session_handlers(DJS_HANDLER_END);
 	if (djs_control->error)
-		run_kind(DJS_HANDLER_ERROR);
+		run_session_handlers(DJS_HANDLER_ERROR);
 	set_state(DJS_STATE_STOPPED);
 }
 
 void djs_session_stop(void)
 {
-	mutex_lock(&life);
+	mutex_lock(&session_life);
 	stop_locked();
-	mutex_unlock(&life);
+	mutex_unlock(&session_life);
 }

@@ -22,7 +22,7 @@ static u32 *lookup_starts; /* [handler_count + 1] */
 static u32 failed_count;
 static int forced_error; /* of a site that may have no other mechanism */
 
-static int compare(const void *a, const void *b)
+static int compare_lookups(const void *a, const void *b)
 {
 	const struct lookup *left = a, *right = b;
 
@@ -78,7 +78,7 @@ int djs_sites_init(void)
 	}
 	for (i = 0; i < djs_script.handler_count; i++)
 		lookup_starts[i + 1] += lookup_starts[i];
-	sort(lookups, count, sizeof(*lookups), compare, NULL);
+	sort(lookups, count, sizeof(*lookups), compare_lookups, NULL);
 	return 0;
 }
 
@@ -222,7 +222,7 @@ int djs_sites_arm(void)
 	return error;
 }
 
-static void drain(void)
+static void drain_handlers(void)
 {
 	/* Handlers are entered from text and from trampolines that no reference count guards: wait until every
 	 * task has been seen elsewhere.
@@ -258,7 +258,7 @@ void djs_sites_disarm(void)
 	djs_djprobes_detach();
 	for (i = 0; i < djs_script.site_count; i++)
 		djs_sites[i].armed = 0;
-	drain();
+	drain_handlers();
 	if (switched_on)
 		djs_ftrace_enable(false);
 }

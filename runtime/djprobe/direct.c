@@ -4,8 +4,8 @@
 
 #include "djprobe/groups.h"
 
-static LIST_HEAD(groups);
-static u32 attached;
+static LIST_HEAD(direct_groups);
+static u32 direct_count;
 
 /*
  * Kernels with the _multi interface (before "ftrace: Fix modification of direct_function hash while in use",
@@ -19,21 +19,21 @@ static u32 attached;
 #endif
 
 #ifdef DJS_HAVE_FTRACE_OPS_FUNC
-/* A livepatch that wants to share a function may: a handler never changes where execution goes on. */
-static int share(struct ftrace_ops *ops, enum ftrace_ops_cmd command)
+/* A livepatch that wants to direct_share a function may: a handler never changes where execution goes on. */
+static int direct_share(struct ftrace_ops *ops, enum ftrace_ops_cmd command)
 {
 	return 0;
 }
 #endif
 
-static void prepare(struct djs_group *group)
+static void direct_prepare(struct djs_group *group)
 {
 #ifdef DJS_HAVE_FTRACE_OPS_FUNC
-	group->ops.ops_func = share;
+	group->ops.ops_func = direct_share;
 #endif
 }
 
-static int attach(struct djs_group *group)
+static int direct_attach(struct djs_group *group)
 {
 	unsigned long target = (unsigned long)group->handler->direct;
 	int error;
@@ -44,11 +44,11 @@ static int attach(struct djs_group *group)
 	error = register_ftrace_direct(&group->ops, target);
 #endif
 	if (!error)
-		attached += group->count;
+		direct_count += group->count;
 	return error;
 }
 
-static void detach(struct djs_group *group)
+static void direct_detach(struct djs_group *group)
 {
 	unsigned long target = (unsigned long)group->handler->direct;
 	int error;
@@ -60,11 +60,11 @@ static void detach(struct djs_group *group)
 	error = unregister_ftrace_direct(&group->ops, target, true);
 #endif
 	if (error)
-		djs_error("cannot detach %u direct calls (error %d)", group->count, error);
-	attached -= group->count;
+		djs_error("cannot direct_detach %u direct calls (error %d)", group->count, error);
+	direct_count -= group->count;
 }
 
-static void refused(struct djs_site_run *run, int error)
+static void direct_refused(struct djs_site_run *run, int error)
 {
 	if (error == -EBUSY && !run->site->forced && run->site->fallback) {
 		run->mechanism = DJS_MECHANISM_KPROBE;
@@ -98,7 +98,7 @@ static void respect_table(void)
 
 int djs_djprobes_attach(void)
 {
-	static const struct djs_group_kind kind = { prepare, attach, refused, &groups };
+	static const struct djs_group_kind kind = { direct_prepare, direct_attach, direct_refused, &direct_groups };
 
 	respect_table();
 	return djs_groups_attach(&kind, DJS_MECHANISM_DJPROBE);
@@ -108,8 +108,8 @@ void djs_djprobes_detach(void)
 {
 	struct djs_group *group, *next;
 
-	list_for_each_entry_safe(group, next, &groups, list) {
-		detach(group);
+	list_for_each_entry_safe(group, next, &direct_groups, list) {
+		direct_detach(group);
 		list_del(&group->list);
 		kfree(group);
 	}

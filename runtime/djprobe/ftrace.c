@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The same sites through ftrace's own trampolines: for more functions than there can be direct calls, and on
-// demand. Costs more per hit, shares with everybody.
+// demand. Costs more per ops_hit, shares with everybody.
 #include <linux/slab.h>
 
 #include "djprobe/groups.h"
 
-static LIST_HEAD(groups);
+static LIST_HEAD(ops_groups);
 
-static DJS_HANDLER_CODE void hit(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+static DJS_HANDLER_CODE void ops_hit(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
 				 struct ftrace_regs *fregs)
 {
 	const struct djs_handler *handler = container_of(ops, struct djs_group, ops)->handler;
@@ -15,35 +15,35 @@ static DJS_HANDLER_CODE void hit(unsigned long ip, unsigned long parent_ip, stru
 	djs_run_handler(handler, djs_find_site(handler, ip + MCOUNT_INSN_SIZE), ftrace_get_regs(fregs));
 }
 
-static void prepare(struct djs_group *group)
+static void ops_prepare(struct djs_group *group)
 {
-	group->ops.func = hit;
+	group->ops.func = ops_hit;
 	/* Re-entry is djs_enter's affair, which does it for each level of interruption. */
 	group->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_RECURSION;
 }
 
-static int attach(struct djs_group *group)
+static int ops_attach(struct djs_group *group)
 {
 	return register_ftrace_function(&group->ops);
 }
 
-static void detach(struct djs_group *group)
+static void ops_detach(struct djs_group *group)
 {
 	int error = unregister_ftrace_function(&group->ops);
 
 	if (error)
-		djs_error("cannot detach %u functions from ftrace (error %d)", group->count, error);
+		djs_error("cannot ops_detach %u functions from ftrace (error %d)", group->count, error);
 	ftrace_free_filter(&group->ops);
 }
 
-static void refused(struct djs_site_run *run, int error)
+static void ops_refused(struct djs_site_run *run, int error)
 {
-	djs_site_failed(run, error, "ftrace refused the function");
+	djs_site_failed(run, error, "ftrace ops_refused the function");
 }
 
 int djs_ftraces_attach(void)
 {
-	static const struct djs_group_kind kind = { prepare, attach, refused, &groups };
+	static const struct djs_group_kind kind = { ops_prepare, ops_attach, ops_refused, &ops_groups };
 
 	return djs_groups_attach(&kind, DJS_MECHANISM_FTRACE);
 }
@@ -52,8 +52,8 @@ void djs_ftraces_detach(void)
 {
 	struct djs_group *group, *next;
 
-	list_for_each_entry_safe(group, next, &groups, list) {
-		detach(group);
+	list_for_each_entry_safe(group, next, &ops_groups, list) {
+		ops_detach(group);
 		list_del(&group->list);
 		kfree(group);
 	}

@@ -34,7 +34,7 @@ static __always_inline bool try_lock(struct djs_lock *lock, bool write)
 	return holders >= 0 && atomic_try_cmpxchg_acquire(&lock->holders, &holders, holders + 1);
 }
 
-static __always_inline void unlock(const struct djs_lock_use *use)
+static __always_inline void release_lock(const struct djs_lock_use *use)
 {
 	if (use->write)
 		atomic_set_release(&locks[use->lock].holders, 0);
@@ -55,7 +55,7 @@ DJS_HANDLER_CODE bool djs_locks_take(const struct djs_handler *handler, bool nmi
 		while (!try_lock(&locks[use->lock], use->write)) {
 			if (!--tries) {
 				while (i)
-					unlock(&handler->locks[--i]);
+					release_lock(&handler->locks[--i]);
 				return false;
 			}
 			for (pause = 0; pause < PAUSES_PER_TRY; pause++) {
@@ -73,5 +73,5 @@ DJS_HANDLER_CODE void djs_locks_release(const struct djs_handler *handler)
 	u32 i = handler->lock_count;
 
 	while (i)
-		unlock(&handler->locks[--i]);
+		release_lock(&handler->locks[--i]);
 }

@@ -13,11 +13,11 @@ struct djs_kprobe {
 	struct kprobe kprobe;
 	struct djs_site_run *run;
 };
-static struct djs_kprobe *probes;
-static struct kprobe **batch;
-static u32 count;
+static struct djs_kprobe *all_kprobes;
+static struct kprobe **kprobe_batch;
+static u32 kprobe_count;
 
-static DJS_HANDLER_CODE int hit(struct kprobe *kprobe, struct pt_regs *regs)
+static DJS_HANDLER_CODE int kprobe_hit(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	const struct djs_site *site = container_of(kprobe, struct djs_kprobe, kprobe)->run->site;
 
@@ -25,7 +25,7 @@ static DJS_HANDLER_CODE int hit(struct kprobe *kprobe, struct pt_regs *regs)
 	return 0;
 }
 
-static DJS_HANDLER_CODE void nothing(struct kprobe *kprobe, struct pt_regs *regs, unsigned long flags)
+static DJS_HANDLER_CODE void kprobe_after(struct kprobe *kprobe, struct pt_regs *regs, unsigned long flags)
 {
 }
 
@@ -81,7 +81,7 @@ static u8 mechanism_now(const struct djs_kprobe *probe)
 /* Optimization happens some ticks after the registration. */
 #define OPTIMIZE_MS 1000
 
-static void verify(struct djs_kprobe *probe)
+static void verify_kprobe(struct djs_kprobe *probe)
 {
 	struct djs_site_run *run = probe->run;
 	u8 wanted = run->mechanism;
@@ -110,25 +110,25 @@ static bool is_kprobe(const struct djs_site_run *run)
 	       !run->error;
 }
 
-static void prepare(struct djs_kprobe *probe, struct djs_site_run *run)
+static void fill_kprobe(struct djs_kprobe *probe, struct djs_site_run *run)
 {
 	probe->run = run;
 	probe->kprobe.addr = (kprobe_opcode_t *)run->probe;
-	probe->kprobe.pre_handler = hit;
-	probe->kprobe.post_handler = wants_post_handler(run) ? nothing : NULL;
+	probe->kprobe.pre_handler = kprobe_hit;
+	probe->kprobe.post_handler = wants_post_handler(run) ? kprobe_after : NULL;
 }
 
-static void attach_each(void)
+static void attach_kprobes_singly(void)
 {
 	u32 i;
 
-	for (i = 0; i < count; i++) {
-		struct djs_kprobe *probe = &probes[i];
+	for (i = 0; i < kprobe_count; i++) {
+		struct djs_kprobe *probe = &all_kprobes[i];
 		int error;
 
 		/* A registration that failed leaves its marks in it. */
 		memset(&probe->kprobe, 0, sizeof(probe->kprobe));
-		prepare(probe, probe->run);
+		fill_kprobe(probe, probe->run);
 		error = register_kprobe(&probe->kprobe);
 		if (error)
 			djs_site_failed(probe->run, error, "the kernel refuses a kprobe at its address");
@@ -145,27 +145,27 @@ int djs_kprobes_attach(void)
 		planned += is_kprobe(&djs_sites[i]);
 	if (!planned)
 		return 0;
-	probes = kvcalloc(planned, sizeof(*probes), GFP_KERNEL);
-	batch = kvcalloc(planned, sizeof(*batch), GFP_KERNEL);
-	if (!probes || !batch)
+	all_kprobes = kvcalloc(planned, sizeof(*all_kprobes), GFP_KERNEL);
+	kprobe_batch = kvcalloc(planned, sizeof(*kprobe_batch), GFP_KERNEL);
+	if (!all_kprobes || !kprobe_batch)
 		return -ENOMEM;
-	for (i = 0, count = 0; i < djs_script.site_count; i++) {
+	for (i = 0, kprobe_count = 0; i < djs_script.site_count; i++) {
 		if (!is_kprobe(&djs_sites[i]))
 			continue;
-		prepare(&probes[count], &djs_sites[i]);
-		djs_sites[i].data = &probes[count];
-		batch[count] = &probes[count].kprobe;
-		count++;
+		fill_kprobe(&all_kprobes[kprobe_count], &djs_sites[i]);
+		djs_sites[i].data = &all_kprobes[kprobe_count];
+		kprobe_batch[kprobe_count] = &all_kprobes[kprobe_count].kprobe;
+		kprobe_count++;
 	}
-	if (register_kprobes(batch, count)) {
-		attach_each(); /* all are out again: learn which one it was */
+	if (register_kprobes(kprobe_batch, kprobe_count)) {
+		attach_kprobes_singly(); /* all are out again: learn which one it was */
 	} else {
-		for (i = 0; i < count; i++)
-			probes[i].run->armed = 1;
+		for (i = 0; i < kprobe_count; i++)
+			all_kprobes[i].run->armed = 1;
 	}
-	for (i = 0; i < count; i++)
-		if (probes[i].run->armed)
-			verify(&probes[i]);
+	for (i = 0; i < kprobe_count; i++)
+		if (all_kprobes[i].run->armed)
+			verify_kprobe(&all_kprobes[i]);
 	return 0;
 }
 
@@ -173,13 +173,13 @@ void djs_kprobes_detach(void)
 {
 	u32 i, armed = 0;
 
-	for (i = 0; i < count; i++)
-		if (probes[i].run->armed)
-			batch[armed++] = &probes[i].kprobe;
+	for (i = 0; i < kprobe_count; i++)
+		if (all_kprobes[i].run->armed)
+			kprobe_batch[armed++] = &all_kprobes[i].kprobe;
 	if (armed)
-		unregister_kprobes(batch, armed);
-	for (i = 0; i < count; i++)
-		probes[i].run->armed = 0;
+		unregister_kprobes(kprobe_batch, armed);
+	for (i = 0; i < kprobe_count; i++)
+		all_kprobes[i].run->armed = 0;
 }
 
 u64 djs_kprobes_missed(void)
@@ -187,8 +187,8 @@ u64 djs_kprobes_missed(void)
 	u64 missed = 0;
 	u32 i;
 
-	for (i = 0; i < count; i++)
-		missed += READ_ONCE(probes[i].kprobe.nmissed);
+	for (i = 0; i < kprobe_count; i++)
+		missed += READ_ONCE(all_kprobes[i].kprobe.nmissed);
 	return missed;
 }
 
@@ -199,9 +199,9 @@ u64 djs_kprobe_missed(const struct djs_site_run *run)
 
 void djs_kprobes_free(void)
 {
-	kvfree(probes);
-	kvfree(batch);
-	probes = NULL;
-	batch = NULL;
-	count = 0;
+	kvfree(all_kprobes);
+	kvfree(kprobe_batch);
+	all_kprobes = NULL;
+	kprobe_batch = NULL;
+	kprobe_count = 0;
 }

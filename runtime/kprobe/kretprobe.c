@@ -10,16 +10,16 @@ struct djs_kretprobe {
 	struct kretprobe kretprobe;
 	struct djs_site_run *run;
 };
-static struct djs_kretprobe *probes;
-static struct kretprobe **batch;
-static u32 count;
+static struct djs_kretprobe *all_kretprobes;
+static struct kretprobe **kretprobe_batch;
+static u32 kretprobe_count;
 
-static __always_inline const struct djs_site *site_of(struct kretprobe_instance *instance)
+static __always_inline const struct djs_site *site_of_instance(struct kretprobe_instance *instance)
 {
 	return container_of(get_kretprobe(instance), struct djs_kretprobe, kretprobe)->run->site;
 }
 
-static __always_inline struct djs_ctx *enter(const struct djs_handler *handler, const struct djs_site *site,
+static __always_inline struct djs_ctx *enter_kretprobe(const struct djs_handler *handler, const struct djs_site *site,
 					     struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	struct djs_ctx *ctx = djs_enter(handler, site);
@@ -32,7 +32,7 @@ static __always_inline struct djs_ctx *enter(const struct djs_handler *handler, 
 	return ctx;
 }
 
-static __always_inline void leave(struct djs_ctx *ctx)
+static __always_inline void leave_kretprobe(struct djs_ctx *ctx)
 {
 	ctx->regs = NULL;
 	ctx->saved = NULL;
@@ -40,32 +40,32 @@ static __always_inline void leave(struct djs_ctx *ctx)
 }
 
 /* Not 0: the return of this call is of no interest. */
-static DJS_HANDLER_CODE int entered(struct kretprobe_instance *instance, struct pt_regs *regs)
+static DJS_HANDLER_CODE int kretprobe_entered(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
-	const struct djs_site *site = site_of(instance);
+	const struct djs_site *site = site_of_instance(instance);
 	const struct djs_handler *handler = &djs_script.handlers[site->handler];
-	struct djs_ctx *ctx = enter(handler, site, instance, regs);
+	struct djs_ctx *ctx = enter_kretprobe(handler, site, instance, regs);
 	int failed;
 
 	if (!ctx)
 		return 1;
 	handler->entry(ctx);
 	failed = ctx->error != NULL;
-	leave(ctx);
+	leave_kretprobe(ctx);
 	return failed;
 }
 
-static DJS_HANDLER_CODE int returned(struct kretprobe_instance *instance, struct pt_regs *regs)
+static DJS_HANDLER_CODE int kretprobe_returned(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
-	const struct djs_site *site = site_of(instance);
+	const struct djs_site *site = site_of_instance(instance);
 	const struct djs_handler *handler = &djs_script.handlers[site->handler];
-	struct djs_ctx *ctx = enter(handler, site, instance, regs);
+	struct djs_ctx *ctx = enter_kretprobe(handler, site, instance, regs);
 
 	if (!ctx)
 		return 0;
 	ctx->return_value = regs_return_value(regs);
 	handler->body(ctx);
-	leave(ctx);
+	leave_kretprobe(ctx);
 	return 0;
 }
 
@@ -75,14 +75,14 @@ static int default_instances(void)
 	return max_t(int, 64, 16 * num_possible_cpus());
 }
 
-static void prepare(struct djs_kretprobe *probe, struct djs_site_run *run)
+static void fill_kretprobe(struct djs_kretprobe *probe, struct djs_site_run *run)
 {
 	const struct djs_handler *handler = &djs_script.handlers[run->site->handler];
 
 	probe->run = run;
 	probe->kretprobe.kp.addr = (kprobe_opcode_t *)run->probe;
-	probe->kretprobe.handler = returned;
-	probe->kretprobe.entry_handler = handler->entry ? entered : NULL;
+	probe->kretprobe.handler = kretprobe_returned;
+	probe->kretprobe.entry_handler = handler->entry ? kretprobe_entered : NULL;
 	probe->kretprobe.data_size = handler->saved * sizeof(u64);
 	probe->kretprobe.maxactive = run->site->maxactive ?: default_instances();
 }
@@ -92,16 +92,16 @@ static bool is_kretprobe(const struct djs_site_run *run)
 	return run->mechanism == DJS_MECHANISM_KRETPROBE && !run->error;
 }
 
-static void attach_each(void)
+static void attach_kretprobes_singly(void)
 {
 	u32 i;
 
-	for (i = 0; i < count; i++) {
-		struct djs_kretprobe *probe = &probes[i];
+	for (i = 0; i < kretprobe_count; i++) {
+		struct djs_kretprobe *probe = &all_kretprobes[i];
 		int error;
 
 		memset(&probe->kretprobe, 0, sizeof(probe->kretprobe));
-		prepare(probe, probe->run);
+		fill_kretprobe(probe, probe->run);
 		error = register_kretprobe(&probe->kretprobe);
 		if (error)
 			djs_site_failed(probe->run, error, "the kernel refuses a kretprobe at its address");
@@ -118,23 +118,23 @@ int djs_kretprobes_attach(void)
 		planned += is_kretprobe(&djs_sites[i]);
 	if (!planned)
 		return 0;
-	probes = kvcalloc(planned, sizeof(*probes), GFP_KERNEL);
-	batch = kvcalloc(planned, sizeof(*batch), GFP_KERNEL);
-	if (!probes || !batch)
+	all_kretprobes = kvcalloc(planned, sizeof(*all_kretprobes), GFP_KERNEL);
+	kretprobe_batch = kvcalloc(planned, sizeof(*kretprobe_batch), GFP_KERNEL);
+	if (!all_kretprobes || !kretprobe_batch)
 		return -ENOMEM;
-	for (i = 0, count = 0; i < djs_script.site_count; i++) {
+	for (i = 0, kretprobe_count = 0; i < djs_script.site_count; i++) {
 		if (!is_kretprobe(&djs_sites[i]))
 			continue;
-		prepare(&probes[count], &djs_sites[i]);
-		djs_sites[i].data = &probes[count];
-		batch[count] = &probes[count].kretprobe;
-		count++;
+		fill_kretprobe(&all_kretprobes[kretprobe_count], &djs_sites[i]);
+		djs_sites[i].data = &all_kretprobes[kretprobe_count];
+		kretprobe_batch[kretprobe_count] = &all_kretprobes[kretprobe_count].kretprobe;
+		kretprobe_count++;
 	}
-	if (register_kretprobes(batch, count)) {
-		attach_each();
+	if (register_kretprobes(kretprobe_batch, kretprobe_count)) {
+		attach_kretprobes_singly();
 	} else {
-		for (i = 0; i < count; i++)
-			probes[i].run->armed = 1;
+		for (i = 0; i < kretprobe_count; i++)
+			all_kretprobes[i].run->armed = 1;
 	}
 	return 0;
 }
@@ -143,13 +143,13 @@ void djs_kretprobes_detach(void)
 {
 	u32 i, armed = 0;
 
-	for (i = 0; i < count; i++)
-		if (probes[i].run->armed)
-			batch[armed++] = &probes[i].kretprobe;
+	for (i = 0; i < kretprobe_count; i++)
+		if (all_kretprobes[i].run->armed)
+			kretprobe_batch[armed++] = &all_kretprobes[i].kretprobe;
 	if (armed)
-		unregister_kretprobes(batch, armed);
-	for (i = 0; i < count; i++)
-		probes[i].run->armed = 0;
+		unregister_kretprobes(kretprobe_batch, armed);
+	for (i = 0; i < kretprobe_count; i++)
+		all_kretprobes[i].run->armed = 0;
 }
 
 u64 djs_kretprobes_missed(void)
@@ -157,8 +157,8 @@ u64 djs_kretprobes_missed(void)
 	u64 missed = 0;
 	u32 i;
 
-	for (i = 0; i < count; i++)
-		missed += READ_ONCE(probes[i].kretprobe.nmissed);
+	for (i = 0; i < kretprobe_count; i++)
+		missed += READ_ONCE(all_kretprobes[i].kretprobe.nmissed);
 	return missed;
 }
 
@@ -169,9 +169,9 @@ u64 djs_kretprobe_missed(const struct djs_site_run *run)
 
 void djs_kretprobes_free(void)
 {
-	kvfree(probes);
-	kvfree(batch);
-	probes = NULL;
-	batch = NULL;
-	count = 0;
+	kvfree(all_kretprobes);
+	kvfree(kretprobe_batch);
+	all_kretprobes = NULL;
+	kretprobe_batch = NULL;
+	kretprobe_count = 0;
 }

@@ -6,26 +6,26 @@
 #include "control/runtime.h"
 #include "include/text.h"
 
-#define LINE_MAX 900 /* printk cuts at about 1000 */
+#define LOG_LINE_MAX 900 /* printk cuts at about 1000 */
 
-static char line[LINE_MAX + 1];
-static unsigned int line_length, lines, lines_max;
+static char log_line[LOG_LINE_MAX + 1];
+static unsigned int log_line_length, log_lines, log_lines_max;
 
-static void end_line(void)
+static void log_end_line(void)
 {
-	line[line_length] = 0;
-	if (lines++ < lines_max)
-		pr_info("%s: %s\n", THIS_MODULE->name, line);
-	line_length = 0;
+	log_line[log_line_length] = 0;
+	if (log_lines++ < log_lines_max)
+		pr_info("%s: %s\n", THIS_MODULE->name, log_line);
+	log_line_length = 0;
 }
 
-static void put(const char *text)
+static void log_text(const char *text)
 {
 	for (; *text; text++) {
-		if (*text == '\n' || line_length == LINE_MAX)
-			end_line();
+		if (*text == '\n' || log_line_length == LOG_LINE_MAX)
+			log_end_line();
 		if (*text != '\n')
-			line[line_length++] = *text;
+			log_line[log_line_length++] = *text;
 	}
 }
 
@@ -42,40 +42,40 @@ static const char *text_argument(char *out, size_t size, const void *from, size_
 	return out;
 }
 
-static void put_special(const struct djs_record *record, size_t bytes, char *buffer, size_t size)
+static void log_special(const struct djs_record *record, size_t bytes, char *buffer, size_t size)
 {
 	u64 place_at;
 	s64 place;
 
 	if (record->id == DJS_RECORD_TEXT)
-		put(text_argument(buffer, size, record + 1, bytes));
+		log_text(text_argument(buffer, size, record + 1, bytes));
 	if (record->id != DJS_RECORD_ERROR && record->id != DJS_RECORD_WARNING)
 		return;
-	if (line_length)
-		end_line();
-	put(record->id == DJS_RECORD_ERROR ? "ERROR: " : "WARNING: ");
-	put(text_argument(buffer, size, record + 1, bytes));
+	if (log_line_length)
+		log_end_line();
+	log_text(record->id == DJS_RECORD_ERROR ? "ERROR: " : "WARNING: ");
+	log_text(text_argument(buffer, size, record + 1, bytes));
 	if (record->id == DJS_RECORD_ERROR && bytes >= sizeof(u32) + sizeof(s64)) {
 		place_at = DJS_ALIGN8(sizeof(u32) + *(const u32 *)(record + 1));
 		place = place_at + sizeof(s64) <= bytes ? *(const s64 *)((const char *)(record + 1) + place_at) : -1;
 		if (place >= 0 && place < djs_script.place_count) {
-			put(" near ");
-			put(djs_script.places[place]);
+			log_text(" near ");
+			log_text(djs_script.places[place]);
 		}
 	}
-	end_line();
+	log_end_line();
 }
 
-static void put_record(const struct djs_record *record, char *buffer, size_t size)
+static void log_record(const struct djs_record *record, char *buffer, size_t size)
 {
 	size_t bytes = record->size - sizeof(*record);
 
 	if (record->id >= DJS_RECORD_FIRST_SPECIAL) {
-		put_special(record, bytes, buffer, size);
+		log_special(record, bytes, buffer, size);
 	} else if (record->id < djs_script.format_count) {
 		djs_format(buffer, size, djs_script.formats[record->id], djs_script.format_types[record->id],
 			   record + 1, bytes);
-		put(buffer);
+		log_text(buffer);
 	}
 }
 
@@ -101,9 +101,9 @@ void djs_rings_to_log(unsigned int max_lines)
 
 	if (!buffer)
 		return;
-	lines = 0;
-	lines_max = max_lines;
-	line_length = 0;
+	log_lines = 0;
+	log_lines_max = max_lines;
+	log_line_length = 0;
 	for (;;) {
 		const struct djs_record *record, *first = NULL;
 		unsigned int cpu, first_cpu = 0;
@@ -117,14 +117,14 @@ void djs_rings_to_log(unsigned int max_lines)
 		}
 		if (!first)
 			break;
-		put_record(first, buffer, size);
+		log_record(first, buffer, size);
 		*per_cpu(djs_cpu, first_cpu).tail += first->size;
 		cond_resched();
 	}
-	if (line_length)
-		end_line();
-	if (lines > lines_max)
-		pr_info("%s: … %u more lines\n", THIS_MODULE->name, lines - lines_max);
+	if (log_line_length)
+		log_end_line();
+	if (log_lines > log_lines_max)
+		pr_info("%s: … %u more lines\n", THIS_MODULE->name, log_lines - log_lines_max);
 	if (djs_rings_lost())
 		djs_warning("%llu records were lost: no room", djs_rings_lost());
 	kvfree(buffer);

@@ -28,7 +28,7 @@ static u64 next_period(struct djs_timer *timer)
 	return max_t(u64, period, 10 * NSEC_PER_USEC); /* a shorter one would leave no time for anything else */
 }
 
-static enum hrtimer_restart fire(struct hrtimer *hrtimer)
+static enum hrtimer_restart timer_fire(struct hrtimer *hrtimer)
 {
 	struct djs_timer *timer = container_of(hrtimer, struct djs_timer, timer);
 
@@ -37,7 +37,7 @@ static enum hrtimer_restart fire(struct hrtimer *hrtimer)
 	return HRTIMER_RESTART;
 }
 
-static int attach(struct djs_site_run *run)
+static int attach_timer(struct djs_site_run *run)
 {
 	struct djs_timer *timer = kzalloc(sizeof(*timer), GFP_KERNEL);
 
@@ -46,10 +46,10 @@ static int attach(struct djs_site_run *run)
 	timer->run = run;
 	timer->random = get_random_u64() | 1;
 #ifdef DJS_HAVE_HRTIMER_SETUP
-	hrtimer_setup(&timer->timer, fire, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	hrtimer_setup(&timer->timer, timer_fire, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 #else
 	hrtimer_init(&timer->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-	timer->timer.function = fire;
+	timer->timer.function = timer_fire;
 #endif
 	run->data = timer;
 	run->armed = 1;
@@ -57,7 +57,7 @@ static int attach(struct djs_site_run *run)
 	return 0;
 }
 
-static void detach(struct djs_site_run *run)
+static void detach_timer(struct djs_site_run *run)
 {
 	struct djs_timer *timer = run->data;
 
@@ -74,7 +74,7 @@ int djs_timers_attach(void)
 	for (i = 0; i < djs_script.site_count; i++) {
 		struct djs_site_run *run = &djs_sites[i];
 
-		if (run->mechanism == DJS_MECHANISM_TIMER && attach(run))
+		if (run->mechanism == DJS_MECHANISM_TIMER && attach_timer(run))
 			return -ENOMEM;
 	}
 	return 0;
@@ -86,5 +86,5 @@ void djs_timers_detach(void)
 
 	for (i = 0; i < djs_script.site_count; i++)
 		if (djs_sites[i].mechanism == DJS_MECHANISM_TIMER && djs_sites[i].armed)
-			detach(&djs_sites[i]);
+			detach_timer(&djs_sites[i]);
 }
