@@ -14,17 +14,18 @@ namespace djstap {
 class Library {
   public:
     // Indexes every .stp and .stpm below `folders` (names of functions, aliases, globals, macros) by a
-    // light scan without parsing; the index is cached by path, size and modification time. Folders that
+    // light scan without parsing; the index is cached by path, size and modification time, in $DJSTAP_CACHE. Folders that
     // cannot be read are reported as warnings.
     static std::unique_ptr<Library> open(std::vector<std::string> folders, SourceManager& sources,
                                          PreprocessorContext context, Diagnostics& diagnostics);
     virtual ~Library() = default;
 
-    // The files that define this function, global, or an alias matching the component name(s)
-    // ("vfs", "vfs.*"); each is parsed at most once in a run. Empty when there is none.
+    // The files that define this function, global, or an alias that the components of a probe point may mean
+    // ("vfs.read", "vfs.*.return": wildcards are matched, what follows an alias's own name is a suffix); each is
+    // parsed at most once in a run. Empty when there is none. A file with syntax errors is left out with a warning.
     virtual std::vector<const ast::File*> files_defining_function(const std::string& name) = 0;
     virtual std::vector<const ast::File*> files_defining_global(const std::string& name) = 0;
-    virtual std::vector<const ast::File*> files_defining_alias(const std::string& first_component) = 0;
+    virtual std::vector<const ast::File*> files_defining_alias(const std::string& components) = 0;
 
     // Public macros, for parse_file. Reads the .stpm files on first use.
     virtual const MacroTable& macros() = 0;

@@ -87,6 +87,18 @@ struct Local {
     SourceRange range;
 };
 
+// What a body needs of its surroundings, over all that it calls; filled for probes and functions.
+struct Effects {
+    std::vector<const Global*> reads;  // Locked ones, without duplicates, in program order
+    std::vector<const Global*> writes;
+    bool prints = false;
+    bool can_fail = false;   // a run-time error is possible
+    bool loops = false;      // has a loop or a recursion: MAXACTION must be counted
+    bool strings = false;    // needs string scratch memory
+    bool calls_runtime = false;
+    bool can_exit = false;
+};
+
 struct Block;
 
 struct Function {
@@ -100,20 +112,9 @@ struct Function {
     std::string embedded;        // C text
     bool pure = false;           // /* pure */: may be dropped when its value is unused
     bool recursive = false;      // calls itself, directly or not
+    Effects effects;             // of one call
     // For overloads: the next one to try when this one executes `next`.
     Function* next_overload = nullptr;
-};
-
-// What a body needs of its surroundings; filled for probes, over all that they call.
-struct Effects {
-    std::vector<const Global*> reads;  // Locked ones, without duplicates, in program order
-    std::vector<const Global*> writes;
-    bool prints = false;
-    bool can_fail = false;   // a run-time error is possible
-    bool loops = false;      // has a loop or a recursion: MAXACTION must be counted
-    bool strings = false;    // needs string scratch memory
-    bool calls_runtime = false;
-    bool can_exit = false;
 };
 
 struct Probe {
@@ -131,6 +132,10 @@ struct Probe {
     std::vector<ExpressionPtr> entry_values;
     Effects effects;
     bool synthetic = false; // prints unread globals at exit
+    // Which `probe` of the text it comes from, counted from 0, and each point's number among all the points that
+    // this `probe` expands to: one that is split (entry and return, several aliases) keeps the order for `!`.
+    uint32_t declaration = 0;
+    std::vector<uint32_t> point_numbers;
 };
 
 // One kind of conversion that print has: the checked pieces of a format string.

@@ -1,0 +1,48 @@
+// The index of the library: name → files. One block of bytes that is read as it lies in the cache.
+#pragma once
+#include "library/scan.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace djstap::library {
+
+struct IndexedFile {
+    std::string path;
+    uint64_t size = 0;
+    int64_t modified = 0; // ns
+    bool operator==(const IndexedFile&) const = default;
+};
+
+class Index {
+  public:
+    // Scans every file; those that cannot be read have no names.
+    static Index build(const std::vector<IndexedFile>& files);
+    // The one in `path`, if it is whole and describes exactly `files`.
+    static std::optional<Index> load(const std::string& path,
+                                     const std::vector<IndexedFile>& files);
+    // Writes a temporary file beside `path` and renames it. False on failure: the index works
+    // without.
+    bool save(const std::string& path) const;
+
+    // Numbers of the files that define this name, ascending, each once.
+    std::vector<uint32_t> files_defining(NameKind kind, std::string_view name) const;
+    // Every name of a kind with a file that defines it; ascending.
+    std::vector<std::pair<std::string_view, uint32_t>> names(NameKind kind) const;
+
+  private:
+    struct Header;
+    struct File;
+    struct Name;
+    const Header& header() const;
+    const File* files() const;
+    const Name* table() const;
+    std::string_view text(uint32_t offset, uint32_t length) const;
+    bool valid(const std::vector<IndexedFile>& files) const;
+
+    std::string bytes_;
+};
+
+} // namespace djstap::library

@@ -1,0 +1,288 @@
+#include "library/library.h"
+
+#include "library/index.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <sys/stat.h>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace djstap {
+
+namespace {
+
+using library::Index;
+using library::IndexedFile;
+using library::NameKind;
+
+// Folders of a library that hold one machine's definitions only.
+bool other_architecture(const std::string& folder, const std::string& arch) {
+    static const std::unordered_set<std::string> architectures = {
+        "arm",     "arm64", "aarch64", "i386", "i686",  "ia64",        "mips",
+        "powerpc", "ppc64", "riscv",   "s390", "s390x", "loongarch64", "x86_64"};
+    return folder != arch && architectures.count(folder) > 0;
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+    return text.size() >= end.size() &&
+           text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+std::string cache_folder() {
+    if (const char* own = getenv("DJSTAP_CACHE"); own && *own)
+        return own;
+    if (const char* xdg = getenv("XDG_CACHE_HOME"); xdg && *xdg)
+        return std::string(xdg) + "/djstap";
+    if (const char* home = getenv("HOME"); home && *home)
+        return std::string(home) + "/.cache/djstap";
+    return "/var/cache/djstap";
+}
+
+// FNV-1a: one cache file for each list of folders.
+std::string cache_name(const std::vector<std::string>& folders, const std::string& arch) {
+    uint64_t hash = 0xcbf29ce484222325;
+    auto mix = [&](const std::string& text) {
+        for (const char c : text + '\0')
+            hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    };
+    mix(arch);
+    for (const std::string& folder : folders)
+        mix(folder);
+    char name[40];
+    snprintf(name, sizeof name, "library-%016llx.index", static_cast<unsigned long long>(hash));
+    return name;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+    std::vector<std::string> parts;
+    std::stringstream stream(text);
+    for (std::string part; std::getline(stream, part, separator);)
+        parts.push_back(part);
+    return parts;
+}
+
+bool matches(const std::string& pattern, const std::string& name) {
+    size_t p = 0, n = 0, star = std::string::npos, mark = 0;
+    while (n < name.size()) {
+        if (p < pattern.size() && pattern[p] == '*')
+            star = p++, mark = n;
+        else if (p < pattern.size() && (pattern[p] == name[n] || pattern[p] == '?'))
+            ++p, ++n;
+        else if (star != std::string::npos)
+            p = star + 1, n = ++mark;
+        else
+            return false;
+    }
+    while (p < pattern.size() && pattern[p] == '*')
+        ++p;
+    return p == pattern.size();
+}
+
+// Whether an alias can be what the components mean: all of its own match, a rest of theirs is a
+// suffix.
+bool alias_matches(const std::vector<std::string>& pattern, const std::vector<std::string>& alias) {
+    for (size_t i = 0; i < alias.size(); ++i) {
+        if (i == pattern.size())
+            return false;
+        if (pattern[i].find("**") != std::string::npos)
+            return true;
+        if (!matches(pattern[i], alias[i]))
+            return false;
+    }
+    return true;
+}
+
+class IndexedLibrary final : public Library {
+  public:
+    IndexedLibrary(SourceManager& sources, PreprocessorContext context, Diagnostics& diagnostics)
+        : sources_(sources), context_(std::move(context)), diagnostics_(diagnostics) {}
+
+    void open(const std::vector<std::string>& folders) {
+        std::unordered_set<std::string> seen;
+        for (const std::string& folder : folders)
+            collect(folder, seen, true);
+        const std::string cache = cache_folder();
+        const std::string path = cache + "/" + cache_name(folders, context_.arch);
+        if (auto loaded = Index::load(path, files_)) {
+            index_ = std::move(*loaded);
+            return;
+        }
+        index_ = Index::build(files_);
+        std::error_code ignored; // without a cache the next start is slower, no more
+        std::filesystem::create_directories(cache, ignored);
+        index_.save(path);
+    }
+
+    std::vector<const ast::File*> files_defining_function(const std::string& name) override {
+        return parsed(index_.files_defining(NameKind::Function, name));
+    }
+    std::vector<const ast::File*> files_defining_global(const std::string& name) override {
+        return parsed(index_.files_defining(NameKind::Global, name));
+    }
+    std::vector<const ast::File*> files_defining_alias(const std::string& components) override {
+        const std::vector<std::string> pattern = split(components, '.');
+        std::vector<uint32_t> found;
+        for (const auto& [name, file] : index_.names(NameKind::Alias))
+            if (alias_matches(pattern, split(std::string(name), '.')))
+                found.push_back(file);
+        std::sort(found.begin(), found.end());
+        found.erase(std::unique(found.begin(), found.end()), found.end());
+        return parsed(found);
+    }
+
+    const MacroTable& macros() override {
+        if (macros_read_)
+            return macros_;
+        macros_read_ = true;
+        for (const IndexedFile& file : files_) {
+            if (!ends_with(file.path, ".stpm"))
+                continue;
+            if (auto source = read(file.path)) {
+                Diagnostics own(sources_);
+                if (!parse_macro_file(sources_, *source, context_, macros_, own))
+                    skipped(file.path, own);
+            }
+        }
+        return macros_;
+    }
+
+    std::vector<std::string> function_names() const override { return names(NameKind::Function); }
+    std::vector<std::string> alias_names() const override { return names(NameKind::Alias); }
+
+  private:
+    void collect(const std::string& folder, std::unordered_set<std::string>& seen, bool top) {
+        DIR* directory = opendir(folder.c_str());
+        if (!directory) {
+            if (top)
+                diagnostics_.report(DiagnosticKind::LibraryFolderUnreadable, {},
+                                    {folder, strerror(errno)});
+            return;
+        }
+        // A folder that links lead to again is not read again.
+        struct stat self{};
+        if (fstat(dirfd(directory), &self) != 0 ||
+            !seen.insert(std::to_string(self.st_dev) + ":" + std::to_string(self.st_ino)).second) {
+            closedir(directory);
+            return;
+        }
+        std::vector<std::string> inner, own;
+        while (const dirent* entry = readdir(directory)) {
+            const std::string name = entry->d_name;
+            if (name[0] == '.')
+                continue;
+            if (ends_with(name, ".stp") || ends_with(name, ".stpm"))
+                own.push_back(name);
+            else if ((entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN ||
+                      entry->d_type == DT_LNK) &&
+                     !other_architecture(name, context_.arch))
+                inner.push_back(name);
+        }
+        closedir(directory);
+        // The order of a folder is not fixed; that of the index must be.
+        std::sort(own.begin(), own.end());
+        std::sort(inner.begin(), inner.end());
+        for (const std::string& name : own) {
+            IndexedFile file;
+            file.path = folder + "/" + name;
+            struct stat status{};
+            if (stat(file.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
+                !seen.insert(file.path).second)
+                continue;
+            file.size = static_cast<uint64_t>(status.st_size);
+            file.modified = int64_t{status.st_mtim.tv_sec} * 1000000000 + status.st_mtim.tv_nsec;
+            files_.push_back(std::move(file));
+        }
+        for (const std::string& name : inner)
+            collect(folder + "/" + name, seen, false);
+    }
+
+    std::optional<uint32_t> read(const std::string& path) {
+        std::ifstream stream(path, std::ios::binary);
+        std::stringstream text;
+        if (!stream || !(text << stream.rdbuf())) {
+            // An empty file sets the stream's state as well; its text is simply empty.
+            if (!stream.is_open()) {
+                diagnostics_.report(DiagnosticKind::LibraryFileUnreadable, {},
+                                    {path, strerror(errno)});
+                return std::nullopt;
+            }
+        }
+        return sources_.add(path, text.str(), true);
+    }
+
+    // A library file that does not parse is the library's fault: the script may not need it.
+    void skipped(const std::string& path, const Diagnostics& own) {
+        const size_t errors = own.error_count();
+        Diagnostic& diagnostic = diagnostics_.report(
+            DiagnosticKind::LibraryFileSkipped, {},
+            {path, errors == 1 ? "an error" : std::to_string(errors) + " errors"});
+        for (const Diagnostic& error : own.all())
+            if (info(error.kind).severity == Severity::Error) {
+                diagnostic.note(error.range, error.message);
+                break;
+            }
+    }
+
+    const ast::File* parse(uint32_t number) {
+        auto [found, added] = parsed_.try_emplace(number);
+        if (!added)
+            return found->second.get();
+        const std::string& path = files_[number].path;
+        if (ends_with(path, ".stpm"))
+            return nullptr;
+        const auto source = read(path);
+        if (!source)
+            return nullptr;
+        Diagnostics own(sources_);
+        std::optional<ast::File> file = parse_file(sources_, *source, context_, macros(), own);
+        if (!file) {
+            skipped(path, own);
+            return nullptr;
+        }
+        parsed_[number] = std::make_unique<ast::File>(std::move(*file));
+        return parsed_[number].get();
+    }
+
+    std::vector<const ast::File*> parsed(const std::vector<uint32_t>& numbers) {
+        std::vector<const ast::File*> result;
+        for (const uint32_t number : numbers)
+            if (const ast::File* file = parse(number))
+                result.push_back(file);
+        return result;
+    }
+
+    std::vector<std::string> names(NameKind kind) const {
+        std::vector<std::string> result;
+        for (const auto& [name, file] : index_.names(kind))
+            if (result.empty() || result.back() != name)
+                result.emplace_back(name);
+        return result;
+    }
+
+    SourceManager& sources_;
+    PreprocessorContext context_;
+    Diagnostics& diagnostics_;
+    std::vector<IndexedFile> files_;
+    Index index_;
+    std::unordered_map<uint32_t, std::unique_ptr<ast::File>> parsed_;
+    MacroTable macros_;
+    bool macros_read_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<Library> Library::open(std::vector<std::string> folders, SourceManager& sources,
+                                       PreprocessorContext context, Diagnostics& diagnostics) {
+    auto library = std::make_unique<IndexedLibrary>(sources, std::move(context), diagnostics);
+    library->open(folders);
+    return library;
+}
+
+} // namespace djstap

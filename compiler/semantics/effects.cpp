@@ -1,0 +1,252 @@
+// What each body needs of its surroundings, over all that it calls.
+#include "semantics/passes.h"
+#include "semantics/walk.h"
+
+#include <algorithm>
+
+namespace djstap::semantics {
+
+using namespace program;
+
+namespace {
+
+using Set = std::unordered_set<const Global*>;
+
+struct Found {
+    Effects effects; // reads and writes are filled at the end
+    Set reads, writes;
+    std::unordered_set<const Function*> calls;
+};
+
+bool is_locked(const Global* global) {
+    return global && global->storage == Storage::Locked;
+}
+
+class Collector {
+  public:
+    explicit Collector(Found& found) : found_(found) {}
+
+    void statement(Statement& root) {
+        walk_statements(root, [&](Statement& node) { one(node); });
+        walk_expressions(root, [&](Expression& node) { one(node); });
+    }
+    void expression(Expression& root) {
+        walk_expressions(root, [&](Expression& node) { one(node); });
+    }
+
+  private:
+    void read(const Global* global) {
+        if (is_locked(global))
+            found_.reads.insert(global);
+        found_.effects.calls_runtime |= global && global->is_array();
+    }
+    void write(const Expression& place) {
+        if (place.kind != ExpressionKind::GlobalValue)
+            return;
+        const Global* global = as<GlobalValue>(place).global;
+        if (is_locked(global))
+            found_.writes.insert(global);
+        // A full array is an error at run time.
+        found_.effects.can_fail |= global->is_array() && !global->wrap;
+    }
+
+    void one(Statement& node) {
+        Effects& effects = found_.effects;
+        switch (node.kind) {
+        case StatementKind::Loop:
+            effects.loops = effects.can_fail = true;
+            break;
+        case StatementKind::Foreach:
+            effects.loops = effects.can_fail = effects.calls_runtime = true;
+            read(as<program::Foreach>(node).array);
+            break;
+        case StatementKind::Delete: {
+            const Global* global = as<program::Delete>(node).global;
+            if (is_locked(global))
+                found_.writes.insert(global);
+            effects.calls_runtime = true;
+            break;
+        }
+        case StatementKind::TryCatch:
+            effects.strings |= as<program::TryCatch>(node).message.has_value();
+            break;
+        case StatementKind::EmbeddedStatement:
+            effects.prints = effects.can_fail = effects.calls_runtime = true;
+            break;
+        default:
+            break;
+        }
+    }
+
+    void one(Expression& node) {
+        Effects& effects = found_.effects;
+        effects.strings |= node.type == Type::String && node.kind != ExpressionKind::Text;
+        switch (node.kind) {
+        case ExpressionKind::GlobalValue:
+            read(as<GlobalValue>(node).global);
+            break;
+        case ExpressionKind::Membership:
+            read(as<program::Membership>(node).array);
+            break;
+        case ExpressionKind::Assignment: {
+            auto& assignment = as<program::Assignment>(node);
+            write(*assignment.place);
+            effects.can_fail |= assignment.op && divides(*assignment.op);
+            effects.can_fail |= assignment.place->kind == ExpressionKind::TargetValue;
+            break;
+        }
+        case ExpressionKind::Increment:
+            write(*as<program::Increment>(node).place);
+            break;
+        case ExpressionKind::Aggregation:
+            write(*as<Aggregation>(node).place);
+            break;
+        case ExpressionKind::Arithmetic: {
+            auto& arithmetic = as<Arithmetic>(node);
+            const bool constant = arithmetic.right->kind == ExpressionKind::Number &&
+                                  as<Number>(*arithmetic.right).value != 0;
+            effects.can_fail |= divides(arithmetic.op) && !constant;
+            break;
+        }
+        case ExpressionKind::Print:
+            effects.prints |= !as<program::Print>(node).to_string;
+            effects.calls_runtime = true;
+            for (const FormatPiece& piece : as<program::Print>(node).format)
+                effects.can_fail |= piece.conversion == 'm' || piece.conversion == 'M';
+            break;
+        case ExpressionKind::StatisticRead:
+            // The average of nothing is an error, as are its least and its greatest.
+            effects.calls_runtime = true;
+            effects.can_fail |= as<StatisticRead>(node).op != ast::StatOp::Count &&
+                                as<StatisticRead>(node).op != ast::StatOp::Sum;
+            break;
+        case ExpressionKind::HistogramText:
+            effects.calls_runtime = true;
+            break;
+        case ExpressionKind::TargetValue: {
+            auto& target = as<TargetValue>(node);
+            effects.can_fail |= !target.components.empty() || target.pretty > 0 ||
+                                target.name.rfind("$$", 0) == 0 ||
+                                target.base != TargetValue::Base::Variable;
+            break;
+        }
+        case ExpressionKind::Dereference:
+        case ExpressionKind::RegexMatch:
+        case ExpressionKind::Register:
+        case ExpressionKind::EmbeddedC:
+            effects.can_fail = effects.calls_runtime = true;
+            break;
+        case ExpressionKind::Call:
+            found_.calls.insert(as<Call>(node).function);
+            break;
+        default:
+            break;
+        }
+    }
+
+    static bool divides(ast::BinaryOp op) {
+        return op == ast::BinaryOp::Divide || op == ast::BinaryOp::Modulo;
+    }
+
+    Found& found_;
+};
+
+void join(Effects& into, const Effects& from) {
+    into.prints |= from.prints;
+    into.can_fail |= from.can_fail;
+    into.loops |= from.loops;
+    into.strings |= from.strings;
+    into.calls_runtime |= from.calls_runtime;
+    into.can_exit |= from.can_exit;
+}
+
+} // namespace
+
+void find_recursion(Program& program) {
+    std::unordered_map<const Function*, std::unordered_set<const Function*>> calls;
+    for (auto& function : program.functions) {
+        auto& list = calls[function.get()];
+        if (function->body)
+            walk_expressions(*function->body, [&](Expression& node) {
+                if (node.kind == ExpressionKind::Call)
+                    list.insert(as<Call>(node).function);
+            });
+        if (function->next_overload)
+            list.insert(function->next_overload);
+    }
+    for (auto& function : program.functions) {
+        std::unordered_set<const Function*> seen;
+        std::vector<const Function*> pending(calls[function.get()].begin(),
+                                             calls[function.get()].end());
+        while (!pending.empty() && !function->recursive) {
+            const Function* next = pending.back();
+            pending.pop_back();
+            if (next == function.get())
+                function->recursive = true;
+            else if (seen.insert(next).second)
+                pending.insert(pending.end(), calls[next].begin(), calls[next].end());
+        }
+    }
+}
+
+void compute_effects(Program& program) {
+    std::unordered_map<const Function*, Found> functions;
+    for (auto& function : program.functions) {
+        Found& found = functions[function.get()];
+        found.effects = function->effects; // an intrinsic's own, from its declaration
+        if (function->body)
+            Collector(found).statement(*function->body);
+        if (!function->embedded.empty())
+            found.effects.prints = found.effects.can_fail = found.effects.calls_runtime =
+                found.effects.can_exit = true;
+        found.effects.loops |= function->recursive;
+        found.effects.can_fail |= function->recursive; // MAXNESTING
+        found.effects.strings |= function->return_type == Type::String;
+        if (function->next_overload)
+            found.calls.insert(function->next_overload);
+    }
+    auto absorb = [&](Found& found) {
+        const size_t reads = found.reads.size(), writes = found.writes.size();
+        const Effects before = found.effects;
+        for (const Function* called : found.calls) {
+            const Found& other = functions[called];
+            found.reads.insert(other.reads.begin(), other.reads.end());
+            found.writes.insert(other.writes.begin(), other.writes.end());
+            join(found.effects, other.effects);
+        }
+        const Effects& now = found.effects;
+        return reads != found.reads.size() || writes != found.writes.size() ||
+               before.prints != now.prints || before.can_fail != now.can_fail ||
+               before.loops != now.loops || before.strings != now.strings ||
+               before.calls_runtime != now.calls_runtime || before.can_exit != now.can_exit;
+    };
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (auto& [function, found] : functions)
+            changed |= absorb(found);
+    }
+    auto fill = [&](const Found& found, Effects& effects) {
+        effects = found.effects;
+        for (auto& global : program.globals) {
+            if (found.reads.count(global.get()))
+                effects.reads.push_back(global.get());
+            if (found.writes.count(global.get()))
+                effects.writes.push_back(global.get());
+        }
+    };
+    for (auto& function : program.functions)
+        fill(functions[function.get()], function->effects);
+    for (auto& probe : program.probes) {
+        Found found;
+        Collector collector(found);
+        collector.statement(*probe->body);
+        if (probe->condition)
+            collector.expression(*probe->condition);
+        for (auto& value : probe->entry_values)
+            collector.expression(*value);
+        absorb(found);
+        fill(found, probe->effects);
+    }
+}
+
+} // namespace djstap::semantics

@@ -1,0 +1,188 @@
+// Bodies of the ast → typed nodes. Names are resolved and types unified on the way; what depends on
+// a type that may become known later (conditions, prints) is settled by finish().
+#pragma once
+#include "semantics/aliases.h"
+#include "semantics/names.h"
+#include "semantics/semantics.h"
+
+#include <functional>
+#include <map>
+
+namespace djstap::semantics {
+
+struct LocalState {
+    TypeVar type = 0;
+    SourceRange read_at; // the first read, where it is read at all
+    bool written = false;
+};
+
+// A function's or a probe's body while it is lowered.
+struct Body {
+    enum class Mode : uint8_t { Normal, Entry, Condition };
+    const ast::File* file =
+        nullptr; // whose names are in scope; differs between the parts of a probe
+    std::vector<program::Local>* locals = nullptr;
+    std::vector<LocalState> states;
+    std::unordered_map<std::string, uint32_t> index;
+    FunctionState* function = nullptr;
+    program::Probe* probe = nullptr;
+    Mode mode = Mode::Normal;
+    int loops = 0;
+    std::vector<std::pair<const GlobalState*, SourceRange>> iterating;
+    std::map<std::string, uint32_t> entry_slots; // by text
+    std::vector<TypeVar> entry_types;
+};
+
+// A lowered expression; `node` is never null: after an error it is a 0 whose type agrees with
+// everything.
+struct Value {
+    program::ExpressionPtr node;
+    TypeVar type = 0;
+};
+
+class Lowering {
+  public:
+    Lowering(Names& names, TypeTable& types, const SemanticsOptions& options,
+             Diagnostics& diagnostics)
+        : names_(names), types_(types), options_(options), diagnostics_(diagnostics) {}
+
+    void function(FunctionState& function);
+    std::unique_ptr<program::Probe> probe(const ProbeGroup& group, SourceRange range);
+    // Functions that were called and are not lowered yet.
+    std::vector<FunctionState*>& queue() { return queue_; }
+    // Settles what waited for types and writes every node's type. Call once, after all bodies.
+    void finish();
+
+  private:
+    // ---- expressions (lower_expression.cpp)
+    Value expression(const ast::Expression& node, bool value_used = true);
+    Value literal(const ast::Expression& node);
+    Value identifier(const ast::Identifier& node);
+    Value array_index(const ast::ArrayIndex& node);
+    Value unary(const ast::Unary& node);
+    Value binary(const ast::Binary& node);
+    Value logical(const ast::Logical& node);
+    Value conditional(const ast::Conditional& node);
+    Value membership(const ast::Membership& node);
+    Value regex(const ast::RegexMatch& node);
+    Value call(const ast::Call& node, bool value_used);
+    Value embedded(const ast::EmbeddedC& node);
+    // ---- places (lower_place.cpp)
+    Value assignment(const ast::Assignment& node, bool value_used);
+    Value aggregate(const ast::Assignment& node, bool value_used);
+    Value increment(const ast::Increment& node, bool value_used);
+    // A place to write to. `also_read`: its old value matters (op=, ++).
+    Value place(const ast::Expression& node, bool also_read);
+    Value global_place(const ast::Expression& node, GlobalState& global,
+                       const std::vector<ast::ExpressionPtr>* keys, bool wildcards);
+    std::vector<program::ExpressionPtr> keys(GlobalState& global,
+                                             const std::vector<ast::ExpressionPtr>& indexes,
+                                             bool wildcards, SourceRange range);
+    bool key_count(GlobalState& global, size_t count, SourceRange range);
+    void check_not_iterated(const GlobalState& global, SourceRange range);
+    uint32_t local(const std::string& name, SourceRange range);
+    // ---- statistics (lower_statistic.cpp)
+    Value statistic(const ast::StatisticOp& node);
+    Value statistic_place(const ast::StatisticOp& node, GlobalState** found);
+    Value histogram_text(const ast::StatisticOp& node);
+    Value bucket(const ast::StatisticOp& node, program::ExpressionPtr index);
+    bool note_histogram(const ast::StatisticOp& node, GlobalState& global);
+    GlobalState* global_of(const ast::Expression& node,
+                           const std::vector<ast::ExpressionPtr>** indexes);
+    // ---- the probed program (lower_target.cpp)
+    Value target(const ast::TargetSymbol& node, bool writing = false);
+    Value target_at_entry(const ast::TargetSymbol& node);
+    Value cast(const ast::Cast& node);
+    Value defined(const ast::Defined& node);
+    Value entry(const ast::Entry& node);
+    Value entry_slot(const std::string& key, SourceRange range, const std::function<Value()>& make);
+    bool components(const std::vector<ast::Component>& from, program::TargetValue& to);
+    // ---- printing (format.cpp)
+    Value print(const ast::Print& node);
+    void formatted(const ast::Print& node, program::Print& print, std::vector<Value>& values);
+    void unformatted(const ast::Print& node, program::Print& print, std::vector<Value>& values);
+    // ---- statements (lower_statement.cpp)
+    program::StatementPtr statement(const ast::Statement& node);
+    program::StatementPtr block(const ast::Block& node);
+    program::StatementPtr branch(const ast::StatementPtr& node);
+    program::StatementPtr foreach (const ast::Foreach& node);
+    program::StatementPtr delete_statement(const ast::Delete& node);
+    program::StatementPtr try_catch(const ast::TryCatch& node);
+    program::StatementPtr return_statement(const ast::Return& node);
+    program::StatementPtr loop(const ast::While* while_node, const ast::For* for_node,
+                               SourceRange range);
+    program::StatementPtr jump(const ast::Statement& node);
+    void finish_body(Body& body);
+
+    // ---- shared helpers
+    template <class T> std::unique_ptr<T> make(SourceRange range) {
+        auto node = std::make_unique<T>();
+        node->range = range;
+        return node;
+    }
+    Value typed(program::ExpressionPtr node, TypeVar type) {
+        typed_.emplace_back(node.get(), type);
+        return {std::move(node), type};
+    }
+    Value known(program::ExpressionPtr node, program::Type type) {
+        const SourceRange range = node->range;
+        return typed(std::move(node), types_.of(type, range));
+    }
+    Value broken(SourceRange range);
+    Value unsupported(SourceRange range, const std::string& what, const std::string& hint = "");
+    // The value must be of this type.
+    program::ExpressionPtr expect(const ast::Expression& node, program::Type type);
+    void require(const Value& value, const ast::Expression& node, program::Type type,
+                 const std::string& hint = "");
+    void require_parameter(const Value& value, const ast::Expression& node, TypeVar parameter,
+                           const ast::Parameter& declaration);
+    // Two values must be of one type; `name` is that of the first.
+    void agree(TypeVar first, TypeVar second, const std::string& name, SourceRange at);
+    // What may stand where a truth value is wanted: a string there is compared with "". Call when
+    // the slot has its final address.
+    void condition(program::ExpressionPtr& slot, const ast::Expression& node);
+    static std::string subject(const ast::Expression& node);
+    std::string nearest_variable(const std::string& name);
+
+    Names& names_;
+    TypeTable& types_;
+    const SemanticsOptions& options_;
+    Diagnostics& diagnostics_;
+    Body* body_ = nullptr;
+    std::vector<FunctionState*> queue_;
+    std::vector<std::pair<program::Expression*, TypeVar>> typed_;
+    std::vector<std::pair<program::Local*, TypeVar>> typed_locals_;
+    std::vector<std::function<void()>> conditions_, deferred_;
+    // Values whose type must be known in the end: where, what, hint.
+    struct Needed {
+        TypeVar type;
+        SourceRange at;
+        std::string what, hint;
+    };
+    std::vector<Needed> needed_;
+    // Globals used as one value, which statistics are not.
+    std::vector<std::pair<const GlobalState*, SourceRange>> value_uses_;
+    // Further conditions of a probe, joined to its first at the end.
+    std::vector<std::pair<program::Probe*, std::unique_ptr<program::Logical>>> extra_conditions_;
+    // foreach (value = key in array): of the array's type, a number where that is a statistic.
+    struct ForeachValue {
+        GlobalState* global;
+        TypeVar type;
+        std::string name;
+        SourceRange at;
+    };
+    std::vector<ForeachValue> foreach_values_;
+    struct NeverWritten {
+        std::string name;
+        SourceRange at;
+        TypeVar type;
+        std::string hint;
+    };
+    std::vector<NeverWritten> never_written_;
+};
+
+// "1 argument", "2 arguments", "1 or 2 arguments".
+std::string count_text(size_t count, const std::string& noun);
+std::string count_text(const std::vector<size_t>& counts, const std::string& noun);
+
+} // namespace djstap::semantics

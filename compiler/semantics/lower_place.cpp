@@ -1,0 +1,258 @@
+// Variables, array elements, and what writes to them.
+#include "diagnostics/suggest.h"
+#include "semantics/lower.h"
+
+#include <algorithm>
+
+namespace djstap::semantics {
+
+using program::Type;
+
+uint32_t Lowering::local(const std::string& name, SourceRange range) {
+    auto [found, added] =
+        body_->index.try_emplace(name, static_cast<uint32_t>(body_->locals->size()));
+    if (added) {
+        body_->locals->push_back({name, Type::Long, range});
+        body_->states.push_back({types_.fresh(), {}, false});
+    }
+    return found->second;
+}
+
+bool Lowering::key_count(GlobalState& global, size_t count, SourceRange range) {
+    const bool sized = global.declaration->size || global.declaration->wrap;
+    if (!global.arity) {
+        if (count == 0 && sized) {
+            diagnostics_
+                .report(DiagnosticKind::KeyCount, range,
+                        {global.declaration->name, "without a key"})
+                .note(global.declaration->range, "it is declared as an array here");
+            return false;
+        }
+        global.arity = count;
+        global.arity_at = range;
+        for (size_t i = 0; i < count; ++i)
+            global.keys.push_back(types_.fresh());
+        return true;
+    }
+    if (*global.arity == count)
+        return true;
+    auto keys_text = [](size_t n) {
+        return n == 0 ? std::string("without a key") : "with " + count_text(n, "key");
+    };
+    diagnostics_
+        .report(DiagnosticKind::KeyCount, range, {global.declaration->name, keys_text(count)})
+        .note(global.arity_at, "it is used " + keys_text(*global.arity) + " here");
+    return false;
+}
+
+std::vector<program::ExpressionPtr> Lowering::keys(GlobalState& global,
+                                                   const std::vector<ast::ExpressionPtr>& indexes,
+                                                   bool wildcards, SourceRange range) {
+    std::vector<program::ExpressionPtr> result;
+    const bool fits = key_count(global, indexes.size(), range);
+    for (size_t i = 0; i < indexes.size(); ++i) {
+        if (!indexes[i]) {
+            if (!wildcards)
+                diagnostics_.report(DiagnosticKind::MissingKey, range, {global.declaration->name})
+                    .hint("'*' is possible in foreach, delete and 'in'");
+            result.push_back(nullptr);
+            continue;
+        }
+        Value value = expression(*indexes[i]);
+        if (fits) {
+            const TypeVar key = global.keys[i];
+            if (types_.get(value.type) == Type::Statistic && !types_.is_poison(value.type))
+                require(value, *indexes[i], Type::Long);
+            agree(
+                key, value.type,
+                (indexes.size() == 1 ? "the key of '" : "key " + std::to_string(i + 1) + " of '") +
+                    global.declaration->name + "'",
+                indexes[i]->range);
+        }
+        result.push_back(std::move(value.node));
+    }
+    return result;
+}
+
+Value Lowering::global_place(const ast::Expression& node, GlobalState& global,
+                             const std::vector<ast::ExpressionPtr>* indexes, bool wildcards) {
+    auto to = make<program::GlobalValue>(node.range);
+    to->global = global.node.get();
+    if (indexes)
+        to->keys = keys(global, *indexes, wildcards, node.range);
+    else if (!key_count(global, 0, node.range))
+        return broken(node.range);
+    value_uses_.push_back({&global, node.range});
+    return typed(std::move(to), global.value);
+}
+
+GlobalState* Lowering::global_of(const ast::Expression& node,
+                                 const std::vector<ast::ExpressionPtr>** indexes) {
+    const ast::Expression* base = &node;
+    *indexes = nullptr;
+    if (node.kind == ast::ExpressionKind::ArrayIndex) {
+        *indexes = &ast::as<ast::ArrayIndex>(node).indexes;
+        base = ast::as<ast::ArrayIndex>(node).base.get();
+    }
+    if (base->kind != ast::ExpressionKind::Identifier) {
+        diagnostics_.report(DiagnosticKind::NotAPlace, node.range);
+        return nullptr;
+    }
+    const std::string& name = ast::as<ast::Identifier>(*base).name;
+    auto known_local = body_->index.find(name);
+    if (known_local == body_->index.end())
+        if (GlobalState* global = names_.global(name, *body_->file))
+            return global;
+    Diagnostic& diagnostic = diagnostics_.report(DiagnosticKind::UnknownArray, base->range, {name});
+    std::string hint = did_you_mean(name, names_.global_names(*body_->file));
+    diagnostic.hint(hint.empty() ? "declare it outside of any probe: global " + name : hint);
+    if (*indexes)
+        for (const ast::ExpressionPtr& index : **indexes)
+            if (index)
+                expression(*index);
+    return nullptr;
+}
+
+void Lowering::check_not_iterated(const GlobalState& global, SourceRange range) {
+    for (const auto& [iterated, at] : body_->iterating)
+        if (iterated == &global) {
+            diagnostics_.report(DiagnosticKind::ForeachReadOnly, range, {global.declaration->name})
+                .hint("note what to change in another array and do it after the loop")
+                .note(at, "the foreach begins here");
+            return;
+        }
+}
+
+Value Lowering::place(const ast::Expression& node, bool also_read) {
+    switch (node.kind) {
+    case ast::ExpressionKind::Identifier: {
+        const auto& identifier = ast::as<ast::Identifier>(node);
+        if (!body_->index.count(identifier.name))
+            if (GlobalState* global = names_.global(identifier.name, *body_->file)) {
+                check_not_iterated(*global, node.range);
+                return global_place(node, *global, nullptr, false);
+            }
+        if (body_->mode != Body::Mode::Normal) {
+            diagnostics_.report(body_->mode == Body::Mode::Entry ? DiagnosticKind::EntryLocal
+                                                                 : DiagnosticKind::ConditionLocal,
+                                node.range, {identifier.name});
+            return broken(node.range);
+        }
+        const uint32_t index = local(identifier.name, node.range);
+        LocalState& state = body_->states[index];
+        state.written = true;
+        if (also_read && !state.read_at.valid())
+            state.read_at = node.range;
+        auto value = make<program::LocalValue>(node.range);
+        value->local = index;
+        return typed(std::move(value), state.type);
+    }
+    case ast::ExpressionKind::ArrayIndex: {
+        const auto& element = ast::as<ast::ArrayIndex>(node);
+        if (element.base->kind == ast::ExpressionKind::StatisticOp)
+            break;
+        const std::vector<ast::ExpressionPtr>* indexes = nullptr;
+        GlobalState* global = global_of(node, &indexes);
+        if (!global)
+            return broken(node.range);
+        check_not_iterated(*global, node.range);
+        return global_place(node, *global, indexes, false);
+    }
+    case ast::ExpressionKind::TargetSymbol:
+    case ast::ExpressionKind::Cast: {
+        const std::string name = node.kind == ast::ExpressionKind::Cast
+                                     ? "the value of @cast"
+                                     : ast::as<ast::TargetSymbol>(node).name;
+        if (!options_.guru && !names_.in_library(node.range))
+            diagnostics_.report(DiagnosticKind::TargetWrite, node.range, {name})
+                .hint("give the option -g");
+        Value value = node.kind == ast::ExpressionKind::Cast
+                          ? cast(ast::as<ast::Cast>(node))
+                          : target(ast::as<ast::TargetSymbol>(node), true);
+        require(value, node, Type::Long);
+        return value;
+    }
+    default:
+        break;
+    }
+    diagnostics_.report(DiagnosticKind::NotAPlace, node.range);
+    return broken(node.range);
+}
+
+Value Lowering::assignment(const ast::Assignment& node, bool value_used) {
+    if (node.form == ast::Assignment::Kind::Aggregate)
+        return aggregate(node, value_used);
+    const bool compound = node.form == ast::Assignment::Kind::Compound;
+    auto to = make<program::Assignment>(node.range);
+    to->op_range = node.op_range;
+    to->value_used = value_used;
+    if (compound)
+        to->op = node.op;
+    // The value first: `x = y` with neither written yet reads y before x exists.
+    Value value = expression(*node.value);
+    Value target = place(*node.target, compound);
+    if (compound) {
+        const Type type = node.op == ast::BinaryOp::Concatenate ? Type::String : Type::Long;
+        require(target, *node.target, type);
+        require(value, *node.value, type);
+    } else {
+        const std::string name = subject(*node.target);
+        agree(target.type, value.type, name.empty() ? "the assigned value" : name,
+              node.value->range);
+        if (node.value->kind == ast::ExpressionKind::Identifier ||
+            node.value->kind == ast::ExpressionKind::Call)
+            needed_.push_back({value.type, node.value->range, subject(*node.value), ""});
+    }
+    const TypeVar type = target.type;
+    if (target.node->kind == program::ExpressionKind::Number)
+        return {std::move(target.node), type}; // an error was reported
+    to->place = std::move(target.node);
+    to->value = std::move(value.node);
+    return typed(std::move(to), type);
+}
+
+Value Lowering::aggregate(const ast::Assignment& node, bool value_used) {
+    program::ExpressionPtr value = expect(*node.value, Type::Long);
+    if (node.target->kind == ast::ExpressionKind::Identifier) {
+        const std::string& name = ast::as<ast::Identifier>(*node.target).name;
+        if (body_->index.count(name) || !names_.global(name, *body_->file)) {
+            diagnostics_.report(DiagnosticKind::LocalStatistic, node.target->range, {name})
+                .hint("declare it outside of any probe: global " + name);
+            return broken(node.range);
+        }
+    }
+    const std::vector<ast::ExpressionPtr>* indexes = nullptr;
+    GlobalState* global = global_of(*node.target, &indexes);
+    if (!global)
+        return broken(node.range);
+    check_not_iterated(*global, node.target->range);
+    auto to = make<program::Aggregation>(node.range);
+    to->value_used = value_used;
+    auto target = make<program::GlobalValue>(node.target->range);
+    target->global = global->node.get();
+    target->type = Type::Statistic;
+    if (indexes)
+        target->keys = keys(*global, *indexes, false, node.target->range);
+    else if (!key_count(*global, 0, node.target->range))
+        return broken(node.range);
+    const std::string name = subject(*node.target);
+    agree(global->value, types_.of(Type::Statistic, node.target->range), name, node.target->range);
+    to->place = std::move(target);
+    to->value = std::move(value);
+    return known(std::move(to), Type::Long);
+}
+
+Value Lowering::increment(const ast::Increment& node, bool value_used) {
+    auto to = make<program::Increment>(node.range);
+    to->prefix = node.prefix;
+    to->decrement = node.decrement;
+    to->value_used = value_used;
+    Value target = place(*node.operand, true);
+    require(target, *node.operand, Type::Long);
+    if (target.node->kind == program::ExpressionKind::Number)
+        return target;
+    to->place = std::move(target.node);
+    return known(std::move(to), Type::Long);
+}
+
+} // namespace djstap::semantics

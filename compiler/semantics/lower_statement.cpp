@@ -1,0 +1,327 @@
+// Statements, and bodies as a whole.
+#include "diagnostics/suggest.h"
+#include "semantics/lower.h"
+
+namespace djstap::semantics {
+
+using program::Type;
+
+void Lowering::function(FunctionState& function) {
+    const ast::Function& declaration = *function.declaration;
+    if (declaration.embedded_code) {
+        if (!options_.guru && !function.library)
+            diagnostics_
+                .report(DiagnosticKind::EmbeddedNeedsGuru,
+                        declaration.body_range.valid() ? declaration.body_range : declaration.range)
+                .hint("give the option -g");
+        for (size_t i = 0; i < function.parameters.size(); ++i)
+            typed_locals_.emplace_back(&function.node->locals[i], function.parameters[i]);
+        return;
+    }
+    Body body;
+    body.file = function.file;
+    body.function = &function;
+    body.locals = &function.node->locals;
+    for (size_t i = 0; i < function.parameters.size(); ++i) {
+        body.index.emplace(declaration.parameters[i].name, static_cast<uint32_t>(i));
+        body.states.push_back({function.parameters[i], {}, true});
+    }
+    body_ = &body;
+    function.node->body.reset(static_cast<program::Block*>(block(*declaration.body).release()));
+    finish_body(body);
+}
+
+std::unique_ptr<program::Probe> Lowering::probe(const ProbeGroup& group, SourceRange range) {
+    auto to = std::make_unique<program::Probe>();
+    to->range = range;
+    to->points = group.points;
+    to->alias_names = group.alias_names;
+    to->point_numbers = group.point_numbers;
+    to->is_return = group.is_return;
+    Body body;
+    body.probe = to.get();
+    body.locals = &to->locals;
+    body_ = &body;
+    body.mode = Body::Mode::Condition;
+    for (const ConditionPart& part : group.conditions) {
+        body.file = part.file;
+        if (!to->condition) {
+            condition(to->condition, *part.expression);
+            continue;
+        }
+        // A second condition, of an alias: both must hold. The first one's slot may still be
+        // rewritten in place, so it stays where it is and the new one goes into a node above it.
+        auto both = make<program::Logical>(part.expression->range);
+        both->conjunction = true;
+        condition(both->left, *part.expression);
+        extra_conditions_.push_back({to.get(), std::move(both)});
+    }
+    body.mode = Body::Mode::Normal;
+    auto whole = make<program::Block>(range);
+    for (const BodyPart& part : group.body) {
+        body.file = part.file;
+        whole->statements.push_back(block(*part.block));
+    }
+    // The usual probe has one part: no block around its block.
+    if (whole->statements.size() == 1)
+        to->body.reset(static_cast<program::Block*>(whole->statements.front().release()));
+    else
+        to->body = std::move(whole);
+    finish_body(body);
+    return to;
+}
+
+void Lowering::finish_body(Body& body) {
+    for (size_t i = 0; i < body.states.size(); ++i) {
+        const LocalState& state = body.states[i];
+        const program::Local& local = (*body.locals)[i];
+        if (!state.written && state.read_at.valid())
+            never_written_.push_back(
+                {local.name, state.read_at, state.type, nearest_variable(local.name)});
+    }
+    for (size_t i = 0; i < body.states.size(); ++i)
+        typed_locals_.emplace_back(&(*body.locals)[i], body.states[i].type);
+    body_ = nullptr;
+}
+
+program::StatementPtr Lowering::block(const ast::Block& node) {
+    auto to = make<program::Block>(node.range);
+    for (const ast::StatementPtr& item : node.statements)
+        if (program::StatementPtr lowered = statement(*item))
+            to->statements.push_back(std::move(lowered));
+    return to;
+}
+
+program::StatementPtr Lowering::branch(const ast::StatementPtr& node) {
+    if (!node)
+        return nullptr;
+    program::StatementPtr lowered = statement(*node);
+    return lowered ? std::move(lowered) : make<program::Block>(node->range);
+}
+
+program::StatementPtr Lowering::statement(const ast::Statement& node) {
+    switch (node.kind) {
+    case ast::StatementKind::Block:
+        return block(ast::as<ast::Block>(node));
+    case ast::StatementKind::ExpressionStatement: {
+        auto to = make<program::Evaluate>(node.range);
+        to->expression =
+            expression(*ast::as<ast::ExpressionStatement>(node).expression, false).node;
+        return to;
+    }
+    case ast::StatementKind::Null:
+        return nullptr;
+    case ast::StatementKind::If: {
+        const auto& from = ast::as<ast::If>(node);
+        auto to = make<program::If>(node.range);
+        condition(to->condition, *from.condition);
+        to->then_branch = branch(from.then_branch);
+        to->else_branch = branch(from.else_branch);
+        return to;
+    }
+    case ast::StatementKind::While:
+        return loop(&ast::as<ast::While>(node), nullptr, node.range);
+    case ast::StatementKind::For:
+        return loop(nullptr, &ast::as<ast::For>(node), node.range);
+    case ast::StatementKind::Foreach:
+        return foreach (ast::as<ast::Foreach>(node));
+    case ast::StatementKind::Break:
+    case ast::StatementKind::Continue:
+    case ast::StatementKind::Next:
+        return jump(node);
+    case ast::StatementKind::Return:
+        return return_statement(ast::as<ast::Return>(node));
+    case ast::StatementKind::Delete:
+        return delete_statement(ast::as<ast::Delete>(node));
+    case ast::StatementKind::TryCatch:
+        return try_catch(ast::as<ast::TryCatch>(node));
+    case ast::StatementKind::EmbeddedStatement: {
+        if (!options_.guru && !names_.in_library(node.range))
+            diagnostics_.report(DiagnosticKind::EmbeddedNeedsGuru, node.range)
+                .hint("give the option -g");
+        auto to = make<program::EmbeddedStatement>(node.range);
+        to->code = ast::as<ast::EmbeddedStatement>(node).code;
+        return to;
+    }
+    }
+    return nullptr;
+}
+
+program::StatementPtr Lowering::jump(const ast::Statement& node) {
+    if (node.kind == ast::StatementKind::Next)
+        return make<program::Next>(node.range);
+    const bool is_break = node.kind == ast::StatementKind::Break;
+    if (body_->loops == 0)
+        diagnostics_
+            .report(DiagnosticKind::OutsideLoop, node.range, {is_break ? "break" : "continue"})
+            .hint(body_->probe ? "'next' ends the probe's handler" : "'return' ends the function");
+    if (is_break)
+        return make<program::Break>(node.range);
+    return make<program::Continue>(node.range);
+}
+
+program::StatementPtr Lowering::loop(const ast::While* while_node, const ast::For* for_node,
+                                     SourceRange range) {
+    auto to = make<program::Loop>(range);
+    if (for_node && for_node->init)
+        to->init = expression(*for_node->init, false).node;
+    if (while_node)
+        condition(to->condition, *while_node->condition);
+    else if (for_node->condition)
+        condition(to->condition, *for_node->condition);
+    ++body_->loops;
+    to->body = branch(while_node ? while_node->body : for_node->body);
+    --body_->loops;
+    if (for_node && for_node->step)
+        to->step = expression(*for_node->step, false).node;
+    return to;
+}
+
+program::StatementPtr Lowering::return_statement(const ast::Return& node) {
+    auto to = make<program::Return>(node.range);
+    if (!body_->function) {
+        diagnostics_.report(DiagnosticKind::ReturnInProbe, node.range)
+            .hint("'next' ends the probe's handler");
+        return to;
+    }
+    if (!node.value)
+        return to;
+    Value value = expression(*node.value);
+    FunctionState& function = *body_->function;
+    function.returns_value = true;
+    agree(function.result, value.type, "the value returned by '" + function.declaration->name + "'",
+          node.value->range);
+    to->value = std::move(value.node);
+    return to;
+}
+
+program::StatementPtr Lowering::delete_statement(const ast::Delete& node) {
+    const ast::Expression& target = *node.target;
+    auto to = make<program::Delete>(node.range);
+    if (target.kind == ast::ExpressionKind::Identifier) {
+        const std::string& name = ast::as<ast::Identifier>(target).name;
+        if (body_->index.count(name) || !names_.global(name, *body_->file)) {
+            // A local scalar: set to 0 or "".
+            Value value = place(target, false);
+            auto reset = make<program::Assignment>(node.range);
+            reset->value_used = false;
+            reset->place = std::move(value.node);
+            program::Assignment* raw = reset.get();
+            deferred_.push_back([this, raw, type = value.type] {
+                if (types_.get(type) == Type::String && !types_.is_poison(type)) {
+                    raw->value = make<program::Text>(raw->range);
+                    raw->value->type = Type::String;
+                } else {
+                    raw->value = make<program::Number>(raw->range);
+                }
+            });
+            auto evaluate = make<program::Evaluate>(node.range);
+            evaluate->expression = std::move(typed(std::move(reset), value.type).node);
+            return evaluate;
+        }
+    }
+    const std::vector<ast::ExpressionPtr>* indexes = nullptr;
+    GlobalState* global = global_of(target, &indexes);
+    if (!global)
+        return to;
+    check_not_iterated(*global, target.range);
+    to->global = global->node.get();
+    if (indexes)
+        to->keys = keys(*global, *indexes, true, target.range);
+    return to;
+}
+
+program::StatementPtr Lowering::try_catch(const ast::TryCatch& node) {
+    auto to = make<program::TryCatch>(node.range);
+    to->body = branch(node.body);
+    if (!node.variable.empty()) {
+        if (!body_->index.count(node.variable) && names_.global(node.variable, *body_->file)) {
+            diagnostics_.report(DiagnosticKind::CatchVariable, node.variable_range, {node.variable})
+                .hint("give the variable a name of its own and assign it in the catch block");
+        } else {
+            const uint32_t index = local(node.variable, node.variable_range);
+            body_->states[index].written = true;
+            agree(body_->states[index].type, types_.of(Type::String, node.variable_range),
+                  "'" + node.variable + "'", node.variable_range);
+            to->message = index;
+        }
+    }
+    to->handler = branch(node.handler);
+    return to;
+}
+
+program::StatementPtr Lowering::foreach (const ast::Foreach& node) {
+    auto to = make<program::Foreach>(node.range);
+    to->ascending = node.ascending;
+    to->sort_key = node.sort_key;
+    GlobalState* global = nullptr;
+    bool histogram = false;
+    if (node.array->kind == ast::ExpressionKind::StatisticOp) {
+        histogram = true;
+        const auto& operation = ast::as<ast::StatisticOp>(*node.array);
+        to->histogram_op = operation.op;
+        to->histogram = bucket(operation, nullptr).node;
+    } else {
+        const std::vector<ast::ExpressionPtr>* none = nullptr;
+        global = global_of(*node.array, &none);
+    }
+    bool fits = histogram ? node.keys.size() == 1 : global != nullptr;
+    if (histogram && !fits)
+        diagnostics_.report(DiagnosticKind::KeyCount, node.array->range,
+                            {"a histogram", "with " + count_text(node.keys.size(), "key")});
+    if (global) {
+        to->array = global->node.get();
+        fits = key_count(*global, node.keys.size(), node.array->range);
+        if (fits && !node.slice.empty())
+            to->slice = keys(*global, node.slice, true, node.array->range);
+    }
+    if (node.limit)
+        to->limit = expect(*node.limit, Type::Long);
+    if (node.sort_key > static_cast<int>(node.keys.size()))
+        diagnostics_.report(DiagnosticKind::ForeachSortKey, node.sort_range,
+                            {std::to_string(node.sort_key), count_text(node.keys.size(), "key")});
+    if (node.sort_stat) {
+        to->sort_stat = *node.sort_stat;
+        if (global)
+            agree(global->value,
+                  types_.of(Type::Statistic,
+                            node.sort_range.valid() ? node.sort_range : node.array->range),
+                  "'" + global->declaration->name + "'", node.array->range);
+    }
+    auto variable = [&](const std::string& name, SourceRange range) -> uint32_t {
+        if (!body_->index.count(name) && names_.global(name, *body_->file))
+            diagnostics_.report(DiagnosticKind::ForeachVariable, range, {name})
+                .hint("give the loop's variable a name of its own");
+        const uint32_t index = local(name, range);
+        body_->states[index].written = true;
+        return index;
+    };
+    for (size_t i = 0; i < node.keys.size(); ++i) {
+        const SourceRange range = i < node.key_ranges.size() ? node.key_ranges[i] : node.range;
+        const uint32_t index = variable(node.keys[i], range);
+        to->keys.push_back(index);
+        if (fits)
+            agree(global ? global->keys[i] : types_.of(Type::Long, range),
+                  body_->states[index].type, "'" + node.keys[i] + "'", range);
+    }
+    if (!node.value.empty()) {
+        const uint32_t index = variable(node.value, node.value_range);
+        to->value = index;
+        const TypeVar type = body_->states[index].type;
+        if (!global)
+            agree(types_.of(Type::Long, node.value_range), type, "'" + node.value + "'",
+                  node.value_range);
+        else
+            foreach_values_.push_back({global, type, node.value, node.value_range});
+    }
+    if (global)
+        body_->iterating.emplace_back(global, node.range);
+    ++body_->loops;
+    to->body = branch(node.body);
+    --body_->loops;
+    if (global)
+        body_->iterating.pop_back();
+    return to;
+}
+
+} // namespace djstap::semantics

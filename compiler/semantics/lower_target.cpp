@@ -1,0 +1,154 @@
+// Values of the probed program: $x, @cast, @defined, @entry. Which of them exist is for probes/ to
+// find out.
+#include "semantics/lower.h"
+
+namespace djstap::semantics {
+
+using program::Type;
+
+namespace {
+
+// $$vars and its like are texts by themselves.
+bool is_text(const std::string& name) {
+    return name.size() > 2 && name[0] == '$' && name[1] == '$';
+}
+
+bool literal_indexes(const std::vector<ast::Component>& components) {
+    for (const ast::Component& component : components)
+        if (component.index && component.index->kind != ast::ExpressionKind::NumberLiteral)
+            return false;
+    return true;
+}
+
+} // namespace
+
+bool Lowering::components(const std::vector<ast::Component>& from, program::TargetValue& to) {
+    for (const ast::Component& component : from) {
+        if (component.kind == ast::Component::Kind::PrettyPrint) {
+            to.pretty = component.member == "$$" ? 2 : 1;
+            continue;
+        }
+        program::TargetComponent step;
+        step.range = component.range;
+        if (component.kind == ast::Component::Kind::Index) {
+            step.kind = program::TargetComponent::Kind::Index;
+            step.index = expect(*component.index, Type::Long);
+        } else {
+            step.member = component.member;
+        }
+        to.components.push_back(std::move(step));
+    }
+    return to.pretty > 0;
+}
+
+Value Lowering::target(const ast::TargetSymbol& node, bool writing) {
+    const bool global_variable = node.name == "@var";
+    if (body_->mode == Body::Mode::Condition) {
+        diagnostics_
+            .report(DiagnosticKind::ConditionLocal, node.range,
+                    {global_variable ? "@var" : node.name})
+            .hint("test it in the probe's body: if (…) next");
+        return broken(node.range);
+    }
+    if (!body_->probe && !(global_variable && !node.module.empty())) {
+        Diagnostic& diagnostic = diagnostics_.report(DiagnosticKind::TargetInFunction, node.range,
+                                                     {global_variable ? "@var" : node.name});
+        diagnostic.hint(global_variable
+                            ? "name the file of symbols: @var(\"name@file\", \"kernel\")"
+                            : "pass its value as an argument");
+        return broken(node.range);
+    }
+    // In a return probe the parameters are those of the entry.
+    const bool of_return =
+        node.name == "$return" || node.name.rfind("$$return", 0) == 0 || node.name == "$$name";
+    if (body_->probe && body_->probe->is_return && body_->mode == Body::Mode::Normal &&
+        !of_return && !global_variable && !writing)
+        return target_at_entry(node);
+    auto to = make<program::TargetValue>(node.range);
+    to->address_of = node.address_of;
+    if (global_variable) {
+        to->base = program::TargetValue::Base::GlobalVariable;
+        to->name = node.variable;
+        to->module = node.module;
+    } else {
+        to->name = node.name;
+    }
+    const bool pretty = components(node.components, *to);
+    return known(std::move(to), pretty || is_text(node.name) ? Type::String : Type::Long);
+}
+
+Value Lowering::target_at_entry(const ast::TargetSymbol& node) {
+    if (!literal_indexes(node.components))
+        return unsupported(node.range, "an index that is computed, in a return probe",
+                           "take the value at the entry by @entry($x[literal])");
+    std::string key = (node.address_of ? "&" : "") + node.name;
+    for (const ast::Component& component : node.components) {
+        key += component.kind == ast::Component::Kind::PrettyPrint ? " " + component.member
+                                                                   : "->" + component.member;
+        if (component.index)
+            key += "[" + std::to_string(ast::as<ast::NumberLiteral>(*component.index).value) + "]";
+    }
+    return entry_slot(key, node.range, [&] { return target(node); });
+}
+
+Value Lowering::entry_slot(const std::string& key, SourceRange range,
+                           const std::function<Value()>& lower) {
+    auto found = key.empty() ? body_->entry_slots.end() : body_->entry_slots.find(key);
+    uint32_t slot = 0;
+    if (found == body_->entry_slots.end()) {
+        const Body::Mode before = body_->mode;
+        body_->mode = Body::Mode::Entry;
+        Value value = lower();
+        body_->mode = before;
+        slot = static_cast<uint32_t>(body_->probe->entry_values.size());
+        body_->probe->entry_values.push_back(std::move(value.node));
+        body_->entry_types.push_back(value.type);
+        if (!key.empty())
+            body_->entry_slots.emplace(key, slot);
+    } else {
+        slot = found->second;
+    }
+    auto to = make<program::EntryValue>(range);
+    to->slot = slot;
+    return typed(std::move(to), body_->entry_types[slot]);
+}
+
+Value Lowering::entry(const ast::Entry& node) {
+    if (!body_->probe || !body_->probe->is_return || body_->mode != Body::Mode::Normal) {
+        diagnostics_.report(DiagnosticKind::EntryOutsideReturn, node.range)
+            .hint("add .return to the probe point: kernel.function(\"…\").return");
+        return broken(node.range);
+    }
+    return entry_slot("", node.range, [&] { return expression(*node.operand); });
+}
+
+Value Lowering::cast(const ast::Cast& node) {
+    auto to = make<program::TargetValue>(node.range);
+    to->base = program::TargetValue::Base::Cast;
+    to->cast_type = node.type;
+    to->module = node.module;
+    to->address_of = node.address_of;
+    to->operand = expect(*node.operand, Type::Long);
+    const bool pretty = components(node.components, *to);
+    return known(std::move(to), pretty ? Type::String : Type::Long);
+}
+
+Value Lowering::defined(const ast::Defined& node) {
+    auto to = make<program::Defined>(node.range);
+    // Whether it exists is asked, so the value itself is never taken: neither at the entry nor at
+    // the return.
+    const Body::Mode before = body_->mode;
+    if (body_->probe && body_->probe->is_return &&
+        node.operand->kind == ast::ExpressionKind::TargetSymbol)
+        body_->mode = Body::Mode::Entry;
+    const ast::Expression& operand = *node.operand;
+    Value value =
+        operand.kind == ast::ExpressionKind::Entry && body_->probe && body_->probe->is_return
+            ? expression(*ast::as<ast::Entry>(operand).operand)
+            : expression(operand);
+    body_->mode = before;
+    to->operand = std::move(value.node);
+    return known(std::move(to), Type::Long);
+}
+
+} // namespace djstap::semantics

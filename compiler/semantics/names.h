@@ -1,0 +1,107 @@
+// What every name of the program means: the script's own declarations first, then the library's,
+// whose files are taken in when something asks for them.
+#pragma once
+#include "ast/ast.h"
+#include "diagnostics/diagnostic.h"
+#include "library/library.h"
+#include "semantics/program.h"
+#include "semantics/types.h"
+
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace djstap::semantics {
+
+struct GlobalState {
+    const ast::Global* declaration = nullptr;
+    const ast::File* file = nullptr;
+    bool library = false;
+    std::unique_ptr<program::Global> node; // moved into the program at the end, if it is used
+    TypeVar value = 0;
+    std::optional<size_t> arity; // number of keys, known from the first use
+    SourceRange arity_at;
+    std::vector<TypeVar> keys;
+    // The first histogram and @variance, which all others must agree with.
+    std::optional<program::StatisticNeeds> histogram;
+    SourceRange histogram_at;
+    std::optional<int> variance_shift;
+    SourceRange variance_at;
+};
+
+struct FunctionState {
+    const ast::Function* declaration = nullptr;
+    const ast::File* file = nullptr;
+    bool library = false;
+    std::unique_ptr<program::Function> node;
+    std::vector<TypeVar> parameters;
+    TypeVar result = 0;
+    bool returns_value = false; // a `return e` or a declared type
+    bool queued = false;
+    int64_t priority() const { return declaration->priority.value_or(library ? 1 : 0); }
+};
+
+struct AliasState {
+    const ast::Alias* declaration = nullptr;
+    const ast::File* file = nullptr;
+};
+
+class Names {
+  public:
+    Names(Library& library, TypeTable& types, Diagnostics& diagnostics)
+        : library_(library), types_(types), diagnostics_(diagnostics) {}
+
+    // Takes in a file's declarations, once.
+    void include(const ast::File& file);
+    // Files taken in so far, the script first.
+    const std::vector<const ast::File*>& files() const { return files_; }
+
+    // The global that `name` means in `file`; null when it is none (then it is a local).
+    GlobalState* global(const std::string& name, const ast::File& file);
+    // The overloads for a call, first choice first; empty when there is none.
+    std::vector<FunctionState*> functions(const std::string& name, size_t arguments,
+                                          const ast::File& file);
+    // Argument counts that exist for the name, ascending; and one declaration to point at.
+    std::vector<size_t> argument_counts(const std::string& name, const ast::File& file,
+                                        SourceRange* place);
+    // Aliases whose name matches the beginning of `components`, those that match all of it first
+    // choice: others only if there are none.
+    std::vector<AliasState> aliases(const std::vector<ast::PointComponent>& components,
+                                    const ast::File& file);
+
+    // Names for hints.
+    std::vector<std::string> function_names(const ast::File& file) const;
+    std::vector<std::string> global_names(const ast::File& file) const;
+    std::vector<std::string> alias_names() const;
+
+    std::vector<std::unique_ptr<GlobalState>>& all_globals() { return globals_; }
+    std::vector<std::unique_ptr<FunctionState>>& all_functions() { return functions_; }
+    bool in_library(SourceRange range) const {
+        return range.valid() && diagnostics_.sources().file(range.file).is_library;
+    }
+
+  private:
+    void declare(const ast::Global& global, const ast::File& file, bool library);
+    void declare(const ast::Function& function, const ast::File& file, bool library);
+    GlobalState* known_global(const std::string& name, const ast::File& file);
+
+    Library& library_;
+    TypeTable& types_;
+    Diagnostics& diagnostics_;
+    std::vector<const ast::File*> files_;
+    std::unordered_set<const ast::File*> included_;
+    std::vector<std::unique_ptr<GlobalState>> globals_;
+    std::vector<std::unique_ptr<FunctionState>> functions_;
+    std::unordered_map<std::string, std::vector<GlobalState*>> globals_by_name_;
+    std::unordered_map<std::string, std::vector<FunctionState*>> functions_by_name_;
+    std::vector<AliasState> aliases_;
+    std::unordered_set<std::string> asked_globals_, asked_functions_, asked_aliases_;
+};
+
+// True when `name` matches `pattern`, in which * stands for any text without a dot.
+bool matches_component(const std::string& pattern, const std::string& name);
+
+// Names of the printing family and other words that are called like functions.
+const std::vector<std::string>& print_names();
+
+} // namespace djstap::semantics

@@ -1,0 +1,33 @@
+// What happens to the typed program after inference, in the order of calling.
+#pragma once
+#include "semantics/names.h"
+#include "semantics/program.h"
+
+namespace djstap::semantics {
+
+// unused.cpp: drops assignments to locals that nothing reads and statements without effect; warns
+// of those of the script. Purity of functions is found out first.
+void find_pure_functions(const std::vector<program::Function*>& functions);
+void drop_unused(program::Program& program, const Names& names, Diagnostics& diagnostics);
+
+// How each global is used by what is left of the program.
+struct GlobalUse {
+    bool read = false, written = false;
+    bool only_lone_updates = true; // every write is a lone ++ -- += -= <<< whose value is unused
+    bool deleted = false;
+};
+using GlobalUses = std::unordered_map<const program::Global*, GlobalUse>;
+GlobalUses global_uses(program::Program& program);
+
+// unread.cpp: an end probe that prints what is written and never read. Nothing when there is none.
+void print_unread(program::Program& program, const GlobalUses& uses);
+
+// storage.cpp: how each global is stored and what is kept of statistics. `atomic`: everything is
+// locked.
+void choose_storage(program::Program& program, const GlobalUses& uses, bool atomic);
+
+// effects.cpp: what every function and probe needs of its surroundings; finds recursion.
+void find_recursion(program::Program& program);
+void compute_effects(program::Program& program);
+
+} // namespace djstap::semantics

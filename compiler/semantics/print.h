@@ -1,0 +1,18 @@
+// The typed program as text, for -p2, -v and tests. Not meant to be parsed again.
+#pragma once
+#include "semantics/program.h"
+
+#include <string>
+
+namespace djstap::program {
+
+// Globals with their types and storage, functions, probes with their locals and effects, bodies.
+std::string print(const Program& program);
+// One expression; `locals` are those of its body.
+std::string print(const Expression& node, const std::vector<Local>& locals);
+// A string as a literal: quoted, with escapes.
+std::string quoted(const std::string& text);
+// "long", "string", "stats", "void".
+const char* type_text(Type type);
+
+} // namespace djstap::program

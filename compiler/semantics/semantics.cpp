@@ -1,0 +1,238 @@
+#include "semantics/semantics.h"
+
+#include "diagnostics/suggest.h"
+#include "semantics/lower.h"
+#include "semantics/passes.h"
+#include "semantics/walk.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+namespace djstap {
+
+using namespace semantics;
+
+namespace {
+
+class Analysis {
+  public:
+    Analysis(ast::File script, Library& library, const SemanticsOptions& options,
+             Diagnostics& diagnostics)
+        : options_(options), diagnostics_(diagnostics), names_(library, types_, diagnostics),
+          lowering_(names_, types_, options, diagnostics),
+          errors_before_(diagnostics.error_count()) {
+        program_.files.push_back(std::move(script));
+    }
+
+    std::optional<program::Program> run() {
+        names_.include(program_.files.front());
+        lower_all();
+        lowering_.finish();
+        if (failed())
+            return std::nullopt;
+        take_functions();
+        drop_unused(program_);
+        if (!set_global_types() || failed())
+            return std::nullopt;
+        const GlobalUses uses = global_uses(program_);
+        take_global_values();
+        print_unread(program_, uses);
+        // What prints unread globals is a reader like any other, save that it decides no storage.
+        choose_storage(program_, uses, options_.atomic);
+        find_recursion(program_);
+        compute_effects(program_);
+        for (size_t i = 0; i < program_.probes.size(); ++i)
+            program_.probes[i]->index = static_cast<uint32_t>(i);
+        if (failed())
+            return std::nullopt;
+        return std::move(program_);
+    }
+
+  private:
+    bool failed() const { return diagnostics_.error_count() > errors_before_; }
+
+    // Bodies of all probes, of what they call, and of every function of the script itself. Lowering
+    // a body may take in library files, which may hold probes.
+    void lower_all() {
+        const ast::File& script = program_.files.front();
+        for (auto& function : names_.all_functions())
+            if (function->file == &script) {
+                function->queued = true;
+                lowering_.queue().push_back(function.get());
+            }
+        size_t next_file = 0;
+        while (next_file < names_.files().size() || !lowering_.queue().empty()) {
+            if (next_file < names_.files().size()) {
+                const ast::File& file = *names_.files()[next_file++];
+                for (const ast::EmbeddedBlock& block : file.embedded) {
+                    if (!options_.guru && !names_.in_library(block.range))
+                        diagnostics_.report(DiagnosticKind::EmbeddedNeedsGuru, block.range)
+                            .hint("give the option -g");
+                    program_.embedded.push_back(&block);
+                }
+                for (const ast::Probe& probe : file.probes)
+                    lower_probe(probe, file);
+                continue;
+            }
+            FunctionState* function = lowering_.queue().back();
+            lowering_.queue().pop_back();
+            lowering_.function(*function);
+        }
+    }
+
+    void lower_probe(const ast::Probe& probe, const ast::File& file) {
+        for (ProbeGroup& group :
+             expand(probe, file, names_, program_.expanded_points, diagnostics_)) {
+            program_.probes.push_back(lowering_.probe(group, probe.range));
+            program_.probes.back()->declaration = declarations_;
+        }
+        ++declarations_;
+    }
+
+    // Those that a probe reaches, in the order of their declaration.
+    void take_functions() {
+        std::unordered_map<const program::Function*, FunctionState*> states;
+        for (auto& function : names_.all_functions())
+            states.emplace(function->node.get(), function.get());
+        std::unordered_set<const program::Function*> reached;
+        std::vector<const program::Function*> pending;
+        auto note = [&](program::Expression& node) {
+            if (node.kind == program::ExpressionKind::Call)
+                pending.push_back(program::as<program::Call>(node).function);
+        };
+        for (auto& probe : program_.probes) {
+            program::walk_expressions(*probe->body, note);
+            if (probe->condition)
+                program::walk_expressions(*probe->condition, note);
+            for (auto& value : probe->entry_values)
+                program::walk_expressions(*value, note);
+        }
+        while (!pending.empty()) {
+            const program::Function* function = pending.back();
+            pending.pop_back();
+            if (!reached.insert(function).second)
+                continue;
+            if (function->body)
+                program::walk_expressions(*states.at(function)->node->body, note);
+            if (function->next_overload)
+                pending.push_back(function->next_overload);
+        }
+        std::vector<program::Function*> kept;
+        for (auto& function : names_.all_functions()) {
+            if (reached.count(function->node.get()) ||
+                (options_.keep_unused && !function->library)) {
+                kept.push_back(function->node.get());
+                program_.functions.push_back(std::move(function->node));
+            } else if (!function->library) {
+                diagnostics_.report(DiagnosticKind::UnusedFunction, function->declaration->range,
+                                    {function->declaration->name});
+                dropped_.push_back(std::move(function->node));
+            }
+        }
+        find_pure_functions(kept);
+    }
+
+    void drop_unused(program::Program& program) {
+        if (!options_.keep_unused)
+            semantics::drop_unused(program, names_, diagnostics_);
+        for (auto& probe : program.probes)
+            if (probe->body->statements.empty() && !names_.in_library(probe->range))
+                diagnostics_.report(DiagnosticKind::EmptyProbe, probe->range);
+    }
+
+    // Types of the globals that are left; the others are dropped.
+    bool set_global_types() {
+        const GlobalUses uses = global_uses(program_);
+        bool complete = true;
+        for (auto& state : names_.all_globals()) {
+            const auto use = uses.find(state->node.get());
+            if (use == uses.end() &&
+                !(options_.keep_unused && !state->library && types_.get(state->value))) {
+                if (!state->library)
+                    diagnostics_.report(DiagnosticKind::UnusedGlobal, state->declaration->range,
+                                        {state->declaration->name});
+                continue;
+            }
+            const auto value = types_.get(state->value);
+            bool known = value.has_value();
+            for (const TypeVar key : state->keys)
+                known = known && types_.get(key).has_value();
+            if (!known) {
+                diagnostics_
+                    .report(DiagnosticKind::TypeUnknown, state->declaration->range,
+                            {"'" + state->declaration->name + "'" + (value ? "'s keys" : "")})
+                    .hint("nothing is ever stored in it");
+                complete = false;
+                continue;
+            }
+            state->node->value = *value;
+            for (const TypeVar key : state->keys)
+                state->node->keys.push_back(*types_.get(key));
+            if (state->histogram)
+                state->node->statistic = *state->histogram;
+            state->node->statistic.variance_shift = state->variance_shift.value_or(0);
+            program_.globals.push_back(std::move(state->node));
+        }
+        return complete;
+    }
+
+    // -G name=value
+    void take_global_values() {
+        for (const auto& [name, text] : options_.global_values) {
+            const auto found =
+                std::find_if(program_.globals.begin(), program_.globals.end(),
+                             [&, n = name](const auto& global) { return global->name == n; });
+            if (found == program_.globals.end()) {
+                bool declared = false;
+                std::vector<std::string> candidates;
+                for (auto& state : names_.all_globals()) {
+                    declared = declared || state->declaration->name == name;
+                    candidates.push_back(state->declaration->name);
+                }
+                if (!declared) // one that is declared and not used has its warning already
+                    diagnostics_.report(DiagnosticKind::UnknownGlobalOption, {}, {name})
+                        .hint(did_you_mean(name, candidates));
+                continue;
+            }
+            program::Global& global = **found;
+            if (global.is_array() || global.value == program::Type::Statistic) {
+                diagnostics_.report(DiagnosticKind::BadGlobalValue, global.range,
+                                    {name, text, "only a number or a string can be given"});
+            } else if (global.value == program::Type::String) {
+                global.initial_text = text;
+            } else {
+                char* end = nullptr;
+                errno = 0;
+                const bool negative = !text.empty() && text[0] == '-';
+                const int64_t value = negative
+                                          ? strtoll(text.c_str(), &end, 0)
+                                          : static_cast<int64_t>(strtoull(text.c_str(), &end, 0));
+                if (text.empty() || *end || errno)
+                    diagnostics_.report(DiagnosticKind::BadGlobalValue, global.range,
+                                        {name, text, "a number is needed"});
+                else
+                    global.initial_number = value;
+            }
+        }
+    }
+
+    const SemanticsOptions& options_;
+    Diagnostics& diagnostics_;
+    program::Program program_;
+    TypeTable types_;
+    Names names_;
+    Lowering lowering_;
+    const size_t errors_before_;
+    uint32_t declarations_ = 0;
+    std::vector<std::unique_ptr<program::Function>> dropped_;
+};
+
+} // namespace
+
+std::optional<program::Program> analyze(ast::File script, Library& library,
+                                        const SemanticsOptions& options, Diagnostics& diagnostics) {
+    return Analysis(std::move(script), library, options, diagnostics).run();
+}
+
+} // namespace djstap

@@ -1,0 +1,250 @@
+// Code of no use: SystemTap's rule is that it is dropped with a warning, so that what a library's
+// alias prepares and nobody reads costs nothing.
+#include "semantics/passes.h"
+#include "semantics/walk.h"
+
+namespace djstap::semantics {
+
+using namespace program;
+
+namespace {
+
+bool has_effect(Expression& node) {
+    bool effect = false;
+    walk_expressions(node, [&](Expression& part) {
+        switch (part.kind) {
+        case ExpressionKind::Assignment:
+        case ExpressionKind::Aggregation:
+        case ExpressionKind::Increment:
+            effect = true;
+            break;
+        case ExpressionKind::Print:
+            effect = effect || !as<program::Print>(part).to_string;
+            break;
+        case ExpressionKind::Call:
+            effect = effect || !as<Call>(part).function->pure;
+            break;
+        case ExpressionKind::EmbeddedC:
+            effect = effect || as<EmbeddedC>(part).code.find("/* pure */") == std::string::npos;
+            break;
+        case ExpressionKind::RegexMatch: // matched() reads what it leaves
+            effect = true;
+            break;
+        default:
+            break;
+        }
+    });
+    return effect;
+}
+
+// The local that a lone assignment or increment writes, or nothing.
+std::optional<uint32_t> written_local(Expression& node) {
+    const Expression* place = nullptr;
+    if (node.kind == ExpressionKind::Assignment && !as<program::Assignment>(node).value_used)
+        place = as<program::Assignment>(node).place.get();
+    else if (node.kind == ExpressionKind::Increment && !as<program::Increment>(node).value_used)
+        place = as<program::Increment>(node).place.get();
+    if (!place || place->kind != ExpressionKind::LocalValue)
+        return std::nullopt;
+    return as<LocalValue>(*place).local;
+}
+
+bool is_empty(const StatementPtr& node) {
+    if (!node)
+        return true;
+    if (node->kind != StatementKind::Block)
+        return false;
+    for (const StatementPtr& item : as<program::Block>(*node).statements)
+        if (!is_empty(item))
+            return false;
+    return true;
+}
+
+class Pruner {
+  public:
+    Pruner(std::vector<Local>& locals, program::Block& body, const Names& names,
+           Diagnostics& diagnostics)
+        : locals_(locals), body_(body), names_(names), diagnostics_(diagnostics) {}
+
+    void run() {
+        do {
+            changed_ = false;
+            read_.assign(locals_.size(), false);
+            note_reads(body_);
+            prune_list(body_.statements);
+        } while (changed_);
+    }
+
+  private:
+    void note_reads(Statement& node) {
+        for_each_child(
+            node, [&](ExpressionPtr& child) { note_reads(*child); },
+            [&](StatementPtr& child) { note_reads(*child); });
+    }
+    void note_reads(Expression& node) {
+        if (node.kind == ExpressionKind::LocalValue)
+            read_[as<LocalValue>(node).local] = true;
+        const bool plain =
+            node.kind == ExpressionKind::Assignment && !as<program::Assignment>(node).op;
+        const bool writes_only =
+            (plain && as<program::Assignment>(node).place->kind == ExpressionKind::LocalValue) ||
+            written_local(node).has_value();
+        const Expression* place = nullptr;
+        if (writes_only)
+            place = node.kind == ExpressionKind::Assignment
+                        ? as<program::Assignment>(node).place.get()
+                        : as<program::Increment>(node).place.get();
+        for_each_child(node, [&](ExpressionPtr& child) {
+            if (child.get() != place)
+                note_reads(*child);
+        });
+    }
+
+    void prune_list(std::vector<StatementPtr>& list) {
+        for (StatementPtr& item : list)
+            prune(item);
+        std::erase_if(list, [](const StatementPtr& item) { return !item; });
+    }
+
+    // Leaves null what is of no use.
+    void prune(StatementPtr& node) {
+        if (node->kind == StatementKind::Evaluate)
+            return prune_evaluate(node);
+        if (node->kind == StatementKind::Block) {
+            prune_list(as<program::Block>(*node).statements);
+            if (as<program::Block>(*node).statements.empty())
+                drop(node);
+            return;
+        }
+        for_each_child(
+            *node, [](ExpressionPtr&) {},
+            [&](StatementPtr& child) {
+                const SourceRange range = child->range;
+                prune(child);
+                if (!child) {
+                    child = std::make_unique<program::Block>();
+                    child->range = range;
+                }
+            });
+        if (node->kind == StatementKind::If) {
+            auto& branch = as<program::If>(*node);
+            if (is_empty(branch.else_branch))
+                branch.else_branch.reset();
+            if (!is_empty(branch.then_branch) || branch.else_branch)
+                return;
+            if (!has_effect(*branch.condition))
+                return drop(node);
+        }
+        if (node->kind == StatementKind::TryCatch && is_empty(as<program::TryCatch>(*node).body))
+            drop(node);
+    }
+
+    void prune_evaluate(StatementPtr& node) {
+        ExpressionPtr& expression = as<Evaluate>(*node).expression;
+        if (auto local = written_local(*expression); local && !read_[*local]) {
+            if (!warned_.count(*local) && !names_.in_library(expression->range)) {
+                warned_.insert(*local);
+                diagnostics_.report(DiagnosticKind::UnusedLocal, expression->range,
+                                    {locals_[*local].name});
+            }
+            if (expression->kind == ExpressionKind::Assignment) {
+                ExpressionPtr value = std::move(as<program::Assignment>(*expression).value);
+                if (has_effect(*value)) {
+                    expression = std::move(value);
+                    changed_ = true;
+                    return;
+                }
+            }
+            return drop(node);
+        }
+        if (has_effect(*expression))
+            return;
+        if (!names_.in_library(expression->range))
+            diagnostics_.report(DiagnosticKind::NoEffect, expression->range);
+        drop(node);
+    }
+
+    void drop(StatementPtr& node) {
+        node.reset();
+        changed_ = true;
+    }
+
+    std::vector<Local>& locals_;
+    program::Block& body_;
+    const Names& names_;
+    Diagnostics& diagnostics_;
+    std::vector<bool> read_;
+    std::unordered_set<uint32_t> warned_;
+    bool changed_ = false;
+};
+
+// Reads and writes nothing beyond its parameters and locals, cannot loop for ever, and never ends
+// the handler.
+bool is_pure(program::Function& function) {
+    bool pure = true;
+    walk_statements(*function.body, [&](Statement& part) {
+        switch (part.kind) {
+        case StatementKind::Loop:
+        case StatementKind::Delete:
+        case StatementKind::Next:
+        case StatementKind::EmbeddedStatement:
+            pure = false;
+            break;
+        default:
+            break;
+        }
+    });
+    walk_expressions(*function.body, [&](Expression& part) {
+        const Expression* place = nullptr;
+        switch (part.kind) {
+        case ExpressionKind::Assignment:
+            place = as<program::Assignment>(part).place.get();
+            break;
+        case ExpressionKind::Increment:
+            place = as<program::Increment>(part).place.get();
+            break;
+        case ExpressionKind::Aggregation:
+        case ExpressionKind::RegexMatch:
+            pure = false;
+            break;
+        case ExpressionKind::Print:
+            pure = pure && as<program::Print>(part).to_string;
+            break;
+        case ExpressionKind::Call:
+            pure = pure && as<Call>(part).function->pure;
+            break;
+        case ExpressionKind::EmbeddedC:
+            pure = pure && as<EmbeddedC>(part).code.find("/* pure */") != std::string::npos;
+            break;
+        default:
+            break;
+        }
+        if (place && place->kind != ExpressionKind::LocalValue)
+            pure = false;
+    });
+    return pure;
+}
+
+} // namespace
+
+void find_pure_functions(const std::vector<Function*>& functions) {
+    // From nothing upwards: what calls itself never becomes pure.
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (Function* function : functions)
+            if (function->body && !function->pure && is_pure(*function)) {
+                function->pure = true;
+                changed = true;
+            }
+    }
+}
+
+void drop_unused(Program& program, const Names& names, Diagnostics& diagnostics) {
+    for (auto& function : program.functions)
+        if (function->body)
+            Pruner(function->locals, *function->body, names, diagnostics).run();
+    for (auto& probe : program.probes)
+        Pruner(probe->locals, *probe->body, names, diagnostics).run();
+}
+
+} // namespace djstap::semantics

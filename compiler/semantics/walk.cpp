@@ -1,0 +1,142 @@
+#include "semantics/walk.h"
+
+namespace djstap::program {
+
+namespace {
+void each(std::vector<ExpressionPtr>& list, const ExpressionVisitor& visit) {
+    for (ExpressionPtr& item : list)
+        if (item)
+            visit(item);
+}
+void one(ExpressionPtr& item, const ExpressionVisitor& visit) {
+    if (item)
+        visit(item);
+}
+} // namespace
+
+void for_each_child(Expression& node, const ExpressionVisitor& visit) {
+    switch (node.kind) {
+    case ExpressionKind::Number:
+    case ExpressionKind::Text:
+    case ExpressionKind::LocalValue:
+    case ExpressionKind::EntryValue:
+    case ExpressionKind::EmbeddedC:
+        return;
+    case ExpressionKind::GlobalValue:
+        return each(as<GlobalValue>(node).keys, visit);
+    case ExpressionKind::Membership:
+        return each(as<Membership>(node).keys, visit);
+    case ExpressionKind::Unary:
+        return one(as<Unary>(node).operand, visit);
+    case ExpressionKind::Arithmetic:
+        one(as<Arithmetic>(node).left, visit);
+        return one(as<Arithmetic>(node).right, visit);
+    case ExpressionKind::Comparison:
+        one(as<Comparison>(node).left, visit);
+        return one(as<Comparison>(node).right, visit);
+    case ExpressionKind::Concatenation:
+        one(as<Concatenation>(node).left, visit);
+        return one(as<Concatenation>(node).right, visit);
+    case ExpressionKind::Logical:
+        one(as<Logical>(node).left, visit);
+        return one(as<Logical>(node).right, visit);
+    case ExpressionKind::Conditional:
+        one(as<Conditional>(node).condition, visit);
+        one(as<Conditional>(node).then_value, visit);
+        return one(as<Conditional>(node).else_value, visit);
+    case ExpressionKind::Assignment:
+        one(as<Assignment>(node).place, visit);
+        return one(as<Assignment>(node).value, visit);
+    case ExpressionKind::Aggregation:
+        one(as<Aggregation>(node).place, visit);
+        return one(as<Aggregation>(node).value, visit);
+    case ExpressionKind::Increment:
+        return one(as<Increment>(node).place, visit);
+    case ExpressionKind::Call:
+        return each(as<Call>(node).arguments, visit);
+    case ExpressionKind::Print:
+        return each(as<Print>(node).arguments, visit);
+    case ExpressionKind::StatisticRead:
+        one(as<StatisticRead>(node).place, visit);
+        return one(as<StatisticRead>(node).bucket, visit);
+    case ExpressionKind::HistogramText:
+        return one(as<HistogramText>(node).place, visit);
+    case ExpressionKind::TargetValue: {
+        auto& target = as<TargetValue>(node);
+        one(target.operand, visit);
+        for (TargetComponent& component : target.components)
+            one(component.index, visit);
+        return;
+    }
+    case ExpressionKind::Defined:
+        return one(as<Defined>(node).operand, visit);
+    case ExpressionKind::Dereference:
+        one(as<Dereference>(node).size, visit);
+        return one(as<Dereference>(node).address, visit);
+    case ExpressionKind::Register:
+        return one(as<Register>(node).number, visit);
+    case ExpressionKind::RegexMatch:
+        return one(as<RegexMatch>(node).operand, visit);
+    }
+}
+
+void for_each_child(Statement& node, const ExpressionVisitor& expression,
+                    const StatementVisitor& statement) {
+    auto child = [&](StatementPtr& item) {
+        if (item)
+            statement(item);
+    };
+    switch (node.kind) {
+    case StatementKind::Block:
+        for (StatementPtr& item : as<Block>(node).statements)
+            child(item);
+        return;
+    case StatementKind::Evaluate:
+        return one(as<Evaluate>(node).expression, expression);
+    case StatementKind::If:
+        one(as<If>(node).condition, expression);
+        child(as<If>(node).then_branch);
+        return child(as<If>(node).else_branch);
+    case StatementKind::Loop:
+        one(as<Loop>(node).init, expression);
+        one(as<Loop>(node).condition, expression);
+        child(as<Loop>(node).body);
+        return one(as<Loop>(node).step, expression);
+    case StatementKind::Foreach:
+        one(as<Foreach>(node).histogram, expression);
+        each(as<Foreach>(node).slice, expression);
+        one(as<Foreach>(node).limit, expression);
+        return child(as<Foreach>(node).body);
+    case StatementKind::Return:
+        return one(as<Return>(node).value, expression);
+    case StatementKind::Delete:
+        return each(as<Delete>(node).keys, expression);
+    case StatementKind::TryCatch:
+        child(as<TryCatch>(node).body);
+        return child(as<TryCatch>(node).handler);
+    case StatementKind::Break:
+    case StatementKind::Continue:
+    case StatementKind::Next:
+    case StatementKind::EmbeddedStatement:
+        return;
+    }
+}
+
+void walk_expressions(Expression& node, const std::function<void(Expression&)>& visit) {
+    visit(node);
+    for_each_child(node, [&](ExpressionPtr& child) { walk_expressions(*child, visit); });
+}
+
+void walk_expressions(Statement& node, const std::function<void(Expression&)>& visit) {
+    for_each_child(
+        node, [&](ExpressionPtr& child) { walk_expressions(*child, visit); },
+        [&](StatementPtr& child) { walk_expressions(*child, visit); });
+}
+
+void walk_statements(Statement& node, const std::function<void(Statement&)>& visit) {
+    visit(node);
+    for_each_child(
+        node, [](ExpressionPtr&) {}, [&](StatementPtr& child) { walk_statements(*child, visit); });
+}
+
+} // namespace djstap::program

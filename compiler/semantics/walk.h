@@ -1,0 +1,25 @@
+// The children of a typed node, each by its owning pointer, so that passes can read or replace
+// them.
+#pragma once
+#include "semantics/program.h"
+
+#include <functional>
+
+namespace djstap::program {
+
+using ExpressionVisitor = std::function<void(ExpressionPtr&)>;
+using StatementVisitor = std::function<void(StatementPtr&)>;
+
+// Calls `visit` for every direct child that is there (null ones are left out), in the order of
+// evaluation.
+void for_each_child(Expression& node, const ExpressionVisitor& visit);
+void for_each_child(Statement& node, const ExpressionVisitor& expression,
+                    const StatementVisitor& statement);
+
+// Calls `visit` for every expression below `node` (statements included), parents before children.
+void walk_expressions(Statement& node, const std::function<void(Expression&)>& visit);
+void walk_expressions(Expression& node, const std::function<void(Expression&)>& visit);
+// Calls `visit` for `node` and every statement below it, parents first.
+void walk_statements(Statement& node, const std::function<void(Statement&)>& visit);
+
+} // namespace djstap::program
