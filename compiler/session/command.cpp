@@ -1,0 +1,180 @@
+#include "session/command.h"
+
+#include "diagnostics/suggest.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <string_view>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace djstap {
+
+namespace {
+
+constexpr std::string_view shell_characters = "|&;<>()$`\\\"'*?[]#~={}!\n";
+// First words that only the shell knows.
+constexpr std::string_view shell_words[] = {
+    "!",      ".",     ":",     "alias",  "bg",   "case",  "cd",   "command",
+    "eval",   "exec",  "exit",  "export", "fg",   "for",   "if",   "jobs",
+    "read",   "set",   "shift", "source", "time", "times", "trap", "type",
+    "ulimit", "umask", "unset", "until",  "wait", "while", "{"};
+
+std::vector<std::string> words(std::string_view line) {
+    std::vector<std::string> all;
+    constexpr std::string_view space = " \t\n";
+    for (size_t at = line.find_first_not_of(space); at != std::string_view::npos;) {
+        const size_t end = std::min(line.find_first_of(space, at), line.size());
+        all.emplace_back(line.substr(at, end - at));
+        at = line.find_first_not_of(space, end);
+    }
+    return all;
+}
+
+std::vector<std::string> search_path() {
+    const char* path = std::getenv("PATH");
+    std::string_view rest = path ? path : "/usr/sbin:/usr/bin:/sbin:/bin";
+    std::vector<std::string> folders;
+    while (!rest.empty()) {
+        const auto folder = rest.substr(0, rest.find(':'));
+        folders.emplace_back(folder.empty() ? "." : folder);
+        rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+    }
+    return folders;
+}
+
+bool is_program(const std::string& path) {
+    std::error_code ignored;
+    return access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path, ignored);
+}
+
+std::string suggestion(const std::string& program) {
+    const bool has_folder = program.find('/') != std::string::npos;
+    std::vector<std::string> folders = search_path(), names;
+    if (has_folder)
+        folders = {std::filesystem::path(program).parent_path().string()};
+    for (const auto& folder : folders) {
+        std::error_code ignored;
+        for (std::filesystem::directory_iterator file(folder, ignored), end;
+             !ignored && file != end; file.increment(ignored))
+            names.push_back(file->path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return did_you_mean(std::filesystem::path(program).filename().string(), names);
+}
+
+} // namespace
+
+Status check_program(const std::string& program) {
+    if (program.find('/') != std::string::npos) {
+        if (is_program(program))
+            return Done{};
+        if (access(program.c_str(), F_OK) == 0)
+            return Failure{"command '" + program + "' is not executable", ""};
+    } else {
+        for (const auto& folder : search_path())
+            if (is_program(folder + "/" + program))
+                return Done{};
+    }
+    return Failure{"command '" + program + "' not found", suggestion(program)};
+}
+
+Result<std::vector<std::string>> parse_command(const std::string& line) {
+    std::vector<std::string> arguments = words(line);
+    if (arguments.empty())
+        return Failure{"the command to run is empty", ""};
+    const std::string first = arguments.front();
+    const bool shell_word =
+        std::find(std::begin(shell_words), std::end(shell_words), first) != std::end(shell_words);
+    if (shell_word || line.find_first_of(shell_characters) != std::string::npos)
+        arguments = {"/bin/sh", "-c", line};
+    // A first word with quotes, variables or an assignment in it is the shell's own affair.
+    if (!shell_word && first.find_first_of(shell_characters) == std::string::npos)
+        if (auto found = check_program(first); !found)
+            return found.failure();
+    return arguments;
+}
+
+Result<Command> Command::prepare(std::vector<std::string> arguments) {
+    int go[2], outcome[2];
+    if (pipe2(go, O_CLOEXEC) < 0)
+        return Failure{std::string("cannot start the command: ") + std::strerror(errno), ""};
+    FileDescriptor go_read(go[0]), go_write(go[1]);
+    if (pipe2(outcome, O_CLOEXEC) < 0)
+        return Failure{std::string("cannot start the command: ") + std::strerror(errno), ""};
+    FileDescriptor outcome_read(outcome[0]), outcome_write(outcome[1]);
+
+    std::vector<char*> argv;
+    for (auto& each : arguments)
+        argv.push_back(each.data());
+    argv.push_back(nullptr);
+
+    const pid_t pid = fork();
+    if (pid < 0)
+        return Failure{std::string("cannot start the command: ") + std::strerror(errno), ""};
+    if (pid == 0) {
+        go_write.reset();
+        outcome_read.reset();
+        for (int each : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT})
+            signal(each, SIG_DFL);
+        char byte;
+        ssize_t got;
+        do
+            got = read(go_read.get(), &byte, 1);
+        while (got < 0 && errno == EINTR);
+        if (got != 1)
+            _exit(127); // whoever was to let it go has gone
+        execvp(argv[0], argv.data());
+        const int error = errno;
+        if (write(outcome_write.get(), &error, sizeof(error)) < 0)
+            _exit(126);
+        _exit(127);
+    }
+    return Command(pid, std::move(go_write), std::move(outcome_read), arguments.front());
+}
+
+Command::~Command() {
+    if (!go_)
+        return;
+    go_.reset();
+    int status;
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+}
+
+Status Command::release() {
+    FileDescriptor go = std::move(go_);
+    const bool sent = write(go.get(), "g", 1) == 1;
+    go.reset();
+    int error = sent ? 0 : ESRCH;
+    ssize_t got;
+    do
+        got = read(outcome_.get(), &error, sizeof(error)); // ends when the program runs
+    while (got < 0 && errno == EINTR);
+    if (error)
+        return Failure{"command '" + program_ + "' cannot be run: " + std::strerror(error), ""};
+    return Done{};
+}
+
+std::optional<int> Command::ended() {
+    int status;
+    if (!status_ && waitpid(pid_, &status, WNOHANG) == pid_)
+        status_ = status;
+    return status_;
+}
+
+std::string describe_status(int wait_status) {
+    if (WIFSIGNALED(wait_status))
+        return "was ended by signal " + std::to_string(WTERMSIG(wait_status)) + " (" +
+               strsignal(WTERMSIG(wait_status)) + ")";
+    if (WEXITSTATUS(wait_status))
+        return "exited with status " + std::to_string(WEXITSTATUS(wait_status));
+    return {};
+}
+
+} // namespace djstap

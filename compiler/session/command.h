@@ -1,0 +1,49 @@
+// The command of -c: found before anything is loaded, started stopped, let go when the probes are
+// armed.
+#pragma once
+#include "diagnostics/result.h"
+#include "session/system.h"
+
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace djstap {
+
+// The command line as an argument vector: split at white space, or given to /bin/sh -c when it uses
+// anything of the shell. Fails when its program is not there or not executable, with the nearest
+// name as the hint.
+Result<std::vector<std::string>> parse_command(const std::string& line);
+// The same check for a vector that is already one.
+Status check_program(const std::string& program);
+
+class Command {
+  public:
+    // Makes the process, which waits.
+    static Result<Command> prepare(std::vector<std::string> arguments);
+    Command(Command&&) = default;
+    // Not let go: the process ends without having run anything. Else it goes on.
+    ~Command();
+
+    pid_t pid() const { return pid_; }
+    // Lets it execute the program; fails with the reason when that cannot be executed.
+    Status release();
+    // The status of waitpid() once it has ended; does not wait.
+    std::optional<int> ended();
+
+  private:
+    Command(pid_t pid, FileDescriptor go, FileDescriptor outcome, std::string program)
+        : pid_(pid), go_(std::move(go)), outcome_(std::move(outcome)),
+          program_(std::move(program)) {}
+
+    pid_t pid_;
+    FileDescriptor go_, outcome_;
+    std::string program_;
+    std::optional<int> status_;
+};
+
+// "exited with status 3", "was ended by signal 11 (Segmentation fault)"; empty for success.
+std::string describe_status(int wait_status);
+
+} // namespace djstap

@@ -1,0 +1,214 @@
+#include "session/control_file.h"
+
+#include "diagnostics/suggest.h"
+#include "include/script.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <poll.h>
+#include <sys/mman.h>
+
+namespace djstap {
+
+namespace {
+
+constexpr uint32_t most_cpus = 8192;
+constexpr uint64_t largest_ring = uint64_t{1} << 31;
+
+std::string_view fallback_reason(uint32_t fallback) {
+    switch (fallback) {
+    case DJS_FALLBACK_BUSY:
+        return "another direct user has the function";
+    case DJS_FALLBACK_FTRACE_OFF:
+        return "kernel.ftrace_enabled is 0";
+    case DJS_FALLBACK_TABLE_FULL:
+        return "the kernel's table of direct calls is full";
+    default:
+        return "";
+    }
+}
+
+// Modules that a reader can attach to.
+std::vector<std::string> modules_with_control_file() {
+    constexpr std::string_view prefix = "djstap-";
+    std::vector<std::string> names;
+    std::error_code ignored;
+    for (std::filesystem::directory_iterator file("/proc", ignored), end; !ignored && file != end;
+         file.increment(ignored)) {
+        const std::string name = file->path().filename().string();
+        if (name.starts_with(prefix))
+            names.push_back(name.substr(prefix.size()));
+    }
+    return names;
+}
+
+Failure cannot_open(const std::string& module, const std::string& path, int error) {
+    if (error == ENOENT) {
+        const auto names = modules_with_control_file();
+        std::string hint = did_you_mean(module, names);
+        if (hint.empty())
+            hint = names.empty() ? "no module of djstap is loaded" : "loaded: " + names.front();
+        return {"no module '" + module + "' of djstap is loaded", hint};
+    }
+    if (error == EBUSY)
+        return {"module '" + module + "' has a reader already",
+                "end the other djstap or djrun first"};
+    return {path + ": " + std::strerror(error),
+            error == EACCES || error == EPERM ? "run it as root" : ""};
+}
+
+} // namespace
+
+std::string mechanism_name(uint32_t mechanism) {
+    switch (static_cast<djs_mechanism>(mechanism)) {
+    case DJS_MECHANISM_NONE:
+        return "session";
+    case DJS_MECHANISM_DJPROBE:
+        return "djprobe";
+    case DJS_MECHANISM_FTRACE:
+        return "ftrace";
+    case DJS_MECHANISM_KPROBE:
+        return "kprobe";
+    case DJS_MECHANISM_KPROBE_INT3:
+        return "kprobe-int3";
+    case DJS_MECHANISM_KPROBE_JUMP:
+        return "kprobe-jump";
+    case DJS_MECHANISM_KPROBE_FTRACE:
+        return "kprobe-ftrace";
+    case DJS_MECHANISM_KRETPROBE:
+        return "kretprobe";
+    case DJS_MECHANISM_RETURN_DJPROBE:
+        return "return-djprobe";
+    case DJS_MECHANISM_TRACEPOINT:
+        return "tracepoint";
+    case DJS_MECHANISM_TIMER:
+        return "timer";
+    }
+    return "mechanism " + std::to_string(mechanism);
+}
+
+Result<ControlFile> ControlFile::open(const std::string& module) {
+    const std::string path = "/proc/djstap-" + module;
+    ControlFile control;
+    control.file_ = FileDescriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (!control.file_)
+        return cannot_open(module, path, errno);
+    const auto text = read_file(path);
+    auto meta = parse_meta(text.value_or(""));
+    if (!meta)
+        return meta.failure();
+    control.meta_ = std::move(*meta);
+    if (auto mapped = control.map_all(path); !mapped)
+        return mapped.failure();
+    return control;
+}
+
+Status ControlFile::map_all(const std::string& path) {
+    void* page = mmap(nullptr, DJS_PAGE, PROT_READ, MAP_SHARED, file_.get(), 0);
+    if (page == MAP_FAILED)
+        return Failure{path + ": cannot be mapped: " + std::strerror(errno), ""};
+    page_ = static_cast<const djs_control_page*>(page);
+    ring_bytes_ = page_->ring_bytes;
+    if (page_->abi_version != DJS_ABI_VERSION)
+        return Failure{path + ": the module speaks version " + std::to_string(page_->abi_version) +
+                           " of the interface, this program " + std::to_string(DJS_ABI_VERSION),
+                       "use djstap and djrun of the same release"};
+    if (ring_bytes_ < DJS_PAGE || ring_bytes_ > largest_ring || (ring_bytes_ & (ring_bytes_ - 1)) ||
+        page_->cpus > most_cpus)
+        return Failure{path + ": the module's buffers have an impossible size", ""};
+    for (uint32_t cpu = 0; cpu < page_->cpus; cpu++) {
+        auto ring = map_ring(cpu, path);
+        if (!ring)
+            return ring.failure();
+        if (ring->base)
+            rings_.push_back(*ring);
+    }
+    return Done{};
+}
+
+// A null base for a CPU that can never be there.
+Result<ControlFile::RingMapping> ControlFile::map_ring(uint32_t cpu, const std::string& path) {
+    const size_t whole = DJS_PAGE + 2 * ring_bytes_;
+    const off_t offset = static_cast<off_t>(DJS_MMAP_RING(cpu, ring_bytes_));
+    void* room = mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED)
+        return Failure{path + ": no room to map the buffers: " + std::strerror(errno),
+                       "use smaller buffers (-s)"};
+    char* base = static_cast<char*>(room);
+    constexpr int access = PROT_READ | PROT_WRITE, how = MAP_SHARED | MAP_FIXED;
+    if (mmap(base, DJS_PAGE + ring_bytes_, access, how, file_.get(), offset) == MAP_FAILED ||
+        mmap(base + DJS_PAGE + ring_bytes_, ring_bytes_, access, how, file_.get(),
+             offset + DJS_PAGE) == MAP_FAILED) {
+        const int error = errno;
+        munmap(base, whole);
+        if (error == EINVAL)
+            return RingMapping{nullptr};
+        return Failure{path + ": a buffer cannot be mapped: " + std::strerror(error), ""};
+    }
+    return RingMapping{base};
+}
+
+ControlFile::~ControlFile() {
+    for (const RingMapping& ring : rings_)
+        munmap(ring.base, DJS_PAGE + 2 * ring_bytes_);
+    if (page_ && file_) // not moved away
+        munmap(const_cast<djs_control_page*>(page_), DJS_PAGE);
+}
+
+std::vector<Ring> ControlFile::rings() const {
+    std::vector<Ring> all;
+    for (const RingMapping& ring : rings_)
+        all.emplace_back(reinterpret_cast<uint64_t*>(ring.base), ring.base + DJS_PAGE, ring_bytes_);
+    return all;
+}
+
+int ControlFile::start(int target_pid) const {
+    djs_start start{};
+    start.target_pid = target_pid;
+    return ioctl(file_.get(), DJS_IOC_START, &start) == 0 ? 0 : errno;
+}
+
+int ControlFile::stop() const {
+    int error;
+    do
+        error = ioctl(file_.get(), DJS_IOC_STOP) == 0 ? 0 : errno;
+    while (error == EINTR);
+    return error;
+}
+
+std::optional<djs_counts> ControlFile::counts() const {
+    djs_counts counts{};
+    if (ioctl(file_.get(), DJS_IOC_COUNTS, &counts) != 0)
+        return std::nullopt;
+    return counts;
+}
+
+std::vector<AttachedProbe> ControlFile::probes() const {
+    std::vector<AttachedProbe> all;
+    for (const auto& planned : meta_.probes) {
+        djs_site_state state{};
+        state.index = static_cast<uint32_t>(all.size());
+        AttachedProbe probe;
+        probe.point = planned.point;
+        probe.planned = planned.mechanism;
+        probe.mechanism = planned.mechanism;
+        if (ioctl(file_.get(), DJS_IOC_SITE, &state) == 0) {
+            probe.mechanism = mechanism_name(state.mechanism);
+            probe.attached = state.error == 0;
+            probe.reason = state.error ? std::strerror(std::abs(state.error))
+                                       : std::string(fallback_reason(state.fallback));
+            probe.missed = state.missed;
+        }
+        all.push_back(std::move(probe));
+    }
+    return all;
+}
+
+void ControlFile::wait(int milliseconds) const {
+    pollfd poll_for{file_.get(), POLLIN, 0};
+    poll(&poll_for, 1, milliseconds);
+}
+
+} // namespace djstap

@@ -1,0 +1,58 @@
+// /proc/djstap-NAME of a loaded module, opened by its reader.
+#pragma once
+#include "diagnostics/result.h"
+#include "include/control.h"
+#include "session/meta.h"
+#include "session/output.h"
+#include "session/ring.h"
+#include "session/system.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace djstap {
+
+class ControlFile {
+  public:
+    // Opens it as its owner, reads the description, maps the control page and every CPU's ring.
+    static Result<ControlFile> open(const std::string& module);
+    ControlFile(ControlFile&& other) noexcept = default;
+    ControlFile& operator=(ControlFile&&) = delete;
+    ~ControlFile();
+
+    const ModuleMeta& meta() const { return meta_; }
+    std::vector<Ring> rings() const;
+    uint32_t state() const { return __atomic_load_n(&page_->state, __ATOMIC_ACQUIRE); }
+    bool exit_requested() const {
+        return __atomic_load_n(&page_->exit_requested, __ATOMIC_ACQUIRE);
+    }
+    bool failed() const { return __atomic_load_n(&page_->error, __ATOMIC_ACQUIRE); }
+
+    // Both block until the module has done it; 0 or errno.
+    int start(int target_pid) const;
+    int stop() const;
+    std::optional<djs_counts> counts() const;
+    std::vector<AttachedProbe> probes() const;
+    // Returns after `milliseconds`, or sooner when the session is to end or a signal arrives.
+    void wait(int milliseconds) const;
+
+  private:
+    struct RingMapping {
+        char* base; // the tail's page, the data, the data again
+    };
+    ControlFile() = default;
+    Status map_all(const std::string& path);
+    Result<RingMapping> map_ring(uint32_t cpu, const std::string& path);
+
+    FileDescriptor file_;
+    ModuleMeta meta_;
+    const djs_control_page* page_ = nullptr;
+    uint64_t ring_bytes_ = 0;
+    std::vector<RingMapping> rings_;
+};
+
+// "djprobe", "kprobe", …: the name of an enum djs_mechanism.
+std::string mechanism_name(uint32_t mechanism);
+
+} // namespace djstap

@@ -1,0 +1,119 @@
+// djrun: runs a module that djstap built, on machines without a compiler.
+#include "session/module_file.h"
+#include "session/session.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+
+using namespace djstap;
+
+namespace {
+
+int report(const Failure& failure) {
+    std::fprintf(stderr, "djrun: %s\n", failure.message.c_str());
+    if (!failure.hint.empty())
+        std::fprintf(stderr, "  hint: %s\n", failure.hint.c_str());
+    return 1;
+}
+
+std::string quoted(const std::string& text) {
+    std::string out("\"");
+    for (char c : text) {
+        if (c == '\n')
+            out.append("\\n");
+        else if (c == '\t')
+            out.append("\\t");
+        else if (c == '"' || c == '\\')
+            out.append(1, '\\').append(1, c);
+        else
+            out.append(1, c);
+    }
+    return out.append("\"");
+}
+
+// What a module is, without loading it.
+int describe(const std::string& path) {
+    const auto module = read_module_file(path);
+    if (!module)
+        return report(module.failure());
+    const ModuleMeta& meta = module->meta;
+    std::printf("module   %s\nkernel   %s\nbuild-id %s\nsigned   %s\n", module->name.c_str(),
+                meta.release.c_str(), meta.build_id.c_str(), module->is_signed ? "yes" : "no");
+    if (!meta.script.empty())
+        std::printf("script   %s\n", meta.script.c_str());
+    std::printf("probes   %zu\n", meta.probes.size());
+    for (const auto& probe : meta.probes)
+        std::printf("  %-14s %s\n", probe.mechanism.c_str(), probe.point.c_str());
+    std::printf("formats  %zu\n", meta.formats.size());
+    for (const auto& format : meta.formats)
+        std::printf("  %-14s %s\n", format.types.empty() ? "-" : format.types.c_str(),
+                    quoted(format.text).c_str());
+    return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    SessionOptions options;
+    bool show = false, no_warnings = false, version = false;
+    double seconds = 0;
+    std::string attach, module;
+    std::vector<std::string> parameters;
+
+    CLI::App app("Loads a module that djstap built, prints what its probes record, and unloads it.",
+                 "djrun");
+    app.add_option("--attach", attach, "Read from a module that is loaded already")
+        ->type_name("NAME");
+    app.add_option("-c", options.command,
+                   "Run a command and stop when it ends; target() is its process")
+        ->type_name("COMMAND");
+    app.add_option("-x", options.target_pid, "What target() yields")
+        ->type_name("PID")
+        ->check(CLI::PositiveNumber);
+    app.add_option("-o", options.output_file, "Write the output to a file")->type_name("FILE");
+    app.add_option("-T", seconds, "Stop after so many seconds")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.001, 1e9));
+    app.add_option("-s", options.buffer_mb, "Buffer of each CPU")
+        ->type_name("MB")
+        ->check(CLI::Range(1, 1024));
+    app.add_flag("--json", options.json, "Write one JSON object a line");
+    app.add_flag("-v", options.verbose, "Show how each probe is attached");
+    app.add_flag("-w", no_warnings, "Suppress warnings");
+    app.add_flag("--describe", show, "Show what the module contains, without loading it");
+    app.add_flag("-V,--version", version, "Show the version");
+    app.add_option("module", module, "The module to load")->type_name("MODULE.ko");
+    app.add_option("parameters", parameters, "Parameters of the module: NAME=VALUE")
+        ->type_name("PARAMETER");
+    app.positionals_at_end(false);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+
+    if (version) {
+        std::printf("djrun %s\n", DJSTAP_VERSION);
+        return 0;
+    }
+    if (module.empty() == attach.empty()) {
+        std::fprintf(stderr, "djrun: %s\n  hint: see djrun --help\n",
+                     module.empty() ? "no module given"
+                                    : "a module file and --attach exclude each other");
+        return 2;
+    }
+    if (show)
+        return attach.empty() ? describe(module) : report({"--describe wants a module file", ""});
+    options.attach = !attach.empty();
+    options.module = options.attach ? attach : module;
+    options.warnings = !no_warnings;
+    options.time_limit = std::chrono::milliseconds(std::llround(seconds * 1000));
+    for (const std::string& each : parameters)
+        options.parameters.append(options.parameters.empty() ? "" : " ").append(each);
+
+    const auto outcome = run_session(options);
+    return outcome ? outcome->status : report(outcome.failure());
+}

@@ -1,0 +1,96 @@
+#include "session/merge.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace djstap {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr uint64_t never = std::numeric_limits<uint64_t>::max();
+// No handler takes so long; a guest's CPU that is not scheduled may. Then order yields to progress.
+constexpr auto patience = std::chrono::milliseconds(500);
+
+struct Head {
+    uint64_t time;
+    size_t ring;
+    // Heaps have their largest in front; ties go to the lower CPU.
+    bool operator<(const Head& other) const {
+        return time != other.time ? time > other.time : ring > other.ring;
+    }
+};
+
+} // namespace
+
+// From when on records must wait because this ring's next one is still being written.
+uint64_t RecordMerger::hold_time(size_t ring, bool last) {
+    auto& since = stuck_since_[ring];
+    if (since == Clock::time_point())
+        since = Clock::now();
+    return last || Clock::now() - since > patience ? never : rings_[ring].time();
+}
+
+RecordMerger::Sweep RecordMerger::run(uint64_t limit, bool last,
+                                      const std::function<void(const djs_record&)>& sink) {
+    Sweep result;
+    std::vector<Head> heads;
+    const auto look = [&](size_t i) {
+        switch (rings_[i].state()) {
+        case Ring::State::Ready:
+            stuck_since_[i] = {};
+            heads.push_back({rings_[i].time(), i});
+            std::push_heap(heads.begin(), heads.end());
+            break;
+        case Ring::State::InFlight:
+            limit = std::min(limit, hold_time(i, last));
+            result.pending = true;
+            result.unfinished += last;
+            break;
+        case Ring::State::Corrupt:
+            if (!reported_[i]) {
+                reported_[i] = true;
+                result.corrupt.push_back(i);
+            }
+            break;
+        case Ring::State::Empty:
+            stuck_since_[i] = {};
+        }
+    };
+
+    for (size_t i = 0; i < rings_.size(); i++)
+        look(i);
+    while (!heads.empty() && heads.front().time <= limit) {
+        const size_t i = heads.front().ring;
+        Ring& ring = rings_[i];
+        std::pop_heap(heads.begin(), heads.end());
+        heads.pop_back();
+        if (ring.record().id != DJS_RECORD_PADDING) {
+            sink(ring.record());
+            result.records++;
+        }
+        ring.take();
+        if (ring.taken() >= ring.bytes() / 4) {
+            result.full = true;
+            ring.release();
+        }
+        look(i);
+    }
+    result.pending |= !heads.empty();
+    for (Ring& ring : rings_)
+        ring.release();
+    return result;
+}
+
+RecordMerger::Sweep RecordMerger::sweep(uint64_t now,
+                                        const std::function<void(const djs_record&)>& sink) {
+    const uint64_t limit = previous_;
+    previous_ = now;
+    return run(limit, false, sink);
+}
+
+RecordMerger::Sweep RecordMerger::last_sweep(const std::function<void(const djs_record&)>& sink) {
+    return run(never, true, sink);
+}
+
+} // namespace djstap

@@ -1,0 +1,43 @@
+// Records of all CPUs in the order of their times.
+#pragma once
+#include "session/ring.h"
+
+#include <chrono>
+#include <functional>
+#include <vector>
+
+namespace djstap {
+
+class RecordMerger {
+  public:
+    explicit RecordMerger(std::vector<Ring> rings)
+        : rings_(std::move(rings)), stuck_since_(rings_.size()) {}
+
+    struct Sweep {
+        size_t records = 0;          // passed on
+        bool pending = false;        // some are held back
+        bool full = false;           // a ring was at least a quarter full
+        std::vector<size_t> corrupt; // CPUs whose ring became unreadable in this sweep
+        size_t unfinished = 0;       // last sweep: records that were reserved and never completed
+    };
+
+    // Passes every record on that is known to be in its place. A record may become visible later
+    // than a younger one of another CPU, so those that are younger than the beginning of the sweep
+    // before this one, or than a record that is being written, wait for the next sweep. `now`: the
+    // records' clock.
+    Sweep sweep(uint64_t now, const std::function<void(const djs_record&)>& sink);
+    // When no writer is left: passes on all there is.
+    Sweep last_sweep(const std::function<void(const djs_record&)>& sink);
+
+  private:
+    Sweep run(uint64_t limit, bool last, const std::function<void(const djs_record&)>& sink);
+    uint64_t hold_time(size_t ring, bool last);
+
+    std::vector<Ring> rings_;
+    std::vector<std::chrono::steady_clock::time_point>
+        stuck_since_; // ring's record in flight; epoch: none
+    std::vector<bool> reported_ = std::vector<bool>(rings_.size());
+    uint64_t previous_ = 0;
+};
+
+} // namespace djstap

@@ -1,0 +1,101 @@
+#include "session/meta.h"
+
+#include <nlohmann/json.hpp>
+
+namespace djstap {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int64_t supported_version = 1;
+
+// Reads members of an object and remembers the first one that has the wrong type.
+class Reader {
+  public:
+    std::string text(const json& object, const char* name, bool required = false) {
+        const auto member = object.find(name);
+        if (member == object.end()) {
+            if (required)
+                blame(name, "is missing");
+            return {};
+        }
+        if (!member->is_string()) {
+            blame(name, "is no text");
+            return {};
+        }
+        return member->get<std::string>();
+    }
+
+    const json& list(const json& object, const char* name) {
+        static const json none = json::array();
+        const auto member = object.find(name);
+        if (member == object.end())
+            return none;
+        if (!member->is_array()) {
+            blame(name, "is no list");
+            return none;
+        }
+        return *member;
+    }
+
+    bool is_object(const json& value, const char* name) {
+        if (!value.is_object())
+            blame(name, "holds something that is no object");
+        return value.is_object();
+    }
+
+    void blame(const char* name, const char* what) {
+        if (problem.empty())
+            problem = std::string("'").append(name).append("' ").append(what);
+    }
+
+    std::string problem;
+};
+
+ModuleMeta read(const json& root, Reader& reader) {
+    ModuleMeta meta;
+    meta.name = reader.text(root, "name", true);
+    meta.release = reader.text(root, "release");
+    meta.build_id = reader.text(root, "build_id");
+    meta.script = reader.text(root, "script");
+    for (const json& format : reader.list(root, "formats"))
+        if (reader.is_object(format, "formats"))
+            meta.formats.push_back(
+                {reader.text(format, "text", true), reader.text(format, "types")});
+    for (const json& probe : reader.list(root, "probes"))
+        if (reader.is_object(probe, "probes"))
+            meta.probes.push_back(
+                {reader.text(probe, "point", true), reader.text(probe, "mechanism")});
+    for (const json& place : reader.list(root, "places")) {
+        if (place.is_string())
+            meta.places.push_back(place.get<std::string>());
+        else
+            reader.blame("places", "holds something that is no text");
+    }
+    return meta;
+}
+
+} // namespace
+
+Result<ModuleMeta> parse_meta(std::string_view text) {
+    while (!text.empty() && text.back() == '\0')
+        text.remove_suffix(1);
+    const json root = json::parse(text, nullptr, false);
+    if (!root.is_object())
+        return Failure{"the module's description is not readable",
+                       "build the module anew with djstap -p4"};
+    const auto version = root.find("version");
+    if (version == root.end() || !version->is_number_integer() ||
+        version->get<int64_t>() != supported_version)
+        return Failure{"the module's description has another version than this program reads",
+                       "use djstap and djrun of the same release"};
+    Reader reader;
+    ModuleMeta meta = read(root, reader);
+    if (!reader.problem.empty())
+        return Failure{"the module's description is damaged: " + reader.problem,
+                       "build the module anew with djstap -p4"};
+    return meta;
+}
+
+} // namespace djstap

@@ -1,0 +1,34 @@
+// A module's own description: the section .djstap.meta of the .ko, and what /proc/djstap-NAME
+// yields.
+#pragma once
+#include "diagnostics/result.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace djstap {
+
+struct ModuleMeta {
+    struct Format {
+        std::string text;  // as djs_format() takes it
+        std::string types; // one letter an argument: l, s, h
+    };
+    struct Probe {
+        std::string point;
+        std::string mechanism; // planned
+    };
+    std::string name;
+    std::string release;             // of the kernel it was built for
+    std::string build_id;            // hexadecimal; empty: not known
+    std::vector<Format> formats;     // by a record's id
+    std::vector<std::string> places; // by an error record's number
+    std::vector<Probe> probes;       // by the index of DJS_IOC_SITE
+    std::string script;
+};
+
+// Reads the JSON text; trailing NULs are ignored. Fails on anything that is not a description of
+// version 1.
+Result<ModuleMeta> parse_meta(std::string_view json);
+
+} // namespace djstap

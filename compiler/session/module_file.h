@@ -1,0 +1,21 @@
+// A .ko as a file: read before it is loaded.
+#pragma once
+#include "diagnostics/result.h"
+#include "session/meta.h"
+
+#include <string>
+
+namespace djstap {
+
+struct ModuleFile {
+    std::string path;
+    std::string name; // as the kernel will know it
+    bool is_signed = false;
+    ModuleMeta meta;
+};
+
+// Reads the sections .djstap.meta and .modinfo of a 64-bit ELF file. Fails for files that are no
+// such module.
+Result<ModuleFile> read_module_file(const std::string& path);
+
+} // namespace djstap

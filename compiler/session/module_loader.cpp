@@ -1,0 +1,219 @@
+#include "session/module_loader.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace djstap {
+
+namespace {
+
+bool has_capability(int bit) {
+    const auto status = read_file("/proc/self/status");
+    const size_t at = status ? status->find("\nCapEff:") : std::string::npos;
+    if (at == std::string::npos)
+        return geteuid() == 0;
+    return std::strtoull(status->c_str() + at + 8, nullptr, 16) >> bit & 1;
+}
+
+// "integrity" or "confidentiality"; empty where the kernel is not locked down.
+std::string lockdown() {
+    const auto state = read_file("/sys/kernel/security/lockdown");
+    const size_t begin = state ? state->find('[') : std::string::npos;
+    if (begin == std::string::npos)
+        return {};
+    const std::string chosen = state->substr(begin + 1, state->find(']', begin) - begin - 1);
+    return chosen == "none" ? "" : chosen;
+}
+
+long delete_module(const std::string& name) {
+    return syscall(SYS_delete_module, name.c_str(), O_NONBLOCK);
+}
+
+} // namespace
+
+std::string running_release() {
+    utsname name{};
+    uname(&name);
+    return name.release;
+}
+
+std::string build_id_of_notes(std::string_view notes) {
+    const auto aligned = [](size_t n) { return (n + 3) & ~size_t{3}; };
+    while (notes.size() >= sizeof(Elf64_Nhdr)) {
+        Elf64_Nhdr note;
+        std::memcpy(&note, notes.data(), sizeof(note));
+        const size_t name_bytes = aligned(note.n_namesz), data_bytes = aligned(note.n_descsz);
+        const auto rest = notes.substr(sizeof(note));
+        if (name_bytes > rest.size() || note.n_descsz > rest.size() - name_bytes)
+            return {};
+        if (note.n_type == NT_GNU_BUILD_ID &&
+            rest.substr(0, note.n_namesz) == std::string_view("GNU", 4)) {
+            std::string id;
+            for (unsigned char byte : rest.substr(name_bytes, note.n_descsz))
+                id.append(1, "0123456789abcdef"[byte >> 4])
+                    .append(1, "0123456789abcdef"[byte & 15]);
+            return id;
+        }
+        notes = rest.substr(std::min(rest.size(), name_bytes + data_bytes));
+    }
+    return {};
+}
+
+Status check_loading_allowed() {
+    if (!has_capability(CAP_SYS_MODULE))
+        return Failure{"loading a kernel module needs root (CAP_SYS_MODULE)",
+                       "run it with sudo, or in a guest with --guest"};
+    if (const auto disabled = read_file("/proc/sys/kernel/modules_disabled");
+        disabled && trimmed(*disabled) == "1")
+        return Failure{
+            "this kernel loads no modules until it is restarted (kernel.modules_disabled is 1)",
+            "use a guest: --guest"};
+    if (access("/proc/modules", F_OK) != 0 && access("/proc/self", F_OK) == 0)
+        return Failure{"this kernel is built without modules (CONFIG_MODULES)",
+                       "use a guest: --guest"};
+    return Done{};
+}
+
+Status check_module_fits(const ModuleFile& module) {
+    const std::string running = running_release();
+    if (!module.meta.release.empty() && module.meta.release != running)
+        return Failure{
+            module.path + ": made for kernel " + module.meta.release + ", this is " + running,
+            "build it for this kernel, or run it in a guest: --guest=" + module.meta.release};
+    const auto notes = read_file("/sys/kernel/notes");
+    const std::string id = notes ? build_id_of_notes(*notes) : "";
+    if (!module.meta.build_id.empty() && !id.empty() && module.meta.build_id != id)
+        return Failure{
+            module.path + ": made for another build of kernel " + running + " (build-id " +
+                module.meta.build_id + ", this one has " + id + ")",
+            "build it for the kernel that runs: it may have been updated without a restart"};
+    if (const std::string state = lockdown(); !state.empty() && !module.is_signed)
+        return Failure{
+            "this kernel is locked down (" + state + ") and " + module.path + " is not signed",
+            "sign the module with a key that the kernel trusts, or use a guest: --guest"};
+    return Done{};
+}
+
+Failure explain_load_error(const std::string& name, int error) {
+    const std::string text = "module " + name + " cannot be loaded: ";
+    switch (error) {
+    case EEXIST:
+        return {text + "one of this name is loaded already",
+                "choose another name with -m, or attach to it with --attach " + name};
+    case EPERM:
+        return {text + "the kernel does not permit it",
+                "lockdown or a security module forbids it; use a guest: --guest"};
+    case EKEYREJECTED:
+    case ENOKEY:
+        return {text + "its signature is missing or not by a key that the kernel trusts",
+                "sign the module with a trusted key, or use a guest: --guest"};
+    case EBADMSG:
+        return {text + "its signature is damaged", "sign the module again"};
+    case ENOEXEC:
+        return {text + "it does not match this kernel (format, version or symbol versions)",
+                "build it for the kernel that runs"};
+    case ENOENT:
+        return {text + "it needs a symbol that this kernel does not have",
+                "build it for the kernel that runs"};
+    case EINVAL:
+        return {text + "the kernel refused its contents or parameters",
+                "check the parameters: NAME=VALUE"};
+    case ENOMEM:
+        return {text + "the kernel has not enough memory for it",
+                "use smaller buffers (-s) or smaller arrays (-D MAXMAPENTRIES)"};
+    case EBUSY:
+        return {text + "something it needs is in use", "try again"};
+    default:
+        return {text + std::strerror(error), ""};
+    }
+}
+
+Status load_module(const ModuleFile& module, const std::string& parameters) {
+    const FileDescriptor file(open(module.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file)
+        return Failure{module.path + ": " + std::strerror(errno), ""};
+    KernelLog log;
+    if (syscall(SYS_finit_module, file.get(), parameters.c_str(), 0) == 0)
+        return Done{};
+    Failure failure = explain_load_error(module.name, errno);
+    if (const std::string tail = log.tail(); !tail.empty())
+        failure.message += "; the kernel says:\n" + trimmed(tail);
+    return failure;
+}
+
+bool module_is_loaded(const std::string& name) {
+    return access(("/sys/module/" + name + "/refcnt").c_str(), F_OK) == 0;
+}
+
+Status unload_module(const std::string& name, std::chrono::milliseconds patience) {
+    const auto until = std::chrono::steady_clock::now() + patience;
+    while (delete_module(name) != 0) {
+        const int error = errno;
+        if (error == ENOENT)
+            return Done{};
+        const bool in_use =
+            error == EAGAIN || error == EBUSY || error == EWOULDBLOCK || error == EINTR;
+        if (in_use && std::chrono::steady_clock::now() < until) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            continue;
+        }
+        if (!in_use)
+            return Failure{"module " + name + " cannot be unloaded: " + std::strerror(error), ""};
+        const auto users = read_file("/sys/module/" + name + "/refcnt");
+        return Failure{"module " + name + " is disarmed but cannot be unloaded yet: in use by " +
+                           (users ? trimmed(*users) : "some") + " task(s) or file(s)",
+                       "remove it later: rmmod " + name};
+    }
+    return Done{};
+}
+
+Watchdog::Watchdog(const std::string& module) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return;
+    FileDescriptor read_end(ends[0]), write_end(ends[1]);
+    pid_ = fork();
+    if (pid_ != 0) {
+        pipe_ = std::move(write_end);
+        return;
+    }
+    // A session of its own: what the terminal sends to the others does not reach it. It keeps
+    // nothing open, so that nobody waits for it at the other end of a pipe.
+    setsid();
+    for (int each : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE})
+        signal(each, SIG_IGN);
+    const int keep = dup2(read_end.get(), 0);
+    syscall(SYS_close_range, 1u, ~0u, 0u);
+    char byte;
+    ssize_t got;
+    do
+        got = read(keep, &byte, 1);
+    while (got < 0 && errno == EINTR);
+    if (got == 0) {
+        for (int tries = 0; tries < 300 && delete_module(module) != 0 && errno != ENOENT; tries++)
+            poll(nullptr, 0, 100);
+    }
+    _exit(0);
+}
+
+void Watchdog::dismiss() {
+    if (pid_ <= 0 || !pipe_)
+        return;
+    const ssize_t sent = write(pipe_.get(), "k", 1);
+    static_cast<void>(sent); // it has ended: nothing to dismiss
+    pipe_.reset();
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+}
+
+} // namespace djstap

@@ -1,0 +1,51 @@
+// Into the kernel and out of it.
+#pragma once
+#include "diagnostics/result.h"
+#include "session/module_file.h"
+#include "session/system.h"
+
+#include <chrono>
+#include <string>
+#include <sys/types.h>
+
+namespace djstap {
+
+// What must hold on this machine for any module to be loaded: the capability, modules_disabled.
+// Each failure names the one thing that is missing.
+Status check_loading_allowed();
+// What must hold for this module: release and build-id of the running kernel, a signature under
+// lockdown.
+Status check_module_fits(const ModuleFile& module);
+
+// "6.1.0-56-cloud-amd64" of the kernel that runs.
+std::string running_release();
+// Hexadecimal GNU build-id out of ELF notes (/sys/kernel/notes); empty where there is none.
+std::string build_id_of_notes(std::string_view notes);
+
+// finit_module. Fails with what the error means and the end of what the kernel logged about it.
+Status load_module(const ModuleFile& module, const std::string& parameters);
+// What errno of finit_module means for this module, without the kernel's log.
+Failure explain_load_error(const std::string& name, int error);
+
+// delete_module, tried again for `patience` while the module is in use. Done when it is gone or was
+// never there; otherwise names what keeps it.
+Status unload_module(const std::string& name, std::chrono::milliseconds patience);
+bool module_is_loaded(const std::string& name);
+
+// A process of its own that unloads the module when this one ends in whatever way without
+// dismiss().
+class Watchdog {
+  public:
+    explicit Watchdog(const std::string& module);
+    ~Watchdog() { dismiss(); }
+    Watchdog(const Watchdog&) = delete;
+    Watchdog& operator=(const Watchdog&) = delete;
+    // Nothing is left to unload, or it is to stay.
+    void dismiss();
+
+  private:
+    FileDescriptor pipe_;
+    pid_t pid_ = -1;
+};
+
+} // namespace djstap

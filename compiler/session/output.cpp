@@ -1,0 +1,221 @@
+#include "session/output.h"
+
+#include "include/text.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <unistd.h>
+
+namespace djstap {
+
+namespace {
+constexpr size_t flush_at = 256 * 1024;
+constexpr size_t first_guess = 512;
+} // namespace
+
+void Writer::append(std::string_view bytes) {
+    std::memcpy(reserve(bytes.size()), bytes.data(), bytes.size());
+    advance(bytes.size());
+}
+
+char* Writer::reserve(size_t size) {
+    if (used_ + size > buffer_.size())
+        buffer_.resize(std::max(used_ + size, 2 * flush_at));
+    return buffer_.data() + used_;
+}
+
+void Writer::advance(size_t size) {
+    used_ += size;
+    if (used_ >= flush_at)
+        flush();
+}
+
+void Writer::flush() {
+    for (size_t at = 0; at < used_ && !error_;) {
+        const ssize_t written = write(fd_, buffer_.data() + at, used_ - at);
+        if (written >= 0) {
+            at += static_cast<size_t>(written);
+        } else if (errno == EAGAIN) {
+            pollfd ready{fd_, POLLOUT, 0};
+            poll(&ready, 1, 1000);
+        } else if (errno != EINTR) {
+            error_ = errno;
+        }
+    }
+    used_ = 0;
+}
+
+namespace {
+
+// Formats to the end of what was written.
+void format_to(Writer& writer, const char* format, const char* types, std::string_view arguments) {
+    size_t room = first_guess;
+    size_t length =
+        djs_format(writer.reserve(room), room, format, types, arguments.data(), arguments.size());
+    if (length + 1 >= room) {
+        room = djs_format(nullptr, 0, format, types, arguments.data(), arguments.size()) + 1;
+        length = djs_format(writer.reserve(room), room, format, types, arguments.data(),
+                            arguments.size());
+    }
+    writer.advance(length);
+}
+
+class TextOutput : public Output {
+  public:
+    TextOutput(Writer& writer, Writer& messages, bool warnings, bool verbose)
+        : writer_(writer), messages_(messages), warnings_(warnings), verbose_(verbose) {}
+
+    void print(const char* format, const char* types, std::string_view arguments) override {
+        format_to(writer_, format, types, arguments);
+    }
+
+    void error(std::string_view message, std::string_view place) override {
+        std::string line("ERROR: ");
+        line.append(message);
+        if (!place.empty())
+            line.append(" near ").append(place);
+        say(std::move(line));
+    }
+
+    void warning(std::string_view message) override {
+        if (warnings_)
+            say(std::string("WARNING: ").append(message));
+    }
+
+    void probe(const AttachedProbe& probe) override {
+        if (!probe.attached) {
+            warning(std::string("probe ")
+                        .append(probe.point)
+                        .append(" is not attached: ")
+                        .append(probe.reason));
+        } else if (verbose_) {
+            std::string line(probe.point);
+            line.append(": ").append(probe.mechanism);
+            if (!probe.reason.empty())
+                line.append(" instead of ").append(probe.planned).append(": ").append(probe.reason);
+            say(std::move(line));
+        }
+    }
+
+    void counts(const djs_counts& counts) override {
+        for (const std::string& line : describe_counts(counts))
+            warning(line);
+    }
+
+    Writer& writer() override { return writer_; }
+
+  private:
+    void say(std::string line) {
+        writer_.flush();
+        messages_.append(line.append("\n"));
+        messages_.flush();
+    }
+
+    Writer& writer_;
+    Writer& messages_;
+    bool warnings_, verbose_;
+};
+
+class JsonOutput : public Output {
+  public:
+    explicit JsonOutput(Writer& writer) : writer_(writer) {}
+
+    void print(const char* format, const char* types, std::string_view arguments) override {
+        const size_t length =
+            djs_format(nullptr, 0, format, types, arguments.data(), arguments.size());
+        text_.resize(length + 1);
+        djs_format(text_.data(), length + 1, format, types, arguments.data(), arguments.size());
+        text_.resize(length);
+        put({{"type", "print"}, {"text", text_}});
+    }
+
+    void error(std::string_view message, std::string_view place) override {
+        Object object{{"type", "error"}, {"message", message}};
+        if (!place.empty())
+            object["place"] = place;
+        put(object);
+    }
+
+    void warning(std::string_view message) override {
+        put({{"type", "warning"}, {"message", message}});
+    }
+
+    void probe(const AttachedProbe& probe) override {
+        Object object{{"type", "probe"},
+                      {"point", probe.point},
+                      {"mechanism", probe.mechanism},
+                      {"attached", probe.attached}};
+        if (!probe.reason.empty()) {
+            object["planned"] = probe.planned;
+            object["reason"] = probe.reason;
+        }
+        put(object);
+    }
+
+    void counts(const djs_counts& counts) override {
+        put({{"type", "counts"},
+             {"lost_records", counts.lost_records},
+             {"skipped_busy", counts.skipped_busy},
+             {"skipped_locked", counts.skipped_locked},
+             {"skipped_kretprobe", counts.skipped_kretprobe},
+             {"skipped_kprobe", counts.skipped_kprobe},
+             {"errors", counts.errors},
+             {"failed_sites", counts.failed_sites}});
+    }
+
+    Writer& writer() override { return writer_; }
+
+  private:
+    using Object = nlohmann::ordered_json;
+
+    // Bytes that are not UTF-8 become U+FFFD: JSON has no others.
+    void put(const Object& object) {
+        writer_.append(object.dump(-1, ' ', false, Object::error_handler_t::replace).append("\n"));
+    }
+
+    Writer& writer_;
+    std::string text_;
+};
+
+} // namespace
+
+std::unique_ptr<Output> make_text_output(Writer& writer, Writer& messages, bool warnings,
+                                         bool verbose) {
+    return std::make_unique<TextOutput>(writer, messages, warnings, verbose);
+}
+
+std::unique_ptr<Output> make_json_output(Writer& writer) {
+    return std::make_unique<JsonOutput>(writer);
+}
+
+std::vector<std::string> describe_counts(const djs_counts& counts) {
+    struct {
+        uint64_t count;
+        const char *one, *many;
+    } const rows[] = {
+        {counts.lost_records,
+         " record was lost because a buffer was full: try a larger one with -s",
+         " records were lost because a buffer was full: try a larger one with -s"},
+        {counts.skipped_busy, " hit was skipped because another handler was active on its CPU",
+         " hits were skipped because another handler was active on their CPU"},
+        {counts.skipped_locked,
+         " hit was skipped because a global variable stayed locked: try a larger MAXTRYLOCK",
+         " hits were skipped because a global variable stayed locked: try a larger MAXTRYLOCK"},
+        {counts.skipped_kretprobe,
+         " return was missed because all instances were in use: try .maxactive(N)",
+         " returns were missed because all instances were in use: try .maxactive(N)"},
+        {counts.skipped_kprobe, " hit was missed inside another kprobe",
+         " hits were missed inside another kprobe"},
+        {counts.failed_sites, " probe could not be attached", " probes could not be attached"},
+    };
+    std::vector<std::string> lines;
+    for (const auto& row : rows)
+        if (row.count)
+            lines.push_back(std::to_string(row.count).append(row.count == 1 ? row.one : row.many));
+    return lines;
+}
+
+} // namespace djstap

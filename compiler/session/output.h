@@ -1,0 +1,73 @@
+// Where a session's results go: one interface, text and JSON behind it.
+#pragma once
+#include "diagnostics/result.h"
+#include "include/control.h"
+#include "session/system.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace djstap {
+
+// Collects bytes and writes them in large pieces.
+class Writer {
+  public:
+    // Does not own `fd`. `name` stands in messages ("the output", "FILE").
+    Writer(int fd, std::string name) : fd_(fd), name_(std::move(name)) {}
+
+    void append(std::string_view bytes);
+    // Room for `size` bytes behind what was appended; advance() says how many are used.
+    char* reserve(size_t size);
+    void advance(size_t size);
+    void flush();
+    // 0, or errno of the write that failed: all after it is dropped. EPIPE: the reader has gone.
+    int error() const { return error_; }
+    const std::string& name() const { return name_; }
+
+  private:
+    int fd_;
+    std::string name_;
+    std::vector<char> buffer_;
+    size_t used_ = 0;
+    int error_ = 0;
+};
+
+// A probe as it was attached.
+struct AttachedProbe {
+    std::string point;
+    std::string mechanism; // in use
+    std::string planned;   // by the compiler
+    std::string reason; // why these differ, or why it is not attached; empty where it is as planned
+    bool attached = true;
+    uint64_t missed = 0;
+};
+
+class Output {
+  public:
+    virtual ~Output() = default;
+    // A format of the script and the arguments of a record, for djs_format().
+    virtual void print(const char* format, const char* types, std::string_view arguments) = 0;
+    // A run-time error of the script; `place` may be empty.
+    virtual void error(std::string_view message, std::string_view place) = 0;
+    virtual void warning(std::string_view message) = 0;
+    virtual void probe(const AttachedProbe& probe) = 0;
+    // What was lost or skipped; called once, at the end.
+    virtual void counts(const djs_counts& counts) = 0;
+    virtual Writer& writer() = 0;
+};
+
+// Prints go to `writer`; errors, warnings and counts that are not zero to `messages`, in their
+// place: what was printed before is written first.
+std::unique_ptr<Output> make_text_output(Writer& writer, Writer& messages, bool warnings,
+                                         bool verbose);
+// One JSON object a line: {"type": "print" | "error" | "warning" | "probe" | "counts", …}, all to
+// `writer`.
+std::unique_ptr<Output> make_json_output(Writer& writer);
+
+// "12 records were lost because …", one for each count that is not zero; errors are left out.
+std::vector<std::string> describe_counts(const djs_counts& counts);
+
+} // namespace djstap

@@ -1,0 +1,312 @@
+#include "session/session.h"
+
+#include "session/command.h"
+#include "session/control_file.h"
+#include "session/merge.h"
+#include "session/module_loader.h"
+#include "session/printer.h"
+#include "session/signals.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <optional>
+#include <thread>
+#include <unistd.h>
+#include <x86intrin.h>
+
+namespace djstap {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int shortest_sleep = 1, longest_sleep = 20; // ms
+constexpr auto unload_patience = std::chrono::seconds(5);
+
+// The clock of the records.
+uint64_t record_time() {
+    _mm_lfence();
+    return __rdtsc();
+}
+
+// Something of the module that blocks while records must go on being read.
+class Background {
+  public:
+    template <class Work>
+    explicit Background(Work work)
+        : thread_([this, work] {
+              result_ = work();
+              done_.store(true, std::memory_order_release);
+          }) {}
+    ~Background() { thread_.join(); }
+    bool done() const { return done_.load(std::memory_order_acquire); }
+    int result() const { return result_; } // once it is done
+
+  private:
+    int result_ = 0;
+    std::atomic<bool> done_{false};
+    std::thread thread_;
+};
+
+class Session {
+  public:
+    Session(const SessionOptions& options, ControlFile& control, Output& output, Command* command)
+        : options_(options), control_(control), output_(output), command_(command),
+          merger_(control.rings()), printer_(control.meta(), output), began_(Clock::now()) {}
+
+    SessionOutcome run();
+
+  private:
+    void sweep();
+    void take(const RecordMerger::Sweep& sweep);
+    void rest();
+    void read_until(const Background& work);
+    bool start();
+    bool is_over();
+    void finish();
+    void report_command();
+
+    const SessionOptions& options_;
+    ControlFile& control_;
+    Output& output_;
+    Command* command_;
+    RecordMerger merger_;
+    RecordPrinter printer_;
+    Clock::time_point began_;
+    SessionOutcome outcome_;
+    int sleep_ = shortest_sleep;
+    bool busy_ = false;
+    bool stopping_ = false;
+};
+
+void Session::take(const RecordMerger::Sweep& sweep) {
+    outcome_.records += sweep.records;
+    for (size_t cpu : sweep.corrupt) {
+        outcome_.status = 1;
+        output_.error("the buffer of CPU " + std::to_string(cpu) +
+                          " is damaged; what follows in it is not read",
+                      "");
+    }
+}
+
+void Session::sweep() {
+    const auto done =
+        merger_.sweep(record_time(), [this](const djs_record& record) { printer_.print(record); });
+    take(done);
+    busy_ = done.full;
+    if (done.records || done.pending) {
+        sleep_ = shortest_sleep;
+    } else {
+        output_.writer().flush();
+        sleep_ = std::min(2 * sleep_, longest_sleep);
+    }
+}
+
+void Session::rest() {
+    if (busy_)
+        return;
+    // A file that says "the session is to end" says so at once, which is no news while it ends.
+    if (stopping_)
+        std::this_thread::sleep_for(std::chrono::milliseconds(shortest_sleep));
+    else
+        control_.wait(sleep_);
+}
+
+void Session::read_until(const Background& work) {
+    while (!work.done()) {
+        sweep();
+        rest();
+    }
+}
+
+// Runs the begin probes and arms the others. False: the session ends here.
+bool Session::start() {
+    // One that was loaded without a reader runs already.
+    if (control_.state() != DJS_STATE_LOADED)
+        return true;
+    const int target = command_ ? static_cast<int>(command_->pid()) : options_.target_pid;
+    const Background starting([&] { return control_.start(target); });
+    read_until(starting);
+    if (starting.result() == 0)
+        return true;
+    outcome_.status = 1;
+    output_.error(
+        std::string("the probes could not be started: ") + std::strerror(starting.result()), "");
+    return false;
+}
+
+bool Session::is_over() {
+    if (StopSignals::stop_requested()) {
+        outcome_.ended_by_signal = true;
+        return true;
+    }
+    if (control_.exit_requested() || printer_.exit_requested() || output_.writer().error())
+        return true;
+    if (control_.state() == DJS_STATE_STOPPED || (command_ && command_->ended()))
+        return true;
+    return options_.time_limit.count() > 0 && Clock::now() - began_ >= options_.time_limit;
+}
+
+void Session::report_command() {
+    if (!command_)
+        return;
+    // One that goes on is none of ours: only its end by itself counts.
+    if (const auto status = command_->ended()) {
+        const std::string text = describe_status(*status);
+        if (!text.empty()) {
+            outcome_.status = 1;
+            output_.warning("the command " + text);
+        }
+    }
+}
+
+void Session::finish() {
+    stopping_ = true;
+    {
+        const Background stop([this] { return control_.stop(); });
+        read_until(stop);
+        if (stop.result()) {
+            outcome_.status = 1;
+            output_.error(std::string("the probes could not be stopped: ") +
+                              std::strerror(stop.result()),
+                          "");
+        }
+    }
+    const auto last =
+        merger_.last_sweep([this](const djs_record& record) { printer_.print(record); });
+    take(last);
+    if (const auto counts = control_.counts()) {
+        outcome_.counts = *counts;
+        outcome_.counts.lost_records += last.unfinished;
+        output_.counts(outcome_.counts);
+    }
+    if (printer_.damaged())
+        output_.warning(std::to_string(printer_.damaged()) + " damaged records were dropped");
+    report_command();
+    outcome_.errors = printer_.errors();
+    if (printer_.errors() || control_.failed() || printer_.damaged())
+        outcome_.status = 1;
+}
+
+SessionOutcome Session::run() {
+    if (start()) {
+        for (const AttachedProbe& probe : control_.probes())
+            output_.probe(probe);
+        bool go_on = !is_over();
+        if (go_on && command_) {
+            if (auto released = command_->release(); !released) {
+                outcome_.status = 1;
+                output_.error(released.failure().message, "");
+                go_on = false;
+            }
+        }
+        while (go_on) {
+            sweep();
+            go_on = !is_over();
+            if (go_on)
+                rest();
+        }
+    }
+    finish();
+    return outcome_;
+}
+
+Status check_target(const SessionOptions& options) {
+    if (options.target_pid && options.check_target_exists && kill(options.target_pid, 0) != 0 &&
+        errno == ESRCH)
+        return Failure{"there is no process " + std::to_string(options.target_pid),
+                       "see ps, or start it with -c"};
+    return Done{};
+}
+
+Result<std::vector<std::string>> command_of(const SessionOptions& options) {
+    if (!options.command_arguments.empty()) {
+        if (auto found = check_program(options.command_arguments.front()); !found)
+            return found.failure();
+        return options.command_arguments;
+    }
+    if (options.command.empty())
+        return std::vector<std::string>();
+    return parse_command(options.command);
+}
+
+// Checks and loads; yields the module's name.
+Result<std::string> load(const SessionOptions& options) {
+    auto module = read_module_file(options.module);
+    if (!module)
+        return module.failure();
+    if (auto allowed = check_loading_allowed(); !allowed)
+        return allowed.failure();
+    if (auto fits = check_module_fits(*module); !fits)
+        return fits.failure();
+    std::string parameters = "hold=1";
+    if (options.buffer_mb)
+        parameters.append(" ring_kb=").append(std::to_string(uint64_t{options.buffer_mb} * 1024));
+    if (!options.parameters.empty())
+        parameters.append(" ").append(options.parameters);
+    if (auto loaded = load_module(*module, parameters); !loaded)
+        return loaded.failure();
+    return module->name;
+}
+
+} // namespace
+
+Result<SessionOutcome> run_session(const SessionOptions& options) {
+    if (auto target = check_target(options); !target)
+        return target.failure();
+    auto arguments = command_of(options);
+    if (!arguments)
+        return arguments.failure();
+    FileDescriptor file;
+    if (!options.output_file.empty()) {
+        file = FileDescriptor(
+            open(options.output_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+        if (!file)
+            return Failure{options.output_file + ": " + std::strerror(errno), ""};
+    }
+    const StopSignals signals;
+    auto name = options.attach ? Result<std::string>(options.module) : load(options);
+    if (!name)
+        return name.failure();
+    Watchdog watchdog(*name);
+    const auto give_up = [&](const Failure& failure) {
+        if (options.attach)
+            watchdog.dismiss();
+        else if (unload_module(*name, unload_patience))
+            watchdog.dismiss();
+        return failure;
+    };
+
+    std::optional<SessionOutcome> outcome;
+    Writer writer(file ? file.get() : STDOUT_FILENO, file ? options.output_file : "the output");
+    Writer messages(STDERR_FILENO, "the messages");
+    const auto output =
+        options.json ? make_json_output(writer)
+                     : make_text_output(writer, messages, options.warnings, options.verbose > 0);
+    {
+        auto control = ControlFile::open(*name);
+        if (!control)
+            return give_up(control.failure());
+        std::optional<Command> command;
+        if (!arguments->empty()) {
+            auto prepared = Command::prepare(*arguments);
+            if (!prepared)
+                return give_up(prepared.failure());
+            command.emplace(std::move(*prepared));
+        }
+        outcome = Session(options, *control, *output, command ? &*command : nullptr).run();
+    }
+    if (auto unloaded = unload_module(*name, unload_patience); !unloaded)
+        output->warning(unloaded.failure().message + "; " + unloaded.failure().hint);
+    watchdog.dismiss();
+    writer.flush();
+    if (writer.error() && writer.error() != EPIPE) {
+        messages.append("ERROR: " + writer.name() + ": " + std::strerror(writer.error()) + "\n");
+        messages.flush();
+        outcome->status = 1;
+    }
+    return *outcome;
+}
+
+} // namespace djstap

@@ -1,0 +1,43 @@
+// One run of a module: load or attach, start, read, stop, unload.
+#pragma once
+#include "diagnostics/result.h"
+#include "include/control.h"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace djstap {
+
+struct SessionOptions {
+    std::string module;     // path of a .ko; with `attach`, the name of a module that is loaded
+    bool attach = false;    // --attach
+    std::string parameters; // for the module: "NAME=VALUE …"
+    std::string command;    // -c: a command line; empty: none
+    std::vector<std::string> command_arguments; // the same as a vector, taken first
+    int target_pid = 0;                         // -x
+    std::string output_file;                    // -o; empty: standard output
+    std::chrono::milliseconds time_limit{0};    // -T; 0: none
+    bool json = false;
+    int verbose = 0;                 // from 1 on the mechanism of every probe is shown
+    bool warnings = true;            // -w turns them off
+    unsigned buffer_mb = 0;          // -s: of each CPU; 0: what the module says
+    bool check_target_exists = true; // -x of a process that is gone is an error
+};
+
+struct SessionOutcome {
+    int status =
+        0; // for exit(): 0, or 1 after errors, a failed command, output that could not be written
+    djs_counts counts{};
+    uint64_t records = 0;
+    uint64_t errors = 0; // run-time errors of the script that were printed
+    bool ended_by_signal = false;
+};
+
+// Runs until the script, the command, a signal or the time limit ends it. While it runs SIGINT,
+// SIGTERM and SIGHUP end the session and SIGPIPE is ignored. Fails when the session could not
+// begin: nothing is left loaded then. Everything later is part of the output, and of the outcome's
+// status.
+Result<SessionOutcome> run_session(const SessionOptions& options);
+
+} // namespace djstap

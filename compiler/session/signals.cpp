@@ -1,0 +1,38 @@
+#include "session/signals.h"
+
+#include <atomic>
+
+namespace djstap {
+
+namespace {
+std::atomic<bool> stop{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void on_signal(int) {
+    stop = true;
+}
+} // namespace
+
+StopSignals::StopSignals() {
+    stop = false;
+    for (size_t i = 0; i < handled_.size(); i++) {
+        struct sigaction action{};
+        action.sa_handler = handled_[i] == SIGPIPE ? SIG_IGN : on_signal;
+        sigemptyset(&action.sa_mask);
+        sigaction(handled_[i], nullptr, &before_[i]);
+        // What nohup has set stays so.
+        if (handled_[i] != SIGHUP || before_[i].sa_handler != SIG_IGN)
+            sigaction(handled_[i], &action, nullptr);
+    }
+}
+
+StopSignals::~StopSignals() {
+    for (size_t i = 0; i < handled_.size(); i++)
+        sigaction(handled_[i], &before_[i], nullptr);
+}
+
+bool StopSignals::stop_requested() {
+    return stop;
+}
+
+} // namespace djstap

@@ -1,0 +1,23 @@
+// Signals that end a session.
+#pragma once
+#include <array>
+#include <csignal>
+
+namespace djstap {
+
+// While it lives, SIGINT, SIGTERM and SIGHUP only make stop_requested() true, however often they
+// come, and SIGPIPE is ignored. One at a time.
+class StopSignals {
+  public:
+    StopSignals();
+    ~StopSignals();
+    StopSignals(const StopSignals&) = delete;
+    StopSignals& operator=(const StopSignals&) = delete;
+    static bool stop_requested();
+
+  private:
+    static constexpr std::array<int, 4> handled_{SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    std::array<struct sigaction, handled_.size()> before_{};
+};
+
+} // namespace djstap

@@ -1,0 +1,103 @@
+#include "session/command.h"
+#include "session/session.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace djstap;
+
+namespace {
+int wait_for(Command& command) {
+    for (int i = 0; i < 5000; i++) {
+        if (const auto status = command.ended())
+            return *status;
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    ADD_FAILURE() << "the command did not end";
+    return -1;
+}
+using Words = std::vector<std::string>;
+} // namespace
+
+TEST(Command, SplitsPlainLinesAndGivesOthersToTheShell) {
+    EXPECT_EQ(*parse_command("  ls -l\t/tmp "), (Words{"ls", "-l", "/tmp"}));
+    EXPECT_EQ(*parse_command("ls | wc"), (Words{"/bin/sh", "-c", "ls | wc"}));
+    EXPECT_EQ(*parse_command("A=1 anything"), (Words{"/bin/sh", "-c", "A=1 anything"}));
+    EXPECT_EQ(*parse_command("cd /tmp"), (Words{"/bin/sh", "-c", "cd /tmp"}));
+    EXPECT_EQ(*parse_command("sleep 1 && echo \"x y\""),
+              (Words{"/bin/sh", "-c", "sleep 1 && echo \"x y\""}));
+}
+
+TEST(Command, AMissingProgramIsNamedWithTheNearest) {
+    auto parsed = parse_command("slep 5");
+    ASSERT_FALSE(parsed);
+    EXPECT_EQ(parsed.failure().message, "command 'slep' not found");
+    EXPECT_NE(parsed.failure().hint.find("sleep"), std::string::npos) << parsed.failure().hint;
+    EXPECT_FALSE(parse_command("slep 5 | wc"));
+    EXPECT_FALSE(parse_command("/nowhere/x"));
+    EXPECT_NE(parse_command("/etc/passwd").failure().message.find("not executable"),
+              std::string::npos);
+    EXPECT_NE(parse_command("   ").failure().message.find("empty"), std::string::npos);
+}
+
+TEST(Command, WaitsUntilItIsReleased) {
+    auto command = Command::prepare({"sh", "-c", "exit 3"});
+    ASSERT_TRUE(command);
+    EXPECT_GT(command->pid(), 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_FALSE(command->ended());
+    EXPECT_TRUE(command->release());
+    EXPECT_EQ(describe_status(wait_for(*command)), "exited with status 3");
+    auto killed = Command::prepare({"sh", "-c", "kill -9 $$"});
+    EXPECT_TRUE(killed->release());
+    EXPECT_NE(describe_status(wait_for(*killed)).find("signal 9"), std::string::npos);
+    auto fine = Command::prepare({"true"});
+    EXPECT_TRUE(fine->release());
+    EXPECT_EQ(describe_status(wait_for(*fine)), "");
+}
+
+TEST(Command, OneThatIsNotReleasedRunsNothing) {
+    pid_t pid;
+    {
+        auto command = Command::prepare({"sleep", "100"});
+        pid = command->pid();
+    }
+    EXPECT_EQ(kill(pid, 0), -1);
+    EXPECT_EQ(errno, ESRCH);
+}
+
+TEST(Command, AFailingExecIsReported) {
+    auto command = Command::prepare({"/etc/passwd"});
+    const auto released = command->release();
+    ASSERT_FALSE(released);
+    EXPECT_NE(released.failure().message.find("Permission denied"), std::string::npos);
+}
+
+// What is wrong is said before anything is loaded: the module does not even exist here.
+TEST(Session, TheCommandIsLookedForFirst) {
+    SessionOptions options;
+    options.module = "/nowhere.ko";
+    options.command = "no-such-program-at-all";
+    const auto outcome = run_session(options);
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.failure().message, "command 'no-such-program-at-all' not found");
+}
+
+TEST(Session, MissingThingsAreNamed) {
+    SessionOptions options;
+    options.module = "/nowhere.ko";
+    EXPECT_EQ(run_session(options).failure().message, "/nowhere.ko: No such file or directory");
+    options.target_pid = 0x3ffffff;
+    EXPECT_EQ(run_session(options).failure().message, "there is no process 67108863");
+    options.target_pid = 0;
+    options.attach = true;
+    options.module = "not_loaded";
+    EXPECT_EQ(run_session(options).failure().message, "no module 'not_loaded' of djstap is loaded");
+    options.output_file = "/nowhere/x";
+    EXPECT_EQ(run_session(options).failure().message, "/nowhere/x: No such file or directory");
+}

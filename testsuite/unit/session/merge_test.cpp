@@ -1,0 +1,224 @@
+// The rings' reader against writers that behave like handlers, in threads.
+#include "session/merge.h"
+
+#include <atomic>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <memory>
+#include <random>
+#include <sys/mman.h>
+#include <thread>
+#include <x86intrin.h>
+
+using namespace djstap;
+
+namespace {
+
+// A ring in memory, its data mapped twice in a row as ControlFile does it.
+class FakeRing {
+  public:
+    explicit FakeRing(uint64_t bytes) : bytes_(bytes) {
+        const int fd = memfd_create("ring", 0);
+        EXPECT_EQ(ftruncate(fd, static_cast<off_t>(bytes)), 0);
+        data_ = static_cast<char*>(
+            mmap(nullptr, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        for (uint64_t half : {uint64_t{0}, bytes})
+            mmap(data_ + half, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+        close(fd);
+    }
+    ~FakeRing() { munmap(data_, 2 * bytes_); }
+    FakeRing(const FakeRing&) = delete;
+    FakeRing& operator=(const FakeRing&) = delete;
+
+    Ring reader() { return Ring(&tail_, data_, bytes_); }
+
+    djs_record* reserve(uint32_t size, uint32_t id, uint64_t time) {
+        if (head_ + size > __atomic_load_n(&tail_, __ATOMIC_ACQUIRE) + bytes_)
+            return nullptr;
+        auto* record = reinterpret_cast<djs_record*>(data_ + (head_ & (bytes_ - 1)));
+        for (const char* byte = reinterpret_cast<char*>(record);
+             byte < reinterpret_cast<char*>(record) + size; byte++)
+            if (*byte)
+                dirty++;
+        head_ += size;
+        record->id = id;
+        __atomic_store_n(&record->time, time, __ATOMIC_RELAXED);
+        return record;
+    }
+    static void commit(djs_record* record, uint32_t size) {
+        __atomic_store_n(&record->size, size, __ATOMIC_RELEASE);
+    }
+    void write(uint64_t time, uint32_t id = 0, uint32_t size = 24) {
+        auto* record = reserve(size, id, time);
+        ASSERT_NE(record, nullptr);
+        commit(record, size);
+    }
+    char* data() { return data_; }
+
+    int dirty = 0; // bytes that were not zero when they were given out
+
+  private:
+    uint64_t bytes_;
+    char* data_;
+    uint64_t tail_ = 0;
+    uint64_t head_ = 0;
+};
+
+std::vector<uint64_t> times(RecordMerger& merger, uint64_t now,
+                            RecordMerger::Sweep* sweep = nullptr) {
+    std::vector<uint64_t> all;
+    const auto done =
+        merger.sweep(now, [&](const djs_record& record) { all.push_back(record.time); });
+    if (sweep)
+        *sweep = done;
+    return all;
+}
+
+using Times = std::vector<uint64_t>;
+
+} // namespace
+
+TEST(Merge, HoldsBackWhatAnOlderRecordMayStillPrecede) {
+    FakeRing a(4096), b(4096);
+    RecordMerger merger({a.reader(), b.reader()});
+    a.write(100);
+    a.write(300);
+    RecordMerger::Sweep sweep;
+    EXPECT_EQ(times(merger, 400, &sweep), Times{});
+    EXPECT_TRUE(sweep.pending);
+    b.write(200);
+    b.write(450);
+    EXPECT_EQ(times(merger, 500), (Times{100, 200, 300}));
+    EXPECT_EQ(times(merger, 600), (Times{450}));
+    EXPECT_EQ(times(merger, 700, &sweep), Times{});
+    EXPECT_FALSE(sweep.pending);
+}
+
+TEST(Merge, WaitsForARecordThatIsBeingWritten) {
+    FakeRing a(4096), b(4096);
+    RecordMerger merger({a.reader(), b.reader()});
+    auto* slow = a.reserve(32, 0, 150);
+    b.write(100);
+    b.write(200);
+    times(merger, 1000);
+    EXPECT_EQ(times(merger, 2000), (Times{100}));
+    EXPECT_EQ(times(merger, 3000), Times{});
+    FakeRing::commit(slow, 32);
+    EXPECT_EQ(times(merger, 4000), (Times{150, 200}));
+}
+
+TEST(Merge, DoesNotWaitForeverAndCountsWhatNeverCame) {
+    FakeRing a(4096), b(4096);
+    RecordMerger merger({a.reader(), b.reader()});
+    a.reserve(32, 0, 150);
+    b.write(200);
+    times(merger, 1000);
+    times(merger, 2000);
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    EXPECT_EQ(times(merger, 3000), (Times{200}));
+    const auto last = merger.last_sweep([](const djs_record&) { FAIL(); });
+    EXPECT_EQ(last.unfinished, 1u);
+}
+
+TEST(Merge, LastSweepPassesEverythingInOrder) {
+    FakeRing a(4096), b(4096), c(4096);
+    RecordMerger merger({a.reader(), b.reader(), c.reader()});
+    for (uint64_t i = 0; i < 60; i++)
+        (i % 3 == 0 ? a : i % 3 == 1 ? b : c).write(i + 1);
+    a.write(1000, DJS_RECORD_PADDING);
+    Times all;
+    merger.last_sweep([&](const djs_record& record) { all.push_back(record.time); });
+    ASSERT_EQ(all.size(), 60u);
+    EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));
+}
+
+TEST(Merge, NonsenseSizesStopOneRingOnly) {
+    for (uint32_t size : {1u, 8u, 12u, 25u, 4104u, 0xfffffff8u, 0xffffffffu}) {
+        FakeRing a(4096), b(4096);
+        RecordMerger merger({a.reader(), b.reader()});
+        a.write(1);
+        FakeRing::commit(a.reserve(24, 0, 2), size);
+        b.write(3);
+        Times all;
+        const auto sink = [&](const djs_record& record) { all.push_back(record.time); };
+        auto sweep = merger.last_sweep(sink);
+        EXPECT_EQ(all, (Times{1, 3})) << size;
+        EXPECT_EQ(sweep.corrupt, (std::vector<size_t>{0})) << size;
+        b.write(4);
+        sweep = merger.last_sweep(sink);
+        EXPECT_TRUE(sweep.corrupt.empty()) << "reported once";
+        EXPECT_EQ(all.back(), 4u);
+    }
+}
+
+TEST(Merge, RandomMemoryNeverReadsOutside) {
+    std::mt19937_64 random(1);
+    for (int round = 0; round < 2000; round++) {
+        FakeRing a(4096);
+        for (size_t i = 0; i < 4096; i += 4) {
+            const uint32_t word = random() % 4 ? static_cast<uint32_t>(random() % 64)
+                                               : static_cast<uint32_t>(random());
+            std::memcpy(a.data() + i, &word, sizeof(word));
+        }
+        RecordMerger merger({a.reader()});
+        size_t bytes = 0;
+        merger.last_sweep([&](const djs_record& record) { bytes += record.size; });
+        EXPECT_LE(bytes, 4096u);
+    }
+}
+
+TEST(Merge, ConcurrentWritersComeOutCompleteAndInOrder) {
+    constexpr int writers = 3;
+    constexpr uint64_t each = 30000;
+    std::vector<std::unique_ptr<FakeRing>> rings;
+    std::vector<Ring> readers;
+    for (int i = 0; i < writers; i++) {
+        rings.push_back(std::make_unique<FakeRing>(16384));
+        readers.push_back(rings.back()->reader());
+    }
+    RecordMerger merger(std::move(readers));
+    std::atomic<int> running{writers};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < writers; i++) {
+        threads.emplace_back([&, i] {
+            std::mt19937 random(static_cast<unsigned>(i));
+            FakeRing& ring = *rings[static_cast<size_t>(i)];
+            for (uint64_t n = 0; n < each;) {
+                const uint32_t size = 24 + 8 * (random() % 30);
+                djs_record* record = ring.reserve(size, static_cast<uint32_t>(i), __rdtsc());
+                if (!record) {
+                    std::this_thread::yield();
+                    continue;
+                }
+                std::memcpy(record + 1, &n, sizeof(n));
+                if (random() % 64 == 0)
+                    std::this_thread::yield();
+                FakeRing::commit(record, size);
+                n++;
+            }
+            running--;
+        });
+    }
+    std::vector<uint64_t> next(writers);
+    uint64_t latest = 0;
+    size_t disorder = 0, gaps = 0;
+    const auto sink = [&](const djs_record& record) {
+        uint64_t number;
+        std::memcpy(&number, &record + 1, sizeof(number));
+        gaps += number != next[record.id]++;
+        disorder += record.time < latest;
+        latest = std::max(latest, record.time);
+    };
+    while (running)
+        if (!merger.sweep(__rdtsc(), sink).records)
+            std::this_thread::yield();
+    for (auto& thread : threads)
+        thread.join();
+    merger.last_sweep(sink);
+    EXPECT_EQ(gaps, 0u);
+    EXPECT_EQ(disorder, 0u);
+    for (int i = 0; i < writers; i++) {
+        EXPECT_EQ(next[static_cast<size_t>(i)], each);
+        EXPECT_EQ(rings[static_cast<size_t>(i)]->dirty, 0);
+    }
+}

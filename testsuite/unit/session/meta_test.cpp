@@ -1,0 +1,203 @@
+#include "session/meta.h"
+#include "session/module_file.h"
+#include "session/module_loader.h"
+
+#include <cerrno>
+#include <cstring>
+#include <elf.h>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <random>
+#include <unistd.h>
+
+using namespace djstap;
+
+namespace {
+
+const std::string example = R"json({"version":1,"name":"demo","release":"6.1.0","build_id":"ab12",
+    "formats":[{"text":"%s %d\n","types":"sl"},{"text":"bye"}],"places":["operator '/' at <input>:1:24"],"sites":1,
+    "probes":[{"point":"kernel.function(\"x\")","mechanism":"djprobe"}],"script":"<input>","later":true})json";
+
+// An ELF file with these sections.
+std::string elf(const std::vector<std::pair<std::string, std::string>>& sections) {
+    std::string names("\0", 1), data(sizeof(Elf64_Ehdr), '\0');
+    std::vector<Elf64_Shdr> headers(1);
+    const auto add = [&](const std::string& name, const std::string& contents) {
+        Elf64_Shdr header{};
+        header.sh_name = static_cast<uint32_t>(names.size());
+        header.sh_type = SHT_PROGBITS;
+        header.sh_offset = data.size();
+        header.sh_size = contents.size();
+        headers.push_back(header);
+        names.append(name).append(1, '\0');
+        data.append(contents);
+    };
+    for (auto& [name, contents] : sections)
+        add(name, contents);
+    const std::string so_far = names + std::string(".shstrtab\0", 10);
+    add(".shstrtab", so_far);
+    auto* header = reinterpret_cast<Elf64_Ehdr*>(data.data());
+    std::memcpy(header->e_ident, ELFMAG, SELFMAG);
+    header->e_ident[EI_CLASS] = ELFCLASS64;
+    header->e_shoff = data.size();
+    header->e_shentsize = sizeof(Elf64_Shdr);
+    header->e_shnum = static_cast<uint16_t>(headers.size());
+    header->e_shstrndx = static_cast<uint16_t>(headers.size() - 1);
+    data.append(reinterpret_cast<const char*>(headers.data()), headers.size() * sizeof(Elf64_Shdr));
+    return data;
+}
+
+class ModuleFiles : public testing::Test {
+  protected:
+    void SetUp() override {
+        folder_ = std::filesystem::temp_directory_path() /
+                  ("djstap-session-test-" + std::to_string(getpid()));
+        std::filesystem::create_directories(folder_);
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+    std::string put(const std::string& name, const std::string& contents) {
+        const auto path = folder_ / name;
+        std::ofstream(path, std::ios::binary) << contents;
+        return path.string();
+    }
+    std::filesystem::path folder_;
+};
+
+} // namespace
+
+TEST(Meta, ReadsEveryMember) {
+    const auto meta = parse_meta(example + std::string(3, '\0'));
+    ASSERT_TRUE(meta) << meta.failure().message;
+    EXPECT_EQ(meta->name, "demo");
+    EXPECT_EQ(meta->build_id, "ab12");
+    ASSERT_EQ(meta->formats.size(), 2u);
+    EXPECT_EQ(meta->formats[0].text, "%s %d\n");
+    EXPECT_EQ(meta->formats[0].types, "sl");
+    EXPECT_EQ(meta->places[0], "operator '/' at <input>:1:24");
+    EXPECT_EQ(meta->probes[0].mechanism, "djprobe");
+}
+
+TEST(Meta, NonsenseFailsWithAReason) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"", "not readable"},
+        {"[]", "not readable"},
+        {"{\"version\":1", "not readable"},
+        {"{}", "another version"},
+        {"{\"version\":2,\"name\":\"x\"}", "another version"},
+        {"{\"version\":\"1\"}", "another version"},
+        {"{\"version\":1}", "'name' is missing"},
+        {"{\"version\":1,\"name\":5}", "'name' is no text"},
+        {"{\"version\":1,\"name\":\"x\",\"formats\":{}}", "'formats' is no list"},
+        {"{\"version\":1,\"name\":\"x\",\"formats\":[1]}",
+         "'formats' holds something that is no object"},
+        {"{\"version\":1,\"name\":\"x\",\"formats\":[{}]}", "'text' is missing"},
+        {"{\"version\":1,\"name\":\"x\",\"places\":[1]}", "'places' holds something"},
+        {"{\"version\":1,\"name\":\"x\",\"probes\":[{\"point\":[]}]}", "'point' is no text"},
+    };
+    for (auto& [text, reason] : cases) {
+        const auto meta = parse_meta(text);
+        ASSERT_FALSE(meta) << text;
+        EXPECT_NE(meta.failure().message.find(reason), std::string::npos)
+            << text << ": " << meta.failure().message;
+    }
+}
+
+TEST(Meta, RandomDamageNeverCrashes) {
+    std::mt19937_64 random(2);
+    for (int i = 0; i < 5000; i++) {
+        std::string text = example;
+        for (int n = 0; n < 3; n++)
+            text[random() % text.size()] = static_cast<char>(random());
+        if (const auto meta = parse_meta(text); !meta) {
+            EXPECT_FALSE(meta.failure().message.empty());
+        }
+    }
+}
+
+TEST_F(ModuleFiles, NameMetaAndSignature) {
+    const std::string info("license=GPL\0name=other\0vermagic=x\0", 34);
+    auto bytes = elf({{".djstap.meta", example}, {".modinfo", info}});
+    auto file = read_module_file(put("a.ko", bytes));
+    ASSERT_TRUE(file) << file.failure().message;
+    EXPECT_EQ(file->name, "other");
+    EXPECT_EQ(file->meta.name, "demo");
+    EXPECT_FALSE(file->is_signed);
+    file = read_module_file(put("b.ko", bytes + "~Module signature appended~\n"));
+    ASSERT_TRUE(file);
+    EXPECT_TRUE(file->is_signed);
+}
+
+TEST_F(ModuleFiles, WhatIsNoModule) {
+    put("gtod.ko", "x");
+    auto file = read_module_file((folder_ / "gtdo.ko").string());
+    ASSERT_FALSE(file);
+    EXPECT_NE(file.failure().message.find("No such file"), std::string::npos);
+    EXPECT_EQ(file.failure().hint, "did you mean 'gtod.ko'?");
+    EXPECT_NE(read_module_file(put("c.ko", "text")).failure().message.find("not a kernel module"),
+              std::string::npos);
+    EXPECT_NE(read_module_file(put("d.ko", elf({{".text", "x"}})))
+                  .failure()
+                  .message.find("not one that djstap made"),
+              std::string::npos);
+    EXPECT_NE(read_module_file(put("e.ko", elf({{".djstap.meta", "{"}})))
+                  .failure()
+                  .message.find("not readable"),
+              std::string::npos);
+    EXPECT_FALSE(read_module_file(folder_.string()));
+}
+
+TEST_F(ModuleFiles, DamagedFilesNeverCrash) {
+    const std::string whole =
+        elf({{".djstap.meta", example}, {".modinfo", std::string("name=x\0", 7)}});
+    for (size_t size = 0; size < whole.size(); size += 13)
+        EXPECT_FALSE(read_module_file(put("cut.ko", whole.substr(0, size))));
+    std::mt19937_64 random(3);
+    for (int i = 0; i < 500; i++) {
+        std::string damaged = whole;
+        for (int n = 0; n < 4; n++)
+            damaged[random() % 2 ? random() % 64 : damaged.size() - 1 - random() % 256] =
+                static_cast<char>(random());
+        const auto file = read_module_file(put("bad.ko", damaged));
+        if (!file) {
+            EXPECT_FALSE(file.failure().message.empty());
+        }
+    }
+}
+
+TEST_F(ModuleFiles, AModuleOfAnotherKernelIsRefusedWithBothNames) {
+    ModuleFile module;
+    module.path = "x.ko";
+    module.meta.release = "1.2.3-none";
+    const auto fits = check_module_fits(module);
+    ASSERT_FALSE(fits);
+    EXPECT_NE(fits.failure().message.find("1.2.3-none"), std::string::npos);
+    EXPECT_NE(fits.failure().message.find(running_release()), std::string::npos);
+}
+
+TEST(ModuleLoader, BuildIdOfNotes) {
+    const auto note = [](uint32_t type, const std::string& name, const std::string& data) {
+        const uint32_t header[] = {static_cast<uint32_t>(name.size() + 1),
+                                   static_cast<uint32_t>(data.size()), type};
+        std::string bytes(reinterpret_cast<const char*>(header), sizeof(header));
+        bytes.append(name).append(1, '\0').resize((bytes.size() + 3) / 4 * 4);
+        bytes.append(data).resize((bytes.size() + 3) / 4 * 4);
+        return bytes;
+    };
+    const std::string notes =
+        note(6, "Linux", "abcde") + note(NT_GNU_BUILD_ID, "GNU", "\x12\xab\xff");
+    EXPECT_EQ(build_id_of_notes(notes), "12abff");
+    EXPECT_EQ(build_id_of_notes(note(6, "Xen", "abcd")), "");
+    for (size_t size = 0; size < notes.size() - 4; size++)
+        EXPECT_EQ(build_id_of_notes(notes.substr(0, size)), "");
+}
+
+TEST(ModuleLoader, EveryLoadErrorHasAReason) {
+    for (int error :
+         {EEXIST, EPERM, EKEYREJECTED, ENOKEY, EBADMSG, ENOEXEC, ENOENT, EINVAL, ENOMEM, EBUSY}) {
+        const auto failure = explain_load_error("demo", error);
+        EXPECT_NE(failure.message.find("module demo cannot be loaded: "), std::string::npos);
+        EXPECT_FALSE(failure.hint.empty()) << error;
+    }
+    EXPECT_NE(explain_load_error("demo", EEXIST).hint.find("--attach demo"), std::string::npos);
+}

@@ -1,0 +1,207 @@
+#include "session/output.h"
+#include "session/printer.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace djstap;
+
+namespace {
+
+// A file whose contents can be read back.
+class Capture {
+  public:
+    Capture() : file_(memfd_create("output", 0)) {}
+    int fd() const { return file_.get(); }
+    std::string text() const {
+        std::string all(static_cast<size_t>(lseek(file_.get(), 0, SEEK_END)), '\0');
+        EXPECT_EQ(pread(file_.get(), all.data(), all.size(), 0), static_cast<ssize_t>(all.size()));
+        return all;
+    }
+
+  private:
+    FileDescriptor file_;
+};
+
+class Record {
+  public:
+    explicit Record(uint32_t id) : bytes_(sizeof(djs_record), '\0') { at().id = id; }
+    Record& number(int64_t value) {
+        bytes_.append(reinterpret_cast<char*>(&value), sizeof(value));
+        return *this;
+    }
+    Record& text(const std::string& value) {
+        const auto length = static_cast<uint32_t>(value.size());
+        bytes_.append(reinterpret_cast<const char*>(&length), sizeof(length)).append(value);
+        bytes_.resize(DJS_ALIGN8(bytes_.size()));
+        return *this;
+    }
+    const djs_record& get() {
+        at().size = static_cast<uint32_t>(bytes_.size());
+        return at();
+    }
+    std::string& bytes() { return bytes_; }
+
+  private:
+    djs_record& at() { return *reinterpret_cast<djs_record*>(bytes_.data()); }
+    std::string bytes_;
+};
+
+ModuleMeta example_meta() {
+    ModuleMeta meta;
+    meta.formats = {{"%s(%d)\n", "sl"}, {"hello\n", ""}, {"%s", "s"}};
+    meta.places = {"operator '/' at <input>:1:24"};
+    return meta;
+}
+
+struct Printed {
+    std::string out, err;
+    bool exit = false;
+    uint64_t errors = 0, damaged = 0;
+};
+
+Printed print(std::vector<Record> records, bool json = false, bool warnings = true,
+              djs_counts counts = {}) {
+    Capture out, err;
+    Writer writer(out.fd(), "out"), messages(err.fd(), "err");
+    const auto output =
+        json ? make_json_output(writer) : make_text_output(writer, messages, warnings, false);
+    const ModuleMeta meta = example_meta();
+    RecordPrinter printer(meta, *output);
+    for (auto& record : records)
+        printer.print(record.get());
+    output->counts(counts);
+    writer.flush();
+    return {out.text(), err.text(), printer.exit_requested(), printer.errors(), printer.damaged()};
+}
+
+} // namespace
+
+TEST(Output, FormatsErrorsWarningsAndExit) {
+    const auto printed =
+        print({Record(0).text("cat").number(42), Record(1),
+               Record(DJS_RECORD_ERROR).text("division by 0").number(0),
+               Record(DJS_RECORD_ERROR).text("no place").number(-1),
+               Record(DJS_RECORD_WARNING).text("careful"), Record(DJS_RECORD_EXIT)});
+    EXPECT_EQ(printed.out, "cat(42)\nhello\n");
+    EXPECT_EQ(printed.err, "ERROR: division by 0 near operator '/' at <input>:1:24\nERROR: no "
+                           "place\nWARNING: careful\n");
+    EXPECT_TRUE(printed.exit);
+    EXPECT_EQ(printed.errors, 2u);
+}
+
+TEST(Output, JsonIsOneObjectALine) {
+    const auto printed =
+        print({Record(0).text("c\"\xff").number(1), Record(DJS_RECORD_ERROR).text("bad").number(0),
+               Record(DJS_RECORD_WARNING).text("careful")},
+              true, true,
+              {.lost_records = 3,
+               .skipped_busy = 0,
+               .skipped_locked = 0,
+               .skipped_kretprobe = 0,
+               .skipped_kprobe = 0,
+               .errors = 1,
+               .failed_sites = 0});
+    std::vector<nlohmann::json> objects;
+    std::istringstream lines(printed.out);
+    for (std::string line; std::getline(lines, line);)
+        objects.push_back(nlohmann::json::parse(line));
+    ASSERT_EQ(objects.size(), 4u);
+    EXPECT_EQ(objects[0]["type"], "print");
+    EXPECT_EQ(objects[0]["text"], "c\"\xef\xbf\xbd(1)\n");
+    EXPECT_EQ(objects[1]["place"], "operator '/' at <input>:1:24");
+    EXPECT_EQ(objects[2]["message"], "careful");
+    EXPECT_EQ(objects[3]["lost_records"], 3);
+    EXPECT_EQ(printed.err, "");
+}
+
+TEST(Output, WarningsCanBeTurnedOff) {
+    EXPECT_EQ(print({Record(DJS_RECORD_WARNING).text("careful")}, false, false,
+                    {.lost_records = 1,
+                     .skipped_busy = 0,
+                     .skipped_locked = 0,
+                     .skipped_kretprobe = 0,
+                     .skipped_kprobe = 0,
+                     .errors = 0,
+                     .failed_sites = 0})
+                  .err,
+              "");
+}
+
+TEST(Output, CountsNameTheirReason) {
+    djs_counts counts{};
+    EXPECT_TRUE(describe_counts(counts).empty());
+    counts.lost_records = 1;
+    counts.skipped_kretprobe = 12;
+    const auto lines = describe_counts(counts);
+    ASSERT_EQ(lines.size(), 2u);
+    EXPECT_EQ(lines[0].substr(0, 18), "1 record was lost ");
+    EXPECT_EQ(lines[1].substr(0, 22), "12 returns were missed");
+}
+
+TEST(Output, LongTextsAreWhole) {
+    const std::string text(100000, 'x');
+    EXPECT_EQ(print({Record(2).text(text), Record(1)}).out, text + "hello\n");
+    for (size_t size : {510u, 511u, 512u, 513u})
+        EXPECT_EQ(print({Record(2).text(std::string(size, 'y'))}).out, std::string(size, 'y'));
+}
+
+TEST(Output, DamagedRecordsAreCountedAndNeverCrash) {
+    EXPECT_EQ(print({Record(77), Record(78), Record(DJS_RECORD_WARNING), Record(DJS_RECORD_ERROR)})
+                  .damaged,
+              3u);
+    std::mt19937_64 random(4);
+    for (int i = 0; i < 3000; i++) {
+        const uint32_t ids[] = {
+            0, 1, 2, 3, DJS_RECORD_ERROR, DJS_RECORD_WARNING, static_cast<uint32_t>(random())};
+        Record record(ids[random() % 7]);
+        for (size_t n = 8 * (random() % 6); n > 0; n--)
+            record.bytes() += static_cast<char>(random() % 2 ? random() % 10 : random());
+        print({record}, random() % 2);
+    }
+}
+
+TEST(Output, ABrokenPipeIsAnErrorAndNoSignal) {
+    std::signal(SIGPIPE, SIG_IGN);
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    close(ends[0]);
+    Writer writer(ends[1], "out");
+    writer.append("x");
+    EXPECT_EQ(writer.error(), 0);
+    writer.flush();
+    EXPECT_EQ(writer.error(), EPIPE);
+    writer.append(std::string(1000000, 'x'));
+    writer.flush();
+    EXPECT_EQ(writer.error(), EPIPE);
+    close(ends[1]);
+}
+
+TEST(Output, ANonBlockingPipeGetsEverything) {
+    int ends[2];
+    ASSERT_EQ(pipe2(ends, O_NONBLOCK), 0);
+    fcntl(ends[0], F_SETFL, 0);
+    std::string read_back;
+    std::thread reader([&] {
+        char buffer[4096];
+        for (ssize_t got; (got = read(ends[0], buffer, sizeof(buffer))) > 0;)
+            read_back.append(buffer, static_cast<size_t>(got));
+    });
+    Writer writer(ends[1], "out");
+    for (int i = 0; i < 100000; i++)
+        writer.append("0123456789");
+    writer.flush();
+    close(ends[1]);
+    reader.join();
+    EXPECT_EQ(read_back.size(), 1000000u);
+    close(ends[0]);
+}
