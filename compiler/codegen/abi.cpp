@@ -77,6 +77,7 @@ constexpr std::array runtime_functions{
     RuntimeFunction{"djs_text_concat", "lpppl"},
     RuntimeFunction{"djs_text_compare", "ipp"},
     RuntimeFunction{"djs_text_length", "lp"},
+    RuntimeFunction{"djs_fn_kernel_string", "vppl"},
     RuntimeFunction{"memcpy", "pppl"},
     RuntimeFunction{"memset", "ppil"},
 };

@@ -94,23 +94,42 @@ Value Body::access(const Access& how, SourceRange range) {
     return value;
 }
 
-// $x$ and $$vars: a text made of several values. A part that cannot be read shows as 0.
+// $x$ and $$vars: a text made of several values. A part that cannot be read shows as 0, or as nothing.
 Value Body::target_text(const TargetAccess& how, SourceRange range) {
+    std::vector<char> conversions;
+    for (const program::FormatPiece& piece : how.format)
+        if (piece.conversion)
+            conversions.push_back(piece.conversion);
     std::vector<Argument> arguments;
-    for (const Access& part : how.parts) {
+    for (size_t i = 0; i < how.parts.size(); i++) {
+        bool is_text = conversions[i] == 's';
         auto *unreadable = block("unreadable"), *done = block("part");
-        auto* slot = entry_alloca(script_.types.i64, "part");
+        auto* slot = is_text ? nullptr : entry_alloca(script_.types.i64, "part");
+        Value out = is_text ? scratch_text() : nullptr;
         auto* outer = error_;
         error_ = unreadable;
-        builder_.CreateStore(access(part, range), slot);
+        Value value = access(how.parts[i], range);
+        if (is_text) {
+            builder_.CreateCall(script_.runtime("djs_fn_kernel_string"), {ctx_, out, value});
+            check_error();
+        } else {
+            builder_.CreateStore(value, slot);
+        }
         builder_.CreateBr(done);
         error_ = outer;
         begin(unreadable);
         builder_.CreateStore(script_.null(), field(offsetof(djs_ctx, error), "error"));
-        builder_.CreateStore(script_.number(0), slot);
+        if (is_text)
+            builder_.CreateStore(llvm::ConstantInt::get(script_.types.i8, 0), out);
+        else
+            builder_.CreateStore(script_.number(0), slot);
         builder_.CreateBr(done);
         begin(done);
-        arguments.push_back({'l', builder_.CreateLoad(script_.types.i64, slot)});
+        Argument argument{is_text ? 's' : 'l'};
+        argument.value = is_text ? out : static_cast<Value>(builder_.CreateLoad(script_.types.i64, slot));
+        if (is_text)
+            argument.length = builder_.CreateCall(script_.runtime("djs_text_length"), {out});
+        arguments.push_back(argument);
     }
     Value out = scratch_text();
     text_format(how.format, arguments, out);

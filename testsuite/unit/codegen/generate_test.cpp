@@ -1,0 +1,189 @@
+#include "codegen/codegen.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <unistd.h>
+
+namespace djstap {
+namespace {
+
+using namespace program;
+
+// A program with one function probe, put together by hand, and a plan that places it at one fentry site.
+class Generate : public testing::Test {
+  protected:
+    Generate() : diagnostics_(sources_) {
+        sources_.add("<test>", "probe kernel.function(\"f\") { n++ }\n");
+        kernel_.release = "6.1.0";
+        kernel_.version = "#1";
+        kernel_.anchor = 0xffffffff81000000;
+        options_.module_name = "test";
+        point_ = std::make_unique<ast::ProbePoint>();
+    }
+
+    Global* global(const std::string& name, Type type, Storage storage, std::vector<Type> keys = {}) {
+        auto global = std::make_unique<Global>();
+        global->name = name;
+        global->value = type;
+        global->storage = storage;
+        global->keys = std::move(keys);
+        program_.globals.push_back(std::move(global));
+        return program_.globals.back().get();
+    }
+
+    Probe* probe(std::vector<StatementPtr> statements) {
+        auto probe = std::make_unique<Probe>();
+        probe->index = static_cast<uint32_t>(program_.probes.size());
+        probe->points = {point_.get()};
+        probe->body = std::make_unique<Block>();
+        probe->body->statements = std::move(statements);
+        Variant variant;
+        variant.probe = probe.get();
+        variant.kind = HandlerKind::Entry;
+        variant.has_djprobe = true;
+        Site site;
+        site.variant = static_cast<uint32_t>(plan_.variants.size());
+        site.mechanism = Mechanism::Djprobe;
+        site.address = 0xffffffff81001000;
+        plan_.variants.push_back(std::move(variant));
+        plan_.sites.push_back(std::move(site));
+        program_.probes.push_back(std::move(probe));
+        return program_.probes.back().get();
+    }
+
+    static StatementPtr evaluate(ExpressionPtr expression) {
+        auto statement = std::make_unique<Evaluate>();
+        statement->expression = std::move(expression);
+        return statement;
+    }
+    static ExpressionPtr value_of(const Global* global) {
+        auto value = std::make_unique<GlobalValue>();
+        value->global = global;
+        value->type = global->value;
+        return value;
+    }
+    static ExpressionPtr number(int64_t n) {
+        auto value = std::make_unique<Number>();
+        value->value = n;
+        return value;
+    }
+    static StatementPtr increment(const Global* global) {
+        auto node = std::make_unique<Increment>();
+        node->place = value_of(global);
+        node->value_used = false;
+        return evaluate(std::move(node));
+    }
+
+    std::optional<CompiledObject> generate() { return djstap::generate(program_, plan_, kernel_, options_, diagnostics_); }
+
+    // The mnemonics of one function of the object.
+    static std::vector<std::string> disassemble(const std::string& object, const std::string& function) {
+        char path[] = "/tmp/djstap-test-XXXXXX";
+        int file = mkstemp(path);
+        EXPECT_EQ(write(file, object.data(), object.size()), static_cast<ssize_t>(object.size()));
+        close(file);
+        std::string command = "objdump -d --no-show-raw-insn --disassemble=" + function + " " + path;
+        std::vector<std::string> out;
+        FILE* pipe = popen(command.c_str(), "r");
+        char line[512];
+        while (fgets(line, sizeof line, pipe)) {
+            std::string text = line;
+            size_t tab = text.find('\t');
+            if (tab == std::string::npos)
+                continue;
+            text = text.substr(tab + 1);
+            out.push_back(text.substr(0, text.find_first_of(" \n")));
+        }
+        pclose(pipe);
+        unlink(path);
+        return out;
+    }
+
+    SourceManager sources_;
+    Diagnostics diagnostics_;
+    Program program_;
+    ProbePlan plan_;
+    CodegenKernel kernel_;
+    CodegenOptions options_;
+    std::unique_ptr<ast::ProbePoint> point_;
+};
+
+TEST_F(Generate, PlainCounterIsOneInstructionAndAReturn) {
+    Global* n = global("n", Type::Long, Storage::PerCpu);
+    std::vector<StatementPtr> body;
+    body.push_back(increment(n));
+    probe(std::move(body));
+    auto object = generate();
+    ASSERT_TRUE(object) << render_all(diagnostics_);
+    auto code = disassemble(object->object, "djs_direct_0");
+    ASSERT_EQ(code.size(), 2u);
+    EXPECT_EQ(code[0], "incq");
+    EXPECT_TRUE(code[1] == "jmp" || code[1] == "cs") << code[1]; // to the return thunk
+}
+
+TEST_F(Generate, IbtKernelsGetEndbr) {
+    kernel_.ibt = true;
+    kernel_.call_padding = 16;
+    Global* n = global("n", Type::Long, Storage::PerCpu);
+    std::vector<StatementPtr> body;
+    body.push_back(increment(n));
+    probe(std::move(body));
+    auto object = generate();
+    ASSERT_TRUE(object) << render_all(diagnostics_);
+    auto code = disassemble(object->object, "djs_direct_0");
+    ASSERT_GE(code.size(), 2u);
+    EXPECT_EQ(code[0], "endbr64");
+}
+
+TEST_F(Generate, DivisionByZeroIsChecked) {
+    Global* n = global("n", Type::Long, Storage::Locked);
+    auto division = std::make_unique<Arithmetic>();
+    division->op = ast::BinaryOp::Divide;
+    division->left = number(1);
+    division->right = value_of(n);
+    auto assignment = std::make_unique<Assignment>();
+    assignment->place = value_of(n);
+    assignment->value = std::move(division);
+    std::vector<StatementPtr> body;
+    body.push_back(evaluate(std::move(assignment)));
+    Probe* probe_of = probe(std::move(body));
+    probe_of->effects.writes = {n};
+    probe_of->effects.can_fail = true;
+    options_.dump_ir = true;
+    auto object = generate();
+    ASSERT_TRUE(object) << render_all(diagnostics_);
+    EXPECT_NE(object->ir.find("division by 0"), std::string::npos);
+    EXPECT_NE(object->ir.find("call ptr @djs_enter"), std::string::npos);
+    EXPECT_NE(object->ir.find("djs_locks"), std::string::npos);
+}
+
+TEST_F(Generate, RegularExpressionsAreRefused) {
+    auto match = std::make_unique<RegexMatch>();
+    auto text = std::make_unique<Text>();
+    text->type = Type::String;
+    text->value = "abc";
+    match->operand = std::move(text);
+    match->pattern = "a.c";
+    std::vector<StatementPtr> body;
+    body.push_back(evaluate(std::move(match)));
+    probe(std::move(body));
+    EXPECT_FALSE(generate());
+    ASSERT_EQ(diagnostics_.error_count(), 1u);
+    EXPECT_NE(render_all(diagnostics_).find("[not-compiled-yet]"), std::string::npos);
+}
+
+TEST(LimitsTest, KnowsItsNamesAndRanges) {
+    Limits limits;
+    EXPECT_TRUE(limits.set("MAXSTRINGLEN", 512));
+    EXPECT_EQ(limits.MAXSTRINGLEN, 512);
+    EXPECT_FALSE(limits.set("MAXSTRINGLEN", 1));
+    EXPECT_FALSE(limits.set("MAXSTRNGLEN", 512));
+    EXPECT_GE(Limits::names().size(), 10u);
+}
+
+} // namespace
+} // namespace djstap
