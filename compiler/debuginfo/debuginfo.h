@@ -175,7 +175,9 @@ struct StatementResult {
 class DebugInfo {
   public:
     // Opens what the target has: DWARF (index built or mapped from the cache) else BTF. `progress`
-    // (may be null) is told of the long step. Fails where there is neither.
+    // (may be null) is told of the long step. Fails where there is neither. `target` must outlive
+    // it. With DJSTAP_NO_DWARF=1 in the environment DWARF is passed over. One object is for one
+    // thread.
     static Result<std::unique_ptr<DebugInfo>> open(const Target& target,
                                                    void (*progress)(const std::string&) = nullptr);
     virtual ~DebugInfo() = default;
