@@ -317,6 +317,7 @@ struct Alias {
     bool is_private = false;
     std::vector<ProbePoint> points;
     std::unique_ptr<Block> body;
+    std::unique_ptr<Block> epilogue; // of probe NAME = … { body }, { epilogue }; may be null
 };
 struct Global {
     SourceRange range; // of the name

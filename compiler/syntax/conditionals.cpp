@@ -1,0 +1,265 @@
+#include "diagnostics/suggest.h"
+#include "grammar/DjstapLexer.h"
+#include "syntax/literals.h"
+#include "syntax/names.h"
+#include "syntax/preprocessor.h"
+
+#include <cstring>
+#include <fnmatch.h>
+
+namespace djstap::syntax {
+
+using grammar::DjstapLexer;
+
+namespace {
+
+bool is_comparison(uint16_t type) { return type >= DjstapLexer::Less && type <= DjstapLexer::NotEqual; }
+bool is_equality(uint16_t type) { return type == DjstapLexer::Equal || type == DjstapLexer::NotEqual; }
+
+// `order` is negative, 0 or positive, as strcmp's.
+bool holds(uint16_t op, int order) {
+    switch (op) {
+    case DjstapLexer::Less:
+        return order < 0;
+    case DjstapLexer::LessEqual:
+        return order <= 0;
+    case DjstapLexer::Greater:
+        return order > 0;
+    case DjstapLexer::GreaterEqual:
+        return order >= 0;
+    case DjstapLexer::Equal:
+        return order == 0;
+    default:
+        return order != 0;
+    }
+}
+
+template <class T> int order_of(const T& a, const T& b) { return a < b ? -1 : b < a ? 1 : 0; }
+
+// "6.1.0-56-cloud-amd64" → "6.1.0"
+std::string upstream_part(const std::string& release) {
+    return release.substr(0, release.find_first_not_of("0123456789."));
+}
+
+} // namespace
+
+std::optional<Conditionals::Parts> Conditionals::cut(std::span<const Lexeme> words, size_t& at) {
+    size_t open_at = at;
+    size_t depth = 0, question = 0, otherwise = 0;
+    for (size_t i = at + 1; i < words.size(); i++) {
+        uint16_t type = words[i].type;
+        if (type == DjstapLexer::ConditionOpen) {
+            depth++;
+        } else if (type == DjstapLexer::ConditionClose && depth > 0) {
+            depth--;
+        } else if (depth == 0 && type == DjstapLexer::ConditionThen && !question) {
+            question = i;
+        } else if (depth == 0 && type == DjstapLexer::ConditionElse && question && !otherwise) {
+            otherwise = i;
+        } else if (depth == 0 && type == DjstapLexer::ConditionClose) {
+            if (!question) {
+                unexpected(words, i, words[i].range, "'%?' and what is read when the condition holds");
+                return std::nullopt;
+            }
+            at = i + 1;
+            size_t then_end = otherwise ? otherwise : i;
+            return Parts{words.subspan(open_at + 1, question - open_at - 1),
+                         words.subspan(question + 1, then_end - question - 1),
+                         otherwise ? words.subspan(otherwise + 1, i - otherwise - 1) : std::span<const Lexeme>()};
+        }
+    }
+    diagnostics_.report(DiagnosticKind::UnterminatedCondition, words[open_at].range)
+        .hint("a conditional is written: %( condition %? words %: other words %)");
+    return std::nullopt;
+}
+
+bool Conditionals::filter(std::span<const Lexeme> words, Lexemes& out, size_t depth) {
+    for (size_t at = 0; at < words.size();) {
+        switch (words[at].type) {
+        case DjstapLexer::ConditionOpen: {
+            SourceRange place = words[at].range;
+            if (depth >= nesting_limit) {
+                diagnostics_.report(DiagnosticKind::NestedTooDeeply, place, {std::to_string(nesting_limit)});
+                return false;
+            }
+            auto parts = cut(words, at);
+            if (!parts)
+                return false;
+            auto chosen = decide(parts->condition, place, depth + 1);
+            if (!chosen || !filter(*chosen ? parts->then_words : parts->else_words, out, depth + 1))
+                return false;
+            break;
+        }
+        case DjstapLexer::Argument:
+        case DjstapLexer::StringArgument:
+            if (!insert_argument(words[at], out))
+                return false;
+            at++;
+            break;
+        default:
+            out.push_back(words[at++]);
+        }
+    }
+    return true;
+}
+
+bool Conditionals::insert_argument(const Lexeme& word, Lexemes& out) {
+    bool as_string = word.type == DjstapLexer::StringArgument;
+    size_t given = context_.arguments.size();
+    if (word.text == "$#" || word.text == "@#") {
+        texts_.push_back(std::to_string(given));
+        out.push_back({static_cast<uint16_t>(as_string ? DjstapLexer::String : DjstapLexer::Number), as_string,
+                       word.range, texts_.back()});
+        return true;
+    }
+    std::string digits(word.text.substr(1));
+    size_t number = digits.size() > 6 ? 0 : std::stoul(digits);
+    if (number == 0 || number > given) {
+        std::string there = given == 0 ? "are none" : given == 1 ? "is 1" : "are " + std::to_string(given);
+        auto& diagnostic =
+            diagnostics_.report(DiagnosticKind::MissingArgument, word.range, {std::string(word.text), there});
+        if (number == 0)
+            diagnostic.hint("arguments are counted from 1");
+        else
+            diagnostic.hint("arguments follow the script's name, after --");
+        return false;
+    }
+    const std::string& value = context_.arguments[number - 1];
+    if (as_string) {
+        out.push_back({DjstapLexer::String, true, word.range, value});
+        return true;
+    }
+    return lex(value, word.range, true, out, diagnostics_);
+}
+
+void Conditionals::unexpected(std::span<const Lexeme> words, size_t at, SourceRange place, const char* expected) {
+    bool there = at < words.size();
+    diagnostics_.report(DiagnosticKind::BadCondition, there ? words[at].range : place,
+                        {there ? describe(words[at]) : "'%?'", expected});
+}
+
+std::optional<bool> Conditionals::decide(std::span<const Lexeme> condition, SourceRange place, size_t depth) {
+    Lexemes words;
+    if (!filter(condition, words, depth))
+        return std::nullopt;
+    if (!condition.empty())
+        place = condition.back().range;
+    bool result = false;
+    for (size_t at = 0;; at++) {
+        bool all = true;
+        for (;; at++) {
+            auto one = decide_comparison(words, at, place);
+            if (!one)
+                return std::nullopt;
+            all &= *one;
+            if (at >= words.size() || words[at].type != DjstapLexer::AndAnd)
+                break;
+        }
+        result |= all;
+        if (at >= words.size())
+            return result;
+        if (words[at].type != DjstapLexer::OrOr) {
+            unexpected(words, at, place, "'&&', '||' or '%?'");
+            return std::nullopt;
+        }
+    }
+}
+
+std::optional<bool> Conditionals::decide_comparison(std::span<const Lexeme> words, size_t& at, SourceRange place) {
+    auto type_at = [&](size_t i) { return i < words.size() ? words[i].type : uint16_t{0}; };
+    struct Side {
+        const Lexeme* word = nullptr;
+        bool negative = false;
+    };
+    auto side = [&]() -> Side {
+        Side s;
+        if (type_at(at) == DjstapLexer::Minus && type_at(at + 1) == DjstapLexer::Number) {
+            s.negative = true;
+            at++;
+        }
+        uint16_t type = type_at(at);
+        if (type == DjstapLexer::Identifier || type == DjstapLexer::Number || type == DjstapLexer::String)
+            s.word = &words[at++];
+        return s;
+    };
+    Side left = side();
+    if (!left.word) {
+        unexpected(words, at, place, "a name such as kernel_v or arch, a string or a number");
+        return std::nullopt;
+    }
+    if (!is_comparison(type_at(at))) {
+        unexpected(words, at, place, "a comparison such as '=='");
+        return std::nullopt;
+    }
+    const Lexeme& op = words[at++];
+    Side right = side();
+    if (!right.word || right.word->type == DjstapLexer::Identifier) {
+        unexpected(words, right.word ? at - 1 : at, place, "a string or a number");
+        return std::nullopt;
+    }
+    if (left.word->type == DjstapLexer::Identifier)
+        return compare_named(*left.word, op, *right.word);
+    if (left.word->type != right.word->type) {
+        unexpected(words, at - 1, place, left.word->type == DjstapLexer::String ? "a string" : "a number");
+        return std::nullopt;
+    }
+    if (left.word->type == DjstapLexer::String)
+        return holds(op.type,
+                     order_of(decode_string(*left.word, diagnostics_), decode_string(*right.word, diagnostics_)));
+    int64_t a = decode_number(*left.word, diagnostics_), b = decode_number(*right.word, diagnostics_);
+    return holds(op.type, order_of(left.negative ? -a : a, right.negative ? -b : b));
+}
+
+std::optional<std::string> Conditionals::named_value(const Lexeme& name) {
+    std::string_view text = name.text;
+    if (text.starts_with("CONFIG_"))
+        return context_.kernel_config ? context_.kernel_config(std::string(text)) : "";
+    std::string release = context_.kernel_release && text.starts_with("kernel_v") ? context_.kernel_release() : "";
+    if (text == "kernel_vr")
+        return release;
+    if (text == "kernel_v")
+        return upstream_part(release);
+    if (text == "arch")
+        return context_.arch;
+    if (text == "systemtap_v")
+        return context_.language_version;
+    if (text == "runtime")
+        return context_.runtime;
+    if (text == "guru_mode")
+        return context_.guru ? "1" : "0";
+    // Loading a module needs root: there is one level of privilege.
+    if (text == "systemtap_privilege")
+        return "stapdev";
+    diagnostics_.report(DiagnosticKind::UnknownConditionName, name.range, {std::string(text)})
+        .hint(did_you_mean(text, {"kernel_v", "kernel_vr", "arch", "systemtap_v", "systemtap_privilege", "guru_mode",
+                                  "runtime"}));
+    return std::nullopt;
+}
+
+std::optional<bool> Conditionals::compare_named(const Lexeme& name, const Lexeme& op, const Lexeme& value) {
+    auto actual = named_value(name);
+    if (!actual)
+        return std::nullopt;
+    bool is_version = name.text.starts_with("kernel_v") || name.text == "systemtap_v";
+    bool is_config = name.text.starts_with("CONFIG_");
+    if (value.type == DjstapLexer::Number && (name.text == "guru_mode" || is_config)) {
+        int64_t number = decode_number(value, diagnostics_);
+        return holds(op.type, order_of<int64_t>(std::strtoll(actual->c_str(), nullptr, 0), number));
+    }
+    if (value.type != DjstapLexer::String || name.text == "guru_mode") {
+        diagnostics_.report(DiagnosticKind::BadCondition, value.range,
+                            {describe(value), name.text == "guru_mode" ? "0 or 1" : "a string"});
+        return std::nullopt;
+    }
+    if (!is_version && !is_equality(op.type)) {
+        diagnostics_.report(DiagnosticKind::BadCondition, op.range, {describe(op), "'==' or '!='"});
+        return std::nullopt;
+    }
+    std::string wanted = decode_string(value, diagnostics_);
+    bool pattern = !is_version || wanted.find_first_of("*?[") != std::string::npos;
+    if (is_equality(op.type) && pattern)
+        return holds(op.type, fnmatch(wanted.c_str(), actual->c_str(), FNM_NOESCAPE));
+    return holds(op.type, strverscmp(actual->c_str(), wanted.c_str()));
+}
+
+} // namespace djstap::syntax

@@ -1,0 +1,148 @@
+// The words of the language, SystemTap's. The text is read byte by byte (U+0000 to U+00FF stand for
+// bytes), so that a token's place is its offset in the file.
+//
+// Between this lexer and the parser stands the token source (compiler/syntax): it expands macros,
+// decides %( conditionals, inserts script arguments, joins adjacent strings, and gives each token whose
+// meaning hangs on its neighbours the role listed under `tokens`. That makes the parser's choices ones
+// of a single token.
+lexer grammar DjstapLexer;
+
+tokens {
+    CallName,       // an identifier right before '('
+    PointName,      // a component of a probe point: kernel, *at, return
+    SignPlus, SignMinus, AddressOf, // + - & where no operand stands before them
+    PostIncrement, PostDecrement,   // ++ -- after an operand
+    TupleOpen,      // [ where no operand stands before it: [a, b] in x
+    EmptyStatement, // ; as the whole body of if, while, for, foreach or else
+    ReturnValue,    // return, followed by an expression
+    Bad             // what has been reported already
+}
+
+Probe:    'probe';
+Global:   'global';
+Private:  'private';
+Function: 'function';
+If:       'if';
+Else:     'else';
+While:    'while';
+For:      'for';
+Foreach:  'foreach';
+In:       'in';
+Limit:    'limit';
+Break:    'break';
+Continue: 'continue';
+Next:     'next';
+Return:   'return';
+Delete:   'delete';
+Try:      'try';
+Catch:    'catch';
+Long:     'long';
+StringType: 'string';
+
+// The operators that begin with @; any other @name is a macro's.
+AtDefine:     '@define';
+AtCast:       '@cast';
+AtDefined:    '@defined';
+AtEntry:      '@entry';
+AtPerf:       '@perf';
+AtConst:      '@const';
+AtVar:        '@var';
+AtEnum:       '@enum';
+AtKderef:     '@kderef';
+AtUderef:     '@uderef';
+AtKregister:  '@kregister';
+AtUregister:  '@uregister';
+AtProbewrite: '@probewrite';
+AtCount:      '@count';
+AtSum:        '@sum';
+AtMin:        '@min';
+AtMax:        '@max';
+AtAvg:        '@avg';
+AtVariance:   '@variance';
+AtHistLog:    '@hist_log';
+AtHistLinear: '@hist_linear';
+
+Identifier: NameStart NamePart*;
+TargetName: '$' '$'? NameStart NamePart*;
+// $1 and $# insert an argument's text, @1 and @# a string.
+Argument:       '$' ([0-9]+ | '#');
+StringArgument: '@' ([0-9]+ | '#');
+Dollars:        '$' '$'?;
+AtName:         '@' NameStart [a-zA-Z0-9_]*;
+
+// Checked where it is decoded, so that 12ab is one bad number and not two words.
+Number: [0-9] [a-zA-Z0-9_]*;
+String: '"' StringPart* '"';
+OpenString: '"' StringPart*;
+
+Comment: ('#' ~[\n]* | '//' ~[\n]* | '/*' (~'*' | '*'+ ~[*/])* '*'+ '/') -> skip;
+OpenComment: '/*' (~'*' | '*'+ ~[*/])* '*'*;
+EmbeddedC: '%{' (~'%' | '%'+ ~[%}])* '%'+ '}';
+OpenEmbeddedC: '%{' (~'%' | '%'+ ~[%}])* '%'*;
+Space: [ \t\r\n\f\u000b]+ -> skip;
+
+ConditionOpen:  '%(';
+ConditionThen:  '%?';
+ConditionElse:  '%:';
+ConditionClose: '%)';
+
+OpenParen:    '(';
+CloseParen:   ')';
+OpenBrace:    '{';
+CloseBrace:   '}';
+OpenBracket:  '[';
+CloseBracket: ']';
+Comma:        ',';
+Semicolon:    ';';
+Colon:        ':';
+Question:     '?';
+Arrow:        '->';
+
+Not:        '!';
+Complement: '~';
+Increment:  '++';
+Decrement:  '--';
+Plus:       '+';
+Minus:      '-';
+Star:       '*';
+Slash:      '/';
+Percent:    '%';
+Dot:        '.';
+ShiftLeft:  '<<';
+ShiftRight: '>>';
+ShiftRightLogical: '>>>';
+Less:         '<';
+LessEqual:    '<=';
+Greater:      '>';
+GreaterEqual: '>=';
+Equal:        '==';
+NotEqual:     '!=';
+Matches:      '=~';
+MatchesNot:   '!~';
+Ampersand:    '&';
+Caret:        '^';
+Bar:          '|';
+AndAnd:       '&&';
+OrOr:         '||';
+
+Assign:           '=';
+AddAssign:        '+=';
+SubtractAssign:   '-=';
+MultiplyAssign:   '*=';
+DivideAssign:     '/=';
+ModuloAssign:     '%=';
+ConcatAssign:     '.=';
+ShiftLeftAssign:  '<<=';
+ShiftRightAssign: '>>=';
+ShiftRightLogicalAssign: '>>>=';
+AndAssign:        '&=';
+XorAssign:        '^=';
+OrAssign:         '|=';
+Aggregate:        '<<<';
+
+// Reported when the parser would see it: a branch that is left out may hold anything.
+Unknown: [\u0000-\u00ff];
+
+fragment NameStart: [a-zA-Z_];
+fragment NamePart: [a-zA-Z0-9_$];
+fragment StringPart: '\\' [\u0000-\u00ff] | ~["\\\n];
