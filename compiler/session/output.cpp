@@ -86,18 +86,16 @@ class TextOutput : public Output {
     }
 
     void probe(const AttachedProbe& probe) override {
-        if (!probe.attached) {
-            warning(std::string("probe ")
-                        .append(probe.point)
-                        .append(" is not attached: ")
-                        .append(probe.reason));
-        } else if (verbose_) {
-            std::string line(probe.point);
-            line.append(": ").append(probe.mechanism);
-            if (!probe.reason.empty())
-                line.append(" instead of ").append(probe.planned).append(": ").append(probe.reason);
-            say(std::move(line));
-        }
+        // The module itself warns of those that it could not attach.
+        if (!verbose_)
+            return;
+        std::string line(probe.point);
+        line.append(": ").append(probe.attached ? probe.mechanism : "not attached");
+        if (!probe.reason.empty())
+            line.append(probe.attached ? " instead of " + probe.planned : "")
+                .append(": ")
+                .append(probe.reason);
+        say(std::move(line));
     }
 
     void counts(const djs_counts& counts) override {

@@ -148,6 +148,27 @@ TEST(Output, CountsNameTheirReason) {
     EXPECT_EQ(lines[1].substr(0, 22), "12 returns were missed");
 }
 
+TEST(Output, ProbesAreShownWithTheirMechanismWhenAsked) {
+    const AttachedProbe planned{"a", "djprobe", "djprobe", "", true, 0};
+    const AttachedProbe fallen{"b",  "kprobe", "djprobe", "another direct user has the function",
+                               true, 0};
+    const AttachedProbe failed{"c", "kprobe", "kprobe", "Invalid argument", false, 0};
+    for (bool verbose : {false, true}) {
+        Capture out, err;
+        Writer writer(out.fd(), "out"), messages(err.fd(), "err");
+        const auto output = make_text_output(writer, messages, true, verbose);
+        for (const auto& probe : {planned, fallen, failed})
+            output->probe(probe);
+        EXPECT_EQ(
+            err.text(),
+            verbose
+                ? "a: djprobe\nb: kprobe instead of djprobe: another direct user has the function\n"
+                  "c: not attached: Invalid argument\n"
+                : "");
+        EXPECT_EQ(out.text(), "");
+    }
+}
+
 TEST(Output, LongTextsAreWhole) {
     const std::string text(100000, 'x');
     EXPECT_EQ(print({Record(2).text(text), Record(1)}).out, text + "hello\n");
