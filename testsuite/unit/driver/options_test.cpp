@@ -1,0 +1,157 @@
+#include "driver/options.h"
+
+#include <gtest/gtest.h>
+
+namespace djstap::driver {
+namespace {
+
+Options accept(std::vector<std::string> arguments) {
+    ParsedOptions parsed = parse_options(std::move(arguments));
+    if (auto* failure = std::get_if<Failure>(&parsed))
+        ADD_FAILURE() << failure->message;
+    auto* options = std::get_if<Options>(&parsed);
+    return options ? *options : Options();
+}
+
+Failure reject(std::vector<std::string> arguments) {
+    ParsedOptions parsed = parse_options(std::move(arguments));
+    auto* failure = std::get_if<Failure>(&parsed);
+    EXPECT_TRUE(failure);
+    return failure ? *failure : Failure();
+}
+
+TEST(Options, ScriptFileThenArguments) {
+    Options options = accept({"script.stp", "one", "-5", "--", "-v"});
+    EXPECT_EQ(options.script_file, "script.stp");
+    EXPECT_EQ(options.arguments, (std::vector<std::string>{"one", "-5", "-v"}));
+    EXPECT_EQ(options.verbose(), 0);
+}
+
+TEST(Options, ExpressionLeavesAllWordsToTheScript) {
+    Options options = accept({"-e", "probe begin {}", "one", "two"});
+    EXPECT_EQ(options.expression, "probe begin {}");
+    EXPECT_EQ(options.arguments, (std::vector<std::string>{"one", "two"}));
+    EXPECT_EQ(options.script_name(), "<input>");
+}
+
+TEST(Options, AnExpressionMayLookLikeAnOption) {
+    EXPECT_EQ(accept({"-e", "-x"}).expression, "-x");
+    EXPECT_EQ(accept({"-e", ""}).expression, "");
+}
+
+TEST(Options, StandardInput) {
+    Options options = accept({"-", "one"});
+    EXPECT_EQ(options.script_file, "-");
+    EXPECT_EQ(options.script_name(), "<stdin>");
+    EXPECT_EQ(options.arguments, std::vector<std::string>{"one"});
+}
+
+TEST(Options, PassNumberTogetherAndApart) {
+    EXPECT_EQ(accept({"-p4", "x"}).last_pass, 4);
+    EXPECT_EQ(accept({"-p", "2", "x"}).last_pass, 2);
+    EXPECT_EQ(accept({"-kp3", "x"}).last_pass, 3);
+    EXPECT_EQ(reject({"-p9", "x"}).message, "-p 9: there is no such pass");
+    reject({"-p4x", "x"});
+}
+
+TEST(Options, Verbosity) {
+    Options options = accept({"-vv", "--vp", "0012", "x"});
+    EXPECT_EQ(std::vector<int>(options.verbosity, options.verbosity + 5), (std::vector<int>{2, 2, 3, 4, 2}));
+    reject({"--vp", "123456", "x"});
+    reject({"--vp", "1a", "x"});
+}
+
+TEST(Options, DefinitionsAndGlobals) {
+    Options options = accept({"-DMAXACTION=5", "-D", "FLAG", "-Gname=a=b", "x"});
+    EXPECT_EQ(options.definitions, (std::vector<NameValue>{{"MAXACTION", "5"}, {"FLAG", "1"}}));
+    EXPECT_EQ(options.global_values, (std::vector<NameValue>{{"name", "a=b"}}));
+    EXPECT_EQ(reject({"-G", "5", "x"}).message, "-G 5: this is not NAME=VALUE");
+    reject({"-D", "5x=1", "x"});
+}
+
+TEST(Options, GuestTakesItsReleaseOnlyAfterAnEqualSign) {
+    Options options = accept({"--guest", "script.stp"});
+    EXPECT_EQ(options.guest, "");
+    EXPECT_EQ(options.script_file, "script.stp");
+    EXPECT_EQ(accept({"--guest=6.1", "x"}).guest, "6.1");
+    EXPECT_EQ(accept({"--guest", "-r", "6.12", "x"}).guest, "6.12");
+    EXPECT_EQ(accept({"--guest-root", "x"}).guest, "");
+    EXPECT_FALSE(accept({"x"}).guest);
+    reject({"--guest=6.1", "-r", "6.12", "x"});
+    reject({"--guest", "-x", "1", "e"});
+}
+
+TEST(Options, Listing) {
+    Options options = accept({"-L", "kernel.function(\"*\")"});
+    EXPECT_EQ(options.action, Action::List);
+    EXPECT_TRUE(options.list_variables);
+    EXPECT_EQ(options.list_pattern, "kernel.function(\"*\")");
+    EXPECT_FALSE(accept({"-l", "begin"}).list_variables);
+    reject({"-l", "begin", "-L", "end"});
+}
+
+TEST(Options, ModuleName) {
+    EXPECT_EQ(accept({"-m", "name.ko", "x"}).module_name, "name");
+    reject({"-m", "no good", "x"});
+    reject({"-m", ".ko", "x"});
+    reject({"-m", std::string(56, 'a'), "x"});
+}
+
+TEST(Options, NumbersAreChecked) {
+    EXPECT_DOUBLE_EQ(accept({"-T", "0.5", "x"}).seconds, 0.5);
+    for (const char* wrong : {"0", "-1", "x", "1s", "nan", ""})
+        reject({"-T", wrong, "x"});
+    EXPECT_EQ(accept({"-x", "1", "e"}).target_pid, 1);
+    for (const char* wrong : {"0", "-1", "x", "99999999999"})
+        reject({"-x", wrong, "e"});
+    EXPECT_EQ(accept({"-s", "16", "e"}).buffer_megabytes, 16);
+    reject({"-s", "0", "e"});
+}
+
+TEST(Options, MisspeltOptionsGetTheNearestOne) {
+    Failure failure = reject({"--mechansm=kprobe", "x"});
+    EXPECT_EQ(failure.message, "there is no option --mechansm");
+    EXPECT_EQ(failure.hint, "did you mean '--mechanism'?");
+    EXPECT_EQ(reject({"--gust", "x"}).hint, "did you mean '--guest'?");
+    EXPECT_EQ(reject({"-z", "x"}).message, "there is no option -z");
+}
+
+TEST(Options, MisspeltValuesGetTheNearestOne) {
+    EXPECT_EQ(reject({"--mechanism=kprob", "x"}).hint, "did you mean 'kprobe'?");
+    EXPECT_EQ(accept({"--mechanism=auto", "x"}).mechanism, "");
+    EXPECT_EQ(accept({"--mechanism=kprobe-int3", "x"}).mechanism, "kprobe-int3");
+    reject({"--runtime=user", "x"});
+    reject({"--color=pink", "x"});
+}
+
+TEST(Options, ConflictsAreNamed) {
+    reject({"-c", "true", "-x", "1", "e"});
+    reject({"-e", "a", "-e", "b"});
+    EXPECT_NE(reject({}).message.find("no script"), std::string::npos);
+    reject({"-x"});
+}
+
+TEST(Options, WhatIsNotSupportedYetIsSaid) {
+    EXPECT_NE(reject({"-i", "x"}).message.find("not supported yet"), std::string::npos);
+    Options options = accept({"-d", "kernel", "-d", "ext4", "--ldd", "x"});
+    EXPECT_EQ(options.without_effect.size(), 2u);
+    EXPECT_EQ(options.script_file, "x");
+}
+
+TEST(Options, HelpNamesEveryLongOptionAndHasExamples) {
+    ParsedOptions parsed = parse_options({"--help"});
+    ASSERT_TRUE(std::holds_alternative<Text>(parsed));
+    const std::string& text = std::get<Text>(parsed).text;
+    EXPECT_GT(long_options().size(), 15u);
+    for (const std::string& name : long_options())
+        EXPECT_NE(text.find(name), std::string::npos) << name;
+    EXPECT_NE(text.find("Examples:"), std::string::npos);
+}
+
+TEST(Options, HelpAndVersionNeedNoScript) {
+    EXPECT_TRUE(std::holds_alternative<Text>(parse_options({"-h"})));
+    EXPECT_TRUE(std::holds_alternative<Text>(parse_options({"-V"})));
+}
+
+} // namespace
+} // namespace djstap::driver
