@@ -78,10 +78,6 @@ Result<std::string> read_script(const std::string& path) {
         if (text.size() > largest_script)
             return cannot(path, "it is larger than 64 MB");
     }
-    if (text.find('\0') != std::string::npos)
-        return cannot(path, "it is not text: it holds NUL bytes",
-                      text.starts_with("\177ELF") ? "this is a program or an object, not a script"
-                                                  : "");
     return text;
 }
 
@@ -101,15 +97,6 @@ std::optional<std::vector<uint32_t>> read_scripts(const Options& options, Source
     }
     for (size_t i = 0; i < options.additional.size(); i++)
         ids.push_back(sources.add("<input " + std::to_string(i + 2) + ">", options.additional[i]));
-    for (uint32_t id : ids) {
-        size_t at = sources.file(id).text.find('\0');
-        if (at == std::string::npos)
-            continue;
-        uint32_t place = static_cast<uint32_t>(at);
-        diagnostics.report(DiagnosticKind::NotText, {id, place, place + 1, 0},
-                           {sources.file(id).name});
-        return std::nullopt;
-    }
     return ids;
 }
 
