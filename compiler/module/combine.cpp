@@ -2,9 +2,34 @@
 #include "module/kit_build.h"
 
 #include <algorithm>
+#include <numeric>
 #include <sstream>
 
 namespace djstap::module {
+
+namespace {
+
+// At most `parts` groups of much the same size, each in the order of `files`.
+std::vector<std::vector<const SourceFile*>> balance(const std::vector<const SourceFile*>& files,
+                                                    size_t parts) {
+    parts = std::clamp<size_t>(parts, 1, std::max<size_t>(files.size(), 1));
+    // The largest first, each to the group that is smallest so far.
+    std::vector<size_t> order(files.size()), group_of(files.size()), sizes(parts);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+        return files[a]->text.size() > files[b]->text.size();
+    });
+    for (size_t file : order) {
+        group_of[file] = std::min_element(sizes.begin(), sizes.end()) - sizes.begin();
+        sizes[group_of[file]] += files[file]->text.size();
+    }
+    std::vector<std::vector<const SourceFile*>> groups(parts);
+    for (size_t file = 0; file < files.size(); file++)
+        groups[group_of[file]].push_back(files[file]);
+    return groups;
+}
+
+} // namespace
 
 std::vector<SourceFile> combine_sources(const std::vector<SourceFile>& sources, size_t parts) {
     auto text_of = [&](std::string_view name) -> const std::string* {
@@ -24,28 +49,22 @@ std::vector<SourceFile> combine_sources(const std::vector<SourceFile>& sources, 
                 listed.push_back(&file);
         }
     }
-    // The largest first, each to the part that is smallest so far.
-    std::vector<const SourceFile*> by_size = listed;
-    std::stable_sort(by_size.begin(), by_size.end(), [](const SourceFile* a, const SourceFile* b) {
-        return a->text.size() > b->text.size();
-    });
-    parts = std::clamp<size_t>(parts, 1, std::max<size_t>(listed.size(), 1));
-    std::vector<size_t> sizes(parts);
-    std::vector<std::vector<const SourceFile*>> members(parts);
-    for (const SourceFile* file : by_size) {
-        size_t smallest = std::min_element(sizes.begin(), sizes.end()) - sizes.begin();
-        sizes[smallest] += file->text.size();
-        members[smallest].push_back(file);
-    }
+    // Sources that name no header of the kernel are combined apart: the kernel has names (sort)
+    // that they may use for their own.
+    std::vector<const SourceFile*> plain, others;
+    for (const SourceFile* file : listed)
+        (file->text.find("#include <") == std::string::npos ? plain : others).push_back(file);
+    std::vector<std::vector<const SourceFile*>> groups = balance(others, parts);
+    groups.push_back(plain);
+
     std::vector<SourceFile> combined;
-    for (size_t i = 0; i < parts; i++) {
-        SourceFile part{"combined_" + std::to_string(i + 1) + ".c", {}};
-        for (const SourceFile* file : listed) {
-            if (std::find(members[i].begin(), members[i].end(), file) != members[i].end())
-                part.text.append("#include \"").append(file->name).append("\"\n");
-        }
-        if (!part.text.empty())
-            combined.push_back(part);
+    for (const auto& group : groups) {
+        if (group.empty())
+            continue;
+        SourceFile part{"combined_" + std::to_string(combined.size() + 1) + ".c", {}};
+        for (const SourceFile* file : group)
+            part.text.append("#include \"").append(file->name).append("\"\n");
+        combined.push_back(part);
     }
     return combined;
 }

@@ -32,25 +32,6 @@ std::string key_of(const Target& target, const std::vector<SourceFile>& sources)
            hexadecimal(hash);
 }
 
-// The kit in that folder, where it is there and whole.
-std::optional<RuntimeKit> load_kit(const std::string& folder, const Target& target) {
-    auto text = read_file(folder + "/" + std::string(manifest_name));
-    if (!text)
-        return std::nullopt;
-    auto manifest = read_manifest(*text);
-    if (!manifest || manifest->kit.release != target.release() ||
-        manifest->kit.build_id != target.build_id())
-        return std::nullopt;
-    for (const KitFile& file : manifest->files) {
-        auto bytes = MappedFile::open(folder + "/" + file.name);
-        if (!bytes || (*bytes)->bytes().size() != file.size ||
-            checksum((*bytes)->bytes()) != file.checksum)
-            return std::nullopt;
-    }
-    manifest->kit.directory = folder;
-    return manifest->kit;
-}
-
 // What others may write to could hold any code, which would run in the kernel.
 Status check_owner(const std::string& folder) {
     struct stat status;
@@ -118,6 +99,24 @@ Status put_in_place(const std::string& part, const std::string& folder) {
 }
 
 } // namespace
+
+std::optional<RuntimeKit> module::load_kit(const std::string& folder, const Target& target) {
+    auto text = read_file(folder + "/" + std::string(manifest_name));
+    if (!text)
+        return std::nullopt;
+    auto manifest = read_manifest(*text);
+    if (!manifest || manifest->kit.release != target.release() ||
+        manifest->kit.build_id != target.build_id())
+        return std::nullopt;
+    for (const KitFile& file : manifest->files) {
+        auto bytes = MappedFile::open(folder + "/" + file.name);
+        if (!bytes || (*bytes)->bytes().size() != file.size ||
+            checksum((*bytes)->bytes()) != file.checksum)
+            return std::nullopt;
+    }
+    manifest->kit.directory = folder;
+    return manifest->kit;
+}
 
 Result<RuntimeKit> open_runtime_kit(const Target& target, const RuntimeSources& sources,
                                     const ModuleProgress& progress) {

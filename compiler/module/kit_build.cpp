@@ -390,6 +390,12 @@ Status Builder::read_symbols() {
         if (!versioned)
             add(kit_.versioned_symbols, symbol.name);
     }
+    // What the compiler itself calls: returns and indirect branches, whether the stub has them or
+    // not.
+    for (const std::string& symbol : kit_.versioned_symbols) {
+        if (symbol == "__x86_return_thunk" || symbol.starts_with("__x86_indirect_thunk_"))
+            add(kit_.kernel_symbols, symbol);
+    }
     std::sort(kit_.kernel_symbols.begin(), kit_.kernel_symbols.end());
     std::sort(kit_.versioned_symbols.begin(), kit_.versioned_symbols.end());
     return Done{};

@@ -18,8 +18,8 @@ Result<std::vector<SourceFile>> read_sources(const RuntimeSources& sources);
 // The features of `list` (a features.list) that the kernel with these headers has.
 Result<std::vector<std::string>> find_features(const std::string& build_dir, std::string_view list);
 
-// New sources, at most `parts`, that include all sources which Kbuild lists as objects (but not the
-// stub): compiled in their place they take a fraction of the time.
+// New sources, at most `parts` and one more, that include all sources which Kbuild lists as objects
+// (but not the stub): compiled in their place they take a fraction of the time.
 std::vector<SourceFile> combine_sources(const std::vector<SourceFile>& sources, size_t parts);
 
 // Fails where headers, compiler or tools for building `target`'s modules are not there; names the
@@ -29,5 +29,9 @@ Status check_requirements(const Target& target);
 // Builds the kit into `folder`, which exists and is empty: its files, the manifest last.
 Result<RuntimeKit> build_kit(const Target& target, const std::vector<SourceFile>& sources,
                              const std::string& folder, const ModuleProgress& progress);
+
+// The kit in that folder, where it is there, whole (sizes and checksums are compared) and
+// `target`'s.
+std::optional<RuntimeKit> load_kit(const std::string& folder, const Target& target);
 
 } // namespace djstap::module

@@ -76,7 +76,8 @@ class Linker {
         // no pointer to. With IBT, pointers between runtime and script must therefore be seen in
         // one run. The runtime has none to a script's functions; where the script has some to the
         // runtime's, both go through objtool together: slower, but sound.
-        built_.whole_objtool = kit_.delayed_objtool && facts->takes_runtime_addresses;
+        built_.whole_objtool =
+            kit_.delayed_objtool && (facts->takes_runtime_addresses || request_.whole_objtool);
         built_.times.check += watch_.lap();
         return Done{};
     }

@@ -91,6 +91,8 @@ struct ModuleRequest {
     std::string_view object; // what codegen made
     std::string output;      // where the .ko goes; empty: it is only yielded
     SigningKey signing_key;
+    // Let objtool see runtime and script in one even where that is not needed (for comparison).
+    bool whole_objtool = false;
 };
 
 // Milliseconds of wall time.

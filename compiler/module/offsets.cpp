@@ -10,7 +10,7 @@ namespace djstap::module {
 
 namespace {
 
-// One "NAME VALUE" a line, decimal; gcc writes constants of inline assembly as "$VALUE".
+// One "NAME VALUE" or "NAME:SYMBOL ADDEND" a line, decimal.
 Status read_lines(std::string_view text, std::vector<KitOffset>& offsets) {
     while (!text.empty()) {
         size_t end = std::min(text.find_first_of(std::string_view("\n\0", 2)), text.size());
@@ -23,12 +23,16 @@ Status read_lines(std::string_view text, std::vector<KitOffset>& offsets) {
         bool valid = blank != std::string_view::npos && blank > 0;
         if (valid) {
             offset.name = line.substr(0, blank);
+            size_t colon = offset.name.find(':');
+            if (colon != std::string::npos) {
+                offset.symbol = offset.name.substr(colon + 1);
+                offset.name.resize(colon);
+                valid = !offset.symbol.empty() && !offset.name.empty();
+            }
             std::string_view value = line.substr(blank + 1);
-            if (value.starts_with('$'))
-                value.remove_prefix(1);
             auto [stop, error] =
                 std::from_chars(value.data(), value.data() + value.size(), offset.value);
-            valid = error == std::errc() && stop == value.data() + value.size();
+            valid = valid && error == std::errc() && stop == value.data() + value.size();
         }
         if (!valid)
             return Failure{

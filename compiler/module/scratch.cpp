@@ -105,23 +105,27 @@ Status write_file(const std::string& path, std::string_view bytes) {
     int fd = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
     if (fd < 0)
         return system_failure(path, "cannot create");
+    struct stat status = {};
+    const bool removable = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+    auto fail = [&] {
+        Failure failure = system_failure(path, "cannot write");
+        if (removable)
+            unlink(path.c_str());
+        return failure;
+    };
     while (!bytes.empty()) {
         ssize_t count = write(fd, bytes.data(), bytes.size());
         if (count < 0 && errno == EINTR)
             continue;
         if (count <= 0) {
-            Failure failure = system_failure(path, "cannot write");
+            Failure failure = fail();
             close(fd);
-            unlink(path.c_str());
             return failure;
         }
         bytes.remove_prefix(count);
     }
-    if (close(fd) != 0) {
-        Failure failure = system_failure(path, "cannot write");
-        unlink(path.c_str());
-        return failure;
-    }
+    if (close(fd) != 0)
+        return fail();
     return Done{};
 }
 

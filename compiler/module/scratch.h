@@ -30,7 +30,8 @@ void remove_stale_scratch();
 
 // All of a file. The message of a Failure names it and says why.
 Result<std::string> read_file(const std::string& path);
-// Writes a new file or over an old one, with mode 0644; on failure there is no file.
+// Writes a new file or over an old one, with mode 0644; on failure no
+// regular file of that name is left.
 Status write_file(const std::string& path, std::string_view bytes);
 
 } // namespace djstap::module

@@ -1,0 +1,220 @@
+#include "module/elf.h"
+
+#include "common.h"
+#include "module/name.h"
+
+#include <cstring>
+#include <random>
+
+using namespace djstap;
+using namespace djstap::module;
+using namespace djstap::module::test;
+
+namespace {
+
+// A small object with code, data, relocations and a symbol that is not defined.
+std::string assembled() {
+    TemporaryFolder folder;
+    const std::string source = folder.path + "/x.s", object = folder.path + "/x.o";
+    EXPECT_TRUE(write_file(source, R"(
+        .text
+        .globl start
+        .type start, @function
+start:  call outside
+        jmp *table(%rip)
+        .size start, . - start
+        .data
+table:  .quad start, outside + 8
+        .bss
+        .skip 64
+)"));
+    auto outcome = run_tool({"as", "--64", "-o", object, source});
+    EXPECT_TRUE(outcome && outcome->status == 0) << (outcome ? outcome->output : "");
+    auto bytes = read_file(object);
+    EXPECT_TRUE(bytes);
+    return bytes ? *bytes : "";
+}
+
+// Uses all that a reader yields, so that a bad view is touched.
+size_t walk(const ElfObject& object) {
+    size_t sum = 0;
+    for (size_t i = 0; i < object.sections().size(); i++) {
+        const ObjectSection& section = object.sections()[i];
+        for (char c : section.name)
+            sum += c;
+        for (char c : section.bytes)
+            sum += c;
+        for (const ObjectRelocation& relocation : object.relocations(i))
+            sum +=
+                object.symbols()[relocation.symbol].name.size() + section.bytes[relocation.offset];
+    }
+    for (const ObjectSymbol& symbol : object.symbols()) {
+        for (char c : symbol.name)
+            sum += c;
+        sum += object.section_of(symbol) ? 1 : 0;
+    }
+    return sum;
+}
+
+} // namespace
+
+TEST(Elf, ReadsAnObject) {
+    std::string bytes = assembled();
+    auto object = ElfObject::read(bytes, "x.o");
+    ASSERT_TRUE(object) << object.failure().message;
+    size_t text = object->section_index(".text");
+    ASSERT_NE(text, 0u);
+    EXPECT_TRUE(object->sections()[text].executable());
+    ASSERT_EQ(object->relocations(text).size(), 2u);
+    const ObjectRelocation& call = object->relocations(text)[0];
+    EXPECT_EQ(call.type, unsigned(R_X86_64_PLT32));
+    EXPECT_EQ(call.offset, 1u);
+    EXPECT_EQ(object->symbols()[call.symbol].name, "outside");
+    EXPECT_TRUE(object->symbols()[call.symbol].undefined());
+    const ObjectSymbol* start = object->defined_symbol("start");
+    ASSERT_NE(start, nullptr);
+    EXPECT_EQ(start->type, STT_FUNC);
+    EXPECT_TRUE(start->global());
+    EXPECT_EQ(object->section_of(*start)->name, ".text");
+    EXPECT_EQ(object->defined_symbol("outside"), nullptr);
+    EXPECT_EQ(object->section(".bss")->size, 64u);
+    EXPECT_TRUE(object->section(".bss")->bytes.empty());
+    auto data = object->relocations(object->section_index(".data"));
+    ASSERT_EQ(data.size(), 2u);
+    EXPECT_EQ(data[1].addend, 8);
+}
+
+TEST(Elf, OtherFilesAreRefused) {
+    std::string bytes = assembled();
+    for (std::string_view other : {"", "x", "\177ELF", "#!/bin/sh\n"})
+        EXPECT_FALSE(ElfObject::read(other, "x.o"));
+    std::string program = bytes;
+    program[16] = ET_DYN;
+    auto refused = ElfObject::read(program, "x.o");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.failure().message, "x.o: is not an x86-64 relocatable object");
+    std::string machine = bytes;
+    machine[18] = 3;
+    EXPECT_FALSE(ElfObject::read(machine, "x.o"));
+}
+
+TEST(Elf, EveryTruncationIsRefused) {
+    std::string bytes = assembled();
+    for (size_t size = 0; size < bytes.size(); size++) {
+        // A copy of its own, so that a sanitizer sees every byte beyond the end.
+        std::vector<char> cut(bytes.begin(), bytes.begin() + size);
+        EXPECT_FALSE(ElfObject::read({cut.data(), cut.size()}, "x.o")) << size;
+    }
+}
+
+TEST(Elf, NonsenseNeverCrashes) {
+    const std::string bytes = assembled();
+    Elf64_Ehdr header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    std::mt19937 random(1);
+    size_t accepted = 0, refused = 0;
+    for (int round = 0; round < 20000; round++) {
+        std::vector<char> broken(bytes.begin(), bytes.end());
+        int changes = 1 + random() % 4;
+        for (int i = 0; i < changes; i++) {
+            // Mostly in the headers, where it hurts; 64-bit extremes as well as single bytes.
+            size_t from = random() % 3 ? header.e_shoff : 0;
+            size_t at = from + random() % (broken.size() - from);
+            if (random() % 2 && at + 8 <= broken.size()) {
+                static constexpr uint64_t extremes[] = {
+                    ~0ull, 1ull << 63, 0x7fffffffffffffff, 0xffffffff, 0xfffffffffffffff8, 0};
+                std::memcpy(broken.data() + at, &extremes[random() % 6], 8);
+            } else {
+                broken[at] = random();
+            }
+        }
+        auto object = ElfObject::read({broken.data(), broken.size()}, "x.o");
+        if (object) {
+            accepted++;
+            walk(*object);
+        } else {
+            refused++;
+            EXPECT_FALSE(object.failure().message.empty());
+        }
+    }
+    EXPECT_GT(accepted, 0u);
+    EXPECT_GT(refused, 0u);
+}
+
+TEST(Elf, RelocationNames) {
+    EXPECT_EQ(relocation_name(R_X86_64_PC32), "R_X86_64_PC32");
+    EXPECT_EQ(relocation_name(R_X86_64_PC64), "R_X86_64_PC64");
+    EXPECT_EQ(relocation_name(R_X86_64_REX_GOTPCRELX), "R_X86_64_REX_GOTPCRELX");
+    EXPECT_EQ(relocation_name(R_X86_64_TLSLD), "R_X86_64_TLSLD");
+    EXPECT_EQ(relocation_name(1000), "relocation type 1000");
+}
+
+TEST(Name, Checks) {
+    for (const std::string& name :
+         {std::string("a"), std::string("djstap_1"), std::string("X9_"), std::string(55, 'x')})
+        EXPECT_TRUE(check_module_name(name)) << name;
+    auto message = [](std::string_view name) {
+        Status status = check_module_name(name);
+        return status ? "" : status.failure().message;
+    };
+    EXPECT_EQ(message(""), "the module's name is empty");
+    EXPECT_EQ(message("a-b"), "'a-b' cannot be a module's name");
+    EXPECT_EQ(message("../x"), "'../x' cannot be a module's name");
+    EXPECT_EQ(message("a b"), "'a b' cannot be a module's name");
+    EXPECT_EQ(message(std::string_view("a\0b", 3)),
+              std::string("'a\0b'", 5) + " cannot be a module's name");
+    EXPECT_EQ(message("größe"), "'größe' cannot be a module's name");
+    EXPECT_NE(message(std::string(56, 'x')).find("is too long"), std::string::npos);
+}
+
+namespace {
+
+// An object whose .gnu.linkonce.this_module, .modinfo and .rodata hold these strings.
+std::string with_strings(const std::string& in_struct, const std::string& in_modinfo,
+                         const std::string& in_rodata) {
+    TemporaryFolder folder;
+    const std::string source = folder.path + "/x.s", object = folder.path + "/x.o";
+    EXPECT_TRUE(write_file(
+        source, ".section .gnu.linkonce.this_module,\"aw\"\n.skip 24\n.asciz \"" + in_struct +
+                    "\"\n.section .modinfo,\"a\"\n.asciz \"a=b\"\n" + ".asciz \"" + in_modinfo +
+                    "\"\n.section .rodata\n.byte 0\n" + ".asciz \"" + in_rodata + "\"\n"));
+    auto outcome = run_tool({"as", "--64", "-o", object, source});
+    EXPECT_TRUE(outcome && outcome->status == 0);
+    return *read_file(object);
+}
+
+} // namespace
+
+TEST(Name, PlaceholderIsReplacedEverywhere) {
+    const std::string mark(name_placeholder);
+    std::string bytes = with_strings(mark, "name=" + mark, mark);
+    auto object = ElfObject::read(bytes, "x.o");
+    ASSERT_TRUE(object);
+    auto places = find_placeholders(bytes, *object);
+    ASSERT_TRUE(places) << places.failure().message;
+    EXPECT_EQ(places->size(), 3u);
+    size_t before = bytes.size();
+    put_name(bytes, *places, "short");
+    EXPECT_EQ(bytes.size(), before);
+    EXPECT_EQ(bytes.find(mark), std::string::npos);
+    auto changed = ElfObject::read(bytes, "x.o");
+    ASSERT_TRUE(changed);
+    std::string info(changed->section(".modinfo")->bytes);
+    EXPECT_EQ(info, std::string("a=b\0", 4) + "name=short" + std::string(51, '\0'));
+}
+
+TEST(Name, PlaceholderWithinLongerTextIsRefused) {
+    const std::string mark(name_placeholder);
+    for (const std::string& text : {"in " + mark, mark + ": loaded"}) {
+        std::string bytes = with_strings(mark, "name=" + mark, text);
+        auto object = ElfObject::read(bytes, "x.o");
+        ASSERT_TRUE(object);
+        auto places = find_placeholders(bytes, *object);
+        ASSERT_FALSE(places);
+        EXPECT_NE(places.failure().message.find("in .rodata"), std::string::npos);
+    }
+    std::string missing = with_strings("other", "name=" + mark, "x");
+    auto object = ElfObject::read(missing, "x.o");
+    ASSERT_TRUE(object);
+    EXPECT_FALSE(find_placeholders(missing, *object));
+}

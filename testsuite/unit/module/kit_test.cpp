@@ -1,0 +1,408 @@
+#include "common.h"
+#include "module/kit_build.h"
+#include "module/manifest.h"
+
+#include <chrono>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace djstap;
+using namespace djstap::module;
+using namespace djstap::module::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::unique_ptr<Target> open_target(const KernelFiles& files) {
+    auto target = Target::open(files);
+    EXPECT_TRUE(target) << target.failure().message;
+    return target ? std::move(*target) : nullptr;
+}
+
+// A kernel to build for, where it does not matter which.
+#define ANY_TARGET(target)                                                                         \
+    auto kernels = buildable_kernels();                                                            \
+    if (kernels.empty())                                                                           \
+        GTEST_SKIP() << "no kernel with headers and vmlinux is installed";                         \
+    auto target = open_target(kernels.front());                                                    \
+    ASSERT_TRUE(target)
+
+std::string text_of(const std::string& path) {
+    auto text = read_file(path);
+    return text ? *text : "";
+}
+
+// The tiny runtime, copied, to be broken.
+struct OwnRuntime : TemporaryFolder {
+    OwnRuntime() { fs::copy(tiny_runtime().directory, path, fs::copy_options::recursive); }
+    RuntimeSources sources() const { return {path}; }
+    void append(const std::string& file, const std::string& text) {
+        EXPECT_TRUE(write_file(path + "/" + file, text_of(path + "/" + file) + text));
+    }
+};
+
+size_t entries_of(const std::string& folder) {
+    size_t count = 0;
+    for (const auto& entry : fs::directory_iterator(folder))
+        count += entry.is_directory();
+    return count;
+}
+
+} // namespace
+
+TEST(Manifest, RoundTripAndDamage) {
+    RuntimeKit kit;
+    kit.release = "6.1.0-x";
+    kit.build_id = "00ff";
+    kit.ibt = true;
+    kit.linker = {"ld", "-r", "-m", "elf_x86_64"};
+    kit.objtool = {"/usr/lib/x y/objtool", "--orc"};
+    kit.signature_hash = "sha256";
+    kit.versioned_symbols = {"_printk", "memset"};
+    kit.offsets = {{"a", -5, ""}, {"b", 7, "some_symbol"}};
+    std::string text = write_manifest(kit, {{"runtime.o", 12, 0xabc}});
+    auto read = read_manifest(text);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->kit.release, kit.release);
+    EXPECT_TRUE(read->kit.ibt);
+    EXPECT_EQ(read->kit.linker, kit.linker);
+    EXPECT_EQ(read->kit.objtool, kit.objtool);
+    EXPECT_EQ(read->kit.versioned_symbols, kit.versioned_symbols);
+    EXPECT_EQ(read->kit.offset("a")->value, -5);
+    EXPECT_EQ(read->kit.offset("b")->symbol, "some_symbol");
+    EXPECT_FALSE(read->kit.offset("c"));
+    EXPECT_EQ(read->files[0].checksum, 0xabcu);
+    for (size_t size = 0; size < text.size(); size++)
+        EXPECT_FALSE(read_manifest(text.substr(0, size))) << size;
+    for (size_t at = 0; at < text.size(); at++) {
+        std::string broken = text;
+        broken[at] ^= 4;
+        EXPECT_FALSE(read_manifest(broken)) << at;
+    }
+}
+
+TEST(Sources, AreCombinedWithoutTheStub) {
+    auto files = read_sources(tiny_runtime());
+    ASSERT_TRUE(files) << files.failure().message;
+    // helper.c includes nothing of the kernel's and has a name that the kernel has too.
+    auto combined = combine_sources(*files, 1);
+    ASSERT_EQ(combined.size(), 2u);
+    EXPECT_EQ(combined[0].name, "combined_1.c");
+    EXPECT_EQ(combined[0].text, "#include \"main.c\"\n#include \"offsets.c\"\n");
+    EXPECT_EQ(combined[1].name, "combined_2.c");
+    EXPECT_EQ(combined[1].text, "#include \"helper/helper.c\"\n");
+    EXPECT_EQ(combine_sources(*files, 2).size(), 3u);
+    EXPECT_EQ(combine_sources(*files, 50).size(), 3u);
+    EXPECT_TRUE(combine_sources({}, 2).empty());
+}
+
+TEST(Sources, MissingOnesAreNamed) {
+    auto none = read_sources({"/no/such/folder"});
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.failure().message,
+              "the runtime's sources cannot be read: /no/such/folder: No such file or directory");
+    TemporaryFolder empty;
+    auto nothing = read_sources({empty.path});
+    ASSERT_FALSE(nothing);
+    EXPECT_NE(nothing.failure().message.find("there is no Kbuild"), std::string::npos);
+}
+
+TEST(Kit, IsBuiltForEveryKernelOnce) {
+    auto kernels = buildable_kernels();
+    if (kernels.empty())
+        GTEST_SKIP() << "no kernel with headers and vmlinux is installed";
+    CacheFolder cache;
+    for (const KernelFiles& files : kernels) {
+        auto target = open_target(files);
+        std::vector<std::string> told;
+        auto kit = open_runtime_kit(*target, tiny_runtime(),
+                                    [&](const std::string& step) { told.push_back(step); });
+        ASSERT_TRUE(kit) << kit.failure().message;
+        EXPECT_TRUE(kit->built);
+        EXPECT_TRUE(kit->combined);
+        ASSERT_GE(told.size(), 2u);
+        EXPECT_EQ(told[0], "building the runtime for " + files.release + " (once)");
+        EXPECT_NE(told[1].find("1 of "), std::string::npos);
+        EXPECT_EQ(kit->release, files.release);
+        EXPECT_EQ(kit->ibt, target->has_ibt());
+        EXPECT_EQ(kit->delayed_objtool, target->has_ibt());
+        EXPECT_TRUE(kit->has_runtime_symbol("djs_double"));
+        EXPECT_FALSE(kit->has_runtime_symbol("djs_script"));
+        EXPECT_TRUE(kit->has_kernel_symbol("memset"));
+        EXPECT_FALSE(kit->has_kernel_symbol("_printk"));
+        EXPECT_TRUE(std::binary_search(kit->versioned_symbols.begin(), kit->versioned_symbols.end(),
+                                       "_printk"));
+        ASSERT_TRUE(kit->offset("minus_five"));
+        EXPECT_EQ(kit->offset("minus_five")->value, -5);
+        ASSERT_TRUE(kit->offset("task_comm"));
+        EXPECT_GT(kit->offset("task_comm")->value, 1000);
+        EXPECT_EQ(kit->offset("task_comm")->symbol, "");
+        ASSERT_TRUE(kit->offset("somewhere"));
+        EXPECT_EQ(kit->offset("somewhere")->symbol, "some_symbol");
+        EXPECT_EQ(kit->offset("somewhere")->value, 16);
+
+        auto again = open_runtime_kit(*target, tiny_runtime());
+        ASSERT_TRUE(again);
+        EXPECT_FALSE(again->built);
+        EXPECT_EQ(again->directory, kit->directory);
+        EXPECT_EQ(again->objtool, kit->objtool);
+        EXPECT_EQ(again->kernel_symbols, kit->kernel_symbols);
+        EXPECT_EQ(again->offset("task_comm")->value, kit->offset("task_comm")->value);
+        EXPECT_LT(again->times.open, 20);
+    }
+    EXPECT_EQ(entries_of(cache.path + "/runtime"), kernels.size());
+}
+
+TEST(Kit, DamagedAndOutdatedOnesAreBuiltAnew) {
+    ANY_TARGET(target);
+    CacheFolder cache;
+    auto kit = open_runtime_kit(*target, tiny_runtime());
+    ASSERT_TRUE(kit) << kit.failure().message;
+    EXPECT_TRUE(load_kit(kit->directory, *target));
+    const std::string manifest = kit->directory + "/manifest";
+    const std::string runtime = kit->directory + "/runtime.o";
+    const std::string whole = text_of(runtime), listed = text_of(manifest);
+    ASSERT_TRUE(write_file(manifest, "nonsense"));
+    EXPECT_FALSE(load_kit(kit->directory, *target));
+    ASSERT_TRUE(write_file(manifest, listed));
+    fs::remove(runtime);
+    EXPECT_FALSE(load_kit(kit->directory, *target));
+    std::string flipped = whole;
+    flipped[whole.size() / 2] ^= 1;
+    ASSERT_TRUE(write_file(runtime, flipped));
+    EXPECT_FALSE(load_kit(kit->directory, *target));
+    ASSERT_TRUE(write_file(runtime, whole));
+    EXPECT_TRUE(load_kit(kit->directory, *target));
+    fs::resize_file(runtime, whole.size() / 2);
+
+    auto anew = open_runtime_kit(*target, tiny_runtime());
+    ASSERT_TRUE(anew) << anew.failure().message;
+    EXPECT_TRUE(anew->built);
+    EXPECT_EQ(anew->directory, kit->directory);
+    EXPECT_EQ(text_of(runtime).size(), whole.size());
+    EXPECT_EQ(entries_of(cache.path + "/runtime"), 1u);
+
+    // The same sources but for a comment are others.
+    OwnRuntime runtime_sources;
+    runtime_sources.append("tiny.h", "/* changed */\n");
+    auto second = open_runtime_kit(*target, runtime_sources.sources());
+    ASSERT_TRUE(second) << second.failure().message;
+    EXPECT_TRUE(second->built);
+    EXPECT_NE(kit->directory, second->directory);
+
+    fs::permissions(second->directory, fs::perms::all);
+    auto refused = open_runtime_kit(*target, runtime_sources.sources());
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.failure().message.find("can be written to by others"), std::string::npos);
+}
+
+TEST(Kit, SourcesThatCannotBeCombinedAreCompiledOneByOne) {
+    ANY_TARGET(target);
+    CacheFolder cache;
+    OwnRuntime runtime;
+    // More sources than there are parts: two with the same name meet in one.
+    for (int i = 0; i < 5; i++) {
+        const std::string name = "extra" + std::to_string(i);
+        runtime.append(name + ".c",
+                       "#include <linux/types.h>\n"
+                       "static __attribute__((unused)) int same_name(void) { return 1; }\n");
+        runtime.append("Kbuild", "$(DJS_NAME)-y += " + name + ".o\n");
+    }
+    auto kit = open_runtime_kit(*target, runtime.sources());
+    ASSERT_TRUE(kit) << kit.failure().message;
+    EXPECT_FALSE(kit->combined);
+    EXPECT_TRUE(kit->has_runtime_symbol("djs_double"));
+}
+
+TEST(Kit, CompilerErrorsAreShownShort) {
+    ANY_TARGET(target);
+    CacheFolder cache;
+    OwnRuntime runtime;
+    runtime.append("helper/helper.c", "int broken(void) { return no_such_thing; }\n");
+    auto kit = open_runtime_kit(*target, runtime.sources());
+    ASSERT_FALSE(kit);
+    const std::string& message = kit.failure().message;
+    EXPECT_NE(message.find("building the runtime for " + target->release() + " failed:"),
+              std::string::npos);
+    EXPECT_NE(message.find("\n  helper/helper.c:"), std::string::npos) << message;
+    EXPECT_NE(message.find("'no_such_thing' undeclared"), std::string::npos) << message;
+    EXPECT_LT(message.size(), 600u) << message;
+    EXPECT_EQ(entries_of(cache.path + "/runtime"), 0u);
+}
+
+TEST(Kit, NameWithinTextIsFoundWhenTheKitIsBuilt) {
+    ANY_TARGET(target);
+    CacheFolder cache;
+    OwnRuntime runtime;
+    runtime.append("main.c", "const char *tiny_text(void);\nconst char *tiny_text(void)\n"
+                             "{\n\treturn KBUILD_MODNAME \" says\";\n}\n");
+    auto kit = open_runtime_kit(*target, runtime.sources());
+    ASSERT_FALSE(kit);
+    EXPECT_NE(kit.failure().message.find("uses the module's name within a longer text"),
+              std::string::npos);
+}
+
+TEST(Kit, SymbolsThatTheKernelLacksAreNamed) {
+    ANY_TARGET(target);
+    CacheFolder cache;
+    OwnRuntime runtime;
+    runtime.append("main.c", "extern int not_exported_at_all(void);\nint tiny_more(void);\n"
+                             "int tiny_more(void)\n{\n\treturn not_exported_at_all();\n}\n");
+    auto kit = open_runtime_kit(*target, runtime.sources());
+    ASSERT_FALSE(kit);
+    EXPECT_NE(kit.failure().message.find("not_exported_at_all"), std::string::npos)
+        << kit.failure().message;
+}
+
+TEST(Kit, TwoAtOnceBuildOne) {
+    ANY_TARGET(target);
+    CacheFolder cache;
+    int built = 0;
+    pid_t children[3];
+    for (pid_t& child : children) {
+        child = fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            auto kit = open_runtime_kit(*target, tiny_runtime());
+            _exit(kit ? (kit->built ? 1 : 0) : 2);
+        }
+    }
+    for (pid_t child : children) {
+        int status = 0;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        ASSERT_TRUE(WIFEXITED(status));
+        EXPECT_LT(WEXITSTATUS(status), 2);
+        built += WEXITSTATUS(status) == 1;
+    }
+    EXPECT_EQ(built, 1);
+    EXPECT_EQ(entries_of(cache.path + "/runtime"), 1u);
+}
+
+TEST(Kit, CacheThatCannotBeWrittenIsNamed) {
+    ANY_TARGET(target);
+    TemporaryFolder folder;
+    ASSERT_TRUE(write_file(folder.path + "/file", "x"));
+    setenv("DJSTAP_CACHE", (folder.path + "/file").c_str(), 1);
+    auto kit = open_runtime_kit(*target, tiny_runtime());
+    unsetenv("DJSTAP_CACHE");
+    ASSERT_FALSE(kit);
+    EXPECT_NE(kit.failure().message.find(folder.path + "/file/runtime: cannot create"),
+              std::string::npos);
+    EXPECT_NE(kit.failure().hint.find("DJSTAP_CACHE"), std::string::npos);
+}
+
+TEST(Requirements, MissingHeadersNameThePackage) {
+    ANY_TARGET(target);
+    // The same kernel, without headers, then with another kernel's.
+    KernelFiles files = target->files();
+    files.build_dir.clear();
+    auto bare = open_target(files);
+    Status missing = check_requirements(*bare);
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.failure().message, "the kernel headers of " + files.release +
+                                             " are not installed: there is no /lib/modules/" +
+                                             files.release + "/build");
+    EXPECT_EQ(missing.failure().hint, "apt-get install linux-headers-" + files.release);
+
+    TemporaryFolder folder;
+    files.build_dir = folder.path;
+    auto empty = open_target(files);
+    Status broken = check_requirements(*empty);
+    ASSERT_FALSE(broken);
+    EXPECT_NE(broken.failure().message.find("are not whole: there is no " + folder.path),
+              std::string::npos);
+    if (kernels.size() > 1) {
+        files.build_dir = kernels[1].build_dir;
+        auto other = open_target(files);
+        Status wrong = check_requirements(*other);
+        ASSERT_FALSE(wrong);
+        EXPECT_NE(wrong.failure().message.find("are those of " + kernels[1].release),
+                  std::string::npos);
+    }
+}
+
+TEST(Requirements, MissingToolsNameThePackage) {
+    ANY_TARGET(target);
+    const std::string path = getenv("PATH");
+    TemporaryFolder tools;
+    setenv("PATH", tools.path.c_str(), 1);
+    Status no_make = check_requirements(*target);
+    fs::create_symlink("/bin/true", tools.path + "/make");
+    Status no_compiler = check_requirements(*target);
+    setenv("PATH", path.c_str(), 1);
+    ASSERT_FALSE(no_make);
+    EXPECT_EQ(no_make.failure().message, "make is not installed");
+    EXPECT_EQ(no_make.failure().hint, "apt-get install make");
+    ASSERT_FALSE(no_compiler);
+    EXPECT_NE(no_compiler.failure().message.find("gcc"), std::string::npos);
+    EXPECT_NE(no_compiler.failure().hint.find("apt-get install gcc"), std::string::npos);
+    EXPECT_NE(no_compiler.failure().hint.find("linux-headers-" + target->release()),
+              std::string::npos);
+}
+
+TEST(Process, OutputStatusAndMissingPrograms) {
+    auto outcome = run_tool({"sh", "-c", "echo out; echo err >&2; exit 3"});
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(outcome->status, 3);
+    EXPECT_EQ(outcome->output, "out\nerr\n");
+    auto killed = run_tool({"sh", "-c", "kill -9 $$"});
+    ASSERT_TRUE(killed);
+    EXPECT_EQ(killed->status, 128 + 9);
+    auto missing = run_tool({"no-such-program-here"});
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.failure().message,
+              "cannot run no-such-program-here: No such file or directory");
+    setenv("MAKEFLAGS", "-n", 1);
+    auto clean = run_tool({"sh", "-c", "echo \"<$MAKEFLAGS>\""});
+    unsetenv("MAKEFLAGS");
+    EXPECT_EQ(clean->output, "<>\n");
+    std::vector<std::string> lines;
+    ASSERT_TRUE(run_tool({"printf", "a\\nbc\\nd"},
+                         [&](std::string_view line) { lines.emplace_back(line); }));
+    EXPECT_EQ(lines, (std::vector<std::string>{"a", "bc"}));
+}
+
+TEST(Scratch, IsRemovedAndStaleOnesToo) {
+    std::string path;
+    {
+        auto scratch = Scratch::create();
+        ASSERT_TRUE(scratch);
+        path = scratch->path();
+        ASSERT_TRUE(write_file(scratch->file("x"), "1"));
+        remove_stale_scratch(); // ours is in use
+        EXPECT_TRUE(fs::exists(path));
+    }
+    EXPECT_FALSE(fs::exists(path));
+    // One of a process that has ended.
+    pid_t child = fork();
+    if (child == 0) {
+        auto scratch = Scratch::create();
+        _exit(scratch ? 0 : 1); // without destructors
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_EQ(status, 0);
+    auto left = [&] {
+        for (std::string parent : {std::string("/dev/shm"), fs::temp_directory_path().string()}) {
+            for (const auto& entry : fs::directory_iterator(parent)) {
+                if (entry.path().filename().string().starts_with("djstap-" + std::to_string(child) +
+                                                                 "-"))
+                    return true;
+            }
+        }
+        return false;
+    };
+    EXPECT_TRUE(left());
+    remove_stale_scratch();
+    EXPECT_FALSE(left());
+}
+
+TEST(Scratch, FullDiskIsSaidAndHinted) {
+    if (access("/dev/full", W_OK) != 0)
+        GTEST_SKIP() << "there is no /dev/full";
+    Status full = write_file("/dev/full", "x");
+    ASSERT_FALSE(full);
+    EXPECT_EQ(full.failure().message, "/dev/full: cannot write: No space left on device");
+    EXPECT_EQ(full.failure().hint, "free some space and run djstap again");
+    EXPECT_TRUE(fs::exists("/dev/full"));
+}
