@@ -70,6 +70,40 @@ DJS_HANDLER_CODE s64 djs_fn_addr(struct djs_ctx *ctx)
 	       djs_slide;
 }
 
+DJS_HANDLER_CODE s64 djs_fn_returnval(struct djs_ctx *ctx)
+{
+	if (ctx->handler->kind == DJS_HANDLER_RETURN)
+		return ctx->return_value;
+	djs_fail(ctx, "returnval() is for return probes", DJS_NO_PLACE);
+	return 0;
+}
+
+/* Argument `n`, from 1, by the calling convention of the kernel's functions. */
+DJS_HANDLER_CODE s64 djs_fn_long_arg(struct djs_ctx *ctx, s64 n)
+{
+	const struct pt_regs *regs = ctx->regs;
+
+	if (!regs || ctx->handler->kind != DJS_HANDLER_ENTRY || n < 1) {
+		djs_fail_text(ctx, DJS_NO_PLACE, "argument %lld cannot be had here", n);
+		return 0;
+	}
+	switch (n) {
+	case 1:
+		return regs->di;
+	case 2:
+		return regs->si;
+	case 3:
+		return regs->dx;
+	case 4:
+		return regs->cx;
+	case 5:
+		return regs->r8;
+	case 6:
+		return regs->r9;
+	}
+	return djs_load(ctx, regs->sp + (n - 6) * sizeof(long), sizeof(long), DJS_NO_PLACE);
+}
+
 /* Where the task's user code will go on. */
 DJS_HANDLER_CODE s64 djs_fn_uaddr(struct djs_ctx *ctx)
 {

@@ -40,6 +40,11 @@ DJS_HANDLER_CODE s64 djs_fn_jiffies(struct djs_ctx *ctx)
 	return jiffies;
 }
 
+DJS_HANDLER_CODE s64 djs_fn_HZ(struct djs_ctx *ctx)
+{
+	return CONFIG_HZ;
+}
+
 DJS_HANDLER_CODE s64 djs_fn_ktime_get_ns(struct djs_ctx *ctx)
 {
 	return ktime_get_mono_fast_ns();

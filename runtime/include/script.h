@@ -155,7 +155,8 @@ struct djs_ctx {
 	char error_text[256]; /* for messages made at run time */
 	u32 reserved; /* bytes of the record between reserve and commit */
 	char *work;   /* DJS_WORK_BYTES for the runtime's own functions */
-	u32 token_at; /* tokenize(): where the next token begins in its text, behind `work` */
+	u32 token_at; /* tokenize(): where the next word begins in its text, behind `work` */
+	const struct djs_handler *token_handler; /* whose text that is */
 };
 
 #ifdef __cplusplus

@@ -95,9 +95,9 @@ check "and on again" 'site 0: djprobe, fallback 0' '^n 100$'
 i=0 failed=0
 while [ $i -lt 20 ]; do
     insmod t_basic.ko || failed=$((failed + 1))
-    insmod t_jump.ko 2>/dev/null
+    insmod t_busy.ko || failed=$((failed + 1))
     rmmod t_basic || failed=$((failed + 1))
-    rmmod t_jump 2>/dev/null
+    rmmod t_busy || failed=$((failed + 1))
     i=$((i + 1))
 done
 kill $load1 $load2
