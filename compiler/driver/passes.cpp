@@ -229,6 +229,7 @@ bool link(RunState& state) {
             return false;
         }
         request.output = *folder + "/" + state.module_name + ".ko";
+        state.work.will_hold(request.output);
     }
     Result<BuiltModule> module = link_module(*state.kit, request);
     if (!module) {

@@ -3,6 +3,7 @@
 #include "driver/machine.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -41,10 +42,42 @@ void show_progress(const std::string& text) {
     fprintf(stderr, "djstap: %s\n", text.c_str());
 }
 
+namespace {
+
+// For the handler of a signal that ends djstap: it can only read what is prepared for it.
+struct {
+    char folder[256];
+    char module[512];
+    volatile sig_atomic_t armed;
+} leftovers;
+
+void remove_leftovers(int signal) {
+    if (leftovers.armed) {
+        unlink(leftovers.module);
+        rmdir(leftovers.folder);
+    }
+    raise(signal); // its own action again: SA_RESETHAND
+}
+
+void catch_signals(const std::string& folder) {
+    if (folder.size() >= sizeof leftovers.folder)
+        return;
+    strcpy(leftovers.folder, folder.c_str());
+    leftovers.armed = 1;
+    struct sigaction action = {};
+    action.sa_handler = remove_leftovers;
+    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+    for (int signal : {SIGINT, SIGTERM, SIGHUP})
+        sigaction(signal, &action, nullptr);
+}
+
+} // namespace
+
 WorkFolder::~WorkFolder() {
     std::error_code error;
     if (!path_.empty() && !keep_)
         std::filesystem::remove_all(path_, error);
+    leftovers.armed = 0;
 }
 
 Result<std::string> WorkFolder::path() {
@@ -57,7 +90,14 @@ Result<std::string> WorkFolder::path() {
                            strerror(errno),
                        "$TMPDIR names another place for them"};
     path_ = name;
+    if (!keep_)
+        catch_signals(path_);
     return path_;
+}
+
+void WorkFolder::will_hold(const std::string& file) {
+    if (!keep_ && file.size() < sizeof leftovers.module)
+        strcpy(leftovers.module, file.c_str());
 }
 
 RunState::RunState(Options given)

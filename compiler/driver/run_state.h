@@ -17,13 +17,16 @@
 
 namespace djstap::driver {
 
-// A folder for files of one run, removed at its end unless it is kept.
+// A folder for files of one run, removed at its end, also when SIGINT, SIGTERM or SIGHUP are the
+// end, unless it is kept.
 class WorkFolder {
   public:
     ~WorkFolder();
     // Its path; it is made on first use, below $TMPDIR, else /tmp.
     Result<std::string> path();
     void keep() { keep_ = true; }
+    // Names the file that is to be removed too when a signal ends djstap.
+    void will_hold(const std::string& file);
     // Where it is, empty while there is none.
     const std::string& made() const { return path_; }
 

@@ -8,8 +8,8 @@
 
 namespace djstap::driver {
 
-// The text of a file, or of standard input for "-". Fails on folders, on what cannot be read, on
-// more than 64 MB, and on what holds NUL bytes.
+// The text of a file, or of standard input for "-". Fails on folders, on what cannot be read, and
+// on more than 64 MB. What holds zero bytes is refused by syntax/.
 Result<std::string> read_script(const std::string& path);
 
 // Adds the script of the command line, then those of -E, to `sources` and yields their ids. Nothing

@@ -32,6 +32,7 @@ import tempfile
 import textwrap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(HERE, "..", "harness"))
 import matching  # noqa: E402
 
