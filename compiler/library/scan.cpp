@@ -154,11 +154,10 @@ class Scanner {
         int parentheses = 0, braces = 0;
         for (;;) {
             const std::string_view token = peek();
-            // {a,b} inside a point stands where a component may; a body's brace follows a complete
-            // point.
-            if (token.empty() ||
-                ((token == "function" || token == "probe" || token == "global") &&
-                 parentheses == 0 && (pending.back().empty() || pending.back().back() != '.')))
+            // {a,b} inside a point stands where a component may; a body's brace follows a complete point.
+            const bool keyword = token == "function" || token == "probe" || token == "global";
+            const bool complete = pending.back().empty() || pending.back().back() != '.';
+            if (token.empty() || (keyword && complete && parentheses == 0 && braces == 0))
                 return false;
             next();
             if (token == "{" && parentheses == 0) {
@@ -174,12 +173,12 @@ class Scanner {
             }
             parentheses += token == "(";
             parentheses -= token == ")" && parentheses > 0;
-            if (parentheses > 0 || token == ")")
+            if (parentheses > 0 || braces > 0 || token == ")")
                 continue;
             if (token == "=" || token == "+=") {
                 names.insert(names.end(), pending.begin(), pending.end());
                 pending.assign(1, "");
-            } else if (token == "," && braces == 0) {
+            } else if (token == ",") {
                 pending.emplace_back();
             } else if (token == "?" || token == "!" || token == "\"") {
                 continue;

@@ -159,10 +159,14 @@ class Expansion {
         for (const Step& step : chain_) {
             alias_names.push_back(step.name);
             const ast::Alias& alias = *step.alias.declaration;
-            if (!alias.body || alias.body->statements.empty())
-                continue;
-            body.insert(alias.append ? body.end() : body.begin(),
-                        {alias.body.get(), step.alias.file});
+            auto present = [](const std::unique_ptr<ast::Block>& block) {
+                return block && !block->statements.empty();
+            };
+            if (present(alias.body))
+                body.insert(alias.append ? body.end() : body.begin(),
+                            {alias.body.get(), step.alias.file});
+            if (present(alias.epilogue))
+                body.push_back({alias.epilogue.get(), step.alias.file});
         }
         ProbeGroup* group = nullptr;
         for (ProbeGroup& candidate : groups_) {

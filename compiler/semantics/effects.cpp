@@ -80,7 +80,8 @@ class Collector {
 
     void one(Expression& node) {
         Effects& effects = found_.effects;
-        effects.strings |= node.type == Type::String && node.kind != ExpressionKind::Text;
+        effects.strings |= node.type == Type::String && node.kind != ExpressionKind::Text &&
+                           node.kind != ExpressionKind::HistogramText;
         switch (node.kind) {
         case ExpressionKind::GlobalValue:
             read(as<GlobalValue>(node).global);

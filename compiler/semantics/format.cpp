@@ -254,14 +254,10 @@ void Lowering::unformatted(const ast::Print& node, program::Print& print,
     }
     std::string delimiter;
     if (node.delimited) {
+        // The parser let nothing but a literal through.
         const ast::Expression& first = *node.arguments.front();
-        if (first.kind != ast::ExpressionKind::StringLiteral) {
-            diagnostics_.report(DiagnosticKind::DelimiterNotLiteral, first.range, {name})
-                .hint("write it in quotes, or use " + std::string(node.to_string ? "s" : "") +
-                      "printf");
-            return;
-        }
-        delimiter = ast::as<ast::StringLiteral>(first).value;
+        if (first.kind == ast::ExpressionKind::StringLiteral)
+            delimiter = ast::as<ast::StringLiteral>(first).value;
     }
     if (node.single_char)
         require(values.front(), *node.arguments.front(), Type::Long);

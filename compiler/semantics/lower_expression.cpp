@@ -436,9 +436,6 @@ void Lowering::require_parameter(const Value& value, const ast::Expression& node
 }
 
 Value Lowering::embedded(const ast::EmbeddedC& node) {
-    if (!options_.guru && !names_.in_library(node.range))
-        diagnostics_.report(DiagnosticKind::EmbeddedNeedsGuru, node.range)
-            .hint("give the option -g");
     auto to = make<program::EmbeddedC>(node.range);
     to->code = node.code;
     const bool text = node.code.find("/* string */") != std::string::npos;

@@ -20,28 +20,27 @@ uint32_t Lowering::local(const std::string& name, SourceRange range) {
 
 bool Lowering::key_count(GlobalState& global, size_t count, SourceRange range) {
     const bool sized = global.declaration->size || global.declaration->wrap;
-    if (!global.arity) {
-        if (count == 0 && sized) {
-            diagnostics_
-                .report(DiagnosticKind::KeyCount, range,
-                        {global.declaration->name, "without a key"})
-                .note(global.declaration->range, "it is declared as an array here");
-            return false;
-        }
+    if (!global.arity && !(count == 0 && sized)) {
         global.arity = count;
         global.arity_at = range;
         for (size_t i = 0; i < count; ++i)
             global.keys.push_back(types_.fresh());
         return true;
     }
-    if (*global.arity == count)
+    if (global.arity == count)
         return true;
+    if (global.arity_reported)
+        return false;
+    global.arity_reported = true;
     auto keys_text = [](size_t n) {
         return n == 0 ? std::string("without a key") : "with " + count_text(n, "key");
     };
-    diagnostics_
-        .report(DiagnosticKind::KeyCount, range, {global.declaration->name, keys_text(count)})
-        .note(global.arity_at, "it is used " + keys_text(*global.arity) + " here");
+    Diagnostic& diagnostic = diagnostics_.report(DiagnosticKind::KeyCount, range,
+                                                 {global.declaration->name, keys_text(count)});
+    if (global.arity)
+        diagnostic.note(global.arity_at, "it is used " + keys_text(*global.arity) + " here");
+    else
+        diagnostic.note(global.declaration->range, "it is declared as an array here");
     return false;
 }
 
@@ -188,9 +187,8 @@ Value Lowering::assignment(const ast::Assignment& node, bool value_used) {
     to->value_used = value_used;
     if (compound)
         to->op = node.op;
-    // The value first: `x = y` with neither written yet reads y before x exists.
-    Value value = expression(*node.value);
     Value target = place(*node.target, compound);
+    Value value = expression(*node.value);
     if (compound) {
         const Type type = node.op == ast::BinaryOp::Concatenate ? Type::String : Type::Long;
         require(target, *node.target, type);

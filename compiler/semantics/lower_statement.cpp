@@ -9,11 +9,6 @@ using program::Type;
 void Lowering::function(FunctionState& function) {
     const ast::Function& declaration = *function.declaration;
     if (declaration.embedded_code) {
-        if (!options_.guru && !function.library)
-            diagnostics_
-                .report(DiagnosticKind::EmbeddedNeedsGuru,
-                        declaration.body_range.valid() ? declaration.body_range : declaration.range)
-                .hint("give the option -g");
         for (size_t i = 0; i < function.parameters.size(); ++i)
             typed_locals_.emplace_back(&function.node->locals[i], function.parameters[i]);
         return;
@@ -136,9 +131,6 @@ program::StatementPtr Lowering::statement(const ast::Statement& node) {
     case ast::StatementKind::TryCatch:
         return try_catch(ast::as<ast::TryCatch>(node));
     case ast::StatementKind::EmbeddedStatement: {
-        if (!options_.guru && !names_.in_library(node.range))
-            diagnostics_.report(DiagnosticKind::EmbeddedNeedsGuru, node.range)
-                .hint("give the option -g");
         auto to = make<program::EmbeddedStatement>(node.range);
         to->code = ast::as<ast::EmbeddedStatement>(node).code;
         return to;

@@ -6,8 +6,6 @@ namespace djstap::semantics {
 
 namespace {
 
-constexpr int64_t max_array_size = 1 << 24;
-
 program::Type type_of(ast::TypeName name) {
     return name == ast::TypeName::String ? program::Type::String : program::Type::Long;
 }
@@ -130,13 +128,7 @@ void Names::declare(const ast::Global& global, const ast::File& file, bool libra
     state->node->name = global.name;
     state->node->range = global.range;
     state->node->wrap = global.wrap;
-    if (global.size) {
-        if (*global.size < 1 || *global.size > max_array_size)
-            diagnostics_.report(
-                DiagnosticKind::BadArraySize, global.range,
-                {global.name, std::to_string(*global.size), std::to_string(max_array_size)});
-        state->node->size = *global.size;
-    }
+    state->node->size = global.size.value_or(0);
     if (global.initial) {
         if (global.size || global.wrap) {
             diagnostics_.report(DiagnosticKind::ArrayInitial, global.initial->range, {global.name})

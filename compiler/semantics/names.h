@@ -21,6 +21,7 @@ struct GlobalState {
     TypeVar value = 0;
     std::optional<size_t> arity; // number of keys, known from the first use
     SourceRange arity_at;
+    bool arity_reported = false; // a wrong number of keys is told once
     std::vector<TypeVar> keys;
     // The first histogram and @variance, which all others must agree with.
     std::optional<program::StatisticNeeds> histogram;

@@ -65,12 +65,8 @@ class Analysis {
         while (next_file < names_.files().size() || !lowering_.queue().empty()) {
             if (next_file < names_.files().size()) {
                 const ast::File& file = *names_.files()[next_file++];
-                for (const ast::EmbeddedBlock& block : file.embedded) {
-                    if (!options_.guru && !names_.in_library(block.range))
-                        diagnostics_.report(DiagnosticKind::EmbeddedNeedsGuru, block.range)
-                            .hint("give the option -g");
+                for (const ast::EmbeddedBlock& block : file.embedded)
                     program_.embedded.push_back(&block);
-                }
                 for (const ast::Probe& probe : file.probes)
                     lower_probe(probe, file);
                 continue;

@@ -1,0 +1,257 @@
+#include "library/library.h"
+
+#include "library/index.h"
+#include "library/scan.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace djstap;
+using library::DefinedName;
+using library::Index;
+using library::IndexedFile;
+using library::NameKind;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> names(std::string_view text, NameKind kind) {
+    std::vector<std::string> result;
+    for (const DefinedName& name : library::scan(text))
+        if (name.kind == kind)
+            result.push_back(name.name);
+    return result;
+}
+using Names = std::vector<std::string>;
+
+struct LibraryFolder : testing::Test {
+    void SetUp() override {
+        std::string name = fs::temp_directory_path() / "djstap-library-XXXXXX";
+        path = mkdtemp(name.data());
+        setenv("DJSTAP_CACHE", (path + "/cache").c_str(), 1);
+        context.kernel_release = [] { return "6.1.0-test"; };
+        context.kernel_config = [](const std::string&) { return ""; };
+    }
+    void TearDown() override { fs::remove_all(path); }
+    void write(const std::string& name, const std::string& text) const {
+        const fs::path file = fs::path(path) / "lib" / name;
+        fs::create_directories(file.parent_path());
+        std::ofstream(file) << text;
+    }
+    std::unique_ptr<Library> open() {
+        return Library::open({path + "/lib"}, sources, context, diagnostics);
+    }
+    std::vector<fs::path> cache_files() const {
+        std::vector<fs::path> files;
+        for (const auto& entry : fs::directory_iterator(path + "/cache"))
+            files.push_back(entry.path());
+        return files;
+    }
+
+    std::string path;
+    SourceManager sources;
+    Diagnostics diagnostics{sources};
+    PreprocessorContext context;
+};
+
+TEST(LibraryScan, FindsFunctionsOutsideOfBodies) {
+    EXPECT_EQ(
+        names(
+            "function a() { function = 1 }\nfunction b:long(x) %{ function c() %}\n# function d()\n"
+            "/* function e() */ // function f()\nfunction g:string (s:string) { return \"function "
+            "h()\" }",
+            NameKind::Function),
+        (Names{"a", "b", "g"}));
+}
+
+TEST(LibraryScan, FindsEveryGlobalOfAList) {
+    EXPECT_EQ(names("global a, b[10], c% , d%[5] = 1, e = -3, f = \"x, y\"\nglobal g\nprobe p = "
+                    "begin { global = h }",
+                    NameKind::Global),
+              (Names{"a", "b", "c", "d", "e", "f", "g"}));
+}
+
+TEST(LibraryScan, FindsAliasNames) {
+    EXPECT_EQ(names("probe vfs.read = kernel.function(\"vfs_read\") { a = 1 }\n"
+                    "probe x.y += begin { }\nprobe begin { b = c }\n"
+                    "probe one, two = end { }\nprobe arg(1).b = "
+                    "kernel.{function(\"a\"),function(\"b\")} if (q = 1) {}\n"
+                    "probe cond = kernel.function(\"f\") if (a == b) { }",
+                    NameKind::Alias),
+              (Names{"vfs.read", "x.y", "one", "two", "arg.b", "cond"}));
+}
+
+TEST(LibraryScan, LeavesOutPrivateOnesAndMacros) {
+    const char* text = "private function hidden() { }\nprivate global secret\nprivate "
+                       "other\nprivate probe p = begin {}\n"
+                       "@define m(x) %( function no() { } %( 1 == 1 %? function nor() {} %) "
+                       "%)\nfunction yes() { }";
+    EXPECT_EQ(names(text, NameKind::Function), Names{"yes"});
+    EXPECT_TRUE(names(text, NameKind::Global).empty());
+    EXPECT_TRUE(names(text, NameKind::Alias).empty());
+}
+
+TEST(LibraryScan, BothBranchesOfAConditionalCount) {
+    EXPECT_EQ(
+        names("%( arch == \"x86_64\" %? function a() { } %: function b() { } %)\nfunction c() {}",
+              NameKind::Function),
+        (Names{"a", "b", "c"}));
+}
+
+TEST(LibraryScan, SurvivesWhatIsBroken) {
+    std::string garbage;
+    for (int i = 0; i < 4096; ++i)
+        garbage += static_cast<char>((i * 7919) >> 3);
+    for (const std::string& text :
+         {std::string("probe"), std::string("function"), std::string("global a,"),
+          std::string("probe x = \"abc"), std::string("/* never closed"),
+          std::string("%{ never closed"), std::string("}}}} function a() {"),
+          std::string("global a["), std::string("@define x %( "), garbage})
+        library::scan(text);
+    EXPECT_EQ(names("}} function a() {", NameKind::Function), Names{"a"});
+}
+
+TEST_F(LibraryFolder, IndexKeepsNamesAndFiles) {
+    write("a.stp", "function f() { }\nglobal g\n");
+    write("b.stp", "function f(x) { }\nprobe p.q = begin { }\n");
+    const std::vector<IndexedFile> files = {{path + "/lib/a.stp", 5, 7},
+                                            {path + "/lib/b.stp", 6, 8}};
+    const Index built = Index::build(files);
+    EXPECT_EQ(built.files_defining(NameKind::Function, "f"), (std::vector<uint32_t>{0, 1}));
+    EXPECT_EQ(built.files_defining(NameKind::Global, "g"), std::vector<uint32_t>{0});
+    EXPECT_TRUE(built.files_defining(NameKind::Function, "g").empty());
+    ASSERT_TRUE(built.save(path + "/index"));
+    const auto loaded = Index::load(path + "/index", files);
+    ASSERT_TRUE(loaded);
+    EXPECT_EQ(loaded->files_defining(NameKind::Function, "f"), (std::vector<uint32_t>{0, 1}));
+    EXPECT_EQ(loaded->names(NameKind::Alias),
+              (std::vector<std::pair<std::string_view, uint32_t>>{{"p.q", 1}}));
+    // Another size, another time, another list: not the same library any more.
+    EXPECT_FALSE(Index::load(path + "/index", {files[0]}));
+    EXPECT_FALSE(Index::load(path + "/index", {files[0], {files[1].path, 6, 9}}));
+    EXPECT_FALSE(Index::load(path + "/index", {files[0], {files[1].path, 7, 8}}));
+}
+
+TEST_F(LibraryFolder, BrokenCacheIsNotBelieved) {
+    write("a.stp", "function f() { }\n");
+    const std::vector<IndexedFile> files = {{path + "/lib/a.stp", 5, 7}};
+    ASSERT_TRUE(Index::build(files).save(path + "/index"));
+    std::ifstream in(path + "/index", std::ios::binary);
+    const std::string whole((std::istreambuf_iterator<char>(in)), {});
+    for (size_t length = 0; length < whole.size(); ++length) {
+        std::ofstream(path + "/cut", std::ios::binary) << whole.substr(0, length);
+        EXPECT_FALSE(Index::load(path + "/cut", files)) << length;
+    }
+    // Any byte may be wrong: either it is seen or what is read stays inside the file.
+    for (size_t i = 0; i < whole.size(); ++i) {
+        std::string wrong = whole;
+        wrong[i] = static_cast<char>(wrong[i] ^ 0xff);
+        std::ofstream(path + "/wrong", std::ios::binary) << wrong;
+        const auto index = Index::load(path + "/wrong", files);
+        if (!index)
+            continue;
+        for (const auto& [name, file] : index->names(NameKind::Function))
+            EXPECT_LT(file, files.size());
+    }
+}
+
+TEST_F(LibraryFolder, FilesThatShareANameAreAllYielded) {
+    write("a.stp", "function f() { return 1 }\n");
+    write("b.stp", "function f(x) { return x }\nglobal g\n");
+    write("sub/c.stp", "probe vfs.read = begin { }\nprobe vfs.read.return = end { }\n");
+    write("arm64/d.stp", "function other() { }\n");
+    auto library = open();
+    EXPECT_EQ(library->files_defining_function("f").size(), 2u);
+    EXPECT_EQ(library->files_defining_function("f"), library->files_defining_function("f"))
+        << "parsed once";
+    EXPECT_EQ(library->files_defining_global("g").size(), 1u);
+    EXPECT_TRUE(library->files_defining_function("g").empty());
+    EXPECT_TRUE(library->files_defining_function("other").empty()) << "another machine's";
+    for (const char* pattern : {"vfs.read", "vfs.*", "v*.read.return", "**", "vfs.read.maxactive"})
+        EXPECT_EQ(library->files_defining_alias(pattern).size(), 1u) << pattern;
+    for (const char* pattern : {"vfs", "vfs.write", "tcp.*"})
+        EXPECT_TRUE(library->files_defining_alias(pattern).empty()) << pattern;
+    EXPECT_EQ(library->function_names(), Names{"f"});
+    EXPECT_EQ(library->alias_names(), (Names{"vfs.read", "vfs.read.return"}));
+    EXPECT_FALSE(diagnostics.has_errors());
+}
+
+TEST_F(LibraryFolder, ChangedFileIsIndexedAnew) {
+    write("a.stp", "function before() { }\n");
+    EXPECT_EQ(open()->function_names(), Names{"before"});
+    EXPECT_EQ(cache_files().size(), 1u);
+    write("a.stp", "function after_it() { }\n");
+    EXPECT_EQ(open()->function_names(), Names{"after_it"});
+    write("b.stp", "function second() { }\n");
+    EXPECT_EQ(open()->function_names(), (Names{"after_it", "second"}));
+    fs::remove(path + "/lib/a.stp");
+    EXPECT_EQ(open()->function_names(), Names{"second"});
+    std::ofstream(cache_files().front()) << "not an index";
+    EXPECT_EQ(open()->function_names(), Names{"second"});
+    EXPECT_EQ(cache_files().size(), 1u) << "no temporary file is left";
+}
+
+TEST_F(LibraryFolder, MissingFolderIsAWarning) {
+    auto library = Library::open({path + "/nowhere"}, sources, context, diagnostics);
+    EXPECT_TRUE(library->function_names().empty());
+    ASSERT_EQ(diagnostics.all().size(), 1u);
+    EXPECT_EQ(info(diagnostics.all().front().kind).tag, "library-folder");
+    EXPECT_FALSE(diagnostics.has_errors());
+}
+
+TEST_F(LibraryFolder, FileWithSyntaxErrorsIsLeftOut) {
+    write("bad.stp", "function f( { }\n");
+    EXPECT_TRUE(open()->files_defining_function("f").empty());
+    EXPECT_FALSE(diagnostics.has_errors());
+    ASSERT_EQ(diagnostics.all().size(), 1u);
+    EXPECT_EQ(info(diagnostics.all().front().kind).tag, "library-file-skipped");
+    EXPECT_FALSE(diagnostics.all().front().notes.empty());
+}
+
+TEST_F(LibraryFolder, FileThatVanishesIsAWarning) {
+    write("a.stp", "function f() { }\n");
+    auto library = open();
+    fs::remove(path + "/lib/a.stp");
+    EXPECT_TRUE(library->files_defining_function("f").empty());
+    ASSERT_EQ(diagnostics.all().size(), 1u);
+    EXPECT_EQ(info(diagnostics.all().front().kind).tag, "library-file");
+}
+
+TEST_F(LibraryFolder, LinkedFoldersAreReadOnce) {
+    write("sub/a.stp", "function f() { }\n");
+    fs::create_directory_symlink(path + "/lib", path + "/lib/sub/again");
+    EXPECT_EQ(open()->files_defining_function("f").size(), 1u);
+}
+
+TEST_F(LibraryFolder, CachedIndexOfSixHundredFilesOpensAtOnce) {
+    for (int i = 0; i < 600; ++i) {
+        std::string text;
+        for (int j = 0; j < 8; ++j)
+            text +=
+                "function f" + std::to_string(i) + "_" + std::to_string(j) + "() { return 1 }\n";
+        write("f" + std::to_string(i) + ".stp", text);
+    }
+    open();
+    std::vector<IndexedFile> files;
+    for (const auto& entry : fs::directory_iterator(path + "/lib"))
+        files.push_back({entry.path(), 0, 0});
+    Index::build(files).save(path + "/index");
+    double best = 1e9;
+    for (int i = 0; i < 5; ++i) {
+        const auto start = std::chrono::steady_clock::now();
+        const auto index = Index::load(path + "/index", files);
+        const std::chrono::duration<double, std::milli> took =
+            std::chrono::steady_clock::now() - start;
+        ASSERT_TRUE(index);
+        EXPECT_EQ(index->files_defining(NameKind::Function, "f77_3").size(), 1u);
+        best = std::min(best, took.count());
+    }
+    RecordProperty("load_ms", std::to_string(best));
+    std::cout << "index of 600 files, 4800 names: " << best << " ms\n";
+    EXPECT_LT(best, 10.0) << "an order of magnitude above what it takes: something reads too much";
+}
+
+} // namespace

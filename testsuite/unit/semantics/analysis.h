@@ -1,0 +1,79 @@
+// Text → program or diagnostics, for the tests of semantics.
+#pragma once
+#include "library/library.h"
+#include "semantics/print.h"
+#include "semantics/semantics.h"
+#include "syntax/syntax.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+namespace djstap::test {
+
+// A folder of its own that is gone at the end; also the cache while it lives.
+struct Folder {
+    Folder() {
+        std::string name = std::filesystem::temp_directory_path() / "djstap-semantics-XXXXXX";
+        path = mkdtemp(name.data());
+        setenv("DJSTAP_CACHE", (path + "/cache").c_str(), 1);
+    }
+    ~Folder() { std::filesystem::remove_all(path); }
+    std::string write(const std::string& name, const std::string& text) const {
+        const std::filesystem::path file = std::filesystem::path(path) / name;
+        std::filesystem::create_directories(file.parent_path());
+        std::ofstream(file) << text;
+        return file;
+    }
+    std::string path;
+};
+
+struct Analysis {
+    // `library`: text of a library file beside djstap's own tapsets.
+    explicit Analysis(const std::string& script, SemanticsOptions options = {},
+                      const std::string& library_text = "", bool own_tapsets = true)
+        : diagnostics(sources) {
+        context.kernel_release = [] { return "6.1.0-test"; };
+        context.kernel_config = [](const std::string&) { return ""; };
+        context.guru = options.guru;
+        std::vector<std::string> folders;
+        if (own_tapsets)
+            folders.push_back(DJSTAP_SOURCE_DIR "/tapsets");
+        if (!library_text.empty()) {
+            folder.write("lib/extra.stp", library_text);
+            folders.push_back(folder.path + "/lib");
+        }
+        library = Library::open(folders, sources, context, diagnostics);
+        const uint32_t source = sources.add("input", script);
+        auto file = parse_file(sources, source, context, library->macros(), diagnostics);
+        if (file)
+            program = analyze(std::move(*file), *library, options, diagnostics);
+    }
+
+    std::string errors() const { return render_all(diagnostics); }
+    size_t count(std::string_view tag) const {
+        size_t found = 0;
+        for (const Diagnostic& diagnostic : diagnostics.all())
+            found += info(diagnostic.kind).tag == tag;
+        return found;
+    }
+    std::string dump() const {
+        return program ? program::print(*program) : "no program:\n" + errors();
+    }
+    const program::Global& global(const std::string& name) const {
+        for (const auto& item : program->globals)
+            if (item->name == name)
+                return *item;
+        throw std::out_of_range("no global " + name);
+    }
+
+    Folder folder;
+    SourceManager sources;
+    PreprocessorContext context;
+    Diagnostics diagnostics;
+    std::unique_ptr<Library> library;
+    std::optional<program::Program> program;
+};
+
+} // namespace djstap::test

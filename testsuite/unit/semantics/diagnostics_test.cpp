@@ -1,0 +1,325 @@
+// Every diagnostic of semantics: its message, its hint, its notes, and that one mistake gives one
+// error.
+#include "analysis.h"
+
+#include <set>
+
+using namespace djstap;
+using namespace djstap::test;
+
+namespace {
+
+struct Case {
+    const char* tag;
+    const char* script;
+    const char* message;
+    const char* hint = "";
+    const char* note = "";
+    SemanticsOptions options = {};
+};
+
+const std::vector<Case>& cases() {
+    static const std::vector<Case> list = {
+        // names
+        {"unknown-function", "probe begin { prnt(1) }", "there is no function 'prnt'",
+         "did you mean 'print'?"},
+        {"unknown-function", "probe begin { print(pidd()) }", "'pidd'", "did you mean 'pid'?"},
+        {"unknown-function", "global hits probe begin { hits[1] = 2 print(hits(1)) }", "'hits'",
+         "hits[key]"},
+        {"argument-count", "probe begin { print(pid(1)) }",
+         "'pid' takes 0 arguments, but 1 is given"},
+        {"argument-count", "function f(a) { print(a) } probe begin { f(1) f(1, 2) }",
+         "'f' takes 1 argument, but 2 are given", "", "it is defined here"},
+        {"argument-count", "probe begin { print(substr(\"a\", 1)) }",
+         "'substr' takes 3 arguments, but 2 are given"},
+        {"unknown-array", "probe begin { a[1] = 2 }", "there is no global array 'a'", "global a"},
+        {"unknown-array", "global count probe begin { count[1] = 2 print(coutn[1]) }", "'coutn'",
+         "did you mean 'count'?"},
+        {"unknown-probe-point", "probe begn { exit() }", "'begn'", "did you mean 'begin'?"},
+        {"unknown-probe-point", "probe timr.s(1) { exit() }", "'timr.s'",
+         "did you mean 'timer.s'?"},
+        {"alias-loop", "probe a = b {} probe b = a {} probe a { exit() }", "leads back to itself",
+         "", "the alias is defined here"},
+        {"duplicate-global", "global a, a probe begin { a = 1 print(a) }", "'a' is declared twice",
+         "", "it was declared here before"},
+        {"duplicate-parameter", "function f(a, a) { print(a) } probe begin { f(1, 2) }",
+         "two parameters"},
+        {"name-conflict", "global a function a() { print(1) } probe begin { a() a = 1 print(a) }",
+         "both a global and a function", "", "declared here"},
+        {"never-assigned", "global count probe begin { count = 1 printf(\"%d %d\", cuont, count) }",
+         "'cuont' is read here but never assigned: it is always 0", "did you mean 'count'?"},
+        {"never-assigned", "probe begin { print(execnam . \"a\") }", "it is always \"\"",
+         "did you mean 'execname()'?"},
+        {"unknown-global",
+         "global bound = 5 probe begin { print(bound) }",
+         "-G bond",
+         "did you mean 'bound'?",
+         "",
+         {false, false, false, {{"bond", "3"}}}},
+        {"bad-global-value",
+         "global bound = 5 probe begin { print(bound) }",
+         "a number is needed",
+         "",
+         "",
+         {false, false, false, {{"bound", "many"}}}},
+        {"bad-global-value",
+         "global a probe begin { a[1] = 2 print(a[1]) }",
+         "only a number or a string",
+         "",
+         "",
+         {false, false, false, {{"a", "3"}}}},
+        // types
+        {"type-conflict", "probe begin { x = 1; x = \"a\"; print(x) }", "'x' is a string here", "",
+         "it was used as a number here"},
+        {"type-conflict", "function unused() { x = 1; x = \"a\" } probe begin { exit() }",
+         "'x' is a string here", "", "it was used as a number here"},
+        {"type-conflict",
+         "function f:string() { return \"a\" } probe begin { x = f() + 1 print(x) }",
+         "the value of 'f' is a number here", "strings are joined by '.'",
+         "declared as a string here"},
+        {"type-conflict", "global a probe begin { a[1] = 2; a[\"x\"] = 3; print(a[1]) }",
+         "the key of 'a' is a string here", "", "it was used as a number here"},
+        {"type-conflict",
+         "function f() { if (pid()) return 1; return \"a\" } probe begin { print(f()) }",
+         "the value returned by 'f' is a string here", "", "it was used as a number"},
+        {"type-conflict", "global s probe begin { s = 1; s <<< 2; print(s) }",
+         "'s' is a statistic here", "", "it was used as a number here"},
+        {"type-conflict", "global c probe begin { c = pid() ? 1 : \"a\"; print(c) }",
+         "the other value of ?: is a string here"},
+        {"type-needed", "probe begin { print(1 + \"a\") }",
+         "a number is needed here, but this is a string", "strings are joined by '.'"},
+        {"type-needed", "probe begin { print(strlen(5)) }",
+         "a string is needed here, but this is a number", "the parameter 's' is a string"},
+        {"type-needed", "function f(x:long) { print(x) } probe begin { f(\"a\") }",
+         "a number is needed here", "", "the parameter 'x' is a number"},
+        {"type-needed", "probe begin { if (1 == \"a\") exit() }",
+         "a number is needed here, but this is a string"},
+        {"unresolved-type", "global total probe begin { total = 1 print(totl) print(total) }",
+         "nothing tells the type of 'totl', which is never assigned", "did you mean 'total'?"},
+        {"unresolved-type", "function f() { exit() } probe begin { print(f()) x = f() print(x) }",
+         "nothing tells the type of the value of 'f'", "it returns no value"},
+        {"unresolved-type", "global a probe begin { if (5 in a) exit() }",
+         "nothing tells the type of 'a'", "nothing is ever stored in it"},
+        {"key-count", "global a probe begin { a[1] = 2; a[1, 2] = 3; print(a[1]) }",
+         "'a' is used with 2 keys here", "", "it is used with 1 key here"},
+        {"key-count", "global a probe begin { a[1] = 2; a = 3; print(a[1]) }",
+         "'a' is used without a key here", "", "with 1 key here"},
+        {"key-count", "global a[10] probe begin { a = 3; print(a) }", "without a key here", "",
+         "as an array here"},
+        {"array-initial", "global a[5] = 3 probe begin { a[1] = 3; print(a[1]) }",
+         "cannot have an initial value"},
+        {"missing-key", "global a probe begin { a[1, 2] = 5; print(a[1, *]) }",
+         "'*' does not name one element"},
+        // statistics
+        {"statistic-value", "global s probe begin { s <<< 1; print(s) }",
+         "'s' is a statistic, not one value", "@count(s)"},
+        {"statistic-value", "global s probe begin { s[1] <<< 1; printf(\"%d\", s[1]) }",
+         "'s[…]' is a statistic", "@count(s[…])"},
+        {"statistic-value", "global s probe begin { x = s; s <<< 1; }", "'s' is a statistic"},
+        {"not-a-statistic", "probe begin { x = 5; print(@count(x)) }", "@count works on a global"},
+        {"local-statistic", "probe begin { x <<< 5 }", "'x' is a local variable", "global x"},
+        {"histogram-conflict",
+         "global s probe begin { s <<< 1; print(@hist_log(s)); print(@hist_linear(s, 0, 9, 1)) }",
+         "'s' is shown as @hist_linear from 0 to 9 in steps of 1 here", "a second global",
+         "it is shown as @hist_log here"},
+        {"histogram-conflict",
+         "global s probe begin { s <<< 1; print(@hist_linear(s, 0, 9, 2)); print(@hist_linear(s, "
+         "0, 9, 1)) }",
+         "in steps of 1 here", "", "in steps of 2 here"},
+        {"histogram-range", "global s probe begin { s <<< 1; print(@hist_linear(s, 9, 0, 1)) }",
+         "the lower end must be below"},
+        {"histogram-range", "global s probe begin { s <<< 1; print(@hist_linear(s, 0, 9, 0)) }",
+         "the width must be positive"},
+        {"histogram-range",
+         "global s probe begin { s <<< 1; print(@hist_linear(s, 0, 90000000, 1)) }",
+         "more than 4096 buckets"},
+        {"histogram-value", "global s probe begin { s <<< 1; x = @hist_log(s); print(x) }",
+         "a histogram as a whole is not a value", "print it"},
+        {"variance-conflict",
+         "global s probe begin { s <<< 1; print(@variance(s, 2)); print(@variance(s, 3)) }",
+         "a bit shift of 3 here", "", "it is 2 here"},
+        {"variance-range", "global s probe begin { s <<< 1; print(@variance(s, 70)) }",
+         "from 0 to 62"},
+        // printing
+        {"unknown-conversion", "probe begin { printf(\"%y\\n\", 1) }", "unknown conversion '%y'",
+         "%d"},
+        {"unknown-conversion", "probe begin { printf(\"%H\\n\", 1) }", "unknown conversion '%H'"},
+        {"incomplete-conversion", "probe begin { printf(\"100%\") }", "the format ends within '%'",
+         "%%"},
+        {"bad-conversion", "probe begin { printf(\"%3b\", 1) }", "1, 2, 4 or 8 bytes"},
+        {"bad-conversion", "probe begin { printf(\"%99999d\", 1) }", "at most 1024 wide"},
+        {"format-arguments", "probe begin { printf(\"%d %s\\n\", 1) }",
+         "the format takes 2 arguments, but 1 is given", "'%s' has no argument"},
+        {"format-arguments", "probe begin { printf(\"%d\\n\", 1, 2) }",
+         "the format takes 1 argument, but 2 are given", "", "nothing in the format takes this"},
+        {"format-arguments", "probe begin { printf(\"%*d\\n\", 1) }", "takes 2 arguments"},
+        {"format-type", "probe begin { printf(\"%s\\n\", 5) }",
+         "'%s' takes a string, but this is a number", "a number is printed by %d"},
+        {"format-type", "probe begin { x = \"a\"; printf(\"%-5d\\n\", x) }",
+         "'%-5d' takes a number, but this is a string", "a string is printed by %s",
+         "it is a string from here"},
+        {"print-arguments", "probe begin { print() }", "print takes at least 1 argument"},
+        {"print-arguments", "probe begin { printd(\",\") }", "printd takes a delimiter and values"},
+        // statements
+        {"outside-loop", "probe begin { break }", "'break' stands outside of any loop", "'next'"},
+        {"outside-loop", "function f() { continue } probe begin { f() }",
+         "'continue' stands outside", "'return'"},
+        {"return-in-probe", "probe begin { return }", "'return' in a probe", "'next'"},
+        {"foreach-read-only", "global a probe begin { a[1] = 2; foreach (k in a) a[k] = 3 }",
+         "'a' is changed while a foreach walks over it", "", "the foreach begins here"},
+        {"foreach-read-only", "global a probe begin { a[1] = 2; foreach (k in a) delete a[k] }",
+         "'a' is changed"},
+        {"foreach-variable",
+         "global a, k probe begin { a[1] = 2; k = 1; print(k); foreach (k in a) print(a[k]) }",
+         "'k' is a global", "a name of its own"},
+        {"catch-variable",
+         "global m probe begin { m = \"\"; print(m); try { exit() } catch (m) { exit() } }",
+         "'m' is a global"},
+        // context
+        {"target-in-function", "function f() { return $x } probe begin { print(f()) }",
+         "'$x' in a function", "as an argument"},
+        {"target-write", "probe kernel.function(\"f\") { $x = 5 }",
+         "'$x' belongs to the probed program", "-g"},
+        {"entry-outside-return", "probe kernel.function(\"f\") { print(@entry(pid())) }",
+         "only possible in a return", ".return"},
+        {"entry-local", "probe kernel.function(\"f\").return { x = 1; print(@entry(x)) }",
+         "the local 'x'"},
+        {"condition-local",
+         "global on probe begin { on = 1 } probe timer.s(1) if (onn) { print(on) }",
+         "'onn' in a probe's condition", "did you mean 'on'?"},
+        {"condition-local", "probe kernel.function(\"f\") if ($x > 1) { exit() }",
+         "'$x' in a probe's condition", "next"},
+        {"intrinsic",
+         "function f:long() %{ /* pure */ /* intrinsic */ %} probe begin { print(f()) }",
+         "which only the library may do",
+         "",
+         "",
+         {true, false, false, {}}},
+        {"not-supported", "probe begin { print(@perf(\"x\")) }", "not supported yet: @perf"},
+        {"not-supported", "probe kernel.function(\"f\").return { i = 1; print($x[i]) }",
+         "an index that is computed"},
+        // what is of no use
+        {"unused-function", "function f() { exit() } probe begin { exit() }",
+         "'f' is never called"},
+        {"unused-global", "global a probe begin { exit() }", "'a' is never used"},
+        {"unused-local", "probe begin { x = 1; exit() }", "'x' is assigned but never read"},
+        {"empty-probe", "probe begin { }", "this probe does nothing"},
+        {"no-effect", "probe begin { 1 + 2; exit() }", "has no effect"},
+    };
+    return list;
+}
+
+TEST(SemanticsDiagnostics, SayWhatWhereAndWhatToDo) {
+    for (const Case& item : cases()) {
+        Analysis analysis(item.script, item.options);
+        const std::string text = analysis.errors();
+        EXPECT_EQ(analysis.count(item.tag), 1u) << item.script << "\n" << text;
+        const Diagnostic* found = nullptr;
+        for (const Diagnostic& diagnostic : analysis.diagnostics.all())
+            if (info(diagnostic.kind).tag == item.tag)
+                found = &diagnostic;
+        if (!found)
+            continue;
+        EXPECT_NE(found->message.find(item.message), std::string::npos) << item.script << "\n"
+                                                                        << text;
+        EXPECT_NE(found->hint_text.find(item.hint), std::string::npos) << item.script << "\n"
+                                                                       << text;
+        std::string notes;
+        for (const DiagnosticNote& note : found->notes)
+            notes += note.message + "\n";
+        EXPECT_NE(notes.find(item.note), std::string::npos) << item.script << "\n" << text;
+        const bool is_error = info(found->kind).severity == Severity::Error;
+        EXPECT_EQ(analysis.diagnostics.error_count(), is_error ? 1u : 0u) << item.script << "\n"
+                                                                          << text;
+        EXPECT_EQ(analysis.program.has_value(), !is_error) << item.script << "\n" << text;
+    }
+}
+
+TEST(SemanticsDiagnostics, AllAreCovered) {
+    std::set<std::string> covered = {"foreach-sort", "not-a-variable"}; // by hand, below
+    for (const Case& item : cases())
+        covered.insert(item.tag);
+    static constexpr const char* tags[] = {
+#define DIAGNOSTIC(Name, Tag, Level, Message) Tag,
+#include "diagnostics/kinds/semantics.def"
+#undef DIAGNOSTIC
+    };
+    for (const char* tag : tags)
+        EXPECT_TRUE(covered.count(tag)) << tag << " has no test";
+}
+
+TEST(SemanticsDiagnostics, CaretIsAtTheMistake) {
+    Analysis analysis("probe begin {\n    x = 1\n    x = \"a\"\n    print(x)\n}\n");
+    const std::string text = analysis.errors();
+    EXPECT_NE(text.find("input:3:9: error: 'x' is a string here"), std::string::npos) << text;
+    EXPECT_NE(text.find("input:2:9"), std::string::npos) << text;
+}
+
+TEST(SemanticsDiagnostics, SeveralMistakesAreAllReported) {
+    Analysis analysis(
+        "probe begin { prnt(1) }\nprobe end { printf(\"%d\") }\nfunction f() { return $x }");
+    EXPECT_EQ(analysis.diagnostics.error_count(), 3u) << analysis.errors();
+}
+
+TEST(SemanticsDiagnostics, LibraryCodeGivesNoWarnings) {
+    Analysis analysis("probe mine { exit() }", {},
+                      "probe mine = begin { unused = 1 }\nfunction never_called() { 1 }");
+    EXPECT_TRUE(analysis.program) << analysis.errors();
+    EXPECT_TRUE(analysis.diagnostics.all().empty()) << analysis.errors();
+}
+
+// What no script can say, but a tree can: the parser refuses it before.
+struct ByHand {
+    std::string errors(ast::StatementPtr statement) {
+        ast::Global global;
+        global.name = "a";
+        global.range = range;
+        file.globals.push_back(std::move(global));
+        ast::Probe probe;
+        probe.range = range;
+        probe.points.emplace_back();
+        probe.points.back().range = range;
+        probe.points.back().components.emplace_back();
+        probe.points.back().components.back().name = "begin";
+        probe.body = std::make_unique<ast::Block>(range);
+        probe.body->statements.push_back(std::move(statement));
+        file.source = range.file;
+        file.probes.push_back(std::move(probe));
+        Folder folder;
+        auto library = Library::open({}, sources, {}, diagnostics);
+        EXPECT_FALSE(analyze(std::move(file), *library, {}, diagnostics));
+        EXPECT_EQ(diagnostics.error_count(), 1u) << render_all(diagnostics);
+        return diagnostics.all().front().message;
+    }
+    SourceManager sources;
+    SourceRange range{sources.add("input", "global a probe begin { }"), 0, 6, 0};
+    Diagnostics diagnostics{sources};
+    ast::File file;
+};
+
+TEST(SemanticsDiagnostics, SortKeyThatIsNotThere) {
+    ByHand tree;
+    auto loop = std::make_unique<ast::Foreach>(tree.range);
+    loop->keys = {"k"};
+    loop->key_ranges = {tree.range};
+    auto array = std::make_unique<ast::Identifier>(tree.range);
+    array->name = "a";
+    loop->array = std::move(array);
+    loop->sort_key = 2;
+    loop->sort_range = tree.range;
+    loop->body = std::make_unique<ast::Block>(tree.range);
+    EXPECT_EQ(tree.errors(std::move(loop)),
+              "there is no key number 2 to sort by: the loop has 1 key");
+}
+
+TEST(SemanticsDiagnostics, WhatIsNoVariableIsNotAssigned) {
+    ByHand tree;
+    auto assignment = std::make_unique<ast::Assignment>(tree.range);
+    assignment->target = std::make_unique<ast::NumberLiteral>(tree.range);
+    assignment->value = std::make_unique<ast::NumberLiteral>(tree.range);
+    auto statement = std::make_unique<ast::ExpressionStatement>(tree.range);
+    statement->expression = std::move(assignment);
+    EXPECT_EQ(tree.errors(std::move(statement)), "this is not a variable and cannot be changed");
+}
+
+} // namespace

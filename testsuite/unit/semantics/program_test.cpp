@@ -1,0 +1,455 @@
+// Scripts → typed programs, shown by the dump.
+#include "analysis.h"
+
+#include "semantics/walk.h"
+
+using namespace djstap;
+using namespace djstap::test;
+using program::Storage;
+
+namespace {
+
+void expect_dump(const std::string& script, const std::string& expected,
+                 SemanticsOptions options = {}, const std::string& library = "") {
+    Analysis analysis(script, options, library);
+    EXPECT_EQ(analysis.dump(), expected) << script << "\n" << analysis.errors();
+}
+
+// The lines of a dump's only body, joined by " | ", without its head and effects.
+std::string body(const std::string& script, const std::string& library = "",
+                 SemanticsOptions options = {}) {
+    Analysis analysis(script, options, library);
+    std::string dump = analysis.dump(), result;
+    bool in_probe = false;
+    for (size_t at = 0; at < dump.size();) {
+        const size_t end = dump.find('\n', at);
+        std::string line = dump.substr(at, end - at);
+        at = end + 1;
+        if (line.rfind("probe ", 0) == 0)
+            in_probe = true;
+        else if (line.rfind("no program", 0) == 0)
+            return analysis.errors();
+        else if (in_probe && line.find("# ") == std::string::npos &&
+                 line.rfind("    local ", 0) != 0)
+            result += (result.empty() ? "" : " | ") + line.substr(4);
+    }
+    return result;
+}
+
+TEST(SemanticsProgram, TheSmallestScript) {
+    expect_dump("probe begin { printf(\"%s(%d)\\n\", execname(), pid()) }",
+                "function pid(): long, pure, intrinsic\n"
+                "function execname(): string, pure, intrinsic\n"
+                "probe begin\n"
+                "    # prints, strings\n"
+                "    printf(\"%s(%d)\\n\", execname(), pid())\n");
+}
+
+TEST(SemanticsProgram, LatencyOfACall) {
+    expect_dump("global n, t, lat\n"
+                "probe kernel.function(\"f\") { n++; t[tid()] = gettimeofday_ns() }\n"
+                "probe kernel.function(\"f\").return { if (tid() in t) { lat <<< gettimeofday_ns() "
+                "- t[tid()]\n"
+                "    delete t[tid()] } }\n"
+                "probe end { printf(\"%d calls\\n\", n); print(@hist_log(lat)) }",
+                "global n: long, per CPU\n"
+                "global t[long]: long, locked\n"
+                "global lat: stats, per CPU, keeps count hist_log\n"
+                "function tid(): long, pure, intrinsic\n"
+                "function gettimeofday_ns(): long, pure, intrinsic\n"
+                "probe kernel.function(\"f\")\n"
+                "    # reads t, writes t, can fail\n"
+                "    n++\n"
+                "    t[tid()] = gettimeofday_ns()\n"
+                "probe kernel.function(\"f\").return (return)\n"
+                "    # reads t, writes t\n"
+                "    if ([tid()] in t)\n"
+                "        lat <<< (gettimeofday_ns() - t[tid()])\n"
+                "        delete t[tid()]\n"
+                "probe end\n"
+                "    # prints\n"
+                "    printf(\"%d calls\\n\", n)\n"
+                "    printf(\"%H\", @hist_log(lat))\n");
+}
+
+TEST(SemanticsTypes, FlowThroughCallsBothWays) {
+    Analysis analysis("function twice(x) { return x . x }\nfunction pass(y) { return y }\n"
+                      "global a\nprobe begin { a[pass(\"k\"), 1] = twice(\"b\"); foreach ([k, n] "
+                      "in a) print(a[k, n]) }");
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    const auto& array = analysis.global("a");
+    EXPECT_EQ(array.keys, (std::vector<program::Type>{program::Type::String, program::Type::Long}));
+    EXPECT_EQ(array.value, program::Type::String);
+    for (const auto& function : analysis.program->functions)
+        EXPECT_EQ(function->return_type, program::Type::String) << function->name;
+}
+
+TEST(SemanticsTypes, ValueOfAFunctionThatReturnsNothingIsZeroWhereANumberIsNeeded) {
+    EXPECT_EQ(body("function f() { exit() } probe begin { printf(\"%d\", f() + 1) }"),
+              "printf(\"%d\", (f() + 1))");
+}
+
+TEST(SemanticsTypes, StringsInConditionsAreComparedWithTheEmptyString) {
+    EXPECT_EQ(body("probe begin { if (execname() && !pn()) exit() }"),
+              "if ((execname() != \"\") && !(pn() != \"\")) |     exit()");
+    EXPECT_EQ(body("probe begin { s = execname(); while (s) s = substr(s, 1, 99) }"),
+              "s = execname() | for (; (s != \"\"); ) |     s = substr(s, 1, 99)");
+}
+
+TEST(SemanticsTypes, ForeachValueOfAStatisticIsItsCount) {
+    EXPECT_EQ(body("global s probe begin { s[1] <<< 2; foreach (v = k in s-) println(v, k) }"),
+              "s[1] <<< 2 | foreach (v = [k] in s sorted by value, falling) |     "
+              "printf(\"%d%d\\n\", v, k)");
+}
+
+TEST(SemanticsPrinting, BecomesFormats) {
+    EXPECT_EQ(body("probe begin { print(1, \"a%\") }"), "printf(\"%d%s\", 1, \"a%\")");
+    EXPECT_EQ(body("probe begin { println() }"), "printf(\"\\n\")");
+    EXPECT_EQ(body("probe begin { println(pid()) }"), "printf(\"%d\\n\", pid())");
+    EXPECT_EQ(body("probe begin { printdln(\", \", 1, \"b\", 3) }"),
+              "printf(\"%d, %s, %d\\n\", 1, \"b\", 3)");
+    EXPECT_EQ(body("probe begin { print_char(65) }"), "printf(\"%c\", 65)");
+    EXPECT_EQ(body("probe begin { x = sprint(1) . sprintd(\"-\", 2, 3); print(x) }"),
+              "x = (sprintf(\"%d\", 1) . sprintf(\"%d-%d\", 2, 3)) | printf(\"%s\", x)");
+    EXPECT_EQ(body("probe begin { printf(\"%-5d|%+05i|%#x|%.3s|%*d|%.*s|%c|%p|%%|%2b|%ld\\n\", 1, "
+                   "2, 3, \"a\", 4, 5, 6, "
+                   "\"b\", 7, 8, 9, 10) }"),
+              "printf(\"%-5d|%+05i|%#x|%.3s|%*d|%.*s|%c|%p|%%|%2b|%d\\n\", 1, 2, 3, \"a\", 4, 5, "
+              "6, \"b\", 7, 8, 9, 10)");
+}
+
+TEST(SemanticsPrinting, SizesOfBinaryConversions) {
+    Analysis analysis("probe begin { printf(\"%b%1b%4m%.4m%M\", 1, 2, 3, 4, 5) }");
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    std::vector<int> sizes;
+    program::walk_expressions(*analysis.program->probes[0]->body, [&](program::Expression& node) {
+        if (node.kind == program::ExpressionKind::Print)
+            for (const auto& piece : program::as<program::Print>(node).format)
+                sizes.push_back(piece.size);
+    });
+    EXPECT_EQ(sizes, (std::vector<int>{8, 1, 1, 4, 1}));
+}
+
+TEST(SemanticsStorage, PerCpuOnlyWhenEveryWriteIsALoneUpdate) {
+    struct Case {
+        const char* script;
+        Storage storage;
+    };
+    for (const Case& item : std::initializer_list<Case>{
+             {"n++", Storage::PerCpu},
+             {"--n", Storage::PerCpu},
+             {"n += 5", Storage::PerCpu},
+             {"n -= pid()", Storage::PerCpu},
+             {"n++; delete n", Storage::PerCpu},
+             {"for (i = 0; i < 3; n++) i++", Storage::PerCpu},
+             {"n = 5", Storage::Locked},
+             {"n *= 2", Storage::Locked},
+             {"n += n", Storage::Locked},
+             {"x = n++; print(x)", Storage::Locked},
+             {"if (n++ > 3) exit()", Storage::Locked},
+             {"print(n += 2)", Storage::Locked},
+             {"exit()", Storage::Constant},
+         }) {
+        Analysis analysis(std::string("global n probe timer.s(1) { ") + item.script +
+                          " } probe end { print(n + 0) }");
+        ASSERT_TRUE(analysis.program) << item.script << analysis.errors();
+        EXPECT_EQ(analysis.global("n").storage, item.storage) << item.script;
+    }
+}
+
+TEST(SemanticsStorage, AtomicLocksEverything) {
+    Analysis analysis("global n, s, c = 3 probe timer.s(1) { n++; s <<< n + c; print(@count(s)) }",
+                      {false, false, true, {}});
+    EXPECT_EQ(analysis.global("n").storage, Storage::Locked);
+    EXPECT_EQ(analysis.global("s").storage, Storage::Locked);
+    EXPECT_EQ(analysis.global("c").storage, Storage::Constant);
+}
+
+TEST(SemanticsStorage, InitialValueAndClearingDoNotGoTogetherPerCpu) {
+    Analysis kept("global n = 3 probe timer.s(1) { n++; print(n) }");
+    EXPECT_EQ(kept.global("n").storage, Storage::PerCpu);
+    Analysis cleared("global n = 3 probe timer.s(1) { n++; print(n); delete n }");
+    EXPECT_EQ(cleared.global("n").storage, Storage::Locked);
+    Analysis given("global n probe timer.s(1) { n++; print(n); delete n }",
+                   {false, false, false, {{"n", "3"}}});
+    EXPECT_EQ(given.global("n").storage, Storage::Locked);
+}
+
+TEST(SemanticsStorage, OnlyWhatIsAskedOfAStatisticIsKept) {
+    Analysis analysis("global a, b, c, d probe timer.s(1) { a <<< 1; b[1] <<< 1; c <<< 1; d <<< 1\n"
+                      "print(@count(a)); print(@avg(b[1]) + @max(b[1])); print(@variance(c, 3))\n"
+                      "print(@hist_linear(d, -5, 5, 2)); foreach (k in b @min+) print(k) }");
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    const auto& a = analysis.global("a").statistic;
+    EXPECT_FALSE(a.sum || a.min || a.max || a.variance);
+    const auto& b = analysis.global("b").statistic;
+    EXPECT_TRUE(b.sum && b.min && b.max && !b.variance);
+    const auto& c = analysis.global("c").statistic;
+    EXPECT_TRUE(c.variance);
+    EXPECT_EQ(c.variance_shift, 3);
+    const auto& d = analysis.global("d").statistic;
+    EXPECT_EQ(d.histogram, program::StatisticNeeds::Histogram::Linear);
+    EXPECT_EQ(d.low, -5);
+    EXPECT_EQ(d.high, 5);
+    EXPECT_EQ(d.width, 2);
+}
+
+TEST(SemanticsUnread, GlobalsPrintThemselvesAtTheEnd) {
+    expect_dump("global n, s, a, h probe timer.s(1) { n = 1; s = \"x\"; a[1, \"k\"] = 2; h <<< 3 }",
+                "global n: long, locked\n"
+                "global s: string, locked\n"
+                "global a[long, string]: long, locked\n"
+                "global h: stats, per CPU, keeps count min max sum\n"
+                "probe timer.s(1)\n"
+                "    # reads n, reads s, reads a, writes n, writes s, writes a, can fail, strings\n"
+                "    n = 1\n"
+                "    s = \"x\"\n"
+                "    a[1, \"k\"] = 2\n"
+                "    h <<< 3\n"
+                "probe end(2147483647) (synthetic)\n"
+                "    # reads n, reads s, reads a, prints, can fail, loops, strings\n"
+                "    local key1: long, key2: string\n"
+                "    printf(\"n=0x%x\\n\", n)\n"
+                "    printf(\"s=\\\"%s\\\"\\n\", s)\n"
+                "    foreach ([key1, key2] in a sorted by value, falling)\n"
+                "        printf(\"a[%d,\\\"%s\\\"]=0x%x\\n\", key1, key2, a[key1, key2])\n"
+                "    if @count(h)\n"
+                "        printf(\"h @count=0x%x @min=0x%x @max=0x%x @sum=0x%x @avg=0x%x\\n\", "
+                "@count(h), @min(h), "
+                "@max(h), @sum(h), @avg(h))\n"
+                "    else\n"
+                "        printf(\"h @count=0x0\\n\")\n");
+}
+
+TEST(SemanticsUnread, ACounterThatNobodyReadsStaysPerCpu) {
+    Analysis analysis("global n probe timer.s(1) { n++ }");
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    EXPECT_EQ(analysis.global("n").storage, Storage::PerCpu);
+    EXPECT_EQ(analysis.program->probes.size(), 2u);
+    const program::Effects& effects = analysis.program->probes[0]->effects;
+    EXPECT_TRUE(effects.reads.empty() && effects.writes.empty());
+    EXPECT_FALSE(effects.prints || effects.can_fail || effects.loops || effects.strings ||
+                 effects.calls_runtime);
+}
+
+TEST(SemanticsUnused, WhatAnAliasPreparesAndNobodyReadsIsDropped) {
+    const std::string library = "probe mine = kernel.function(\"f\") { a = $x; b = $y; if "
+                                "(@defined($z)) c = $z; d = exit_it() }\n"
+                                "function exit_it() { exit(); return 1 }\n";
+    EXPECT_EQ(body("probe mine { print(b) }", library), "b = $y | exit_it() | printf(\"%d\", b)");
+    EXPECT_EQ(body("probe mine { print(b) }", library, {false, true, false, {}}),
+              "a = $x | b = $y | if @defined($z) |     c = $z | d = exit_it() | printf(\"%d\", b)");
+}
+
+TEST(SemanticsUnused, EmptyProbesAreKept) {
+    Analysis analysis("probe begin { } probe end { exit() }");
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    EXPECT_EQ(analysis.program->probes.size(), 2u);
+}
+
+TEST(SemanticsAliases, WrapTheBodyFromTheInsideOut) {
+    const std::string library = "probe inner = kernel.function(\"f\"), "
+                                "kernel.function(\"g\").return { println(\"inner\") }\n"
+                                "probe outer = inner { println(\"outer\") }\n"
+                                "probe tail += inner { println(\"tail\") }\n";
+    const std::string in_order =
+        "printf(\"%s\\n\", \"inner\") | printf(\"%s\\n\", \"outer\") | printf(\"%s\\n\", \"own\")";
+    EXPECT_EQ(body("probe outer { println(\"own\") }", library), in_order + " | " + in_order)
+        << "one for the entry, one for the return";
+    Analysis analysis("probe tail?, outer { println(\"own\") }", {}, library);
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    const auto& probes = analysis.program->probes;
+    ASSERT_EQ(probes.size(), 4u) << "two bodies, each for an entry and a return";
+    EXPECT_FALSE(probes[0]->is_return);
+    EXPECT_TRUE(probes[1]->is_return);
+    EXPECT_TRUE(probes[0]->points[0]->optional);
+    EXPECT_FALSE(probes[2]->points[0]->optional);
+    EXPECT_EQ(probes[0]->alias_names[0], (std::vector<std::string>{"tail", "inner"}));
+    EXPECT_EQ(ast::to_string(*probes[2]->points[0]), "kernel.function(\"f\")");
+    for (const auto& probe : probes)
+        EXPECT_EQ(probe->declaration, 0u);
+    EXPECT_EQ(probes[3]->point_numbers, std::vector<uint32_t>{3});
+}
+
+TEST(SemanticsAliases, MayHaveBothAPrologueAndAnEpilogue) {
+    EXPECT_EQ(
+        body("probe mine { println(2) }", "probe mine = begin { println(1) }, { println(3) }"),
+        "printf(\"%d\\n\", 1) | printf(\"%d\\n\", 2) | printf(\"%d\\n\", 3)");
+}
+
+TEST(SemanticsAliases, WildcardsAndSuffixes) {
+    const std::string library = "probe io.read = kernel.function(\"r\") { name = \"read\" }\n"
+                                "probe io.write = kernel.function(\"w\") { name = \"write\" }\n";
+    Analysis wild("probe io.* { println(name) }", {}, library);
+    ASSERT_TRUE(wild.program) << wild.errors();
+    EXPECT_EQ(wild.program->probes.size(), 2u);
+    Analysis suffix("probe io.read.return { println(name) }", {}, library);
+    ASSERT_TRUE(suffix.program) << suffix.errors();
+    EXPECT_TRUE(suffix.program->probes[0]->is_return);
+    EXPECT_EQ(ast::to_string(*suffix.program->probes[0]->points[0]),
+              "kernel.function(\"r\").return");
+    Analysis optional("probe nowhere.at.all ?, begin { exit() }", {}, library);
+    ASSERT_TRUE(optional.program) << optional.errors();
+    EXPECT_EQ(optional.program->probes[0]->points.size(), 1u);
+}
+
+TEST(SemanticsReturnProbes, TakeParametersAtTheEntry) {
+    expect_dump(
+        "probe kernel.function(\"f\").return { printf(\"%d %d %d %d %s\", $x->y, $x->y, $return, "
+        "gettimeofday_ns() - @entry(gettimeofday_ns()), $$vars) }",
+        "function gettimeofday_ns(): long, pure, intrinsic\n"
+        "probe kernel.function(\"f\").return (return)\n"
+        "    # prints, can fail, strings\n"
+        "    entry#0 = $x->y\n"
+        "    entry#1 = gettimeofday_ns()\n"
+        "    entry#2 = $$vars\n"
+        "    printf(\"%d %d %d %d %s\", entry#0, entry#0, $return, (gettimeofday_ns() - entry#1), "
+        "entry#2)\n");
+}
+
+TEST(SemanticsReturnProbes, OneProbeOfBothKindsIsSplit) {
+    Analysis analysis(
+        "probe kernel.function(\"f\"), kernel.function(\"f\").return { println($x) }");
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    ASSERT_EQ(analysis.program->probes.size(), 2u);
+    EXPECT_TRUE(analysis.program->probes[0]->entry_values.empty());
+    EXPECT_EQ(analysis.program->probes[1]->entry_values.size(), 1u);
+}
+
+TEST(SemanticsConditions, AreJoined) {
+    const std::string library = "global level = 2\nprobe mine = timer.s(1) if (level > 1) { }\n";
+    EXPECT_EQ(body("global on probe mine if (on) { exit() } probe begin { on = 1 }", library),
+              "if ((level > 1) && on) | exit() | on = 1");
+}
+
+TEST(SemanticsFunctions, OverloadsGoByArityThenByPriority) {
+    const char* script =
+        "function f(a) { if (a > 5) next; println(\"first\") }\n"
+        "function f(a) { println(\"second\") }\nfunction f() { println(\"none\") }\n"
+        "probe begin { f(1); f() }";
+    Analysis analysis(script);
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    ASSERT_EQ(analysis.program->functions.size(), 3u);
+    EXPECT_EQ(analysis.program->functions[0]->next_overload, analysis.program->functions[1].get());
+    EXPECT_EQ(analysis.program->functions[1]->next_overload, nullptr);
+    EXPECT_EQ(analysis.program->functions[2]->next_overload, nullptr);
+}
+
+TEST(SemanticsFunctions, RecursionIsFound) {
+    Analysis analysis(
+        "function a(n) { if (n) b(n - 1) }\nfunction b(n) { a(n) }\nfunction c() { exit() }\n"
+        "probe begin { a(3); c() }");
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    for (const auto& function : analysis.program->functions)
+        EXPECT_EQ(function->recursive, function->name == "a" || function->name == "b")
+            << function->name;
+    EXPECT_TRUE(analysis.program->probes[0]->effects.loops);
+    EXPECT_TRUE(analysis.program->probes[0]->effects.can_exit);
+}
+
+TEST(SemanticsFunctions, TheScriptHidesTheLibrary) {
+    expect_dump("function pid() { return 7 } probe begin { print(pid()) }",
+                "function pid(): long, pure\n"
+                "    return 7\n"
+                "probe begin\n"
+                "    # prints\n"
+                "    printf(\"%d\", pid())\n");
+}
+
+TEST(SemanticsNames, PrivateOnesStayInTheirFile) {
+    Analysis analysis("probe begin { print(helper()) }", {},
+                      "private function secret() { return 1 }\n"
+                      "private global count\n"
+                      "function helper() { count++; return secret() }");
+    EXPECT_TRUE(analysis.program) << analysis.errors();
+    Analysis hidden(
+        "probe begin { print(helper()); print(secret()) }", {},
+        "private function secret() { return 1 }\nfunction helper() { return secret() }");
+    EXPECT_EQ(hidden.count("unknown-function"), 1u) << hidden.errors();
+}
+
+TEST(SemanticsNames, ParametersHideGlobals) {
+    Analysis analysis("global n function f(n) { return n . \"\" } probe begin { n = 1; print(n); "
+                      "print(f(\"a\")) }");
+    EXPECT_TRUE(analysis.program) << analysis.errors();
+}
+
+TEST(SemanticsStatements, AllLower) {
+    EXPECT_EQ(
+        body("global a probe begin { for (i = 0; i < 3; i++) { if (i == 1) continue; a[i] = i; if "
+             "(i) break }\n"
+             "try { error(\"x\") } catch (m) { println(m) } delete a[1]; delete a\n"
+             "foreach (k+ in a limit 5) println(a[k]); next }"),
+        "for (i = 0; (i < 3); i++) |     if (i == 1) |         continue |     a[i] = i |     if i "
+        "|         break | "
+        "try |     error(\"x\") | catch (m) |     printf(\"%s\\n\", m) | delete a[1] | delete a | "
+        "foreach ([k] in a sorted by key 1, rising limit 5) |     printf(\"%d\\n\", a[k]) | next");
+    EXPECT_EQ(body("global a probe begin { a[1, \"x\"] = 2; foreach ([k, s] in a[1, *]) println(k, "
+                   "s); delete a[*, \"x\"]\n"
+                   "if ([*, \"x\"] in a) exit() }"),
+              "a[1, \"x\"] = 2 | foreach ([k, s] in a[1, *]) |     printf(\"%d%s\\n\", k, s) | "
+              "delete a[*, \"x\"] | "
+              "if ([*, \"x\"] in a) |     exit()");
+    EXPECT_EQ(body("global s probe begin { s <<< 1; foreach (b in @hist_log(s)) "
+                   "println(@hist_log(s)[b]) }"),
+              "s <<< 1 | foreach ([b] in @hist_log(s)) |     printf(\"%d\\n\", @hist_log(s)[b])");
+}
+
+TEST(SemanticsOptions, GuruAllowsWritingAndEmbeddedC) {
+    Analysis analysis("%{ int x; %} function f:long(a:long) %{ STAP_RETURN(1); %}\n"
+                      "probe kernel.function(\"f\") { $x->y = f(2) + %{ 3 %} }",
+                      {true, false, false, {}});
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    EXPECT_EQ(analysis.program->embedded.size(), 1u);
+    EXPECT_EQ(analysis.program->functions[0]->embedded, " STAP_RETURN(1); ");
+}
+
+TEST(SemanticsOptions, GlobalsTakeValuesFromTheCommandLine) {
+    Analysis analysis("global n = 5, s = \"a\" probe begin { print(n); print(s) }",
+                      {false, false, false, {{"n", "-0x10"}, {"s", "b c"}}});
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    EXPECT_EQ(analysis.global("n").initial_number, -16);
+    EXPECT_EQ(analysis.global("s").initial_text, "b c");
+}
+
+TEST(SemanticsLibrary, EveryTapsetFunctionLowers) {
+    // A script of its own for each function that djstap ships: all of the library is checked and
+    // typed.
+    SourceManager sources;
+    Diagnostics diagnostics(sources);
+    Folder folder;
+    PreprocessorContext context;
+    auto library = Library::open({DJSTAP_SOURCE_DIR "/tapsets"}, sources, context, diagnostics);
+    size_t checked = 0;
+    for (const std::string& name : library->function_names()) {
+        for (const ast::File* file : library->files_defining_function(name))
+            for (const ast::Function& function : file->functions) {
+                if (function.name != name || name.rfind("__", 0) == 0)
+                    continue;
+                std::string call = name + "(";
+                for (const ast::Parameter& parameter : function.parameters)
+                    call += std::string(call.back() == '(' ? "" : ", ") +
+                            (parameter.type == ast::TypeName::String ? "\"a\"" : "1");
+                Analysis analysis("probe begin { " + call + ") }", {true, true, false, {}});
+                EXPECT_TRUE(analysis.program) << call << "\n" << analysis.errors();
+                ++checked;
+            }
+    }
+    EXPECT_GT(checked, 60u);
+    EXPECT_FALSE(diagnostics.has_errors()) << render_all(diagnostics);
+}
+
+TEST(SemanticsRobustness, DeepAndLongScripts) {
+    std::string sum = "1";
+    for (int i = 0; i < 200; ++i)
+        sum = "(" + sum + " + 1)";
+    EXPECT_TRUE(Analysis("probe begin { print(" + sum + ") }").program);
+    std::string many;
+    for (int i = 0; i < 5000; ++i)
+        many += "global g" + std::to_string(i) + "\nprobe begin { g" + std::to_string(i) + "++ }\n";
+    Analysis large(many);
+    ASSERT_TRUE(large.program);
+    EXPECT_EQ(large.program->globals.size(), 5000u);
+}
+
+} // namespace
