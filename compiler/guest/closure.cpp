@@ -210,7 +210,7 @@ std::vector<std::string> command_names(std::string_view command) {
         char c = command[i];
         if (c == ' ' || c == '\t') {
             ++i;
-        } else if (std::string_view("|&;(\n`{!").find(c) != std::string_view::npos) {
+        } else if (std::string_view("|&;()\n`{!").find(c) != std::string_view::npos) {
             // Not the & of a redirection (2>&1).
             expected = !(c == '&' && i > 0 && (command[i - 1] == '>' || command[i - 1] == '<'));
             ++i;

@@ -21,6 +21,11 @@ Status check(const GuestJob& job) {
                        "scripts/kernels fetches kernels for guests"};
     if (job.memory_mb < 128 || job.cpus < 1)
         return Failure{"a guest needs at least 128 MB of memory and one CPU", ""};
+    // Better said now than after a boot.
+    Archive archive;
+    for (const FileToCopy& file : job.files)
+        if (Status added = archive.add(file); !added)
+            return added;
     return Done{};
 }
 

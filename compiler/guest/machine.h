@@ -25,7 +25,11 @@ Result<std::string> find_qemu();
 
 // QEMU's arguments that make up the machine, without those that name descriptors: what a saved
 // state depends on.
-std::vector<std::string> machine_arguments(const GuestJob& job);
+std::vector<std::string> machine_arguments(const GuestJob& job, const std::string& measured = "");
+
+// What a kernel is told because it would measure it wrongly: the rate of its clock. On a busy
+// machine its own measurement can be wrong by a factor. For `measured` above, at boot only.
+std::string boot_arguments(const GuestJob& job);
 
 class Machine {
   public:

@@ -21,6 +21,7 @@ enum djstap_guest_frame {
                           * directory, the words, the environment */
     GUEST_SIGNAL = 'S',  /* u32 number: to the command's process group */
     GUEST_FACTS = 'F',   /* send the kernel's tables: GUEST_FACT frames, then GUEST_DONE */
+    GUEST_SETTLE = 'W',  /* wait until what boot leaves for later is done; answered by GUEST_DONE */
     /* guest to host */
     GUEST_HELLO = 'h', /* booted and ready */
     GUEST_PONG = 'p',

@@ -97,10 +97,11 @@ void Run::wait_for_events() {
     alive_ = channel.flush();
     if (channel.queued() < before)
         progress_ = now;
+    bool wants_to_send = channel.queued() || phase_ == Sending;
     // Signals wait until there is a command to take them.
     int signals = signals_ && phase_ == Running ? signals_->descriptor() : -1;
     pollfd polled[] = {
-        {channel.descriptor(), static_cast<short>(POLLIN | (channel.queued() ? POLLOUT : 0)), 0},
+        {channel.descriptor(), static_cast<short>(POLLIN | (wants_to_send ? POLLOUT : 0)), 0},
         {machine_.process().descriptor(), POLLIN, 0},
         {signals, POLLIN, 0}};
     auto wait = std::min<milliseconds>(job_.silence_timeout / 8, milliseconds(1000));

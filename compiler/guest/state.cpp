@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/file.h>
@@ -34,6 +35,13 @@ std::string hexadecimal(uint64_t value) {
     return text;
 }
 
+// The processor's name: a state has the rate of its clock built in.
+std::string processor() {
+    Result<std::string> info = read_file("/proc/cpuinfo");
+    size_t at = info ? info->find("model name") : std::string::npos;
+    return at == std::string::npos ? "" : info->substr(at, info->find('\n', at) - at);
+}
+
 // What a state depends on. `base` is the part that, once changed, no run will ask for again.
 struct Key {
     std::string base, all;
@@ -46,7 +54,7 @@ Result<Key> state_key(const GuestJob& job) {
     Key key;
     key.base = "format " + std::to_string(format) + "\nkernel " + kernel_identity(job.kernel) +
                "\nqemu " + file_identity(*qemu) + "\nagent " + hexadecimal(hash(agent_program())) +
-               "\nbusybox " + file_identity("/bin/busybox") + "\n";
+               "\nbusybox " + file_identity("/bin/busybox") + "\nprocessor " + processor() + "\n";
     key.all = key.base;
     for (const std::string& argument : machine_arguments(job))
         key.all += argument + "\n";
@@ -86,17 +94,20 @@ std::optional<SavedState> open_valid(const std::string& folder, const Key& key) 
     return state;
 }
 
-// Removes states of this kernel that no run can ask for again: another build, QEMU or agent.
+// Removes states that no run will ask for again: of another build of this kernel, another QEMU or
+// agent, and those of any kernel that were not used for a month.
 void remove_stale(const std::string& cache, const GuestKernel& kernel, const Key& key) {
     std::error_code error;
+    time_t long_ago = time(nullptr) - 30 * 24 * 3600;
     for (const auto& entry : std::filesystem::directory_iterator(cache, error)) {
-        if (!entry.path().filename().string().starts_with(kernel.release + "-"))
-            continue;
         Result<std::string> text = read_file(entry.path() / "manifest.json");
-        if (!text)
+        struct stat status;
+        if (!text || stat(entry.path().c_str(), &status))
             continue;
         json manifest = json::parse(*text, nullptr, false);
-        if (manifest.is_object() && manifest.value("base", json()) != key.base)
+        bool ours = entry.path().filename().string().starts_with(kernel.release + "-");
+        bool other = manifest.is_object() && manifest.value("base", json()) != key.base;
+        if ((ours && other) || status.st_mtime < long_ago)
             std::filesystem::remove_all(entry.path(), error);
     }
 }
@@ -173,6 +184,10 @@ Status make_state(const GuestJob& job, const GuestCallbacks& callbacks, const st
         return machine.failure();
     if (Status dumped = dump_facts(*machine, job); !dumped)
         return dumped;
+    machine->channel().queue(GUEST_SETTLE, "");
+    if (Result<Frame> settled = machine->expect(GUEST_DONE, Clock::now() + job.boot_timeout);
+        !settled)
+        return settled.failure();
     if (Status saved = machine->save(devices->get(), Clock::now() + job.boot_timeout); !saved)
         return saved;
     if (Status copied = copy_sparse(running->get(), memory->get(), size, paths[0]); !copied)

@@ -17,6 +17,9 @@ void bring_up_loopback(void);
 int load_modules(const char *list, char *failed);
 /* Opens the port of that name, waiting for its device to appear. Yields the descriptor or -1. */
 int open_port(const char *name);
+/* Waits, 5 s at most, until the kernel has settled on a clock source: it measures its own for a
+ * second. */
+void settle(void);
 /* Makes the virtio-fs share `tag` under a writable overlay the root of this process. Yields NULL,
  * or what failed. */
 const char *use_host_root(const char *tag);
@@ -25,9 +28,11 @@ void set_clock(uint64_t seconds, uint64_t nanoseconds, const void *seed, size_t 
 
 /* unpack.c: a newc archive that arrives in pieces. */
 void unpack_start(void);
-/* Takes the next piece. What goes wrong is kept for unpack_end(). */
+/* Takes the next piece. What goes wrong is kept for unpack_problem(). */
 void unpack_piece(const char *data, size_t size);
 /* Yields NULL, or what went wrong first. */
+const char *unpack_problem(void);
+/* The same, once no more pieces come. */
 const char *unpack_end(void);
 /* Makes a folder and those above it. */
 int make_folders(const char *path);

@@ -181,6 +181,24 @@ static void reap(void)
 			finish_command(status);
 }
 
+/* What goes wrong is told at once: the host need not send the rest. */
+static void take_archive(const char *data, size_t size)
+{
+	static int told;
+
+	if (!unpacking) {
+		unpack_start();
+		told = 0;
+	}
+	unpacking = size > 0;
+	unpack_piece(data, size);
+	if (told)
+		return;
+	told = unpack_problem() != NULL;
+	if (told || !size)
+		done(size ? unpack_problem() : unpack_end());
+}
+
 static void handle(char type, char *data, size_t size)
 {
 	uint64_t clock[2];
@@ -200,13 +218,7 @@ static void handle(char type, char *data, size_t size)
 		done(use_host_root("hostroot"));
 		break;
 	case GUEST_ARCHIVE:
-		if (!unpacking)
-			unpack_start();
-		unpacking = size > 0;
-		if (size)
-			unpack_piece(data, size);
-		else
-			done(unpack_end());
+		take_archive(data, size);
 		break;
 	case GUEST_COMMAND:
 		start_command(data, size);
@@ -215,6 +227,10 @@ static void handle(char type, char *data, size_t size)
 		memcpy(&number, data, sizeof number);
 		if (command > 0 && kill(-command, (int)number))
 			kill(command, (int)number);
+		break;
+	case GUEST_SETTLE:
+		settle();
+		done(NULL);
 		break;
 	case GUEST_FACTS:
 		send_facts();

@@ -122,6 +122,24 @@ int open_port(const char *name)
 	return -1;
 }
 
+void settle(void)
+{
+	for (int tries = 0; tries < 500; tries++) {
+		char name[64] = "";
+		int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+			      O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0)
+			return;
+		if (read(fd, name, sizeof name - 1) > 0 && !strstr(name, "-early")) {
+			close(fd);
+			return;
+		}
+		close(fd);
+		usleep(10000);
+	}
+}
+
 static const char *failure(const char *what)
 {
 	static char text[400];

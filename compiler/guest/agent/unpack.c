@@ -210,9 +210,14 @@ void unpack_piece(const char *data, size_t size)
 	}
 }
 
+const char *unpack_problem(void)
+{
+	return error_text[0] ? error_text : NULL;
+}
+
 const char *unpack_end(void)
 {
 	if (state != AT_END)
 		fail("the archive is cut off");
-	return error_text[0] ? error_text : NULL;
+	return unpack_problem();
 }

@@ -1,0 +1,159 @@
+// Which files a command of the host needs, and the small parts that need no guest.
+#include "guest/archive.h"
+#include "guest/closure.h"
+#include "support.h"
+
+#include <algorithm>
+
+namespace djstap {
+namespace {
+
+bool has(const std::vector<FileToCopy>& files, std::string_view end) {
+    return std::any_of(files.begin(), files.end(),
+                       [&](const FileToCopy& file) { return file.guest_path.ends_with(end); });
+}
+
+// What cpio makes of an archive: the names, or its complaint.
+std::string listed(guest::Archive& archive, const std::string& folder) {
+    std::string bytes;
+    for (;;) {
+        Result<bool> more = archive.next(bytes, 1000);
+        if (!more)
+            return more.failure().message;
+        if (!*more)
+            break;
+    }
+    write_file(folder + "/archive", bytes);
+    std::string command =
+        "cd " + folder +
+        " && mkdir -p out && cd out && cpio -idm --quiet --no-absolute-filenames"
+        " < ../archive 2> /dev/null && find . -type f -o -type l | sort > ../names";
+    if (system(command.c_str()) != 0)
+        return "cpio failed";
+    std::stringstream names;
+    names << std::ifstream(folder + "/names").rdbuf();
+    return names.str();
+}
+
+TEST(Closure, FollowsLibrariesOfADynamicProgram) {
+    Result<std::vector<FileToCopy>> files = command_closure("ls -l /");
+    ASSERT_TRUE(files) << files.failure().message;
+    EXPECT_TRUE(has(*files, "/bin/ls"));
+    EXPECT_TRUE(has(*files, "/libc.so.6"));
+    EXPECT_TRUE(has(*files, "/ld-linux-x86-64.so.2"));
+    for (const FileToCopy& file : *files)
+        EXPECT_TRUE(std::filesystem::exists(file.host_path)) << file.host_path;
+}
+
+TEST(Closure, TakesAStaticProgramAlone) {
+    Result<std::vector<FileToCopy>> files = command_closure("busybox true");
+    ASSERT_TRUE(files) << files.failure().message;
+    EXPECT_EQ(files->size(), 1u);
+}
+
+TEST(Closure, FollowsTheInterpreterOfAScript) {
+    TemporaryFolder folder;
+    std::string direct = write_file(folder.path() + "/direct", "#!/bin/bash\necho\n", true);
+    std::string env = write_file(folder.path() + "/env", "#!/usr/bin/env bash\necho\n", true);
+    for (const std::string& script : {direct, env}) {
+        Result<std::vector<FileToCopy>> files = command_closure(script + " x");
+        ASSERT_TRUE(files) << files.failure().message;
+        EXPECT_TRUE(has(*files, "/bash"));
+        EXPECT_TRUE(has(*files, "/libc.so.6"));
+        EXPECT_TRUE(has(*files, script));
+    }
+    std::string broken = write_file(folder.path() + "/broken", "#!/no/such/interpreter\n", true);
+    Result<std::vector<FileToCopy>> files = command_closure(broken);
+    ASSERT_FALSE(files);
+    EXPECT_NE(files.failure().message.find("/no/such/interpreter"), std::string::npos);
+}
+
+TEST(Closure, LinksAProgramOfAnUnusualFolderToItsName) {
+    TemporaryFolder folder;
+    std::string program = write_file(folder.path() + "/frobnicate", "#!/bin/sh\n", true);
+    Environment path("PATH", folder.path() + ":/usr/bin:/bin");
+    Result<std::vector<FileToCopy>> files = command_closure("frobnicate 3");
+    ASSERT_TRUE(files) << files.failure().message;
+    auto link = std::find_if(files->begin(), files->end(), [](const FileToCopy& file) {
+        return file.guest_path == "/usr/local/bin/frobnicate";
+    });
+    ASSERT_NE(link, files->end());
+    EXPECT_EQ(link->link_target, program);
+}
+
+TEST(Closure, SuggestsTheNearestProgram) {
+    TemporaryFolder folder;
+    write_file(folder.path() + "/gtodbench", "#!/bin/sh\n", true);
+    Result<std::vector<FileToCopy>> files = command_closure(folder.path() + "/gtodbnch");
+    ASSERT_FALSE(files);
+    EXPECT_EQ(files.failure().hint, "did you mean '" + folder.path() + "/gtodbench'?");
+    Environment path("PATH", folder.path());
+    files = command_closure("gtodbenhc 5");
+    ASSERT_FALSE(files);
+    EXPECT_EQ(files.failure().message, "there is no program 'gtodbenhc' in $PATH");
+    EXPECT_EQ(files.failure().hint, "did you mean 'gtodbench'?");
+    write_file(folder.path() + "/plain", "text");
+    files = command_closure(folder.path() + "/plain");
+    ASSERT_FALSE(files);
+    EXPECT_NE(files.failure().message.find("not an executable"), std::string::npos);
+    EXPECT_FALSE(command_closure("   "));
+}
+
+TEST(Closure, TakesEachProgramOfAShellCommand) {
+    std::string command =
+        "FOO=1 sort </etc/passwd 2>&1 | head -3 && (uniq; cd /) > /tmp/x; echo 'seq'";
+    EXPECT_TRUE(needs_shell(command));
+    EXPECT_EQ(command_words(command), (std::vector<std::string>{"/bin/sh", "-c", command}));
+    Result<std::vector<FileToCopy>> files = command_closure(command);
+    ASSERT_TRUE(files) << files.failure().message;
+    EXPECT_TRUE(has(*files, "/sort"));
+    EXPECT_TRUE(has(*files, "/head"));
+    EXPECT_TRUE(has(*files, "/uniq"));
+    EXPECT_FALSE(has(*files, "/seq"));
+    EXPECT_FALSE(needs_shell("gtodbench -n 5 /a/b-c_d.e:f,g+h%i@j"));
+    EXPECT_EQ(command_words(" a  b\tc "), (std::vector<std::string>{"a", "b", "c"}));
+}
+
+TEST(Archive, IsReadByCpio) {
+    TemporaryFolder folder;
+    guest::Archive archive;
+    archive.add_folder("/a");
+    archive.add_text("/a/text", "12345");
+    archive.add_link("/a/link", "text");
+    ASSERT_TRUE(archive.add(
+        {write_file(folder.path() + "/file", std::string(123457, 'x')), "/b/file", 0, ""}));
+    ASSERT_TRUE(archive.add({write_file(folder.path() + "/none", ""), "/c", 0700, ""}));
+    EXPECT_EQ(listed(archive, folder.path()), "./a/link\n./a/text\n./b/file\n./c\n");
+    std::string out = folder.path() + "/out";
+    EXPECT_EQ(std::filesystem::file_size(out + "/b/file"), 123457u);
+    EXPECT_EQ(std::filesystem::read_symlink(out + "/a/link"), "text");
+    EXPECT_EQ(std::filesystem::status(out + "/c").permissions(), std::filesystem::perms(0700));
+}
+
+TEST(Archive, RefusesWhatIsNoPlainFile) {
+    guest::Archive archive;
+    EXPECT_FALSE(archive.add({"/tmp", "/x", 0, ""}));
+    EXPECT_FALSE(archive.add({"/no/such", "/x", 0, ""}));
+    EXPECT_FALSE(archive.add({"/bin/sh", "relative", 0, ""}));
+}
+
+TEST(Archive, NoticesAFileThatShrank) {
+    TemporaryFolder folder;
+    std::string path = write_file(folder.path() + "/file", std::string(10000, 'x'));
+    guest::Archive archive;
+    ASSERT_TRUE(archive.add({path, "/file", 0, ""}));
+    std::filesystem::resize_file(path, 5000);
+    std::string bytes;
+    Result<bool> next = archive.next(bytes, 1 << 20);
+    ASSERT_FALSE(next);
+    EXPECT_NE(next.failure().message.find("shorter"), std::string::npos);
+}
+
+TEST(Log, ShowsTheLastLines) {
+    EXPECT_EQ(log_tail("a\r\nb\r\nc\r\n\n", 2), "b\nc");
+    EXPECT_EQ(log_tail("a\nb", 5), "a\nb");
+    EXPECT_EQ(log_tail("", 5), "");
+}
+
+} // namespace
+} // namespace djstap

@@ -1,0 +1,320 @@
+// Real guests under QEMU, on every kernel that is there for guests.
+#include "support.h"
+
+#include <chrono>
+#include <csignal>
+#include <sys/wait.h>
+#include <thread>
+
+namespace djstap {
+namespace {
+
+using namespace std::chrono_literals;
+using Time = std::chrono::steady_clock;
+
+// Each kernel's tests run in one process each (ctest starts one a test), so they share the user's
+// cache: the first of them saves the guest, the others restore it.
+class Guest : public testing::TestWithParam<GuestKernel> {
+  protected:
+    void SetUp() override {
+        if (GetParam().release.empty())
+            GTEST_SKIP() << "there is no kernel in " << kernels_folder()
+                         << " (scripts/kernels fetches them)";
+    }
+
+    GuestJob shell(const std::string& script) { return shell_job(GetParam(), script); }
+
+    // Runs a job that is expected to start.
+    GuestOutcome run(const GuestJob& job, SignalMailbox* signals = nullptr) {
+        Result<GuestOutcome> outcome = run_guest(job, seen.callbacks(), signals);
+        if (!outcome) {
+            ADD_FAILURE() << outcome.failure().message << "\n" << outcome.failure().hint;
+            return {};
+        }
+        return *outcome;
+    }
+
+    Collected seen;
+};
+
+std::vector<GuestKernel> kernels_or_none() {
+    std::vector<GuestKernel> kernels = test_kernels();
+    return kernels.empty() ? std::vector<GuestKernel>(1) : kernels;
+}
+
+std::string test_name(const testing::TestParamInfo<GuestKernel>& info) {
+    std::string name = info.param.release.empty() ? "none" : info.param.release;
+    for (char& c : name)
+        if (!isalnum(static_cast<unsigned char>(c)))
+            c = '_';
+    return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Guest, testing::ValuesIn(kernels_or_none()), test_name);
+
+TEST_P(Guest, RunsTheKernelThatWasAskedFor) {
+    GuestOutcome outcome = run(shell("uname -r; id -u; pwd"));
+    EXPECT_EQ(outcome.state, GuestOutcome::Exited) << outcome.reason << outcome.kernel_log;
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_EQ(seen.output, GetParam().release + "\n0\n/root\n");
+}
+
+TEST_P(Guest, KeepsArgumentsAsTheyAre) {
+    GuestJob job = shell("");
+    job.command = {"printf", "%s|", "a b", "$HOME", "", "\"'", "\n*"};
+    run(job);
+    EXPECT_EQ(seen.output, "a b|$HOME||\"'|\n*|");
+}
+
+TEST_P(Guest, KeepsErrorsApartAndPassesTheExitCode) {
+    GuestOutcome outcome = run(shell("echo out; echo err >&2; exit 42"));
+    EXPECT_EQ(outcome.state, GuestOutcome::Exited);
+    EXPECT_EQ(outcome.exit_code, 42);
+    EXPECT_EQ(seen.output, "out\n");
+    EXPECT_EQ(seen.errors, "err\n");
+}
+
+TEST_P(Guest, HasNoInput) {
+    run(shell("cat; echo end"));
+    EXPECT_EQ(seen.output, "end\n");
+}
+
+TEST_P(Guest, ReportsAMissingProgram) {
+    GuestJob job = shell("");
+    job.command = {"/no/such/program"};
+    EXPECT_EQ(run(job).exit_code, 127);
+    EXPECT_NE(seen.errors.find("/no/such/program"), std::string::npos);
+}
+
+TEST_P(Guest, ReportsTheSignalThatEndedTheCommand) {
+    EXPECT_EQ(run(shell("kill -SEGV $$")).exit_code, 128 + SIGSEGV);
+}
+
+TEST_P(Guest, HasTheTracingFileSystemsAndTwoCpus) {
+    run(shell("nproc; grep -qm1 . /sys/kernel/tracing/available_filter_functions && echo tracing;"
+              "test -d /sys/kernel/debug/kprobes && echo debug; dmesg | grep -c 'Linux version';"
+              "echo text > /dev/stderr; touch /tmp/x && echo tmp"));
+    EXPECT_EQ(seen.output, "2\ntracing\ndebug\n1\ntmp\n");
+    EXPECT_EQ(seen.errors, "text\n");
+}
+
+TEST_P(Guest, HasTheHostsTime) {
+    run(shell("date +%s"));
+    EXPECT_NEAR(static_cast<double>(atoll(seen.output.c_str())), static_cast<double>(time(nullptr)),
+                3.0);
+}
+
+TEST_P(Guest, ItsClockRunsAtTheHostsRate) {
+    auto began = Time::now();
+    GuestCallbacks callbacks;
+    std::vector<Time::duration> times;
+    callbacks.output = [&](GuestStream, std::string_view) { times.push_back(Time::now() - began); };
+    ASSERT_TRUE(run_guest(shell("echo 1; sleep 3; echo 2"), callbacks));
+    ASSERT_EQ(times.size(), 2u);
+    EXPECT_GE(times[1] - times[0], 2800ms);
+    EXPECT_LE(times[1] - times[0], 6000ms);
+}
+
+TEST_P(Guest, DrawsOtherRandomNumbersEachTime) {
+    run(shell("head -c 16 /dev/urandom | md5sum"));
+    std::string first = std::move(seen.output);
+    seen.output.clear();
+    run(shell("head -c 16 /dev/urandom | md5sum"));
+    EXPECT_EQ(first.size(), seen.output.size());
+    EXPECT_NE(first, seen.output);
+}
+
+TEST_P(Guest, StreamsOutputWhileTheCommandRuns) {
+    GuestJob job = shell("echo early; sleep 2; echo late");
+    Time::time_point early, late;
+    GuestCallbacks callbacks;
+    callbacks.output = [&](GuestStream, std::string_view data) {
+        (data.find("early") != std::string_view::npos ? early : late) = Time::now();
+    };
+    Result<GuestOutcome> outcome = run_guest(job, callbacks);
+    ASSERT_TRUE(outcome);
+    EXPECT_GE(late - early, 1500ms);
+}
+
+TEST_P(Guest, DeliversFilesIntact) {
+    TemporaryFolder folder;
+    std::string big(20 << 20, 0);
+    uint32_t state = 1;
+    for (char& c : big)
+        c = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+    GuestJob job =
+        shell("cmp /tmp/a/big /tmp/copy && wc -c < /tmp/a/big && /opt/x/script && wc -c < /empty;"
+              "readlink /opt/link; md5sum < /tmp/a/big");
+    job.files = {{write_file(folder.path() + "/big", big), "/tmp/a/big", 0, ""},
+                 {folder.path() + "/big", "/tmp/copy", 0600, ""},
+                 {write_file(folder.path() + "/script", "#!/bin/sh\necho script\n"),
+                  "/opt/x/script", 0755, ""},
+                 {write_file(folder.path() + "/empty", ""), "/empty", 0, ""},
+                 {"", "/opt/link", 0, "/tmp/a/big"}};
+    EXPECT_EQ(run(job).exit_code, 0) << seen.errors;
+    std::string sum = folder.path() + "/sum";
+    ASSERT_EQ(system(("md5sum < " + folder.path() + "/big > " + sum).c_str()), 0);
+    std::stringstream expected;
+    expected << "20971520\nscript\n0\n/tmp/a/big\n" << std::ifstream(sum).rdbuf();
+    EXPECT_EQ(seen.output, expected.str());
+}
+
+TEST_P(Guest, SaysWhenFilesDoNotFit) {
+    TemporaryFolder folder;
+    std::string path = write_file(folder.path() + "/huge", "");
+    std::filesystem::resize_file(path, 400 << 20);
+    GuestJob job = shell("true");
+    job.files = {{path, "/huge", 0, ""}};
+    Result<GuestOutcome> outcome = run_guest(job);
+    ASSERT_FALSE(outcome);
+    EXPECT_NE(outcome.failure().message.find("/huge: No space left"), std::string::npos)
+        << outcome.failure().message;
+    EXPECT_NE(outcome.failure().hint.find("memory"), std::string::npos);
+}
+
+TEST_P(Guest, PassesManyBytesOfOutput) {
+    run(shell("dd if=/dev/zero bs=1M count=30 2>/dev/null | tr '\\0' x"));
+    EXPECT_EQ(seen.output.size(), size_t(30) << 20);
+    EXPECT_EQ(seen.output.find_first_not_of('x'), std::string::npos);
+}
+
+TEST_P(Guest, ForwardsSignals) {
+    SignalMailbox signals;
+    GuestJob job =
+        shell("trap 'echo interrupted; exit 5' INT; echo ready; while :; do sleep 0.1; done");
+    job.command_timeout = 60s;
+    GuestCallbacks callbacks = seen.callbacks();
+    callbacks.output = [&](GuestStream, std::string_view data) {
+        seen.output.append(data);
+        if (data.find("ready") != std::string_view::npos)
+            signals.post(SIGINT);
+    };
+    Result<GuestOutcome> outcome = run_guest(job, callbacks, &signals);
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(outcome->state, GuestOutcome::Exited) << outcome->reason;
+    EXPECT_EQ(outcome->exit_code, 5);
+    EXPECT_EQ(seen.output, "ready\ninterrupted\n");
+}
+
+TEST_P(Guest, IsLostWhenTheKernelPanics) {
+    GuestOutcome outcome =
+        run(shell("echo before; echo c > /proc/sysrq-trigger; sleep 10; echo after"));
+    EXPECT_TRUE(outcome.lost());
+    EXPECT_EQ(seen.output, "before\n");
+    EXPECT_NE(outcome.reason.find("panicked: sysrq triggered crash"), std::string::npos)
+        << outcome.reason;
+    EXPECT_NE(outcome.kernel_log.find("sysrq_handle_crash"), std::string::npos)
+        << outcome.kernel_log;
+}
+
+TEST_P(Guest, IsLostWhenItTurnsItselfOff) {
+    GuestOutcome outcome = run(shell("poweroff -f; sleep 10"));
+    EXPECT_TRUE(outcome.lost());
+    EXPECT_NE(outcome.reason.find("shut down"), std::string::npos) << outcome.reason;
+}
+
+TEST_P(Guest, IsLostWhenTheCommandHangs) {
+    GuestJob job = shell("sleep 100");
+    job.command_timeout = 1s;
+    auto began = Time::now();
+    GuestOutcome outcome = run(job);
+    EXPECT_LT(Time::now() - began, 60s);
+    EXPECT_TRUE(outcome.lost());
+    EXPECT_NE(outcome.reason.find("within 1 s"), std::string::npos) << outcome.reason;
+    // An interrupt on every CPU made it say where it was.
+    EXPECT_NE(outcome.kernel_log.find("NMI"), std::string::npos) << outcome.kernel_log;
+}
+
+TEST_P(Guest, IsLostWhenNothingInItAnswers) {
+    // Stops the guest's virtual CPUs for good, as a kernel that spins without interrupts would.
+    GuestJob job = shell("sync; sleep 100");
+    job.silence_timeout = 3s;
+    Collected collected;
+    std::thread stopper([] {
+        std::this_thread::sleep_for(2s);
+        std::string find = "for p in $(ps -o pid= --ppid " + std::to_string(getpid()) +
+                           "); do grep -q qemu /proc/$p/comm && kill -STOP $p; done";
+        [[maybe_unused]] int status = system(find.c_str());
+    });
+    Result<GuestOutcome> outcome = run_guest(job, collected.callbacks());
+    stopper.join();
+    ASSERT_TRUE(outcome) << outcome.failure().message;
+    EXPECT_TRUE(outcome->lost());
+    EXPECT_NE(outcome->reason.find("not answered"), std::string::npos) << outcome->reason;
+}
+
+TEST_P(Guest, TwoAtOnceDoNotMeet) {
+    ASSERT_TRUE(prepare_guest(shell("true")));
+    std::string outputs[2];
+    std::thread threads[2];
+    for (int i = 0; i < 2; ++i)
+        threads[i] = std::thread([&, i] {
+            GuestJob job = shell("echo " + std::to_string(i) + " > /who; sleep 1; cat /who");
+            GuestCallbacks callbacks;
+            callbacks.output = [&, i](GuestStream, std::string_view data) {
+                outputs[i].append(data);
+            };
+            Result<GuestOutcome> outcome = run_guest(job, callbacks);
+            EXPECT_TRUE(outcome && !outcome->lost());
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(outputs[0], "0\n");
+    EXPECT_EQ(outputs[1], "1\n");
+}
+
+TEST_P(Guest, EndsWithTheProcessThatRunsIt) {
+    ASSERT_TRUE(prepare_guest(shell("true")));
+    pid_t child = fork();
+    if (child == 0) {
+        GuestJob job = shell("sleep 1000");
+        [[maybe_unused]] auto outcome = run_guest(job);
+        _exit(0);
+    }
+    auto guests = [&] {
+        std::string count = "ps -o comm= --ppid " + std::to_string(child) + " | grep -q qemu";
+        return system(count.c_str()) == 0;
+    };
+    for (int i = 0; i < 200 && !guests(); ++i)
+        std::this_thread::sleep_for(50ms);
+    ASSERT_TRUE(guests());
+    std::string find = "ps -o pid= --ppid " + std::to_string(child);
+    FILE* pipe = popen(find.c_str(), "r");
+    int qemu = 0;
+    ASSERT_EQ(fscanf(pipe, "%d", &qemu), 1);
+    pclose(pipe);
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    for (int i = 0; i < 100 && std::filesystem::exists("/proc/" + std::to_string(qemu)); ++i)
+        std::this_thread::sleep_for(50ms);
+    EXPECT_FALSE(std::filesystem::exists("/proc/" + std::to_string(qemu)));
+}
+
+TEST_P(Guest, RestoresWithinASecond) {
+    ASSERT_TRUE(prepare_guest(shell("true")));
+    // The best of a few: the machine may be busy with something else.
+    auto best = Time::duration::max();
+    for (int i = 0; i < 10 && best > 1s; ++i) {
+        auto began = Time::now();
+        run(shell("echo first"));
+        best = std::min(best, Time::now() - began);
+    }
+    EXPECT_LE(best, 1s);
+}
+
+TEST_P(Guest, DumpsWhatTheKernelSaysOfItself) {
+    Result<GuestKernelFacts> facts = guest_kernel_facts(GetParam());
+    ASSERT_TRUE(facts) << facts.failure().message;
+    std::stringstream symbols, functions, version;
+    symbols << std::ifstream(facts->kallsyms).rdbuf();
+    functions << std::ifstream(facts->functions).rdbuf();
+    version << std::ifstream(facts->version).rdbuf();
+    EXPECT_NE(symbols.str().find("ffffffff81000000 T _text"), std::string::npos);
+    EXPECT_NE(functions.str().find("\n__x64_sys_gettimeofday\n"), std::string::npos);
+    EXPECT_NE(version.str().find(GetParam().release), std::string::npos);
+    EXPECT_GT(std::filesystem::file_size(facts->btf), 1000000u);
+    EXPECT_GT(std::filesystem::file_size(facts->notes), 30u);
+}
+
+} // namespace
+} // namespace djstap

@@ -1,0 +1,89 @@
+// A kernel to test with, a cache of the test's own, and a run whose output is collected.
+#pragma once
+#include "guest/guest.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+#include <unistd.h>
+
+namespace djstap {
+
+inline std::string kernels_folder() {
+    const char* set = getenv("DJSTAP_KERNELS");
+    return set && *set ? set : "/var/lib/djstap/kernels";
+}
+
+// Every kernel that was unpacked for guests.
+inline std::vector<GuestKernel> test_kernels() {
+    std::vector<GuestKernel> kernels;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(kernels_folder(), error)) {
+        std::string release = entry.path().filename(), root = entry.path();
+        GuestKernel kernel{release, root + "/boot/vmlinuz-" + release,
+                           root + "/lib/modules/" + release};
+        if (std::filesystem::exists(kernel.vmlinuz, error))
+            kernels.push_back(kernel);
+    }
+    return kernels;
+}
+
+struct Collected {
+    std::string output, errors;
+    std::vector<std::string> progress;
+    GuestCallbacks callbacks() {
+        return {[this](GuestStream stream, std::string_view data) {
+                    (stream == GuestStream::Output ? output : errors).append(data);
+                },
+                [this](const std::string& what) { progress.push_back(what); }};
+    }
+};
+
+inline GuestJob shell_job(const GuestKernel& kernel, const std::string& script) {
+    GuestJob job;
+    job.kernel = kernel;
+    job.command = {"/bin/sh", "-c", script};
+    return job;
+}
+
+// One file, written to the test's folder.
+inline std::string write_file(const std::string& path, const std::string& text,
+                              bool executable = false) {
+    std::ofstream(path, std::ios::binary) << text;
+    std::filesystem::permissions(path, executable ? std::filesystem::perms(0755)
+                                                  : std::filesystem::perms(0644));
+    return path;
+}
+
+// A folder for one test, removed after it.
+class TemporaryFolder {
+  public:
+    TemporaryFolder() {
+        char name[] = "/tmp/djstap-test-XXXXXX";
+        path_ = mkdtemp(name);
+    }
+    ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+    const std::string& path() const { return path_; }
+
+  private:
+    std::string path_;
+};
+
+// Sets a variable of the environment for the time of a test.
+class Environment {
+  public:
+    Environment(const char* name, const std::string& value) : name_(name) {
+        if (const char* old = getenv(name))
+            old_ = old;
+        setenv(name, value.c_str(), 1);
+    }
+    ~Environment() { old_.empty() ? unsetenv(name_) : setenv(name_, old_.c_str(), 1); }
+
+  private:
+    const char* name_;
+    std::string old_;
+};
+
+} // namespace djstap
