@@ -63,7 +63,7 @@ AtHistLog:    '@hist_log';
 AtHistLinear: '@hist_linear';
 
 Identifier: NameStart NamePart*;
-TargetName: '$' '$'? NameStart NamePart*;
+TargetName: '$'+ NameStart NamePart*;
 // $1 and $# insert an argument's text, @1 and @# a string.
 Argument:       '$' ([0-9]+ | '#');
 StringArgument: '@' ([0-9]+ | '#');
@@ -141,7 +141,7 @@ OrAssign:         '|=';
 Aggregate:        '<<<';
 
 // Reported when the parser would see it: a branch that is left out may hold anything.
-Unknown: [\u0000-\u00ff];
+Unknown: [\u00c2-\u00f4] [\u0080-\u00bf]+ | [\u0000-\u00ff];
 
 fragment NameStart: [a-zA-Z_];
 fragment NamePart: [a-zA-Z0-9_$];

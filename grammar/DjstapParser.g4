@@ -18,7 +18,9 @@ item
 
 globalList: list+=globalVariable (Comma list+=globalVariable)*;
 // a, a[100], a%, a%[100], a = 1
-globalVariable: name=Identifier wrap=Percent? (OpenBracket size=Number CloseBracket)? (Assign initial=literal)?;
+globalVariable
+    : name=Identifier wrap=Percent? ((OpenBracket | TupleOpen) size=Number CloseBracket)? (Assign initial=literal)?
+    ;
 literal: minus=SignMinus? number=Number | string=String;
 
 functionDeclaration

@@ -96,7 +96,7 @@ struct Autocast : ExpressionOf<ExpressionKind::Autocast> {
     using ExpressionOf::ExpressionOf;
     ExpressionPtr operand;
     bool address_of = false;
-    std::vector<Component> components;
+    std::vector<Component> components; // none only in &(e), with address_of
 };
 struct Defined : ExpressionOf<ExpressionKind::Defined> {
     using ExpressionOf::ExpressionOf;

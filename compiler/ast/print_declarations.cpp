@@ -37,36 +37,44 @@ std::string print_points(const std::vector<ProbePoint>& points) {
     return out;
 }
 
-std::string private_prefix(bool is_private) { return is_private ? "private " : ""; }
+std::string private_prefix(bool is_private) {
+    return is_private ? "private " : "";
+}
 
 std::string print_alias(const Alias& alias) {
     std::string out = private_prefix(alias.is_private) + "probe ";
     for (size_t i = 0; i < alias.names.size(); i++)
         out += (i ? ", " : "") + print_components(alias.names[i]);
-    out += (alias.append ? " += " : " = ") + print_points(alias.points) + " " + print_block(*alias.body, 0);
+    out += (alias.append ? " += " : " = ") + print_points(alias.points) + " " +
+           print_block(*alias.body, 0);
     return alias.epilogue ? out + ", " + print_block(*alias.epilogue, 0) : out;
 }
 
 std::string print_global(const Global& global) {
-    std::string out = private_prefix(global.is_private) + "global " + global.name + (global.wrap ? "%" : "");
+    std::string out =
+        private_prefix(global.is_private) + "global " + global.name + (global.wrap ? "%" : "");
     if (global.size)
         out += "[" + std::to_string(*global.size) + "]";
     if (!global.initial)
         return out;
     // A literal's sign is its own here.
-    if (global.initial->kind == ExpressionKind::NumberLiteral && as<NumberLiteral>(*global.initial).value > INT64_MIN)
+    if (global.initial->kind == ExpressionKind::NumberLiteral &&
+        as<NumberLiteral>(*global.initial).value > INT64_MIN)
         return out + " = " + std::to_string(as<NumberLiteral>(*global.initial).value);
     return out + " = " + print(*global.initial);
 }
 
 std::string print_function(const Function& function) {
-    std::string out = private_prefix(function.is_private) + "function " + function.name + type_suffix(function.return_type) + "(";
+    std::string out = private_prefix(function.is_private) + "function " + function.name +
+                      type_suffix(function.return_type) + "(";
     for (size_t i = 0; i < function.parameters.size(); i++)
-        out += (i ? ", " : "") + function.parameters[i].name + type_suffix(function.parameters[i].type);
+        out += (i ? ", " : "") + function.parameters[i].name +
+               type_suffix(function.parameters[i].type);
     out += ")";
     if (function.priority)
         out += ":" + std::to_string(*function.priority);
-    return out + " " + (function.body ? print_block(*function.body, 0) : "%{" + *function.embedded_code + "%}");
+    return out + " " +
+           (function.body ? print_block(*function.body, 0) : "%{" + *function.embedded_code + "%}");
 }
 
 } // namespace

@@ -117,7 +117,9 @@ std::string steps(const std::vector<Component>& components) {
     return out;
 }
 
-std::string address(bool taken) { return taken ? "&" : ""; }
+std::string address(bool taken) {
+    return taken ? "&" : "";
+}
 
 std::string with_module(const std::string& first, const std::string& module) {
     return module.empty() ? first + ")" : first + ", " + quote(module) + ")";
@@ -152,7 +154,8 @@ std::string print_assignment(const Assignment& node) {
         op = std::string(operator_of(node.op).text) + "=";
     else if (node.form == Assignment::Kind::Aggregate)
         op = "<<<";
-    return operand(*node.target, unary_level) + " " + op + " " + operand(*node.value, assignment_level);
+    return operand(*node.target, unary_level) + " " + op + " " +
+           operand(*node.value, assignment_level);
 }
 
 std::string print_membership(const Membership& node) {
@@ -163,14 +166,16 @@ std::string print_membership(const Membership& node) {
 
 // What stands before -> or [ of an autocast.
 std::string cast_base(const Expression& expression) {
-    bool bare = expression.kind == ExpressionKind::Identifier || expression.kind == ExpressionKind::Call ||
+    bool bare = expression.kind == ExpressionKind::Identifier ||
+                expression.kind == ExpressionKind::Call ||
                 expression.kind == ExpressionKind::ArrayIndex;
     return bare ? print(expression) : "(" + print(expression) + ")";
 }
 
 std::string print_autocast(const Autocast& node) {
     std::string base = cast_base(*node.operand);
-    bool index_first = !node.components.empty() && node.components[0].kind == Component::Kind::Index;
+    bool index_first =
+        !node.components.empty() && node.components[0].kind == Component::Kind::Index;
     // x[1] would be an element of an array.
     if (index_first && node.operand->kind != ExpressionKind::Call && base[0] != '(')
         base = "(" + base + ")";
@@ -245,7 +250,9 @@ std::string print(const Expression& e) {
         return print(*as<ArrayIndex>(e).base) + "[" + list(as<ArrayIndex>(e).indexes) + "]";
     case ExpressionKind::TargetSymbol: {
         const auto& node = as<TargetSymbol>(e);
-        std::string name = node.name == "@var" ? with_module("@var(" + quote(node.variable), node.module) : node.name;
+        std::string name = node.name == "@var"
+                               ? with_module("@var(" + quote(node.variable), node.module)
+                               : node.name;
         return address(node.address_of) + name + steps(node.components);
     }
     case ExpressionKind::Cast: {
@@ -268,10 +275,12 @@ std::string print(const Expression& e) {
         return "@enum(" + list(as<Enumerator>(e).arguments) + ")";
     case ExpressionKind::Dereference: {
         const auto& node = as<Dereference>(e);
-        return std::string(node.user ? "@uderef(" : "@kderef(") + print(*node.size) + ", " + print(*node.address) + ")";
+        return std::string(node.user ? "@uderef(" : "@kderef(") + print(*node.size) + ", " +
+               print(*node.address) + ")";
     }
     case ExpressionKind::Register:
-        return std::string(as<Register>(e).user ? "@uregister(" : "@kregister(") + print(*as<Register>(e).number) + ")";
+        return std::string(as<Register>(e).user ? "@uregister(" : "@kregister(") +
+               print(*as<Register>(e).number) + ")";
     case ExpressionKind::ProbeWrite:
         return "@probewrite(" + print(*as<ProbeWrite>(e).operand) + ")";
     case ExpressionKind::Unary:
@@ -279,25 +288,28 @@ std::string print(const Expression& e) {
     case ExpressionKind::Binary: {
         const auto& node = as<Binary>(e);
         Operator op = operator_of(node.op);
-        return operand(*node.left, op.level) + " " + op.text + " " + operand(*node.right, op.level + 1);
+        return operand(*node.left, op.level) + " " + op.text + " " +
+               operand(*node.right, op.level + 1);
     }
     case ExpressionKind::Logical: {
         const auto& node = as<Logical>(e);
         int level = node.conjunction ? and_level : or_level;
-        return operand(*node.left, level) + (node.conjunction ? " && " : " || ") + operand(*node.right, level + 1);
+        return operand(*node.left, level) + (node.conjunction ? " && " : " || ") +
+               operand(*node.right, level + 1);
     }
     case ExpressionKind::Conditional: {
         const auto& node = as<Conditional>(e);
         // The last part reaches as far as it can, an assignment included.
-        return operand(*node.condition, conditional_level + 1) + " ? " + print(*node.then_value) + " : " +
-               print(*node.else_value);
+        return operand(*node.condition, conditional_level + 1) + " ? " + print(*node.then_value) +
+               " : " + print(*node.else_value);
     }
     case ExpressionKind::Assignment:
         return print_assignment(as<Assignment>(e));
     case ExpressionKind::Increment: {
         const auto& node = as<Increment>(e);
         std::string op = node.decrement ? "--" : "++";
-        return node.prefix ? op + operand(*node.operand, unary_level) : operand(*node.operand, operand_level) + op;
+        return node.prefix ? op + operand(*node.operand, unary_level)
+                           : operand(*node.operand, operand_level) + op;
     }
     case ExpressionKind::Call:
         return as<Call>(e).function + "(" + list(as<Call>(e).arguments) + ")";
@@ -309,7 +321,8 @@ std::string print(const Expression& e) {
         return print_membership(as<Membership>(e));
     case ExpressionKind::RegexMatch: {
         const auto& node = as<RegexMatch>(e);
-        return operand(*node.operand, match_level) + (node.negated ? " !~ " : " =~ ") + quote(node.pattern);
+        return operand(*node.operand, match_level) + (node.negated ? " !~ " : " =~ ") +
+               quote(node.pattern);
     }
     case ExpressionKind::EmbeddedC:
         return "%{" + as<EmbeddedC>(e).code + "%}";

@@ -4,7 +4,8 @@ namespace djstap::ast {
 
 namespace {
 
-// The statement after if (…), while (…) and the like: a block on the same line, anything else below.
+// The statement after if (…), while (…) and the like: a block on the same line, anything else
+// below.
 std::string print_body(const Statement& body, int indent) {
     if (body.kind == StatementKind::Block)
         return " " + print_block(as<Block>(body), indent);
@@ -31,7 +32,8 @@ bool ends_in_open_if(const Statement& statement) {
 std::string print_if(const If& node, int indent) {
     std::string out = "if (" + print(*node.condition) + ")";
     // The else would belong to an if inside.
-    bool braces = node.else_branch && node.then_branch->kind != StatementKind::Block && ends_in_open_if(*node.then_branch);
+    bool braces = node.else_branch && node.then_branch->kind != StatementKind::Block &&
+                  ends_in_open_if(*node.then_branch);
     if (braces)
         out += " {\n" + print(*node.then_branch, indent + 1) + "\n" + indentation(indent) + "}";
     else
@@ -55,7 +57,8 @@ std::string print_foreach(const Foreach& node, int indent) {
         keys += (i ? ", " : "") + node.keys[i] + order(node, static_cast<int>(i) + 1);
     if (node.keys.size() != 1)
         keys = "[" + keys + "]";
-    std::string out = "foreach (" + (node.value.empty() ? "" : node.value + " = ") + keys + " in " + print(*node.array);
+    std::string out = "foreach (" + (node.value.empty() ? "" : node.value + " = ") + keys + " in " +
+                      print(*node.array);
     if (!node.slice.empty()) {
         out += "[";
         for (size_t i = 0; i < node.slice.size(); i++)
@@ -108,7 +111,8 @@ std::string text(const Statement& statement, int indent) {
     case StatementKind::TryCatch: {
         const auto& node = as<TryCatch>(statement);
         std::string variable = node.variable.empty() ? "" : " (" + node.variable + ")";
-        return "try" + print_body(*node.body, indent) + " catch" + variable + print_body(*node.handler, indent);
+        return "try" + print_body(*node.body, indent) + " catch" + variable +
+               print_body(*node.handler, indent);
     }
     case StatementKind::EmbeddedStatement:
         return "%{" + as<EmbeddedStatement>(statement).code + "%}";
@@ -118,7 +122,9 @@ std::string text(const Statement& statement, int indent) {
 
 } // namespace
 
-std::string indentation(int indent) { return std::string(static_cast<size_t>(indent) * 4, ' '); }
+std::string indentation(int indent) {
+    return std::string(static_cast<size_t>(indent) * 4, ' ');
+}
 
 std::string print_block(const Block& block, int indent) {
     if (block.statements.empty())
@@ -129,6 +135,8 @@ std::string print_block(const Block& block, int indent) {
     return out + indentation(indent) + "}";
 }
 
-std::string print(const Statement& statement, int indent) { return indentation(indent) + text(statement, indent); }
+std::string print(const Statement& statement, int indent) {
+    return indentation(indent) + text(statement, indent);
+}
 
 } // namespace djstap::ast

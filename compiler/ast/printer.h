@@ -8,7 +8,8 @@ namespace djstap::ast {
 
 // A string as a literal that decodes to the same bytes, quotes included.
 std::string quote(const std::string& value);
-// How tightly an expression's outermost operator binds; an operand that binds less needs parentheses.
+// How tightly an expression's outermost operator binds; an operand that binds less needs
+// parentheses.
 int precedence(const Expression& expression);
 // Blanks for a level of indentation.
 std::string indentation(int indent);

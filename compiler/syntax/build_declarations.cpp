@@ -22,7 +22,8 @@ ast::TypeName type_name(P::TypeNameContext* type) {
 SourceRange Builder::cover(SourceRange first, SourceRange last) const {
     if (first.expansion == last.expansion)
         return first.to(last);
-    // Leaves the deeper expansion first; ids grow with depth, as a use is registered before its body's.
+    // Leaves the deeper expansion first; ids grow with depth, as a use is registered before its
+    // body's.
     while (first.expansion != last.expansion) {
         SourceRange& deeper = first.expansion > last.expansion ? first : last;
         deeper = sources_.expansion(deeper.expansion).use;
@@ -82,7 +83,8 @@ void Builder::add_globals(P::GlobalListContext& list, bool is_private, ast::File
         if (variable->size) {
             global.size = as_token(variable->size).number;
             if (*global.size < 1 || *global.size > size_limit)
-                diagnostics_.report(DiagnosticKind::BadGlobalSize, range(variable->size), {std::to_string(size_limit)});
+                diagnostics_.report(DiagnosticKind::BadGlobalSize, range(variable->size),
+                                    {std::to_string(size_limit)});
         }
         if (variable->initial)
             global.initial = literal(*variable->initial);
@@ -90,7 +92,8 @@ void Builder::add_globals(P::GlobalListContext& list, bool is_private, ast::File
     }
 }
 
-void Builder::add_function(P::FunctionDeclarationContext& function, bool is_private, ast::File& file) {
+void Builder::add_function(P::FunctionDeclarationContext& function, bool is_private,
+                           ast::File& file) {
     ast::Function out;
     const antlr4::Token* name = function.name->name;
     out.range = range(name);
@@ -98,7 +101,8 @@ void Builder::add_function(P::FunctionDeclarationContext& function, bool is_priv
     out.is_private = is_private;
     out.return_type = type_name(function.type);
     for (P::ParameterContext* parameter : function.parameters)
-        out.parameters.push_back({text_of(parameter->name), type_name(parameter->type), range(parameter->name)});
+        out.parameters.push_back(
+            {text_of(parameter->name), type_name(parameter->type), range(parameter->name)});
     if (function.priority)
         out.priority = as_token(function.priority).number;
     if (function.body) {
@@ -136,18 +140,23 @@ void Builder::add_probe(P::ProbeDeclarationContext& probe, bool is_private, ast:
     file.aliases.push_back(std::move(out));
 }
 
-std::vector<std::vector<ast::PointComponent>> Builder::alias_names(std::vector<ast::ProbePoint> points) {
+std::vector<std::vector<ast::PointComponent>>
+Builder::alias_names(std::vector<ast::ProbePoint> points) {
     std::vector<std::vector<ast::PointComponent>> out;
     for (ast::ProbePoint& point : points) {
         for (const ast::PointComponent& component : point.components) {
             if (component.argument != ast::PointComponent::Argument::None)
-                diagnostics_.report(DiagnosticKind::AliasNameHasArgument, component.argument_range, {"an argument"});
+                diagnostics_.report(DiagnosticKind::AliasNameHasArgument, component.argument_range,
+                                    {"an argument"});
             if (component.name.find('*') != std::string::npos)
-                diagnostics_.report(DiagnosticKind::AliasNameHasArgument, component.range, {"a wildcard"});
+                diagnostics_.report(DiagnosticKind::AliasNameHasArgument, component.range,
+                                    {"a wildcard"});
         }
         if (point.optional || point.sufficient || point.condition)
             diagnostics_.report(DiagnosticKind::AliasNameHasArgument, point.range,
-                                {point.condition ? "a condition" : point.optional ? "'?'" : "'!'"});
+                                {point.condition  ? "a condition"
+                                 : point.optional ? "'?'"
+                                                  : "'!'"});
         out.push_back(std::move(point.components));
     }
     return out;
@@ -167,7 +176,8 @@ ast::PointComponent Builder::point_component(P::ComponentContext& component) {
     out.range = range(component.name);
     if (P::LiteralContext* argument = component.argument) {
         out.argument_range = range(*argument);
-        out.argument = argument->string ? ast::PointComponent::Argument::String : ast::PointComponent::Argument::Number;
+        out.argument = argument->string ? ast::PointComponent::Argument::String
+                                        : ast::PointComponent::Argument::Number;
         if (argument->string)
             out.string = string_of(argument->string);
         else
@@ -189,10 +199,12 @@ std::vector<ast::ProbePoint> Builder::expand(P::PointContext& point, bool last) 
         for (const ast::ProbePoint& front : out)
             for (P::PointContext* choice : part->choices)
                 for (ast::ProbePoint& one : expand(*choice, last && at_end)) {
-                    one.components.insert(one.components.begin(), front.components.begin(), front.components.end());
+                    one.components.insert(one.components.begin(), front.components.begin(),
+                                          front.components.end());
                     product.push_back(std::move(one));
                     if (product.size() > point_limit) {
-                        diagnostics_.report(DiagnosticKind::TooManyPoints, range(*part), {std::to_string(point_limit)});
+                        diagnostics_.report(DiagnosticKind::TooManyPoints, range(*part),
+                                            {std::to_string(point_limit)});
                         return product;
                     }
                 }
@@ -200,7 +212,8 @@ std::vector<ast::ProbePoint> Builder::expand(P::PointContext& point, bool last) 
     }
     const antlr4::Token* mark = point.mark;
     if (!last && (mark || point.condition))
-        diagnostics_.report(DiagnosticKind::MarkInsideBraces, mark ? range(mark) : range(*point.condition),
+        diagnostics_.report(DiagnosticKind::MarkInsideBraces,
+                            mark ? range(mark) : range(*point.condition),
                             {mark ? "'" + text_of(mark) + "'" : "a condition"});
     for (ast::ProbePoint& one : out) {
         one.range = range(point);

@@ -185,8 +185,8 @@ ast::ExpressionPtr Builder::assign_to(ast::ExpressionPtr target, P::ExpressionCo
     return out;
 }
 
-ast::ExpressionPtr Builder::increment(ast::ExpressionPtr operand, const antlr4::Token& op, bool prefix,
-                                      SourceRange place) {
+ast::ExpressionPtr Builder::increment(ast::ExpressionPtr operand, const antlr4::Token& op,
+                                      bool prefix, SourceRange place) {
     check_assignable(*operand, true);
     auto out = std::make_unique<ast::Increment>(place);
     out->prefix = prefix;
@@ -231,10 +231,13 @@ bool Builder::check_assignable(const ast::Expression& target, bool increment) {
     }
     if (possible)
         return true;
-    auto& diagnostic = diagnostics_.report(DiagnosticKind::NotAssignable, target.range, {describe(target)});
-    bool comparison = target.kind == ast::ExpressionKind::Binary || target.kind == ast::ExpressionKind::Logical;
+    auto& diagnostic =
+        diagnostics_.report(DiagnosticKind::NotAssignable, target.range, {describe(target)});
+    bool comparison =
+        target.kind == ast::ExpressionKind::Binary || target.kind == ast::ExpressionKind::Logical;
     if (!increment && comparison)
-        diagnostic.hint("'==' compares; an assignment inside a larger expression stands in parentheses");
+        diagnostic.hint(
+            "'==' compares; an assignment inside a larger expression stands in parentheses");
     return false;
 }
 

@@ -57,6 +57,14 @@ ast::Component pretty_component(std::string suffix, SourceRange place) {
     return out;
 }
 
+// &(c ? $x : $y): macros wrap a target in parentheses.
+ast::ExpressionPtr address_of_group(ast::ExpressionPtr value) {
+    auto out = std::make_unique<ast::Autocast>(value->range);
+    out->address_of = true;
+    out->operand = std::move(value);
+    return out;
+}
+
 } // namespace
 
 ast::StatOp stat_op(size_t token_type) {
@@ -184,8 +192,10 @@ ast::ExpressionPtr Builder::postfix(P::PostfixContext& context) {
                             value->kind == ast::ExpressionKind::Print;
             if (constant) {
                 diagnostics_
-                    .report(DiagnosticKind::NoMembers, range(*step), {describe(*value), "'" + text_of(step->start) + "'"})
-                    .hint("members are followed from a target variable such as $x, from @cast(…), or from a variable "
+                    .report(DiagnosticKind::NoMembers, range(*step),
+                            {describe(*value), "'" + text_of(step->start) + "'"})
+                    .hint("members are followed from a target variable such as $x, from @cast(…), "
+                          "or from a variable "
                           "that holds such a pointer");
                 return value;
             }
@@ -197,7 +207,8 @@ ast::ExpressionPtr Builder::postfix(P::PostfixContext& context) {
         auto one = component(*step);
         if (!one)
             return value;
-        std::string suffix = one->kind == ast::Component::Kind::Member ? take_pretty(one->member) : "";
+        std::string suffix =
+            one->kind == ast::Component::Kind::Member ? take_pretty(one->member) : "";
         SourceRange at = one->range;
         if (!components->empty() && components->back().kind == ast::Component::Kind::PrettyPrint)
             diagnostics_.report(DiagnosticKind::NoMembers, at,
@@ -215,6 +226,8 @@ ast::ExpressionPtr Builder::postfix(P::PostfixContext& context) {
             ast::as<ast::Cast>(*value).address_of = true;
         else if (value->kind == ast::ExpressionKind::Autocast && components)
             ast::as<ast::Autocast>(*value).address_of = true;
+        else if (!bare && !components)
+            value = address_of_group(std::move(value));
         else
             diagnostics_.report(DiagnosticKind::NoAddress, range(context.address));
         value->range = place;
@@ -348,7 +361,9 @@ ast::ExpressionPtr Builder::statistic(P::StatisticCallContext& context) {
     size_t given = out->parameters.size();
     const char* wanted = nullptr;
     if (out->op == ast::StatOp::HistLinear)
-        wanted = given == 3 ? nullptr : "a variable, the lowest value, the highest value and the width of a bucket";
+        wanted = given == 3
+                     ? nullptr
+                     : "a variable, the lowest value, the highest value and the width of a bucket";
     else if (out->op == ast::StatOp::Variance)
         wanted = given <= 1 ? nullptr : "a variable and optionally a bit shift";
     else
@@ -356,7 +371,8 @@ ast::ExpressionPtr Builder::statistic(P::StatisticCallContext& context) {
     if (!wanted && strings)
         wanted = "numbers after the variable";
     if (wanted)
-        diagnostics_.report(DiagnosticKind::BadStatisticArguments, out->range, {text_of(context.op), wanted});
+        diagnostics_.report(DiagnosticKind::BadStatisticArguments, out->range,
+                            {text_of(context.op), wanted});
     return out;
 }
 
@@ -383,8 +399,10 @@ ast::ExpressionPtr Builder::call(P::PrimaryContext& context) {
     if (out->arguments.empty() || out->arguments[0]->kind != ast::ExpressionKind::StringLiteral) {
         SourceRange at = out->arguments.empty() ? name.range : out->arguments[0]->range;
         diagnostics_.report(DiagnosticKind::MissingFormat, at, {std::string(name.text)})
-            .hint(out->formatted ? "write " + std::string(name.text) + "(\"%d\", value), or print(value)"
-                                 : "the first argument is the delimiter: " + std::string(name.text) + "(\", \", a, b)");
+            .hint(out->formatted
+                      ? "write " + std::string(name.text) + "(\"%d\", value), or print(value)"
+                      : "the first argument is the delimiter: " + std::string(name.text) +
+                            "(\", \", a, b)");
         return out;
     }
     if (out->formatted) {

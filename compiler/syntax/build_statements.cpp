@@ -11,30 +11,34 @@ namespace {
 
 // The name that a statement consists of or calls, when that is all it does.
 const Token* sole_name(P::StatementContext& statement) {
-    if (!statement.value || statement.start->getType() == P::ReturnValue || statement.start->getType() == P::Delete)
+    if (!statement.value || statement.start->getType() == P::ReturnValue ||
+        statement.start->getType() == P::Delete)
         return nullptr;
     P::PostfixContext* operand = statement.value->operand;
-    if (!operand || !operand->steps.empty() || operand->crement || operand->address || !operand->base->token)
+    if (!operand || !operand->steps.empty() || operand->crement || operand->address ||
+        !operand->base->token)
         return nullptr;
     const Token& token = as_token(operand->base->token);
     return token.type == P::Identifier || token.type == P::CallName ? &token : nullptr;
 }
 
-template <size_t N> bool one_of(std::string_view word, const std::array<std::string_view, N>& words) {
+template <size_t N>
+bool one_of(std::string_view word, const std::array<std::string_view, N>& words) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 constexpr std::array<std::string_view, 4> else_ifs{"elif", "elsif", "elseif", "elsf"};
 constexpr std::array<std::string_view, 3> foreign_statements{"switch", "unless", "until"};
 constexpr std::array<std::string_view, 30> declarators{
-    "int",      "char", "short",   "unsigned", "signed",  "void",     "bool",     "float",    "double", "struct",
-    "union",    "enum", "const",   "static",   "size_t",  "uint8_t",  "uint16_t", "uint32_t", "uint64_t", "int8_t",
-    "int16_t",  "var",  "int32_t", "int64_t",  "let",     "local",    "my",       "u32",      "u64",    "auto"};
+    "int",      "char",     "short",    "unsigned", "signed",  "void",   "bool",    "float",
+    "double",   "struct",   "union",    "enum",     "const",   "static", "size_t",  "uint8_t",
+    "uint16_t", "uint32_t", "uint64_t", "int8_t",   "int16_t", "var",    "int32_t", "int64_t",
+    "let",      "local",    "my",       "u32",      "u64",     "auto"};
 
 } // namespace
 
-// Words of other languages that parse as a variable or a call and would surface much later as unknown
-// names.
+// Words of other languages that parse as a variable or a call and would surface much later as
+// unknown names.
 void Builder::check_foreign_habits(const std::vector<P::StatementContext*>& statements) {
     for (size_t i = 0; i + 1 < statements.size(); i++) {
         const Token* name = sole_name(*statements[i]);
@@ -47,17 +51,21 @@ void Builder::check_foreign_habits(const std::vector<P::StatementContext*>& stat
         if (name->type == P::CallName && next.compound && next.start->getType() == P::OpenBrace) {
             if (one_of(name->text, else_ifs))
                 diagnostics_
-                    .report(DiagnosticKind::SyntaxError, name->range, {"'" + std::string(name->text) + "'", "a statement"})
+                    .report(DiagnosticKind::SyntaxError, name->range,
+                            {"'" + std::string(name->text) + "'", "a statement"})
                     .hint("write 'else if'");
             else if (one_of(name->text, foreign_statements))
                 diagnostics_
-                    .report(DiagnosticKind::SyntaxError, name->range, {"'" + std::string(name->text) + "'", "a statement"})
+                    .report(DiagnosticKind::SyntaxError, name->range,
+                            {"'" + std::string(name->text) + "'", "a statement"})
                     .hint("the language has if, while, for and foreach");
         } else if (name->type == P::Identifier && one_of(name->text, declarators) &&
                    next.start->getType() == P::Identifier &&
-                   sources_.position(name->range).line == sources_.position(range(next.start)).line) {
+                   sources_.position(name->range).line ==
+                       sources_.position(range(next.start)).line) {
             diagnostics_
-                .report(DiagnosticKind::SyntaxError, name->range, {"'" + std::string(name->text) + "'", "a statement"})
+                .report(DiagnosticKind::SyntaxError, name->range,
+                        {"'" + std::string(name->text) + "'", "a statement"})
                 .hint("local variables are not declared: their type follows from their use");
         }
     }
@@ -115,17 +123,20 @@ ast::StatementPtr Builder::statement(P::StatementContext& context) {
     case P::Return:
         return std::make_unique<ast::Return>(range(context.start));
     case P::ReturnValue: {
-        auto out = std::make_unique<ast::Return>(cover(range(context.start), range(*context.value)));
+        auto out =
+            std::make_unique<ast::Return>(cover(range(context.start), range(*context.value)));
         out->value = expression(*context.value);
         return out;
     }
     case P::Delete: {
-        auto out = std::make_unique<ast::Delete>(cover(range(context.start), range(*context.value)));
+        auto out =
+            std::make_unique<ast::Delete>(cover(range(context.start), range(*context.value)));
         out->target = expression(*context.value);
         auto kind = out->target->kind;
         if (kind != ast::ExpressionKind::Identifier && kind != ast::ExpressionKind::ArrayIndex)
-            diagnostics_.report(DiagnosticKind::SyntaxError, out->target->range,
-                                {describe(*out->target), "a variable, an array or one of its elements"});
+            diagnostics_
+                .report(DiagnosticKind::NotDeletable, out->target->range, {describe(*out->target)})
+                .hint("a variable, an array or one of its elements can be");
         return out;
     }
     case P::EmptyStatement:
@@ -148,7 +159,8 @@ ast::StatementPtr Builder::expression_statement(P::StatementContext& context) {
 }
 
 ast::StatementPtr Builder::try_statement(P::StatementContext& context) {
-    auto out = std::make_unique<ast::TryCatch>(cover(range(context.start), range(*context.handler)));
+    auto out =
+        std::make_unique<ast::TryCatch>(cover(range(context.start), range(*context.handler)));
     out->body = block(*context.compound);
     out->handler = block(*context.handler);
     if (context.variable) {
@@ -160,7 +172,8 @@ ast::StatementPtr Builder::try_statement(P::StatementContext& context) {
 
 void Builder::set_order(ast::Foreach& out, P::SortOrderContext& order, int key) {
     if (out.sort_key >= 0)
-        diagnostics_.report(DiagnosticKind::SortedTwice, range(order)).note(out.sort_range, "sorted here already");
+        diagnostics_.report(DiagnosticKind::SortedTwice, range(order))
+            .note(out.sort_range, "sorted here already");
     out.sort_key = key;
     out.ascending = order.op->getType() == P::Plus || order.op->getType() == P::SignPlus;
     out.sort_range = range(order);
@@ -197,8 +210,11 @@ ast::StatementPtr Builder::foreach_statement(P::StatementContext& context) {
     if (head.sortStat) {
         out->sort_stat = stat_op(head.sortStat->op->getType());
         if (!head.order)
-            diagnostics_.report(DiagnosticKind::SyntaxError, range(*head.sortStat),
-                                {"'" + text_of(head.sortStat->op) + "'", "'+' or '-' after it"});
+            diagnostics_
+                .report(DiagnosticKind::SortWithoutOrder, range(*head.sortStat),
+                        {text_of(head.sortStat->op)})
+                .hint("write " + text_of(head.sortStat->op) + "+ for the smallest first, " +
+                      text_of(head.sortStat->op) + "- for the largest first");
     }
     if (head.limit)
         out->limit = expression(*head.limit);

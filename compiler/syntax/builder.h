@@ -12,7 +12,8 @@ class Builder {
     using P = grammar::DjstapParser;
 
     // `privileged`: embedded C and @const are granted.
-    Builder(const SourceManager& sources, const TokenList& tokens, bool privileged, Diagnostics& diagnostics)
+    Builder(const SourceManager& sources, const TokenList& tokens, bool privileged,
+            Diagnostics& diagnostics)
         : sources_(sources), tokens_(tokens), privileged_(privileged), diagnostics_(diagnostics) {}
 
     // Adds one top-level item to `file`.
@@ -46,7 +47,8 @@ class Builder {
     ast::ExpressionPtr binary(P::ExpressionContext& expression, ast::BinaryOp op);
     ast::ExpressionPtr assignment(P::ExpressionContext& expression);
     ast::ExpressionPtr assign_to(ast::ExpressionPtr target, P::ExpressionContext& expression);
-    ast::ExpressionPtr increment(ast::ExpressionPtr operand, const antlr4::Token& op, bool prefix, SourceRange range);
+    ast::ExpressionPtr increment(ast::ExpressionPtr operand, const antlr4::Token& op, bool prefix,
+                                 SourceRange range);
     bool check_assignable(const ast::Expression& target, bool increment);
 
     // operands
@@ -63,11 +65,15 @@ class Builder {
 
     SourceRange range(const antlr4::Token* token) const { return as_token(token).range; }
     SourceRange range(const antlr4::ParserRuleContext& context) const;
-    // From the one to the other, seen from the place where both are written: a macro's use stands for
-    // what its body says when only one end lies in it.
+    // From the one to the other, seen from the place where both are written: a macro's use stands
+    // for what its body says when only one end lies in it.
     SourceRange cover(SourceRange first, SourceRange last) const;
-    std::string text_of(const antlr4::Token* token) const { return std::string(as_token(token).text); }
-    const std::string& string_of(const antlr4::Token* token) const { return *as_token(token).string; }
+    std::string text_of(const antlr4::Token* token) const {
+        return std::string(as_token(token).text);
+    }
+    const std::string& string_of(const antlr4::Token* token) const {
+        return *as_token(token).string;
+    }
     std::string embedded_code(const antlr4::Token* token);
 
     const SourceManager& sources_;

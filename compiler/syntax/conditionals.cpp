@@ -13,8 +13,12 @@ using grammar::DjstapLexer;
 
 namespace {
 
-bool is_comparison(uint16_t type) { return type >= DjstapLexer::Less && type <= DjstapLexer::NotEqual; }
-bool is_equality(uint16_t type) { return type == DjstapLexer::Equal || type == DjstapLexer::NotEqual; }
+bool is_comparison(uint16_t type) {
+    return type >= DjstapLexer::Less && type <= DjstapLexer::NotEqual;
+}
+bool is_equality(uint16_t type) {
+    return type == DjstapLexer::Equal || type == DjstapLexer::NotEqual;
+}
 
 // `order` is negative, 0 or positive, as strcmp's.
 bool holds(uint16_t op, int order) {
@@ -34,7 +38,9 @@ bool holds(uint16_t op, int order) {
     }
 }
 
-template <class T> int order_of(const T& a, const T& b) { return a < b ? -1 : b < a ? 1 : 0; }
+template <class T> int order_of(const T& a, const T& b) {
+    return a < b ? -1 : b < a ? 1 : 0;
+}
 
 // "6.1.0-56-cloud-amd64" → "6.1.0"
 std::string upstream_part(const std::string& release) {
@@ -57,15 +63,25 @@ std::optional<Conditionals::Parts> Conditionals::cut(std::span<const Lexeme> wor
         } else if (depth == 0 && type == DjstapLexer::ConditionElse && question && !otherwise) {
             otherwise = i;
         } else if (depth == 0 && type == DjstapLexer::ConditionClose) {
+            if (!question && open_at > 1 && words[open_at - 2].type == DjstapLexer::AtName) {
+                const Lexeme& directive = words[open_at - 2];
+                diagnostics_
+                    .report(DiagnosticKind::UnknownDirective, directive.range,
+                            {std::string(directive.text)})
+                    .hint("a macro is defined with: @define name %( … %)");
+                return std::nullopt;
+            }
             if (!question) {
-                unexpected(words, i, words[i].range, "'%?' and what is read when the condition holds");
+                unexpected(words, i, words[i].range,
+                           "'%?' and what is read when the condition holds");
                 return std::nullopt;
             }
             at = i + 1;
             size_t then_end = otherwise ? otherwise : i;
             return Parts{words.subspan(open_at + 1, question - open_at - 1),
                          words.subspan(question + 1, then_end - question - 1),
-                         otherwise ? words.subspan(otherwise + 1, i - otherwise - 1) : std::span<const Lexeme>()};
+                         otherwise ? words.subspan(otherwise + 1, i - otherwise - 1)
+                                   : std::span<const Lexeme>()};
         }
     }
     diagnostics_.report(DiagnosticKind::UnterminatedCondition, words[open_at].range)
@@ -79,7 +95,8 @@ bool Conditionals::filter(std::span<const Lexeme> words, Lexemes& out, size_t de
         case DjstapLexer::ConditionOpen: {
             SourceRange place = words[at].range;
             if (depth >= nesting_limit) {
-                diagnostics_.report(DiagnosticKind::NestedTooDeeply, place, {std::to_string(nesting_limit)});
+                diagnostics_.report(DiagnosticKind::NestedTooDeeply, place,
+                                    {std::to_string(nesting_limit)});
                 return false;
             }
             auto parts = cut(words, at);
@@ -108,16 +125,18 @@ bool Conditionals::insert_argument(const Lexeme& word, Lexemes& out) {
     size_t given = context_.arguments.size();
     if (word.text == "$#" || word.text == "@#") {
         texts_.push_back(std::to_string(given));
-        out.push_back({static_cast<uint16_t>(as_string ? DjstapLexer::String : DjstapLexer::Number), as_string,
-                       word.range, texts_.back()});
+        out.push_back({static_cast<uint16_t>(as_string ? DjstapLexer::String : DjstapLexer::Number),
+                       as_string, word.range, texts_.back()});
         return true;
     }
     std::string digits(word.text.substr(1));
     size_t number = digits.size() > 6 ? 0 : std::stoul(digits);
     if (number == 0 || number > given) {
-        std::string there = given == 0 ? "are none" : given == 1 ? "is 1" : "are " + std::to_string(given);
-        auto& diagnostic =
-            diagnostics_.report(DiagnosticKind::MissingArgument, word.range, {std::string(word.text), there});
+        std::string there = given == 0   ? "are none"
+                            : given == 1 ? "is 1"
+                                         : "are " + std::to_string(given);
+        auto& diagnostic = diagnostics_.report(DiagnosticKind::MissingArgument, word.range,
+                                               {std::string(word.text), there});
         if (number == 0)
             diagnostic.hint("arguments are counted from 1");
         else
@@ -132,13 +151,15 @@ bool Conditionals::insert_argument(const Lexeme& word, Lexemes& out) {
     return lex(value, word.range, true, out, diagnostics_);
 }
 
-void Conditionals::unexpected(std::span<const Lexeme> words, size_t at, SourceRange place, const char* expected) {
+void Conditionals::unexpected(std::span<const Lexeme> words, size_t at, SourceRange place,
+                              const char* expected) {
     bool there = at < words.size();
     diagnostics_.report(DiagnosticKind::BadCondition, there ? words[at].range : place,
                         {there ? describe(words[at]) : "'%?'", expected});
 }
 
-std::optional<bool> Conditionals::decide(std::span<const Lexeme> condition, SourceRange place, size_t depth) {
+std::optional<bool> Conditionals::decide(std::span<const Lexeme> condition, SourceRange place,
+                                         size_t depth) {
     Lexemes words;
     if (!filter(condition, words, depth))
         return std::nullopt;
@@ -165,7 +186,8 @@ std::optional<bool> Conditionals::decide(std::span<const Lexeme> condition, Sour
     }
 }
 
-std::optional<bool> Conditionals::decide_comparison(std::span<const Lexeme> words, size_t& at, SourceRange place) {
+std::optional<bool> Conditionals::decide_comparison(std::span<const Lexeme> words, size_t& at,
+                                                    SourceRange place) {
     auto type_at = [&](size_t i) { return i < words.size() ? words[i].type : uint16_t{0}; };
     struct Side {
         const Lexeme* word = nullptr;
@@ -178,7 +200,8 @@ std::optional<bool> Conditionals::decide_comparison(std::span<const Lexeme> word
             at++;
         }
         uint16_t type = type_at(at);
-        if (type == DjstapLexer::Identifier || type == DjstapLexer::Number || type == DjstapLexer::String)
+        if (type == DjstapLexer::Identifier || type == DjstapLexer::Number ||
+            type == DjstapLexer::String)
             s.word = &words[at++];
         return s;
     };
@@ -193,6 +216,10 @@ std::optional<bool> Conditionals::decide_comparison(std::span<const Lexeme> word
     }
     const Lexeme& op = words[at++];
     Side right = side();
+    bool two_options = right.word && left.word->text.starts_with("CONFIG_") &&
+                       right.word->text.starts_with("CONFIG_");
+    if (two_options)
+        return compare_options(*left.word, op, *right.word);
     if (!right.word || right.word->type == DjstapLexer::Identifier) {
         unexpected(words, right.word ? at - 1 : at, place, "a string or a number");
         return std::nullopt;
@@ -200,13 +227,15 @@ std::optional<bool> Conditionals::decide_comparison(std::span<const Lexeme> word
     if (left.word->type == DjstapLexer::Identifier)
         return compare_named(*left.word, op, *right.word);
     if (left.word->type != right.word->type) {
-        unexpected(words, at - 1, place, left.word->type == DjstapLexer::String ? "a string" : "a number");
+        unexpected(words, at - 1, place,
+                   left.word->type == DjstapLexer::String ? "a string" : "a number");
         return std::nullopt;
     }
     if (left.word->type == DjstapLexer::String)
-        return holds(op.type,
-                     order_of(decode_string(*left.word, diagnostics_), decode_string(*right.word, diagnostics_)));
-    int64_t a = decode_number(*left.word, diagnostics_), b = decode_number(*right.word, diagnostics_);
+        return holds(op.type, order_of(decode_string(*left.word, diagnostics_),
+                                       decode_string(*right.word, diagnostics_)));
+    int64_t a = decode_number(*left.word, diagnostics_),
+            b = decode_number(*right.word, diagnostics_);
     return holds(op.type, order_of(left.negative ? -a : a, right.negative ? -b : b));
 }
 
@@ -214,7 +243,8 @@ std::optional<std::string> Conditionals::named_value(const Lexeme& name) {
     std::string_view text = name.text;
     if (text.starts_with("CONFIG_"))
         return context_.kernel_config ? context_.kernel_config(std::string(text)) : "";
-    std::string release = context_.kernel_release && text.starts_with("kernel_v") ? context_.kernel_release() : "";
+    std::string release =
+        context_.kernel_release && text.starts_with("kernel_v") ? context_.kernel_release() : "";
     if (text == "kernel_vr")
         return release;
     if (text == "kernel_v")
@@ -231,12 +261,25 @@ std::optional<std::string> Conditionals::named_value(const Lexeme& name) {
     if (text == "systemtap_privilege")
         return "stapdev";
     diagnostics_.report(DiagnosticKind::UnknownConditionName, name.range, {std::string(text)})
-        .hint(did_you_mean(text, {"kernel_v", "kernel_vr", "arch", "systemtap_v", "systemtap_privilege", "guru_mode",
-                                  "runtime"}));
+        .hint(did_you_mean(text, {"kernel_v", "kernel_vr", "arch", "systemtap_v",
+                                  "systemtap_privilege", "guru_mode", "runtime"}));
     return std::nullopt;
 }
 
-std::optional<bool> Conditionals::compare_named(const Lexeme& name, const Lexeme& op, const Lexeme& value) {
+// CONFIG_A >= CONFIG_B: as numbers where both are, as texts otherwise.
+bool Conditionals::compare_options(const Lexeme& left, const Lexeme& op, const Lexeme& right) {
+    std::string a = named_value(left).value_or(""), b = named_value(right).value_or("");
+    auto is_number = [](const std::string& text) {
+        return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    };
+    if (is_number(a) && is_number(b))
+        return holds(op.type, order_of(std::strtoll(a.c_str(), nullptr, 10),
+                                       std::strtoll(b.c_str(), nullptr, 10)));
+    return holds(op.type, order_of(a, b));
+}
+
+std::optional<bool> Conditionals::compare_named(const Lexeme& name, const Lexeme& op,
+                                                const Lexeme& value) {
     auto actual = named_value(name);
     if (!actual)
         return std::nullopt;

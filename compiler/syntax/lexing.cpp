@@ -8,8 +8,8 @@ namespace {
 
 using grammar::DjstapLexer;
 
-// Bytes as they are, so that an index is an offset in the file (ANTLR's own stream decodes UTF-8, counts
-// characters, and throws on what is not UTF-8).
+// Bytes as they are, so that an index is an offset in the file (ANTLR's own stream decodes UTF-8,
+// counts characters, and throws on what is not UTF-8).
 class ByteStream final : public antlr4::CharStream {
   public:
     explicit ByteStream(std::string_view text) : text_(text) {}
@@ -26,7 +26,8 @@ class ByteStream final : public antlr4::CharStream {
     size_t size() override { return text_.size(); }
     std::string getSourceName() const override { return "script"; }
     std::string getText(const antlr4::misc::Interval& range) override {
-        return std::string(text_.substr(static_cast<size_t>(range.a), static_cast<size_t>(range.b - range.a + 1)));
+        return std::string(
+            text_.substr(static_cast<size_t>(range.a), static_cast<size_t>(range.b - range.a + 1)));
     }
     std::string toString() const override { return std::string(text_); }
 
@@ -37,7 +38,8 @@ class ByteStream final : public antlr4::CharStream {
 
 } // namespace
 
-bool lex(std::string_view text, SourceRange place, bool fixed, Lexemes& out, Diagnostics& diagnostics) {
+bool lex(std::string_view text, SourceRange place, bool fixed, Lexemes& out,
+         Diagnostics& diagnostics) {
     auto at = [&](size_t begin, size_t end) {
         if (fixed)
             return place;
@@ -72,7 +74,8 @@ bool lex(std::string_view text, SourceRange place, bool fixed, Lexemes& out, Dia
                 .hint("close it with %}");
             return false;
         }
-        out.push_back({static_cast<uint16_t>(type), false, at(begin, end), text.substr(begin, end - begin)});
+        out.push_back(
+            {static_cast<uint16_t>(type), false, at(begin, end), text.substr(begin, end - begin)});
     }
 }
 

@@ -1,6 +1,5 @@
 #include "syntax/literals.h"
 
-
 namespace djstap::syntax {
 
 namespace {
@@ -77,11 +76,14 @@ int64_t decode_number(const Lexeme& lexeme, Diagnostics& diagnostics) {
         if (digit >= base) {
             std::string_view rest = digits.substr(i);
             if (base == 8 && (digits[i] == '8' || digits[i] == '9'))
-                return bad("a leading 0 makes it octal, with digits from 0 to 7", "leave the leading 0 out");
+                return bad("a leading 0 makes it octal, with digits from 0 to 7",
+                           "leave the leading 0 out");
             if (i > 0 && rest.find_first_not_of("uUlL") == std::string_view::npos)
-                return bad("numbers have no suffix", "every number has 64 bits: leave the suffix out");
+                return bad("numbers have no suffix",
+                           "every number has 64 bits: leave the suffix out");
             return bad(base == 16 ? "a digit is not hexadecimal" : "a letter follows its digits",
-                       base == 10 && i > 0 && digit < 16 ? "write 0x before a hexadecimal number" : "");
+                       base == 10 && i > 0 && digit < 16 ? "write 0x before a hexadecimal number"
+                                                         : "");
         }
         too_large |= __builtin_mul_overflow(value, static_cast<uint64_t>(base), &value);
         too_large |= __builtin_add_overflow(value, static_cast<uint64_t>(digit), &value);
@@ -122,8 +124,10 @@ std::string decode_string(const Lexeme& lexeme, Diagnostics& diagnostics) {
                 range.begin += static_cast<uint32_t>(backslash + 1);
                 range.end = range.begin + 2;
             }
-            diagnostics.report(DiagnosticKind::UnknownEscape, range, {std::string(1, c)})
-                .hint("write '\\\\' for a backslash");
+            // Nobody who runs a script can mend the library.
+            if (!diagnostics.sources().file(range.file).is_library)
+                diagnostics.report(DiagnosticKind::UnknownEscape, range, {std::string(1, c)})
+                    .hint("write '\\\\' for a backslash");
             out += c;
             at++;
         }

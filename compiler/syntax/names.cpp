@@ -49,7 +49,8 @@ std::string describe(size_t type, std::string_view text) {
     case antlr4::Token::EOF:
         return "end of file";
     case P::String:
-        return text.starts_with('"') ? "string " + shortened(text) : "string \"" + shortened(text) + "\"";
+        return text.starts_with('"') ? "string " + shortened(text)
+                                     : "string \"" + shortened(text) + "\"";
     case P::OpenString:
         return "string " + shortened(text);
     case P::EmbeddedC:
@@ -75,8 +76,8 @@ struct Group {
     const char* name;
 };
 
-const std::vector<size_t> expression_starts{P::SignMinus, P::Not, P::TupleOpen, P::Number, P::Identifier,
-                                            P::CallName, P::OpenParen, P::AtCast};
+const std::vector<size_t> expression_starts{P::SignMinus,  P::Not,      P::TupleOpen, P::Number,
+                                            P::Identifier, P::CallName, P::OpenParen, P::AtCast};
 
 const std::vector<Group>& groups() {
     static const std::vector<Group> table = [] {
@@ -99,18 +100,22 @@ const std::vector<Group>& groups() {
 // All types that stand for a group: what is left out of the message once the group is named.
 bool belongs(const char* name, size_t type) {
     std::string_view group = name;
-    bool expression = type == P::SignPlus || type == P::SignMinus || type == P::Not || type == P::Complement ||
-                      type == P::Increment || type == P::Decrement || type == P::AddressOf || type == P::TupleOpen ||
-                      type == P::Number || type == P::String || type == P::Identifier || type == P::CallName ||
+    bool expression = type == P::SignPlus || type == P::SignMinus || type == P::Not ||
+                      type == P::Complement || type == P::Increment || type == P::Decrement ||
+                      type == P::AddressOf || type == P::TupleOpen || type == P::Number ||
+                      type == P::String || type == P::Identifier || type == P::CallName ||
                       type == P::TargetName || type == P::EmbeddedC || type == P::OpenParen ||
                       (type >= P::AtCast && type <= P::AtHistLinear);
     if (group == "an expression")
         return expression;
     if (group == "a statement")
-        return expression || (type >= P::If && type <= P::Catch && type != P::In && type != P::Limit) ||
-               type == P::EmptyStatement || type == P::OpenBrace || type == P::Semicolon || type == P::ReturnValue;
+        return expression ||
+               (type >= P::If && type <= P::Catch && type != P::In && type != P::Limit) ||
+               type == P::EmptyStatement || type == P::OpenBrace || type == P::Semicolon ||
+               type == P::ReturnValue;
     if (group == "a probe, a function or a global")
-        return (type >= P::Probe && type <= P::Function) || type == P::EmbeddedC || type == P::Semicolon;
+        return (type >= P::Probe && type <= P::Function) || type == P::EmbeddedC ||
+               type == P::Semicolon;
     if (group == "an operator")
         return (type >= P::Plus && type <= P::Aggregate) || type == P::Question || type == P::In;
     if (group == "a statistic such as @count")
@@ -170,17 +175,25 @@ std::string name_of(size_t type, size_t rule) {
 
 } // namespace
 
-std::string describe(const Lexeme& word) { return describe(word.type, word.text); }
-std::string describe(const Token& token) { return describe(token.type, token.text); }
+std::string describe(const Lexeme& word) {
+    return describe(word.type, word.text);
+}
+std::string describe(const Token& token) {
+    return describe(token.type, token.text);
+}
 
-std::string token_text(size_t type) { return type < texts().size() ? texts()[type] : ""; }
+std::string token_text(size_t type) {
+    return type < texts().size() ? texts()[type] : "";
+}
 
 std::string describe_expected(const antlr4::misc::IntervalSet& expected, size_t rule) {
     std::vector<size_t> types;
     for (ssize_t type : expected.toList())
         if (type != static_cast<ssize_t>(antlr4::Token::EPSILON))
             types.push_back(static_cast<size_t>(type));
-    auto has = [&](size_t type) { return std::find(types.begin(), types.end(), type) != types.end(); };
+    auto has = [&](size_t type) {
+        return std::find(types.begin(), types.end(), type) != types.end();
+    };
     std::vector<std::string> parts;
     for (const Group& group : groups()) {
         if (!std::all_of(group.types.begin(), group.types.end(), has))

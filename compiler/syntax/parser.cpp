@@ -19,8 +19,8 @@ bool starts_item(size_t type) {
     return type == P::Probe || type == P::Function || type == P::Global || type == P::Private;
 }
 
-// One file's top-level items, one after the other: each item's tree is dropped once its nodes are built,
-// and a mistake in one does not hide those of the others.
+// One file's top-level items, one after the other: each item's tree is dropped once its nodes are
+// built, and a mistake in one does not hide those of the others.
 class ItemParser {
   public:
     ItemParser(TokenList& tokens, Builder& builder, Diagnostics& diagnostics)
@@ -39,7 +39,8 @@ class ItemParser {
                 continue;
             }
             if (diagnostics_.error_count() - errors_before >= error_limit) {
-                diagnostics_.report(DiagnosticKind::TooManyErrors, tokens_.at(tokens_.index()).range,
+                diagnostics_.report(DiagnosticKind::TooManyErrors,
+                                    tokens_.at(tokens_.index()).range,
                                     {std::to_string(diagnostics_.error_count() - errors_before)});
                 return;
             }
@@ -65,7 +66,8 @@ class ItemParser {
                 return parser_.item();
             } catch (const antlr4::ParseCancellationException&) {
                 if (parser_.limit_reached) {
-                    diagnostics_.report(DiagnosticKind::NestedTooDeeply, tokens_.at(tokens_.index()).range,
+                    diagnostics_.report(DiagnosticKind::NestedTooDeeply,
+                                        tokens_.at(tokens_.index()).range,
                                         {std::to_string(parser_.limit_reached)});
                     go_on_ = false;
                     return nullptr;
@@ -75,16 +77,18 @@ class ItemParser {
         return nullptr;
     }
 
-    // Moves to where the next item seems to begin: behind the body that holds the mistake where that body
-    // ends, at the next word that starts an item otherwise.
+    // Moves to where the next item seems to begin: behind the body that holds the mistake where
+    // that body ends, at the next word that starts an item otherwise.
     bool resume(size_t begin, size_t error) {
         size_t open = 0;
         for (size_t i = begin; i < error; i++)
             count_brace(i, open);
         for (size_t i = error; tokens_.at(i).type != antlr4::Token::EOF; i++) {
             size_t type = tokens_.at(i).type;
-            bool declaration_in_body = open > 0 && i == error && (type == P::Global || type == P::Private);
-            if (starts_item(type) && i > begin && !declaration_in_body) {
+            bool declaration_in_body =
+                open > 0 && i == error && (type == P::Global || type == P::Private);
+            bool is_component = i > 0 && tokens_.at(i - 1).type == P::Dot;
+            if (starts_item(type) && i > begin && !declaration_in_body && !is_component) {
                 tokens_.seek(i);
                 return true;
             }
@@ -124,23 +128,27 @@ bool read_definitions(const Lexemes& words, MacroExpander& expander, Conditional
             continue;
         }
         if (words[at].type != L::ConditionOpen) {
-            diagnostics.report(DiagnosticKind::OnlyMacrosHere, words[at].range, {describe(words[at])});
+            diagnostics.report(DiagnosticKind::OnlyMacrosHere, words[at].range,
+                               {describe(words[at])});
             return false;
         }
         SourceRange place = words[at].range;
         if (depth >= nesting_limit) {
-            diagnostics.report(DiagnosticKind::NestedTooDeeply, place, {std::to_string(nesting_limit)});
+            diagnostics.report(DiagnosticKind::NestedTooDeeply, place,
+                               {std::to_string(nesting_limit)});
             return false;
         }
         auto parts = conditionals.cut(words, at);
         if (!parts)
             return false;
-        Lexemes condition = expander.expand_file({parts->condition.begin(), parts->condition.end()});
+        Lexemes condition =
+            expander.expand_file({parts->condition.begin(), parts->condition.end()});
         auto chosen = conditionals.decide(condition, place);
         if (!chosen)
             return false;
         auto branch = *chosen ? parts->then_words : parts->else_words;
-        if (!read_definitions({branch.begin(), branch.end()}, expander, conditionals, diagnostics, depth + 1))
+        if (!read_definitions({branch.begin(), branch.end()}, expander, conditionals, diagnostics,
+                              depth + 1))
             return false;
     }
     return true;
@@ -149,7 +157,8 @@ bool read_definitions(const Lexemes& words, MacroExpander& expander, Conditional
 } // namespace
 } // namespace syntax
 
-std::optional<ast::File> parse_file(SourceManager& sources, uint32_t source, const PreprocessorContext& context,
+std::optional<ast::File> parse_file(SourceManager& sources, uint32_t source,
+                                    const PreprocessorContext& context,
                                     const MacroTable& public_macros, Diagnostics& diagnostics) {
     using namespace syntax;
     size_t errors_before = diagnostics.error_count();
@@ -159,6 +168,8 @@ std::optional<ast::File> parse_file(SourceManager& sources, uint32_t source, con
         return std::nullopt;
     MacroExpander expander(sources, public_macros, diagnostics);
     words = expander.expand_file(words);
+    if (expander.too_large())
+        return std::nullopt;
     Conditionals conditionals(context, diagnostics);
     Lexemes kept;
     kept.reserve(words.size());
@@ -166,13 +177,15 @@ std::optional<ast::File> parse_file(SourceManager& sources, uint32_t source, con
         return std::nullopt;
     auto macro_names = [&] {
         std::vector<std::string> names;
-        for (const MacroTable* table : {&public_macros, static_cast<const MacroTable*>(&expander.defined())})
+        for (const MacroTable* table :
+             {&public_macros, static_cast<const MacroTable*>(&expander.defined())})
             for (const auto& [name, macro] : *table)
                 names.push_back("@" + name);
         return names;
     };
     TokenList tokens;
-    if (!assign_roles(kept, source, static_cast<uint32_t>(text.text.size()), macro_names, tokens, diagnostics))
+    if (!assign_roles(kept, source, static_cast<uint32_t>(text.text.size()), macro_names, tokens,
+                      diagnostics))
         return std::nullopt;
     Builder builder(sources, tokens, context.guru || text.is_library, diagnostics);
     ast::File file;
@@ -183,8 +196,8 @@ std::optional<ast::File> parse_file(SourceManager& sources, uint32_t source, con
     return file;
 }
 
-bool parse_macro_file(SourceManager& sources, uint32_t source, const PreprocessorContext& context, MacroTable& macros,
-                      Diagnostics& diagnostics) {
+bool parse_macro_file(SourceManager& sources, uint32_t source, const PreprocessorContext& context,
+                      MacroTable& macros, Diagnostics& diagnostics) {
     using namespace syntax;
     size_t errors_before = diagnostics.error_count();
     Lexemes words;

@@ -12,7 +12,7 @@ using grammar::DjstapLexer;
 
 namespace {
 
-constexpr size_t expansion_limit = 4'000'000;
+constexpr size_t expansion_limit = 2'000'000;
 
 bool starts_with_at(const Lexeme& word) {
     return word.type == DjstapLexer::AtName ||
@@ -24,24 +24,30 @@ bool is_word(const Lexeme& word) {
            (word.type >= DjstapLexer::Probe && word.type <= DjstapLexer::StringType);
 }
 
-int bracket_step(uint16_t type) {
+// The word that closes what `type` opens; 0 where it opens nothing.
+uint16_t closer_of(uint16_t type) {
     switch (type) {
     case DjstapLexer::OpenParen:
+        return DjstapLexer::CloseParen;
     case DjstapLexer::OpenBracket:
+        return DjstapLexer::CloseBracket;
     case DjstapLexer::OpenBrace:
+        return DjstapLexer::CloseBrace;
     case DjstapLexer::ConditionOpen:
-        return 1;
-    case DjstapLexer::CloseParen:
-    case DjstapLexer::CloseBracket:
-    case DjstapLexer::CloseBrace:
-    case DjstapLexer::ConditionClose:
-        return -1;
+        return DjstapLexer::ConditionClose;
     default:
         return 0;
     }
 }
 
-std::string counted(size_t n) { return std::to_string(n) + (n == 1 ? " argument" : " arguments"); }
+bool is_closer(uint16_t type) {
+    return type == DjstapLexer::CloseParen || type == DjstapLexer::CloseBracket ||
+           type == DjstapLexer::CloseBrace || type == DjstapLexer::ConditionClose;
+}
+
+std::string counted(size_t n) {
+    return std::to_string(n) + (n == 1 ? " argument" : " arguments");
+}
 
 } // namespace
 
@@ -106,11 +112,13 @@ bool MacroExpander::define(const Lexemes& words, size_t& at) {
         bad_definition(words, i, "'%)'");
         return false;
     }
-    macro->body.assign(words.begin() + static_cast<ssize_t>(body), words.begin() + static_cast<ssize_t>(i));
+    macro->body.assign(words.begin() + static_cast<ssize_t>(body),
+                       words.begin() + static_cast<ssize_t>(i));
     at = i + 1;
     if (auto earlier = defined_.find(macro->name); earlier != defined_.end()) {
         diagnostics_.report(DiagnosticKind::MacroRedefined, place.to(macro->range), {macro->name})
-            .hint("put one definition around a %( conditional: macros are read before conditionals are decided")
+            .hint("put one definition around a %( conditional: macros are read before conditionals "
+                  "are decided")
             .note(earlier->second->range, "it was defined here first");
         return false;
     }
@@ -142,7 +150,7 @@ Lexemes MacroExpander::expand_file(const Lexemes& words) {
 }
 
 void MacroExpander::expand(std::span<const Lexeme> words, const Frame* frame, Lexemes& out) {
-    for (size_t at = 0; at < words.size();) {
+    for (size_t at = 0; at < words.size() && !too_large_;) {
         const Lexeme& word = words[at];
         if (!starts_with_at(word)) {
             out.push_back(word);
@@ -154,7 +162,8 @@ void MacroExpander::expand(std::span<const Lexeme> words, const Frame* frame, Le
             const auto& parameters = frame->macro.parameters;
             auto parameter = std::find(parameters.begin(), parameters.end(), name);
             if (parameter != parameters.end()) {
-                const Lexemes& value = frame->arguments[static_cast<size_t>(parameter - parameters.begin())];
+                const Lexemes& value =
+                    frame->arguments[static_cast<size_t>(parameter - parameters.begin())];
                 out.insert(out.end(), value.begin(), value.end());
                 at++;
                 continue;
@@ -174,8 +183,8 @@ void MacroExpander::expand(std::span<const Lexeme> words, const Frame* frame, Le
     }
 }
 
-bool MacroExpander::expand_use(std::span<const Lexeme> words, size_t& at, const Macro& macro, const Frame* frame,
-                               Lexemes& out) {
+bool MacroExpander::expand_use(std::span<const Lexeme> words, size_t& at, const Macro& macro,
+                               const Frame* frame, Lexemes& out) {
     SourceRange use = words[at].range;
     for (const Frame* f = frame; f; f = f->outer)
         if (&f->macro == &macro) {
@@ -204,38 +213,49 @@ bool MacroExpander::expand_use(std::span<const Lexeme> words, size_t& at, const 
         word.range.expansion = id;
     Frame inner{macro, arguments, frame, depth};
     expand(body, &inner, out);
-    if (out.size() > expansion_limit) {
+    if (out.size() > expansion_limit && !too_large_) {
+        too_large_ = true;
         diagnostics_.report(DiagnosticKind::MacroTooLarge, use, {std::to_string(expansion_limit)});
         return false;
     }
     return true;
 }
 
-std::optional<std::vector<Lexemes>> MacroExpander::read_arguments(std::span<const Lexeme> words, size_t& at,
-                                                                  const Macro& macro, const Frame* frame) {
+std::optional<std::vector<Lexemes>> MacroExpander::read_arguments(std::span<const Lexeme> words,
+                                                                  size_t& at, const Macro& macro,
+                                                                  const Frame* frame) {
     size_t wanted = macro.parameters.size();
     SourceRange place = words[at - 1].range;
     auto wrong_number = [&](size_t given) {
-        diagnostics_.report(DiagnosticKind::MacroArguments, place, {macro.name, counted(wanted), std::to_string(given)})
+        diagnostics_
+            .report(DiagnosticKind::MacroArguments, place,
+                    {macro.name, counted(wanted), std::to_string(given)})
             .note(macro.range, "defined here");
         return std::nullopt;
     };
     if (at >= words.size() || words[at].type != DjstapLexer::OpenParen)
         return wrong_number(0);
     std::vector<std::span<const Lexeme>> raw;
-    int open = 1;
+    std::vector<uint16_t> closers{DjstapLexer::CloseParen};
     size_t begin = ++at;
     for (; at < words.size(); at++) {
-        open += bracket_step(words[at].type);
-        bool separator = open == 1 && words[at].type == DjstapLexer::Comma;
-        if (separator || open == 0) {
+        uint16_t type = words[at].type;
+        if (closers.size() == 1 &&
+            (type == DjstapLexer::Comma || type == DjstapLexer::CloseParen)) {
             raw.push_back(words.subspan(begin, at - begin));
             begin = at + 1;
         }
-        if (open == 0)
-            break;
+        if (uint16_t closer = closer_of(type)) {
+            closers.push_back(closer);
+        } else if (is_closer(type)) {
+            if (type != closers.back())
+                break;
+            closers.pop_back();
+            if (closers.empty())
+                break;
+        }
     }
-    if (open != 0) {
+    if (!closers.empty()) {
         diagnostics_.report(DiagnosticKind::UnterminatedMacroArguments, place, {macro.name});
         return std::nullopt;
     }

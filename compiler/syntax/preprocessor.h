@@ -1,5 +1,5 @@
-// Words → words: macros are expanded in one pass, then conditionals are decided and script arguments
-// inserted in a second one, as the language has it.
+// Words → words: macros are expanded in one pass, then conditionals are decided and script
+// arguments inserted in a second one, as the language has it.
 #pragma once
 #include "syntax/lexing.h"
 #include "syntax/syntax.h"
@@ -12,7 +12,7 @@ namespace djstap {
 // @define NAME(parameters) %( body %)
 struct Macro {
     std::string name;
-    SourceRange range; // of the name
+    SourceRange range;            // of the name
     bool takes_arguments = false; // has parentheses, be they empty
     std::vector<std::string> parameters;
     syntax::Lexemes body;
@@ -29,30 +29,35 @@ class MacroExpander {
     MacroExpander(SourceManager& sources, const MacroTable& known, Diagnostics& diagnostics)
         : sources_(sources), known_(known), diagnostics_(diagnostics) {}
 
-    // The file's words without its definitions and with every use of a macro replaced. A macro is known
-    // from its definition on.
+    // The file's words without its definitions and with every use of a macro replaced. A macro is
+    // known from its definition on.
     Lexemes expand_file(const Lexemes& words);
-    // Reads the definition that begins at words[at] and moves `at` behind it. False after reporting.
+    // Reads the definition that begins at words[at] and moves `at` behind it. False after
+    // reporting.
     bool define(const Lexemes& words, size_t& at);
     MacroTable& defined() { return defined_; }
+    // Set after reporting that macros expand to more than can be dealt with.
+    bool too_large() const { return too_large_; }
 
   private:
     struct Frame; // one macro being expanded, with its arguments
     void expand(std::span<const Lexeme> words, const Frame* frame, Lexemes& out);
-    bool expand_use(std::span<const Lexeme> words, size_t& at, const Macro& macro, const Frame* frame, Lexemes& out);
-    std::optional<std::vector<Lexemes>> read_arguments(std::span<const Lexeme> words, size_t& at, const Macro& macro,
-                                                       const Frame* frame);
+    bool expand_use(std::span<const Lexeme> words, size_t& at, const Macro& macro,
+                    const Frame* frame, Lexemes& out);
+    std::optional<std::vector<Lexemes>> read_arguments(std::span<const Lexeme> words, size_t& at,
+                                                       const Macro& macro, const Frame* frame);
     const Macro* find(std::string_view name) const;
     bool bad_definition(const Lexemes& words, size_t at, const char* expected);
 
     SourceManager& sources_;
     const MacroTable& known_;
     MacroTable defined_;
+    bool too_large_ = false;
     Diagnostics& diagnostics_;
 };
 
-// Decides %( conditionals and inserts $1, @1, $# and @#. Only what is kept is looked at, so that a branch
-// may name arguments that were not given.
+// Decides %( conditionals and inserts $1, @1, $# and @#. Only what is kept is looked at, so that a
+// branch may name arguments that were not given.
 class Conditionals {
   public:
     Conditionals(const PreprocessorContext& context, Diagnostics& diagnostics)
@@ -61,19 +66,24 @@ class Conditionals {
     // Appends what remains of `words`. False after reporting a conditional that cannot be decided.
     bool filter(std::span<const Lexeme> words, Lexemes& out, size_t depth = 0);
 
-    // One %( at words[at], cut up: the words of its condition and of its branches; `at` moves behind it.
+    // One %( at words[at], cut up: the words of its condition and of its branches; `at` moves
+    // behind it.
     struct Parts {
         std::span<const Lexeme> condition, then_words, else_words;
     };
     std::optional<Parts> cut(std::span<const Lexeme> words, size_t& at);
-    std::optional<bool> decide(std::span<const Lexeme> condition, SourceRange place, size_t depth = 0);
+    std::optional<bool> decide(std::span<const Lexeme> condition, SourceRange place,
+                               size_t depth = 0);
 
   private:
-    std::optional<bool> decide_comparison(std::span<const Lexeme> words, size_t& at, SourceRange place);
+    std::optional<bool> decide_comparison(std::span<const Lexeme> words, size_t& at,
+                                          SourceRange place);
     std::optional<bool> compare_named(const Lexeme& name, const Lexeme& op, const Lexeme& value);
+    bool compare_options(const Lexeme& left, const Lexeme& op, const Lexeme& right);
     std::optional<std::string> named_value(const Lexeme& name);
     bool insert_argument(const Lexeme& word, Lexemes& out);
-    void unexpected(std::span<const Lexeme> words, size_t at, SourceRange place, const char* expected);
+    void unexpected(std::span<const Lexeme> words, size_t at, SourceRange place,
+                    const char* expected);
 
     const PreprocessorContext& context_;
     Diagnostics& diagnostics_;

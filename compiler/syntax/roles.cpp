@@ -6,13 +6,17 @@
 #include "syntax/names.h"
 #include "syntax/preprocessor.h"
 
+#include <utility>
+
 namespace djstap::syntax {
 
 namespace {
 
 using P = grammar::DjstapParser;
 
-bool is_keyword(size_t type) { return type >= P::Probe && type <= P::StringType; }
+bool is_keyword(size_t type) {
+    return type >= P::Probe && type <= P::StringType;
+}
 
 bool adjacent(SourceRange a, SourceRange b) {
     return a.file == b.file && a.expansion == b.expansion && a.end == b.begin;
@@ -123,9 +127,10 @@ class RoleAssigner {
     Diagnostics& diagnostics_;
     size_t at_ = 0;
     std::vector<Bracket> brackets_;
-    bool closed_head_ = false; // the ')' before closed the head of a statement
-    bool points_ = false;      // between `probe` and its body
-    size_t points_depth_ = 0;  // brackets open at `probe`
+    bool closed_head_ = false;                   // the ')' before closed the head of a statement
+    bool points_ = false;                        // between `probe` and its body
+    size_t points_depth_ = 0;                    // brackets open at `probe`
+    std::pair<uint32_t, uint32_t> unknown_line_; // file and line of the last unknown character
 };
 
 size_t RoleAssigner::role(size_t type) const {
@@ -148,7 +153,8 @@ size_t RoleAssigner::role(size_t type) const {
     case P::Return:
         return either(starts_expression(next_type()), P::ReturnValue, type);
     case P::Semicolon:
-        return either(previous() == P::Else || (previous() == P::CloseParen && closed_head_), P::EmptyStatement, type);
+        return either(previous() == P::Else || (previous() == P::CloseParen && closed_head_),
+                      P::EmptyStatement, type);
     default:
         return type;
     }
@@ -212,8 +218,8 @@ bool RoleAssigner::take_in_points(const Lexeme& word, bool& taken) {
         taken = true;
         return true;
     }
-    bool begins_item = word.type == P::Probe || word.type == P::Function || word.type == P::Global ||
-                       word.type == P::Private;
+    bool begins_item = word.type == P::Probe || word.type == P::Function ||
+                       word.type == P::Global || word.type == P::Private;
     if (begins_item && previous() != P::Dot && brackets_.size() == points_depth_)
         is_name = false;
     if (component_begins() && (is_name || (word.type == P::Number && previous() == P::Dot))) {
@@ -243,12 +249,14 @@ bool RoleAssigner::take_bracket(const Lexeme& word) {
     case P::OpenBracket:
     case P::OpenBrace: {
         if (brackets_.size() >= nesting_limit) {
-            diagnostics_.report(DiagnosticKind::NestedTooDeeply, word.range, {std::to_string(nesting_limit)});
+            diagnostics_.report(DiagnosticKind::NestedTooDeeply, word.range,
+                                {std::to_string(nesting_limit)});
             return false;
         }
         size_t before = previous();
-        bool head = type == P::OpenParen && (before == P::If || before == P::While || before == P::For ||
-                                             before == P::Foreach || before == P::Catch);
+        bool head =
+            type == P::OpenParen && (before == P::If || before == P::While || before == P::For ||
+                                     before == P::Foreach || before == P::Catch);
         push(word, type == P::OpenBracket && !after_operand() ? size_t{P::TupleOpen} : type);
         brackets_.push_back({type, head, false});
         return true;
@@ -292,11 +300,11 @@ void RoleAssigner::take_string(const Lexeme& word) {
 }
 
 void RoleAssigner::take_unknown(const Lexeme& word) {
-    bool repeated = previous() == P::Bad && adjacent(out_.tokens.back().range, word.range);
     push(word, P::Bad);
     if (word.type == P::OpenString) {
         diagnostics_.report(DiagnosticKind::UnterminatedString, word.range)
-            .hint("close it with '\"'; adjacent strings are joined, so that one may go on in the next line");
+            .hint("close it with '\"'; adjacent strings are joined, so that one may go on in the "
+                  "next line");
         return;
     }
     if (word.type == P::AtName || word.type == P::AtDefine) {
@@ -304,27 +312,32 @@ void RoleAssigner::take_unknown(const Lexeme& word) {
         for (size_t type = P::AtCast; type <= P::AtHistLinear; type++)
             known.push_back(token_text(type));
         std::string hint = did_you_mean(word.text, known);
-        auto& diagnostic =
-            diagnostics_.report(DiagnosticKind::UnknownDirective, word.range, {std::string(word.text)});
-        diagnostic.hint(hint.empty() ? "a macro is defined with: @define name %( … %), before its use" : hint);
+        auto& diagnostic = diagnostics_.report(DiagnosticKind::UnknownDirective, word.range,
+                                               {std::string(word.text)});
+        diagnostic.hint(
+            hint.empty() ? "a macro is defined with: @define name %( … %), before its use" : hint);
         return;
     }
-    if (repeated)
+    // One a line: two quotes of the wrong kind are one mistake.
+    std::pair line{word.range.file, diagnostics_.sources().position(word.range).line};
+    if (std::exchange(unknown_line_, line) == line)
         return;
-    auto& diagnostic = diagnostics_.report(DiagnosticKind::UnknownCharacter, word.range, {describe(word)});
+    auto& diagnostic =
+        diagnostics_.report(DiagnosticKind::UnknownCharacter, word.range, {describe(word)});
     unsigned char byte = word.text.empty() ? 0 : static_cast<unsigned char>(word.text[0]);
     if (word.text == "'")
         diagnostic.hint("strings stand between double quotes: \"text\"");
     else if (byte >= 0x80)
-        diagnostic.hint("outside of strings and comments the language is plain ASCII: look for a typographic quote");
+        diagnostic.hint("outside of strings and comments the language is plain ASCII: look for a "
+                        "typographic quote");
     else if (word.type >= P::ConditionOpen && word.type <= P::ConditionClose)
         diagnostic.hint("a conditional is written: %( condition %? words %: other words %)");
 }
 
 } // namespace
 
-bool assign_roles(const Lexemes& words, uint32_t file, uint32_t end, const MacroNames& macro_names, TokenList& out,
-                  Diagnostics& diagnostics) {
+bool assign_roles(const Lexemes& words, uint32_t file, uint32_t end, const MacroNames& macro_names,
+                  TokenList& out, Diagnostics& diagnostics) {
     if (!RoleAssigner(words, macro_names, out, diagnostics).run())
         return false;
     Token& last = out.tokens.emplace_back();

@@ -16,10 +16,11 @@ const Token* innermost_open(const TokenList& tokens, size_t begin, size_t end, s
     std::vector<const Token*> open;
     for (size_t i = begin; i < end && i < tokens.tokens.size(); i++) {
         const Token& token = tokens.at(i);
-        if (token.type == P::OpenParen || token.type == P::OpenBracket || token.type == P::TupleOpen ||
-            token.type == P::OpenBrace)
+        if (token.type == P::OpenParen || token.type == P::OpenBracket ||
+            token.type == P::TupleOpen || token.type == P::OpenBrace)
             open.push_back(&token);
-        else if ((token.type == P::CloseParen || token.type == P::CloseBracket || token.type == P::CloseBrace) &&
+        else if ((token.type == P::CloseParen || token.type == P::CloseBracket ||
+                  token.type == P::CloseBrace) &&
                  !open.empty())
             open.pop_back();
     }
@@ -52,12 +53,14 @@ void BoundedParser::enterRule(antlr4::ParserRuleContext* context, size_t state, 
     enter(context);
 }
 
-void BoundedParser::enterRecursionRule(antlr4::ParserRuleContext* context, size_t state, size_t rule, int precedence) {
+void BoundedParser::enterRecursionRule(antlr4::ParserRuleContext* context, size_t state,
+                                       size_t rule, int precedence) {
     DjstapParser::enterRecursionRule(context, state, rule, precedence);
     enter(context);
 }
 
-void BoundedParser::pushNewRecursionContext(antlr4::ParserRuleContext* context, size_t state, size_t rule) {
+void BoundedParser::pushNewRecursionContext(antlr4::ParserRuleContext* context, size_t state,
+                                            size_t rule) {
     const antlr4::RuleContext* previous = _ctx;
     DjstapParser::pushNewRecursionContext(context, state, rule);
     while (!levels_.empty() && levels_.back().context != previous)
@@ -81,15 +84,17 @@ antlr4::Token* ErrorStrategy::recoverInline(antlr4::Parser* parser) {
     throw antlr4::ParseCancellationException();
 }
 
-void ErrorStrategy::recover(antlr4::Parser*, std::exception_ptr) { throw antlr4::ParseCancellationException(); }
+void ErrorStrategy::recover(antlr4::Parser*, std::exception_ptr) {
+    throw antlr4::ParseCancellationException();
+}
 
 void ErrorStrategy::reportError(antlr4::Parser* parser, const antlr4::RecognitionException& error) {
     if (reporting)
         report(parser, as_token(error.getOffendingToken()));
 }
 
-// Looks ahead at every choice, so that the message can name all that may stand there, not only what the
-// way taken would need next.
+// Looks ahead at every choice, so that the message can name all that may stand there, not only what
+// the way taken would need next.
 void ErrorStrategy::sync(antlr4::Parser* parser) {
     if (!reporting)
         return;
@@ -107,25 +112,33 @@ void ErrorStrategy::report(antlr4::Parser* parser, const Token& guilty) {
         return;
     size_t rule = parser->getContext() ? parser->getContext()->getRuleIndex() : size_t{P::RuleItem};
     antlr4::misc::IntervalSet expected = parser->getExpectedTokens();
+    // That it might also be an alias helps nobody who forgot the braces.
+    if (rule == P::RuleProbeDeclaration && expected.contains(static_cast<size_t>(P::OpenBrace)))
+        expected = antlr4::misc::IntervalSet::of(P::OpenBrace);
     auto& diagnostic = diagnostics_.report(DiagnosticKind::SyntaxError, guilty.range,
                                            {describe(guilty), describe_expected(expected, rule)});
     add_hint(diagnostic, guilty, expected, rule);
-    bool brace_wanted = expected.contains(static_cast<size_t>(P::CloseBrace));
-    bool misplaced = guilty.type == antlr4::Token::EOF || guilty.type == P::Probe || guilty.type == P::Function ||
-                     guilty.type == P::Global || guilty.type == P::Private;
     const Token* open = nullptr;
-    if (brace_wanted && misplaced)
-        open = innermost_open(tokens_, item_begin, guilty.index, P::OpenBrace);
-    else if (expected.contains(static_cast<size_t>(P::CloseParen)) && !touches(tokens_.at(guilty.index - 1), guilty))
-        open = innermost_open(tokens_, item_begin, guilty.index, P::OpenParen);
-    else if (expected.contains(static_cast<size_t>(P::CloseBracket)))
-        open = innermost_open(tokens_, item_begin, guilty.index, P::OpenBracket);
+    size_t opener = expected.contains(static_cast<size_t>(P::CloseBrace))   ? size_t{P::OpenBrace}
+                    : expected.contains(static_cast<size_t>(P::CloseParen)) ? size_t{P::OpenParen}
+                    : expected.contains(static_cast<size_t>(P::CloseBracket))
+                        ? size_t{P::OpenBracket}
+                        : size_t{0};
+    // What stands there could not be inside any bracket: so it was left open, rather than filled
+    // wrongly.
+    bool outside =
+        guilty.type == antlr4::Token::EOF || guilty.type == P::Probe ||
+        guilty.type == P::Function ||
+        (opener != P::OpenBrace && (guilty.type == P::OpenBrace || guilty.type == P::CloseBrace ||
+                                    guilty.type == P::Semicolon));
+    if (opener && outside)
+        open = innermost_open(tokens_, item_begin, guilty.index, opener);
     if (open)
         diagnostic.note(open->range, "this '" + std::string(open->text) + "' is not closed");
 }
 
-void ErrorStrategy::add_hint(Diagnostic& diagnostic, const Token& guilty, const antlr4::misc::IntervalSet& expected,
-                             size_t rule) {
+void ErrorStrategy::add_hint(Diagnostic& diagnostic, const Token& guilty,
+                             const antlr4::misc::IntervalSet& expected, size_t rule) {
     const Token& before = tokens_.at(guilty.index > 0 ? guilty.index - 1 : 0);
     const Token& after = tokens_.at(guilty.index + 1);
     bool expression_wanted = expected.contains(static_cast<size_t>(P::Number)) &&
@@ -159,7 +172,8 @@ void ErrorStrategy::add_hint(Diagnostic& diagnostic, const Token& guilty, const 
         diagnostic.hint("did you mean '" + std::string(guilty.text) + "='?");
         return;
     }
-    if (expression_wanted && guilty.type == P::Assign && before.type == P::Equal && touches(before, guilty)) {
+    if (expression_wanted && guilty.type == P::Assign && before.type == P::Equal &&
+        touches(before, guilty)) {
         diagnostic.hint("'==' compares everything");
         return;
     }
@@ -170,6 +184,17 @@ void ErrorStrategy::add_hint(Diagnostic& diagnostic, const Token& guilty, const 
     if (rule == P::RuleStatement && before.type >= P::If && before.type <= P::Foreach &&
         expected.contains(static_cast<size_t>(P::OpenParen))) {
         diagnostic.hint("what follows '" + std::string(before.text) + "' stands in parentheses");
+        return;
+    }
+    if ((rule == P::RuleForeachHead || rule == P::RuleStatement) && guilty.type == P::Comma &&
+        expected.contains(static_cast<size_t>(P::In))) {
+        diagnostic.hint("several keys stand in brackets: foreach ([a, b] in array)");
+        return;
+    }
+    bool after_keyword = before.type >= P::Probe && before.type <= P::StringType;
+    if (guilty.type == P::Assign && after_keyword) {
+        diagnostic.hint("'" + std::string(before.text) +
+                        "' is a word of the language and names no variable");
         return;
     }
     bool in_block = expected.contains(static_cast<size_t>(P::CloseBrace)) && expression_wanted;
@@ -191,7 +216,8 @@ void ErrorStrategy::add_hint(Diagnostic& diagnostic, const Token& guilty, const 
     }
     if (expression_wanted && !in_block && guilty.type >= P::Probe && guilty.type <= P::StringType &&
         guilty.type != P::If && before.type != P::Comma) {
-        diagnostic.hint("'" + std::string(guilty.text) + "' is a word of the language and names no variable");
+        diagnostic.hint("'" + std::string(guilty.text) +
+                        "' is a word of the language and names no variable");
         return;
     }
 }

@@ -6,7 +6,8 @@
 
 namespace djstap::syntax {
 
-// Levels of rules within rules: bounds the parser's stack where no bracket does (!!!!x, if (a) if (b) …).
+// Levels of rules within rules: bounds the parser's stack where no bracket does (!!!!x, if (a) if
+// (b) …).
 constexpr size_t rule_limit = 3000;
 // Operators in a row: bounds the depth of the tree of a + b + c …
 constexpr size_t chain_limit = 1000;
@@ -17,8 +18,10 @@ class BoundedParser final : public grammar::DjstapParser {
     explicit BoundedParser(antlr4::TokenStream* tokens) : DjstapParser(tokens) {}
 
     void enterRule(antlr4::ParserRuleContext* context, size_t state, size_t rule) override;
-    void enterRecursionRule(antlr4::ParserRuleContext* context, size_t state, size_t rule, int precedence) override;
-    void pushNewRecursionContext(antlr4::ParserRuleContext* context, size_t state, size_t rule) override;
+    void enterRecursionRule(antlr4::ParserRuleContext* context, size_t state, size_t rule,
+                            int precedence) override;
+    void pushNewRecursionContext(antlr4::ParserRuleContext* context, size_t state,
+                                 size_t rule) override;
 
     // Set when the last parse ended because of a limit; the limit that it was.
     size_t limit_reached = 0;
@@ -36,11 +39,12 @@ class BoundedParser final : public grammar::DjstapParser {
     std::vector<Level> levels_;
 };
 
-// Stops at the first error. The first try of an item is quick and says nothing; when it fails, the item
-// is parsed again with `reporting`.
+// Stops at the first error. The first try of an item is quick and says nothing; when it fails, the
+// item is parsed again with `reporting`.
 class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
   public:
-    ErrorStrategy(const TokenList& tokens, Diagnostics& diagnostics) : tokens_(tokens), diagnostics_(diagnostics) {}
+    ErrorStrategy(const TokenList& tokens, Diagnostics& diagnostics)
+        : tokens_(tokens), diagnostics_(diagnostics) {}
 
     bool reporting = false;
     size_t item_begin = 0; // index of the item's first token
@@ -55,7 +59,8 @@ class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
 
   private:
     void report(antlr4::Parser* parser, const Token& guilty);
-    void add_hint(Diagnostic& diagnostic, const Token& guilty, const antlr4::misc::IntervalSet& expected, size_t rule);
+    void add_hint(Diagnostic& diagnostic, const Token& guilty,
+                  const antlr4::misc::IntervalSet& expected, size_t rule);
 
     const TokenList& tokens_;
     Diagnostics& diagnostics_;

@@ -14,9 +14,10 @@ class Token final : public antlr4::Token {
     size_t type = 0; // DjstapParser's
     uint32_t index = 0;
     SourceRange range;
-    std::string_view text;              // as written
-    int64_t number = 0;                 // of a Number
-    const std::string* string = nullptr; // of a String: decoded, adjacent ones joined; of a PointName: its text
+    std::string_view text; // as written
+    int64_t number = 0;    // of a Number
+    const std::string* string =
+        nullptr; // of a String: decoded, adjacent ones joined; of a PointName: its text
 
     std::string getText() const override { return std::string(text); }
     size_t getType() const override { return type; }
@@ -31,7 +32,9 @@ class Token final : public antlr4::Token {
     std::string toString() const override { return getText(); }
 };
 
-inline const Token& as_token(const antlr4::Token* token) { return static_cast<const Token&>(*token); }
+inline const Token& as_token(const antlr4::Token* token) {
+    return static_cast<const Token&>(*token);
+}
 
 // All tokens of a file, the last one EOF, as a stream.
 class TokenList final : public antlr4::TokenStream {

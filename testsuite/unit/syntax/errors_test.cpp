@@ -1,0 +1,282 @@
+// What a mistake leads to: each diagnostic of the phase, one for one mistake, at its place.
+#include "parsing.h"
+
+#include <set>
+
+using namespace djstap;
+using namespace djstap::test;
+
+namespace {
+
+struct Mistake {
+    const char* tag;
+    const char* script;
+    const char* message; // its first line holds this
+    const char* hint = "";
+};
+
+const Mistake mistakes[] = {
+    {"syntax-error", "probe begin { x = (1 + 2 }",
+     "t.stp:1:26: error: unexpected '}', expected ')'", "this '(' is not closed"},
+    {"syntax-error", "probe begin { if (1) {\nprobe end {}",
+     "t.stp:2:1: error: unexpected 'probe', expected a statement or '}'",
+     "t.stp:1:22: note: this '{' is not closed"},
+    {"syntax-error", "probe begin {\n",
+     "t.stp:2:1: error: unexpected end of file, expected a statement or '}'", "t.stp:1:13: note"},
+    {"syntax-error", "probe begin { x = }", "unexpected '}', expected an expression"},
+    {"syntax-error", "probe kernel. {}", "expected a probe point"},
+    {"syntax-error", "probe begin printf(\"x\")", "unexpected 'printf', expected '{'",
+     "between '{' and '}'"},
+    {"syntax-error", "probe begin { f(a b) }",
+     "t.stp:1:19: error: unexpected 'b', expected ')' or ','"},
+    {"syntax-error", "probe begin { if (a) {} elif (b) {} }",
+     "t.stp:1:25: error: unexpected 'elif'", "write 'else if'"},
+    {"syntax-error", "probe begin { switch (b) {} }", "unexpected 'switch'",
+     "if, while, for and foreach"},
+    {"syntax-error", "probe begin { if (a =< 5) b }", "unexpected '<', expected an expression",
+     "did you mean '<='?"},
+    {"syntax-error", "probe begin { if (a === 5) b }", "unexpected '='",
+     "'==' compares everything"},
+    {"syntax-error", "probe begin { int x = 5 }", "unexpected 'int'", "not declared"},
+    {"syntax-error", "probe begin { long x = 5 }", "unexpected 'long'", "not declared"},
+    {"syntax-error", "probe begin { global x }", "unexpected 'global'", "outside of probes"},
+    {"syntax-error", "probe begin { if a > b c }", "unexpected 'a', expected '('",
+     "in parentheses"},
+    {"syntax-error", "probe begin { else x }", "unexpected 'else'", "no 'if' before it"},
+    {"syntax-error", "probe begin { catch (x) {} }", "unexpected 'catch'", "no 'try' before it"},
+    {"syntax-error", "probe begin { try { x } }", "expected 'catch'"},
+    {"syntax-error", "probe begin { next = 5 }", "unexpected '='",
+     "'next' is a word of the language"},
+    {"syntax-error", "probe begin { x = foreach }", "unexpected 'foreach'",
+     "a word of the language"},
+    {"syntax-error", "probe begin { foreach (x, y in a) {} }", "unexpected ','",
+     "stand in brackets"},
+    {"syntax-error", "probe begin { x = $a->5 }", "expected the name of a member"},
+    {"syntax-error", "prob begin {}",
+     "t.stp:1:1: error: unexpected 'prob', expected a probe, a function or a global",
+     "did you mean 'probe'?"},
+    {"syntax-error", "def f(x) {}", "unexpected 'def'", "function name(parameters)"},
+    {"syntax-error", "kernel.function(\"x\") {}", "unexpected 'kernel'",
+     "begins with the word 'probe'"},
+    {"syntax-error", "x = 5", "unexpected 'x'", "global x"},
+    {"syntax-error", "print(5)", "unexpected 'print'", "probe begin"},
+    {"syntax-error", "while (1) {}", "unexpected 'while'", "probe begin"},
+    {"syntax-error", "probe begin {} }", "unexpected '}'", "too many"},
+    {"syntax-error", "global 5", "expected the name of a variable"},
+    {"syntax-error", "function (x) {}", "expected the name of a function"},
+    {"not-text", "probe begin {}\n\x7f", nullptr},
+    {"unknown-character", "probe begin { x = 'a' }", "t.stp:1:19: error: ''' is not part",
+     "double quotes"},
+    {"unknown-character", "probe begin { print(\xe2\x80\x9cx\xe2\x80\x9d) }", "\xe2\x80\x9c",
+     "typographic"},
+    {"unterminated-comment", "probe begin {}\n  /* x\n", "t.stp:2:3: error"},
+    {"unterminated-string", "probe begin { print(\"abc) }\nprobe end {}", "t.stp:1:21: error"},
+    {"unterminated-embedded-c", "%{ x %)", "t.stp:1:1: error"},
+    {"number-too-large", "probe begin { x = 18446744073709551616 }",
+     "18446744073709551616 does not fit"},
+    {"bad-number", "probe begin { x = 08 }", "octal", "leading 0"},
+    {"bad-number", "probe begin { x = 5UL }", "no suffix"},
+    {"bad-number", "probe begin { x = 12ab }", "a letter follows"},
+    {"bad-number", "probe begin { x = 0x }", "0x needs digits"},
+    {"unknown-directive", "probe begin { x = @cuont(y) }", "t.stp:1:19: error: '@cuont'",
+     "did you mean '@count'?"},
+    {"unknown-directive", "@define thing %( 1 %) probe begin { x = @thnig }", "'@thnig'",
+     "did you mean '@thing'?"},
+    {"unknown-directive", "@defin thing %( 1 %)", "t.stp:1:1: error: '@defin'", "@define name"},
+    {"missing-argument", "probe begin { x = $1 }",
+     "$1 names a script argument that was not given: there are none"},
+    {"missing-argument", "probe begin { x = $0 }", "$0", "counted from 1"},
+    {"bad-macro-definition", "@define 5 %( x %)",
+     "unexpected '5' in the definition of a macro, expected the macro's name"},
+    {"bad-macro-definition", "@define m(a b) %( x %)", "expected ',' or ')'"},
+    {"bad-macro-definition", "@define m x", "expected '%('"},
+    {"bad-macro-definition", "@define m %( x", "expected '%)'"},
+    {"macro-redefined", "@define m %( 1 %)\n@define m %( 2 %)",
+     "t.stp:2:1: error: macro '@m' is defined twice", "t.stp:1:9: note"},
+    {"macro-arguments", "@define m(a, b) %( 1 %) probe x { y = @m(1) }",
+     "macro '@m' takes 2 arguments, 1 given"},
+    {"unterminated-macro-arguments", "@define m(a) %( 1 %) probe x { y = @m(1 }", "no closing ')'"},
+    {"recursive-macro", "@define a %( @a %) probe x { y = @a }", "macro '@a' uses itself"},
+    {"bad-condition", "%( kernel_v > %? global a %)",
+     "unexpected '%?' in a %( condition, expected a string or a number"},
+    {"bad-condition", "%( arch < \"x\" %? global a %)", "expected '==' or '!='"},
+    {"bad-condition", "%( 1 == \"a\" %? global a %)", "expected a number"},
+    {"bad-condition", "%( guru_mode == \"1\" %? global a %)", "expected 0 or 1"},
+    {"bad-condition", "%( 1 == 1 2 %? global a %)", "expected '&&', '||' or '%?'"},
+    {"bad-condition", "%( 1 == 1 %)", "expected '%?'"},
+    {"unknown-condition-name", "%( kernel_w == \"1\" %? global a %)", "'kernel_w'",
+     "did you mean 'kernel_v'?"},
+    {"unterminated-condition", "%( 1 == 1 %? global a", "t.stp:1:1: error"},
+    {"not-assignable", "probe begin { 5 = x }",
+     "t.stp:1:15: error: a number cannot be given a value"},
+    {"not-assignable", "probe begin { a == b = 3 }", "this expression", "in parentheses"},
+    {"not-assignable", "probe begin { f()++ }", "the value of 'f'"},
+    {"not-an-array", "probe begin { x = $a[1, 2] }", "several keys"},
+    {"no-members", "probe begin { x = 5->y }",
+     "t.stp:1:20: error: a number has no members to follow with '->'", "target variable"},
+    {"no-address", "probe begin { x = &y }", "t.stp:1:19: error"},
+    {"missing-format", "probe begin { printf(x) }", "printf needs a literal string",
+     "print(value)"},
+    {"missing-format", "probe begin { printd(1, 2) }", "printd needs", "delimiter"},
+    {"embedded-c-needs-guru", "%{ x %}", "t.stp:1:1: error", "-g"},
+    {"const-needs-guru", "probe begin { x = @const(\"A\") }", "@const", "-g"},
+    {"alias-name-has-argument", "probe a(1) = begin {}", "cannot have an argument"},
+    {"alias-name-has-argument", "probe a.* = begin {}", "cannot have a wildcard"},
+    {"epilogue-without-alias", "probe begin {}, {}", "t.stp:1:17: error"},
+    {"mark-inside-braces", "probe {a?,b}.c {}", "'?' cannot stand inside braces"},
+    {"too-many-points",
+     "probe "
+     "{a,b,c,d,e,f,g,h,i,j}.{a,b,c,d,e,f,g,h,i,j}.{a,b,c,d,e,f,g,h,i,j}.{a,b,c,d,e,f,g,h,i,j}.{a,b}"
+     " {}",
+     "more than 10000 points"},
+    {"bad-statistic-arguments", "probe begin { x = @hist_linear(y, 1) }", "@hist_linear takes"},
+    {"bad-statistic-arguments", "probe begin { x = @count(y, 1) }", "@count takes one variable"},
+    {"sorted-twice", "probe begin { foreach ([a+, b-] in c) {} }", "one key or value only"},
+    {"sort-without-order", "probe begin { foreach (a in c @sum) {} }", "@sum sorts", "@sum-"},
+    {"bad-global-size", "global a[0]", "must be from 1"},
+    {"not-deletable", "probe begin { delete 5 }", "a number cannot be deleted"},
+};
+
+} // namespace
+
+TEST(Mistakes, EachGivesOneErrorAtItsPlace) {
+    for (const Mistake& mistake : mistakes) {
+        std::string script = mistake.script;
+        if (!mistake.message)
+            script.back() = '\0';
+        std::string text = diagnostics_of(script);
+        EXPECT_NE(text.find("[" + std::string(mistake.tag) + "]"), std::string::npos)
+            << script << "\n"
+            << text;
+        EXPECT_NE(text.find(mistake.message ? mistake.message : "t.stp:2:1"), std::string::npos)
+            << script << "\n"
+            << text;
+        EXPECT_NE(text.find(mistake.hint), std::string::npos) << script << "\n" << text;
+    }
+}
+
+TEST(Mistakes, EveryKindOfThePhaseIsTested) {
+    // Those with tests of their own, here and for macros.
+    std::set<std::string> tested{"unknown-escape", "nested-too-deeply", "too-many-errors",
+                                 "only-macros-here", "macro-too-large"};
+    for (const Mistake& mistake : mistakes)
+        tested.insert(mistake.tag);
+    const char* of_the_phase[] = {
+#define DIAGNOSTIC(Name, Tag, Level, Message) Tag,
+#include "diagnostics/kinds/syntax.def"
+#undef DIAGNOSTIC
+    };
+    for (const char* tag : of_the_phase)
+        EXPECT_TRUE(tested.contains(tag)) << tag;
+}
+
+TEST(Mistakes, AnUnknownEscapeIsAWarning) {
+    Parsing parsing;
+    auto parsed = parsing.parse("probe begin { print(\"a\\qb\") }");
+    EXPECT_NE(parsed.diagnostics.find("t.stp:1:23: warning: unknown escape '\\q'"),
+              std::string::npos)
+        << parsed.diagnostics;
+    EXPECT_NE(parsed.text.find("\"aqb\""), std::string::npos);
+    EXPECT_EQ(parsing.parse("probe begin { print(\"a\\qb\") }", true).diagnostics, "");
+}
+
+TEST(Mistakes, OthersAreFoundBehindTheFirst) {
+    std::string text =
+        diagnostics_of("prob begin { }\nprobe a { x = = 5 }\nglobal g\nprobe b { y = ) }\n"
+                       "function f { }\nprobe c { global z }\nprobe d { 5 = 1; 6 = 1 }",
+                       7);
+    for (const char* place : {"t.stp:1:1:", "t.stp:2:15:", "t.stp:4:15:", "t.stp:5:12:",
+                              "t.stp:6:11:", "t.stp:7:11:", "t.stp:7:18:"})
+        EXPECT_NE(text.find(place), std::string::npos) << text;
+}
+
+TEST(Mistakes, TheirNumberIsLimited) {
+    std::string script;
+    for (int i = 0; i < 1000; i++)
+        script += "probe a { x = }\n";
+    std::string text = diagnostics_of(script, 21);
+    EXPECT_NE(text.find("[too-many-errors]"), std::string::npos);
+}
+
+TEST(Mistakes, InAMacroShowWhereItWasUsed) {
+    std::string text = diagnostics_of("@define m(a) %( (@a + * 2) %)\nprobe x { y = @m(1) }");
+    EXPECT_NE(text.find("t.stp:1:23: error: unexpected '*', expected an expression"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("t.stp:2:15: note: in the expansion of macro 'm'"), std::string::npos)
+        << text;
+}
+
+TEST(Mistakes, AFileOfMacrosHoldsNothingElse) {
+    Parsing parsing;
+    std::string text;
+    EXPECT_FALSE(parsing.parse_macros("@define a %( 1 %)\nglobal b", &text));
+    EXPECT_NE(text.find("[only-macros-here]"), std::string::npos) << text;
+    EXPECT_FALSE(parsing.parse_macros("@define a", &text));
+    EXPECT_FALSE(parsing.parse_macros("%( 1 == 1 %? @define a %( 1 %)", &text));
+}
+
+TEST(Mistakes, DeepNestingIsRefused) {
+    auto repeat = [](const std::string& text, size_t n) {
+        std::string out;
+        for (size_t i = 0; i < n; i++)
+            out += text;
+        return out;
+    };
+    constexpr size_t many = 100'000;
+    const std::string scripts[] = {
+        "probe x { y = " + repeat("(", many) + "1" + repeat(")", many) + " }",
+        "probe x " + repeat("{", many) + repeat("}", many),
+        "probe x { y = " + repeat("a[", many) + "1" + repeat("]", many) + " }",
+        "probe x { y = " + repeat("!", many) + "1 }",
+        "probe x { y = " + repeat("- ", many) + "1 }",
+        "probe x { " + repeat("if (a) ", many) + "b }",
+        "probe x { if (a) b " + repeat("else if (a) b ", many) + "}",
+        "probe x { y = 1" + repeat(" + 1", many) + " }",
+        "probe x { " + repeat("y = ", many) + "1 }",
+        "probe x { y = " + repeat("a ? b : ", many) + "1 }",
+        repeat("%( 1 == 1 %? ", many) + "global a" + repeat(" %)", many),
+        "probe " + repeat("{a,", many) + "b" + repeat("}", many) + " {}",
+    };
+    for (const std::string& script : scripts) {
+        std::string text = diagnostics_of(script);
+        EXPECT_NE(text.find("[nested-too-deeply]"), std::string::npos)
+            << script.substr(0, 40) << text.substr(0, 400);
+    }
+}
+
+TEST(Mistakes, WhatIsLongIsNotDeep) {
+    std::string sum = "probe x { y = 1";
+    for (int i = 0; i < 900; i++)
+        sum += " + 1";
+    EXPECT_TRUE(Parsing().parse(sum + " }").file);
+    std::string chain = "probe x { if (a) b ";
+    for (int i = 0; i < 900; i++)
+        chain += "else if (a) b ";
+    EXPECT_TRUE(Parsing().parse(chain + "}").file);
+}
+
+TEST(Mistakes, NoGarbageDoesHarm) {
+    uint32_t state = 12345;
+    auto random = [&] { return (state = state * 1664525 + 1013904223) >> 16; };
+    for (int round = 0; round < 200; round++) {
+        std::string bytes;
+        for (int i = 0; i < 400; i++)
+            bytes += static_cast<char>(1 + random() % 255);
+        Parsing().parse(bytes);
+    }
+    // The same with words of the language.
+    const char* words[] = {
+        "probe",  "begin",        "{",       "}",      "(",  ")",     "[",       "]",     "if",
+        "else",   "foreach",      "in",      "x",      "5",  "\"s\"", "+",       "-",     "++",
+        "=",      "$v",           "->",      "@count", "%(", "%?",    "%)",      ",",     ".",
+        ";",      "function",     "global",  "*",      "?",  ":",     "@define", "m",     "@m",
+        "return", "%{ c %}",      "delete",  "limit",  "&",  "!",     "try",     "catch", "@cast",
+        "$",      "@hist_linear", "private", "for"};
+    for (int round = 0; round < 3000; round++) {
+        std::string script = round % 2 ? "probe begin { " : "";
+        for (unsigned i = 0, n = random() % 30; i < n; i++)
+            script += std::string(words[random() % std::size(words)]) + (random() % 4 ? " " : "");
+        Parsing().parse(script);
+    }
+}

@@ -1,0 +1,122 @@
+// Macros, conditionals and script arguments.
+#include "parsing.h"
+
+using namespace djstap;
+using namespace djstap::test;
+
+namespace {
+
+std::string chosen(const std::string& condition, Parsing parsing = {}) {
+    auto parsed = parsing.parse("%( " + condition + " %? global yes %: global no %)");
+    return parsed.file ? parsed.text : parsed.diagnostics;
+}
+constexpr const char* yes = "global yes\n";
+constexpr const char* no = "global no\n";
+
+} // namespace
+
+TEST(Conditionals, KernelVersions) {
+    EXPECT_EQ(chosen("kernel_v >= \"2.6.32\""), yes);
+    EXPECT_EQ(chosen("kernel_v < \"6.1\""), no);
+    EXPECT_EQ(chosen("kernel_v == \"6.1.0\""), yes);
+    EXPECT_EQ(chosen("kernel_v < \"6.12\""), yes);
+    EXPECT_EQ(chosen("kernel_vr == \"6.1.0-*-cloud-amd64\""), yes);
+    EXPECT_EQ(chosen("kernel_vr != \"6.[23]*\""), yes);
+    EXPECT_EQ(chosen("kernel_vr > \"6.1.0-9\""), yes);
+}
+
+TEST(Conditionals, WhatElseCanBeAsked) {
+    EXPECT_EQ(chosen("arch == \"x86_64\""), yes);
+    EXPECT_EQ(chosen("arch != \"x86*\""), no);
+    EXPECT_EQ(chosen("CONFIG_SMP == \"y\""), yes);
+    EXPECT_EQ(chosen("CONFIG_NONE == \"\""), yes);
+    EXPECT_EQ(chosen("CONFIG_HZ >= 100"), yes);
+    EXPECT_EQ(chosen("CONFIG_HZ >= CONFIG_NONE"), yes);
+    EXPECT_EQ(chosen("systemtap_v >= \"2.10\""), yes);
+    EXPECT_EQ(chosen("systemtap_privilege == \"stapdev\""), yes);
+    EXPECT_EQ(chosen("guru_mode == 0"), yes);
+    EXPECT_EQ(chosen("runtime == \"kernel\""), yes);
+}
+
+TEST(Conditionals, LiteralsAndConnectives) {
+    EXPECT_EQ(chosen("1 < 2"), yes);
+    EXPECT_EQ(chosen("-1 < -2"), no);
+    EXPECT_EQ(chosen("\"a\" < \"b\""), yes);
+    EXPECT_EQ(chosen("1 == 2 && 1 == 1 || 3 == 3"), yes);
+    EXPECT_EQ(chosen("3 == 3 || 1 == 1 && 1 == 2"), yes);
+    EXPECT_EQ(chosen("1 == 1 && 1 == 2"), no);
+}
+
+TEST(Conditionals, BranchesNestAndMayHoldAnything) {
+    Parsing parsing;
+    EXPECT_EQ(parsing.parse("%( 1 == 2 %? **ERROR** ' @nothing $7 %)global a").text, "global a\n");
+    EXPECT_EQ(parsing.parse("global a = %( 1 == 1 %? %( 1 == 2 %? 5 %: 6 %) %: 7 %)").text,
+              "global a = 6\n");
+    EXPECT_EQ(
+        parsing.parse("probe kernel.function(%( arch == \"i?86\" %? \"a\" %: \"b\" %)) {}").text,
+        "probe kernel.function(\"b\") {}\n");
+    EXPECT_EQ(parsing.parse("%( 1 == 2 %? global a %)").text, "");
+}
+
+TEST(Arguments, AreWordsOrStrings) {
+    Parsing parsing;
+    parsing.context.arguments = {"5", "a \"b\" \\n", "kernel.function(\"f\")", "-3"};
+    EXPECT_EQ(parsing.parse("global a = $1, b = @1, c = $#, d = @#, e = $4").text,
+              "global a = 5\nglobal b = \"5\"\nglobal c = 4\nglobal d = \"4\"\nglobal e = -3\n");
+    EXPECT_EQ(parsing.parse("global a = @2").text, "global a = \"a \\\"b\\\" \\\\n\"\n");
+    EXPECT_EQ(parsing.parse("global a = \"<\" @1 \">\"").text, "global a = \"<5>\"\n");
+    EXPECT_EQ(parsing.parse("probe $3.return {}").text, "probe kernel.function(\"f\").return {}\n");
+    EXPECT_EQ(parsing.parse("%( $# > 3 && $1 == 5 && @1 == \"5\" %? global a %)").text,
+              "global a\n");
+    EXPECT_EQ(parsing.parse("%( $# > 5 %? global a = $6 %: global b %)").text, "global b\n");
+}
+
+TEST(Macros, ExpandWithAndWithoutParameters) {
+    EXPECT_EQ(canonical("@define one %( 1 %) global a = @one"), "global a = 1\n");
+    EXPECT_EQ(canonical("@define none() %( 2 %) global a = @none()"), "global a = 2\n");
+    EXPECT_EQ(canonical("@define add(a, b) %( ((@a) + (@b)) %)\nprobe x { y = @add(1, f(2, 3)) * "
+                        "@add(@add(1, 2), z) }"),
+              "probe x {\n    y = (1 + f(2, 3)) * (1 + 2 + z);\n}\n");
+    EXPECT_EQ(canonical("@define if_one(x) %( %( @x == 1 %? 10 %: 20 %) %)\nglobal a = @if_one(1), "
+                        "b = @if_one(2)"),
+              "global a = 10\nglobal b = 20\n");
+    // A parameter goes before an operator of its name.
+    EXPECT_EQ(canonical("@define m(count) %( @count + 1 %) probe x { y = @m(5) @count(z) }"),
+              "probe x {\n    y = 5 + 1;\n    @count(z);\n}\n");
+    EXPECT_EQ(canonical("@define put(a) %( if (1) { @a } %) probe x { @put(y = 1 z[1, 2] = 3) }"),
+              "probe x {\n    if (1) {\n        y = 1;\n        z[1, 2] = 3;\n    }\n}\n");
+}
+
+TEST(Macros, PublicOnesComeFromFilesOfTheirOwn) {
+    Parsing parsing;
+    ASSERT_TRUE(parsing.parse_macros(
+        "@define two %( 2 %)\n%( kernel_v >= \"3\" %? @define v %( 3 %) %: @define v %( 4 %) %)"));
+    EXPECT_EQ(parsing.parse("global a = @two, b = @v").text, "global a = 2\nglobal b = 3\n");
+    // The file's own definition goes before.
+    EXPECT_EQ(parsing.parse("@define two %( 22 %) global a = @two").text, "global a = 22\n");
+}
+
+TEST(Macros, RangesNameTheUse) {
+    Parsing parsing;
+    auto parsed = parsing.parse("@define m(a) %( f(@a) + 1 %)\nprobe x { y = @m(abc) }");
+    ASSERT_TRUE(parsed.file);
+    const auto& statement =
+        ast::as<ast::ExpressionStatement>(*parsed.file->probes[0].body->statements[0]);
+    EXPECT_EQ(parsing.sources.text(statement.expression->range), "y = @m(abc)");
+    const auto& sum = ast::as<ast::Binary>(*ast::as<ast::Assignment>(*statement.expression).value);
+    ASSERT_NE(sum.range.expansion, 0u);
+    EXPECT_EQ(parsing.sources.expansion(sum.range.expansion).macro, "m");
+    EXPECT_EQ(parsing.sources.text(parsing.sources.expansion(sum.range.expansion).use), "@m(abc)");
+    const auto& argument = *ast::as<ast::Call>(*sum.left).arguments[0];
+    EXPECT_EQ(argument.range.expansion, 0u);
+    EXPECT_EQ(parsing.sources.position(argument.range).line, 2u);
+}
+
+TEST(Macros, ExpansionIsBounded) {
+    std::string script = "@define m0 %( 1 + %)\n";
+    for (int i = 1; i < 40; i++)
+        script += "@define m" + std::to_string(i) + " %( @m" + std::to_string(i - 1) + " @m" +
+                  std::to_string(i - 1) + " %)\n";
+    std::string text = diagnostics_of(script + "probe x { y = @m39 1 }");
+    EXPECT_NE(text.find("[macro-too-large]"), std::string::npos) << text;
+}
