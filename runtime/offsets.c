@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Constants of this kernel that code generation inlines: section .djstap.offsets, lines of "NAME VALUE", VALUE a decimal
-// number. "NAME:SYMBOL ADDEND" is where a per-CPU variable of the kernel lies: %gs:SYMBOL+ADDEND(%rip).
+// Constants of this kernel that code generation inlines: section .djstap.offsets, lines of "NAME
+// VALUE", VALUE a decimal number. "NAME:SYMBOL ADDEND" is where a per-CPU variable of the kernel
+// lies: %gs:SYMBOL+ADDEND(%rip).
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
@@ -9,8 +10,9 @@
 
 #include "include/script.h"
 
-/* A section type of the application's own (SHT_LOUSER + 1): modpost warns of ordinary ones that are not loaded. */
-#define LINE(text, ...)                                                                     \
+/* A section type of the application's own (SHT_LOUSER + 1): modpost warns of ordinary ones that are
+ * not loaded. */
+#define LINE(text, ...)                                                                            \
 	asm volatile(".pushsection .djstap.offsets,\"\",@0x80000001\n\t.ascii \"" text "\\n\"\n\t" \
 		     ".popsection" ::__VA_ARGS__)
 #define NUMBER(name, value)	     LINE(name " %c0", "i"((long)(value)))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Stands in for a script object while the runtime is built, so that modpost sees, and gives a version to, every
-// kernel symbol that a script object may need. Not part of what scripts are linked with.
+// Stands in for a script object while the runtime is built, so that modpost sees, and gives a
+// version to, every kernel symbol that a script object may need. Not part of what scripts are
+// linked with.
 #include <linux/kernel.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -10,7 +11,7 @@
 
 #include "include/script.h"
 
-const struct djs_script djs_script = { .abi_version = 0 };
+const struct djs_script djs_script = {.abi_version = 0};
 
 void *volatile djs_stub_sink;
 int (*volatile djs_stub_call)(void);
@@ -38,6 +39,7 @@ void djs_stub(void)
 #ifdef DJS_HAVE_CPU_NUMBER
 	djs_stub_sink = (void __force *)&cpu_number;
 #endif
-	THUNK(rax) THUNK(rbx) THUNK(rcx) THUNK(rdx) THUNK(rsi) THUNK(rdi) THUNK(rbp) THUNK(r8)
-	THUNK(r9) THUNK(r10) THUNK(r11) THUNK(r12) THUNK(r13) THUNK(r14) THUNK(r15)
+	THUNK(rax)
+	THUNK(rbx) THUNK(rcx) THUNK(rdx) THUNK(rsi) THUNK(rdi) THUNK(rbp) THUNK(r8) THUNK(r9)
+	    THUNK(r10) THUNK(r11) THUNK(r12) THUNK(r13) THUNK(r14) THUNK(r15)
 }

@@ -4,8 +4,8 @@
 
 #include "control/runtime.h"
 
-/* Kernel addresses from here to the vsyscall page can be read by one guarded instruction. Others (not canonical,
- * the vsyscall page) are left to the kernel's own checks.
+/* Kernel addresses from here to the vsyscall page can be read by one guarded instruction. Others
+ * (not canonical, the vsyscall page) are left to the kernel's own checks.
  */
 static u64 kernel_low = U64_MAX;
 #define KERNEL_HIGH 0xffffffffff600000ull /* VSYSCALL_ADDR */
@@ -116,7 +116,8 @@ DJS_HANDLER_CODE bool djs_write_word(u64 address, u32 size, u64 value)
 {
 	if (size != 1 && size != 2 && size != 4 && size != 8)
 		return false;
-	return is_user(address) ? write_user(address, size, value) : write_kernel(address, size, value);
+	return is_user(address) ? write_user(address, size, value)
+				: write_kernel(address, size, value);
 }
 
 DJS_HANDLER_CODE void djs_fail_text(struct djs_ctx *ctx, u32 place, const char *format, ...)
@@ -131,11 +132,11 @@ DJS_HANDLER_CODE void djs_fail_text(struct djs_ctx *ctx, u32 place, const char *
 	djs_fail(ctx, ctx->error_text, place);
 }
 
-static noinline DJS_HANDLER_CODE void fault_at(struct djs_ctx *ctx, const char *verb, u64 address, u32 size,
-					       u32 place)
+static noinline DJS_HANDLER_CODE void fault_at(struct djs_ctx *ctx, const char *verb, u64 address,
+					       u32 size, u32 place)
 {
-	djs_fail_text(ctx, place, "cannot %s %u byte%s of %s memory at 0x%llx", verb, size, size == 1 ? "" : "s",
-		      is_user(address) ? "user" : "kernel", address);
+	djs_fail_text(ctx, place, "cannot %s %u byte%s of %s memory at 0x%llx", verb, size,
+		      size == 1 ? "" : "s", is_user(address) ? "user" : "kernel", address);
 }
 
 DJS_HANDLER_CODE u64 djs_load(struct djs_ctx *ctx, u64 address, u32 size, u32 place)

@@ -3,17 +3,19 @@
 #include "control/runtime.h"
 #include "context/functions.h"
 
-static DJS_HANDLER_CODE void string_or_fail(struct djs_ctx *ctx, char *out, s64 address, s64 size, bool user)
+static DJS_HANDLER_CODE void string_or_fail(struct djs_ctx *ctx, char *out, s64 address, s64 size,
+					    bool user)
 {
 	long length;
 
 	size = clamp_t(s64, size, 0, djs_script.string_bytes - 1) + 1;
-	length = user ? djs_read_user_string(out, address, size) : djs_read_kernel_string(out, address, size);
+	length = user ? djs_read_user_string(out, address, size)
+		      : djs_read_kernel_string(out, address, size);
 	if (length >= 0)
 		return;
 	*out = 0;
-	djs_fail_text(ctx, DJS_NO_PLACE, "cannot read a string of %s memory at 0x%llx", user ? "user" : "kernel",
-		      (u64)address);
+	djs_fail_text(ctx, DJS_NO_PLACE, "cannot read a string of %s memory at 0x%llx",
+		      user ? "user" : "kernel", (u64)address);
 }
 
 DJS_HANDLER_CODE void djs_fn_kernel_string(struct djs_ctx *ctx, char *out, s64 address)
@@ -37,13 +39,15 @@ DJS_HANDLER_CODE void djs_fn_user_string_n(struct djs_ctx *ctx, char *out, s64 a
 }
 
 /* With a text that stands in for what cannot be read. */
-DJS_HANDLER_CODE void djs_fn_kernel_string2(struct djs_ctx *ctx, char *out, s64 address, const char *instead)
+DJS_HANDLER_CODE void djs_fn_kernel_string2(struct djs_ctx *ctx, char *out, s64 address,
+					    const char *instead)
 {
 	if (djs_read_kernel_string(out, address, djs_script.string_bytes) < 0)
 		strscpy(out, instead, djs_script.string_bytes);
 }
 
-DJS_HANDLER_CODE void djs_fn_user_string2(struct djs_ctx *ctx, char *out, s64 address, const char *instead)
+DJS_HANDLER_CODE void djs_fn_user_string2(struct djs_ctx *ctx, char *out, s64 address,
+					  const char *instead)
 {
 	if (djs_read_user_string(out, address, djs_script.string_bytes) < 0)
 		strscpy(out, instead, djs_script.string_bytes);
@@ -55,15 +59,15 @@ static DJS_HANDLER_CODE u64 word_or_fail(struct djs_ctx *ctx, s64 address, u32 s
 
 	if (likely(user == (address >= 0) && djs_read_word(address, size, &value)))
 		return value;
-	djs_fail_text(ctx, DJS_NO_PLACE, "cannot read %u byte%s of %s memory at 0x%llx", size, size == 1 ? "" : "s",
-		      user ? "user" : "kernel", (u64)address);
+	djs_fail_text(ctx, DJS_NO_PLACE, "cannot read %u byte%s of %s memory at 0x%llx", size,
+		      size == 1 ? "" : "s", user ? "user" : "kernel", (u64)address);
 	return 0;
 }
 
-#define READER(name, type, user)                                                \
-	DJS_HANDLER_CODE s64 djs_fn_##name(struct djs_ctx *ctx, s64 address)    \
-	{                                                                       \
-		return (type)word_or_fail(ctx, address, sizeof(type), user);    \
+#define READER(name, type, user)                                                                   \
+	DJS_HANDLER_CODE s64 djs_fn_##name(struct djs_ctx *ctx, s64 address)                       \
+	{                                                                                          \
+		return (type)word_or_fail(ctx, address, sizeof(type), user);                       \
 	}
 
 READER(kernel_char, s8, false)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Strings in memory that may end at a page that is not there: read piece by piece, no piece across a page.
+// Strings in memory that may end at a page that is not there: read piece by piece, no piece across
+// a page.
 #include <linux/uaccess.h>
 
 #include "control/runtime.h"
@@ -18,8 +19,8 @@ static __always_inline long read_string(char *out, u64 address, size_t size, boo
 		const char *end;
 
 		piece = min_t(u64, piece, PAGE_SIZE - (at & (PAGE_SIZE - 1)));
-		if (user ? copy_from_user_nofault(out + done, (const void __user *)at, piece) :
-			   copy_from_kernel_nofault(out + done, (const void *)at, piece)) {
+		if (user ? copy_from_user_nofault(out + done, (const void __user *)at, piece)
+			 : copy_from_kernel_nofault(out + done, (const void *)at, piece)) {
 			out[done] = 0;
 			return done ? done : -EFAULT;
 		}

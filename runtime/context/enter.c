@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Contexts: what a handler works in. One for each CPU and level of interruption, so that a hit inside an
-// interrupt is not lost to the handler that it interrupted, and a hit inside a handler of the same level is.
+// Contexts: what a handler works in. One for each CPU and level of interruption, so that a hit
+// inside an interrupt is not lost to the handler that it interrupted, and a hit inside a handler of
+// the same level is.
 #include <linux/mm.h>
 #include <linux/preempt.h>
 #include <linux/slab.h>
@@ -38,10 +39,11 @@ int djs_contexts_init(void)
 		return -ENOMEM;
 	context_init(&djs_session_ctx, DJS_LEVEL_SESSION, memory);
 	djs_session_ctx.can_wait = 1;
-	for_each_possible_cpu(cpu) {
+	for_each_possible_cpu (cpu) {
 		struct djs_ctx *contexts;
 
-		contexts = kcalloc_node(DJS_LEVELS, sizeof(*contexts), GFP_KERNEL, cpu_to_node(cpu));
+		contexts =
+		    kcalloc_node(DJS_LEVELS, sizeof(*contexts), GFP_KERNEL, cpu_to_node(cpu));
 		per_cpu(djs_cpu, cpu).contexts = contexts;
 		if (!contexts)
 			goto no_memory;
@@ -61,7 +63,7 @@ void djs_contexts_exit(void)
 {
 	unsigned int cpu;
 
-	for_each_possible_cpu(cpu) {
+	for_each_possible_cpu (cpu) {
 		struct djs_ctx *contexts = per_cpu(djs_cpu, cpu).contexts;
 
 		if (contexts)
@@ -77,7 +79,10 @@ void djs_contexts_exit(void)
 
 static __always_inline unsigned int level_of(unsigned int count)
 {
-	return count & NMI_MASK ? DJS_LEVEL_NMI : count & HARDIRQ_MASK ? 2 : count & SOFTIRQ_OFFSET ? 1 : 0;
+	return count & NMI_MASK		? DJS_LEVEL_NMI
+	       : count & HARDIRQ_MASK	? 2
+	       : count & SOFTIRQ_OFFSET ? 1
+					: 0;
 }
 
 static __always_inline void begin_use(struct djs_ctx *ctx, const struct djs_handler *handler,
@@ -129,7 +134,8 @@ out:
 	return NULL;
 }
 
-DJS_HANDLER_CODE struct djs_ctx *djs_enter(const struct djs_handler *handler, const struct djs_site *site)
+DJS_HANDLER_CODE struct djs_ctx *djs_enter(const struct djs_handler *handler,
+					   const struct djs_site *site)
 {
 	bool interrupt = preempt_count() & INTERRUPT_MASK;
 	struct djs_ctx *ctx;
@@ -181,8 +187,8 @@ DJS_HANDLER_CODE void djs_fail(struct djs_ctx *ctx, const char *message, u32 pla
 	ctx->error_place = place;
 }
 
-DJS_HANDLER_CODE void djs_run_handler(const struct djs_handler *handler, const struct djs_site *site,
-				      struct pt_regs *regs)
+DJS_HANDLER_CODE void djs_run_handler(const struct djs_handler *handler,
+				      const struct djs_site *site, struct pt_regs *regs)
 {
 	struct djs_ctx *ctx = djs_enter(handler, site);
 

@@ -36,8 +36,9 @@ DJS_HANDLER_CODE void djs_fn_ppfunc(struct djs_ctx *ctx, char *out)
 DJS_HANDLER_CODE void djs_fn_probe_type(struct djs_ctx *ctx, char *out)
 {
 	static const char *const names[] = {
-		[DJS_HANDLER_BEGIN] = "begin",	    [DJS_HANDLER_END] = "end",	  [DJS_HANDLER_ERROR] = "error",
-		[DJS_HANDLER_TIMER] = "timer",	    [DJS_HANDLER_ENTRY] = "entry", [DJS_HANDLER_RETURN] = "return",
+	    [DJS_HANDLER_BEGIN] = "begin", [DJS_HANDLER_END] = "end",
+	    [DJS_HANDLER_ERROR] = "error", [DJS_HANDLER_TIMER] = "timer",
+	    [DJS_HANDLER_ENTRY] = "entry", [DJS_HANDLER_RETURN] = "return",
 	};
 
 	copy_text(out, ctx->handler->kind < ARRAY_SIZE(names) ? names[ctx->handler->kind] : NULL);
@@ -58,15 +59,17 @@ DJS_HANDLER_CODE s64 djs_fn_registers_valid(struct djs_ctx *ctx)
 	return ctx->regs != NULL;
 }
 
-/* The address of what was hit; for a function's entry that of the function. 0 where there is none. */
+/* The address of what was hit; for a function's entry that of the function. 0 where there is none.
+ */
 DJS_HANDLER_CODE s64 djs_fn_addr(struct djs_ctx *ctx)
 {
 	const struct djs_site *site = ctx->site;
 
 	if (!site || !site->address)
 		return ctx->regs ? instruction_pointer(ctx->regs) : 0;
-	return (site->mechanism == DJS_MECHANISM_DJPROBE || site->mechanism == DJS_MECHANISM_FTRACE ? site->entry :
-													     site->address) +
+	return (site->mechanism == DJS_MECHANISM_DJPROBE || site->mechanism == DJS_MECHANISM_FTRACE
+		    ? site->entry
+		    : site->address) +
 	       djs_slide;
 }
 
@@ -115,9 +118,9 @@ DJS_HANDLER_CODE s64 djs_fn_uaddr(struct djs_ctx *ctx)
 DJS_STATIC_ASSERT(SYMBOL_AT + KSYM_SYMBOL_LEN <= DJS_WORK_BYTES, "the work area is too small");
 
 /*
- * The stack from the probed place on, in the work area: *trace is the first of the returned number. The probed
- * place is found by its address (a direct call returns behind its site); where that is not known it is the first
- * one outside this module.
+ * The stack from the probed place on, in the work area: *trace is the first of the returned number.
+ * The probed place is found by its address (a direct call returns behind its site); where that is
+ * not known it is the first one outside this module.
  */
 static DJS_HANDLER_CODE u32 trace_stack(struct djs_ctx *ctx, unsigned long **trace)
 {
@@ -214,7 +217,8 @@ static DJS_HANDLER_CODE void print_line(struct djs_ctx *ctx, unsigned long addre
 
 	if (!record)
 		return;
-	*(u32 *)(record + 1) = scnprintf((char *)(record + 1) + sizeof(u32), room, " 0x%016lx : %s\n", address, symbol);
+	*(u32 *)(record + 1) = scnprintf((char *)(record + 1) + sizeof(u32), room,
+					 " 0x%016lx : %s\n", address, symbol);
 	djs_commit(ctx, record, size);
 }
 
@@ -290,5 +294,6 @@ DJS_HANDLER_CODE void djs_fn_caller(struct djs_ctx *ctx, char *out)
 {
 	s64 address = djs_fn_caller_addr(ctx);
 
-	scnprintf(out, djs_script.string_bytes, "%s 0x%llx", address ? symbol_of(ctx, address) : "", (u64)address);
+	scnprintf(out, djs_script.string_bytes, "%s 0x%llx", address ? symbol_of(ctx, address) : "",
+		  (u64)address);
 }

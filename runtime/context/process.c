@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Who was running: pid(), execname(), task_*(). Other tasks' fields are read as memory that may be gone.
+// Who was running: pid(), execname(), task_*(). Other tasks' fields are read as memory that may be
+// gone.
 #include <linux/cred.h>
 #include <linux/sched.h>
 #include <linux/sched/prio.h>
@@ -11,15 +12,19 @@
 #include "control/runtime.h"
 
 /* A field of the structure at a kernel address; 0 when it cannot be read. */
-#define FIELD(address, type, field)                                                                       \
-	({                                                                                                \
-		u64 value_;                                                                               \
-		djs_read_word((u64)(address) + offsetof(type, field), sizeof(((type *)0)->field), &value_) ? value_ : 0; \
+#define FIELD(address, type, field)                                                                \
+	({                                                                                         \
+		u64 value_;                                                                        \
+		djs_read_word((u64)(address) + offsetof(type, field), sizeof(((type *)0)->field),  \
+			      &value_)                                                             \
+		    ? value_                                                                       \
+		    : 0;                                                                           \
 	})
 
 /* The same, an error of the script when it cannot be read. */
-#define FIELD_OR_FAIL(ctx, address, type, field)                                                          \
-	djs_load(ctx, (u64)(address) + offsetof(type, field), sizeof(((type *)0)->field), DJS_NO_PLACE)
+#define FIELD_OR_FAIL(ctx, address, type, field)                                                   \
+	djs_load(ctx, (u64)(address) + offsetof(type, field), sizeof(((type *)0)->field),          \
+		 DJS_NO_PLACE)
 
 DJS_HANDLER_CODE s64 djs_fn_pid(struct djs_ctx *ctx)
 {
@@ -33,7 +38,8 @@ DJS_HANDLER_CODE s64 djs_fn_tid(struct djs_ctx *ctx)
 
 DJS_HANDLER_CODE s64 djs_fn_ppid(struct djs_ctx *ctx)
 {
-	return (s32)FIELD(FIELD(current, struct task_struct, real_parent), struct task_struct, tgid);
+	return (s32)FIELD(FIELD(current, struct task_struct, real_parent), struct task_struct,
+			  tgid);
 }
 
 /* The number of current's process group or session in the initial namespace. */
@@ -151,7 +157,8 @@ DJS_HANDLER_CODE s64 djs_fn_task_nice(struct djs_ctx *ctx, s64 task)
 
 DJS_HANDLER_CODE s64 djs_fn_task_cpu(struct djs_ctx *ctx, s64 task)
 {
-	return (s32)djs_load(ctx, (u64)task + offsetof(struct task_struct, thread_info.cpu), sizeof(u32), DJS_NO_PLACE);
+	return (s32)djs_load(ctx, (u64)task + offsetof(struct task_struct, thread_info.cpu),
+			     sizeof(u32), DJS_NO_PLACE);
 }
 
 static DJS_HANDLER_CODE s64 credential(struct djs_ctx *ctx, s64 task, size_t offset)
@@ -185,5 +192,6 @@ DJS_HANDLER_CODE void djs_fn_task_execname(struct djs_ctx *ctx, char *out, s64 t
 {
 	name_of(out, task);
 	if (!*out)
-		djs_load(ctx, (u64)task + offsetof(struct task_struct, comm), 1, DJS_NO_PLACE); /* fails if it is no task */
+		djs_load(ctx, (u64)task + offsetof(struct task_struct, comm), 1,
+			 DJS_NO_PLACE); /* fails if it is no task */
 }

@@ -29,7 +29,8 @@ DJS_HANDLER_CODE s64 djs_fn_stringat(struct djs_ctx *ctx, const char *text, s64 
 	return 0;
 }
 
-DJS_HANDLER_CODE void djs_fn_substr(struct djs_ctx *ctx, char *out, const char *text, s64 start, s64 length)
+DJS_HANDLER_CODE void djs_fn_substr(struct djs_ctx *ctx, char *out, const char *text, s64 start,
+				    s64 length)
 {
 	djs_text_substr(out, djs_script.string_bytes, text, start, length);
 }
@@ -70,8 +71,8 @@ DJS_HANDLER_CODE void djs_fn___tokenize_first(struct djs_ctx *ctx, char *out, co
 }
 
 /* `text` with each `old` replaced by `new`, cut where it becomes too long. */
-DJS_HANDLER_CODE void djs_fn_str_replace(struct djs_ctx *ctx, char *out, const char *text, const char *old,
-					 const char *new)
+DJS_HANDLER_CODE void djs_fn_str_replace(struct djs_ctx *ctx, char *out, const char *text,
+					 const char *old, const char *new)
 {
 	size_t old_length = djs_text_length(old), new_length = djs_text_length(new);
 	size_t done = 0, room = djs_script.string_bytes - 1, i;
@@ -111,8 +112,10 @@ static __always_inline u32 escape(char *to, u8 byte)
 	return 4;
 }
 
-/* At most `length` bytes of `text`, escaped; when quoted, in quotes and with ... behind them if more is there. */
-DJS_HANDLER_CODE void djs_fn_text_strn(struct djs_ctx *ctx, char *out, const char *text, s64 length, s64 quoted)
+/* At most `length` bytes of `text`, escaped; when quoted, in quotes and with ... behind them if
+ * more is there. */
+DJS_HANDLER_CODE void djs_fn_text_strn(struct djs_ctx *ctx, char *out, const char *text, s64 length,
+				       s64 quoted)
 {
 	size_t room = djs_script.string_bytes, done = 0, at = 0;
 	size_t most = length > 0 && length < (s64)room ? length : room;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Clocks. The wall clock and the monotonic one are read by their lockless variants: a handler may run inside the
-// update of the ordinary ones, or in an NMI, and would wait for ever.
+// Clocks. The wall clock and the monotonic one are read by their lockless variants: a handler may
+// run inside the update of the ordinary ones, or in an NMI, and would wait for ever.
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/sched/clock.h>

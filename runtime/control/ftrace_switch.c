@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// kernel.ftrace_enabled. While it is 0 nothing may be attached to fentry sites or detached from them: ftrace's
-// records and the text would no longer agree. The variable is not exported, so its file is read; by a work
-// item, since the caller may be a task that is exiting, or one with another root directory.
+// kernel.ftrace_enabled. While it is 0 nothing may be attached to fentry sites or detached from
+// them: ftrace's records and the text would no longer agree. The variable is not exported, so its
+// file is read; by a work item, since the caller may be a task that is exiting, or one with another
+// root directory.
 #include <linux/fs.h>
 #include <linux/workqueue.h>
 
@@ -39,7 +40,7 @@ static void switch_work(struct work_struct *work)
 
 static int ask_switch(int write)
 {
-	struct switch_work request = { .write = write };
+	struct switch_work request = {.write = write};
 
 	INIT_WORK_ONSTACK(&request.work, switch_work);
 	queue_work(system_unbound_wq, &request.work);

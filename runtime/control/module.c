@@ -16,21 +16,24 @@ static int target;
 module_param(target, int, 0444);
 MODULE_PARM_DESC(target, "process id that target() yields");
 
-#define RING_KB_MIN 4u
-#define RING_KB_MAX (1024u * 1024)
+#define RING_KB_MIN   4u
+#define RING_KB_MAX   (1024u * 1024)
 #define LOG_LINES_MAX 100
 
-/* Addresses in the script are those of one build of the kernel; modversions does not tell builds apart. */
+/* Addresses in the script are those of one build of the kernel; modversions does not tell builds
+ * apart. */
 static int check_kernel(void)
 {
 	const struct new_utsname *kernel = init_utsname();
 
 	if (djs_script.abi_version != DJS_ABI_VERSION) {
-		djs_error("made for version %u of the runtime, this is %u", djs_script.abi_version, DJS_ABI_VERSION);
+		djs_error("made for version %u of the runtime, this is %u", djs_script.abi_version,
+			  DJS_ABI_VERSION);
 		return -ENOEXEC;
 	}
 	if (djs_script.kernel_release && strcmp(djs_script.kernel_release, kernel->release)) {
-		djs_error("made for kernel %s, this is %s", djs_script.kernel_release, kernel->release);
+		djs_error("made for kernel %s, this is %s", djs_script.kernel_release,
+			  kernel->release);
 		return -ENOEXEC;
 	}
 	if (djs_script.kernel_version && strcmp(djs_script.kernel_version, kernel->version)) {

@@ -56,7 +56,8 @@ static ssize_t file_read(struct file *file, char __user *to, size_t size, loff_t
 static __poll_t file_poll(struct file *file, poll_table *table)
 {
 	poll_wait(file, &control_changes, table);
-	if (READ_ONCE(djs_control->exit_requested) || READ_ONCE(djs_control->state) == DJS_STATE_STOPPED)
+	if (READ_ONCE(djs_control->exit_requested) ||
+	    READ_ONCE(djs_control->state) == DJS_STATE_STOPPED)
 		return EPOLLIN | EPOLLPRI;
 	return 0;
 }
@@ -92,7 +93,8 @@ static int file_mmap(struct file *file, struct vm_area_struct *vma)
 		return -EINVAL;
 	set_vma_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, 0);
 	for (i = 0; i < pages; i++) {
-		error = vm_insert_page(vma, vma->vm_start + i * PAGE_SIZE, djs_ring_page(cpu, at + i));
+		error =
+		    vm_insert_page(vma, vma->vm_start + i * PAGE_SIZE, djs_ring_page(cpu, at + i));
 		if (error)
 			return error;
 	}
@@ -105,7 +107,7 @@ static void fill_counts(struct djs_counts *counts)
 
 	memset(counts, 0, sizeof(*counts));
 	counts->lost_records = djs_rings_lost();
-	for_each_possible_cpu(cpu) {
+	for_each_possible_cpu (cpu) {
 		counts->skipped_busy += READ_ONCE(per_cpu(djs_cpu, cpu).skipped_busy);
 		counts->skipped_locked += READ_ONCE(per_cpu(djs_cpu, cpu).skipped_locked);
 	}
@@ -166,13 +168,13 @@ static long file_ioctl(struct file *file, unsigned int command, unsigned long ar
 }
 
 static const struct proc_ops file_operations_of_module = {
-	.proc_open = file_open,
-	.proc_release = file_release,
-	.proc_read = file_read,
-	.proc_lseek = default_llseek,
-	.proc_poll = file_poll,
-	.proc_mmap = file_mmap,
-	.proc_ioctl = file_ioctl,
+    .proc_open = file_open,
+    .proc_release = file_release,
+    .proc_read = file_read,
+    .proc_lseek = default_llseek,
+    .proc_poll = file_poll,
+    .proc_mmap = file_mmap,
+    .proc_ioctl = file_ioctl,
 };
 
 int djs_proc_init(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * What the parts of the runtime share with each other and with nobody else. The contract with scripts and
- * readers is in include/.
+ * What the parts of the runtime share with each other and with nobody else. The contract with
+ * scripts and readers is in include/.
  */
 #ifndef DJSTAP_RUNTIME_H
 #define DJSTAP_RUNTIME_H
@@ -11,8 +11,8 @@
 
 #include "include/script.h"
 
-/* Code that runs inside handlers: not traced (the whole module is built without fentry calls) and refused to
- * kprobes, since a probe in there would only find the context busy.
+/* Code that runs inside handlers: not traced (the whole module is built without fentry calls) and
+ * refused to kprobes, since a probe in there would only find the context busy.
  */
 #define DJS_HANDLER_CODE __kprobes
 
@@ -34,7 +34,7 @@ struct djs_cpu {
 };
 DECLARE_PER_CPU(struct djs_cpu, djs_cpu);
 
-#define DJS_LEVELS 4 /* task, softirq, hardirq, NMI */
+#define DJS_LEVELS	  4 /* task, softirq, hardirq, NMI */
 #define DJS_LEVEL_NMI	  3
 #define DJS_LEVEL_SESSION 4
 
@@ -57,20 +57,22 @@ void djs_rings_to_log(unsigned int max_lines);
 
 /* ---- context/ ------------------------------------------------------------------------------- */
 
-/* Handlers' flags that send djs_enter to its slow path: DJS_HANDLER_IRQS_OFF always, DJS_HANDLER_CHECKS_STATE
- * unless the session runs.
+/* Handlers' flags that send djs_enter to its slow path: DJS_HANDLER_IRQS_OFF always,
+ * DJS_HANDLER_CHECKS_STATE unless the session runs.
  */
 extern u32 djs_gate;
 extern struct djs_ctx djs_session_ctx; /* begin, end, error and the session's own messages */
 extern atomic_t djs_locked_skips;
-/* ctx->work: stack traces and symbol names; then string_bytes for the text that tokenize() works on. */
+/* ctx->work: stack traces and symbol names; then string_bytes for the text that tokenize() works
+ * on. */
 #define DJS_WORK_BYTES 2048
 #define DJS_NO_PLACE   (~0u) /* an error whose place the caller knows, or nobody */
 int djs_contexts_init(void);
 void djs_contexts_exit(void);
 
 /* Runs `body` for a hit that a mechanism other than the direct call caught. */
-void djs_run_handler(const struct djs_handler *handler, const struct djs_site *site, struct pt_regs *regs);
+void djs_run_handler(const struct djs_handler *handler, const struct djs_site *site,
+		     struct pt_regs *regs);
 
 /* ---- globals/ ------------------------------------------------------------------------------- */
 
@@ -103,7 +105,8 @@ extern struct djs_site_run *djs_sites;
 
 int djs_sites_init(void);
 void djs_sites_exit(void);
-/* Arms every site. Sites that fail are reported and counted; an error only when a forced one fails. */
+/* Arms every site. Sites that fail are reported and counted; an error only when a forced one fails.
+ */
 int djs_sites_arm(void);
 /* Takes all probes out; when it returns no handler runs and none can start. */
 void djs_sites_disarm(void);
@@ -116,7 +119,8 @@ void djs_session_exit(void);
 int djs_session_start(void);
 void djs_session_stop(void);
 void djs_session_abandoned(void); /* the owner closed without stopping */
-/* exit() or a fatal error: closes the gate and has the reader, or a work item, stop the session. NMI-safe. */
+/* exit() or a fatal error: closes the gate and has the reader, or a work item, stop the session.
+ * NMI-safe. */
 void djs_request_exit(bool error);
 /* A message of the session itself: a record, and a line in the kernel log. Task context. */
 void djs_session_message(u32 id, const char *format, ...) __printf(2, 3);
@@ -135,7 +139,8 @@ int djs_ftrace_enabled(void);
 /* Sets it; 0 or an error. May sleep. */
 int djs_ftrace_enable(bool on);
 
-/* ---- the mechanisms: attach all sites that are planned so, detach all ------------------------- */
+/* ---- the mechanisms: attach all sites that are planned so, detach all -------------------------
+ */
 
 int djs_djprobes_attach(void);
 void djs_djprobes_detach(void);
@@ -162,8 +167,8 @@ void djs_access_init(void);
 /* Reads one word of 1, 2, 4 or 8 bytes. False on a fault. Never sleeps. */
 bool djs_read_word(u64 address, u32 size, u64 *value);
 bool djs_write_word(u64 address, u32 size, u64 value);
-/* Copies a string of at most `size` bytes with the NUL it always writes; its length, or -EFAULT when its first
- * byte cannot be read. A fault further on ends the string. Never sleeps.
+/* Copies a string of at most `size` bytes with the NUL it always writes; its length, or -EFAULT
+ * when its first byte cannot be read. A fault further on ends the string. Never sleeps.
  */
 long djs_read_kernel_string(char *out, u64 address, size_t size);
 long djs_read_user_string(char *out, u64 address, size_t size);

@@ -119,7 +119,8 @@ static void run_session_handler(const struct djs_handler *handler, const struct 
 	ctx->error = NULL;
 }
 
-/* Nothing else runs meanwhile, so these handlers take no locks and may sleep for room in the ring. */
+/* Nothing else runs meanwhile, so these handlers take no locks and may sleep for room in the ring.
+ */
 static void run_session_handlers(enum djs_handler_kind kind)
 {
 	s64 last = S64_MIN; /* priority, then number in the table, of the one that ran last */

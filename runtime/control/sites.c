@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The sites of a script at run time: where they lie in this kernel, which mechanism each has, and arming all
-// of them.
+// The sites of a script at run time: where they lie in this kernel, which mechanism each has, and
+// arming all of them.
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -49,8 +49,10 @@ int djs_sites_init(void)
 
 	djs_slide = (unsigned long)_printk - djs_script.anchor;
 	for (i = 0; i < djs_script.handler_count; i++)
-		if (djs_script.handlers[i].lock_count && !(djs_script.handlers[i].flags & DJS_HANDLER_IRQS_OFF)) {
-			djs_error("the script is broken: handler %u has locks and does not say so", i);
+		if (djs_script.handlers[i].lock_count &&
+		    !(djs_script.handlers[i].flags & DJS_HANDLER_IRQS_OFF)) {
+			djs_error("the script is broken: handler %u has locks and does not say so",
+				  i);
 			return -ENOEXEC;
 		}
 	for (i = 0; i < count; i++)
@@ -94,7 +96,8 @@ void djs_sites_exit(void)
 	djs_sites = NULL;
 }
 
-DJS_HANDLER_CODE const struct djs_site *djs_find_site(const struct djs_handler *handler, u64 return_address)
+DJS_HANDLER_CODE const struct djs_site *djs_find_site(const struct djs_handler *handler,
+						      u64 return_address)
 {
 	unsigned long address = return_address - 5; /* a near call's length */
 	u32 number = handler - djs_script.handlers;
@@ -164,7 +167,8 @@ static void do_without_ftrace(void)
 
 		if (!uses_ftrace(run))
 			continue;
-		if (run->mechanism == DJS_MECHANISM_DJPROBE && !run->site->forced && run->site->fallback) {
+		if (run->mechanism == DJS_MECHANISM_DJPROBE && !run->site->forced &&
+		    run->site->fallback) {
 			run->mechanism = DJS_MECHANISM_KPROBE;
 			run->fallback = DJS_FALLBACK_FTRACE_OFF;
 			run->probe = run->site->fallback + djs_slide;
@@ -182,7 +186,8 @@ static void refuse_unknown(void)
 		if (djs_sites[i].mechanism > DJS_MECHANISM_TIMER ||
 		    djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE ||
 		    djs_sites[i].mechanism == DJS_MECHANISM_TRACEPOINT)
-			djs_site_failed(&djs_sites[i], -EOPNOTSUPP, "this runtime does not have its mechanism");
+			djs_site_failed(&djs_sites[i], -EOPNOTSUPP,
+					"this runtime does not have its mechanism");
 }
 
 int djs_sites_arm(void)
@@ -199,8 +204,10 @@ int djs_sites_arm(void)
 		int enabled = djs_ftrace_enabled();
 
 		if (enabled < 0)
-			djs_session_message(DJS_RECORD_WARNING,
-					    "cannot read kernel.ftrace_enabled (error %d): is /proc mounted?", enabled);
+			djs_session_message(
+			    DJS_RECORD_WARNING,
+			    "cannot read kernel.ftrace_enabled (error %d): is /proc mounted?",
+			    enabled);
 		if (enabled <= 0)
 			do_without_ftrace();
 	}
@@ -224,8 +231,8 @@ int djs_sites_arm(void)
 
 static void drain_handlers(void)
 {
-	/* Handlers are entered from text and from trampolines that no reference count guards: wait until every
-	 * task has been seen elsewhere.
+	/* Handlers are entered from text and from trampolines that no reference count guards: wait
+	 * until every task has been seen elsewhere.
 	 */
 #ifdef DJS_HAVE_RCU_TASKS_RUDE
 	synchronize_rcu_tasks_rude();
@@ -249,7 +256,8 @@ void djs_sites_disarm(void)
 		return;
 	djs_timers_detach();
 	if (ftrace && djs_ftrace_enabled() == 0) {
-		djs_warning("kernel.ftrace_enabled was set to 0 meanwhile; it is set to 1 for the time of detaching");
+		djs_warning("kernel.ftrace_enabled was set to 0 meanwhile; it is set to 1 for the "
+			    "time of detaching");
 		switched_on = djs_ftrace_enable(true) == 0;
 	}
 	djs_kretprobes_detach();

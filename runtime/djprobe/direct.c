@@ -8,9 +8,9 @@ static LIST_HEAD(direct_groups);
 static u32 direct_count;
 
 /*
- * Kernels with the _multi interface (before "ftrace: Fix modification of direct_function hash while in use",
- * d05cb470663a) keep at most 8,192 direct calls, of all users together: past that every one leaks 32 KB. Room is left
- * for others. Later kernels have no such limit.
+ * Kernels with the _multi interface (before "ftrace: Fix modification of direct_function hash while
+ * in use", d05cb470663a) keep at most 8,192 direct calls, of all users together: past that every
+ * one leaks 32 KB. Room is left for others. Later kernels have no such limit.
  */
 #ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
 #define DIRECT_MAX 7168u
@@ -19,7 +19,8 @@ static u32 direct_count;
 #endif
 
 #ifdef DJS_HAVE_FTRACE_OPS_FUNC
-/* A livepatch that wants to direct_share a function may: a handler never changes where execution goes on. */
+/* A livepatch that wants to direct_share a function may: a handler never changes where execution
+ * goes on. */
 static int direct_share(struct ftrace_ops *ops, enum ftrace_ops_cmd command)
 {
 	return 0;
@@ -73,8 +74,8 @@ static void direct_refused(struct djs_site_run *run, int error)
 		return;
 	}
 	djs_site_failed(run, error,
-			error == -EBUSY ? "another user has the function's direct call" :
-					  "there is no fentry site at its address");
+			error == -EBUSY ? "another user has the function's direct call"
+					: "there is no fentry site at its address");
 }
 
 /* Sites beyond what the kernel's table bears get a plain ftrace_ops. */
@@ -98,7 +99,8 @@ static void respect_table(void)
 
 int djs_djprobes_attach(void)
 {
-	static const struct djs_group_kind kind = { direct_prepare, direct_attach, direct_refused, &direct_groups };
+	static const struct djs_group_kind kind = {direct_prepare, direct_attach, direct_refused,
+						   &direct_groups};
 
 	respect_table();
 	return djs_groups_attach(&kind, DJS_MECHANISM_DJPROBE);
@@ -108,7 +110,8 @@ void djs_djprobes_detach(void)
 {
 	struct djs_group *group, *next;
 
-	list_for_each_entry_safe(group, next, &direct_groups, list) {
+	list_for_each_entry_safe(group, next, &direct_groups, list)
+	{
 		direct_detach(group);
 		list_del(&group->list);
 		kfree(group);

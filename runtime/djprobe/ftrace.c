@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The same sites through ftrace's own trampolines: for more functions than there can be direct calls, and on
-// demand. Costs more per ops_hit, shares with everybody.
+// The same sites through ftrace's own trampolines: for more functions than there can be direct
+// calls, and on demand. Costs more per ops_hit, shares with everybody.
 #include <linux/slab.h>
 
 #include "djprobe/groups.h"
 
 static LIST_HEAD(ops_groups);
 
-static DJS_HANDLER_CODE void ops_hit(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
-				 struct ftrace_regs *fregs)
+static DJS_HANDLER_CODE void ops_hit(unsigned long ip, unsigned long parent_ip,
+				     struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	const struct djs_handler *handler = container_of(ops, struct djs_group, ops)->handler;
 
-	djs_run_handler(handler, djs_find_site(handler, ip + MCOUNT_INSN_SIZE), ftrace_get_regs(fregs));
+	djs_run_handler(handler, djs_find_site(handler, ip + MCOUNT_INSN_SIZE),
+			ftrace_get_regs(fregs));
 }
 
 static void ops_prepare(struct djs_group *group)
@@ -32,7 +33,8 @@ static void ops_detach(struct djs_group *group)
 	int error = unregister_ftrace_function(&group->ops);
 
 	if (error)
-		djs_error("cannot ops_detach %u functions from ftrace (error %d)", group->count, error);
+		djs_error("cannot ops_detach %u functions from ftrace (error %d)", group->count,
+			  error);
 	ftrace_free_filter(&group->ops);
 }
 
@@ -43,7 +45,8 @@ static void ops_refused(struct djs_site_run *run, int error)
 
 int djs_ftraces_attach(void)
 {
-	static const struct djs_group_kind kind = { ops_prepare, ops_attach, ops_refused, &ops_groups };
+	static const struct djs_group_kind kind = {ops_prepare, ops_attach, ops_refused,
+						   &ops_groups};
 
 	return djs_groups_attach(&kind, DJS_MECHANISM_FTRACE);
 }
@@ -52,7 +55,8 @@ void djs_ftraces_detach(void)
 {
 	struct djs_group *group, *next;
 
-	list_for_each_entry_safe(group, next, &ops_groups, list) {
+	list_for_each_entry_safe(group, next, &ops_groups, list)
+	{
 		ops_detach(group);
 		list_del(&group->list);
 		kfree(group);

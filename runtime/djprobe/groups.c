@@ -8,7 +8,7 @@
 /* True when nobody at all is attached to this fentry site. */
 static bool site_is_free(unsigned long address)
 {
-	static const u8 nop5[5] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	static const u8 nop5[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
 	u8 text[5];
 
 	return !copy_from_kernel_nofault(text, (void *)address, 5) && !memcmp(text, nop5, 5);
@@ -48,7 +48,8 @@ out:
 	return error;
 }
 
-/* Depth: log2 of the number of sites. A refusal costs little: the kernel looks before it touches anything. */
+/* Depth: log2 of the number of sites. A refusal costs little: the kernel looks before it touches
+ * anything. */
 static int attach_range(const struct djs_group_kind *kind, const struct djs_handler *handler,
 			struct djs_site_run **runs, u32 count)
 {
@@ -102,7 +103,8 @@ int djs_groups_attach(const struct djs_group_kind *kind, u8 mechanism)
 		return -ENOMEM;
 	for (handler = 0; handler < djs_script.handler_count && !error; handler++) {
 		for (i = 0, count = 0; i < djs_script.site_count; i++)
-			if (djs_sites[i].mechanism == mechanism && djs_sites[i].site->handler == handler)
+			if (djs_sites[i].mechanism == mechanism &&
+			    djs_sites[i].site->handler == handler)
 				runs[start + count++] = &djs_sites[i];
 		error = attach_handler(kind, &djs_script.handlers[handler], runs + start, count);
 		start += count;

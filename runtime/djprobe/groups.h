@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * ftrace_ops of the sites of one handler, for direct.c and ftrace.c. As a rule one ops bears all sites of a
- * handler; where the kernel refuses some of them, they are halved until the refused ones are found.
+ * ftrace_ops of the sites of one handler, for direct.c and ftrace.c. As a rule one ops bears all
+ * sites of a handler; where the kernel refuses some of them, they are halved until the refused ones
+ * are found.
  */
 #ifndef DJSTAP_GROUPS_H
 #define DJSTAP_GROUPS_H
@@ -25,7 +26,8 @@ struct djs_group_kind {
 	struct list_head *groups;
 };
 
-/* Attaches all sites planned as `mechanism`; what fails goes to kind->refused. Only -ENOMEM is an error. */
+/* Attaches all sites planned as `mechanism`; what fails goes to kind->refused. Only -ENOMEM is an
+ * error. */
 int djs_groups_attach(const struct djs_group_kind *kind, u8 mechanism);
 
 #endif

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Storage of a script's globals: maps, room to sort them, per-CPU statistics and counters. All of it is there
-// before the first handler runs.
+// Storage of a script's globals: maps, room to sort them, per-CPU statistics and counters. All of
+// it is there before the first handler runs.
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
 #include "control/runtime.h"
 
-/* Per-CPU counters only ever grow; clearing one remembers its total, so that no CPU's increment is lost. */
+/* Per-CPU counters only ever grow; clearing one remembers its total, so that no CPU's increment is
+ * lost. */
 static s64 *counter_bases;
 
 /*
- * A per-CPU statistic: two copies a CPU, since an NMI cannot be kept out of the first. Clearing starts a new
- * epoch; a copy of an old one is empty, and its own CPU empties it at the next <<<.
+ * A per-CPU statistic: two copies a CPU, since an NMI cannot be kept out of the first. Clearing
+ * starts a new epoch; a copy of an old one is empty, and its own CPU empties it at the next <<<.
  */
 struct statistic {
 	u8 __percpu *copies;
@@ -36,7 +37,8 @@ static int maps_init(void)
 		void *memory = bytes && bytes <= SIZE_MAX >> 1 ? vzalloc(bytes) : NULL;
 
 		if (!memory) {
-			djs_error("no memory for an array of %u elements (%llu bytes)", use->shape.capacity, bytes);
+			djs_error("no memory for an array of %u elements (%llu bytes)",
+				  use->shape.capacity, bytes);
 			return -ENOMEM;
 		}
 		*use->map = djs_map_init(memory, &use->shape, djs_script.hash_seed);
@@ -126,7 +128,8 @@ int djs_globals_init(void)
 	if (!error)
 		error = statistics_init();
 	if (!error && djs_script.counter_count) {
-		counter_bases = kvcalloc(djs_script.counter_count, sizeof(*counter_bases), GFP_KERNEL);
+		counter_bases =
+		    kvcalloc(djs_script.counter_count, sizeof(*counter_bases), GFP_KERNEL);
 		if (!counter_bases)
 			error = -ENOMEM;
 	}
@@ -150,7 +153,7 @@ static DJS_HANDLER_CODE s64 counter_total(u32 counter)
 	unsigned int cpu;
 	s64 sum = 0;
 
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu (cpu)
 		sum += READ_ONCE(*per_cpu_ptr(address, cpu));
 	return sum;
 }
@@ -193,7 +196,7 @@ DJS_HANDLER_CODE void djs_statistic_read(u32 number, struct djs_statistic *out)
 	unsigned int cpu, i;
 
 	memset(out, 0, shape->bytes);
-	for_each_possible_cpu(cpu) {
+	for_each_possible_cpu (cpu) {
 		u8 *copy = per_cpu_ptr(statistic->copies, cpu);
 
 		for (i = 0; i < 2; i++, copy += statistic->stride)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The locks of a script's globals: many readers or one writer, tried for a bounded time. A holder has
-// interrupts off, so only an NMI can meet a lock that its own CPU holds, and that tries once.
+// The locks of a script's globals: many readers or one writer, tried for a bounded time. A holder
+// has interrupts off, so only an NMI can meet a lock that its own CPU holds, and that tries once.
 #include <linux/atomic.h>
 #include <linux/slab.h>
 

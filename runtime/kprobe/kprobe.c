@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// kprobes: any instruction. The kernel turns a breakpoint into a jump by a rule that does not see jumps from
-// elsewhere into the replaced bytes, so it may do so only where the compiler has proved that there are none
-// (DJS_MECHANISM_KPROBE_JUMP). A post handler keeps it from doing so everywhere else.
+// kprobes: any instruction. The kernel turns a breakpoint into a jump by a rule that does not see
+// jumps from elsewhere into the replaced bytes, so it may do so only where the compiler has proved
+// that there are none (DJS_MECHANISM_KPROBE_JUMP). A post handler keeps it from doing so everywhere
+// else.
 #include <linux/delay.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -20,12 +21,18 @@ static u32 kprobe_count;
 static DJS_HANDLER_CODE int kprobe_hit(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	const struct djs_site *site = container_of(kprobe, struct djs_kprobe, kprobe)->run->site;
+	unsigned long ip = regs->ip;
 
+	/* It points behind the breakpoint: for the script, and for the unwinder, the instruction
+	 * has not run. */
+	regs->ip = (unsigned long)kprobe->addr;
 	djs_run_handler(&djs_script.handlers[site->handler], site, regs);
+	regs->ip = ip;
 	return 0;
 }
 
-static DJS_HANDLER_CODE void kprobe_after(struct kprobe *kprobe, struct pt_regs *regs, unsigned long flags)
+static DJS_HANDLER_CODE void kprobe_after(struct kprobe *kprobe, struct pt_regs *regs,
+					  unsigned long flags)
 {
 }
 
@@ -40,33 +47,35 @@ static int first_byte(unsigned long address)
 #define JUMP_FIRST 0xe9
 
 /*
- * At a fentry site the kernel uses ftrace for a kprobe, and a post handler there is dangerous (on 6.1 two
- * kprobes, one with it, both removed: panic). A function whose first instruction is an ordinary call is taken for
- * one too: the kernel does not replace calls by jumps.
+ * At a fentry site the kernel uses ftrace for a kprobe, and a post handler there is dangerous
+ * (on 6.1 two kprobes, one with it, both removed: panic). A function whose first instruction is an
+ * ordinary call is taken for one too: the kernel does not replace calls by jumps.
  */
 bool djs_at_fentry_site(const struct djs_site_run *run)
 {
 	unsigned long entry = run->site->entry + djs_slide;
-	static const u8 endbr[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	static const u8 nop5[5] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	static const u8 endbr[4] = {0xf3, 0x0f, 0x1e, 0xfa};
+	static const u8 nop5[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
 	unsigned long start = entry;
 	u8 text[5];
 
 	if (!copy_from_kernel_nofault(text, (void *)entry, 4) && !memcmp(text, endbr, 4))
-		start += 4; /* a sealed endbr is a NOP of the same length, and is not skipped by the kernel */
+		start += 4; /* a sealed endbr is a NOP of the same length, and is not skipped by the
+			       kernel */
 	if (run->probe != entry && run->probe != start && run->probe != entry + 4)
 		return false;
 	if (copy_from_kernel_nofault(text, (void *)run->probe, 5))
 		return false;
-	if (run->probe == entry && start != entry && copy_from_kernel_nofault(text, (void *)start, 5))
+	if (run->probe == entry && start != entry &&
+	    copy_from_kernel_nofault(text, (void *)start, 5))
 		return false;
 	return text[0] == CALL_FIRST || !memcmp(text, nop5, 5);
 }
 
 static bool wants_post_handler(const struct djs_site_run *run)
 {
-	return run->mechanism != DJS_MECHANISM_KPROBE_JUMP && run->mechanism != DJS_MECHANISM_KPROBE_FTRACE &&
-	       !djs_at_fentry_site(run);
+	return run->mechanism != DJS_MECHANISM_KPROBE_JUMP &&
+	       run->mechanism != DJS_MECHANISM_KPROBE_FTRACE && !djs_at_fentry_site(run);
 }
 
 /* What the kernel made of it: an enum djs_mechanism. */
@@ -74,8 +83,9 @@ static u8 mechanism_now(const struct djs_kprobe *probe)
 {
 	if (probe->kprobe.flags & KPROBE_FLAG_FTRACE)
 		return DJS_MECHANISM_KPROBE_FTRACE;
-	return first_byte((unsigned long)probe->kprobe.addr) == JUMP_FIRST ? DJS_MECHANISM_KPROBE_JUMP :
-									     DJS_MECHANISM_KPROBE_INT3;
+	return first_byte((unsigned long)probe->kprobe.addr) == JUMP_FIRST
+		   ? DJS_MECHANISM_KPROBE_JUMP
+		   : DJS_MECHANISM_KPROBE_INT3;
 }
 
 /* Optimization happens some ticks after the registration. */
@@ -88,7 +98,8 @@ static void verify_kprobe(struct djs_kprobe *probe)
 	u32 waited;
 
 	if (wanted == DJS_MECHANISM_KPROBE_JUMP)
-		for (waited = 0; waited < OPTIMIZE_MS && mechanism_now(probe) != wanted; waited += 10)
+		for (waited = 0; waited < OPTIMIZE_MS && mechanism_now(probe) != wanted;
+		     waited += 10)
 			msleep(10);
 	if (wanted == DJS_MECHANISM_KPROBE || mechanism_now(probe) == wanted) {
 		run->mechanism = mechanism_now(probe);
@@ -98,16 +109,17 @@ static void verify_kprobe(struct djs_kprobe *probe)
 		run->mechanism = mechanism_now(probe); /* slower, and as right */
 		return;
 	}
-	djs_site_failed(run, -EOPNOTSUPP,
-			mechanism_now(probe) == DJS_MECHANISM_KPROBE_FTRACE ? "the kernel uses ftrace there" :
-			wanted == DJS_MECHANISM_KPROBE_JUMP		    ? "the kernel did not make it a jump" :
-									      "the kernel uses a breakpoint there");
+	djs_site_failed(
+	    run, -EOPNOTSUPP,
+	    mechanism_now(probe) == DJS_MECHANISM_KPROBE_FTRACE ? "the kernel uses ftrace there"
+	    : wanted == DJS_MECHANISM_KPROBE_JUMP ? "the kernel did not make it a jump"
+						  : "the kernel uses a breakpoint there");
 }
 
 static bool is_kprobe(const struct djs_site_run *run)
 {
-	return run->mechanism >= DJS_MECHANISM_KPROBE && run->mechanism <= DJS_MECHANISM_KPROBE_FTRACE &&
-	       !run->error;
+	return run->mechanism >= DJS_MECHANISM_KPROBE &&
+	       run->mechanism <= DJS_MECHANISM_KPROBE_FTRACE && !run->error;
 }
 
 static void fill_kprobe(struct djs_kprobe *probe, struct djs_site_run *run)
@@ -131,7 +143,8 @@ static void attach_kprobes_singly(void)
 		fill_kprobe(probe, probe->run);
 		error = register_kprobe(&probe->kprobe);
 		if (error)
-			djs_site_failed(probe->run, error, "the kernel refuses a kprobe at its address");
+			djs_site_failed(probe->run, error,
+					"the kernel refuses a kprobe at its address");
 		else
 			probe->run->armed = 1;
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// kretprobes: function returns, wherever the function may sleep. Hits that find no free instance are missed,
-// and counted.
+// kretprobes: function returns, wherever the function may sleep. Hits that find no free instance
+// are missed, and counted.
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -19,8 +19,10 @@ static __always_inline const struct djs_site *site_of_instance(struct kretprobe_
 	return container_of(get_kretprobe(instance), struct djs_kretprobe, kretprobe)->run->site;
 }
 
-static __always_inline struct djs_ctx *enter_kretprobe(const struct djs_handler *handler, const struct djs_site *site,
-					     struct kretprobe_instance *instance, struct pt_regs *regs)
+static __always_inline struct djs_ctx *enter_kretprobe(const struct djs_handler *handler,
+						       const struct djs_site *site,
+						       struct kretprobe_instance *instance,
+						       struct pt_regs *regs)
 {
 	struct djs_ctx *ctx = djs_enter(handler, site);
 
@@ -40,7 +42,8 @@ static __always_inline void leave_kretprobe(struct djs_ctx *ctx)
 }
 
 /* Not 0: the return of this call is of no interest. */
-static DJS_HANDLER_CODE int kretprobe_entered(struct kretprobe_instance *instance, struct pt_regs *regs)
+static DJS_HANDLER_CODE int kretprobe_entered(struct kretprobe_instance *instance,
+					      struct pt_regs *regs)
 {
 	const struct djs_site *site = site_of_instance(instance);
 	const struct djs_handler *handler = &djs_script.handlers[site->handler];
@@ -55,7 +58,8 @@ static DJS_HANDLER_CODE int kretprobe_entered(struct kretprobe_instance *instanc
 	return failed;
 }
 
-static DJS_HANDLER_CODE int kretprobe_returned(struct kretprobe_instance *instance, struct pt_regs *regs)
+static DJS_HANDLER_CODE int kretprobe_returned(struct kretprobe_instance *instance,
+					       struct pt_regs *regs)
 {
 	const struct djs_site *site = site_of_instance(instance);
 	const struct djs_handler *handler = &djs_script.handlers[site->handler];
@@ -69,7 +73,8 @@ static DJS_HANDLER_CODE int kretprobe_returned(struct kretprobe_instance *instan
 	return 0;
 }
 
-/* Enough for a few dozen tasks in the function at once; one that blocks many more needs .maxactive(N). */
+/* Enough for a few dozen tasks in the function at once; one that blocks many more needs
+ * .maxactive(N). */
 static int default_instances(void)
 {
 	return max_t(int, 64, 16 * num_possible_cpus());
@@ -104,7 +109,8 @@ static void attach_kretprobes_singly(void)
 		fill_kretprobe(probe, probe->run);
 		error = register_kretprobe(&probe->kretprobe);
 		if (error)
-			djs_site_failed(probe->run, error, "the kernel refuses a kretprobe at its address");
+			djs_site_failed(probe->run, error,
+					"the kernel refuses a kretprobe at its address");
 		else
 			probe->run->armed = 1;
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Records that no reader took, as text in the kernel log: when a module that was loaded by hand goes.
+// Records that no reader took, as text in the kernel log: when a module that was loaded by hand
+// goes.
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -57,7 +58,9 @@ static void log_special(const struct djs_record *record, size_t bytes, char *buf
 	log_text(text_argument(buffer, size, record + 1, bytes));
 	if (record->id == DJS_RECORD_ERROR && bytes >= sizeof(u32) + sizeof(s64)) {
 		place_at = DJS_ALIGN8(sizeof(u32) + *(const u32 *)(record + 1));
-		place = place_at + sizeof(s64) <= bytes ? *(const s64 *)((const char *)(record + 1) + place_at) : -1;
+		place = place_at + sizeof(s64) <= bytes
+			    ? *(const s64 *)((const char *)(record + 1) + place_at)
+			    : -1;
 		if (place >= 0 && place < djs_script.place_count) {
 			log_text(" near ");
 			log_text(djs_script.places[place]);
@@ -73,8 +76,8 @@ static void log_record(const struct djs_record *record, char *buffer, size_t siz
 	if (record->id >= DJS_RECORD_FIRST_SPECIAL) {
 		log_special(record, bytes, buffer, size);
 	} else if (record->id < djs_script.format_count) {
-		djs_format(buffer, size, djs_script.formats[record->id], djs_script.format_types[record->id],
-			   record + 1, bytes);
+		djs_format(buffer, size, djs_script.formats[record->id],
+			   djs_script.format_types[record->id], record + 1, bytes);
 		log_text(buffer);
 	}
 }
@@ -108,7 +111,7 @@ void djs_rings_to_log(unsigned int max_lines)
 		const struct djs_record *record, *first = NULL;
 		unsigned int cpu, first_cpu = 0;
 
-		for_each_possible_cpu(cpu) {
+		for_each_possible_cpu (cpu) {
 			record = next_record(cpu);
 			if (record && (!first || record->time < first->time)) {
 				first = record;

@@ -30,7 +30,8 @@ static void ring_exit(unsigned int cpu)
 		vunmap(ring->mapping);
 	if (ring->pages)
 		for (i = 0; i <= data_pages && ring->pages[i]; i++)
-			__free_page(ring->pages[i]); /* a reader that still maps it holds its own reference */
+			__free_page(ring->pages[i]); /* a reader that still maps it holds its own
+							reference */
 	kvfree(ring->pages);
 }
 
@@ -44,7 +45,8 @@ static int ring_init(unsigned int cpu)
 	if (!ring->pages)
 		return -ENOMEM;
 	for (i = 0; i <= data_pages; i++) {
-		ring->pages[i] = alloc_pages_node(cpu_to_node(cpu), GFP_KERNEL | __GFP_ZERO | __GFP_NORETRY, 0);
+		ring->pages[i] =
+		    alloc_pages_node(cpu_to_node(cpu), GFP_KERNEL | __GFP_ZERO | __GFP_NORETRY, 0);
 		if (!ring->pages[i])
 			return -ENOMEM;
 		if (i)
@@ -73,7 +75,7 @@ int djs_rings_init(u64 bytes)
 	rings = kcalloc(nr_cpu_ids, sizeof(*rings), GFP_KERNEL);
 	if (!rings)
 		return -ENOMEM;
-	for_each_possible_cpu(cpu) {
+	for_each_possible_cpu (cpu) {
 		error = ring_init(cpu);
 		if (error) {
 			djs_rings_exit();
@@ -89,7 +91,7 @@ void djs_rings_exit(void)
 
 	if (!rings)
 		return;
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu (cpu)
 		ring_exit(cpu);
 	kfree(rings);
 	rings = NULL;
@@ -112,15 +114,15 @@ u64 djs_rings_lost(void)
 	unsigned int cpu;
 	u64 lost = 0;
 
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu (cpu)
 		lost += READ_ONCE(per_cpu(djs_cpu, cpu).lost);
 	return lost;
 }
 
 /*
- * Looks at the reader's tail when the head has reached the limit. The tail is in memory that user space
- * writes: it is believed only between the last one and the head. An NMI that does the same in between only
- * makes the limit that is stored here an older, lower one.
+ * Looks at the reader's tail when the head has reached the limit. The tail is in memory that user
+ * space writes: it is believed only between the last one and the head. An NMI that does the same in
+ * between only makes the limit that is stored here an older, lower one.
  */
 static noinline DJS_HANDLER_CODE bool more_room(u64 next)
 {
@@ -144,10 +146,12 @@ static __always_inline struct djs_record *reserve_here(u32 size, u32 id)
 		next = head + size;
 		if (unlikely(next > this_cpu_read(djs_cpu.limit)) && !more_room(next))
 			return NULL;
-		/* Before the head moves: what interrupts here then has the later time and the later place. */
+		/* Before the head moves: what interrupts here then has the later time and the later
+		 * place. */
 		time = rdtsc();
 	} while (unlikely(this_cpu_cmpxchg(djs_cpu.head, head, next) != head));
-	record = (struct djs_record *)(this_cpu_read(djs_cpu.data) + (head & this_cpu_read(djs_cpu.mask)));
+	record = (struct djs_record *)(this_cpu_read(djs_cpu.data) +
+				       (head & this_cpu_read(djs_cpu.mask)));
 	record->id = id;
 	record->time = time;
 	return record;
@@ -158,7 +162,7 @@ static u64 all_tails(void)
 	unsigned int cpu;
 	u64 sum = 0;
 
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu (cpu)
 		sum += READ_ONCE(*per_cpu(djs_cpu, cpu).tail);
 	return sum;
 }
@@ -180,13 +184,15 @@ static noinline struct djs_record *reserve_waiting(u32 size, u32 id)
 		if (record)
 			return record; /* preemption stays off until the commit */
 		preempt_enable_notrace();
-		if (size > djs_ring_bytes || !djs_reader_attached() || fatal_signal_pending(current))
+		if (size > djs_ring_bytes || !djs_reader_attached() ||
+		    fatal_signal_pending(current))
 			break;
 		if (all_tails() != tails) {
 			tails = all_tails();
 			since = jiffies;
 			stuck = false;
-		} else if ((stuck && stuck_at == tails) || time_after(jiffies, since + READER_PATIENCE)) {
+		} else if ((stuck && stuck_at == tails) ||
+			   time_after(jiffies, since + READER_PATIENCE)) {
 			stuck = true; /* so that the next record does not wait as long again */
 			stuck_at = tails;
 			break;
@@ -210,8 +216,8 @@ DJS_HANDLER_CODE struct djs_record *djs_reserve(struct djs_ctx *ctx, u32 id, u32
 }
 
 /*
- * `size` may be less than what was reserved. The record keeps its reserved size: the rest is zero, and no
- * format looks at it.
+ * `size` may be less than what was reserved. The record keeps its reserved size: the rest is zero,
+ * and no format looks at it.
  */
 DJS_HANDLER_CODE void djs_commit(struct djs_ctx *ctx, struct djs_record *record, u32 size)
 {
@@ -224,7 +230,8 @@ DJS_HANDLER_CODE void djs_record_text(struct djs_ctx *ctx, u32 id, const char *t
 {
 	u32 length = min_t(size_t, strlen(text), DJS_RECORD_MAX / 2);
 	u32 text_bytes = DJS_ALIGN8(sizeof(u32) + length);
-	u32 size = sizeof(struct djs_record) + text_bytes + (id == DJS_RECORD_ERROR ? sizeof(s64) : 0);
+	u32 size =
+	    sizeof(struct djs_record) + text_bytes + (id == DJS_RECORD_ERROR ? sizeof(s64) : 0);
 	struct djs_record *record = djs_reserve(ctx, id, size);
 	char *to;
 

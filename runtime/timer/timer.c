@@ -25,7 +25,8 @@ static u64 next_period(struct djs_timer *timer)
 		timer->random ^= timer->random << 17;
 		period = period - spread + timer->random % (2 * spread + 1);
 	}
-	return max_t(u64, period, 10 * NSEC_PER_USEC); /* a shorter one would leave no time for anything else */
+	return max_t(u64, period,
+		     10 * NSEC_PER_USEC); /* a shorter one would leave no time for anything else */
 }
 
 static enum hrtimer_restart timer_fire(struct hrtimer *hrtimer)
