@@ -43,13 +43,18 @@ quietly() {
     fi
 }
 
-# Prints the newest installed kernel of a series ("6.1") that has all that is needed: image, modules,
-# debug symbols, headers.
+# True when the kernel unpacked to KERNELS/RELEASE has all that is needed: image, modules with their order,
+# debug symbols, and headers that modules can be built with.
+kernel_is_whole() {
+    [ -s "$KERNELS/$1/boot/vmlinuz-$1" ] && [ -s "$KERNELS/$1/lib/modules/$1/modules.dep" ] &&
+        [ -s "$KERNELS/$1/usr/lib/debug/boot/vmlinux-$1" ] && [ -e "$KERNELS/$1/lib/modules/$1/build/Makefile" ]
+}
+
+# Prints the newest whole kernel of a series ("6.1").
 whole_kernel() {
     for folder in "$KERNELS/$1".*; do
         release=$(basename "$folder")
-        if [ -e "$folder/boot/vmlinuz-$release" ] && [ -d "$folder/lib/modules/$release" ] &&
-            [ -e "$folder/usr/lib/debug/boot/vmlinux-$release" ] && [ -d "/lib/modules/$release/build/" ]; then
+        if kernel_is_whole "$release"; then
             echo "$release"
         fi
     done | sort -V | tail -n 1
