@@ -22,12 +22,13 @@ using library::Index;
 using library::IndexedFile;
 using library::NameKind;
 
-// Folders of a library that hold one machine's definitions only.
-bool other_architecture(const std::string& folder, const std::string& arch) {
-    static const std::unordered_set<std::string> architectures = {
-        "arm",     "arm64", "aarch64", "i386", "i686",  "ia64",        "mips",
-        "powerpc", "ppc64", "riscv",   "s390", "s390x", "loongarch64", "x86_64"};
-    return folder != arch && architectures.count(folder) > 0;
+// Folders of a library whose definitions are for another machine or another of SystemTap's runtimes
+// only.
+bool foreign_folder(const std::string& folder, const std::string& arch) {
+    static const std::unordered_set<std::string> special = {
+        "arm",   "arm64", "aarch64", "i386",  "i686",        "ia64",   "mips", "powerpc",
+        "ppc64", "riscv", "s390",    "s390x", "loongarch64", "x86_64", "bpf",  "dyninst"};
+    return folder != arch && special.count(folder) > 0;
 }
 
 bool ends_with(const std::string& text, const std::string& end) {
@@ -181,7 +182,7 @@ class IndexedLibrary final : public Library {
                 own.push_back(name);
             else if ((entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN ||
                       entry->d_type == DT_LNK) &&
-                     !other_architecture(name, context_.arch))
+                     !foreign_folder(name, context_.arch))
                 inner.push_back(name);
         }
         closedir(directory);

@@ -91,6 +91,7 @@ class Lowering {
                            const std::vector<ast::ExpressionPtr>** indexes);
     // ---- the probed program (lower_target.cpp)
     Value target(const ast::TargetSymbol& node, bool writing = false);
+    bool is_procfs_text(const std::string& name) const;
     Value target_at_entry(const ast::TargetSymbol& node);
     Value cast(const ast::Cast& node);
     Value defined(const ast::Defined& node);

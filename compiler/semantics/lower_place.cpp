@@ -162,13 +162,14 @@ Value Lowering::place(const ast::Expression& node, bool also_read) {
         const std::string name = node.kind == ast::ExpressionKind::Cast
                                      ? "the value of @cast"
                                      : ast::as<ast::TargetSymbol>(node).name;
-        if (!options_.guru && !names_.in_library(node.range))
+        const bool text = is_procfs_text(name);
+        if (!text && !options_.guru && !names_.in_library(node.range))
             diagnostics_.report(DiagnosticKind::TargetWrite, node.range, {name})
                 .hint("give the option -g");
         Value value = node.kind == ast::ExpressionKind::Cast
                           ? cast(ast::as<ast::Cast>(node))
                           : target(ast::as<ast::TargetSymbol>(node), true);
-        require(value, node, Type::Long);
+        require(value, node, text ? Type::String : Type::Long);
         return value;
     }
     default:

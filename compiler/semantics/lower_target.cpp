@@ -74,7 +74,15 @@ Value Lowering::target(const ast::TargetSymbol& node, bool writing) {
         to->name = node.name;
     }
     const bool pretty = components(node.components, *to);
-    return known(std::move(to), pretty || is_text(node.name) ? Type::String : Type::Long);
+    return known(std::move(to), pretty || is_procfs_text(node.name) || is_text(node.name)
+                                    ? Type::String
+                                    : Type::Long);
+}
+
+// What a procfs file holds; its probes may always write it.
+bool Lowering::is_procfs_text(const std::string& name) const {
+    return name == "$value" && body_->probe && !body_->probe->points.empty() &&
+           body_->probe->points.front()->components.front().name == "procfs";
 }
 
 Value Lowering::target_at_entry(const ast::TargetSymbol& node) {

@@ -112,8 +112,9 @@ class Pruner {
             return prune_evaluate(node);
         if (node->kind == StatementKind::Block) {
             prune_list(as<program::Block>(*node).statements);
+            // No reason for another round: nothing was read in it.
             if (as<program::Block>(*node).statements.empty())
-                drop(node);
+                node.reset();
             return;
         }
         for_each_child(

@@ -241,6 +241,21 @@ TEST(SemanticsUnused, WhatAnAliasPreparesAndNobodyReadsIsDropped) {
               "a = $x | b = $y | if @defined($z) |     c = $z | d = exit_it() | printf(\"%d\", b)");
 }
 
+TEST(SemanticsUnused, PruningEnds) {
+    // Blocks that are or become empty, where a block must stay.
+    EXPECT_EQ(body("probe begin { try { error(\"x\") } catch { } }"),
+              "try |     error(\"x\") | catch");
+    EXPECT_EQ(body("probe begin { while (pid()) { x = 1 } if (pid()) { y = 2 } else exit() }"),
+              "for (; pid(); ) | if pid() | else |     exit()");
+    EXPECT_EQ(body("global a probe begin { a[1] = 1; foreach (k in a) { z = k } exit() }"),
+              "a[1] = 1 | foreach ([k] in a) | exit()");
+}
+
+TEST(SemanticsTarget, ProcfsValueIsTextThatItsProbesWrite) {
+    EXPECT_EQ(body("probe procfs(\"x\").read { $value = \"a\" . sprint(1) }"),
+              "$value = (\"a\" . sprintf(\"%d\", 1))");
+}
+
 TEST(SemanticsUnused, EmptyProbesAreKept) {
     Analysis analysis("probe begin { } probe end { exit() }");
     ASSERT_TRUE(analysis.program) << analysis.errors();
