@@ -12,7 +12,7 @@ using grammar::DjstapLexer;
 
 namespace {
 
-constexpr size_t expansion_limit = 2'000'000;
+constexpr size_t expansion_limit = 1'000'000;
 
 bool starts_with_at(const Lexeme& word) {
     return word.type == DjstapLexer::AtName ||

@@ -40,5 +40,4 @@ std::optional<ast::File> parse_file(SourceManager& sources, uint32_t source,
 bool parse_macro_file(SourceManager& sources, uint32_t source, const PreprocessorContext& context,
                       MacroTable& macros, Diagnostics& diagnostics);
 
-// Which script arguments were used, for the warning about unused ones; cleared by parse_file.
 } // namespace djstap

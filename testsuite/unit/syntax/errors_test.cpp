@@ -223,7 +223,7 @@ TEST(Mistakes, DeepNestingIsRefused) {
             out += text;
         return out;
     };
-    constexpr size_t many = 100'000;
+    constexpr size_t many = 20'000;
     const std::string scripts[] = {
         "probe x { y = " + repeat("(", many) + "1" + repeat(")", many) + " }",
         "probe x " + repeat("{", many) + repeat("}", many),
