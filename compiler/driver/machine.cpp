@@ -12,10 +12,6 @@ namespace djstap::driver {
 
 namespace {
 
-bool readable(const std::string& path) {
-    return access(path.c_str(), R_OK) == 0;
-}
-
 // In $PATH or where Debian keeps the tools of the system's administrator.
 std::string program(const char* name) {
     const char* set = getenv("PATH");

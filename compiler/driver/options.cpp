@@ -63,6 +63,9 @@ struct Parser {
     }
     CLI::Option* one(const char* names, std::string& value, const char* help) {
         return app.add_option(names, value, help)
+            ->check([](const std::string& text) {
+                return std::string(text.empty() ? "its value is empty" : "");
+            })
             ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     }
     CLI::Option* flag(const char* names, bool& value, const char* help) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <iterator>
 #include <unistd.h>
 
@@ -221,7 +222,10 @@ bool link(RunState& state) {
     if (!state.options.module_name.empty()) {
         request.output = state.module_name + ".ko";
     } else if (state.options.last_pass == 4) {
-        request.output = cache_directory() + "/modules/" + state.module_name + ".ko";
+        std::string folder = cache_directory() + "/modules";
+        std::error_code error;
+        std::filesystem::create_directories(folder, error); // link_module says what is wrong with it
+        request.output = folder + "/" + state.module_name + ".ko";
     } else {
         Result<std::string> folder = state.work.path();
         if (!folder) {
