@@ -1,6 +1,7 @@
 #include "module/kit_build.h"
 
 #include "diagnostics/suggest.h"
+#include "module/build_output.h"
 #include "module/clock.h"
 #include "module/name.h"
 #include "module/offsets.h"
@@ -29,66 +30,8 @@ std::vector<std::string> split(std::string_view text) {
     return words;
 }
 
-// A build's messages that say why it failed, without make's own and without repeats of context.
-std::string relevant_lines(std::string_view output, const std::string& folder = {}) {
-    constexpr int most = 12;
-    std::string kept;
-    int count = 0;
-    auto keep = [&](std::string_view line) {
-        if (count++ >= most)
-            return;
-        kept.append("\n  ");
-        // Where the build took place says nothing to the reader.
-        for (size_t at; !folder.empty() && (at = line.find(folder + "/")) != std::string_view::npos;
-             line.remove_prefix(at + folder.size() + 1))
-            kept.append(line.substr(0, at));
-        kept.append(line);
-    };
-    auto each_line = [&](auto&& use) {
-        for (std::string_view rest = output; !rest.empty();) {
-            size_t end = std::min(rest.find('\n'), rest.size());
-            if (end)
-                use(rest.substr(0, end));
-            rest.remove_prefix(std::min(end + 1, rest.size()));
-        }
-    };
-    each_line([&](std::string_view line) {
-        for (std::string_view sign : {"error:", "Error:", "ERROR:", "warning: objtool", "No space",
-                                      "not found", "undefined reference", "Killed"}) {
-            if (line.find(sign) != std::string_view::npos && !line.starts_with("make")) {
-                keep(line);
-                return;
-            }
-        }
-    });
-    if (count == 0) {
-        std::vector<std::string_view> all;
-        each_line([&](std::string_view line) { all.push_back(line); });
-        for (size_t i = all.size() > 5 ? all.size() - 5 : 0; i < all.size(); i++)
-            keep(all[i]);
-    }
-    if (count > most)
-        kept.append("\n  … and " + std::to_string(count - most) + " more");
-    return kept;
-}
-
 bool is_c_source(const SourceFile& file) {
     return file.name.ends_with(".c");
-}
-
-// modpost's complaint about sections that are not loaded is meant for assembly; offsets.o has one
-// on purpose.
-bool has_warnings(std::string_view output) {
-    while (!output.empty()) {
-        size_t end = std::min(output.find('\n'), output.size());
-        std::string_view line = output.substr(0, end);
-        output.remove_prefix(std::min(end + 1, output.size()));
-        bool warns = line.find("warning:") != std::string_view::npos ||
-                     line.find("WARNING:") != std::string_view::npos;
-        if (warns && line.find("unexpected non-allocatable section") == std::string_view::npos)
-            return true;
-    }
-    return false;
 }
 
 // The build of one kit: paths and what was learnt on the way.
@@ -369,8 +312,11 @@ Status Builder::read_symbols() {
         if (symbol.name.empty())
             continue;
         if (!symbol.undefined()) {
-            if (symbol.global() && symbol.name.starts_with("djs_"))
-                add(kit_.runtime_symbols, symbol.name);
+            if (!symbol.global() || !symbol.name.starts_with("djs_"))
+                continue;
+            add(kit_.runtime_symbols, symbol.name);
+            if (symbol.type == STT_FUNC)
+                add(kit_.runtime_functions, symbol.name);
         } else if (symbol.name != "djs_script" && !module_part->defined_symbol(symbol.name)) {
             // Without versions modpost has still looked each one up.
             if (!versioned)
@@ -383,6 +329,7 @@ Status Builder::read_symbols() {
         }
     }
     std::sort(kit_.runtime_symbols.begin(), kit_.runtime_symbols.end());
+    std::sort(kit_.runtime_functions.begin(), kit_.runtime_functions.end());
     for (const ObjectSymbol& symbol : stub->symbols()) {
         if (!symbol.undefined() || symbol.name.empty() || kit_.has_runtime_symbol(symbol.name))
             continue;
@@ -447,8 +394,10 @@ Status Builder::finish() {
 
 bool is_source(const fs::path& path) {
     std::string name = path.filename();
+    if (name.starts_with('.') || name.ends_with(".mod.c"))
+        return false; // what a build in the folder itself has left
     return name == "Kbuild" || name.ends_with(".c") || name.ends_with(".h") ||
-           name.ends_with(".list") || name.ends_with(".def");
+           name.ends_with(".list") || name.ends_with(".S");
 }
 
 } // namespace

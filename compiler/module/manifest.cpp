@@ -7,7 +7,7 @@ namespace djstap::module {
 
 namespace {
 
-constexpr std::string_view first_line = "djstap runtime kit 1\n";
+constexpr std::string_view first_line = "djstap runtime kit 2\n";
 
 template <class T> bool number(std::string_view text, T& value, int base = 10) {
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
@@ -45,6 +45,8 @@ bool read_line(std::string_view line, Manifest& manifest) {
         kit.signature_hash = value;
     } else if (key == "runtime-symbol") {
         kit.runtime_symbols.push_back(value);
+    } else if (key == "runtime-function") {
+        kit.runtime_functions.push_back(value);
     } else if (key == "kernel-symbol") {
         kit.kernel_symbols.push_back(value);
     } else if (key == "versioned-symbol") {
@@ -114,6 +116,7 @@ std::string write_manifest(const RuntimeKit& kit, const std::vector<KitFile>& fi
     line("sign-file", kit.sign_file);
     line("signature-hash", kit.signature_hash);
     list("runtime-symbol", kit.runtime_symbols);
+    list("runtime-function", kit.runtime_functions);
     list("kernel-symbol", kit.kernel_symbols);
     list("versioned-symbol", kit.versioned_symbols);
     for (const KitOffset& offset : kit.offsets)

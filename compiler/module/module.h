@@ -49,6 +49,7 @@ struct RuntimeKit {
     // Sorted. What script objects may use of the runtime, and of the kernel; and everything of the
     // kernel that the module's version table covers.
     std::vector<std::string> runtime_symbols;
+    std::vector<std::string> runtime_functions; // of these, those that are code
     std::vector<std::string> kernel_symbols;
     std::vector<std::string> versioned_symbols;
     std::vector<KitOffset> offsets; // sorted by name

@@ -197,7 +197,7 @@ Result<ScriptFacts> check_script_object(const ElfObject& object, const RuntimeKi
                 return refused_relocation(section, relocation.type, symbol.name);
             // The compiler marks direct calls and jumps with PLT32; all else is an address.
             if (symbol.undefined() && relocation.type != R_X86_64_PLT32 &&
-                kit.has_runtime_symbol(symbol.name))
+                listed(kit.runtime_functions, symbol.name))
                 facts.takes_runtime_addresses = true;
         }
     }

@@ -153,6 +153,24 @@ TEST(Kit, IsBuiltForEveryKernelOnce) {
     EXPECT_EQ(entries_of(cache.path + "/runtime"), kernels.size());
 }
 
+TEST(Kit, TheRuntimeItselfIsBuiltFromFewSources) {
+    CacheFolder cache;
+    for (const KernelFiles& files : buildable_kernels()) {
+        auto target = open_target(files);
+        auto kit = open_runtime_kit(*target, {std::string(DJSTAP_SOURCE_DIR) + "/runtime"});
+        ASSERT_TRUE(kit) << kit.failure().message;
+        EXPECT_TRUE(kit->combined) << "two sources of the runtime cannot be compiled in one";
+        for (const char* name : {"djs_enter", "djs_leave", "djs_reserve", "djs_commit", "djs_load"})
+            EXPECT_TRUE(kit->has_runtime_symbol(name)) << name;
+        for (const char* name : {"memcpy", "memset", "__x86_return_thunk"})
+            EXPECT_TRUE(kit->has_kernel_symbol(name)) << name;
+        ASSERT_TRUE(kit->offset("current_task"));
+        EXPECT_TRUE(kit->has_kernel_symbol(kit->offset("current_task")->symbol));
+        ASSERT_TRUE(kit->offset("pt_regs.ip"));
+        EXPECT_EQ(kit->offset("pt_regs.ip")->value, 128);
+    }
+}
+
 TEST(Kit, DamagedAndOutdatedOnesAreBuiltAnew) {
     ANY_TARGET(target);
     CacheFolder cache;

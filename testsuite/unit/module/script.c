@@ -29,6 +29,12 @@ static int run(int count) {
 #ifdef TAKE_ADDRESS
 int (*taken)(int) = djs_double;
 #endif
+#ifdef USE_DATA
+extern int djs_answer;
+int data(void) {
+    return djs_answer;
+}
+#endif
 #ifdef USE_UNKNOWN
 int djs_doubel(int value);
 int unknown(int value) {

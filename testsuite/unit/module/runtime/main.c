@@ -11,13 +11,13 @@
 #error "a feature that the kernel does not have was found"
 #endif
 
-static int answer;
-module_param(answer, int, 0444);
+int djs_answer;
+module_param_named(answer, djs_answer, int, 0444);
 
 static int __init tiny_init(void)
 {
-	answer = djs_script.run(djs_script.count);
-	pr_info("%s: the answer is %d\n", THIS_MODULE->name, answer);
+	djs_answer = djs_script.run(djs_script.count);
+	pr_info("%s: the answer is %d\n", THIS_MODULE->name, djs_answer);
 	return 0;
 }
 

@@ -6,6 +6,7 @@ struct tiny_script {
 	int count;
 };
 extern const struct tiny_script djs_script;
+extern int djs_answer;
 int djs_double(int value);
 int djs_apply(int (*function)(int), int value);
 #endif
