@@ -8,7 +8,7 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 
-#include "include/script.h"
+#include "control/runtime.h"
 
 /* A section type of the application's own (SHT_LOUSER + 1): modpost warns of ordinary ones that are
  * not loaded. */
@@ -41,6 +41,10 @@ void djs_offsets(void)
 #endif
 #endif
 	NUMBER("preempt_mask_interrupt", NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET);
+	NUMBER("djs_cpu.head", offsetof(struct djs_cpu, head));
+	NUMBER("djs_cpu.limit", offsetof(struct djs_cpu, limit));
+	NUMBER("djs_cpu.data", offsetof(struct djs_cpu, data));
+	NUMBER("djs_cpu.mask", offsetof(struct djs_cpu, mask));
 	TASK(pid);
 	TASK(tgid);
 	TASK(comm);

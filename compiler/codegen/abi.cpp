@@ -49,6 +49,8 @@ constexpr std::array runtime_functions{
     RuntimeFunction{"djs_find_site", "ppl"},
     RuntimeFunction{"djs_reserve", "ppii"},
     RuntimeFunction{"djs_commit", "vppi"},
+    RuntimeFunction{"djs_make_room", "ii"},
+    RuntimeFunction{"djs_reschedule", "v"},
     RuntimeFunction{"djs_fail", "vppi"},
     RuntimeFunction{"djs_load", "lplii"},
     RuntimeFunction{"djs_store", "vplili"},

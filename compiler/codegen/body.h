@@ -81,6 +81,7 @@ class Body {
 
     // prints.cpp
     Value print(const program::Print& print);
+    Value print_lean(const program::Print& print);
     struct Argument {
         char type; // l, s, h
         Value value = nullptr;  // number, text address, address of a djs_statistic

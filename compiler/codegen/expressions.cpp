@@ -1,4 +1,5 @@
 #include "codegen/body.h"
+#include "codegen/lean.h"
 
 #include "include/script.h"
 
@@ -275,6 +276,9 @@ Value Body::call(const program::Call& node) {
         return function.return_type == Type::String ? static_cast<Value>(script_.text("")) : script_.number(0);
     }
     bool is_intrinsic = !function.intrinsic.empty();
+    if (is_intrinsic && node.arguments.empty())
+        if (Value value = inline_intrinsic(script_, builder_, function.intrinsic))
+            return value;
     bool yields_text = function.return_type == Type::String;
     std::vector<Value> arguments{ctx_};
     if (yields_text)
@@ -286,8 +290,15 @@ Value Body::call(const program::Call& node) {
     if (is_intrinsic) {
         auto* call = builder_.CreateCall(script_.intrinsic(function), arguments);
         if (intrinsic_can_fail(function.intrinsic)) {
-            // Which place an error names: the call's.
-            check_error();
+            // The runtime does not know where the call stands.
+            auto *failed = block("failed"), *good = block("no_error");
+            Value error = load_field(offsetof(djs_ctx, error), script_.types.pointer, "error");
+            branch_unlikely(builder_.CreateIsNotNull(error), failed, good);
+            begin(failed);
+            auto* place = script_.word(script_.place("function '" + function.name + "'", node.range));
+            builder_.CreateStore(place, field(offsetof(djs_ctx, error_place), "error_place"));
+            builder_.CreateBr(error_);
+            begin(good);
         }
         return yields_text ? out : function.return_type == Type::Long ? static_cast<Value>(call) : script_.number(0);
     }

@@ -1,6 +1,7 @@
 #include "codegen/handlers.h"
 
 #include "codegen/body.h"
+#include "codegen/lean.h"
 #include "include/script.h"
 
 #include <llvm/IR/Intrinsics.h>
@@ -11,104 +12,9 @@
 
 namespace djstap::codegen {
 
-using program::ExpressionKind;
-using program::StatementKind;
 using program::Type;
 
 namespace {
-
-// ---- what a handler needs of its surroundings ------------------------------------------------------
-
-// A plain handler only changes per-CPU counters by values that are in registers: it needs no context, no
-// guard, no preemption count, and touches nothing that another CPU or an interrupt could see half done.
-class PlainCheck {
-  public:
-    PlainCheck(const ScriptModule& script, const AccessMap& accesses) : script_(script), accesses_(accesses) {}
-
-    bool statement(const program::Statement& node) const {
-        switch (node.kind) {
-        case StatementKind::Block: {
-            const auto& block = program::as<program::Block>(node);
-            return std::all_of(block.statements.begin(), block.statements.end(),
-                               [this](const auto& inner) { return statement(*inner); });
-        }
-        case StatementKind::If: {
-            const auto& branch = program::as<program::If>(node);
-            return value(*branch.condition) && statement(*branch.then_branch) &&
-                   (!branch.else_branch || statement(*branch.else_branch));
-        }
-        case StatementKind::Evaluate:
-            return effect(*program::as<program::Evaluate>(node).expression);
-        case StatementKind::Next:
-            return true;
-        default:
-            return false;
-        }
-    }
-
-    bool value(const program::Expression& node) const {
-        if (node.type != Type::Long)
-            return false;
-        switch (node.kind) {
-        case ExpressionKind::Number:
-            return true;
-        case ExpressionKind::GlobalValue:
-            return script_.storage(*program::as<program::GlobalValue>(node).global).kind ==
-                   GlobalStorage::Kind::Constant;
-        case ExpressionKind::Unary:
-            return value(*program::as<program::Unary>(node).operand);
-        case ExpressionKind::Arithmetic: {
-            const auto& binary = program::as<program::Arithmetic>(node);
-            return binary.op != ast::BinaryOp::Divide && binary.op != ast::BinaryOp::Modulo && value(*binary.left) &&
-                   value(*binary.right);
-        }
-        case ExpressionKind::Comparison: {
-            const auto& comparison = program::as<program::Comparison>(node);
-            return value(*comparison.left) && value(*comparison.right);
-        }
-        case ExpressionKind::Logical: {
-            const auto& logical = program::as<program::Logical>(node);
-            return value(*logical.left) && value(*logical.right);
-        }
-        case ExpressionKind::TargetValue: {
-            auto access = accesses_.find(&node);
-            return access != accesses_.end() && !access->second.is_text &&
-                   access->second.value.base != Access::Base::Operand &&
-                   std::all_of(access->second.value.steps.begin(), access->second.value.steps.end(),
-                               [](const AccessStep& step) {
-                                   return step.kind == AccessStep::Kind::Add || step.kind == AccessStep::Kind::Extend ||
-                                          step.kind == AccessStep::Kind::BitField;
-                               });
-        }
-        default:
-            return false;
-        }
-    }
-
-  private:
-    bool counter(const program::Expression& place) const {
-        return place.kind == ExpressionKind::GlobalValue &&
-               script_.storage(*program::as<program::GlobalValue>(place).global).kind == GlobalStorage::Kind::Counter;
-    }
-    bool effect(const program::Expression& node) const {
-        if (node.kind == ExpressionKind::Increment)
-            return counter(*program::as<program::Increment>(node).place);
-        if (node.kind == ExpressionKind::Assignment) {
-            const auto& assignment = program::as<program::Assignment>(node);
-            return counter(*assignment.place) && value(*assignment.value);
-        }
-        return value(node);
-    }
-
-    const ScriptModule& script_;
-    const AccessMap& accesses_;
-};
-
-bool is_plain(const ScriptModule& script, const Variant& variant) {
-    PlainCheck check(script, variant.accesses);
-    return check.statement(*variant.probe->body) &&
-           (!variant.probe->condition || check.value(*variant.probe->condition));
-}
 
 // ---- scratch memory --------------------------------------------------------------------------------
 
@@ -217,10 +123,21 @@ llvm::Function* compile_direct(ScriptModule& script, uint32_t index, uint32_t& s
     script.set_attributes(function);
     HitContext hit = hit_directly(script, builder, function, variant);
 
-    if (is_plain(script, variant)) {
+    Needs needs = needs_of(script, variant);
+    if (needs != Needs::Context) {
+        LeanRecorder recorder(script, builder, function);
+        auto* closed = needs == Needs::Preemption ? llvm::BasicBlock::Create(script.context, "closed", function) : nullptr;
+        if (closed)
+            recorder.enter(closed);
         Body body(script, function, builder, nullptr, nullptr, variant.probe->locals, hit);
         body.emit_probe(*variant.probe->body, variant.probe->condition.get());
+        if (closed)
+            recorder.leave();
         builder.CreateRetVoid();
+        if (closed) {
+            builder.SetInsertPoint(closed);
+            builder.CreateRetVoid();
+        }
         return function;
     }
 

@@ -176,6 +176,12 @@ const struct djs_site *djs_find_site(const struct djs_handler *handler, u64 retu
 struct djs_record *djs_reserve(struct djs_ctx *ctx, u32 id, u32 size);
 void djs_commit(struct djs_ctx *ctx, struct djs_record *record, u32 size);
 
+/* For handlers that reserve by themselves (codegen/lean.cpp). djs_make_room: 1 when, by the reader's tail, a record of
+ * `size` bytes fits this CPU's ring now; 0: counted as lost. djs_reschedule: after preemption was turned on by hand
+ * and found due. */
+u32 djs_make_room(u32 size);
+void djs_reschedule(void);
+
 /* Sets ctx->error, unless one is set. */
 void djs_fail(struct djs_ctx *ctx, const char *message, u32 place);
 

@@ -157,6 +157,20 @@ static __always_inline struct djs_record *reserve_here(u32 size, u32 id)
 	return record;
 }
 
+DJS_HANDLER_CODE u32 djs_make_room(u32 size)
+{
+	if (more_room(this_cpu_read(djs_cpu.head) + size))
+		return 1;
+	this_cpu_inc(djs_cpu.lost);
+	return 0;
+}
+
+DJS_HANDLER_CODE void djs_reschedule(void)
+{
+	preempt_disable_notrace();
+	preempt_enable_notrace();
+}
+
 static u64 all_tails(void)
 {
 	unsigned int cpu;

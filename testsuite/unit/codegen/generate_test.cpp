@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -159,6 +160,46 @@ TEST_F(Generate, DivisionByZeroIsChecked) {
     EXPECT_NE(object->ir.find("division by 0"), std::string::npos);
     EXPECT_NE(object->ir.find("call ptr @djs_enter"), std::string::npos);
     EXPECT_NE(object->ir.find("djs_locks"), std::string::npos);
+}
+
+// The record of a printf of numbers is made in the handler itself: no call is on its way.
+TEST_F(Generate, RecordOfNumbersNeedsNoCall) {
+    kernel_.offset = [](std::string_view name) -> std::optional<std::pair<std::string, int64_t>> {
+        if (name == "preempt_count")
+            return std::pair("__preempt_count", 0);
+        if (name == "current_task")
+            return std::pair("current_task", 0);
+        if (name == "task_struct.tgid")
+            return std::pair("", 100);
+        if (name.starts_with("djs_cpu."))
+            return std::pair("", 8);
+        return std::nullopt;
+    };
+    auto pid = std::make_unique<Function>();
+    pid->name = pid->intrinsic = "pid";
+    pid->return_type = Type::Long;
+    auto call = std::make_unique<Call>();
+    call->function = pid.get();
+    program_.functions.push_back(std::move(pid));
+    auto print = std::make_unique<Print>();
+    print->type = Type::Void;
+    for (int i = 0; i < 2; i++) {
+        FormatPiece piece;
+        piece.conversion = 'd';
+        print->format.push_back(piece);
+    }
+    print->arguments.push_back(std::move(call));
+    print->arguments.push_back(number(7));
+    std::vector<StatementPtr> body;
+    body.push_back(evaluate(std::move(print)));
+    Probe* probe_of = probe(std::move(body));
+    probe_of->effects.prints = true;
+    auto object = generate();
+    ASSERT_TRUE(object) << render_all(diagnostics_);
+    auto code = disassemble(object->object, "djs_direct_0");
+    EXPECT_LE(code.size(), 48u); // those of the full ring and of the due reschedule included
+    EXPECT_EQ(std::count(code.begin(), code.end(), "cmpxchg"), 1);
+    EXPECT_EQ(std::count(code.begin(), code.end(), "call"), 2); // only these two rare ones
 }
 
 TEST_F(Generate, RegularExpressionsAreRefused) {

@@ -1,0 +1,313 @@
+#include "codegen/lean.h"
+
+#include "include/record.h"
+#include "include/script.h"
+
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include <algorithm>
+#include <array>
+
+namespace djstap::codegen {
+
+using program::ExpressionKind;
+using program::StatementKind;
+using program::Type;
+
+namespace {
+
+const char* const clobbers = "~{dirflag},~{fpsr},~{flags}";
+const char* const memory_clobbers = "~{memory},~{dirflag},~{fpsr},~{flags}";
+
+// "%gs:SYMBOL+OFFSET(%rip)"
+std::string percpu_operand(const std::string& symbol, int64_t offset) {
+    return "%gs:" + symbol + "+" + std::to_string(offset) + "(%rip)";
+}
+
+struct TaskField {
+    std::string_view intrinsic;
+    std::string_view offset; // of task_struct
+};
+constexpr std::array task_fields{TaskField{"pid", "task_struct.tgid"}, TaskField{"tid", "task_struct.pid"}};
+
+// ---- which handlers these are ----------------------------------------------------------------------
+
+class NeedsCheck {
+  public:
+    NeedsCheck(const ScriptModule& script, const AccessMap& accesses)
+        : script_(script), accesses_(accesses), can_record_(LeanRecorder::possible(script)) {}
+
+    Needs statement(const program::Statement& node) const {
+        switch (node.kind) {
+        case StatementKind::Block: {
+            Needs needs = Needs::Nothing;
+            for (const auto& inner : program::as<program::Block>(node).statements)
+                needs = std::max(needs, statement(*inner));
+            return needs;
+        }
+        case StatementKind::If: {
+            const auto& branch = program::as<program::If>(node);
+            Needs needs = std::max(value(*branch.condition), statement(*branch.then_branch));
+            return branch.else_branch ? std::max(needs, statement(*branch.else_branch)) : needs;
+        }
+        case StatementKind::Evaluate:
+            return effect(*program::as<program::Evaluate>(node).expression);
+        case StatementKind::Next:
+            return Needs::Nothing;
+        default:
+            return Needs::Context;
+        }
+    }
+
+    Needs value(const program::Expression& node) const {
+        if (node.type != Type::Long)
+            return Needs::Context;
+        switch (node.kind) {
+        case ExpressionKind::Number:
+            return Needs::Nothing;
+        case ExpressionKind::GlobalValue: {
+            bool constant = script_.storage(*program::as<program::GlobalValue>(node).global).kind ==
+                            GlobalStorage::Kind::Constant;
+            return constant ? Needs::Nothing : Needs::Context;
+        }
+        case ExpressionKind::Unary:
+            return value(*program::as<program::Unary>(node).operand);
+        case ExpressionKind::Arithmetic: {
+            const auto& binary = program::as<program::Arithmetic>(node);
+            if (binary.op == ast::BinaryOp::Divide || binary.op == ast::BinaryOp::Modulo)
+                return Needs::Context;
+            return std::max(value(*binary.left), value(*binary.right));
+        }
+        case ExpressionKind::Comparison: {
+            const auto& comparison = program::as<program::Comparison>(node);
+            return std::max(value(*comparison.left), value(*comparison.right));
+        }
+        case ExpressionKind::Logical: {
+            const auto& logical = program::as<program::Logical>(node);
+            return std::max(value(*logical.left), value(*logical.right));
+        }
+        case ExpressionKind::Call: {
+            const auto& call = program::as<program::Call>(node);
+            bool inlined = call.arguments.empty() && has_inline_intrinsic(script_, call.function->intrinsic);
+            return inlined ? Needs::Nothing : Needs::Context;
+        }
+        case ExpressionKind::TargetValue:
+            return in_registers(node) ? Needs::Nothing : Needs::Context;
+        default:
+            return Needs::Context;
+        }
+    }
+
+  private:
+    bool in_registers(const program::Expression& node) const {
+        auto access = accesses_.find(&node);
+        if (access == accesses_.end() || access->second.is_text || access->second.value.base == Access::Base::Operand)
+            return false;
+        const auto& steps = access->second.value.steps;
+        return std::all_of(steps.begin(), steps.end(), [](const AccessStep& step) {
+            return step.kind != AccessStep::Kind::Load && step.kind != AccessStep::Kind::AddIndex;
+        });
+    }
+    bool counter(const program::Expression& place) const {
+        return place.kind == ExpressionKind::GlobalValue &&
+               script_.storage(*program::as<program::GlobalValue>(place).global).kind == GlobalStorage::Kind::Counter;
+    }
+    Needs effect(const program::Expression& node) const {
+        if (node.kind == ExpressionKind::Increment)
+            return counter(*program::as<program::Increment>(node).place) ? Needs::Nothing : Needs::Context;
+        if (node.kind == ExpressionKind::Assignment) {
+            const auto& assignment = program::as<program::Assignment>(node);
+            return counter(*assignment.place) ? value(*assignment.value) : Needs::Context;
+        }
+        if (node.kind == ExpressionKind::Print) {
+            const auto& print = program::as<program::Print>(node);
+            Needs needs = print.to_string || !can_record_ ? Needs::Context : Needs::Preemption;
+            for (const auto& argument : print.arguments)
+                needs = std::max(needs, value(*argument));
+            return needs;
+        }
+        return value(node);
+    }
+
+    const ScriptModule& script_;
+    const AccessMap& accesses_;
+    bool can_record_;
+};
+
+} // namespace
+
+Needs needs_of(const ScriptModule& script, const Variant& variant) {
+    NeedsCheck check(script, variant.accesses);
+    Needs needs = check.statement(*variant.probe->body);
+    return variant.probe->condition ? std::max(needs, check.value(*variant.probe->condition)) : needs;
+}
+
+// ---- intrinsics without a call ---------------------------------------------------------------------
+
+bool has_inline_intrinsic(const ScriptModule& script, const std::string& name) {
+    auto known = [&](std::string_view offset) {
+        return script.kernel.offset && script.kernel.offset(offset).has_value();
+    };
+    if (name == "cpu")
+        return known("cpu_number");
+    if (name == "get_cycles" || name == "target")
+        return true;
+    for (const TaskField& field : task_fields)
+        if (field.intrinsic == name)
+            return known("current_task") && known(field.offset);
+    return false;
+}
+
+llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder, const std::string& name) {
+    if (!has_inline_intrinsic(script, name))
+        return nullptr;
+    if (name == "get_cycles")
+        return builder.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {});
+    if (name == "target") {
+        auto* target = script.module.getOrInsertGlobal("djs_target_pid", script.types.i32);
+        llvm::cast<llvm::GlobalVariable>(target)->setDSOLocal(true);
+        return builder.CreateSExt(builder.CreateLoad(script.types.i32, target), script.types.i64);
+    }
+    auto percpu = [&](std::string_view what, llvm::Type* type, const char* move) {
+        auto [symbol, addend] = *script.kernel.offset(what);
+        auto* asm_type = llvm::FunctionType::get(type, false);
+        std::string text = std::string(move) + " " + percpu_operand(symbol, addend) + ", $0";
+        return builder.CreateCall(asm_type, llvm::InlineAsm::get(asm_type, text, std::string("=r,") + clobbers, false));
+    };
+    if (name == "cpu")
+        return builder.CreateZExt(percpu("cpu_number", script.types.i32, "movl"), script.types.i64);
+    for (const TaskField& field : task_fields) {
+        if (field.intrinsic != name)
+            continue;
+        llvm::Value* task = percpu("current_task", script.types.pointer, "movq");
+        auto offset = static_cast<unsigned>(script.kernel.offset(field.offset)->second);
+        llvm::Value* id = builder.CreateLoad(script.types.i32, builder.CreateConstGEP1_32(script.types.i8, task, offset));
+        return builder.CreateSExt(id, script.types.i64);
+    }
+    return nullptr;
+}
+
+// ---- the record path -------------------------------------------------------------------------------
+
+bool LeanRecorder::possible(const ScriptModule& script) {
+    constexpr std::array wanted{"preempt_count", "djs_cpu.head", "djs_cpu.limit", "djs_cpu.data", "djs_cpu.mask"};
+    return script.kernel.offset && std::all_of(wanted.begin(), wanted.end(), [&](const char* name) {
+               return script.kernel.offset(name).has_value();
+           });
+}
+
+// The rare cases are called with all registers preserved, so that the handler saves none for them.
+llvm::Function* LeanRecorder::slow_function(const char* name, const char* runtime_name, bool takes_size) {
+    if (auto* known = script_.module.getFunction(name))
+        return known;
+    std::vector<llvm::Type*> parameters;
+    if (takes_size)
+        parameters.push_back(script_.types.i32);
+    llvm::Type* result = takes_size ? static_cast<llvm::Type*>(script_.types.i32) : script_.types.void_type;
+    llvm::Function* function = script_.create_function(llvm::FunctionType::get(result, parameters, false), name);
+    function->setCallingConv(llvm::CallingConv::PreserveMost);
+    function->addFnAttr(llvm::Attribute::NoInline);
+    function->addFnAttr(llvm::Attribute::Cold);
+    llvm::IRBuilder<> inside(llvm::BasicBlock::Create(script_.context, "entry", function));
+    script_.set_attributes(function);
+    std::vector<llvm::Value*> arguments;
+    if (takes_size)
+        arguments.push_back(function->getArg(0));
+    llvm::Value* value = inside.CreateCall(script_.runtime(runtime_name), arguments);
+    if (takes_size)
+        inside.CreateRet(value);
+    else
+        inside.CreateRetVoid();
+    return function;
+}
+
+void LeanRecorder::enter(llvm::BasicBlock* closed) {
+    auto* gate = llvm::cast<llvm::GlobalVariable>(script_.module.getOrInsertGlobal("djs_gate", script_.types.i32));
+    gate->setDSOLocal(true);
+    llvm::Value* flags = builder_.CreateLoad(script_.types.i32, gate, true);
+    llvm::Value* shut = builder_.CreateICmpNE(builder_.CreateAnd(flags, script_.word(DJS_HANDLER_CHECKS_STATE)), script_.word(0));
+    auto* open = llvm::BasicBlock::Create(script_.context, "open", function_);
+    builder_.CreateCondBr(shut, closed, open, llvm::MDBuilder(script_.context).createUnlikelyBranchWeights());
+    builder_.SetInsertPoint(open);
+    auto [symbol, addend] = *script_.kernel.offset("preempt_count");
+    auto* type = llvm::FunctionType::get(script_.types.void_type, false);
+    builder_.CreateCall(type, llvm::InlineAsm::get(type, "incl " + percpu_operand(symbol, addend), memory_clobbers, true));
+}
+
+void LeanRecorder::leave() {
+    auto [symbol, addend] = *script_.kernel.offset("preempt_count");
+    auto* type = llvm::FunctionType::get(script_.types.i8, false);
+    llvm::Value* zero = builder_.CreateCall(
+        type, llvm::InlineAsm::get(type, "decl " + percpu_operand(symbol, addend),
+                                   std::string("={@ccz},~{memory},~{dirflag},~{fpsr},~{flags}"), true));
+    auto* reschedule = llvm::BasicBlock::Create(script_.context, "reschedule", function_);
+    auto* done = llvm::BasicBlock::Create(script_.context, "done", function_);
+    llvm::Value* due = builder_.CreateICmpNE(zero, llvm::ConstantInt::get(script_.types.i8, 0));
+    builder_.CreateCondBr(due, reschedule, done, llvm::MDBuilder(script_.context).createUnlikelyBranchWeights());
+    builder_.SetInsertPoint(reschedule);
+    builder_.CreateCall(slow_function("djs_slow_reschedule", "djs_reschedule", false))
+        ->setCallingConv(llvm::CallingConv::PreserveMost);
+    builder_.CreateBr(done);
+    builder_.SetInsertPoint(done);
+}
+
+// Operands are taken from memory where they can be, and nothing lives longer than it must: each register
+// more is saved and restored.
+llvm::Value* LeanRecorder::reserve(uint32_t format, uint32_t size, llvm::BasicBlock* none) {
+    auto block = [&](const char* name) { return llvm::BasicBlock::Create(script_.context, name, function_); };
+    auto ring = [&](const char* field) {
+        return percpu_operand("djs_cpu", script_.kernel.offset(std::string("djs_cpu.") + field)->second);
+    };
+    auto run = [&](llvm::Type* result, const std::string& text, const std::string& constraints,
+                   std::vector<llvm::Value*> arguments) -> llvm::Value* {
+        std::vector<llvm::Type*> parameters;
+        for (llvm::Value* argument : arguments)
+            parameters.push_back(argument->getType());
+        auto* type = llvm::FunctionType::get(result, parameters, false);
+        return builder_.CreateCall(type, llvm::InlineAsm::get(type, text, constraints + "," + memory_clobbers, true), arguments);
+    };
+    auto is_set = [&](llvm::Value* flag) { return builder_.CreateICmpNE(flag, llvm::ConstantInt::get(script_.types.i8, 0)); };
+    llvm::IntegerType *i8 = script_.types.i8, *i32 = script_.types.i32, *i64 = script_.types.i64;
+    llvm::MDBuilder weights(script_.context);
+    auto *attempt = block("attempt"), *fits = block("fits"), *full = block("full"), *reserved = block("reserved");
+    builder_.CreateBr(attempt);
+
+    // The time is taken before the head moves: what interrupts in between has the later time and place.
+    builder_.SetInsertPoint(attempt);
+    llvm::Value* time = run(llvm::StructType::get(i32, i32), "rdtsc", "={ax},={dx}", {});
+    llvm::Value* head = run(i64, "movq " + ring("head") + ", $0", "=r", {});
+    llvm::Value* next = builder_.CreateAdd(head, script_.number(size));
+    llvm::Value* beyond = run(i8, "cmpq " + ring("limit") + ", $1", "={@cca},r", {next});
+    builder_.CreateCondBr(is_set(beyond), full, fits, weights.createUnlikelyBranchWeights());
+
+    builder_.SetInsertPoint(full);
+    auto* call = builder_.CreateCall(slow_function("djs_slow_room", "djs_make_room", true), {script_.word(size)});
+    call->setCallingConv(llvm::CallingConv::PreserveMost);
+    builder_.CreateCondBr(builder_.CreateICmpNE(call, script_.word(0)), attempt, none);
+
+    builder_.SetInsertPoint(fits);
+    llvm::Value* outcome = run(llvm::StructType::get(i8, i64), "cmpxchgq $2, " + ring("head"), "={@ccz},={ax},r,1", {next, head});
+    builder_.CreateCondBr(is_set(builder_.CreateExtractValue(outcome, 0)), reserved, attempt,
+                          weights.createLikelyBranchWeights());
+
+    builder_.SetInsertPoint(reserved);
+    llvm::Value* place = run(i64, "andq " + ring("mask") + ", $0\n\taddq " + ring("data") + ", $0", "=r,0",
+                             {builder_.CreateExtractValue(outcome, 1)});
+    llvm::Value* record = builder_.CreateIntToPtr(place, script_.types.pointer, "record");
+    auto field = [&](size_t at) {
+        return builder_.CreateConstGEP1_32(script_.types.i8, record, static_cast<unsigned>(at));
+    };
+    builder_.CreateStore(script_.word(format), field(offsetof(djs_record, id)));
+    builder_.CreateStore(builder_.CreateExtractValue(time, 0), field(offsetof(djs_record, time)));
+    builder_.CreateStore(builder_.CreateExtractValue(time, 1), field(offsetof(djs_record, time) + 4));
+    return record;
+}
+
+void LeanRecorder::commit(llvm::Value* record, uint32_t size) {
+    builder_.CreateAlignedStore(script_.word(size), record, llvm::Align(4))
+        ->setAtomic(llvm::AtomicOrdering::Release);
+}
+
+} // namespace djstap::codegen

@@ -1,0 +1,48 @@
+// Handlers that need no context: which they are, and the record path that is compiled into them.
+#pragma once
+#include "codegen/script_module.h"
+
+namespace djstap::codegen {
+
+// What a handler's body needs of its surroundings.
+enum class Needs : uint8_t {
+    // It only changes per-CPU counters by values that are in registers: each change is one instruction, whole
+    // whatever interrupts it, on whatever CPU it happens.
+    Nothing,
+    // It also writes records of numbers: preemption off from reserve to commit, and the session's gate. No guard:
+    // it calls nothing that could be probed, and a record is reserved by one instruction.
+    Preemption,
+    // Anything else: djs_enter and djs_leave.
+    Context
+};
+Needs needs_of(const ScriptModule& script, const Variant& variant);
+
+// An intrinsic's value without a call, where it has one: pid(), tid(), cpu() … Null: it must be called.
+llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder, const std::string& name);
+bool has_inline_intrinsic(const ScriptModule& script, const std::string& name);
+
+// The parts of a handler with Needs::Preemption.
+class LeanRecorder {
+  public:
+    // False where the runtime does not tell all the offsets that this needs.
+    static bool possible(const ScriptModule& script);
+
+    LeanRecorder(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function* function)
+        : script_(script), builder_(builder), function_(function) {}
+
+    // Leaves for `closed` unless the session runs; otherwise goes on with preemption off.
+    void enter(llvm::BasicBlock* closed);
+    void leave();
+    // Room for a record; goes on in a block where there is some, and to `none` (counted as lost) otherwise.
+    llvm::Value* reserve(uint32_t format, uint32_t size, llvm::BasicBlock* none);
+    void commit(llvm::Value* record, uint32_t size);
+
+  private:
+    llvm::Function* slow_function(const char* name, const char* runtime_name, bool takes_size);
+
+    ScriptModule& script_;
+    llvm::IRBuilder<>& builder_;
+    llvm::Function* function_;
+};
+
+} // namespace djstap::codegen
