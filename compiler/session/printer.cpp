@@ -45,6 +45,9 @@ void RecordPrinter::print(const djs_record& record) {
     switch (record.id) {
     case DJS_RECORD_PADDING:
         return;
+    case DJS_RECORD_TEXT:
+        output_.print("%s", "s", arguments);
+        return;
     case DJS_RECORD_EXIT:
         exit_requested_ = true;
         return;
