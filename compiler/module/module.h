@@ -111,7 +111,7 @@ struct BuiltModule {
     std::string bytes; // the .ko
     std::string path;  // where it was written; empty where no output was asked for
     bool is_signed = false;
-    bool whole_objtool = false; // objtool saw runtime and script in one (see docs/decisions)
+    bool whole_objtool = false; // objtool saw runtime and script in one
     ModuleTimes times;
 };
 
