@@ -130,6 +130,19 @@ class IndexedLibrary final : public Library {
     std::vector<const ast::File*> files_defining_alias(const std::string& components) override {
         const std::vector<std::string> pattern = split(components, '.');
         std::vector<uint32_t> found;
+        if (components.find_first_of("*?") == std::string::npos) {
+            // Without wildcards only the names that the components begin with come into question.
+            for (size_t end = components.find('.');; end = components.find('.', end + 1)) {
+                for (const uint32_t file :
+                     index_.files_defining(NameKind::Alias, components.substr(0, end)))
+                    found.push_back(file);
+                if (end == std::string::npos)
+                    break;
+            }
+            std::sort(found.begin(), found.end());
+            found.erase(std::unique(found.begin(), found.end()), found.end());
+            return parsed(found);
+        }
         for (const auto& [name, file] : index_.names(NameKind::Alias))
             if (alias_matches(pattern, split(std::string(name), '.')))
                 found.push_back(file);

@@ -58,6 +58,11 @@ class Expansion {
                 const ast::File& scope, const std::vector<ConditionPart>& conditions) {
         const std::string name = dotted(components);
         std::vector<AliasState> found = names_.aliases(components, scope);
+        // Within the definition of timer.profile, timer.profile.tick is not the alias with a
+        // suffix.
+        std::erase_if(found, [&](const AliasState& alias) {
+            return in_chain(alias) && own_name(alias, components)->size() < components.size();
+        });
         if (found.empty()) {
             if (components.empty())
                 return;
@@ -69,9 +74,7 @@ class Expansion {
             return add(used, components, optional, sufficient, conditions);
         }
         for (const AliasState& alias : found) {
-            if (std::any_of(chain_.begin(), chain_.end(), [&](const Step& step) {
-                    return step.alias.declaration == alias.declaration;
-                })) {
+            if (in_chain(alias)) {
                 diagnostics_.report(DiagnosticKind::AliasLoop, point.range, {name})
                     .note(alias.declaration->range, "the alias is defined here");
                 continue;
@@ -96,6 +99,12 @@ class Expansion {
             }
             chain_.pop_back();
         }
+    }
+
+    bool in_chain(const AliasState& alias) const {
+        return std::any_of(chain_.begin(), chain_.end(), [&](const Step& step) {
+            return step.alias.declaration == alias.declaration;
+        });
     }
 
     static bool has_double_star(const std::vector<ast::PointComponent>& components) {

@@ -37,6 +37,13 @@ std::optional<program::Type> read_initial(const ast::Expression& value, program:
     return std::nullopt;
 }
 
+std::string dotted(const std::vector<ast::PointComponent>& components) {
+    std::string text;
+    for (const ast::PointComponent& component : components)
+        text += (text.empty() ? "" : ".") + component.name;
+    return text;
+}
+
 // Whether pattern[p…] matches all of name[n…], or, with `prefix`, all of name and leaves a rest:
 // then *rest is where the suffix begins.
 bool match_alias(const std::vector<ast::PointComponent>& pattern, size_t p,
@@ -106,8 +113,11 @@ void Names::include(const ast::File& file) {
         declare(global, file, library);
     for (const ast::Function& function : file.functions)
         declare(function, file, library);
-    for (const ast::Alias& alias : file.aliases)
+    for (const ast::Alias& alias : file.aliases) {
         aliases_.push_back({&alias, &file});
+        for (const auto& name : alias.names)
+            aliases_by_name_[dotted(name)].push_back({&alias, &file});
+    }
 }
 
 void Names::declare(const ast::Global& global, const ast::File& file, bool library) {
@@ -287,23 +297,34 @@ std::vector<AliasState> Names::aliases(const std::vector<ast::PointComponent>& c
                                        const ast::File& file) {
     if (components.empty())
         return {};
-    std::string dotted;
-    for (const ast::PointComponent& component : components)
-        dotted += (dotted.empty() ? "" : ".") + component.name;
-    if (asked_aliases_.insert(dotted).second)
-        for (const ast::File* other : library_.files_defining_alias(dotted))
+    const std::string whole_name = dotted(components);
+    if (asked_aliases_.insert(whole_name).second)
+        for (const ast::File* other : library_.files_defining_alias(whole_name))
             include(*other);
     std::vector<AliasState> whole, prefix;
-    for (const AliasState& alias : aliases_) {
+    auto consider = [&](const AliasState& alias) {
         if (alias.declaration->is_private && alias.file != &file)
-            continue;
+            return;
         for (const auto& name : alias.declaration->names) {
             size_t rest = 0;
             if (!match_alias(components, 0, name, 0, &rest))
                 continue;
             (rest == components.size() ? whole : prefix).push_back(alias);
-            break;
+            return;
         }
+    };
+    if (whole_name.find_first_of("*?") != std::string::npos) {
+        for (const AliasState& alias : aliases_)
+            consider(alias);
+        return whole.empty() ? prefix : whole;
+    }
+    // Without wildcards: the names that the components begin with.
+    std::string name;
+    for (const ast::PointComponent& component : components) {
+        name += (name.empty() ? "" : ".") + component.name;
+        if (const auto found = aliases_by_name_.find(name); found != aliases_by_name_.end())
+            for (const AliasState& alias : found->second)
+                consider(alias);
     }
     return whole.empty() ? prefix : whole;
 }
@@ -329,12 +350,8 @@ std::vector<std::string> Names::global_names(const ast::File& file) const {
 std::vector<std::string> Names::alias_names() const {
     std::vector<std::string> names = library_.alias_names();
     for (const AliasState& alias : aliases_)
-        for (const auto& components : alias.declaration->names) {
-            std::string name;
-            for (const ast::PointComponent& component : components)
-                name += (name.empty() ? "" : ".") + component.name;
-            names.push_back(std::move(name));
-        }
+        for (const auto& components : alias.declaration->names)
+            names.push_back(dotted(components));
     return names;
 }
 

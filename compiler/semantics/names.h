@@ -96,6 +96,7 @@ class Names {
     std::unordered_map<std::string, std::vector<GlobalState*>> globals_by_name_;
     std::unordered_map<std::string, std::vector<FunctionState*>> functions_by_name_;
     std::vector<AliasState> aliases_;
+    std::unordered_map<std::string, std::vector<AliasState>> aliases_by_name_; // dotted
     std::unordered_set<std::string> asked_globals_, asked_functions_, asked_aliases_;
 };
 

@@ -292,6 +292,14 @@ TEST(SemanticsAliases, MayHaveBothAPrologueAndAnEpilogue) {
         "printf(\"%d\\n\", 1) | printf(\"%d\\n\", 2) | printf(\"%d\\n\", 3)");
 }
 
+TEST(SemanticsAliases, MayExtendABuiltinFamily) {
+    Analysis analysis("probe timer.profile { exit() }", {},
+                      "probe timer.profile = timer.profile.tick !, timer.s(1) { }");
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    ASSERT_EQ(analysis.program->probes[0]->points.size(), 2u);
+    EXPECT_EQ(ast::to_string(*analysis.program->probes[0]->points[0]), "timer.profile.tick!");
+}
+
 TEST(SemanticsAliases, WildcardsAndSuffixes) {
     const std::string library = "probe io.read = kernel.function(\"r\") { name = \"read\" }\n"
                                 "probe io.write = kernel.function(\"w\") { name = \"write\" }\n";
