@@ -159,10 +159,7 @@ bool parse(RunState& state) {
     if (state.options.suppress_handler_errors)
         suppress_errors(*state.script);
     if (state.script->probes.empty() && state.options.last_pass > 1) {
-        uint32_t id = state.script->source;
-        bool blank = state.sources.file(id).text.find_first_not_of(" \t\r\n") == std::string::npos;
-        state.diagnostics
-            .report(DiagnosticKind::NoProbes, blank ? SourceRange{} : SourceRange{id, 0, 0, 0})
+        state.diagnostics.report(DiagnosticKind::NoProbes, {})
             .hint("the smallest script is: probe begin { println(\"hello\") }");
     }
     return true;
@@ -187,6 +184,8 @@ bool resolve(RunState& state) {
         options.forced = mechanism_named(state.options.mechanism);
     options.skip_bad_variables = state.options.skip_bad_variables;
     state.plan = resolve_probes(*state.program, state.kernel, options, state.diagnostics);
+    if (state.plan && state.plan->sites.empty())
+        state.diagnostics.report(DiagnosticKind::NothingToProbe, {});
     return state.plan.has_value();
 }
 

@@ -7,7 +7,7 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
     title: what it shows
     script:                 the script; or `file: NAME.stp`; examples: the .stp beside the .meta
     prepare:                shell commands on the host, run before; $KERNEL, $T (an empty folder)
-    options: -v             further options of djstap ($T and $KERNEL are replaced)
+    options: -v             further options of djstap ($T and $KERNEL are replaced, in command too)
     command: gtodbench -n 3 for -c
     run:                    instead of script, options and command: shell commands on the host, for
                             what is not one djstap ($DJSTAP is `djstap` with --guest, $T, $KERNEL)
@@ -114,7 +114,7 @@ class Runner:
         for word in shlex.split(self.fields.get("options", "")):
             command.append(word.replace("$T", folder).replace("$KERNEL", self.kernel))
         if "command" in self.fields:
-            command += ["-c", self.fields["command"]]
+            command += ["-c", self.fields["command"].replace("$T", folder).replace("$KERNEL", self.kernel)]
         if "script" in self.fields:
             command += ["-e", self.fields["script"]]
         else:
@@ -178,7 +178,7 @@ def main():
                 result = Runner(path, options.djstap, kernel).check()
                 if result == LOST:
                     result = Runner(path, options.djstap, kernel).check()
-            except (ValueError, OSError, subprocess.TimeoutExpired) as error:
+            except (ValueError, OSError, re.error, subprocess.TimeoutExpired) as error:
                 print(f"FAILED {path}: {error}")
                 result = FAILED
             print(f"{os.path.basename(path)} on {kernel}: " + {0: "passed", 1: "failed", 3: "guest lost"}[result])
