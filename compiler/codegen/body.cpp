@@ -61,14 +61,35 @@ void Body::emit_function(const program::Function& function, const std::vector<Va
             builder_.CreateStore(arguments[i], locals_[i]);
     }
     check_actions(function.range);
+    next_ = block("next");
     if (function.body)
         statement(*function.body);
     jump(exit_);
+    begin(next_);
+    next_overload(function, arguments);
     begin(exit_);
     if (number_result_)
         builder_.CreateRet(builder_.CreateLoad(script_.types.i64, number_result_));
     else
         builder_.CreateRetVoid();
+}
+
+// `next` in a function hands the call on to the overload of the next priority.
+void Body::next_overload(const program::Function& function, const std::vector<Value>& arguments) {
+    if (!function.next_overload) {
+        fail("no further overload of '" + function.name + "' to go on with", "function '" + function.name + "'", function.range);
+        return;
+    }
+    flush_actions();
+    calls_.emplace_back(scratch_top_, function.next_overload);
+    std::vector<Value> all{ctx_, builder_.CreateConstGEP1_32(script_.types.i8, scratch_base_, scratch_top_)};
+    if (text_result_)
+        all.push_back(text_result_);
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    Value result = builder_.CreateCall(script_.functions.at(function.next_overload).function, all);
+    if (number_result_)
+        builder_.CreateStore(result, number_result_);
+    builder_.CreateBr(exit_);
 }
 
 void Body::emit_entry_values(const std::vector<program::ExpressionPtr>& values) {

@@ -14,6 +14,7 @@ struct HitContext {
     const AccessMap* accesses = nullptr; // of the variant, or of functions
     const DefinedMap* defined = nullptr;
     const std::vector<program::ExpressionPtr>* entry_values = nullptr; // of a return probe
+    bool direct = false; // the arguments are still in their registers: there is no pt_regs
 };
 
 // Words (8 bytes) that the entry values before `slot` take in ctx->saved.
@@ -115,6 +116,8 @@ class Body {
     bool terminated() const { return builder_.GetInsertBlock()->getTerminator() != nullptr; }
     void begin(llvm::BasicBlock* block);
     void jump(llvm::BasicBlock* target);
+    void next_overload(const program::Function& function, const std::vector<Value>& arguments);
+    Value argument_by_number(Value number); // long_arg() where arguments are in registers
     Value entry_slot(Value saved, uint32_t slot); // address of an entry value
     void make_locals(const std::vector<program::Local>& locals);
 
@@ -137,7 +140,6 @@ class Body {
     std::vector<LoopTargets> loops_;
     llvm::AllocaInst* number_result_ = nullptr;
     Value text_result_ = nullptr;
-    llvm::AllocaInst* next_flag_ = nullptr; // overloads: set by next
     bool counts_actions_ = false;
     int64_t pending_actions_ = 0;
     uint32_t scratch_top_ = 0, scratch_peak_ = 0;

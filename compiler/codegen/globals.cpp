@@ -74,8 +74,11 @@ Value Body::read_global(const program::GlobalValue& node) {
         if (is_text)
             return script_.text(std::string_view(global.initial_text).substr(0, script_.string_bytes() - 1));
         return script_.number(global.initial_number);
-    case Kind::Counter:
-        return builder_.CreateCall(script_.runtime("djs_counter_read"), {script_.word(storage.index)});
+    case Kind::Counter: {
+        // Every CPU's copy begins at 0.
+        Value sum = builder_.CreateCall(script_.runtime("djs_counter_read"), {script_.word(storage.index)});
+        return builder_.CreateAdd(sum, script_.number(global.initial_number));
+    }
     case Kind::Number:
         return builder_.CreateLoad(script_.types.i64, storage.variable);
     case Kind::Text: {

@@ -80,6 +80,7 @@ HitContext hit_directly(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::
         return script.number(0);
     };
     hit.return_value = [&script] { return script.number(0); };
+    hit.direct = true;
     hit.accesses = &variant.accesses;
     hit.defined = &variant.defined;
     hit.entry_values = &variant.probe->entry_values;

@@ -20,7 +20,7 @@ std::string target_features(const CodegenKernel& kernel) {
 }
 
 // A script's plain counters come out of the 8 KB of per-CPU memory that all modules share.
-constexpr uint32_t max_counters = 64;
+constexpr uint32_t max_counters = 512;
 
 } // namespace
 
@@ -171,7 +171,6 @@ void ScriptModule::place_globals() {
     for (const auto& global : program.globals) {
         GlobalStorage storage;
         bool percpu = global->storage == program::Storage::PerCpu;
-        bool zero = global->initial_number == 0;
         if (global->value == program::Type::Statistic)
             storage.shape = statistic_shape(global->statistic);
         if (global->is_array()) {
@@ -199,9 +198,12 @@ void ScriptModule::place_globals() {
             std::string initial = global->initial_text.substr(0, string_bytes() - 1);
             initial.resize(string_bytes());
             storage.variable = variable(type, llvm::ConstantDataArray::getString(context, initial, false), global->name);
-        } else if (percpu && zero && counter_count_ < max_counters) {
+        } else if (percpu) {
             storage.kind = GlobalStorage::Kind::Counter;
             storage.index = counter_count_++;
+            if (counter_count_ == max_counters + 1)
+                diagnostics.report(DiagnosticKind::TooManyCounters, global->range, {std::to_string(max_counters)})
+                    .hint("use one array in place of many counters");
         } else {
             storage.variable = variable(types.i64, number(global->initial_number), global->name);
         }

@@ -39,8 +39,6 @@ void Body::statement(const program::Statement& node) {
         jump(loops_.back().on_continue);
         break;
     case StatementKind::Next:
-        if (next_flag_)
-            builder_.CreateStore(llvm::ConstantInt::getTrue(script_.context), next_flag_);
         jump(next_);
         break;
     case StatementKind::Return:
