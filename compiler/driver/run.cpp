@@ -6,6 +6,7 @@
 #include "session/command.h"
 #include "session/session.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -124,6 +125,17 @@ std::vector<std::string> reader_command(const RunState& state, const std::string
     return words;
 }
 
+// Adds files to those that are there already, each guest path once.
+void add_files(GuestJob& job, const std::vector<FileToCopy>& files) {
+    for (const FileToCopy& file : files) {
+        bool known = std::any_of(job.files.begin(), job.files.end(), [&](const FileToCopy& each) {
+            return each.guest_path == file.guest_path;
+        });
+        if (!known)
+            job.files.push_back(file);
+    }
+}
+
 Result<GuestJob> guest_job(RunState& state) {
     const Options& options = state.options;
     const KernelFiles& files = **state.guest_kernel;
@@ -134,14 +146,23 @@ Result<GuestJob> guest_job(RunState& state) {
     if (!reader)
         return Failure{"djrun, which reads in the guest: " + reader.failure().message,
                        reader.failure().hint};
-    job.files = std::move(*reader);
+    add_files(job, *reader);
+    // Whatever shell code the command is made of, it finds djstap's own programs.
+    for (const char* name : {"djrun", "gtodbench"}) {
+        std::string path = state.places.programs + "/" + name;
+        if (Result<std::vector<FileToCopy>> closure = program_closure(path)) {
+            add_files(job, *closure);
+            add_files(job, {{"", std::string("/usr/local/bin/") + name, 0, path}});
+        }
+    }
+    std::error_code error;
+    if (!options.command.empty())
+        job.directory = std::filesystem::current_path(error);
     if (!options.command.empty() && !options.guest_root) {
         Result<std::vector<FileToCopy>> command = command_closure(options.command);
         if (!command)
             return Failure{"-c: " + command.failure().message, command.failure().hint};
-        job.files.insert(job.files.end(), command->begin(), command->end());
-        std::error_code error;
-        job.directory = std::filesystem::current_path(error);
+        add_files(job, *command);
     }
     std::string module = "/run/" + state.module_name + ".ko";
     job.files.push_back({std::filesystem::absolute(state.module_path), module, 0644, ""});
