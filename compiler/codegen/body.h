@@ -14,7 +14,6 @@ struct HitContext {
     const AccessMap* accesses = nullptr; // of the variant, or of functions
     const DefinedMap* defined = nullptr;
     const std::vector<program::ExpressionPtr>* entry_values = nullptr; // of a return probe
-    bool direct = false; // the arguments are still in their registers: there is no pt_regs
 };
 
 // Words (8 bytes) that the entry values before `slot` take in ctx->saved.
@@ -117,7 +116,6 @@ class Body {
     void begin(llvm::BasicBlock* block);
     void jump(llvm::BasicBlock* target);
     void next_overload(const program::Function& function, const std::vector<Value>& arguments);
-    Value argument_by_number(Value number); // long_arg() where arguments are in registers
     Value entry_slot(Value saved, uint32_t slot); // address of an entry value
     void make_locals(const std::vector<program::Local>& locals);
 

@@ -279,8 +279,6 @@ Value Body::call(const program::Call& node) {
     if (is_intrinsic && node.arguments.empty())
         if (Value value = inline_intrinsic(script_, builder_, function.intrinsic))
             return value;
-    if (function.intrinsic == "long_arg" && hit_.direct)
-        return argument_by_number(number(*node.arguments[0]));
     bool yields_text = function.return_type == Type::String;
     std::vector<Value> arguments{ctx_};
     if (yields_text)
@@ -322,14 +320,6 @@ Value Body::call(const program::Call& node) {
     }
     check_error();
     return yields_text ? out : static_cast<Value>(result);
-}
-
-Value Body::argument_by_number(Value number) {
-    constexpr PtReg registers[] = {PtReg::Rdi, PtReg::Rsi, PtReg::Rdx, PtReg::Rcx, PtReg::R8, PtReg::R9};
-    Value result = script_.number(0);
-    for (int i = 5; i >= 0; i--)
-        result = builder_.CreateSelect(builder_.CreateICmpEQ(number, script_.number(i + 1)), hit_.reg(registers[i]), result);
-    return result;
 }
 
 Value Body::assignment(const program::Assignment& node) {

@@ -80,7 +80,6 @@ HitContext hit_directly(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::
         return script.number(0);
     };
     hit.return_value = [&script] { return script.number(0); };
-    hit.direct = true;
     hit.accesses = &variant.accesses;
     hit.defined = &variant.defined;
     hit.entry_values = &variant.probe->entry_values;
@@ -91,6 +90,30 @@ HitContext hit_directly(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::
 bool asks_for_site(const ScriptModule& script) {
     return std::any_of(script.program.functions.begin(), script.program.functions.end(),
                        [](const auto& function) { return intrinsic_needs_site(function->intrinsic); });
+}
+
+// long_arg() looks at the registers by number, and it may be called through functions: where a script uses it, direct
+// handlers leave the argument registers, the stack pointer and the address as a pt_regs.
+bool asks_for_registers(const ScriptModule& script) {
+    return std::any_of(script.program.functions.begin(), script.program.functions.end(),
+                       [](const auto& function) { return function->intrinsic == "long_arg"; });
+}
+
+void store_registers(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Value* ctx, const HitContext& hit) {
+    auto* type = llvm::ArrayType::get(script.types.i64, static_cast<size_t>(PtReg::Ss) + 1);
+    llvm::Function* function = builder.GetInsertBlock()->getParent();
+    llvm::IRBuilder<> at_entry(&function->getEntryBlock(), function->getEntryBlock().begin());
+    llvm::Value* regs = at_entry.CreateAlloca(type, nullptr, "regs");
+    builder.CreateStore(llvm::ConstantAggregateZero::get(type), regs);
+    auto store = [&](PtReg reg, llvm::Value* value) {
+        builder.CreateStore(value, builder.CreateConstGEP2_32(type, regs, 0, static_cast<unsigned>(reg)));
+    };
+    for (PtReg reg : argument_registers)
+        store(reg, hit.reg(reg));
+    store(PtReg::Rsp, hit.reg(PtReg::Rsp));
+    auto* from = builder.CreateIntrinsic(llvm::Intrinsic::returnaddress, {}, {script.word(0)});
+    store(PtReg::Rip, builder.CreatePtrToInt(from, script.types.i64));
+    builder.CreateStore(regs, builder.CreateConstGEP1_32(script.types.i8, ctx, offsetof(djs_ctx, regs)));
 }
 
 llvm::Function* compile_body(ScriptModule& script, const Variant& variant, const std::string& name, uint32_t& scratch,
@@ -163,9 +186,14 @@ llvm::Function* compile_direct(ScriptModule& script, uint32_t index, uint32_t& s
     builder.CreateRetVoid();
     builder.SetInsertPoint(run);
     llvm::Value* memory = field(script, builder, ctx, offsetof(djs_ctx, scratch), script.types.pointer);
+    bool registers = asks_for_registers(script);
+    if (registers)
+        store_registers(script, builder, ctx, hit);
     Body body(script, function, builder, ctx, memory, variant.probe->locals, hit);
     body.count_actions(variant.probe->effects.loops);
     body.emit_probe(*variant.probe->body, variant.probe->condition.get());
+    if (registers) // the context is shared with handlers that have none
+        builder.CreateStore(script.null(), builder.CreateConstGEP1_32(script.types.i8, ctx, offsetof(djs_ctx, regs)));
     builder.CreateCall(script.runtime("djs_leave"), {ctx});
     builder.CreateRetVoid();
     scratch = std::max(scratch, scratch_of(script, body));
