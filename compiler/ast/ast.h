@@ -44,12 +44,17 @@ template <StatementKind K> struct StatementOf : Statement {
     explicit StatementOf(SourceRange r) : Statement(K, r) {}
 };
 // The node as its own struct; the caller has looked at `kind`.
-template <class T, class N> T& as(N& node) { return static_cast<T&>(node); }
-template <class T, class N> const T& as(const N& node) { return static_cast<const T&>(node); }
+template <class T, class N> T& as(N& node) {
+    return static_cast<T&>(node);
+}
+template <class T, class N> const T& as(const N& node) {
+    return static_cast<const T&>(node);
+}
 
 enum class TypeName : uint8_t { None, Long, String }; // ":long", ":string" as written
 
-// ---- expressions ---------------------------------------------------------------------------------
+// ---- expressions
+// ---------------------------------------------------------------------------------
 
 struct NumberLiteral : ExpressionOf<ExpressionKind::NumberLiteral> {
     using ExpressionOf::ExpressionOf;
@@ -65,7 +70,7 @@ struct Identifier : ExpressionOf<ExpressionKind::Identifier> {
 };
 struct ArrayIndex : ExpressionOf<ExpressionKind::ArrayIndex> {
     using ExpressionOf::ExpressionOf;
-    ExpressionPtr base; // Identifier, or StatisticOp for a histogram
+    ExpressionPtr base;                 // Identifier, or StatisticOp for a histogram
     std::vector<ExpressionPtr> indexes; // null stands for *
 };
 
@@ -73,14 +78,15 @@ struct ArrayIndex : ExpressionOf<ExpressionKind::ArrayIndex> {
 struct Component {
     enum class Kind : uint8_t { Member, Index, PrettyPrint } kind = Kind::Member;
     SourceRange range;
-    std::string member;   // Member; for PrettyPrint "$" or "$$"
-    ExpressionPtr index;  // Index
+    std::string member;  // Member; for PrettyPrint "$" or "$$"
+    ExpressionPtr index; // Index
 };
 struct TargetSymbol : ExpressionOf<ExpressionKind::TargetSymbol> {
     using ExpressionOf::ExpressionOf;
-    std::string name;      // with its sigil: "$tv", "$$vars", "$return", "$1" never (the preprocessor's); "@var" for @var
-    std::string variable;  // @var's first argument
-    std::string module;    // @var's second
+    std::string name;        // with its sigil: "$tv", "$$vars", "$return", "$1" never (the
+                             // preprocessor's); "@var" for @var
+    std::string variable;    // @var's first argument
+    std::string module;      // @var's second
     bool address_of = false; // &$x
     std::vector<Component> components;
 };
@@ -136,8 +142,24 @@ struct ProbeWrite : ExpressionOf<ExpressionKind::ProbeWrite> {
 
 enum class UnaryOp : uint8_t { Plus, Negate, Not, Complement };
 enum class BinaryOp : uint8_t {
-    Add, Subtract, Multiply, Divide, Modulo, And, Or, Xor, ShiftLeft, ShiftRight, ShiftRightLogical,
-    Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, Concatenate
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    And,
+    Or,
+    Xor,
+    ShiftLeft,
+    ShiftRight,
+    ShiftRightLogical,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Concatenate
 };
 struct Unary : ExpressionOf<ExpressionKind::Unary> {
     using ExpressionOf::ExpressionOf;
@@ -162,7 +184,7 @@ struct Conditional : ExpressionOf<ExpressionKind::Conditional> {
 struct Assignment : ExpressionOf<ExpressionKind::Assignment> {
     using ExpressionOf::ExpressionOf;
     enum class Kind : uint8_t { Plain, Compound, Aggregate } form = Kind::Plain; // = ; op= ; <<<
-    BinaryOp op{}; // Compound
+    BinaryOp op{};                                                               // Compound
     SourceRange op_range;
     ExpressionPtr target, value;
 };
@@ -180,10 +202,10 @@ struct Call : ExpressionOf<ExpressionKind::Call> {
 };
 struct Print : ExpressionOf<ExpressionKind::Print> {
     using ExpressionOf::ExpressionOf;
-    bool to_string = false; // the sprint family
-    bool newline = false;   // …ln
-    bool delimited = false; // printd…: the first argument is the delimiter
-    bool formatted = false; // printf: `format` is set
+    bool to_string = false;   // the sprint family
+    bool newline = false;     // …ln
+    bool delimited = false;   // printd…: the first argument is the delimiter
+    bool formatted = false;   // printf: `format` is set
     bool single_char = false; // print_char
     SourceRange name_range, format_range;
     std::string format;
@@ -199,7 +221,7 @@ struct StatisticOp : ExpressionOf<ExpressionKind::StatisticOp> {
 struct Membership : ExpressionOf<ExpressionKind::Membership> {
     using ExpressionOf::ExpressionOf;
     std::vector<ExpressionPtr> indexes; // null stands for *
-    ExpressionPtr array; // Identifier, or a histogram
+    ExpressionPtr array;                // Identifier, or a histogram
 };
 struct RegexMatch : ExpressionOf<ExpressionKind::RegexMatch> {
     using ExpressionOf::ExpressionOf;
@@ -213,7 +235,8 @@ struct EmbeddedC : ExpressionOf<ExpressionKind::EmbeddedC> {
     std::string code; // between %{ and %}
 };
 
-// ---- statements ----------------------------------------------------------------------------------
+// ---- statements
+// ----------------------------------------------------------------------------------
 
 struct Block : StatementOf<StatementKind::Block> {
     using StatementOf::StatementOf;
@@ -247,9 +270,9 @@ struct Foreach : StatementOf<StatementKind::Foreach> {
     std::vector<SourceRange> key_ranges;
     std::string value; // foreach (value = [keys] in array); empty when absent
     SourceRange value_range;
-    ExpressionPtr array; // Identifier, or a histogram StatisticOp
+    ExpressionPtr array;              // Identifier, or a histogram StatisticOp
     std::vector<ExpressionPtr> slice; // array[k, *]: null stands for *; empty: the whole array
-    int sort_key = -1;  // -1: none, 0: the value, N: the Nth key
+    int sort_key = -1;                // -1: none, 0: the value, N: the Nth key
     bool ascending = true;
     std::optional<StatOp> sort_stat; // foreach (k in a@sum-)
     SourceRange sort_range;
@@ -284,7 +307,8 @@ struct EmbeddedStatement : StatementOf<StatementKind::EmbeddedStatement> {
     std::string code;
 };
 
-// ---- declarations --------------------------------------------------------------------------------
+// ---- declarations
+// --------------------------------------------------------------------------------
 
 // kernel.function("vfs_*").return?  Each component may have one literal argument.
 struct PointComponent {
@@ -298,9 +322,9 @@ struct PointComponent {
 struct ProbePoint {
     SourceRange range;
     std::vector<PointComponent> components; // nested {a,b} are expanded into several points
-    bool optional = false;   // ?
-    bool sufficient = false; // !
-    ExpressionPtr condition; // if (…); may be null
+    bool optional = false;                  // ?
+    bool sufficient = false;                // !
+    ExpressionPtr condition;                // if (…); may be null
 };
 // kernel.function("x").call, as a user writes it.
 std::string to_string(const ProbePoint& point);
@@ -313,7 +337,7 @@ struct Probe {
 struct Alias {
     SourceRange range;
     std::vector<std::vector<PointComponent>> names; // probe NAME, NAME = …
-    bool append = false; // += : the body is an epilogue
+    bool append = false;                            // += : the body is an epilogue
     bool is_private = false;
     std::vector<ProbePoint> points;
     std::unique_ptr<Block> body;
@@ -338,8 +362,8 @@ struct Function {
     bool is_private = false;
     TypeName return_type = TypeName::None;
     std::vector<Parameter> parameters;
-    std::optional<int64_t> priority; // overloads: lower is tried first
-    std::unique_ptr<Block> body;     // null when embedded
+    std::optional<int64_t> priority;          // overloads: lower is tried first
+    std::unique_ptr<Block> body;              // null when embedded
     std::optional<std::string> embedded_code; // between %{ and %}
     SourceRange body_range;
 };

@@ -11,7 +11,8 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context)
     : void_type(llvm::Type::getVoidTy(context)), i1(llvm::Type::getInt1Ty(context)),
       i8(llvm::Type::getInt8Ty(context)), i16(llvm::Type::getInt16Ty(context)),
       i32(llvm::Type::getInt32Ty(context)), i64(llvm::Type::getInt64Ty(context)),
-      pointer(llvm::PointerType::get(context, 0)), percpu_pointer(llvm::PointerType::get(context, 256)) {
+      pointer(llvm::PointerType::get(context, 0)),
+      percpu_pointer(llvm::PointerType::get(context, 256)) {
     auto* p = pointer;
     auto make = [&](const char* name, std::initializer_list<llvm::Type*> fields) {
         return llvm::StructType::create(context, std::vector<llvm::Type*>(fields), name);
@@ -26,19 +27,25 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context)
     statistic_use = make("djs_statistic_use", {statistic_shape, p});
     iterator_use = make("djs_iterator_use", {i32, i32, p});
     map_order = make("djs_map_order", {i32, i32, i32, i32});
-    script = make("djs_script", {i32, i32, i32, i32, i32, i32, i32, i32, p,   p,   p,   p,   p,   i32, i32, p,   p,
-                                 p,   p,   i32, i64, p,   p,   p,   i32, i32, i32, i32, i32, i32, i32, i32, i32});
+    script = make("djs_script",
+                  {i32, i32, i32, i32, i32, i32, i32, i32, p,   p,   p,   p,   p,   i32, i32, p,  p,
+                   p,   p,   i32, i64, p,   p,   p,   i32, i32, i32, i32, i32, i32, i32, i32, i32});
 }
 
 bool AbiTypes::sizes_agree(const llvm::DataLayout& layout) const {
-    auto agrees = [&](llvm::StructType* type, size_t size) { return layout.getTypeAllocSize(type) == size; };
+    auto agrees = [&](llvm::StructType* type, size_t size) {
+        return layout.getTypeAllocSize(type) == size;
+    };
     return agrees(lock_use, sizeof(djs_lock_use)) && agrees(handler, sizeof(djs_handler)) &&
            agrees(site, sizeof(djs_site)) && agrees(statistic_shape, sizeof(djs_statistic_shape)) &&
            agrees(map_shape, sizeof(djs_map_shape)) && agrees(map_use, sizeof(djs_map_use)) &&
-           agrees(statistic_use, sizeof(djs_statistic_use)) && agrees(iterator_use, sizeof(djs_iterator_use)) &&
+           agrees(statistic_use, sizeof(djs_statistic_use)) &&
+           agrees(iterator_use, sizeof(djs_iterator_use)) &&
            agrees(map_order, sizeof(djs_map_order)) && agrees(script, sizeof(struct djs_script)) &&
-           layout.getStructLayout(script)->getElementOffset(20) == offsetof(struct djs_script, anchor) &&
-           layout.getStructLayout(script)->getElementOffset(32) == offsetof(struct djs_script, hash_seed);
+           layout.getStructLayout(script)->getElementOffset(20) ==
+               offsetof(struct djs_script, anchor) &&
+           layout.getStructLayout(script)->getElementOffset(32) ==
+               offsetof(struct djs_script, hash_seed);
 }
 
 namespace {

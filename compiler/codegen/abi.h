@@ -18,8 +18,8 @@ struct AbiTypes {
     llvm::IntegerType *i8, *i16, *i32, *i64;
     llvm::PointerType* pointer;
     llvm::PointerType* percpu_pointer; // addresses relative to gs
-    llvm::StructType *lock_use, *handler, *site, *statistic_shape, *map_shape, *map_use, *statistic_use,
-        *iterator_use, *map_order, *script;
+    llvm::StructType *lock_use, *handler, *site, *statistic_shape, *map_shape, *map_use,
+        *statistic_use, *iterator_use, *map_order, *script;
 
     // True where each struct has the size that the C headers give it.
     bool sizes_agree(const llvm::DataLayout& layout) const;
@@ -30,7 +30,8 @@ struct RuntimeFunction {
     std::string_view name;
     std::string_view signature; // result first
 };
-// The signature of a runtime function that generated code may call; empty when there is no such one.
+// The signature of a runtime function that generated code may call; empty when there is no such
+// one.
 std::string_view runtime_signature(std::string_view name);
 
 } // namespace djstap::codegen

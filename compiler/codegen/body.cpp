@@ -10,8 +10,8 @@
 
 namespace djstap::codegen {
 
-Body::Body(ScriptModule& script, llvm::Function* function, llvm::IRBuilder<>& builder, Value ctx, Value scratch,
-           const std::vector<program::Local>& locals, HitContext hit)
+Body::Body(ScriptModule& script, llvm::Function* function, llvm::IRBuilder<>& builder, Value ctx,
+           Value scratch, const std::vector<program::Local>& locals, HitContext hit)
     : script_(script), function_(function), builder_(builder), ctx_(ctx), scratch_base_(scratch),
       hit_(std::move(hit)), local_declarations_(locals) {}
 
@@ -43,7 +43,8 @@ void Body::emit_probe(const program::Block& body, const program::Expression* con
     begin(exit_);
 }
 
-void Body::emit_function(const program::Function& function, const std::vector<Value>& arguments, Value text_result) {
+void Body::emit_function(const program::Function& function, const std::vector<Value>& arguments,
+                         Value text_result) {
     exit_ = block("end");
     error_ = next_ = exit_;
     text_result_ = text_result;
@@ -77,12 +78,14 @@ void Body::emit_function(const program::Function& function, const std::vector<Va
 // `next` in a function hands the call on to the overload of the next priority.
 void Body::next_overload(const program::Function& function, const std::vector<Value>& arguments) {
     if (!function.next_overload) {
-        fail("no further overload of '" + function.name + "' to go on with", "function '" + function.name + "'", function.range);
+        fail("no further overload of '" + function.name + "' to go on with",
+             "function '" + function.name + "'", function.range);
         return;
     }
     flush_actions();
     calls_.emplace_back(scratch_top_, function.next_overload);
-    std::vector<Value> all{ctx_, builder_.CreateConstGEP1_32(script_.types.i8, scratch_base_, scratch_top_)};
+    std::vector<Value> all{
+        ctx_, builder_.CreateConstGEP1_32(script_.types.i8, scratch_base_, scratch_top_)};
     if (text_result_)
         all.push_back(text_result_);
     all.insert(all.end(), arguments.begin(), arguments.end());
@@ -108,7 +111,8 @@ void Body::emit_entry_values(const std::vector<program::ExpressionPtr>& values) 
     begin(exit_);
 }
 
-uint32_t entry_words(const std::vector<program::ExpressionPtr>& values, size_t slot, uint32_t string_bytes) {
+uint32_t entry_words(const std::vector<program::ExpressionPtr>& values, size_t slot,
+                     uint32_t string_bytes) {
     uint32_t words = 0;
     for (size_t i = 0; i < slot; i++)
         words += values[i]->type == program::Type::String ? (string_bytes + 7) / 8 : 1;
@@ -120,9 +124,13 @@ Value Body::entry_slot(Value saved, uint32_t slot) {
     return builder_.CreateConstGEP1_32(script_.types.i64, saved, word);
 }
 
-llvm::BasicBlock* Body::block(const char* name) { return llvm::BasicBlock::Create(script_.context, name, function_); }
+llvm::BasicBlock* Body::block(const char* name) {
+    return llvm::BasicBlock::Create(script_.context, name, function_);
+}
 
-void Body::begin(llvm::BasicBlock* target) { builder_.SetInsertPoint(target); }
+void Body::begin(llvm::BasicBlock* target) {
+    builder_.SetInsertPoint(target);
+}
 
 void Body::jump(llvm::BasicBlock* target) {
     if (!terminated()) {
@@ -162,7 +170,8 @@ void Body::fail(const std::string& message, const std::string& what, SourceRange
     builder_.CreateBr(error_);
 }
 
-void Body::fail_if(Value condition, const std::string& message, const std::string& what, SourceRange range) {
+void Body::fail_if(Value condition, const std::string& message, const std::string& what,
+                   SourceRange range) {
     auto *bad = block("fail"), *good = block("checked");
     branch_unlikely(condition, bad, good);
     begin(bad);
@@ -179,7 +188,8 @@ void Body::check_error() {
 
 void Body::copy_text(Value to, Value from) {
     if (to != from)
-        builder_.CreateCall(script_.runtime("djs_text_copy"), {to, from, script_.number(script_.string_bytes())});
+        builder_.CreateCall(script_.runtime("djs_text_copy"),
+                            {to, from, script_.number(script_.string_bytes())});
 }
 
 void Body::count_action() {
@@ -193,7 +203,8 @@ void Body::flush_actions() {
         return;
     Value at = field(offsetof(djs_ctx, actions), "actions");
     Value left = builder_.CreateLoad(script_.types.i32, at);
-    builder_.CreateStore(builder_.CreateSub(left, script_.word(static_cast<uint32_t>(pending_actions_))), at);
+    builder_.CreateStore(
+        builder_.CreateSub(left, script_.word(static_cast<uint32_t>(pending_actions_))), at);
     pending_actions_ = 0;
 }
 
@@ -202,19 +213,51 @@ void Body::check_actions(SourceRange range) {
         return;
     flush_actions();
     Value left = load_field(offsetof(djs_ctx, actions), script_.types.i32, "actions");
-    fail_if(builder_.CreateICmpSLT(left, script_.word(0)), "MAXACTION exceeded", "statement", range);
+    fail_if(builder_.CreateICmpSLT(left, script_.word(0)), "MAXACTION exceeded", "statement",
+            range);
 }
 
 namespace {
 
 // Intrinsics that never set an error.
-constexpr std::array infallible{"pid",    "tid",   "ppid",  "pgrp",         "sid",          "uid",
-                                "euid",   "gid",   "egid",  "execname",     "cpu",          "pp",
-                                "pn",     "probefunc", "ppfunc", "target", "gettimeofday_ns", "gettimeofday_us",
-                                "gettimeofday_ms", "gettimeofday_s", "get_cycles", "jiffies", "ktime_get_ns",
-                                "local_clock_ns", "local_clock_us", "strlen", "substr", "isinstr", "strtol", "exit", "warn",
-                                "log", "task_current", "addr", "randint", "pexecname"};
-constexpr std::array site_aware{"pp", "pn", "probefunc", "ppfunc", "addr", "probe_type", "usymname", "symname_here"};
+constexpr std::array infallible{"pid",
+                                "tid",
+                                "ppid",
+                                "pgrp",
+                                "sid",
+                                "uid",
+                                "euid",
+                                "gid",
+                                "egid",
+                                "execname",
+                                "cpu",
+                                "pp",
+                                "pn",
+                                "probefunc",
+                                "ppfunc",
+                                "target",
+                                "gettimeofday_ns",
+                                "gettimeofday_us",
+                                "gettimeofday_ms",
+                                "gettimeofday_s",
+                                "get_cycles",
+                                "jiffies",
+                                "ktime_get_ns",
+                                "local_clock_ns",
+                                "local_clock_us",
+                                "strlen",
+                                "substr",
+                                "isinstr",
+                                "strtol",
+                                "exit",
+                                "warn",
+                                "log",
+                                "task_current",
+                                "addr",
+                                "randint",
+                                "pexecname"};
+constexpr std::array site_aware{"pp",   "pn",         "probefunc", "ppfunc",
+                                "addr", "probe_type", "usymname",  "symname_here"};
 
 } // namespace
 

@@ -17,33 +17,38 @@ struct HitContext {
 };
 
 // Words (8 bytes) that the entry values before `slot` take in ctx->saved.
-uint32_t entry_words(const std::vector<program::ExpressionPtr>& values, size_t slot, uint32_t string_bytes);
+uint32_t entry_words(const std::vector<program::ExpressionPtr>& values, size_t slot,
+                     uint32_t string_bytes);
 
 // A number (i64) or a text (address of NUL-terminated bytes), as an LLVM value.
 using Value = llvm::Value*;
 
 class Body {
   public:
-    // `function` has its entry block; `builder` points to where the body begins. `ctx` is the djs_ctx (null
-    // for bodies that need none) and `scratch` its string memory for this body.
-    Body(ScriptModule& script, llvm::Function* function, llvm::IRBuilder<>& builder, Value ctx, Value scratch,
-         const std::vector<program::Local>& locals, HitContext hit);
+    // `function` has its entry block; `builder` points to where the body begins. `ctx` is the
+    // djs_ctx (null for bodies that need none) and `scratch` its string memory for this body.
+    Body(ScriptModule& script, llvm::Function* function, llvm::IRBuilder<>& builder, Value ctx,
+         Value scratch, const std::vector<program::Local>& locals, HitContext hit);
 
-    // Statements. After emit() the builder stands in the block that every way out of the body reaches.
+    // Statements. After emit() the builder stands in the block that every way out of the body
+    // reaches.
     void emit_probe(const program::Block& block, const program::Expression* condition);
-    void emit_function(const program::Function& function, const std::vector<Value>& arguments, Value text_result);
+    void emit_function(const program::Function& function, const std::vector<Value>& arguments,
+                       Value text_result);
     // Evaluates the entry values of a return probe into ctx->saved.
     void emit_entry_values(const std::vector<program::ExpressionPtr>& values);
 
     uint32_t scratch_used() const { return scratch_peak_; }
-    const std::vector<std::pair<uint32_t, const program::Function*>>& calls() const { return calls_; }
+    const std::vector<std::pair<uint32_t, const program::Function*>>& calls() const {
+        return calls_;
+    }
 
   private:
     // statements.cpp
     void statement(const program::Statement& statement);
     void if_statement(const program::If& statement);
     void loop(const program::Loop& loop);
-    void foreach(const program::Foreach& loop);
+    void foreach (const program::Foreach& loop);
     void return_statement(const program::Return& statement);
     void delete_statement(const program::Delete& statement);
     void try_catch(const program::TryCatch& statement);
@@ -53,9 +58,10 @@ class Body {
 
     // expressions.cpp
     Value number(const program::Expression& expression); // i64
-    Value text(const program::Expression& expression);   // pointer, valid until the end of the statement
+    Value
+    text(const program::Expression& expression); // pointer, valid until the end of the statement
     Value condition(const program::Expression& expression); // i1
-    void effect(const program::Expression& expression);  // value unused
+    void effect(const program::Expression& expression);     // value unused
     Value arithmetic(ast::BinaryOp op, Value left, Value right, SourceRange op_range);
     Value comparison(const program::Comparison& comparison);
     Value logical(const program::Logical& logical);
@@ -70,12 +76,15 @@ class Body {
     Value read_global(const program::GlobalValue& value);
     void write_global(const program::GlobalValue& place, Value value);
     // Reads, changes and writes one place, looking up an array's element once. Yields {old, new}.
-    std::pair<Value, Value> update_global(const program::GlobalValue& place, const std::function<Value(Value)>& change);
+    std::pair<Value, Value> update_global(const program::GlobalValue& place,
+                                          const std::function<Value(Value)>& change);
     void aggregate(const program::Aggregation& aggregation);
     Value read_statistic(const program::StatisticRead& read);
-    Value statistic_address(const program::GlobalValue& place); // of a djs_statistic; null value when absent
+    Value statistic_address(
+        const program::GlobalValue& place); // of a djs_statistic; null value when absent
     Value membership(const program::Membership& membership);
-    Value keys(const program::Global& array, const std::vector<program::ExpressionPtr>& keys, uint32_t* fixed);
+    Value keys(const program::Global& array, const std::vector<program::ExpressionPtr>& keys,
+               uint32_t* fixed);
     Value map(const program::Global& array);
     Value find_element(const program::GlobalValue& place, bool insert);
 
@@ -83,15 +92,17 @@ class Body {
     Value print(const program::Print& print);
     Value print_lean(const program::Print& print);
     struct Argument {
-        char type; // l, s, h
+        char type;              // l, s, h
         Value value = nullptr;  // number, text address, address of a djs_statistic
         Value length = nullptr; // of a text
         const GlobalStorage* storage = nullptr;
         uint32_t histogram_bytes = 0;
     };
     Value store_arguments(const std::vector<Argument>& arguments, Value at);
-    void text_format(const std::vector<program::FormatPiece>& pieces, const std::vector<Argument>& arguments, Value out);
-    Format make_format(const std::vector<program::FormatPiece>& pieces, const std::vector<Argument>& arguments) const;
+    void text_format(const std::vector<program::FormatPiece>& pieces,
+                     const std::vector<Argument>& arguments, Value out);
+    Format make_format(const std::vector<program::FormatPiece>& pieces,
+                       const std::vector<Argument>& arguments) const;
 
     // target_values.cpp
     Value target_value(const program::TargetValue& value);
@@ -103,13 +114,15 @@ class Body {
     // body.cpp
     llvm::BasicBlock* block(const char* name);
     llvm::AllocaInst* entry_alloca(llvm::Type* type, const char* name);
-    Value scratch(uint32_t bytes);          // of the statement
+    Value scratch(uint32_t bytes); // of the statement
     Value scratch_text() { return scratch(script_.string_bytes()); }
     Value field(size_t offset, const char* name); // address of a field of ctx
     Value load_field(size_t offset, llvm::Type* type, const char* name);
-    void fail(const std::string& message, const std::string& what, SourceRange range); // ends the block
-    void fail_if(Value condition, const std::string& message, const std::string& what, SourceRange range);
-    void check_error();                     // after a call that may have set ctx->error
+    void fail(const std::string& message, const std::string& what,
+              SourceRange range); // ends the block
+    void fail_if(Value condition, const std::string& message, const std::string& what,
+                 SourceRange range);
+    void check_error(); // after a call that may have set ctx->error
     void copy_text(Value to, Value from);
     void branch_unlikely(Value condition, llvm::BasicBlock* unlikely, llvm::BasicBlock* likely);
     bool terminated() const { return builder_.GetInsertBlock()->getTerminator() != nullptr; }

@@ -21,17 +21,20 @@ std::optional<CompiledObject> generate(const program::Program& program, const Pr
                                        const CodegenKernel& kernel, const CodegenOptions& options,
                                        Diagnostics& diagnostics) {
     size_t errors = diagnostics.error_count();
-    int optimization = plan.variants.size() > many_handlers ? std::min(options.optimization, 1) : options.optimization;
+    int optimization = plan.variants.size() > many_handlers ? std::min(options.optimization, 1)
+                                                            : options.optimization;
     llvm::LLVMContext context;
     auto machine = codegen::make_target_machine(optimization);
     if (!machine) {
-        diagnostics.report(DiagnosticKind::CodegenInternal, {}, {"this LLVM has no x86-64 back end"});
+        diagnostics.report(DiagnosticKind::CodegenInternal, {},
+                           {"this LLVM has no x86-64 back end"});
         return std::nullopt;
     }
     codegen::ScriptModule script(context, program, plan, kernel, options, diagnostics);
     script.module.setDataLayout(machine->createDataLayout());
     if (!script.types.sizes_agree(script.module.getDataLayout())) {
-        diagnostics.report(DiagnosticKind::CodegenInternal, {}, {"tables do not agree with the runtime's headers"});
+        diagnostics.report(DiagnosticKind::CodegenInternal, {},
+                           {"tables do not agree with the runtime's headers"});
         return std::nullopt;
     }
 

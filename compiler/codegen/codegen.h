@@ -33,9 +33,9 @@ struct Limits {
 // The kernel a script is compiled for, as far as instructions and structures depend on it.
 struct CodegenKernel {
     std::string release, version, build_id;
-    uint64_t anchor = 0;     // link-time address of _printk
-    bool ibt = false;        // endbr64 at indirect targets
-    int call_padding = 0;    // CONFIG_FUNCTION_PADDING_BYTES: 16 or 0
+    uint64_t anchor = 0;  // link-time address of _printk
+    bool ibt = false;     // endbr64 at indirect targets
+    int call_padding = 0; // CONFIG_FUNCTION_PADDING_BYTES: 16 or 0
     bool return_thunks = true, retpolines = true;
     // From the runtime kit: {symbol, value} under a name ("current_task", "task_struct.pid" …).
     std::function<std::optional<std::pair<std::string, int64_t>>(std::string_view)> offset;
@@ -55,7 +55,8 @@ struct CompiledObject {
     std::string ir;
 };
 
-// Yields nothing after reporting at least one error (features that it does not handle yet included).
+// Yields nothing after reporting at least one error (features that it does not handle yet
+// included).
 std::optional<CompiledObject> generate(const program::Program& program, const ProbePlan& plan,
                                        const CodegenKernel& kernel, const CodegenOptions& options,
                                        Diagnostics& diagnostics);

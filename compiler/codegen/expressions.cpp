@@ -16,7 +16,8 @@ Value Body::number(const program::Expression& node) {
     case ExpressionKind::Number:
         return script_.number(program::as<program::Number>(node).value);
     case ExpressionKind::LocalValue:
-        return builder_.CreateLoad(script_.types.i64, locals_[program::as<program::LocalValue>(node).local]);
+        return builder_.CreateLoad(script_.types.i64,
+                                   locals_[program::as<program::LocalValue>(node).local]);
     case ExpressionKind::GlobalValue:
         return read_global(program::as<program::GlobalValue>(node));
     case ExpressionKind::Membership:
@@ -24,7 +25,8 @@ Value Body::number(const program::Expression& node) {
     case ExpressionKind::Unary: {
         const auto& unary = program::as<program::Unary>(node);
         if (unary.op == ast::UnaryOp::Not)
-            return builder_.CreateZExt(builder_.CreateNot(condition(*unary.operand)), script_.types.i64);
+            return builder_.CreateZExt(builder_.CreateNot(condition(*unary.operand)),
+                                       script_.types.i64);
         Value operand = number(*unary.operand);
         if (unary.op == ast::UnaryOp::Negate)
             return builder_.CreateNeg(operand);
@@ -37,7 +39,8 @@ Value Body::number(const program::Expression& node) {
         return arithmetic(binary.op, left, right, binary.op_range);
     }
     case ExpressionKind::Comparison:
-        return builder_.CreateZExt(comparison(program::as<program::Comparison>(node)), script_.types.i64);
+        return builder_.CreateZExt(comparison(program::as<program::Comparison>(node)),
+                                   script_.types.i64);
     case ExpressionKind::Logical:
         return builder_.CreateZExt(logical(program::as<program::Logical>(node)), script_.types.i64);
     case ExpressionKind::Conditional:
@@ -59,11 +62,13 @@ Value Body::number(const program::Expression& node) {
         return target_value(program::as<program::TargetValue>(node));
     case ExpressionKind::Defined: {
         auto known = hit_.defined ? hit_.defined->find(&node) : DefinedMap::const_iterator();
-        return script_.number(hit_.defined && known != hit_.defined->end() && known->second ? 1 : 0);
+        return script_.number(hit_.defined && known != hit_.defined->end() && known->second ? 1
+                                                                                            : 0);
     }
     case ExpressionKind::EntryValue: {
         Value saved = load_field(offsetof(djs_ctx, saved), script_.types.pointer, "saved");
-        return builder_.CreateLoad(script_.types.i64, entry_slot(saved, program::as<program::EntryValue>(node).slot));
+        return builder_.CreateLoad(script_.types.i64,
+                                   entry_slot(saved, program::as<program::EntryValue>(node).slot));
     }
     case ExpressionKind::Dereference: {
         const auto& dereference = program::as<program::Dereference>(node);
@@ -71,7 +76,8 @@ Value Body::number(const program::Expression& node) {
         Value address = number(*dereference.address);
         Value bits = builder_.CreateTrunc(size, script_.types.i32);
         auto* place = script_.word(script_.place("dereference", node.range));
-        Value result = builder_.CreateCall(script_.runtime("djs_load"), {ctx_, address, bits, place});
+        Value result =
+            builder_.CreateCall(script_.runtime("djs_load"), {ctx_, address, bits, place});
         check_error();
         return result;
     }
@@ -181,17 +187,19 @@ Value Body::arithmetic(BinaryOp op, Value left, Value right, SourceRange op_rang
         shift = builder_.CreateAnd(right, script_.number(63));
         if (op == BinaryOp::ShiftLeft)
             return builder_.CreateShl(left, shift);
-        return op == BinaryOp::ShiftRight ? builder_.CreateAShr(left, shift) : builder_.CreateLShr(left, shift);
+        return op == BinaryOp::ShiftRight ? builder_.CreateAShr(left, shift)
+                                          : builder_.CreateLShr(left, shift);
     case BinaryOp::Divide:
     case BinaryOp::Modulo: {
         bool divide = op == BinaryOp::Divide;
-        fail_if(builder_.CreateICmpEQ(right, script_.number(0)), "division by 0", divide ? "operator '/'" : "operator '%'",
-                op_range);
+        fail_if(builder_.CreateICmpEQ(right, script_.number(0)), "division by 0",
+                divide ? "operator '/'" : "operator '%'", op_range);
         // INT64_MIN / -1 traps; x / -1 is -x and x % -1 is 0 for every x.
         Value minus_one = builder_.CreateICmpEQ(right, script_.number(-1));
         Value safe = builder_.CreateSelect(minus_one, script_.number(1), right);
         if (divide)
-            return builder_.CreateSelect(minus_one, builder_.CreateNeg(left), builder_.CreateSDiv(left, safe));
+            return builder_.CreateSelect(minus_one, builder_.CreateNeg(left),
+                                         builder_.CreateSDiv(left, safe));
         return builder_.CreateSelect(minus_one, script_.number(0), builder_.CreateSRem(left, safe));
     }
     default:
@@ -273,7 +281,8 @@ Value Body::call(const program::Call& node) {
     const program::Function& function = *node.function;
     if (!function.embedded.empty()) {
         script_.not_supported(node.range, "a function in embedded C ('" + function.name + "')");
-        return function.return_type == Type::String ? static_cast<Value>(script_.text("")) : script_.number(0);
+        return function.return_type == Type::String ? static_cast<Value>(script_.text(""))
+                                                    : script_.number(0);
     }
     bool is_intrinsic = !function.intrinsic.empty();
     if (is_intrinsic && node.arguments.empty())
@@ -295,24 +304,30 @@ Value Body::call(const program::Call& node) {
             Value error = load_field(offsetof(djs_ctx, error), script_.types.pointer, "error");
             branch_unlikely(builder_.CreateIsNotNull(error), failed, good);
             begin(failed);
-            auto* place = script_.word(script_.place("function '" + function.name + "'", node.range));
+            auto* place =
+                script_.word(script_.place("function '" + function.name + "'", node.range));
             builder_.CreateStore(place, field(offsetof(djs_ctx, error_place), "error_place"));
             builder_.CreateBr(error_);
             begin(good);
         }
-        return yields_text ? out : function.return_type == Type::Long ? static_cast<Value>(call) : script_.number(0);
+        return yields_text                          ? out
+               : function.return_type == Type::Long ? static_cast<Value>(call)
+                                                    : script_.number(0);
     }
 
     Value nesting_at = field(offsetof(djs_ctx, nesting), "nesting");
     if (function.recursive) {
-        Value nesting = builder_.CreateAdd(builder_.CreateLoad(script_.types.i32, nesting_at), script_.word(1));
-        fail_if(builder_.CreateICmpUGT(nesting, script_.word(static_cast<uint32_t>(script_.options.limits.MAXNESTING))),
+        Value nesting =
+            builder_.CreateAdd(builder_.CreateLoad(script_.types.i32, nesting_at), script_.word(1));
+        fail_if(builder_.CreateICmpUGT(nesting, script_.word(static_cast<uint32_t>(
+                                                    script_.options.limits.MAXNESTING))),
                 "MAXNESTING exceeded", "function '" + function.name + "'", node.range);
         builder_.CreateStore(nesting, nesting_at);
     }
     flush_actions();
     calls_.emplace_back(scratch_top_, &function);
-    arguments.insert(arguments.begin() + 1, builder_.CreateConstGEP1_32(script_.types.i8, scratch_base_, scratch_top_));
+    arguments.insert(arguments.begin() + 1,
+                     builder_.CreateConstGEP1_32(script_.types.i8, scratch_base_, scratch_top_));
     auto* result = builder_.CreateCall(script_.functions.at(&function).function, arguments);
     if (function.recursive) {
         Value nesting = builder_.CreateLoad(script_.types.i32, nesting_at);
@@ -332,13 +347,15 @@ Value Body::assignment(const program::Assignment& node) {
         if (!is_text)
             return arithmetic(*node.op, old, right, node.op_range);
         Value out = scratch_text();
-        builder_.CreateCall(script_.runtime("djs_text_concat"), {out, old, right, script_.number(script_.string_bytes())});
+        builder_.CreateCall(script_.runtime("djs_text_concat"),
+                            {out, old, right, script_.number(script_.string_bytes())});
         return out;
     };
     switch (node.place->kind) {
     case ExpressionKind::LocalValue: {
         Value local = locals_[program::as<program::LocalValue>(*node.place).local];
-        Value value = combined(is_text ? local : static_cast<Value>(builder_.CreateLoad(script_.types.i64, local)));
+        Value value = combined(
+            is_text ? local : static_cast<Value>(builder_.CreateLoad(script_.types.i64, local)));
         if (is_text)
             copy_text(local, value);
         else
@@ -348,7 +365,8 @@ Value Body::assignment(const program::Assignment& node) {
     case ExpressionKind::GlobalValue: {
         const auto& place = program::as<program::GlobalValue>(*node.place);
         if (script_.storage(*place.global).kind == GlobalStorage::Kind::Counter && node.op) {
-            add_to_counter(place, *node.op == BinaryOp::Subtract ? builder_.CreateNeg(right) : right);
+            add_to_counter(place,
+                           *node.op == BinaryOp::Subtract ? builder_.CreateNeg(right) : right);
             return right; // nobody looks at it: storage is per CPU only then
         }
         if (node.op)

@@ -12,7 +12,8 @@ using program::Type;
 
 // One instruction on this CPU's memory: whole whatever interrupts it, and no lock.
 void Body::add_to_counter(const program::GlobalValue& place, Value delta) {
-    std::string at = "%gs:djs_counters+" + std::to_string(8 * script_.storage(*place.global).index) + "(%rip)";
+    std::string at =
+        "%gs:djs_counters+" + std::to_string(8 * script_.storage(*place.global).index) + "(%rip)";
     const std::string clobbers = "~{dirflag},~{fpsr},~{flags}";
     auto* constant = llvm::dyn_cast<llvm::ConstantInt>(delta);
     int64_t amount = constant ? constant->getSExtValue() : 0;
@@ -25,15 +26,18 @@ void Body::add_to_counter(const program::GlobalValue& place, Value delta) {
         return;
     }
     auto* type = llvm::FunctionType::get(script_.types.void_type, {script_.types.i64}, false);
-    builder_.CreateCall(type, llvm::InlineAsm::get(type, "addq $0, " + at, "r," + clobbers, true), {delta});
+    builder_.CreateCall(type, llvm::InlineAsm::get(type, "addq $0, " + at, "r," + clobbers, true),
+                        {delta});
 }
 
 Value Body::map(const program::Global& array) {
     return builder_.CreateLoad(script_.types.pointer, script_.storage(array).variable, "map");
 }
 
-// An array of union djs_value on the stack. `fixed` (may be null) gets a bit for each key that is not *.
-Value Body::keys(const program::Global& array, const std::vector<program::ExpressionPtr>& expressions, uint32_t* fixed) {
+// An array of union djs_value on the stack. `fixed` (may be null) gets a bit for each key that is
+// not *.
+Value Body::keys(const program::Global& array,
+                 const std::vector<program::ExpressionPtr>& expressions, uint32_t* fixed) {
     auto* type = llvm::ArrayType::get(script_.types.i64, expressions.size());
     std::vector<Value> values;
     for (size_t i = 0; i < expressions.size(); i++) {
@@ -50,7 +54,8 @@ Value Body::keys(const program::Global& array, const std::vector<program::Expres
     auto* area = entry_alloca(type, "keys");
     for (size_t i = 0; i < values.size(); i++)
         if (values[i])
-            builder_.CreateStore(values[i], builder_.CreateConstGEP2_32(type, area, 0, static_cast<unsigned>(i)));
+            builder_.CreateStore(
+                values[i], builder_.CreateConstGEP2_32(type, area, 0, static_cast<unsigned>(i)));
     return area;
 }
 
@@ -59,10 +64,13 @@ Value Body::find_element(const program::GlobalValue& place, bool insert) {
     const program::Global& array = *place.global;
     if (array.keys.size() == 1 && array.keys[0] == Type::Long) {
         Value key = number(*place.keys[0]);
-        return builder_.CreateCall(script_.runtime(insert ? "djs_map_insert_long" : "djs_map_find_long"), {map(array), key});
+        return builder_.CreateCall(
+            script_.runtime(insert ? "djs_map_insert_long" : "djs_map_find_long"),
+            {map(array), key});
     }
     Value key_values = keys(array, place.keys, nullptr);
-    return builder_.CreateCall(script_.runtime(insert ? "djs_map_insert" : "djs_map_find"), {map(array), key_values});
+    return builder_.CreateCall(script_.runtime(insert ? "djs_map_insert" : "djs_map_find"),
+                               {map(array), key_values});
 }
 
 Value Body::read_global(const program::GlobalValue& node) {
@@ -72,11 +80,13 @@ Value Body::read_global(const program::GlobalValue& node) {
     switch (storage.kind) {
     case Kind::Constant:
         if (is_text)
-            return script_.text(std::string_view(global.initial_text).substr(0, script_.string_bytes() - 1));
+            return script_.text(
+                std::string_view(global.initial_text).substr(0, script_.string_bytes() - 1));
         return script_.number(global.initial_number);
     case Kind::Counter: {
         // Every CPU's copy begins at 0.
-        Value sum = builder_.CreateCall(script_.runtime("djs_counter_read"), {script_.word(storage.index)});
+        Value sum =
+            builder_.CreateCall(script_.runtime("djs_counter_read"), {script_.word(storage.index)});
         return builder_.CreateAdd(sum, script_.number(global.initial_number));
     }
     case Kind::Number:
@@ -125,7 +135,8 @@ void Body::write_global(const program::GlobalValue& place, Value value) {
         copy_text(storage.variable, value);
     } else if (storage.kind == Kind::Map) {
         Value element = find_element(place, true);
-        fail_if(builder_.CreateIsNull(element), "array overflow, check MAXMAPENTRIES or the array's size",
+        fail_if(builder_.CreateIsNull(element),
+                "array overflow, check MAXMAPENTRIES or the array's size",
                 "array '" + place.global->name + "'", place.range);
         if (place.global->value == Type::String)
             copy_text(element, value);
@@ -143,7 +154,8 @@ std::pair<Value, Value> Body::update_global(const program::GlobalValue& place,
     Value at = storage.variable;
     if (storage.kind == Kind::Map) {
         at = find_element(place, true);
-        fail_if(builder_.CreateIsNull(at), "array overflow, check MAXMAPENTRIES or the array's size",
+        fail_if(builder_.CreateIsNull(at),
+                "array overflow, check MAXMAPENTRIES or the array's size",
                 "array '" + place.global->name + "'", place.range);
     }
     Value old = is_text ? at : builder_.CreateLoad(script_.types.i64, at);
@@ -160,13 +172,15 @@ void Body::aggregate(const program::Aggregation& node) {
     const GlobalStorage& storage = script_.storage(*place.global);
     Value value = number(*node.value);
     if (storage.kind == Kind::PerCpuStatistic) {
-        builder_.CreateCall(script_.runtime("djs_statistic_record"), {script_.word(storage.index), value});
+        builder_.CreateCall(script_.runtime("djs_statistic_record"),
+                            {script_.word(storage.index), value});
         return;
     }
     Value at = storage.variable;
     if (storage.kind == Kind::Map) {
         at = find_element(place, true);
-        fail_if(builder_.CreateIsNull(at), "array overflow, check MAXMAPENTRIES or the array's size",
+        fail_if(builder_.CreateIsNull(at),
+                "array overflow, check MAXMAPENTRIES or the array's size",
                 "array '" + place.global->name + "'", place.range);
     }
     builder_.CreateCall(script_.runtime("djs_statistic_add"), {storage.shape, at, value});
@@ -178,9 +192,12 @@ Value Body::statistic_address(const program::GlobalValue& place) {
         return storage.variable;
     if (storage.kind == Kind::Map)
         return find_element(place, false);
-    auto bytes = llvm::cast<llvm::ConstantInt>(storage.shape->getInitializer()->getAggregateElement(7u))->getZExtValue();
+    auto bytes =
+        llvm::cast<llvm::ConstantInt>(storage.shape->getInitializer()->getAggregateElement(7u))
+            ->getZExtValue();
     Value merged = scratch(static_cast<uint32_t>(bytes));
-    builder_.CreateCall(script_.runtime("djs_statistic_read"), {script_.word(storage.index), merged});
+    builder_.CreateCall(script_.runtime("djs_statistic_read"),
+                        {script_.word(storage.index), merged});
     return merged;
 }
 
@@ -206,8 +223,9 @@ Value Body::read_statistic(const program::StatisticRead& node) {
     }
     begin(present);
     auto word_at = [&](size_t offset) {
-        return builder_.CreateLoad(script_.types.i64,
-                                   builder_.CreateConstGEP1_32(script_.types.i8, at, static_cast<unsigned>(offset)));
+        return builder_.CreateLoad(
+            script_.types.i64,
+            builder_.CreateConstGEP1_32(script_.types.i8, at, static_cast<unsigned>(offset)));
     };
     Value value = script_.number(0);
     switch (node.op) {
@@ -232,11 +250,15 @@ Value Body::read_statistic(const program::StatisticRead& node) {
     case ast::StatOp::HistLog:
     case ast::StatOp::HistLinear: {
         Value index = number(*node.bucket);
-        auto buckets = llvm::cast<llvm::ConstantInt>(storage.shape->getInitializer()->getAggregateElement(1u));
-        fail_if(builder_.CreateICmpUGE(index, script_.number(buckets->getSExtValue())), "histogram index out of range",
-                "histogram", node.range);
-        Value bucket = builder_.CreateGEP(script_.types.i64, builder_.CreateConstGEP1_32(
-            script_.types.i8, at, static_cast<unsigned>(sizeof(djs_statistic))), index);
+        auto buckets =
+            llvm::cast<llvm::ConstantInt>(storage.shape->getInitializer()->getAggregateElement(1u));
+        fail_if(builder_.CreateICmpUGE(index, script_.number(buckets->getSExtValue())),
+                "histogram index out of range", "histogram", node.range);
+        Value bucket = builder_.CreateGEP(
+            script_.types.i64,
+            builder_.CreateConstGEP1_32(script_.types.i8, at,
+                                        static_cast<unsigned>(sizeof(djs_statistic))),
+            index);
         value = builder_.CreateLoad(script_.types.i64, bucket);
         break;
     }
@@ -259,9 +281,11 @@ Value Body::membership(const program::Membership& node) {
     if (!whole) {
         Value found = builder_.CreateCall(script_.runtime("djs_map_has_slice"),
                                           {map(*node.array), key_values, script_.word(fixed)});
-        return builder_.CreateZExt(builder_.CreateICmpNE(found, script_.word(0)), script_.types.i64);
+        return builder_.CreateZExt(builder_.CreateICmpNE(found, script_.word(0)),
+                                   script_.types.i64);
     }
-    Value found = builder_.CreateCall(script_.runtime("djs_map_find"), {map(*node.array), key_values});
+    Value found =
+        builder_.CreateCall(script_.runtime("djs_map_find"), {map(*node.array), key_values});
     return builder_.CreateZExt(builder_.CreateIsNotNull(found), script_.types.i64);
 }
 

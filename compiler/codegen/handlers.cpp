@@ -16,7 +16,8 @@ using program::Type;
 
 namespace {
 
-// ---- scratch memory --------------------------------------------------------------------------------
+// ---- scratch memory
+// --------------------------------------------------------------------------------
 
 uint32_t deepest(const ScriptModule& script, uint32_t own,
                  const std::vector<std::pair<uint32_t, const program::Function*>>& calls,
@@ -40,18 +41,24 @@ uint32_t scratch_of(const ScriptModule& script, const Body& body) {
     return deepest(script, body.scratch_used(), body.calls(), active);
 }
 
-// ---- the forms of a handler ------------------------------------------------------------------------
+// ---- the forms of a handler
+// ------------------------------------------------------------------------
 
-llvm::Value* field(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Value* ctx, size_t offset, llvm::Type* type) {
-    return builder.CreateLoad(type, builder.CreateConstGEP1_32(script.types.i8, ctx, static_cast<unsigned>(offset)));
+llvm::Value* field(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Value* ctx,
+                   size_t offset, llvm::Type* type) {
+    return builder.CreateLoad(
+        type, builder.CreateConstGEP1_32(script.types.i8, ctx, static_cast<unsigned>(offset)));
 }
 
-HitContext hit_by_regs(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Value* ctx, const Variant& variant) {
+HitContext hit_by_regs(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Value* ctx,
+                       const Variant& variant) {
     HitContext hit;
     hit.reg = [&script, &builder, ctx](PtReg reg) {
-        llvm::Value* regs = field(script, builder, ctx, offsetof(djs_ctx, regs), script.types.pointer);
-        return builder.CreateLoad(script.types.i64, builder.CreateConstGEP1_32(script.types.i64, regs,
-                                                                               static_cast<unsigned>(reg)));
+        llvm::Value* regs =
+            field(script, builder, ctx, offsetof(djs_ctx, regs), script.types.pointer);
+        return builder.CreateLoad(
+            script.types.i64,
+            builder.CreateConstGEP1_32(script.types.i64, regs, static_cast<unsigned>(reg)));
     };
     hit.return_value = [&script, &builder, ctx] {
         return field(script, builder, ctx, offsetof(djs_ctx, return_value), script.types.i64);
@@ -63,7 +70,8 @@ HitContext hit_by_regs(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::V
 }
 
 // Arguments of a direct handler: the registers that the calling convention passes arguments in.
-constexpr std::array argument_registers{PtReg::Rdi, PtReg::Rsi, PtReg::Rdx, PtReg::Rcx, PtReg::R8, PtReg::R9};
+constexpr std::array argument_registers{PtReg::Rdi, PtReg::Rsi, PtReg::Rdx,
+                                        PtReg::Rcx, PtReg::R8,  PtReg::R9};
 
 HitContext hit_directly(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function* function,
                         const Variant& variant) {
@@ -74,8 +82,10 @@ HitContext hit_directly(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::
                 return function->getArg(static_cast<unsigned>(i));
         // The stack as the probed function finds it: above the return address of the direct call.
         if (reg == PtReg::Rsp) {
-            auto* slot = builder.CreateIntrinsic(llvm::Intrinsic::addressofreturnaddress, {script.types.pointer}, {});
-            return builder.CreateAdd(builder.CreatePtrToInt(slot, script.types.i64), script.number(8));
+            auto* slot = builder.CreateIntrinsic(llvm::Intrinsic::addressofreturnaddress,
+                                                 {script.types.pointer}, {});
+            return builder.CreateAdd(builder.CreatePtrToInt(slot, script.types.i64),
+                                     script.number(8));
         }
         return script.number(0);
     };
@@ -88,44 +98,51 @@ HitContext hit_directly(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::
 
 // True where the body asks which of several sites was hit.
 bool asks_for_site(const ScriptModule& script) {
-    return std::any_of(script.program.functions.begin(), script.program.functions.end(),
-                       [](const auto& function) { return intrinsic_needs_site(function->intrinsic); });
+    return std::any_of(
+        script.program.functions.begin(), script.program.functions.end(),
+        [](const auto& function) { return intrinsic_needs_site(function->intrinsic); });
 }
 
-// long_arg() looks at the registers by number, and it may be called through functions: where a script uses it, direct
-// handlers leave the argument registers, the stack pointer and the address as a pt_regs.
+// long_arg() looks at the registers by number, and it may be called through functions: where a
+// script uses it, direct handlers leave the argument registers, the stack pointer and the address
+// as a pt_regs.
 bool asks_for_registers(const ScriptModule& script) {
     return std::any_of(script.program.functions.begin(), script.program.functions.end(),
                        [](const auto& function) { return function->intrinsic == "long_arg"; });
 }
 
-void store_registers(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Value* ctx, const HitContext& hit) {
+void store_registers(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Value* ctx,
+                     const HitContext& hit) {
     auto* type = llvm::ArrayType::get(script.types.i64, static_cast<size_t>(PtReg::Ss) + 1);
     llvm::Function* function = builder.GetInsertBlock()->getParent();
     llvm::IRBuilder<> at_entry(&function->getEntryBlock(), function->getEntryBlock().begin());
     llvm::Value* regs = at_entry.CreateAlloca(type, nullptr, "regs");
     builder.CreateStore(llvm::ConstantAggregateZero::get(type), regs);
     auto store = [&](PtReg reg, llvm::Value* value) {
-        builder.CreateStore(value, builder.CreateConstGEP2_32(type, regs, 0, static_cast<unsigned>(reg)));
+        builder.CreateStore(value,
+                            builder.CreateConstGEP2_32(type, regs, 0, static_cast<unsigned>(reg)));
     };
     for (PtReg reg : argument_registers)
         store(reg, hit.reg(reg));
     store(PtReg::Rsp, hit.reg(PtReg::Rsp));
     auto* from = builder.CreateIntrinsic(llvm::Intrinsic::returnaddress, {}, {script.word(0)});
     store(PtReg::Rip, builder.CreatePtrToInt(from, script.types.i64));
-    builder.CreateStore(regs, builder.CreateConstGEP1_32(script.types.i8, ctx, offsetof(djs_ctx, regs)));
+    builder.CreateStore(regs,
+                        builder.CreateConstGEP1_32(script.types.i8, ctx, offsetof(djs_ctx, regs)));
 }
 
-llvm::Function* compile_body(ScriptModule& script, const Variant& variant, const std::string& name, uint32_t& scratch,
-                             bool entry_values) {
+llvm::Function* compile_body(ScriptModule& script, const Variant& variant, const std::string& name,
+                             uint32_t& scratch, bool entry_values) {
     auto* type = llvm::FunctionType::get(script.types.void_type, {script.types.pointer}, false);
     llvm::Function* function = script.create_function(type, name);
     script.set_attributes(function);
     llvm::IRBuilder<> builder(llvm::BasicBlock::Create(script.context, "entry", function));
     script.set_attributes(function);
     llvm::Value* ctx = function->getArg(0);
-    llvm::Value* memory = field(script, builder, ctx, offsetof(djs_ctx, scratch), script.types.pointer);
-    Body body(script, function, builder, ctx, memory, variant.probe->locals, hit_by_regs(script, builder, ctx, variant));
+    llvm::Value* memory =
+        field(script, builder, ctx, offsetof(djs_ctx, scratch), script.types.pointer);
+    Body body(script, function, builder, ctx, memory, variant.probe->locals,
+              hit_by_regs(script, builder, ctx, variant));
     body.count_actions(variant.probe->effects.loops);
     if (entry_values)
         body.emit_entry_values(variant.probe->entry_values);
@@ -141,7 +158,8 @@ llvm::Function* compile_direct(ScriptModule& script, uint32_t index, uint32_t& s
     std::vector<llvm::Type*> parameters(argument_registers.size(), script.types.i64);
     auto* type = llvm::FunctionType::get(script.types.void_type, parameters, false);
     llvm::Function* function = script.create_function(type, "djs_direct_" + std::to_string(index));
-    // Saves just those registers that it uses, so that the fentry site can call it with no stub between.
+    // Saves just those registers that it uses, so that the fentry site can call it with no stub
+    // between.
     function->setCallingConv(llvm::CallingConv::PreserveMost);
     llvm::IRBuilder<> builder(llvm::BasicBlock::Create(script.context, "entry", function));
     script.set_attributes(function);
@@ -150,7 +168,9 @@ llvm::Function* compile_direct(ScriptModule& script, uint32_t index, uint32_t& s
     Needs needs = needs_of(script, variant);
     if (needs != Needs::Context) {
         LeanRecorder recorder(script, builder, function);
-        auto* closed = needs == Needs::Preemption ? llvm::BasicBlock::Create(script.context, "closed", function) : nullptr;
+        auto* closed = needs == Needs::Preemption
+                           ? llvm::BasicBlock::Create(script.context, "closed", function)
+                           : nullptr;
         if (closed)
             recorder.enter(closed);
         Body body(script, function, builder, nullptr, nullptr, variant.probe->locals, hit);
@@ -185,7 +205,8 @@ llvm::Function* compile_direct(ScriptModule& script, uint32_t index, uint32_t& s
     builder.SetInsertPoint(skip);
     builder.CreateRetVoid();
     builder.SetInsertPoint(run);
-    llvm::Value* memory = field(script, builder, ctx, offsetof(djs_ctx, scratch), script.types.pointer);
+    llvm::Value* memory =
+        field(script, builder, ctx, offsetof(djs_ctx, scratch), script.types.pointer);
     bool registers = asks_for_registers(script);
     if (registers)
         store_registers(script, builder, ctx, hit);
@@ -193,7 +214,8 @@ llvm::Function* compile_direct(ScriptModule& script, uint32_t index, uint32_t& s
     body.count_actions(variant.probe->effects.loops);
     body.emit_probe(*variant.probe->body, variant.probe->condition.get());
     if (registers) // the context is shared with handlers that have none
-        builder.CreateStore(script.null(), builder.CreateConstGEP1_32(script.types.i8, ctx, offsetof(djs_ctx, regs)));
+        builder.CreateStore(script.null(), builder.CreateConstGEP1_32(script.types.i8, ctx,
+                                                                      offsetof(djs_ctx, regs)));
     builder.CreateCall(script.runtime("djs_leave"), {ctx});
     builder.CreateRetVoid();
     scratch = std::max(scratch, scratch_of(script, body));
@@ -215,15 +237,18 @@ void compile_functions(ScriptModule& script) {
             parameters.push_back(function->locals[i].type == Type::String
                                      ? static_cast<llvm::Type*>(script.types.pointer)
                                      : script.types.i64);
-        llvm::Type* result = function->return_type == Type::String ? script.types.void_type : script.types.i64;
+        llvm::Type* result =
+            function->return_type == Type::String ? script.types.void_type : script.types.i64;
         auto* type = llvm::FunctionType::get(result, parameters, false);
-        script.functions[function.get()].function = script.create_function(type, "djs_script_" + function->name);
+        script.functions[function.get()].function =
+            script.create_function(type, "djs_script_" + function->name);
     }
     for (const auto& function : script.program.functions) {
         if (!function->body)
             continue;
         CompiledFunction& compiled = script.functions[function.get()];
-        llvm::IRBuilder<> builder(llvm::BasicBlock::Create(script.context, "entry", compiled.function));
+        llvm::IRBuilder<> builder(
+            llvm::BasicBlock::Create(script.context, "entry", compiled.function));
         script.set_attributes(compiled.function);
         bool yields_text = function->return_type == Type::String;
         std::vector<Value> arguments;
@@ -234,10 +259,11 @@ void compile_functions(ScriptModule& script) {
         hit.return_value = [&script] { return script.number(0); };
         hit.accesses = &script.plan.function_accesses;
         hit.defined = &script.plan.function_defined;
-        Body body(script, compiled.function, builder, compiled.function->getArg(0), compiled.function->getArg(1),
-                  function->locals, hit);
+        Body body(script, compiled.function, builder, compiled.function->getArg(0),
+                  compiled.function->getArg(1), function->locals, hit);
         body.count_actions(count);
-        body.emit_function(*function, arguments, yields_text ? compiled.function->getArg(2) : nullptr);
+        body.emit_function(*function, arguments,
+                           yields_text ? compiled.function->getArg(2) : nullptr);
         compiled.own_scratch = body.scratch_used();
         compiled.calls = body.calls();
     }

@@ -30,9 +30,11 @@ struct TaskField {
     std::string_view intrinsic;
     std::string_view offset; // of task_struct
 };
-constexpr std::array task_fields{TaskField{"pid", "task_struct.tgid"}, TaskField{"tid", "task_struct.pid"}};
+constexpr std::array task_fields{TaskField{"pid", "task_struct.tgid"},
+                                 TaskField{"tid", "task_struct.pid"}};
 
-// ---- which handlers these are ----------------------------------------------------------------------
+// ---- which handlers these are
+// ----------------------------------------------------------------------
 
 class NeedsCheck {
   public:
@@ -90,7 +92,8 @@ class NeedsCheck {
         }
         case ExpressionKind::Call: {
             const auto& call = program::as<program::Call>(node);
-            bool inlined = call.arguments.empty() && has_inline_intrinsic(script_, call.function->intrinsic);
+            bool inlined =
+                call.arguments.empty() && has_inline_intrinsic(script_, call.function->intrinsic);
             return inlined ? Needs::Nothing : Needs::Context;
         }
         case ExpressionKind::TargetValue:
@@ -103,7 +106,8 @@ class NeedsCheck {
   private:
     bool in_registers(const program::Expression& node) const {
         auto access = accesses_.find(&node);
-        if (access == accesses_.end() || access->second.is_text || access->second.value.base == Access::Base::Operand)
+        if (access == accesses_.end() || access->second.is_text ||
+            access->second.value.base == Access::Base::Operand)
             return false;
         const auto& steps = access->second.value.steps;
         return std::all_of(steps.begin(), steps.end(), [](const AccessStep& step) {
@@ -112,11 +116,13 @@ class NeedsCheck {
     }
     bool counter(const program::Expression& place) const {
         return place.kind == ExpressionKind::GlobalValue &&
-               script_.storage(*program::as<program::GlobalValue>(place).global).kind == GlobalStorage::Kind::Counter;
+               script_.storage(*program::as<program::GlobalValue>(place).global).kind ==
+                   GlobalStorage::Kind::Counter;
     }
     Needs effect(const program::Expression& node) const {
         if (node.kind == ExpressionKind::Increment)
-            return counter(*program::as<program::Increment>(node).place) ? Needs::Nothing : Needs::Context;
+            return counter(*program::as<program::Increment>(node).place) ? Needs::Nothing
+                                                                         : Needs::Context;
         if (node.kind == ExpressionKind::Assignment) {
             const auto& assignment = program::as<program::Assignment>(node);
             return counter(*assignment.place) ? value(*assignment.value) : Needs::Context;
@@ -141,10 +147,12 @@ class NeedsCheck {
 Needs needs_of(const ScriptModule& script, const Variant& variant) {
     NeedsCheck check(script, variant.accesses);
     Needs needs = check.statement(*variant.probe->body);
-    return variant.probe->condition ? std::max(needs, check.value(*variant.probe->condition)) : needs;
+    return variant.probe->condition ? std::max(needs, check.value(*variant.probe->condition))
+                                    : needs;
 }
 
-// ---- intrinsics without a call ---------------------------------------------------------------------
+// ---- intrinsics without a call
+// ---------------------------------------------------------------------
 
 bool has_inline_intrinsic(const ScriptModule& script, const std::string& name) {
     auto known = [&](std::string_view offset) {
@@ -160,7 +168,8 @@ bool has_inline_intrinsic(const ScriptModule& script, const std::string& name) {
     return false;
 }
 
-llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder, const std::string& name) {
+llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder,
+                              const std::string& name) {
     if (!has_inline_intrinsic(script, name))
         return nullptr;
     if (name == "get_cycles")
@@ -174,7 +183,8 @@ llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder, 
         auto [symbol, addend] = *script.kernel.offset(what);
         auto* asm_type = llvm::FunctionType::get(type, false);
         std::string text = std::string(move) + " " + percpu_operand(symbol, addend) + ", $0";
-        return builder.CreateCall(asm_type, llvm::InlineAsm::get(asm_type, text, std::string("=r,") + clobbers, false));
+        return builder.CreateCall(
+            asm_type, llvm::InlineAsm::get(asm_type, text, std::string("=r,") + clobbers, false));
     };
     if (name == "cpu")
         return builder.CreateZExt(percpu("cpu_number", script.types.i32, "movl"), script.types.i64);
@@ -183,30 +193,36 @@ llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder, 
             continue;
         llvm::Value* task = percpu("current_task", script.types.pointer, "movq");
         auto offset = static_cast<unsigned>(script.kernel.offset(field.offset)->second);
-        llvm::Value* id = builder.CreateLoad(script.types.i32, builder.CreateConstGEP1_32(script.types.i8, task, offset));
+        llvm::Value* id = builder.CreateLoad(
+            script.types.i32, builder.CreateConstGEP1_32(script.types.i8, task, offset));
         return builder.CreateSExt(id, script.types.i64);
     }
     return nullptr;
 }
 
-// ---- the record path -------------------------------------------------------------------------------
+// ---- the record path
+// -------------------------------------------------------------------------------
 
 bool LeanRecorder::possible(const ScriptModule& script) {
-    constexpr std::array wanted{"preempt_count", "djs_cpu.head", "djs_cpu.limit", "djs_cpu.data", "djs_cpu.mask"};
+    constexpr std::array wanted{"preempt_count", "djs_cpu.head", "djs_cpu.limit", "djs_cpu.data",
+                                "djs_cpu.mask"};
     return script.kernel.offset && std::all_of(wanted.begin(), wanted.end(), [&](const char* name) {
                return script.kernel.offset(name).has_value();
            });
 }
 
 // The rare cases are called with all registers preserved, so that the handler saves none for them.
-llvm::Function* LeanRecorder::slow_function(const char* name, const char* runtime_name, bool takes_size) {
+llvm::Function* LeanRecorder::slow_function(const char* name, const char* runtime_name,
+                                            bool takes_size) {
     if (auto* known = script_.module.getFunction(name))
         return known;
     std::vector<llvm::Type*> parameters;
     if (takes_size)
         parameters.push_back(script_.types.i32);
-    llvm::Type* result = takes_size ? static_cast<llvm::Type*>(script_.types.i32) : script_.types.void_type;
-    llvm::Function* function = script_.create_function(llvm::FunctionType::get(result, parameters, false), name);
+    llvm::Type* result =
+        takes_size ? static_cast<llvm::Type*>(script_.types.i32) : script_.types.void_type;
+    llvm::Function* function =
+        script_.create_function(llvm::FunctionType::get(result, parameters, false), name);
     function->setCallingConv(llvm::CallingConv::PreserveMost);
     function->addFnAttr(llvm::Attribute::NoInline);
     function->addFnAttr(llvm::Attribute::Cold);
@@ -224,28 +240,34 @@ llvm::Function* LeanRecorder::slow_function(const char* name, const char* runtim
 }
 
 void LeanRecorder::enter(llvm::BasicBlock* closed) {
-    auto* gate = llvm::cast<llvm::GlobalVariable>(script_.module.getOrInsertGlobal("djs_gate", script_.types.i32));
+    auto* gate = llvm::cast<llvm::GlobalVariable>(
+        script_.module.getOrInsertGlobal("djs_gate", script_.types.i32));
     gate->setDSOLocal(true);
     llvm::Value* flags = builder_.CreateLoad(script_.types.i32, gate, true);
-    llvm::Value* shut = builder_.CreateICmpNE(builder_.CreateAnd(flags, script_.word(DJS_HANDLER_CHECKS_STATE)), script_.word(0));
+    llvm::Value* shut = builder_.CreateICmpNE(
+        builder_.CreateAnd(flags, script_.word(DJS_HANDLER_CHECKS_STATE)), script_.word(0));
     auto* open = llvm::BasicBlock::Create(script_.context, "open", function_);
-    builder_.CreateCondBr(shut, closed, open, llvm::MDBuilder(script_.context).createUnlikelyBranchWeights());
+    builder_.CreateCondBr(shut, closed, open,
+                          llvm::MDBuilder(script_.context).createUnlikelyBranchWeights());
     builder_.SetInsertPoint(open);
     auto [symbol, addend] = *script_.kernel.offset("preempt_count");
     auto* type = llvm::FunctionType::get(script_.types.void_type, false);
-    builder_.CreateCall(type, llvm::InlineAsm::get(type, "incl " + percpu_operand(symbol, addend), memory_clobbers, true));
+    builder_.CreateCall(type, llvm::InlineAsm::get(type, "incl " + percpu_operand(symbol, addend),
+                                                   memory_clobbers, true));
 }
 
 void LeanRecorder::leave() {
     auto [symbol, addend] = *script_.kernel.offset("preempt_count");
     auto* type = llvm::FunctionType::get(script_.types.i8, false);
     llvm::Value* zero = builder_.CreateCall(
-        type, llvm::InlineAsm::get(type, "decl " + percpu_operand(symbol, addend),
-                                   std::string("={@ccz},~{memory},~{dirflag},~{fpsr},~{flags}"), true));
+        type,
+        llvm::InlineAsm::get(type, "decl " + percpu_operand(symbol, addend),
+                             std::string("={@ccz},~{memory},~{dirflag},~{fpsr},~{flags}"), true));
     auto* reschedule = llvm::BasicBlock::Create(script_.context, "reschedule", function_);
     auto* done = llvm::BasicBlock::Create(script_.context, "done", function_);
     llvm::Value* due = builder_.CreateICmpNE(zero, llvm::ConstantInt::get(script_.types.i8, 0));
-    builder_.CreateCondBr(due, reschedule, done, llvm::MDBuilder(script_.context).createUnlikelyBranchWeights());
+    builder_.CreateCondBr(due, reschedule, done,
+                          llvm::MDBuilder(script_.context).createUnlikelyBranchWeights());
     builder_.SetInsertPoint(reschedule);
     builder_.CreateCall(slow_function("djs_slow_reschedule", "djs_reschedule", false))
         ->setCallingConv(llvm::CallingConv::PreserveMost);
@@ -253,12 +275,15 @@ void LeanRecorder::leave() {
     builder_.SetInsertPoint(done);
 }
 
-// Operands are taken from memory where they can be, and nothing lives longer than it must: each register
-// more is saved and restored.
+// Operands are taken from memory where they can be, and nothing lives longer than it must: each
+// register more is saved and restored.
 llvm::Value* LeanRecorder::reserve(uint32_t format, uint32_t size, llvm::BasicBlock* none) {
-    auto block = [&](const char* name) { return llvm::BasicBlock::Create(script_.context, name, function_); };
+    auto block = [&](const char* name) {
+        return llvm::BasicBlock::Create(script_.context, name, function_);
+    };
     auto ring = [&](const char* field) {
-        return percpu_operand("djs_cpu", script_.kernel.offset(std::string("djs_cpu.") + field)->second);
+        return percpu_operand("djs_cpu",
+                              script_.kernel.offset(std::string("djs_cpu.") + field)->second);
     };
     auto run = [&](llvm::Type* result, const std::string& text, const std::string& constraints,
                    std::vector<llvm::Value*> arguments) -> llvm::Value* {
@@ -266,15 +291,21 @@ llvm::Value* LeanRecorder::reserve(uint32_t format, uint32_t size, llvm::BasicBl
         for (llvm::Value* argument : arguments)
             parameters.push_back(argument->getType());
         auto* type = llvm::FunctionType::get(result, parameters, false);
-        return builder_.CreateCall(type, llvm::InlineAsm::get(type, text, constraints + "," + memory_clobbers, true), arguments);
+        return builder_.CreateCall(
+            type, llvm::InlineAsm::get(type, text, constraints + "," + memory_clobbers, true),
+            arguments);
     };
-    auto is_set = [&](llvm::Value* flag) { return builder_.CreateICmpNE(flag, llvm::ConstantInt::get(script_.types.i8, 0)); };
+    auto is_set = [&](llvm::Value* flag) {
+        return builder_.CreateICmpNE(flag, llvm::ConstantInt::get(script_.types.i8, 0));
+    };
     llvm::IntegerType *i8 = script_.types.i8, *i32 = script_.types.i32, *i64 = script_.types.i64;
     llvm::MDBuilder weights(script_.context);
-    auto *attempt = block("attempt"), *fits = block("fits"), *full = block("full"), *reserved = block("reserved");
+    auto *attempt = block("attempt"), *fits = block("fits"), *full = block("full"),
+         *reserved = block("reserved");
     builder_.CreateBr(attempt);
 
-    // The time is taken before the head moves: what interrupts in between has the later time and place.
+    // The time is taken before the head moves: what interrupts in between has the later time and
+    // place.
     builder_.SetInsertPoint(attempt);
     llvm::Value* time = run(llvm::StructType::get(i32, i32), "rdtsc", "={ax},={dx}", {});
     llvm::Value* head = run(i64, "movq " + ring("head") + ", $0", "=r", {});
@@ -283,25 +314,28 @@ llvm::Value* LeanRecorder::reserve(uint32_t format, uint32_t size, llvm::BasicBl
     builder_.CreateCondBr(is_set(beyond), full, fits, weights.createUnlikelyBranchWeights());
 
     builder_.SetInsertPoint(full);
-    auto* call = builder_.CreateCall(slow_function("djs_slow_room", "djs_make_room", true), {script_.word(size)});
+    auto* call = builder_.CreateCall(slow_function("djs_slow_room", "djs_make_room", true),
+                                     {script_.word(size)});
     call->setCallingConv(llvm::CallingConv::PreserveMost);
     builder_.CreateCondBr(builder_.CreateICmpNE(call, script_.word(0)), attempt, none);
 
     builder_.SetInsertPoint(fits);
-    llvm::Value* outcome = run(llvm::StructType::get(i8, i64), "cmpxchgq $2, " + ring("head"), "={@ccz},={ax},r,1", {next, head});
+    llvm::Value* outcome = run(llvm::StructType::get(i8, i64), "cmpxchgq $2, " + ring("head"),
+                               "={@ccz},={ax},r,1", {next, head});
     builder_.CreateCondBr(is_set(builder_.CreateExtractValue(outcome, 0)), reserved, attempt,
                           weights.createLikelyBranchWeights());
 
     builder_.SetInsertPoint(reserved);
-    llvm::Value* place = run(i64, "andq " + ring("mask") + ", $0\n\taddq " + ring("data") + ", $0", "=r,0",
-                             {builder_.CreateExtractValue(outcome, 1)});
+    llvm::Value* place = run(i64, "andq " + ring("mask") + ", $0\n\taddq " + ring("data") + ", $0",
+                             "=r,0", {builder_.CreateExtractValue(outcome, 1)});
     llvm::Value* record = builder_.CreateIntToPtr(place, script_.types.pointer, "record");
     auto field = [&](size_t at) {
         return builder_.CreateConstGEP1_32(script_.types.i8, record, static_cast<unsigned>(at));
     };
     builder_.CreateStore(script_.word(format), field(offsetof(djs_record, id)));
     builder_.CreateStore(builder_.CreateExtractValue(time, 0), field(offsetof(djs_record, time)));
-    builder_.CreateStore(builder_.CreateExtractValue(time, 1), field(offsetof(djs_record, time) + 4));
+    builder_.CreateStore(builder_.CreateExtractValue(time, 1),
+                         field(offsetof(djs_record, time) + 4));
     return record;
 }
 

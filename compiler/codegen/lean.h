@@ -6,10 +6,12 @@ namespace djstap::codegen {
 
 // What a handler's body needs of its surroundings.
 enum class Needs : uint8_t {
-    // It only changes per-CPU counters by values that are in registers: each change is one instruction, whole
+    // It only changes per-CPU counters by values that are in registers: each change is one
+    // instruction, whole
     // whatever interrupts it, on whatever CPU it happens.
     Nothing,
-    // It also writes records of numbers: preemption off from reserve to commit, and the session's gate. No guard:
+    // It also writes records of numbers: preemption off from reserve to commit, and the session's
+    // gate. No guard:
     // it calls nothing that could be probed, and a record is reserved by one instruction.
     Preemption,
     // Anything else: djs_enter and djs_leave.
@@ -17,8 +19,10 @@ enum class Needs : uint8_t {
 };
 Needs needs_of(const ScriptModule& script, const Variant& variant);
 
-// An intrinsic's value without a call, where it has one: pid(), tid(), cpu() … Null: it must be called.
-llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder, const std::string& name);
+// An intrinsic's value without a call, where it has one: pid(), tid(), cpu() … Null: it must be
+// called.
+llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder,
+                              const std::string& name);
 bool has_inline_intrinsic(const ScriptModule& script, const std::string& name);
 
 // The parts of a handler with Needs::Preemption.
@@ -33,7 +37,8 @@ class LeanRecorder {
     // Leaves for `closed` unless the session runs; otherwise goes on with preemption off.
     void enter(llvm::BasicBlock* closed);
     void leave();
-    // Room for a record; goes on in a block where there is some, and to `none` (counted as lost) otherwise.
+    // Room for a record; goes on in a block where there is some, and to `none` (counted as lost)
+    // otherwise.
     llvm::Value* reserve(uint32_t format, uint32_t size, llvm::BasicBlock* none);
     void commit(llvm::Value* record, uint32_t size);
 

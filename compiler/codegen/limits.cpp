@@ -8,7 +8,7 @@ namespace {
 
 struct LimitEntry {
     std::string_view name;
-    int64_t Limits::*member;
+    int64_t Limits::* member;
     int64_t lowest, highest;
 };
 

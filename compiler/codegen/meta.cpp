@@ -7,7 +7,8 @@
 namespace djstap::codegen {
 
 std::string describe(const ScriptModule& script) {
-    // A pattern may have tens of thousands of sites: readers are told of the first ones and of their number.
+    // A pattern may have tens of thousands of sites: readers are told of the first ones and of
+    // their number.
     constexpr size_t listed_sites = 200;
     using nlohmann::json;
     json formats = json::array();

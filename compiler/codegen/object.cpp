@@ -26,8 +26,8 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(int optimization) {
                  : optimization == 1 ? llvm::CodeGenOptLevel::Less
                                      : llvm::CodeGenOptLevel::None;
     return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-        "x86_64-pc-linux-gnu", "x86-64", "-sse,-sse2,-mmx,-avx,-x87,+soft-float", llvm::TargetOptions(),
-        llvm::Reloc::Static, llvm::CodeModel::Kernel, level));
+        "x86_64-pc-linux-gnu", "x86-64", "-sse,-sse2,-mmx,-avx,-x87,+soft-float",
+        llvm::TargetOptions(), llvm::Reloc::Static, llvm::CodeModel::Kernel, level));
 }
 
 std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, int optimization) {

@@ -14,7 +14,8 @@ using program::FormatPiece;
 using program::Type;
 
 // The script's format again as one string, in the language of runtime/include/text.h.
-Format Body::make_format(const std::vector<FormatPiece>& pieces, const std::vector<Argument>& arguments) const {
+Format Body::make_format(const std::vector<FormatPiece>& pieces,
+                         const std::vector<Argument>& arguments) const {
     Format out;
     for (const FormatPiece& piece : pieces) {
         for (char c : piece.literal) {
@@ -39,7 +40,8 @@ Format Body::make_format(const std::vector<FormatPiece>& pieces, const std::vect
             out.text += piece.width == -2 ? "*" : std::to_string(piece.width);
         if (piece.precision != -1)
             out.text += piece.precision == -2 ? ".*" : "." + std::to_string(piece.precision);
-        if (piece.size > 0 && piece.width == -1 && (piece.conversion == 'b' || piece.conversion == 'm' || piece.conversion == 'M'))
+        if (piece.size > 0 && piece.width == -1 &&
+            (piece.conversion == 'b' || piece.conversion == 'm' || piece.conversion == 'M'))
             out.text += std::to_string(piece.size);
         out.text += piece.conversion;
     }
@@ -57,11 +59,14 @@ Value Body::store_arguments(const std::vector<Argument>& arguments, Value at) {
         } else if (argument.type == 's') {
             builder_.CreateStore(builder_.CreateTrunc(argument.length, script_.types.i32), at);
             Value bytes = builder_.CreateConstGEP1_32(script_.types.i8, at, 4);
-            builder_.CreateCall(script_.runtime("memcpy"), {bytes, argument.value, argument.length});
-            Value size = builder_.CreateAnd(builder_.CreateAdd(argument.length, script_.number(4 + 7)), script_.number(~7));
+            builder_.CreateCall(script_.runtime("memcpy"),
+                                {bytes, argument.value, argument.length});
+            Value size = builder_.CreateAnd(
+                builder_.CreateAdd(argument.length, script_.number(4 + 7)), script_.number(~7));
             at = builder_.CreateGEP(script_.types.i8, at, size);
         } else {
-            builder_.CreateCall(script_.runtime("djs_histogram_store"), {at, argument.storage->shape, argument.value});
+            builder_.CreateCall(script_.runtime("djs_histogram_store"),
+                                {at, argument.storage->shape, argument.value});
             at = builder_.CreateConstGEP1_32(script_.types.i8, at, argument.histogram_bytes);
         }
     }
@@ -69,12 +74,14 @@ Value Body::store_arguments(const std::vector<Argument>& arguments, Value at) {
 }
 
 // Formats into `out` (a text of the script), here and now.
-void Body::text_format(const std::vector<FormatPiece>& pieces, const std::vector<Argument>& arguments, Value out) {
+void Body::text_format(const std::vector<FormatPiece>& pieces,
+                       const std::vector<Argument>& arguments, Value out) {
     uint32_t bytes = 0;
     for (const Argument& argument : arguments)
-        bytes += argument.type == 'l'   ? 8
-                 : argument.type == 's' ? static_cast<uint32_t>(DJS_ALIGN8(4 + script_.string_bytes()))
-                                        : argument.histogram_bytes;
+        bytes += argument.type == 'l' ? 8
+                 : argument.type == 's'
+                     ? static_cast<uint32_t>(DJS_ALIGN8(4 + script_.string_bytes()))
+                     : argument.histogram_bytes;
     Value area = scratch(bytes);
     Value end = store_arguments(arguments, area);
     Value used = builder_.CreateSub(builder_.CreatePtrToInt(end, script_.types.i64),
@@ -85,14 +92,15 @@ void Body::text_format(const std::vector<FormatPiece>& pieces, const std::vector
                          script_.text(format.types), area, used});
 }
 
-// In a handler that needs no context all arguments are numbers that cost no call: they are computed when the record
-// is there, straight into it.
+// In a handler that needs no context all arguments are numbers that cost no call: they are computed
+// when the record is there, straight into it.
 Value Body::print_lean(const program::Print& node) {
     std::vector<Argument> arguments(node.arguments.size(), Argument{'l'});
     auto bytes = static_cast<uint32_t>(sizeof(djs_record) + 8 * arguments.size());
     LeanRecorder recorder(script_, builder_, function_);
     auto* after = block("printed");
-    Value record = recorder.reserve(script_.format(make_format(node.format, arguments)), bytes, after);
+    Value record =
+        recorder.reserve(script_.format(make_format(node.format, arguments)), bytes, after);
     for (size_t i = 0; i < arguments.size(); i++) {
         auto at = static_cast<unsigned>(sizeof(djs_record) + 8 * i);
         Value value = number(*node.arguments[i]);
@@ -117,8 +125,9 @@ Value Body::print(const program::Print& node) {
             argument.storage = &script_.storage(*place.global);
             argument.value = statistic_address(place);
             auto* buckets = argument.storage->shape->getInitializer()->getAggregateElement(1u);
-            argument.histogram_bytes = static_cast<uint32_t>(
-                sizeof(djs_histogram_header) + 8 * llvm::cast<llvm::ConstantInt>(buckets)->getZExtValue());
+            argument.histogram_bytes =
+                static_cast<uint32_t>(sizeof(djs_histogram_header) +
+                                      8 * llvm::cast<llvm::ConstantInt>(buckets)->getZExtValue());
         } else if (expression->type == Type::String) {
             argument.type = 's';
             argument.value = text(*expression);
@@ -131,8 +140,10 @@ Value Body::print(const program::Print& node) {
     Value bytes = nullptr;
     for (Argument& argument : arguments) {
         if (argument.type == 's') {
-            argument.length = builder_.CreateCall(script_.runtime("djs_text_length"), {argument.value});
-            Value size = builder_.CreateAnd(builder_.CreateAdd(argument.length, script_.number(4 + 7)), script_.number(~7));
+            argument.length =
+                builder_.CreateCall(script_.runtime("djs_text_length"), {argument.value});
+            Value size = builder_.CreateAnd(
+                builder_.CreateAdd(argument.length, script_.number(4 + 7)), script_.number(~7));
             bytes = bytes ? builder_.CreateAdd(bytes, size) : size;
         } else {
             fixed_bytes += argument.type == 'l' ? 8 : argument.histogram_bytes;
@@ -147,11 +158,13 @@ Value Body::print(const program::Print& node) {
     if (bytes)
         size = builder_.CreateAdd(builder_.CreateTrunc(bytes, script_.types.i32), size);
     uint32_t id = script_.format(make_format(node.format, arguments));
-    Value record = builder_.CreateCall(script_.runtime("djs_reserve"), {ctx_, script_.word(id), size}, "record");
+    Value record = builder_.CreateCall(script_.runtime("djs_reserve"),
+                                       {ctx_, script_.word(id), size}, "record");
     auto *store = block("store"), *after = block("printed");
     builder_.CreateCondBr(builder_.CreateIsNotNull(record), store, after);
     begin(store);
-    store_arguments(arguments, builder_.CreateConstGEP1_32(script_.types.i8, record, sizeof(djs_record)));
+    store_arguments(arguments,
+                    builder_.CreateConstGEP1_32(script_.types.i8, record, sizeof(djs_record)));
     builder_.CreateCall(script_.runtime("djs_commit"), {ctx_, record, size});
     builder_.CreateBr(after);
     begin(after);

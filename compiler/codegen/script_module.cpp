@@ -9,13 +9,15 @@ namespace djstap::codegen {
 
 namespace {
 
-// No floating point, no vectors: the kernel's registers of that kind belong to user space. Calls through
-// pointers and returns go through the kernel's thunks, which it patches at boot.
+// No floating point, no vectors: the kernel's registers of that kind belong to user space. Calls
+// through pointers and returns go through the kernel's thunks, which it patches at boot.
 std::string target_features(const CodegenKernel& kernel) {
-    std::string features = "-mmx,-sse,-sse2,-sse3,-ssse3,-sse4.1,-sse4.2,-sse4a,-avx,-avx2,-x87,+soft-float,"
-                           "+cmov,+cx8,+fxsr,+harden-sls-ijmp,+harden-sls-ret";
+    std::string features =
+        "-mmx,-sse,-sse2,-sse3,-ssse3,-sse4.1,-sse4.2,-sse4a,-avx,-avx2,-x87,+soft-float,"
+        "+cmov,+cx8,+fxsr,+harden-sls-ijmp,+harden-sls-ret";
     if (kernel.retpolines)
-        features += ",+retpoline-external-thunk,+retpoline-indirect-branches,+retpoline-indirect-calls";
+        features +=
+            ",+retpoline-external-thunk,+retpoline-indirect-branches,+retpoline-indirect-calls";
     return features;
 }
 
@@ -24,10 +26,11 @@ constexpr uint32_t max_counters = 512;
 
 } // namespace
 
-ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Program& p, const ProbePlan& sites,
-                           const CodegenKernel& k, const CodegenOptions& o, Diagnostics& d)
-    : context(llvm_context), module("djstap_script", llvm_context), types(llvm_context), program(p), plan(sites),
-      kernel(k), options(o), diagnostics(d) {
+ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Program& p,
+                           const ProbePlan& sites, const CodegenKernel& k, const CodegenOptions& o,
+                           Diagnostics& d)
+    : context(llvm_context), module("djstap_script", llvm_context), types(llvm_context), program(p),
+      plan(sites), kernel(k), options(o), diagnostics(d) {
     module.setTargetTriple("x86_64-pc-linux-gnu");
     module.setCodeModel(llvm::CodeModel::Kernel);
     if (kernel.return_thunks)
@@ -38,8 +41,9 @@ ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Progr
     if (kernel.ibt)
         module.addModuleFlag(llvm::Module::Min, "cf-protection-branch", 1);
     auto table = [&](llvm::Type* element, size_t count, const char* name) {
-        auto* variable = new llvm::GlobalVariable(module, llvm::ArrayType::get(element, count), true,
-                                                  llvm::GlobalValue::ExternalLinkage, nullptr, name);
+        auto* variable =
+            new llvm::GlobalVariable(module, llvm::ArrayType::get(element, count), true,
+                                     llvm::GlobalValue::ExternalLinkage, nullptr, name);
         variable->setDSOLocal(true);
         return variable;
     };
@@ -50,7 +54,8 @@ ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Progr
 
 llvm::Constant* ScriptModule::handler_address(uint32_t variant) {
     return llvm::ConstantExpr::getInBoundsGetElementPtr(
-        handlers_->getValueType(), handlers_, llvm::ArrayRef<llvm::Constant*>{number(0), number(variant)});
+        handlers_->getValueType(), handlers_,
+        llvm::ArrayRef<llvm::Constant*>{number(0), number(variant)});
 }
 
 llvm::Constant* ScriptModule::site_address(uint32_t site) {
@@ -134,8 +139,9 @@ llvm::Function* ScriptModule::intrinsic(const program::Function& function) {
     if (yields_text)
         parameters.push_back(types.pointer);
     for (uint32_t i = 0; i < function.parameter_count; i++)
-        parameters.push_back(function.locals[i].type == program::Type::String ? static_cast<llvm::Type*>(types.pointer)
-                                                                              : types.i64);
+        parameters.push_back(function.locals[i].type == program::Type::String
+                                 ? static_cast<llvm::Type*>(types.pointer)
+                                 : types.i64);
     llvm::Type* result = function.return_type == program::Type::Long ? types.i64 : types.void_type;
     auto* declared = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
                                             llvm::GlobalValue::ExternalLinkage, name, module);
@@ -155,16 +161,16 @@ llvm::Constant* ScriptModule::text(std::string_view value) {
 }
 
 llvm::GlobalVariable* ScriptModule::constant(llvm::Constant* value, const std::string& name) {
-    auto* variable =
-        new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::PrivateLinkage, value, name);
+    auto* variable = new llvm::GlobalVariable(module, value->getType(), true,
+                                              llvm::GlobalValue::PrivateLinkage, value, name);
     variable->setDSOLocal(true);
     return variable;
 }
 
 void ScriptModule::place_globals() {
     auto variable = [&](llvm::Type* type, llvm::Constant* initial, const std::string& name) {
-        auto* v = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage, initial,
-                                           "djs_global_" + name);
+        auto* v = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage,
+                                           initial, "djs_global_" + name);
         v->setDSOLocal(true);
         return v;
     };
@@ -186,7 +192,8 @@ void ScriptModule::place_globals() {
         } else if (global->value == program::Type::Statistic) {
             storage.kind = GlobalStorage::Kind::Statistic;
             djs_statistic_shape shape{};
-            shape.buckets = llvm::cast<llvm::ConstantInt>(storage.shape->getInitializer()->getAggregateElement(1u))
+            shape.buckets = llvm::cast<llvm::ConstantInt>(
+                                storage.shape->getInitializer()->getAggregateElement(1u))
                                 ->getZExtValue();
             auto* type = llvm::ArrayType::get(types.i64, sizeof(djs_statistic) / 8 + shape.buckets);
             storage.variable = variable(type, llvm::ConstantAggregateZero::get(type), global->name);
@@ -197,26 +204,32 @@ void ScriptModule::place_globals() {
             auto* type = llvm::ArrayType::get(types.i8, string_bytes());
             std::string initial = global->initial_text.substr(0, string_bytes() - 1);
             initial.resize(string_bytes());
-            storage.variable = variable(type, llvm::ConstantDataArray::getString(context, initial, false), global->name);
+            storage.variable = variable(
+                type, llvm::ConstantDataArray::getString(context, initial, false), global->name);
         } else if (percpu) {
             storage.kind = GlobalStorage::Kind::Counter;
             storage.index = counter_count_++;
             if (counter_count_ == max_counters + 1)
-                diagnostics.report(DiagnosticKind::TooManyCounters, global->range, {std::to_string(max_counters)})
+                diagnostics
+                    .report(DiagnosticKind::TooManyCounters, global->range,
+                            {std::to_string(max_counters)})
                     .hint("use one array in place of many counters");
         } else {
             storage.variable = variable(types.i64, number(global->initial_number), global->name);
         }
-        bool shared = storage.kind == GlobalStorage::Kind::Map || storage.kind == GlobalStorage::Kind::Number ||
-                      storage.kind == GlobalStorage::Kind::Text || storage.kind == GlobalStorage::Kind::Statistic;
+        bool shared = storage.kind == GlobalStorage::Kind::Map ||
+                      storage.kind == GlobalStorage::Kind::Number ||
+                      storage.kind == GlobalStorage::Kind::Text ||
+                      storage.kind == GlobalStorage::Kind::Statistic;
         if (shared)
             storage.lock = static_cast<int>(lock_count_++);
         storage_.emplace(global.get(), storage);
     }
     if (counter_count_ > 0) {
         auto* type = llvm::ArrayType::get(types.i64, counter_count_);
-        counters_ = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage,
-                                             llvm::ConstantAggregateZero::get(type), "djs_counters");
+        counters_ =
+            new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage,
+                                     llvm::ConstantAggregateZero::get(type), "djs_counters");
         counters_->setDSOLocal(true);
         counters_->setSection(".data..percpu");
         counters_->setAlignment(llvm::Align(8));
@@ -225,8 +238,10 @@ void ScriptModule::place_globals() {
 
 llvm::Constant* ScriptModule::counter_address(uint32_t counter) {
     auto* element = llvm::ConstantExpr::getInBoundsGetElementPtr(
-        counters_->getValueType(), counters_, llvm::ArrayRef<llvm::Constant*>{number(0), number(counter)});
-    return llvm::ConstantExpr::getIntToPtr(llvm::ConstantExpr::getPtrToInt(element, types.i64), types.percpu_pointer);
+        counters_->getValueType(), counters_,
+        llvm::ArrayRef<llvm::Constant*>{number(0), number(counter)});
+    return llvm::ConstantExpr::getIntToPtr(llvm::ConstantExpr::getPtrToInt(element, types.i64),
+                                           types.percpu_pointer);
 }
 
 llvm::Constant* ScriptModule::statistic_shape_value(const program::StatisticNeeds& needs) const {
@@ -243,13 +258,15 @@ llvm::Constant* ScriptModule::statistic_shape_value(const program::StatisticNeed
     return llvm::ConstantStruct::get(
         types.statistic_shape,
         {word(kind), word(buckets), number(needs.low), number(needs.high), number(needs.width),
-         word(needs.variance ? 1 : 0), word(static_cast<uint32_t>(needs.variance_shift)), word(bytes), word(0)});
+         word(needs.variance ? 1 : 0), word(static_cast<uint32_t>(needs.variance_shift)),
+         word(bytes), word(0)});
 }
 
 llvm::GlobalVariable* ScriptModule::statistic_shape(const program::StatisticNeeds& needs) {
-    std::string key = std::to_string(static_cast<int>(needs.histogram)) + "," + std::to_string(needs.low) + "," +
-                      std::to_string(needs.high) + "," + std::to_string(needs.width) + "," +
-                      std::to_string(needs.variance) + "," + std::to_string(needs.variance_shift);
+    std::string key = std::to_string(static_cast<int>(needs.histogram)) + "," +
+                      std::to_string(needs.low) + "," + std::to_string(needs.high) + "," +
+                      std::to_string(needs.width) + "," + std::to_string(needs.variance) + "," +
+                      std::to_string(needs.variance_shift);
     auto& shape = shapes_[key];
     if (!shape)
         shape = constant(statistic_shape_value(needs), "djs_shape");
@@ -269,8 +286,8 @@ uint32_t ScriptModule::place(const std::string& what, SourceRange range) {
 }
 
 llvm::GlobalVariable* ScriptModule::iterator(uint32_t map, bool sorts) {
-    auto* variable = new llvm::GlobalVariable(module, types.pointer, false, llvm::GlobalValue::InternalLinkage,
-                                              null(), "djs_order");
+    auto* variable = new llvm::GlobalVariable(
+        module, types.pointer, false, llvm::GlobalValue::InternalLinkage, null(), "djs_order");
     variable->setDSOLocal(true);
     iterators_.push_back({map, sorts, variable});
     return variable;

@@ -17,11 +17,20 @@ namespace djstap::codegen {
 
 // Where a global lives in the module.
 struct GlobalStorage {
-    enum class Kind : uint8_t { Constant, Counter, PerCpuStatistic, Number, Text, Statistic, Map } kind = Kind::Number;
-    uint32_t index = 0;                     // of the counter, the per-CPU statistic or the map
-    llvm::GlobalVariable* variable = nullptr; // Number, Text, Statistic: itself; Map, PerCpuStatistic: the pointer to it
-    llvm::GlobalVariable* shape = nullptr;    // statistics: its djs_statistic_shape
-    int lock = -1;                          // Locked globals: index of the lock
+    enum class Kind : uint8_t {
+        Constant,
+        Counter,
+        PerCpuStatistic,
+        Number,
+        Text,
+        Statistic,
+        Map
+    } kind = Kind::Number;
+    uint32_t index = 0; // of the counter, the per-CPU statistic or the map
+    llvm::GlobalVariable* variable =
+        nullptr; // Number, Text, Statistic: itself; Map, PerCpuStatistic: the pointer to it
+    llvm::GlobalVariable* shape = nullptr; // statistics: its djs_statistic_shape
+    int lock = -1;                         // Locked globals: index of the lock
 };
 
 // How a script function was compiled.
@@ -36,7 +45,9 @@ struct CompiledFunction {
 struct Format {
     std::string text;  // with %-directives
     std::string types; // l, s, h a letter an argument
-    bool operator<(const Format& other) const { return std::tie(text, types) < std::tie(other.text, other.types); }
+    bool operator<(const Format& other) const {
+        return std::tie(text, types) < std::tie(other.text, other.types);
+    }
 };
 
 struct CompiledHandler {
@@ -50,7 +61,8 @@ struct CompiledHandler {
 class ScriptModule {
   public:
     ScriptModule(llvm::LLVMContext& context, const program::Program& program, const ProbePlan& plan,
-                 const CodegenKernel& kernel, const CodegenOptions& options, Diagnostics& diagnostics);
+                 const CodegenKernel& kernel, const CodegenOptions& options,
+                 Diagnostics& diagnostics);
 
     llvm::LLVMContext& context;
     llvm::Module module;
@@ -64,18 +76,25 @@ class ScriptModule {
     // Declares a runtime function (abi.cpp has the table) or an intrinsic's djs_fn_NAME.
     llvm::Function* runtime(std::string_view name);
     llvm::Function* intrinsic(const program::Function& function);
-    // Gives a function of ours the attributes that kernel code must have; handler code is kept from kprobes.
+    // Gives a function of ours the attributes that kernel code must have; handler code is kept from
+    // kprobes.
     void set_attributes(llvm::Function* function) const;
     llvm::Function* create_function(llvm::FunctionType* type, const std::string& name);
 
     // A constant NUL-terminated text.
     llvm::Constant* text(std::string_view value);
     llvm::GlobalVariable* constant(llvm::Constant* value, const std::string& name);
-    llvm::ConstantInt* number(int64_t value) const { return llvm::ConstantInt::getSigned(types.i64, value); }
-    llvm::ConstantInt* word(uint32_t value) const { return llvm::ConstantInt::get(types.i32, value); }
+    llvm::ConstantInt* number(int64_t value) const {
+        return llvm::ConstantInt::getSigned(types.i64, value);
+    }
+    llvm::ConstantInt* word(uint32_t value) const {
+        return llvm::ConstantInt::get(types.i32, value);
+    }
     llvm::Constant* null() const { return llvm::ConstantPointerNull::get(types.pointer); }
 
-    const GlobalStorage& storage(const program::Global& global) const { return storage_.at(&global); }
+    const GlobalStorage& storage(const program::Global& global) const {
+        return storage_.at(&global);
+    }
     // The address of a counter relative to this CPU's memory.
     llvm::Constant* counter_address(uint32_t counter);
     llvm::GlobalVariable* statistic_shape(const program::StatisticNeeds& needs);
@@ -91,11 +110,15 @@ class ScriptModule {
 
     uint32_t string_bytes() const { return static_cast<uint32_t>(options.limits.MAXSTRINGLEN); }
 
-    // The tables (tables.cpp): djs_script and all it points to. Last, when all handlers are compiled.
-    void emit_tables(const std::vector<CompiledHandler>& handlers, uint32_t scratch_bytes, const std::string& meta);
+    // The tables (tables.cpp): djs_script and all it points to. Last, when all handlers are
+    // compiled.
+    void emit_tables(const std::vector<CompiledHandler>& handlers, uint32_t scratch_bytes,
+                     const std::string& meta);
 
     std::unordered_map<const program::Function*, CompiledFunction> functions;
-    std::vector<std::pair<Format, uint32_t>> formats() const { return {formats_.begin(), formats_.end()}; }
+    std::vector<std::pair<Format, uint32_t>> formats() const {
+        return {formats_.begin(), formats_.end()};
+    }
     const std::vector<std::string>& places() const { return places_; }
     uint32_t lock_count() const { return lock_count_; }
     // True where some foreach walks this array: its order needs the array's lock for itself alone.
@@ -109,7 +132,8 @@ class ScriptModule {
     llvm::Constant* lock_table(const CompiledHandler& handler);
     void fill_handlers(const std::vector<CompiledHandler>& handlers);
     void fill_sites();
-    llvm::Constant* array(llvm::Type* type, const std::vector<llvm::Constant*>& elements, const std::string& name);
+    llvm::Constant* array(llvm::Type* type, const std::vector<llvm::Constant*>& elements,
+                          const std::string& name);
     llvm::Constant* map_shape(const program::Global& global) const;
 
     std::map<std::string, llvm::Constant*, std::less<>> texts_;

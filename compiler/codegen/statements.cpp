@@ -30,7 +30,8 @@ void Body::statement(const program::Statement& node) {
         loop(program::as<program::Loop>(node));
         break;
     case StatementKind::Foreach:
-        foreach(program::as<program::Foreach>(node));
+        foreach (program::as<program::Foreach>(node))
+            ;
         break;
     case StatementKind::Break:
         jump(loops_.back().on_break);
@@ -101,7 +102,7 @@ void Body::loop(const program::Loop& node) {
     begin(done);
 }
 
-void Body::foreach(const program::Foreach& node) {
+void Body::foreach (const program::Foreach& node) {
     if (node.histogram) {
         script_.not_supported(node.range, "foreach over the buckets of a histogram");
         return;
@@ -116,19 +117,23 @@ void Body::foreach(const program::Foreach& node) {
         slice = keys(array, node.slice, &fixed);
     Value limit = node.limit ? number(*node.limit) : static_cast<Value>(script_.number(-1));
     if (node.limit) // a limit below zero means none of them
-        limit = builder_.CreateSelect(builder_.CreateICmpSLT(limit, script_.number(0)), script_.number(0), limit);
+        limit = builder_.CreateSelect(builder_.CreateICmpSLT(limit, script_.number(0)),
+                                      script_.number(0), limit);
     auto* how = script_.constant(
-        llvm::ConstantStruct::get(script_.types.map_order,
-                                  {script_.word(static_cast<uint32_t>(node.sort_key)), script_.word(node.ascending),
-                                   script_.word(static_cast<uint32_t>(node.sort_stat)), script_.word(fixed)}),
+        llvm::ConstantStruct::get(
+            script_.types.map_order,
+            {script_.word(static_cast<uint32_t>(node.sort_key)), script_.word(node.ascending),
+             script_.word(static_cast<uint32_t>(node.sort_stat)), script_.word(fixed)}),
         "djs_order_of");
     Value order = builder_.CreateLoad(script_.types.pointer, order_variable, "order");
     Value the_map = map(array);
-    Value count = builder_.CreateCall(script_.runtime("djs_map_list"), {the_map, how, slice, limit, order}, "count");
+    Value count = builder_.CreateCall(script_.runtime("djs_map_list"),
+                                      {the_map, how, slice, limit, order}, "count");
 
     auto* index = entry_alloca(script_.types.i32, "index");
     builder_.CreateStore(script_.word(0), index);
-    auto *head = block("foreach"), *body = block("body"), *step = block("step"), *done = block("done");
+    auto *head = block("foreach"), *body = block("body"), *step = block("step"),
+         *done = block("done");
     jump(head);
     begin(head);
     check_actions(node.range);
@@ -136,7 +141,8 @@ void Body::foreach(const program::Foreach& node) {
     flush_actions();
     builder_.CreateCondBr(builder_.CreateICmpULT(at, count), body, done);
     begin(body);
-    Value element = builder_.CreateLoad(script_.types.i32, builder_.CreateGEP(script_.types.i32, order, at), "element");
+    Value element = builder_.CreateLoad(
+        script_.types.i32, builder_.CreateGEP(script_.types.i32, order, at), "element");
     for (size_t i = 0; i < node.keys.size(); i++) {
         Value key = builder_.CreateCall(script_.runtime("djs_map_key"),
                                         {the_map, element, script_.word(static_cast<uint32_t>(i))});
@@ -197,9 +203,11 @@ void Body::delete_statement(const program::Delete& node) {
         builder_.CreateStore(llvm::ConstantInt::get(script_.types.i8, 0), storage.variable);
         break;
     case Kind::Statistic: {
-        auto bytes = script_.module.getDataLayout().getTypeAllocSize(storage.variable->getValueType());
-        builder_.CreateCall(script_.runtime("memset"),
-                            {storage.variable, script_.word(0), script_.number(static_cast<int64_t>(bytes))});
+        auto bytes =
+            script_.module.getDataLayout().getTypeAllocSize(storage.variable->getValueType());
+        builder_.CreateCall(
+            script_.runtime("memset"),
+            {storage.variable, script_.word(0), script_.number(static_cast<int64_t>(bytes))});
         break;
     }
     case Kind::Map:
@@ -210,7 +218,8 @@ void Body::delete_statement(const program::Delete& node) {
             Value key_values = keys(*node.global, node.keys, &fixed);
             bool whole = fixed == (1u << node.keys.size()) - 1;
             if (whole)
-                builder_.CreateCall(script_.runtime("djs_map_erase"), {map(*node.global), key_values});
+                builder_.CreateCall(script_.runtime("djs_map_erase"),
+                                    {map(*node.global), key_values});
             else
                 builder_.CreateCall(script_.runtime("djs_map_erase_slice"),
                                     {map(*node.global), key_values, script_.word(fixed)});

@@ -11,13 +11,15 @@ llvm::Constant* ScriptModule::array(llvm::Type* type, const std::vector<llvm::Co
                                     const std::string& name) {
     if (elements.empty())
         return null();
-    return constant(llvm::ConstantArray::get(llvm::ArrayType::get(type, elements.size()), elements), name);
+    return constant(llvm::ConstantArray::get(llvm::ArrayType::get(type, elements.size()), elements),
+                    name);
 }
 
 llvm::Constant* ScriptModule::lock_table(const CompiledHandler& handler) {
     std::vector<llvm::Constant*> uses;
     for (auto [lock, write] : handler.locks)
-        uses.push_back(llvm::ConstantStruct::get(types.lock_use, {word(static_cast<uint32_t>(lock)), word(write)}));
+        uses.push_back(llvm::ConstantStruct::get(types.lock_use,
+                                                 {word(static_cast<uint32_t>(lock)), word(write)}));
     return array(types.lock_use, uses, "djs_locks");
 }
 
@@ -33,16 +35,22 @@ void ScriptModule::fill_handlers(const std::vector<CompiledHandler>& handlers) {
         uint32_t saved = 0;
         for (const auto& value : variant.probe->entry_values)
             saved += value->type == program::Type::String ? (string_bytes() + 7) / 8 : 1;
-        int64_t actions = is_session ? options.limits.MAXACTION_INTERRUPTIBLE : options.limits.MAXACTION;
-        auto function = [&](llvm::Function* f) { return f ? static_cast<llvm::Constant*>(f) : null(); };
+        int64_t actions =
+            is_session ? options.limits.MAXACTION_INTERRUPTIBLE : options.limits.MAXACTION;
+        auto function = [&](llvm::Function* f) {
+            return f ? static_cast<llvm::Constant*>(f) : null();
+        };
         elements.push_back(llvm::ConstantStruct::get(
             types.handler,
-            {function(handler.direct), function(handler.body), function(handler.entry), lock_table(handler),
-             word(static_cast<uint32_t>(handler.locks.size())), word(static_cast<uint32_t>(variant.kind)), word(flags),
-             word(saved), word(static_cast<uint32_t>(actions)), word(static_cast<uint32_t>(variant.priority)),
-             number(static_cast<int64_t>(variant.timer_ns)), number(static_cast<int64_t>(variant.timer_random_ns))}));
+            {function(handler.direct), function(handler.body), function(handler.entry),
+             lock_table(handler), word(static_cast<uint32_t>(handler.locks.size())),
+             word(static_cast<uint32_t>(variant.kind)), word(flags), word(saved),
+             word(static_cast<uint32_t>(actions)), word(static_cast<uint32_t>(variant.priority)),
+             number(static_cast<int64_t>(variant.timer_ns)),
+             number(static_cast<int64_t>(variant.timer_random_ns))}));
     }
-    handlers_->setInitializer(llvm::ConstantArray::get(llvm::ArrayType::get(types.handler, elements.size()), elements));
+    handlers_->setInitializer(
+        llvm::ConstantArray::get(llvm::ArrayType::get(types.handler, elements.size()), elements));
 }
 
 void ScriptModule::fill_sites() {
@@ -50,18 +58,22 @@ void ScriptModule::fill_sites() {
     auto byte = [&](unsigned value) { return llvm::ConstantInt::get(types.i8, value); };
     for (const Site& site : plan.sites)
         elements.push_back(llvm::ConstantStruct::get(
-            types.site, {number(static_cast<int64_t>(site.address)), number(static_cast<int64_t>(site.entry)),
-                         number(static_cast<int64_t>(site.fallback)), word(site.variant),
-                         byte(static_cast<unsigned>(site.mechanism)), byte(site.forced),
-                         llvm::ConstantInt::get(types.i16, site.maxactive), text(site.point), text(site.function),
-                         text(site.name)}));
-    sites_->setInitializer(llvm::ConstantArray::get(llvm::ArrayType::get(types.site, elements.size()), elements));
+            types.site,
+            {number(static_cast<int64_t>(site.address)), number(static_cast<int64_t>(site.entry)),
+             number(static_cast<int64_t>(site.fallback)), word(site.variant),
+             byte(static_cast<unsigned>(site.mechanism)), byte(site.forced),
+             llvm::ConstantInt::get(types.i16, site.maxactive), text(site.point),
+             text(site.function), text(site.name)}));
+    sites_->setInitializer(
+        llvm::ConstantArray::get(llvm::ArrayType::get(types.site, elements.size()), elements));
 }
 
 llvm::Constant* ScriptModule::map_shape(const program::Global& global) const {
     auto byte = [&](unsigned value) { return llvm::ConstantInt::get(types.i8, value); };
     auto type_of = [](program::Type type) {
-        return type == program::Type::String ? DJS_STRING : type == program::Type::Statistic ? DJS_STATISTIC : DJS_LONG;
+        return type == program::Type::String      ? DJS_STRING
+               : type == program::Type::Statistic ? DJS_STATISTIC
+                                                  : DJS_LONG;
     };
     std::vector<llvm::Constant*> keys;
     for (size_t i = 0; i < DJS_MAX_KEYS; i++)
@@ -69,10 +81,12 @@ llvm::Constant* ScriptModule::map_shape(const program::Global& global) const {
     int64_t capacity = global.size > 0 ? global.size : options.limits.MAXMAPENTRIES;
     return llvm::ConstantStruct::get(
         types.map_shape,
-        {byte(static_cast<unsigned>(global.keys.size())), byte(type_of(global.value)), byte(global.wrap), byte(0),
+        {byte(static_cast<unsigned>(global.keys.size())), byte(type_of(global.value)),
+         byte(global.wrap), byte(0),
          llvm::ConstantArray::get(llvm::ArrayType::get(types.i8, DJS_MAX_KEYS), keys),
-         llvm::ConstantAggregateZero::get(llvm::ArrayType::get(types.i8, 3)), word(static_cast<uint32_t>(capacity)),
-         word(string_bytes()), statistic_shape_value(global.statistic)});
+         llvm::ConstantAggregateZero::get(llvm::ArrayType::get(types.i8, 3)),
+         word(static_cast<uint32_t>(capacity)), word(string_bytes()),
+         statistic_shape_value(global.statistic)});
 }
 
 void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers, uint32_t scratch_bytes,
@@ -80,15 +94,18 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers, uin
     fill_handlers(handlers);
     fill_sites();
 
-    std::vector<llvm::Constant*> maps, statistics, iterators, format_texts, format_types, place_texts;
+    std::vector<llvm::Constant*> maps, statistics, iterators, format_texts, format_types,
+        place_texts;
     for (const program::Global* global : maps_)
-        maps.push_back(llvm::ConstantStruct::get(types.map_use, {map_shape(*global), storage_.at(global).variable}));
+        maps.push_back(llvm::ConstantStruct::get(
+            types.map_use, {map_shape(*global), storage_.at(global).variable}));
     for (const program::Global* global : percpu_statistics_)
         statistics.push_back(llvm::ConstantStruct::get(
-            types.statistic_use, {statistic_shape_value(global->statistic), storage_.at(global).variable}));
+            types.statistic_use,
+            {statistic_shape_value(global->statistic), storage_.at(global).variable}));
     for (const Iterator& iterator : iterators_)
-        iterators.push_back(llvm::ConstantStruct::get(types.iterator_use,
-                                                      {word(iterator.map), word(iterator.sorts), iterator.variable}));
+        iterators.push_back(llvm::ConstantStruct::get(
+            types.iterator_use, {word(iterator.map), word(iterator.sorts), iterator.variable}));
     format_texts.resize(formats_.size());
     format_types.resize(formats_.size());
     for (const auto& [format, index] : formats_) {
@@ -106,18 +123,42 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers, uin
     auto size = [&](const auto& list) { return word(static_cast<uint32_t>(list.size())); };
     auto limit = [&](int64_t value) { return word(static_cast<uint32_t>(value)); };
     llvm::Constant* counters = counters_ ? static_cast<llvm::Constant*>(counters_) : null();
-    std::vector<llvm::Constant*> fields{
-        word(DJS_ABI_VERSION), size(handlers), size(plan.sites), size(maps), size(statistics), size(iterators),
-        word(lock_count_), size(format_texts), handlers_, sites_, array(types.map_use, maps, "djs_maps"),
-        array(types.statistic_use, statistics, "djs_statistics"), array(types.iterator_use, iterators, "djs_iterators"),
-        word(counter_count_), word(scratch_bytes), counters, array(types.pointer, format_texts, "djs_formats"),
-        array(types.pointer, format_types, "djs_format_types"), meta_variable,
-        word(static_cast<uint32_t>(meta.size())), number(static_cast<int64_t>(kernel.anchor)), text(kernel.version),
-        text(kernel.release), array(types.pointer, place_texts, "djs_places"), size(place_texts),
-        limit(limits.MAXERRORS), limit(limits.MAXSKIPPED), limit(limits.MAXTRYLOCK), limit(limits.MAXNESTING),
-        word(string_bytes()), limit(limits.MAXBACKTRACE), limit(limits.RING_KB * 1024), word(0x9e3779b9u)};
-    auto* script = new llvm::GlobalVariable(module, types.script, true, llvm::GlobalValue::ExternalLinkage,
-                                            llvm::ConstantStruct::get(types.script, fields), "djs_script");
+    std::vector<llvm::Constant*> fields{word(DJS_ABI_VERSION),
+                                        size(handlers),
+                                        size(plan.sites),
+                                        size(maps),
+                                        size(statistics),
+                                        size(iterators),
+                                        word(lock_count_),
+                                        size(format_texts),
+                                        handlers_,
+                                        sites_,
+                                        array(types.map_use, maps, "djs_maps"),
+                                        array(types.statistic_use, statistics, "djs_statistics"),
+                                        array(types.iterator_use, iterators, "djs_iterators"),
+                                        word(counter_count_),
+                                        word(scratch_bytes),
+                                        counters,
+                                        array(types.pointer, format_texts, "djs_formats"),
+                                        array(types.pointer, format_types, "djs_format_types"),
+                                        meta_variable,
+                                        word(static_cast<uint32_t>(meta.size())),
+                                        number(static_cast<int64_t>(kernel.anchor)),
+                                        text(kernel.version),
+                                        text(kernel.release),
+                                        array(types.pointer, place_texts, "djs_places"),
+                                        size(place_texts),
+                                        limit(limits.MAXERRORS),
+                                        limit(limits.MAXSKIPPED),
+                                        limit(limits.MAXTRYLOCK),
+                                        limit(limits.MAXNESTING),
+                                        word(string_bytes()),
+                                        limit(limits.MAXBACKTRACE),
+                                        limit(limits.RING_KB * 1024),
+                                        word(0x9e3779b9u)};
+    auto* script =
+        new llvm::GlobalVariable(module, types.script, true, llvm::GlobalValue::ExternalLinkage,
+                                 llvm::ConstantStruct::get(types.script, fields), "djs_script");
     script->setDSOLocal(true);
 }
 

@@ -48,7 +48,8 @@ Value Body::access(const Access& how, SourceRange range) {
         auto* anchor = script_.module.getOrInsertGlobal("_printk", script_.types.i8);
         llvm::cast<llvm::GlobalVariable>(anchor)->setDSOLocal(true);
         Value here = builder_.CreatePtrToInt(anchor, script_.types.i64);
-        value = builder_.CreateAdd(here, script_.number(static_cast<int64_t>(how.constant - script_.kernel.anchor)));
+        value = builder_.CreateAdd(
+            here, script_.number(static_cast<int64_t>(how.constant - script_.kernel.anchor)));
         break;
     }
     case Access::Base::Operand:
@@ -62,7 +63,8 @@ Value Body::access(const Access& how, SourceRange range) {
         if (size >= 8)
             return wide;
         Value small = builder_.CreateTrunc(wide, integer(script_.types, size));
-        return is_signed ? builder_.CreateSExt(small, script_.types.i64) : builder_.CreateZExt(small, script_.types.i64);
+        return is_signed ? builder_.CreateSExt(small, script_.types.i64)
+                         : builder_.CreateZExt(small, script_.types.i64);
     };
     for (const AccessStep& step : how.steps) {
         switch (step.kind) {
@@ -70,12 +72,15 @@ Value Body::access(const Access& how, SourceRange range) {
             value = builder_.CreateAdd(value, script_.number(step.amount));
             break;
         case AccessStep::Kind::AddIndex:
-            value = builder_.CreateAdd(value, builder_.CreateMul(number(*step.index), script_.number(step.amount)));
+            value = builder_.CreateAdd(
+                value, builder_.CreateMul(number(*step.index), script_.number(step.amount)));
             break;
         case AccessStep::Kind::Load: {
-            auto* place = script_.word(script_.place("read fault of '" +
-                std::string(script_.diagnostics.sources().text(range)) + "'", range));
-            value = builder_.CreateCall(script_.runtime("djs_load"), {ctx_, value, script_.word(step.size), place});
+            auto* place = script_.word(script_.place(
+                "read fault of '" + std::string(script_.diagnostics.sources().text(range)) + "'",
+                range));
+            value = builder_.CreateCall(script_.runtime("djs_load"),
+                                        {ctx_, value, script_.word(step.size), place});
             check_error();
             value = narrow(value, step.size, step.is_signed);
             break;
@@ -84,7 +89,8 @@ Value Body::access(const Access& how, SourceRange range) {
             value = narrow(value, step.size, step.is_signed);
             break;
         case AccessStep::Kind::BitField: {
-            Value up = builder_.CreateShl(value, script_.number(64 - step.bit_offset - step.bit_size));
+            Value up =
+                builder_.CreateShl(value, script_.number(64 - step.bit_offset - step.bit_size));
             auto* down = script_.number(64 - step.bit_size);
             value = step.is_signed ? builder_.CreateAShr(up, down) : builder_.CreateLShr(up, down);
             break;
@@ -94,7 +100,8 @@ Value Body::access(const Access& how, SourceRange range) {
     return value;
 }
 
-// $x$ and $$vars: a text made of several values. A part that cannot be read shows as 0, or as nothing.
+// $x$ and $$vars: a text made of several values. A part that cannot be read shows as 0, or as
+// nothing.
 Value Body::target_text(const TargetAccess& how, SourceRange range) {
     std::vector<char> conversions;
     for (const program::FormatPiece& piece : how.format)
@@ -126,7 +133,8 @@ Value Body::target_text(const TargetAccess& how, SourceRange range) {
         builder_.CreateBr(done);
         begin(done);
         Argument argument{is_text ? 's' : 'l'};
-        argument.value = is_text ? out : static_cast<Value>(builder_.CreateLoad(script_.types.i64, slot));
+        argument.value =
+            is_text ? out : static_cast<Value>(builder_.CreateLoad(script_.types.i64, slot));
         if (is_text)
             argument.length = builder_.CreateCall(script_.runtime("djs_text_length"), {out});
         arguments.push_back(argument);
@@ -147,8 +155,9 @@ void Body::write_target(const program::TargetValue& place, Value value) {
     uint8_t size = address.steps.back().size;
     address.steps.pop_back();
     Value at = access(address, place.range);
-    auto* where = script_.word(script_.place("write to '" + std::string(script_.diagnostics.sources().text(place.range)) + "'",
-                                             place.range));
+    auto* where = script_.word(script_.place(
+        "write to '" + std::string(script_.diagnostics.sources().text(place.range)) + "'",
+        place.range));
     builder_.CreateCall(script_.runtime("djs_store"), {ctx_, at, script_.word(size), value, where});
     check_error();
 }

@@ -29,15 +29,20 @@ std::string substitute(std::string_view format, const std::vector<std::string>& 
 
 } // namespace
 
-const DiagnosticInfo& info(DiagnosticKind kind) { return kinds.at(static_cast<size_t>(kind)); }
+const DiagnosticInfo& info(DiagnosticKind kind) {
+    return kinds.at(static_cast<size_t>(kind));
+}
 
-std::vector<DiagnosticInfo> all_diagnostics() { return {kinds.begin(), kinds.end()}; }
+std::vector<DiagnosticInfo> all_diagnostics() {
+    return {kinds.begin(), kinds.end()};
+}
 
 Diagnostic& Diagnostics::report(DiagnosticKind kind, SourceRange range,
                                 std::initializer_list<std::string> arguments) {
     std::string message = substitute(info(kind).message, arguments);
     for (Diagnostic& d : all_)
-        if (d.kind == kind && d.range.file == range.file && d.range.begin == range.begin && d.message == message)
+        if (d.kind == kind && d.range.file == range.file && d.range.begin == range.begin &&
+            d.message == message)
             return d;
     if (info(kind).severity == Severity::Error)
         errors_++;

@@ -21,7 +21,7 @@ enum class DiagnosticKind : uint16_t {
 };
 
 struct DiagnosticInfo {
-    std::string_view tag;     // "unknown-function": shown in brackets, names it in tests and JSON
+    std::string_view tag; // "unknown-function": shown in brackets, names it in tests and JSON
     Severity severity;
     std::string_view message; // {0}, {1} … stand for the arguments; describes the situation
 };
@@ -55,9 +55,10 @@ class Diagnostics {
   public:
     explicit Diagnostics(const SourceManager& sources) : sources_(sources) {}
 
-    // Records one; hint() and note() may be chained on what it yields. An identical diagnostic at an
-    // identical place is recorded once.
-    Diagnostic& report(DiagnosticKind kind, SourceRange range, std::initializer_list<std::string> arguments = {});
+    // Records one; hint() and note() may be chained on what it yields. An identical diagnostic at
+    // an identical place is recorded once.
+    Diagnostic& report(DiagnosticKind kind, SourceRange range,
+                       std::initializer_list<std::string> arguments = {});
 
     bool has_errors() const { return errors_ > 0; }
     size_t error_count() const { return errors_; }
@@ -76,7 +77,8 @@ struct RenderOptions {
 };
 
 // "file:line:col: error: message [tag]", the line, a caret under the range, "hint: …", the notes.
-std::string render(const Diagnostic& diagnostic, const SourceManager& sources, const RenderOptions& options = {});
+std::string render(const Diagnostic& diagnostic, const SourceManager& sources,
+                   const RenderOptions& options = {});
 // Every diagnostic in the order of its report.
 std::string render_all(const Diagnostics& diagnostics, const RenderOptions& options = {});
 // One JSON object, on one line.

@@ -39,7 +39,8 @@ void append_place(std::string& out, SourceRange range, const SourceManager& sour
     // Each use of a macro that led here, innermost first.
     while (range.valid() && range.expansion != 0) {
         const MacroExpansion& expansion = sources.expansion(range.expansion);
-        out += sources.where(expansion.use) + ": note: in the expansion of macro '" + expansion.macro + "'\n";
+        out += sources.where(expansion.use) + ": note: in the expansion of macro '" +
+               expansion.macro + "'\n";
         out += excerpt(expansion.use, sources);
         range = expansion.use;
     }
@@ -49,18 +50,21 @@ nlohmann::json place(SourceRange range, const SourceManager& sources) {
     if (!range.valid())
         return nullptr;
     LineColumn at = sources.position(range);
-    return {{"file", sources.file(range.file).name}, {"line", at.line}, {"column", at.column},
+    return {{"file", sources.file(range.file).name},
+            {"line", at.line},
+            {"column", at.column},
             {"length", range.end - range.begin}};
 }
 
 } // namespace
 
-std::string render(const Diagnostic& d, const SourceManager& sources, const RenderOptions& options) {
+std::string render(const Diagnostic& d, const SourceManager& sources,
+                   const RenderOptions& options) {
     bool error = info(d.kind).severity == Severity::Error;
     const char* start = !options.color ? "" : error ? "\033[1;31m" : "\033[1;35m";
     const char* end = options.color ? "\033[0m" : "";
-    std::string out = sources.where(d.range) + ": " + start + (error ? "error" : "warning") + end + ": " +
-                      d.message + " [" + std::string(info(d.kind).tag) + "]\n";
+    std::string out = sources.where(d.range) + ": " + start + (error ? "error" : "warning") + end +
+                      ": " + d.message + " [" + std::string(info(d.kind).tag) + "]\n";
     append_place(out, d.range, sources);
     if (!d.hint_text.empty())
         out += "    hint: " + d.hint_text + "\n";
@@ -80,10 +84,11 @@ std::string render_all(const Diagnostics& diagnostics, const RenderOptions& opti
 }
 
 std::string render_json(const Diagnostic& d, const SourceManager& sources) {
-    nlohmann::json out = {{"severity", info(d.kind).severity == Severity::Error ? "error" : "warning"},
-                          {"kind", info(d.kind).tag},
-                          {"message", d.message},
-                          {"place", place(d.range, sources)}};
+    nlohmann::json out = {
+        {"severity", info(d.kind).severity == Severity::Error ? "error" : "warning"},
+        {"kind", info(d.kind).tag},
+        {"message", d.message},
+        {"place", place(d.range, sources)}};
     if (!d.hint_text.empty())
         out["hint"] = d.hint_text;
     for (const DiagnosticNote& note : d.notes)

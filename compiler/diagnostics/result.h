@@ -1,4 +1,5 @@
-// A value or the reason why there is none, for what has no place in a script: files, tools, kernels.
+// A value or the reason why there is none, for what has no place in a script: files, tools,
+// kernels.
 #pragma once
 #include <string>
 #include <utility>

@@ -8,8 +8,8 @@
 
 namespace djstap {
 
-// A half-open range of bytes [begin, end) in one file. `expansion` is not 0 when the bytes are part of
-// a macro's body that was expanded: it then names the use (SourceManager::expansion).
+// A half-open range of bytes [begin, end) in one file. `expansion` is not 0 when the bytes are part
+// of a macro's body that was expanded: it then names the use (SourceManager::expansion).
 struct SourceRange {
     uint32_t file = 0; // 0: no place
     uint32_t begin = 0;
@@ -17,7 +17,8 @@ struct SourceRange {
     uint32_t expansion = 0;
 
     bool valid() const { return file != 0; }
-    // The range from this one's beginning to the other's end; `other` alone decides where files differ.
+    // The range from this one's beginning to the other's end; `other` alone decides where files
+    // differ.
     SourceRange to(SourceRange other) const;
 };
 
@@ -49,7 +50,7 @@ class SourceManager {
     const SourceFile& file(uint32_t id) const { return files_.at(id - 1); }
     const MacroExpansion& expansion(uint32_t id) const { return expansions_.at(id - 1); }
     std::string_view text(SourceRange range) const;
-    LineColumn position(SourceRange range) const; // of the range's beginning
+    LineColumn position(SourceRange range) const;              // of the range's beginning
     std::string_view line(uint32_t file, uint32_t line) const; // without its newline
     // "file:line:column"
     std::string where(SourceRange range) const;

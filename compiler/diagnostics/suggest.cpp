@@ -22,7 +22,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
     return previous[b.size()];
 }
 
-std::optional<std::string> nearest(std::string_view name, const std::vector<std::string>& candidates) {
+std::optional<std::string> nearest(std::string_view name,
+                                   const std::vector<std::string>& candidates) {
     size_t limit = std::max<size_t>(1, name.size() / 3);
     const std::string* best = nullptr;
     for (const std::string& candidate : candidates) {

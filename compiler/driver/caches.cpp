@@ -35,8 +35,8 @@ std::vector<CachedFile> files_below(const std::string& folder) {
         // is right to a day.
         int64_t used = std::max<int64_t>(status.st_atime, status.st_mtime);
         std::string name = at->path().filename();
-        // NAME.part, or NAME.XXXXXX as mkstemp makes it. A whole file whose name looks alike only goes
-        // sooner.
+        // NAME.part, or NAME.XXXXXX as mkstemp makes it. A whole file whose name looks alike only
+        // goes sooner.
         size_t dot = name.rfind('.');
         bool unfinished =
             name.ends_with(".part") || (dot != std::string::npos && dot + 7 == name.size());

@@ -223,7 +223,8 @@ bool link(RunState& state) {
     } else if (state.options.last_pass == 4) {
         std::string folder = cache_directory() + "/modules";
         std::error_code error;
-        std::filesystem::create_directories(folder, error); // link_module says what is wrong with it
+        std::filesystem::create_directories(folder,
+                                            error); // link_module says what is wrong with it
         request.output = folder + "/" + state.module_name + ".ko";
     } else {
         Result<std::string> folder = state.work.path();

@@ -10,19 +10,22 @@
 
 namespace djstap {
 
-// Folders are searched in order; a later folder's definition of a name does not hide an earlier one's.
+// Folders are searched in order; a later folder's definition of a name does not hide an earlier
+// one's.
 class Library {
   public:
-    // Indexes every .stp and .stpm below `folders` (names of functions, aliases, globals, macros) by a
-    // light scan without parsing; the index is cached by path, size and modification time, in $DJSTAP_CACHE. Folders that
-    // cannot be read are reported as warnings.
+    // Indexes every .stp and .stpm below `folders` (names of functions, aliases, globals, macros)
+    // by a light scan without parsing; the index is cached by path, size and modification time, in
+    // $DJSTAP_CACHE. Folders that cannot be read are reported as warnings.
     static std::unique_ptr<Library> open(std::vector<std::string> folders, SourceManager& sources,
                                          PreprocessorContext context, Diagnostics& diagnostics);
     virtual ~Library() = default;
 
-    // The files that define this function, global, or an alias that the components of a probe point may mean
-    // ("vfs.read", "vfs.*.return": wildcards are matched, what follows an alias's own name is a suffix); each is
-    // parsed at most once in a run. Empty when there is none. A file with syntax errors is left out with a warning.
+    // The files that define this function, global, or an alias that the components of a probe point
+    // may mean
+    // ("vfs.read", "vfs.*.return": wildcards are matched, what follows an alias's own name is a
+    // suffix); each is parsed at most once in a run. Empty when there is none. A file with syntax
+    // errors is left out with a warning.
     virtual std::vector<const ast::File*> files_defining_function(const std::string& name) = 0;
     virtual std::vector<const ast::File*> files_defining_global(const std::string& name) = 0;
     virtual std::vector<const ast::File*> files_defining_alias(const std::string& components) = 0;

@@ -154,7 +154,8 @@ class Scanner {
         int parentheses = 0, braces = 0;
         for (;;) {
             const std::string_view token = peek();
-            // {a,b} inside a point stands where a component may; a body's brace follows a complete point.
+            // {a,b} inside a point stands where a component may; a body's brace follows a complete
+            // point.
             const bool keyword = token == "function" || token == "probe" || token == "global";
             const bool complete = pending.back().empty() || pending.back().back() != '.';
             if (token.empty() || (keyword && complete && parentheses == 0 && braces == 0))

@@ -6,13 +6,14 @@
 
 namespace djstap {
 
-bool AccessBuilder::fail(DiagnosticKind kind, SourceRange range, std::string first, std::string second, std::string hint) {
+bool AccessBuilder::fail(DiagnosticKind kind, SourceRange range, std::string first,
+                         std::string second, std::string hint) {
     error_ = {kind, range, std::move(first), std::move(second), {}, std::move(hint)};
     return false;
 }
 
-bool AccessBuilder::start(const Location& location, TypeId type, const std::string& name, const std::string& where,
-                          SourceRange range) {
+bool AccessBuilder::start(const Location& location, TypeId type, const std::string& name,
+                          const std::string& where, SourceRange range) {
     type_ = type;
     auto add = [this](int64_t amount) {
         if (amount != 0)
@@ -20,8 +21,12 @@ bool AccessBuilder::start(const Location& location, TypeId type, const std::stri
     };
     switch (location.kind) {
     case LocationKind::None:
-        error_ = {DiagnosticKind::TargetNotAvailable, range, name, where,
-                  location.why.empty() ? "the compiler optimized it away" : location.why, {}};
+        error_ = {DiagnosticKind::TargetNotAvailable,
+                  range,
+                  name,
+                  where,
+                  location.why.empty() ? "the compiler optimized it away" : location.why,
+                  {}};
         return false;
     case LocationKind::Register:
         access_.base = Access::Base::Register;
@@ -51,7 +56,8 @@ bool AccessBuilder::start(const Location& location, TypeId type, const std::stri
     return true;
 }
 
-void AccessBuilder::start_value(Access::Base base, TypeId type, const program::Expression* operand) {
+void AccessBuilder::start_value(Access::Base base, TypeId type,
+                                const program::Expression* operand) {
     access_.base = base;
     access_.operand = operand;
     type_ = type;
@@ -76,7 +82,8 @@ bool AccessBuilder::member(const std::string& name, SourceRange range) {
         type = info_.resolve(type_);
     }
     if ((type.kind != CTypeKind::Struct && type.kind != CTypeKind::Union) || !is_address_)
-        return fail(DiagnosticKind::NotAStructure, range, "->" + name, "'" + info_.type_name(type_) + "'");
+        return fail(DiagnosticKind::NotAStructure, range, "->" + name,
+                    "'" + info_.type_name(type_) + "'");
     auto found = info_.member(type_, name);
     if (!found) {
         std::vector<std::string> names;
@@ -89,7 +96,8 @@ bool AccessBuilder::member(const std::string& name, SourceRange range) {
                 hint += (i ? ", " : " ") + (names[i].empty() ? "(anonymous)" : names[i]);
             hint += names.size() > 12 ? " …" : "";
         }
-        return fail(DiagnosticKind::UnknownMember, range, "'" + info_.type_name(type_) + "'", name, hint);
+        return fail(DiagnosticKind::UnknownMember, range, "'" + info_.type_name(type_) + "'", name,
+                    hint);
     }
     if (found->offset != 0)
         access_.steps.push_back({AccessStep::Kind::Add, static_cast<int64_t>(found->offset)});
@@ -120,11 +128,12 @@ bool AccessBuilder::index(const program::Expression* expression, SourceRange ran
 bool AccessBuilder::finish(bool address_of, SourceRange range) {
     access_.type = type_;
     CType type = info_.resolve(type_);
-    bool aggregate = type.kind == CTypeKind::Struct || type.kind == CTypeKind::Union || type.kind == CTypeKind::Array ||
-                     type.kind == CTypeKind::Function;
+    bool aggregate = type.kind == CTypeKind::Struct || type.kind == CTypeKind::Union ||
+                     type.kind == CTypeKind::Array || type.kind == CTypeKind::Function;
     if (address_of || (aggregate && is_address_)) {
         if (!is_address_ || bit_size_ > 0)
-            return fail(DiagnosticKind::AggregateValue, range, "the address of what is in a register");
+            return fail(DiagnosticKind::AggregateValue, range,
+                        "the address of what is in a register");
         return true;
     }
     if (aggregate || type.kind == CTypeKind::Float)
@@ -153,13 +162,16 @@ bool AccessBuilder::finish(bool address_of, SourceRange range) {
 }
 
 std::string fingerprint(const Access& access) {
-    std::string out = std::to_string(static_cast<int>(access.base)) + "," + std::to_string(static_cast<int>(access.reg)) +
-                      "," + std::to_string(access.constant) + "," +
+    std::string out = std::to_string(static_cast<int>(access.base)) + "," +
+                      std::to_string(static_cast<int>(access.reg)) + "," +
+                      std::to_string(access.constant) + "," +
                       std::to_string(reinterpret_cast<uintptr_t>(access.operand));
     for (const AccessStep& step : access.steps)
-        out += ";" + std::to_string(static_cast<int>(step.kind)) + "," + std::to_string(step.amount) + "," +
-               std::to_string(reinterpret_cast<uintptr_t>(step.index)) + "," + std::to_string(step.size) + "," +
-               std::to_string(step.is_signed) + "," + std::to_string(step.bit_offset) + "," + std::to_string(step.bit_size);
+        out += ";" + std::to_string(static_cast<int>(step.kind)) + "," +
+               std::to_string(step.amount) + "," +
+               std::to_string(reinterpret_cast<uintptr_t>(step.index)) + "," +
+               std::to_string(step.size) + "," + std::to_string(step.is_signed) + "," +
+               std::to_string(step.bit_offset) + "," + std::to_string(step.bit_size);
     return out;
 }
 

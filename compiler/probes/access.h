@@ -22,13 +22,15 @@ class AccessBuilder {
     explicit AccessBuilder(const DebugInfo& info) : info_(info) {}
 
     // Each step yields false and leaves error() set where it is not possible.
-    bool start(const Location& location, TypeId type, const std::string& name, const std::string& where, SourceRange range);
+    bool start(const Location& location, TypeId type, const std::string& name,
+               const std::string& where, SourceRange range);
     void start_value(Access::Base base, TypeId type, const program::Expression* operand = nullptr);
     // The operand is the address of something of this type.
     void start_pointer_to(TypeId type, const program::Expression* operand);
     bool member(const std::string& name, SourceRange range);
     bool index(const program::Expression* index, SourceRange range);
-    // The value: a number read or an address (arrays, structures, and everything with `address_of`).
+    // The value: a number read or an address (arrays, structures, and everything with
+    // `address_of`).
     bool finish(bool address_of, SourceRange range);
 
     const Access& access() const { return access_; }
@@ -37,7 +39,8 @@ class AccessBuilder {
     bool in_memory() const { return is_address_; }
 
   private:
-    bool fail(DiagnosticKind kind, SourceRange range, std::string first, std::string second = {}, std::string hint = {});
+    bool fail(DiagnosticKind kind, SourceRange range, std::string first, std::string second = {},
+              std::string hint = {});
     void load_pointer(); // makes a pointer that is in memory the accumulator
 
     const DebugInfo& info_;

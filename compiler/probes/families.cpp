@@ -107,7 +107,8 @@ const ProbeFamily* find_family(const ast::ProbePoint& point, Resolver& resolver)
             could_follow.push_back(shape[n]);
     }
     if (agree >= point.components.size()) {
-        auto& diagnostic = resolver.diagnostics.report(DiagnosticKind::ProbePointIncomplete, point.range, {ast::to_string(point)});
+        auto& diagnostic = resolver.diagnostics.report(DiagnosticKind::ProbePointIncomplete,
+                                                       point.range, {ast::to_string(point)});
         if (!could_follow.empty())
             diagnostic.hint("one of these could follow: " + could_follow.front());
         return nullptr;
@@ -122,7 +123,8 @@ const ProbeFamily* find_family(const ast::ProbePoint& point, Resolver& resolver)
         if (name == wrong.name)
             same_name = candidate;
     }
-    auto& diagnostic = resolver.diagnostics.report(DiagnosticKind::UnknownProbeFamily, wrong.range, {wrong.name});
+    auto& diagnostic =
+        resolver.diagnostics.report(DiagnosticKind::UnknownProbeFamily, wrong.range, {wrong.name});
     if (!same_name.empty())
         diagnostic.hint("it is written " + same_name);
     else if (std::string hint = did_you_mean(wrong.name, names); !hint.empty())
@@ -136,7 +138,8 @@ const Target* need_target(const ast::ProbePoint& point, Resolver& resolver) {
     auto target = resolver.kernel.target();
     if (target)
         return *target;
-    resolver.diagnostics.report(DiagnosticKind::KernelNotFound, point.range, {target.failure().message})
+    resolver.diagnostics
+        .report(DiagnosticKind::KernelNotFound, point.range, {target.failure().message})
         .hint(target.failure().hint);
     return nullptr;
 }

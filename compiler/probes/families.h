@@ -12,9 +12,9 @@ namespace djstap {
 // One place that a point matches, before target values are resolved.
 struct Candidate {
     HandlerKind kind = HandlerKind::Entry;
-    Site site;                           // variant is filled in later
+    Site site;                              // variant is filled in later
     std::unique_ptr<FunctionInfo> function; // null for begin, timers …
-    uint64_t scope_address = 0;          // where $variables are looked up; 0: only the function's parameters
+    uint64_t scope_address = 0; // where $variables are looked up; 0: only the function's parameters
     int priority = 0;
     uint64_t timer_ns = 0, timer_random_ns = 0;
 };
@@ -28,10 +28,11 @@ struct Resolver {
     bool quiet = false;  // listing: what matches nothing is no error
 };
 
-// A family: the shape of its points and the function that resolves one of them. A candidate list that
-// is empty with no error reported means: nothing matches.
+// A family: the shape of its points and the function that resolves one of them. A candidate list
+// that is empty with no error reported means: nothing matches.
 struct ProbeFamily {
-    std::string_view shape; // "kernel.function(STRING).call": for matching and for --dump-probe-types
+    std::string_view
+        shape; // "kernel.function(STRING).call": for matching and for --dump-probe-types
     bool (*resolve)(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
 };
 
@@ -40,9 +41,12 @@ bool resolve_end(const ast::ProbePoint& point, Resolver& resolver, std::vector<C
 bool resolve_error(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
 bool resolve_never(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
 bool resolve_timer(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
-bool resolve_function(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
-bool resolve_function_return(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
-bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
+bool resolve_function(const ast::ProbePoint& point, Resolver& resolver,
+                      std::vector<Candidate>& out);
+bool resolve_function_return(const ast::ProbePoint& point, Resolver& resolver,
+                             std::vector<Candidate>& out);
+bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver,
+                       std::vector<Candidate>& out);
 
 // All families, one line a shape.
 const std::vector<ProbeFamily>& probe_families();

@@ -12,21 +12,27 @@ namespace {
 std::string quoted_point(const FunctionInfo& function, std::string_view suffix) {
     std::string where = function.is_syscall ? function.symbol : function.name;
     if (!function.file.empty())
-        where += "@" + function.file + (function.line > 0 ? ":" + std::to_string(function.line) : "");
+        where +=
+            "@" + function.file + (function.line > 0 ? ":" + std::to_string(function.line) : "");
     return "kernel.function(\"" + where + "\")" + std::string(suffix);
 }
 
-bool has_wildcard(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
+bool has_wildcard(std::string_view text) {
+    return text.find_first_of("*?[") != std::string_view::npos;
+}
 
-void report_no_match(const ast::PointComponent& component, const FunctionPattern& pattern, const DebugInfo& info,
-                     Resolver& resolver) {
+void report_no_match(const ast::PointComponent& component, const FunctionPattern& pattern,
+                     const DebugInfo& info, Resolver& resolver) {
     if (info.only_inlined(pattern.function)) {
-        resolver.diagnostics.report(DiagnosticKind::FunctionOnlyInlined, component.argument_range, {pattern.function})
+        resolver.diagnostics
+            .report(DiagnosticKind::FunctionOnlyInlined, component.argument_range,
+                    {pattern.function})
             .hint("probe one of its lines with kernel.statement, or a function that calls it");
         return;
     }
-    auto& diagnostic = resolver.diagnostics.report(DiagnosticKind::NoFunction, component.argument_range,
-                                                   {component.string, (*resolver.kernel.target())->release()});
+    auto& diagnostic =
+        resolver.diagnostics.report(DiagnosticKind::NoFunction, component.argument_range,
+                                    {component.string, (*resolver.kernel.target())->release()});
     std::string hint;
     if (!has_wildcard(pattern.function))
         hint = did_you_mean(pattern.function, info.similar_functions(pattern.function));
@@ -36,17 +42,21 @@ void report_no_match(const ast::PointComponent& component, const FunctionPattern
 }
 
 // Functions of the pattern; nothing after an error was reported.
-std::optional<std::vector<FunctionInfo>> find_functions(const ast::ProbePoint& point, Resolver& resolver) {
+std::optional<std::vector<FunctionInfo>> find_functions(const ast::ProbePoint& point,
+                                                        Resolver& resolver) {
     const ast::PointComponent& component = point.components[1];
     auto pattern = parse_function_pattern(component.string);
     if (!pattern) {
-        resolver.diagnostics.report(DiagnosticKind::BadFunctionPattern, component.argument_range, {pattern.failure().message})
+        resolver.diagnostics
+            .report(DiagnosticKind::BadFunctionPattern, component.argument_range,
+                    {pattern.failure().message})
             .hint(pattern.failure().hint);
         return std::nullopt;
     }
     if (pattern->line_kind != FunctionPattern::LineKind::None) {
-        resolver.diagnostics.report(DiagnosticKind::BadFunctionPattern, component.argument_range,
-                                    {"a function probe has no line number"})
+        resolver.diagnostics
+            .report(DiagnosticKind::BadFunctionPattern, component.argument_range,
+                    {"a function probe has no line number"})
             .hint("kernel.statement(\"" + component.string + "\") probes a line");
         return std::nullopt;
     }
@@ -61,7 +71,8 @@ std::optional<std::vector<FunctionInfo>> find_functions(const ast::ProbePoint& p
     return functions;
 }
 
-bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out, bool is_return) {
+bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
+                       std::vector<Candidate>& out, bool is_return) {
     auto functions = find_functions(point, resolver);
     if (!functions)
         return false;
@@ -76,8 +87,9 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver, std::ve
     const FunctionInfo* refused = nullptr;
     MechanismChoice refusal;
     for (FunctionInfo& function : *functions) {
-        MechanismChoice choice = is_return ? choose_for_return(*target, function.entry, resolver.options.forced)
-                                           : choose_for_entry(*target, function.entry, resolver.options.forced);
+        MechanismChoice choice =
+            is_return ? choose_for_return(*target, function.entry, resolver.options.forced)
+                      : choose_for_entry(*target, function.entry, resolver.options.forced);
         if (!choice.refusal.empty()) {
             refused = &function;
             refusal = choice;
@@ -91,7 +103,8 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver, std::ve
         candidate.site.address = choice.address;
         candidate.site.fallback = choice.fallback;
         candidate.site.entry = function.entry;
-        candidate.site.maxactive = maxactive ? static_cast<uint32_t>(std::clamp<int64_t>(maxactive->number, 0, 65535)) : 0;
+        candidate.site.maxactive =
+            maxactive ? static_cast<uint32_t>(std::clamp<int64_t>(maxactive->number, 0, 65535)) : 0;
         candidate.site.point = quoted_point(function, suffix);
         candidate.site.function = function.is_syscall ? function.symbol : function.name;
         candidate.function = std::make_unique<FunctionInfo>(std::move(function));
@@ -100,7 +113,8 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver, std::ve
     // A pattern leaves out what cannot be probed; one that was named is an error.
     if (refused && (!many || out.empty()) && !point.optional && !resolver.quiet) {
         std::string name = refused->name;
-        resolver.diagnostics.report(DiagnosticKind::CannotProbe, argument.argument_range, {name, refusal.refusal})
+        resolver.diagnostics
+            .report(DiagnosticKind::CannotProbe, argument.argument_range, {name, refusal.refusal})
             .hint(resolver.options.forced ? "leave out --mechanism to let djstap choose" : "");
         return false;
     }
@@ -109,11 +123,13 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver, std::ve
 
 } // namespace
 
-bool resolve_function(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
+bool resolve_function(const ast::ProbePoint& point, Resolver& resolver,
+                      std::vector<Candidate>& out) {
     return resolve_functions(point, resolver, out, false);
 }
 
-bool resolve_function_return(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
+bool resolve_function_return(const ast::ProbePoint& point, Resolver& resolver,
+                             std::vector<Candidate>& out) {
     return resolve_functions(point, resolver, out, true);
 }
 

@@ -5,8 +5,8 @@
 
 namespace djstap {
 
-std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point, bool variables, KernelView& kernel,
-                                                     Diagnostics& diagnostics) {
+std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point, bool variables,
+                                                     KernelView& kernel, Diagnostics& diagnostics) {
     ProbeOptions options;
     Resolver resolver{kernel, options, diagnostics, variables, true};
     const ProbeFamily* family = find_family(point, resolver);
@@ -30,7 +30,9 @@ std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& poin
     }
     auto by_point = [](const ProbeListing& a, const ProbeListing& b) { return a.point < b.point; };
     std::stable_sort(out.begin(), out.end(), by_point);
-    auto same = [](const ProbeListing& a, const ProbeListing& b) { return a.point == b.point && a.variables == b.variables; };
+    auto same = [](const ProbeListing& a, const ProbeListing& b) {
+        return a.point == b.point && a.variables == b.variables;
+    };
     out.erase(std::unique(out.begin(), out.end(), same), out.end());
     return out;
 }

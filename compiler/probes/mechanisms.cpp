@@ -8,9 +8,9 @@ namespace djstap {
 namespace {
 
 // The order of enum djs_mechanism.
-constexpr std::array<std::string_view, 11> names{"none",          "djprobe",    "ftrace",       "kprobe",
-                                                 "kprobe-int3",   "kprobe-jump", "kprobe-ftrace", "kretprobe",
-                                                 "return-djprobe", "tracepoint", "timer"};
+constexpr std::array<std::string_view, 11> names{
+    "none",          "djprobe",   "ftrace",         "kprobe",     "kprobe-int3", "kprobe-jump",
+    "kprobe-ftrace", "kretprobe", "return-djprobe", "tracepoint", "timer"};
 
 // The length of the instruction that the compiler put at the site: call rel32, or its nop.
 constexpr uint64_t fentry_bytes = 5;
@@ -21,6 +21,12 @@ MechanismChoice refuse(std::string why) {
     return choice;
 }
 
+// Code of .init.text is gone when a module is loaded.
+bool is_gone(const Target& target, uint64_t address) {
+    return target.has_addresses() && !target.in_text(address);
+}
+constexpr const char* gone = "it is initialization code, which the kernel frees after boot";
+
 bool is_kprobe(Mechanism mechanism) {
     return mechanism == Mechanism::Kprobe || mechanism == Mechanism::KprobeInt3 ||
            mechanism == Mechanism::KprobeJump || mechanism == Mechanism::KprobeFtrace;
@@ -28,7 +34,9 @@ bool is_kprobe(Mechanism mechanism) {
 
 } // namespace
 
-std::string_view mechanism_name(Mechanism mechanism) { return names[static_cast<size_t>(mechanism)]; }
+std::string_view mechanism_name(Mechanism mechanism) {
+    return names[static_cast<size_t>(mechanism)];
+}
 
 std::optional<Mechanism> mechanism_by_name(std::string_view name) {
     for (size_t i = 1; i < names.size(); i++)
@@ -38,10 +46,14 @@ std::optional<Mechanism> mechanism_by_name(std::string_view name) {
 }
 
 std::vector<std::string> mechanism_names() {
-    return {"auto", "djprobe", "ftrace", "kprobe", "kprobe-int3", "kprobe-jump", "kprobe-ftrace", "kretprobe"};
+    return {"auto",        "djprobe",     "ftrace",        "kprobe",
+            "kprobe-int3", "kprobe-jump", "kprobe-ftrace", "kretprobe"};
 }
 
-MechanismChoice choose_for_entry(const Target& target, uint64_t entry, std::optional<Mechanism> forced) {
+MechanismChoice choose_for_entry(const Target& target, uint64_t entry,
+                                 std::optional<Mechanism> forced) {
+    if (is_gone(target, entry))
+        return refuse(gone);
     std::optional<uint64_t> site = target.fentry_site(entry);
     MechanismChoice choice;
     if (!forced || forced == Mechanism::Djprobe || forced == Mechanism::Ftrace) {
@@ -62,9 +74,10 @@ MechanismChoice choose_for_entry(const Target& target, uint64_t entry, std::opti
     choice.mechanism = forced.value_or(Mechanism::Kprobe);
     choice.reason = forced ? "forced" : "no fentry site";
     choice.address = entry;
-    // A jump or a breakpoint cannot stand on the fentry site, which is ftrace's: the next instruction sees the
-    // same registers.
-    if (site && (choice.mechanism == Mechanism::KprobeInt3 || choice.mechanism == Mechanism::KprobeJump))
+    // A jump or a breakpoint cannot stand on the fentry site, which is ftrace's: the next
+    // instruction sees the same registers.
+    if (site &&
+        (choice.mechanism == Mechanism::KprobeInt3 || choice.mechanism == Mechanism::KprobeJump))
         choice.address = *site + fentry_bytes;
     else if (site)
         choice.address = *site;
@@ -73,9 +86,13 @@ MechanismChoice choose_for_entry(const Target& target, uint64_t entry, std::opti
     return choice;
 }
 
-MechanismChoice choose_for_return(const Target& target, uint64_t entry, std::optional<Mechanism> forced) {
+MechanismChoice choose_for_return(const Target& target, uint64_t entry,
+                                  std::optional<Mechanism> forced) {
+    if (is_gone(target, entry))
+        return refuse(gone);
     if (forced && *forced != Mechanism::Kretprobe && !is_kprobe(*forced))
-        return refuse("returns are probed by kretprobe, not by " + std::string(mechanism_name(*forced)));
+        return refuse("returns are probed by kretprobe, not by " +
+                      std::string(mechanism_name(*forced)));
     if (target.kprobe_forbidden(entry))
         return refuse("the kernel forbids kprobes there");
     MechanismChoice choice;
@@ -85,9 +102,13 @@ MechanismChoice choose_for_return(const Target& target, uint64_t entry, std::opt
     return choice;
 }
 
-MechanismChoice choose_for_instruction(const Target& target, uint64_t address, std::optional<Mechanism> forced) {
+MechanismChoice choose_for_instruction(const Target& target, uint64_t address,
+                                       std::optional<Mechanism> forced) {
+    if (is_gone(target, address))
+        return refuse(gone);
     if (forced && !is_kprobe(*forced))
-        return refuse("it is not at a function's entry, which " + std::string(mechanism_name(*forced)) + " needs");
+        return refuse("it is not at a function's entry, which " +
+                      std::string(mechanism_name(*forced)) + " needs");
     if (forced == Mechanism::KprobeFtrace)
         return refuse("it is not an fentry site");
     if (target.kprobe_forbidden(address))

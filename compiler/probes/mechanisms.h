@@ -17,11 +17,14 @@ struct MechanismChoice {
 };
 
 // For the entry of the function at `entry`. `forced`: that mechanism or none.
-MechanismChoice choose_for_entry(const Target& target, uint64_t entry, std::optional<Mechanism> forced);
+MechanismChoice choose_for_entry(const Target& target, uint64_t entry,
+                                 std::optional<Mechanism> forced);
 // For the return of the function at `entry`.
-MechanismChoice choose_for_return(const Target& target, uint64_t entry, std::optional<Mechanism> forced);
+MechanismChoice choose_for_return(const Target& target, uint64_t entry,
+                                  std::optional<Mechanism> forced);
 // For the instruction at `address`.
-MechanismChoice choose_for_instruction(const Target& target, uint64_t address, std::optional<Mechanism> forced);
+MechanismChoice choose_for_instruction(const Target& target, uint64_t address,
+                                       std::optional<Mechanism> forced);
 
 // "djprobe", "kprobe-int3" … as --mechanism takes them.
 std::optional<Mechanism> mechanism_by_name(std::string_view name);

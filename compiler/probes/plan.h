@@ -1,5 +1,5 @@
-// What probes/ yields: for each probe where it is placed, by which mechanism and why, and how its target
-// variables are read there.
+// What probes/ yields: for each probe where it is placed, by which mechanism and why, and how its
+// target variables are read there.
 #pragma once
 #include "debuginfo/debuginfo.h"
 #include "semantics/program.h"
@@ -13,11 +13,28 @@ namespace djstap {
 
 // As in runtime/include/script.h (enum djs_mechanism).
 enum class Mechanism : uint8_t {
-    None, Djprobe, Ftrace, Kprobe, KprobeInt3, KprobeJump, KprobeFtrace, Kretprobe, ReturnDjprobe, Tracepoint, Timer
+    None,
+    Djprobe,
+    Ftrace,
+    Kprobe,
+    KprobeInt3,
+    KprobeJump,
+    KprobeFtrace,
+    Kretprobe,
+    ReturnDjprobe,
+    Tracepoint,
+    Timer
 };
 std::string_view mechanism_name(Mechanism mechanism); // "djprobe", "kprobe-int3", …
 
-enum class HandlerKind : uint8_t { Begin, End, Error, Timer, Entry, Return }; // enum djs_handler_kind
+enum class HandlerKind : uint8_t {
+    Begin,
+    End,
+    Error,
+    Timer,
+    Entry,
+    Return
+}; // enum djs_handler_kind
 
 // How to compute one target value: a start, then steps on one accumulator.
 struct AccessStep {
@@ -36,10 +53,10 @@ struct AccessStep {
 };
 struct Access {
     enum class Base : uint8_t {
-        Register,    // of the probed context
+        Register, // of the probed context
         Constant,
         KernelAddress, // link-time address `constant`, moved with the kernel
-        Operand,     // the value of `operand` (@cast)
+        Operand,       // the value of `operand` (@cast)
         ReturnValue
     } base = Base::Register;
     PtReg reg = PtReg::Rdi;
@@ -50,10 +67,10 @@ struct Access {
 };
 // A target value: a number, or a text made of several ($x$, $$vars).
 struct TargetAccess {
-    Access value;                  // the TargetValue's type is Long
-    bool is_text = false;          // the type is String: format and parts
+    Access value;         // the TargetValue's type is Long
+    bool is_text = false; // the type is String: format and parts
     std::vector<program::FormatPiece> format;
-    std::vector<Access> parts;     // one for each conversion; for 's' an address of a C string
+    std::vector<Access> parts; // one for each conversion; for 's' an address of a C string
 };
 
 using AccessMap = std::unordered_map<const program::Expression*, TargetAccess>;
@@ -63,26 +80,27 @@ using DefinedMap = std::unordered_map<const program::Expression*, bool>;
 struct Variant {
     const program::Probe* probe = nullptr;
     HandlerKind kind = HandlerKind::Entry;
-    AccessMap accesses;  // TargetValue nodes of the body, the condition and the entry values
+    AccessMap accesses; // TargetValue nodes of the body, the condition and the entry values
     DefinedMap defined;
-    bool at_entry = false;        // every site is a function's entry: arguments are in ABI registers
-    bool has_djprobe = false;     // some site of it is a djprobe
-    int priority = 0;             // begin, end, error: begin(N)
+    bool at_entry = false;    // every site is a function's entry: arguments are in ABI registers
+    bool has_djprobe = false; // some site of it is a djprobe
+    int priority = 0;         // begin, end, error: begin(N)
     uint64_t timer_ns = 0, timer_random_ns = 0;
 };
 
 struct Site {
     uint32_t variant = 0;
     Mechanism mechanism = Mechanism::None;
-    bool forced = false;     // --mechanism
-    std::string reason;      // why this mechanism: "fentry site", "no fentry site", "not at a function's entry"
-    uint64_t address = 0;    // link-time: fentry site or instruction
-    uint64_t entry = 0;      // link-time: the function's symbol
-    uint64_t fallback = 0;   // djprobe: the instruction after the fentry site
+    bool forced = false; // --mechanism
+    std::string
+        reason; // why this mechanism: "fentry site", "no fentry site", "not at a function's entry"
+    uint64_t address = 0;  // link-time: fentry site or instruction
+    uint64_t entry = 0;    // link-time: the function's symbol
+    uint64_t fallback = 0; // djprobe: the instruction after the fentry site
     uint32_t maxactive = 0;
-    std::string point;       // pp()
-    std::string function;    // probefunc()
-    std::string name;        // pn()
+    std::string point;                  // pp()
+    std::string function;               // probefunc()
+    std::string name;                   // pn()
     const FunctionInfo* info = nullptr; // of ProbePlan::functions; null for none
 };
 

@@ -5,7 +5,7 @@ namespace djstap {
 
 namespace {
 
-constexpr size_t most_parts = 64;    // a text is at most MAXSTRINGLEN long anyway
+constexpr size_t most_parts = 64;     // a text is at most MAXSTRINGLEN long anyway
 constexpr uint64_t most_elements = 8; // of an array
 
 // Collects literals and conversions as they follow each other.
@@ -45,7 +45,9 @@ void scalar(Format& format, const AccessBuilder& at, const DebugInfo& info, Sour
     }
     if (type.kind == CTypeKind::Pointer) {
         CType target = info.resolve(type.target);
-        bool characters = target.kind == CTypeKind::Char || (target.kind == CTypeKind::Integer && target.size == 1 && target.name == "char");
+        bool characters =
+            target.kind == CTypeKind::Char ||
+            (target.kind == CTypeKind::Integer && target.size == 1 && target.name == "char");
         if (characters) {
             format.text("\"");
             format.value('s', false, end.access());
@@ -60,9 +62,11 @@ void scalar(Format& format, const AccessBuilder& at, const DebugInfo& info, Sour
     }
 }
 
-void structure(Format& format, const AccessBuilder& at, const DebugInfo& info, int depth, SourceRange range);
+void structure(Format& format, const AccessBuilder& at, const DebugInfo& info, int depth,
+               SourceRange range);
 
-void element(Format& format, const AccessBuilder& at, const DebugInfo& info, int depth, SourceRange range) {
+void element(Format& format, const AccessBuilder& at, const DebugInfo& info, int depth,
+             SourceRange range) {
     CType type = info.resolve(at.type());
     if (type.kind == CTypeKind::Struct || type.kind == CTypeKind::Union) {
         if (depth > 0)
@@ -90,7 +94,8 @@ void element(Format& format, const AccessBuilder& at, const DebugInfo& info, int
     }
 }
 
-void structure(Format& format, const AccessBuilder& at, const DebugInfo& info, int depth, SourceRange range) {
+void structure(Format& format, const AccessBuilder& at, const DebugInfo& info, int depth,
+               SourceRange range) {
     format.text("{");
     bool first = true;
     for (const CMember& member : info.members(at.type())) {
@@ -112,14 +117,16 @@ void structure(Format& format, const AccessBuilder& at, const DebugInfo& info, i
 
 } // namespace
 
-void append_pretty(TargetAccess& out, const AccessBuilder& builder, const DebugInfo& info, int depth, SourceRange range) {
+void append_pretty(TargetAccess& out, const AccessBuilder& builder, const DebugInfo& info,
+                   int depth, SourceRange range) {
     Format format(out);
     AccessBuilder at = builder;
     CType type = info.resolve(at.type());
     if (type.kind == CTypeKind::Pointer) {
         CType target = info.resolve(type.target);
         program::Number zero;
-        if ((target.kind == CTypeKind::Struct || target.kind == CTypeKind::Union) && target.size > 0 && at.index(&zero, range)) {
+        if ((target.kind == CTypeKind::Struct || target.kind == CTypeKind::Union) &&
+            target.size > 0 && at.index(&zero, range)) {
             structure(format, at, info, depth, range);
             return;
         }
@@ -129,7 +136,8 @@ void append_pretty(TargetAccess& out, const AccessBuilder& builder, const DebugI
 
 AccessResult pretty_variables(const program::TargetValue& value, const VariableScope& scope) {
     if (!scope.function)
-        return AccessError{DiagnosticKind::NoTargetVariables, value.range, value.name, "this probe point", {}, {}};
+        return AccessError{
+            DiagnosticKind::NoTargetVariables, value.range, value.name, "this probe point", {}, {}};
     bool parameters = value.name == "$$vars" || value.name == "$$parms";
     bool locals = value.name == "$$vars" || value.name == "$$locals";
     TargetAccess out;
@@ -160,7 +168,8 @@ AccessResult pretty_variables(const program::TargetValue& value, const VariableS
             if (format.full() || (variable.is_parameter ? !parameters : !locals))
                 continue;
             AccessBuilder builder(*scope.info);
-            bool good = builder.start(variable.location, variable.type, variable.name, scope.where, value.range);
+            bool good = builder.start(variable.location, variable.type, variable.name, scope.where,
+                                      value.range);
             show(variable.name, builder, good);
         }
     }

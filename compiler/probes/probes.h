@@ -1,4 +1,5 @@
-// program → sites: resolves every probe point against a kernel, chooses mechanisms, resolves $variables.
+// program → sites: resolves every probe point against a kernel, chooses mechanisms, resolves
+// $variables.
 #pragma once
 #include "debuginfo/debuginfo.h"
 #include "diagnostics/diagnostic.h"
@@ -32,8 +33,8 @@ class KernelView {
 };
 
 struct ProbeOptions {
-    std::optional<Mechanism> forced;  // --mechanism; an error where it cannot be
-    bool skip_bad_variables = false;  // --skip-badvars: 0 for what cannot be read
+    std::optional<Mechanism> forced; // --mechanism; an error where it cannot be
+    bool skip_bad_variables = false; // --skip-badvars: 0 for what cannot be read
 };
 
 // Yields nothing after reporting at least one error.
@@ -48,8 +49,8 @@ struct ProbeListing {
     std::string reason;
 };
 // What a probe point (wildcards allowed) matches, sorted, without duplicates.
-std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point, bool variables, KernelView& kernel,
-                                                     Diagnostics& diagnostics);
+std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point, bool variables,
+                                                     KernelView& kernel, Diagnostics& diagnostics);
 
 // Every family of probe points in one line each: "kernel.function(STRING)" (--dump-probe-types).
 std::vector<std::string> probe_types();

@@ -13,11 +13,12 @@ namespace {
 using program::ExpressionKind;
 using program::StatementKind;
 
-// Resolves the target values of one body at one candidate. Code that @defined keeps from running is not
-// looked at, so that its variables need not exist.
+// Resolves the target values of one body at one candidate. Code that @defined keeps from running is
+// not looked at, so that its variables need not exist.
 class BodyResolver {
   public:
-    BodyResolver(const VariableScope& scope, AccessMap& accesses, DefinedMap& defined, bool skip_bad)
+    BodyResolver(const VariableScope& scope, AccessMap& accesses, DefinedMap& defined,
+                 bool skip_bad)
         : scope_(scope), accesses_(accesses), defined_(defined), skip_bad_(skip_bad) {}
 
     void statement(program::Statement& node) {
@@ -65,7 +66,8 @@ class BodyResolver {
         default:
             break;
         }
-        program::for_each_child(node, [this](program::ExpressionPtr& child) { expression(*child); });
+        program::for_each_child(node,
+                                [this](program::ExpressionPtr& child) { expression(*child); });
     }
 
     const std::vector<AccessError>& errors() const { return errors_; }
@@ -73,7 +75,12 @@ class BodyResolver {
   private:
     AccessResult resolve(const program::TargetValue& node) {
         if (!scope_.info)
-            return AccessError{DiagnosticKind::NoTargetVariables, node.range, node.name, "this probe point", {}, {}};
+            return AccessError{DiagnosticKind::NoTargetVariables,
+                               node.range,
+                               node.name,
+                               "this probe point",
+                               {},
+                               {}};
         return resolve_value(node, scope_);
     }
 
@@ -91,7 +98,8 @@ class BodyResolver {
         bool all = true;
         auto check = [&](program::Expression& node) {
             if (node.kind == ExpressionKind::TargetValue &&
-                std::holds_alternative<AccessError>(resolve(program::as<program::TargetValue>(node))))
+                std::holds_alternative<AccessError>(
+                    resolve(program::as<program::TargetValue>(node))))
                 all = false;
         };
         check(operand);
@@ -107,7 +115,8 @@ class BodyResolver {
         }
         if (node.kind == ExpressionKind::Number)
             return program::as<program::Number>(node).value != 0;
-        if (node.kind == ExpressionKind::Unary && program::as<program::Unary>(node).op == ast::UnaryOp::Not) {
+        if (node.kind == ExpressionKind::Unary &&
+            program::as<program::Unary>(node).op == ast::UnaryOp::Not) {
             auto inner = constant(*program::as<program::Unary>(node).operand);
             return inner ? std::optional(!*inner) : std::nullopt;
         }
@@ -131,7 +140,9 @@ class BodyResolver {
 
 bool has_target_values(program::Probe& probe) {
     bool found = false;
-    auto look = [&](program::Expression& node) { found |= node.kind == ExpressionKind::TargetValue; };
+    auto look = [&](program::Expression& node) {
+        found |= node.kind == ExpressionKind::TargetValue;
+    };
     program::walk_expressions(*probe.body, look);
     for (auto& value : probe.entry_values) {
         look(*value);
@@ -141,12 +152,14 @@ bool has_target_values(program::Probe& probe) {
 }
 
 void report(Diagnostics& diagnostics, const AccessError& error) {
-    diagnostics.report(error.kind, error.range, {error.first, error.second, error.third}).hint(error.hint);
+    diagnostics.report(error.kind, error.range, {error.first, error.second, error.third})
+        .hint(error.hint);
 }
 
 class ProbeResolver {
   public:
-    ProbeResolver(const program::Program& program, KernelView& kernel, const ProbeOptions& options, Diagnostics& diagnostics)
+    ProbeResolver(const program::Program& program, KernelView& kernel, const ProbeOptions& options,
+                  Diagnostics& diagnostics)
         : program_(program), resolver_{kernel, options, diagnostics}, diagnostics_(diagnostics) {}
 
     std::optional<ProbePlan> run() {
@@ -160,7 +173,8 @@ class ProbeResolver {
     }
 
   private:
-    // A point that was found and that is sufficient makes the later ones of its `probe` superfluous.
+    // A point that was found and that is sufficient makes the later ones of its `probe`
+    // superfluous.
     bool is_superfluous(const program::Probe& probe, size_t point) const {
         auto known = sufficient_.find(probe.declaration);
         return known != sufficient_.end() && point < probe.point_numbers.size() &&
@@ -213,7 +227,8 @@ class ProbeResolver {
         variant.timer_ns = candidate.timer_ns;
         variant.timer_random_ns = candidate.timer_random_ns;
         VariableScope scope = make_scope(info, candidate);
-        BodyResolver body(scope, variant.accesses, variant.defined, resolver_.options.skip_bad_variables);
+        BodyResolver body(scope, variant.accesses, variant.defined,
+                          resolver_.options.skip_bad_variables);
         body.statement(*probe.body);
         if (probe.condition)
             body.expression(*probe.condition);
@@ -239,8 +254,10 @@ class ProbeResolver {
     }
 
     uint32_t find_or_add(Variant variant) {
-        std::string key = std::to_string(variant.probe->index) + "/" + std::to_string(static_cast<int>(variant.kind)) +
-                          "/" + std::to_string(variant.priority) + "/" + std::to_string(variant.timer_ns) + "/" +
+        std::string key = std::to_string(variant.probe->index) + "/" +
+                          std::to_string(static_cast<int>(variant.kind)) + "/" +
+                          std::to_string(variant.priority) + "/" +
+                          std::to_string(variant.timer_ns) + "/" +
                           std::to_string(variant.timer_random_ns);
         // In the order of the nodes' addresses: stable within a run, which is all that a key needs.
         std::map<const program::Expression*, std::string> parts;
@@ -250,7 +267,8 @@ class ProbeResolver {
             parts[node] = value ? "1" : "0";
         for (const auto& [node, part] : parts)
             key += "/" + part;
-        auto [entry, added] = variant_numbers_.emplace(key, static_cast<uint32_t>(plan_.variants.size()));
+        auto [entry, added] =
+            variant_numbers_.emplace(key, static_cast<uint32_t>(plan_.variants.size()));
         if (added)
             plan_.variants.push_back(std::move(variant));
         return entry->second;
@@ -269,13 +287,15 @@ class ProbeResolver {
                 continue;
             auto info = resolver_.kernel.debuginfo();
             if (!info) {
-                diagnostics_.report(DiagnosticKind::NoDebugInfo, first->range, {info.failure().message})
+                diagnostics_
+                    .report(DiagnosticKind::NoDebugInfo, first->range, {info.failure().message})
                     .hint(info.failure().hint);
                 return;
             }
             VariableScope scope;
             scope.info = *info;
-            BodyResolver body(scope, plan_.function_accesses, plan_.function_defined, resolver_.options.skip_bad_variables);
+            BodyResolver body(scope, plan_.function_accesses, plan_.function_defined,
+                              resolver_.options.skip_bad_variables);
             body.statement(*function->body);
             for (const AccessError& error : body.errors())
                 report(diagnostics_, error);
@@ -293,8 +313,8 @@ class ProbeResolver {
 
 } // namespace
 
-std::optional<ProbePlan> resolve_probes(const program::Program& program, KernelView& kernel, const ProbeOptions& options,
-                                        Diagnostics& diagnostics) {
+std::optional<ProbePlan> resolve_probes(const program::Program& program, KernelView& kernel,
+                                        const ProbeOptions& options, Diagnostics& diagnostics) {
     return ProbeResolver(program, kernel, options, diagnostics).run();
 }
 

@@ -31,6 +31,8 @@ bool resolve_error(const ast::ProbePoint& point, Resolver&, std::vector<Candidat
 }
 
 // Matches, and is never hit: for probes that only keep a body checked.
-bool resolve_never(const ast::ProbePoint&, Resolver&, std::vector<Candidate>&) { return true; }
+bool resolve_never(const ast::ProbePoint&, Resolver&, std::vector<Candidate>&) {
+    return true;
+}
 
 } // namespace djstap

@@ -14,11 +14,14 @@ std::string join(const std::vector<uint32_t>& lines) {
 
 } // namespace
 
-bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
+bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver,
+                       std::vector<Candidate>& out) {
     const ast::PointComponent& component = point.components[1];
     auto pattern = parse_function_pattern(component.string);
     if (!pattern) {
-        resolver.diagnostics.report(DiagnosticKind::BadFunctionPattern, component.argument_range, {pattern.failure().message})
+        resolver.diagnostics
+            .report(DiagnosticKind::BadFunctionPattern, component.argument_range,
+                    {pattern.failure().message})
             .hint(pattern.failure().hint);
         return false;
     }
@@ -27,8 +30,10 @@ bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver, std::ve
     if (!target)
         return false;
     if (!info->has_dwarf()) {
-        resolver.diagnostics.report(DiagnosticKind::StatementNeedsDwarf, point.range, {std::string(info->source())})
-            .hint("install the kernel's debug symbols (on Debian: linux-image-" + target->release() + "-dbg)");
+        resolver.diagnostics
+            .report(DiagnosticKind::StatementNeedsDwarf, point.range, {std::string(info->source())})
+            .hint("install the kernel's debug symbols (on Debian: linux-image-" +
+                  target->release() + "-dbg)");
         return false;
     }
     bool nearest = find_component(point, "nearest") != nullptr;
@@ -36,28 +41,35 @@ bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver, std::ve
     if (!result) {
         if (point.optional || resolver.quiet)
             return true;
-        resolver.diagnostics.report(DiagnosticKind::NoStatement, component.argument_range, {result.failure().message})
+        resolver.diagnostics
+            .report(DiagnosticKind::NoStatement, component.argument_range,
+                    {result.failure().message})
             .hint(result.failure().hint);
         return false;
     }
     if (result->addresses.empty()) {
         if (point.optional || resolver.quiet)
             return true;
-        auto& diagnostic = resolver.diagnostics.report(DiagnosticKind::NoStatement, component.argument_range,
-                                                       {"no instruction belongs to " + component.string});
+        auto& diagnostic =
+            resolver.diagnostics.report(DiagnosticKind::NoStatement, component.argument_range,
+                                        {"no instruction belongs to " + component.string});
         if (!result->nearest_lines.empty())
-            diagnostic.hint("lines nearby that have one: " + join(result->nearest_lines) + "; or append .nearest");
+            diagnostic.hint("lines nearby that have one: " + join(result->nearest_lines) +
+                            "; or append .nearest");
         return false;
     }
     for (const StatementAddress& statement : result->addresses) {
-        // At a function's entry a statement is what a function probe is: the cheap mechanism serves.
+        // At a function's entry a statement is what a function probe is: the cheap mechanism
+        // serves.
         bool at_entry = statement.address == statement.symbol_entry && !statement.inlined;
-        MechanismChoice choice = at_entry ? choose_for_entry(*target, statement.address, resolver.options.forced)
-                                          : choose_for_instruction(*target, statement.address, resolver.options.forced);
+        MechanismChoice choice =
+            at_entry ? choose_for_entry(*target, statement.address, resolver.options.forced)
+                     : choose_for_instruction(*target, statement.address, resolver.options.forced);
         if (!choice.refusal.empty()) {
             if (result->addresses.size() > 1)
                 continue;
-            resolver.diagnostics.report(DiagnosticKind::CannotProbe, component.argument_range, {component.string, choice.refusal});
+            resolver.diagnostics.report(DiagnosticKind::CannotProbe, component.argument_range,
+                                        {component.string, choice.refusal});
             return false;
         }
         Candidate candidate;
@@ -69,8 +81,8 @@ bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver, std::ve
         candidate.site.fallback = choice.fallback;
         candidate.site.entry = statement.symbol_entry;
         candidate.site.function = statement.function;
-        candidate.site.point = "kernel.statement(\"" + statement.function + "@" + statement.file + ":" +
-                               std::to_string(statement.line) + "\")";
+        candidate.site.point = "kernel.statement(\"" + statement.function + "@" + statement.file +
+                               ":" + std::to_string(statement.line) + "\")";
         candidate.scope_address = statement.address;
         auto function = std::make_unique<FunctionInfo>();
         function->name = statement.function;

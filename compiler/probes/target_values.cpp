@@ -31,7 +31,8 @@ const Variable* find_variable(const VariableScope& scope, std::string_view name)
             return &*it;
     // $arg1 … by position
     if (name.size() > 3 && name.substr(0, 3) == "arg" &&
-        std::all_of(name.begin() + 3, name.end(), [](char c) { return std::isdigit(static_cast<unsigned char>(c)); })) {
+        std::all_of(name.begin() + 3, name.end(),
+                    [](char c) { return std::isdigit(static_cast<unsigned char>(c)); })) {
         size_t number = std::strtoul(std::string(name.substr(3)).c_str(), nullptr, 10);
         std::vector<const Variable*> parameters;
         for (const Variable& variable : scope.variables)
@@ -44,7 +45,8 @@ const Variable* find_variable(const VariableScope& scope, std::string_view name)
 }
 
 AccessError unknown_variable(const program::TargetValue& value, const VariableScope& scope) {
-    AccessError error{DiagnosticKind::UnknownTargetVariable, value.range, value.name, scope.where, {}, {}};
+    AccessError error{
+        DiagnosticKind::UnknownTargetVariable, value.range, value.name, scope.where, {}, {}};
     std::vector<std::string> names;
     for (const Variable& variable : scope.variables)
         names.push_back("$" + variable.name);
@@ -62,7 +64,8 @@ AccessError unknown_variable(const program::TargetValue& value, const VariableSc
 }
 
 // Finds the base of a value and leaves `builder` there.
-std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetValue& value, const VariableScope& scope) {
+std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetValue& value,
+                                 const VariableScope& scope) {
     using Base = program::TargetValue::Base;
     if (value.base == Base::Cast) {
         std::string name = value.cast_type;
@@ -76,7 +79,11 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
             if (!type)
                 type = scope.info->type_by_name(prefix + name);
         if (!type)
-            return AccessError{DiagnosticKind::UnknownCastType, value.range, value.cast_type, {}, {},
+            return AccessError{DiagnosticKind::UnknownCastType,
+                               value.range,
+                               value.cast_type,
+                               {},
+                               {},
                                "write it as C does: \"struct task_struct\""};
         CTypeKind kind = scope.info->resolve(*type).kind;
         bool structure = kind == CTypeKind::Struct || kind == CTypeKind::Union;
@@ -89,19 +96,26 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
     if (value.base == Base::GlobalVariable) {
         auto variable = scope.info->global(value.name);
         if (!variable)
-            return AccessError{DiagnosticKind::UnknownKernelVariable, value.range, value.name, {}, {}, {}};
-        if (!builder.start(variable->location, variable->type, value.name, "the kernel", value.range))
+            return AccessError{
+                DiagnosticKind::UnknownKernelVariable, value.range, value.name, {}, {}, {}};
+        if (!builder.start(variable->location, variable->type, value.name, "the kernel",
+                           value.range))
             return builder.error();
         return std::nullopt;
     }
     if (!scope.function)
-        return AccessError{DiagnosticKind::NoTargetVariables, value.range, value.name, "this probe point", {}, {}};
+        return AccessError{
+            DiagnosticKind::NoTargetVariables, value.range, value.name, "this probe point", {}, {}};
     std::string name = value.name.substr(1);
     if (name == "return" && scope.is_return) {
         const auto& type = scope.function->return_type;
         if (!type || *type == 0)
-            return AccessError{DiagnosticKind::ReturnValueUnavailable, value.range, scope.where,
-                               type ? "it returns nothing" : "its type is not known", {}, {}};
+            return AccessError{DiagnosticKind::ReturnValueUnavailable,
+                               value.range,
+                               scope.where,
+                               type ? "it returns nothing" : "its type is not known",
+                               {},
+                               {}};
         builder.start_value(Access::Base::ReturnValue, *type);
         return std::nullopt;
     }
@@ -109,7 +123,8 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
     if (!variable) {
         // Not a variable of the function: a global of the kernel by that name.
         if (auto global = scope.info->global(name);
-            global && builder.start(global->location, global->type, value.name, "the kernel", value.range))
+            global &&
+            builder.start(global->location, global->type, value.name, "the kernel", value.range))
             return std::nullopt;
         return unknown_variable(value, scope);
     }
@@ -161,7 +176,8 @@ AccessResult pretty_value(const program::TargetValue& value, const VariableScope
 
 std::vector<std::string> describe_variables(const VariableScope& scope) {
     std::vector<std::string> out;
-    if (scope.is_return && scope.function && scope.function->return_type && *scope.function->return_type != 0)
+    if (scope.is_return && scope.function && scope.function->return_type &&
+        *scope.function->return_type != 0)
         out.push_back("$return:" + scope.info->type_name(*scope.function->return_type));
     for (const Variable& variable : scope.variables)
         if (variable.location.kind != LocationKind::None)

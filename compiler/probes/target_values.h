@@ -27,8 +27,10 @@ AccessResult resolve_value(const program::TargetValue& value, const VariableScop
 AccessResult pretty_value(const program::TargetValue& value, const VariableScope& scope);
 AccessResult pretty_variables(const program::TargetValue& value, const VariableScope& scope);
 
-// Appends the text of what `builder` stands at: {.member=value, …}. `depth` 1 shows nested structures as {...}.
-void append_pretty(TargetAccess& out, const AccessBuilder& builder, const DebugInfo& info, int depth, SourceRange range);
+// Appends the text of what `builder` stands at: {.member=value, …}. `depth` 1 shows nested
+// structures as {...}.
+void append_pretty(TargetAccess& out, const AccessBuilder& builder, const DebugInfo& info,
+                   int depth, SourceRange range);
 
 // "file:struct file *" of each variable, for -L.
 std::vector<std::string> describe_variables(const VariableScope& scope);

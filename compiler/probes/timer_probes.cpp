@@ -12,12 +12,19 @@ struct Unit {
     uint64_t ns; // 0: by frequency or by the kernel's tick
 };
 
-constexpr std::array units{Unit{"s", 1'000'000'000}, Unit{"sec", 1'000'000'000}, Unit{"ms", 1'000'000},
-                           Unit{"msec", 1'000'000},  Unit{"us", 1'000},          Unit{"usec", 1'000},
-                           Unit{"ns", 1},            Unit{"nsec", 1},            Unit{"hz", 0},
+constexpr std::array units{Unit{"s", 1'000'000'000},
+                           Unit{"sec", 1'000'000'000},
+                           Unit{"ms", 1'000'000},
+                           Unit{"msec", 1'000'000},
+                           Unit{"us", 1'000},
+                           Unit{"usec", 1'000},
+                           Unit{"ns", 1},
+                           Unit{"nsec", 1},
+                           Unit{"hz", 0},
                            Unit{"jiffies", 0}};
 
-constexpr uint64_t shortest_ns = 10'000; // an interrupt oftener than this leaves no time for anything else
+constexpr uint64_t shortest_ns =
+    10'000; // an interrupt oftener than this leaves no time for anything else
 
 } // namespace
 
@@ -33,11 +40,13 @@ bool resolve_timer(const ast::ProbePoint& point, Resolver& resolver, std::vector
         if (!target)
             return false;
         std::string hz = target->config("HZ");
-        unit_ns = 1'000'000'000 / (hz.empty() ? 250 : std::max(1L, std::strtol(hz.c_str(), nullptr, 10)));
+        unit_ns =
+            1'000'000'000 / (hz.empty() ? 250 : std::max(1L, std::strtol(hz.c_str(), nullptr, 10)));
     }
     bool too_long = unit_ns > 0 && amount.number > static_cast<int64_t>(INT64_MAX / 2 / unit_ns);
     if (amount.number <= 0 || too_long) {
-        resolver.diagnostics.report(DiagnosticKind::TimerPeriod, amount.argument_range, {std::to_string(amount.number)});
+        resolver.diagnostics.report(DiagnosticKind::TimerPeriod, amount.argument_range,
+                                    {std::to_string(amount.number)});
         return false;
     }
     auto number = static_cast<uint64_t>(amount.number);
@@ -45,13 +54,18 @@ bool resolve_timer(const ast::ProbePoint& point, Resolver& resolver, std::vector
     candidate.kind = HandlerKind::Timer;
     candidate.timer_ns = amount.name == "hz" ? 1'000'000'000 / number : number * unit_ns;
     if (candidate.timer_ns < shortest_ns) {
-        resolver.diagnostics.report(DiagnosticKind::TimerTooShort, amount.argument_range, {std::to_string(candidate.timer_ns)})
+        resolver.diagnostics
+            .report(DiagnosticKind::TimerTooShort, amount.argument_range,
+                    {std::to_string(candidate.timer_ns)})
             .hint("the shortest period is " + std::to_string(shortest_ns / 1000) + " microseconds");
         return false;
     }
     if (random) {
-        if (random->number < 0 || static_cast<uint64_t>(random->number) * unit_ns >= candidate.timer_ns) {
-            resolver.diagnostics.report(DiagnosticKind::TimerRandomize, random->argument_range, {std::to_string(random->number)})
+        if (random->number < 0 ||
+            static_cast<uint64_t>(random->number) * unit_ns >= candidate.timer_ns) {
+            resolver.diagnostics
+                .report(DiagnosticKind::TimerRandomize, random->argument_range,
+                        {std::to_string(random->number)})
                 .hint("it must be smaller than the period itself");
             return false;
         }

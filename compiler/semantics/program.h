@@ -1,6 +1,6 @@
 // The typed program: what semantics/ yields; probes/, codegen/ and the tests' interpreter read it.
-// Every name is resolved, every type is known, every format is checked. Only what depends on a kernel
-// (probe points, $variables) is still to be resolved, by probes/.
+// Every name is resolved, every type is known, every format is checked. Only what depends on a
+// kernel (probe points, $variables) is still to be resolved, by probes/.
 #pragma once
 #include "ast/ast.h"
 #include "diagnostics/source.h"
@@ -47,10 +47,15 @@ template <StatementKind K> struct StatementOf : Statement {
     static constexpr StatementKind static_kind = K;
     StatementOf() : Statement(K) {}
 };
-template <class T, class N> T& as(N& node) { return static_cast<T&>(node); }
-template <class T, class N> const T& as(const N& node) { return static_cast<const T&>(node); }
+template <class T, class N> T& as(N& node) {
+    return static_cast<T&>(node);
+}
+template <class T, class N> const T& as(const N& node) {
+    return static_cast<const T&>(node);
+}
 
-// ---- declarations --------------------------------------------------------------------------------
+// ---- declarations
+// --------------------------------------------------------------------------------
 
 // What is ever asked of a statistic, over the whole program: only that is computed.
 struct StatisticNeeds {
@@ -62,8 +67,9 @@ struct StatisticNeeds {
 
 // How a global is stored (semantics/storage.cpp decides it from every use in the program).
 enum class Storage : uint8_t {
-    PerCpu, // scalar long or statistic whose every write is a lone ++ -- += -= <<<: no lock; reads merge
-    Locked, // one copy; a lock is held for the whole body of each handler that uses it
+    PerCpu,  // scalar long or statistic whose every write is a lone ++ -- += -= <<<: no lock; reads
+             // merge
+    Locked,  // one copy; a lock is held for the whole body of each handler that uses it
     Constant // a scalar that nothing writes: its initial value
 };
 
@@ -72,7 +78,7 @@ struct Global {
     SourceRange range;
     std::vector<Type> keys; // empty: a scalar
     Type value = Type::Long;
-    int64_t size = 0;       // entries; 0: MAXMAPENTRIES
+    int64_t size = 0; // entries; 0: MAXMAPENTRIES
     bool wrap = false;
     int64_t initial_number = 0;
     std::string initial_text;
@@ -89,12 +95,12 @@ struct Local {
 
 // What a body needs of its surroundings, over all that it calls; filled for probes and functions.
 struct Effects {
-    std::vector<const Global*> reads;  // Locked ones, without duplicates, in program order
+    std::vector<const Global*> reads; // Locked ones, without duplicates, in program order
     std::vector<const Global*> writes;
     bool prints = false;
-    bool can_fail = false;   // a run-time error is possible
-    bool loops = false;      // has a loop or a recursion: MAXACTION must be counted
-    bool strings = false;    // needs string scratch memory
+    bool can_fail = false; // a run-time error is possible
+    bool loops = false;    // has a loop or a recursion: MAXACTION must be counted
+    bool strings = false;  // needs string scratch memory
     bool calls_runtime = false;
     bool can_exit = false;
 };
@@ -106,7 +112,7 @@ struct Function {
     SourceRange range;
     Type return_type = Type::Void;
     uint32_t parameter_count = 0;
-    std::vector<Local> locals; // the parameters first
+    std::vector<Local> locals;   // the parameters first
     std::unique_ptr<Block> body; // exactly one of body, intrinsic, embedded
     std::string intrinsic;       // codegen/intrinsics.def implements it
     std::string embedded;        // C text
@@ -124,7 +130,7 @@ struct Probe {
     std::vector<const ast::ProbePoint*> points;
     // For each point the aliases it came through, outermost first, e.g. {"vfs.read"}: for pn().
     std::vector<std::vector<std::string>> alias_names;
-    bool is_return = false;  // its points are .return (a probe of both kinds is split)
+    bool is_return = false; // its points are .return (a probe of both kinds is split)
     std::vector<Local> locals;
     std::unique_ptr<Block> body;
     ExpressionPtr condition; // if (…): over globals; may be null
@@ -132,8 +138,9 @@ struct Probe {
     std::vector<ExpressionPtr> entry_values;
     Effects effects;
     bool synthetic = false; // prints unread globals at exit
-    // Which `probe` of the text it comes from, counted from 0, and each point's number among all the points that
-    // this `probe` expands to: one that is split (entry and return, several aliases) keeps the order for `!`.
+    // Which `probe` of the text it comes from, counted from 0, and each point's number among all
+    // the points that this `probe` expands to: one that is split (entry and return, several
+    // aliases) keeps the order for `!`.
     uint32_t declaration = 0;
     std::vector<uint32_t> point_numbers;
 };
@@ -141,23 +148,27 @@ struct Probe {
 // One kind of conversion that print has: the checked pieces of a format string.
 struct FormatPiece {
     std::string literal; // text before the conversion ("%%" is "%" here)
-    char conversion = 0; // d i u x X o p s c m M b, H for a histogram; 0: literal only (the last piece)
+    char conversion =
+        0; // d i u x X o p s c m M b, H for a histogram; 0: literal only (the last piece)
     bool alternate = false, zero = false, left = false, plus = false, space = false;
-    int width = -1;      // -1: none, -2: the next argument
-    int precision = -1;  // the same
-    int size = 0;        // %Nb, %Nm: bytes
+    int width = -1;     // -1: none, -2: the next argument
+    int precision = -1; // the same
+    int size = 0;       // %Nb, %Nm: bytes
 };
 
 struct Program {
     std::vector<std::unique_ptr<Global>> globals;     // used ones only
     std::vector<std::unique_ptr<Function>> functions; // used ones only
-    std::vector<std::unique_ptr<Probe>> probes;       // begin probes of a run first to last as sorted by probes/
-    std::vector<const ast::EmbeddedBlock*> embedded;  // top-level C
-    std::vector<ast::File> files;                     // owns what the pointers above point at
-    std::vector<std::unique_ptr<ast::ProbePoint>> expanded_points; // those that alias expansion made
+    std::vector<std::unique_ptr<Probe>>
+        probes; // begin probes of a run first to last as sorted by probes/
+    std::vector<const ast::EmbeddedBlock*> embedded; // top-level C
+    std::vector<ast::File> files;                    // owns what the pointers above point at
+    std::vector<std::unique_ptr<ast::ProbePoint>>
+        expanded_points; // those that alias expansion made
 };
 
-// ---- expressions ---------------------------------------------------------------------------------
+// ---- expressions
+// ---------------------------------------------------------------------------------
 
 struct Number : ExpressionOf<ExpressionKind::Number> {
     int64_t value = 0;
@@ -186,7 +197,7 @@ struct Arithmetic : ExpressionOf<ExpressionKind::Arithmetic> {
     ExpressionPtr left, right;
 };
 struct Comparison : ExpressionOf<ExpressionKind::Comparison> {
-    ast::BinaryOp op{}; // Equal … GreaterEqual
+    ast::BinaryOp op{};        // Equal … GreaterEqual
     ExpressionPtr left, right; // of one type
 };
 struct Concatenation : ExpressionOf<ExpressionKind::Concatenation> {
@@ -220,9 +231,10 @@ struct Call : ExpressionOf<ExpressionKind::Call> {
     std::vector<ExpressionPtr> arguments;
 };
 struct Print : ExpressionOf<ExpressionKind::Print> {
-    bool to_string = false; // type String, else Void (as a value: 0)
+    bool to_string = false;          // type String, else Void (as a value: 0)
     std::vector<FormatPiece> format; // print, println, printd … are expressed by it too
-    std::vector<ExpressionPtr> arguments; // in the order of use, widths and precisions by * included
+    std::vector<ExpressionPtr>
+        arguments; // in the order of use, widths and precisions by * included
 };
 struct StatisticRead : ExpressionOf<ExpressionKind::StatisticRead> {
     ast::StatOp op{};
@@ -242,12 +254,13 @@ struct TargetComponent {
 };
 struct TargetValue : ExpressionOf<ExpressionKind::TargetValue> { // Long, or String with `pretty`
     enum class Base : uint8_t { Variable, Cast, GlobalVariable } base = Base::Variable;
-    std::string name;      // Variable: "$tv", "$return", "$$vars", "$arg1"; GlobalVariable: name or "name@file"
+    std::string
+        name; // Variable: "$tv", "$return", "$$vars", "$arg1"; GlobalVariable: name or "name@file"
     std::string module;    // GlobalVariable, Cast
     ExpressionPtr operand; // Cast: the address or value
     std::string cast_type; // Cast
     bool address_of = false;
-    int pretty = 0;        // 1: $, 2: $$ (also of $$vars$): the type is String
+    int pretty = 0; // 1: $, 2: $$ (also of $$vars$): the type is String
     std::vector<TargetComponent> components;
 };
 struct Defined : ExpressionOf<ExpressionKind::Defined> {
@@ -274,7 +287,8 @@ struct EmbeddedC : ExpressionOf<ExpressionKind::EmbeddedC> {
     std::string code;
 };
 
-// ---- statements ----------------------------------------------------------------------------------
+// ---- statements
+// ----------------------------------------------------------------------------------
 
 struct Block : StatementOf<StatementKind::Block> {
     std::vector<StatementPtr> statements;
@@ -291,8 +305,8 @@ struct Loop : StatementOf<StatementKind::Loop> {
     StatementPtr body;
 };
 struct Foreach : StatementOf<StatementKind::Foreach> {
-    const Global* array = nullptr;    // or buckets of a histogram: `histogram`
-    ExpressionPtr histogram;          // StatisticRead with a null bucket; keys[0] gets the bucket number
+    const Global* array = nullptr; // or buckets of a histogram: `histogram`
+    ExpressionPtr histogram; // StatisticRead with a null bucket; keys[0] gets the bucket number
     ast::StatOp histogram_op{};
     std::vector<uint32_t> keys;       // locals
     std::optional<uint32_t> value;    // local; of a statistic: its @count

@@ -11,16 +11,17 @@ namespace djstap {
 class Library;
 
 struct SemanticsOptions {
-    bool guru = false;            // -g
-    bool keep_unused = false;     // -u: no dropping of unused code
-    bool atomic = false;          // --atomic: no global is kept per CPU; each handler locks what it uses
+    bool guru = false;        // -g
+    bool keep_unused = false; // -u: no dropping of unused code
+    bool atomic = false; // --atomic: no global is kept per CPU; each handler locks what it uses
     std::vector<std::pair<std::string, std::string>> global_values; // -G name=value
 };
 
-// Checks and types `script` together with the library files that it needs (parsed on demand). Yields
-// nothing after reporting at least one error. One mistake gives one error: what follows from an error
-// is not reported. The program points into the library's files: `library` must live as long as it.
-std::optional<program::Program> analyze(ast::File script, Library& library, const SemanticsOptions& options,
-                                        Diagnostics& diagnostics);
+// Checks and types `script` together with the library files that it needs (parsed on demand).
+// Yields nothing after reporting at least one error. One mistake gives one error: what follows from
+// an error is not reported. The program points into the library's files: `library` must live as
+// long as it.
+std::optional<program::Program> analyze(ast::File script, Library& library,
+                                        const SemanticsOptions& options, Diagnostics& diagnostics);
 
 } // namespace djstap

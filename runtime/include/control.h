@@ -2,11 +2,11 @@
  * Between a loaded module and its reader: /proc/djstap-NAME.
  *
  * read() yields the module's description (JSON: formats, probes, limits; the section .djstap.meta).
- * mmap() at offset 0 yields the control page; at DJS_MMAP_RING(cpu, info) the ring of a CPU: one page whose
- * first u64 is the tail (written by the reader), then the data, `ring_bytes` long. A reader maps the data
- * twice in a row so that no record is ever split.
- * One reader at a time may open it for writing (the owner); when the owner closes it without
- * DJS_IOC_STOP, the module detaches its probes by itself.
+ * mmap() at offset 0 yields the control page; at DJS_MMAP_RING(cpu, info) the ring of a CPU: one
+ * page whose first u64 is the tail (written by the reader), then the data, `ring_bytes` long. A
+ * reader maps the data twice in a row so that no record is ever split. One reader at a time may
+ * open it for writing (the owner); when the owner closes it without DJS_IOC_STOP, the module
+ * detaches its probes by itself.
  */
 #ifndef DJSTAP_CONTROL_H
 #define DJSTAP_CONTROL_H
@@ -21,25 +21,25 @@
 #define DJS_ABI_VERSION 1u
 
 enum djs_state {
-	DJS_STATE_LOADED = 0,  /* nothing has run yet */
-	DJS_STATE_STARTING,    /* begin probes are running */
-	DJS_STATE_RUNNING,     /* probes are armed */
-	DJS_STATE_STOPPING,    /* probes are being detached, end probes run */
-	DJS_STATE_STOPPED,     /* all records are written; the module can be removed */
+	DJS_STATE_LOADED = 0, /* nothing has run yet */
+	DJS_STATE_STARTING,   /* begin probes are running */
+	DJS_STATE_RUNNING,    /* probes are armed */
+	DJS_STATE_STOPPING,   /* probes are being detached, end probes run */
+	DJS_STATE_STOPPED,    /* all records are written; the module can be removed */
 };
 
 /* The control page, read-only to the reader. */
 struct djs_control_page {
 	u32 abi_version;
-	u32 state;          /* enum djs_state */
+	u32 state;	    /* enum djs_state */
 	u32 exit_requested; /* exit() or an error: the reader should stop the session */
-	u32 error;          /* more errors than MAXERRORS, or probes could not be attached */
-	u32 cpus;           /* rings 0 … cpus-1 (possible CPUs) */
-	u32 errors;         /* run-time errors so far */
-	u64 ring_bytes;     /* a power of two */
+	u32 error;	    /* more errors than MAXERRORS, or probes could not be attached */
+	u32 cpus;	    /* rings 0 … cpus-1 (possible CPUs) */
+	u32 errors;	    /* run-time errors so far */
+	u64 ring_bytes;	    /* a power of two */
 };
 
-#define DJS_PAGE 4096u
+#define DJS_PAGE		       4096u
 #define DJS_MMAP_RING(cpu, ring_bytes) (DJS_PAGE + (u64)(cpu) * (DJS_PAGE + (ring_bytes)))
 
 /* What DJS_IOC_START takes. */
@@ -50,13 +50,13 @@ struct djs_start {
 
 /* Hits that were not handled and records that were not kept, each counted. */
 struct djs_counts {
-	u64 lost_records;   /* no room in a ring */
-	u64 skipped_busy;   /* a handler of the same level was active on that CPU */
-	u64 skipped_locked; /* a global's lock was not to be had in MAXTRYLOCK tries */
+	u64 lost_records;      /* no room in a ring */
+	u64 skipped_busy;      /* a handler of the same level was active on that CPU */
+	u64 skipped_locked;    /* a global's lock was not to be had in MAXTRYLOCK tries */
 	u64 skipped_kretprobe; /* no free kretprobe instance (nmissed) */
-	u64 skipped_kprobe; /* kprobe nmissed: hit inside another kprobe */
+	u64 skipped_kprobe;    /* kprobe nmissed: hit inside another kprobe */
 	u64 errors;
-	u64 failed_sites;   /* probes that could not be attached */
+	u64 failed_sites; /* probes that could not be attached */
 };
 
 /* One site's state, for -v and JSON: DJS_IOC_SITE fills it for the index given. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * Associative arrays of fixed capacity, all memory allocated before the first probe is armed. Portable.
- * Nothing here locks: the caller holds the array's lock.
+ * Associative arrays of fixed capacity, all memory allocated before the first probe is armed.
+ * Portable. Nothing here locks: the caller holds the array's lock.
  */
 #ifndef DJSTAP_MAP_H
 #define DJSTAP_MAP_H
@@ -12,7 +12,8 @@
 
 enum djs_type { DJS_LONG = 0, DJS_STRING, DJS_STATISTIC };
 
-/* A value of the language in flight. Strings end with NUL and are shorter than the shape's string_bytes. */
+/* A value of the language in flight. Strings end with NUL and are shorter than the shape's
+ * string_bytes. */
 union djs_value {
 	s64 number;
 	const char *text;
@@ -37,19 +38,22 @@ extern "C" {
 #endif
 /* Bytes that a map of this shape needs, as one block, 0 when that does not fit 64 bits. */
 u64 djs_map_bytes(const struct djs_map_shape *shape);
-/* Makes an empty map of `memory` (zeroed, djs_map_bytes long, 64-byte aligned). `seed` salts the hash. */
+/* Makes an empty map of `memory` (zeroed, djs_map_bytes long, 64-byte aligned). `seed` salts the
+ * hash. */
 struct djs_map *djs_map_init(void *memory, const struct djs_map_shape *shape, u64 seed);
 
 /* The element's value (s64, char[string_bytes], struct djs_statistic), or NULL. O(1). */
 void *djs_map_find(struct djs_map *map, const union djs_value *keys);
 /* The same for maps whose only key is a long. */
 void *djs_map_find_long(struct djs_map *map, s64 key);
-/* As find, but an absent element is created with value 0, "" or an empty statistic. NULL when full. */
+/* As find, but an absent element is created with value 0, "" or an empty statistic. NULL when full.
+ */
 void *djs_map_insert(struct djs_map *map, const union djs_value *keys);
 void *djs_map_insert_long(struct djs_map *map, s64 key);
 /* Removes an element; 1 when it was there. */
 int djs_map_erase(struct djs_map *map, const union djs_value *keys);
-/* Removes the elements whose keys equal those of `keys` that `fixed` has a bit for (bit 0: the first). */
+/* Removes the elements whose keys equal those of `keys` that `fixed` has a bit for (bit 0: the
+ * first). */
 void djs_map_erase_slice(struct djs_map *map, const union djs_value *keys, u32 fixed);
 /* 1 when such an element exists. */
 int djs_map_has_slice(struct djs_map *map, const union djs_value *keys, u32 fixed);
@@ -58,16 +62,25 @@ u32 djs_map_count(const struct djs_map *map);
 
 /* How a foreach wants its elements. */
 struct djs_map_order {
-	s32 key;      /* -1: as inserted; 0: by value; N: by the Nth key */
+	s32 key; /* -1: as inserted; 0: by value; N: by the Nth key */
 	u32 ascending;
-	u32 stat_op;  /* by value of a statistic: enum djs_stat_op */
-	u32 fixed;    /* slice: bits of fixed keys */
+	u32 stat_op; /* by value of a statistic: enum djs_stat_op */
+	u32 fixed;   /* slice: bits of fixed keys */
 };
-enum djs_stat_op { DJS_STAT_COUNT = 0, DJS_STAT_SUM, DJS_STAT_MIN, DJS_STAT_MAX, DJS_STAT_AVG, DJS_STAT_VARIANCE };
+enum djs_stat_op {
+	DJS_STAT_COUNT = 0,
+	DJS_STAT_SUM,
+	DJS_STAT_MIN,
+	DJS_STAT_MAX,
+	DJS_STAT_AVG,
+	DJS_STAT_VARIANCE
+};
 
-/* Writes the elements' numbers, in order, into `out` (room for `capacity` numbers, twice when sorting) and
- * yields how many. Ties keep the order of insertion. `limit` < 0: all. O(n log n), no recursion. */
-u32 djs_map_list(struct djs_map *map, const struct djs_map_order *order, const union djs_value *slice, s64 limit, u32 *out);
+/* Writes the elements' numbers, in order, into `out` (room for `capacity` numbers, twice when
+ * sorting) and yields how many. Ties keep the order of insertion. `limit` < 0: all. O(n log n), no
+ * recursion. */
+u32 djs_map_list(struct djs_map *map, const struct djs_map_order *order,
+		 const union djs_value *slice, s64 limit, u32 *out);
 /* Key `index` (from 0) of element `number`; a string stays valid while the element exists. */
 union djs_value djs_map_key(const struct djs_map *map, u32 number, u32 index);
 void *djs_map_value(const struct djs_map *map, u32 number);

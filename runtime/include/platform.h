@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * What the runtime's portable parts (map, statistic, text, record layout) need of their surroundings: the
- * same sources are built into modules by Kbuild and into djstap, djrun and the tests for user space.
- * The headers in this folder are read by C++ too (codegen takes offsets from them).
+ * What the runtime's portable parts (map, statistic, text, record layout) need of their
+ * surroundings: the same sources are built into modules by Kbuild and into djstap, djrun and the
+ * tests for user space. The headers in this folder are read by C++ too (codegen takes offsets from
+ * them).
  */
 #ifndef DJSTAP_PLATFORM_H
 #define DJSTAP_PLATFORM_H

@@ -2,9 +2,9 @@
  * Records: what handlers write and readers format. One ring a CPU, mapped by the reader.
  *
  * A record is reserved by moving the CPU's head with one instruction that an interrupt cannot tear
- * (cmpxchg without lock), filled, and committed by storing its size last. The reader takes records from
- * its tail as long as their size is not 0, zeroes what it took, and then moves the tail. Thus a handler
- * that interrupts another one needs no care, and nobody waits for anybody.
+ * (cmpxchg without lock), filled, and committed by storing its size last. The reader takes records
+ * from its tail as long as their size is not 0, zeroes what it took, and then moves the tail. Thus
+ * a handler that interrupts another one needs no care, and nobody waits for anybody.
  */
 #ifndef DJSTAP_RECORD_H
 #define DJSTAP_RECORD_H
@@ -13,13 +13,13 @@
 
 struct djs_record {
 	u32 size; /* bytes with this header, a multiple of 8; 0 until the record is complete */
-	u32 id;   /* index of its format, or one of DJS_RECORD_* */
+	u32 id;	  /* index of its format, or one of DJS_RECORD_* */
 	u64 time; /* time stamp counter: orders the records of all CPUs */
-	/* arguments follow, each beginning at a multiple of 8:
-	 *   l  s64
-	 *   s  u32 length, the bytes (no terminator), padding
-	 *   h  struct djs_histogram_header, then its buckets (s64 each)
-	 */
+		  /* arguments follow, each beginning at a multiple of 8:
+		   *   l  s64
+		   *   s  u32 length, the bytes (no terminator), padding
+		   *   h  struct djs_histogram_header, then its buckets (s64 each)
+		   */
 };
 
 #define DJS_RECORD_FIRST_SPECIAL 0xffffff00u
@@ -32,8 +32,8 @@ struct djs_record {
 #define DJS_RECORD_MAX 16384u /* a longer one is truncated at its last string */
 
 struct djs_histogram_header {
-	u32 kind;    /* enum djs_histogram_kind */
-	u32 buckets; /* that follow */
+	u32 kind;	      /* enum djs_histogram_kind */
+	u32 buckets;	      /* that follow */
 	s64 low, high, width; /* linear */
 	s64 count, sum, min, max;
 };

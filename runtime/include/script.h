@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * The contract between a script's object (made by compiler/codegen) and the runtime (built by Kbuild once for
- * a kernel). The object defines `djs_script`; everything else is reached from there. All tables are constant.
+ * The contract between a script's object (made by compiler/codegen) and the runtime (built by
+ * Kbuild once for a kernel). The object defines `djs_script`; everything else is reached from
+ * there. All tables are constant.
  */
 #ifndef DJSTAP_SCRIPT_H
 #define DJSTAP_SCRIPT_H
@@ -16,9 +17,9 @@ struct djs_ctx;
 
 enum djs_mechanism {
 	DJS_MECHANISM_NONE = 0, /* begin, end, error: called by the session itself */
-	DJS_MECHANISM_DJPROBE,  /* direct call from the fentry site */
-	DJS_MECHANISM_FTRACE,   /* ftrace_ops with the kernel's trampoline */
-	DJS_MECHANISM_KPROBE,   /* the kernel decides: ftrace, jump or int3 */
+	DJS_MECHANISM_DJPROBE,	/* direct call from the fentry site */
+	DJS_MECHANISM_FTRACE,	/* ftrace_ops with the kernel's trampoline */
+	DJS_MECHANISM_KPROBE,	/* the kernel decides: ftrace, jump or int3 */
 	DJS_MECHANISM_KPROBE_INT3,
 	DJS_MECHANISM_KPROBE_JUMP,
 	DJS_MECHANISM_KPROBE_FTRACE,
@@ -31,7 +32,8 @@ enum djs_mechanism {
 /* Why a site does not have the mechanism that was planned. */
 enum djs_fallback {
 	DJS_FALLBACK_NONE = 0,
-	DJS_FALLBACK_BUSY,       /* another direct user (BPF, livepatch, another script) has the function */
+	DJS_FALLBACK_BUSY, /* another direct user (BPF, livepatch, another script) has the function
+			    */
 	DJS_FALLBACK_FTRACE_OFF, /* kernel.ftrace_enabled is 0 */
 	DJS_FALLBACK_TABLE_FULL, /* the kernel's table of direct calls */
 };
@@ -41,44 +43,51 @@ enum djs_handler_kind {
 	DJS_HANDLER_END,
 	DJS_HANDLER_ERROR, /* runs instead of end probes after an error */
 	DJS_HANDLER_TIMER,
-	DJS_HANDLER_ENTRY,  /* at a function's entry or any instruction: pt_regs, or a direct call's registers */
+	DJS_HANDLER_ENTRY, /* at a function's entry or any instruction: pt_regs, or a direct call's
+			      registers */
 	DJS_HANDLER_RETURN,
 };
 
-/* A lock taken for a handler's body; sorted by `lock` so that no two handlers can wait for each other. */
+/* A lock taken for a handler's body; sorted by `lock` so that no two handlers can wait for each
+ * other. */
 struct djs_lock_use {
 	u32 lock; /* index: 0 … djs_script.lock_count - 1 */
 	u32 write;
 };
 
-#define DJS_HANDLER_CHECKS_STATE 1u /* runs only while the session runs (it prints, fails or exits) */
-#define DJS_HANDLER_IRQS_OFF	 2u /* holds locks: interrupts stay off */
+#define DJS_HANDLER_CHECKS_STATE                                                                   \
+	1u			/* runs only while the session runs (it prints, fails or exits) */
+#define DJS_HANDLER_IRQS_OFF 2u /* holds locks: interrupts stay off */
 
 struct djs_handler {
-	/* The direct call's own target: preserves every register. NULL where no site of it is a djprobe. */
+	/* The direct call's own target: preserves every register. NULL where no site of it is a
+	 * djprobe. */
 	void (*direct)(void);
-	/* For every other mechanism: called between djs_enter and djs_leave with ctx->regs, ctx->site set. */
+	/* For every other mechanism: called between djs_enter and djs_leave with ctx->regs,
+	 * ctx->site set. */
 	void (*body)(struct djs_ctx *ctx);
-	/* Return probes that need values of the entry: called at the entry, stores them in ctx->saved. */
+	/* Return probes that need values of the entry: called at the entry, stores them in
+	 * ctx->saved. */
 	void (*entry)(struct djs_ctx *ctx);
 	const struct djs_lock_use *locks;
 	u32 lock_count;
-	u32 kind;  /* enum djs_handler_kind */
-	u32 flags; /* DJS_HANDLER_* */
-	u32 saved; /* words that `entry` stores */
-	u32 max_actions; /* MAXACTION for this kind of probe */
-	s32 priority; /* begin, end: order of running, lowest first; ties as in the table */
-	u64 timer_ns; /* DJS_HANDLER_TIMER: period */
+	u32 kind;	     /* enum djs_handler_kind */
+	u32 flags;	     /* DJS_HANDLER_* */
+	u32 saved;	     /* words that `entry` stores */
+	u32 max_actions;     /* MAXACTION for this kind of probe */
+	s32 priority;	     /* begin, end: order of running, lowest first; ties as in the table */
+	u64 timer_ns;	     /* DJS_HANDLER_TIMER: period */
 	u64 timer_random_ns; /* … plus or minus this much */
 };
 
 struct djs_site {
-	u64 address; /* link-time address: the fentry site, or the instruction that is probed */
-	u64 entry;   /* link-time address of the function's symbol */
-	u64 fallback; /* djprobe: link-time address of the instruction after the fentry site, for a kprobe */
-	u32 handler; /* index */
-	u8 mechanism; /* enum djs_mechanism: planned */
-	u8 forced;   /* 1: no other mechanism may stand in */
+	u64 address;   /* link-time address: the fentry site, or the instruction that is probed */
+	u64 entry;     /* link-time address of the function's symbol */
+	u64 fallback;  /* djprobe: link-time address of the instruction after the fentry site, for a
+			  kprobe */
+	u32 handler;   /* index */
+	u8 mechanism;  /* enum djs_mechanism: planned */
+	u8 forced;     /* 1: no other mechanism may stand in */
 	u16 maxactive; /* kretprobe instances; 0: default */
 	const char *point;    /* pp(): kernel.function("vfs_read@fs/read_write.c:450") */
 	const char *function; /* probefunc() */
@@ -103,7 +112,8 @@ struct djs_iterator_use {
 
 struct djs_script {
 	u32 abi_version; /* DJS_ABI_VERSION */
-	u32 handler_count, site_count, map_count, statistic_count, iterator_count, lock_count, format_count;
+	u32 handler_count, site_count, map_count, statistic_count, iterator_count, lock_count,
+	    format_count;
 	const struct djs_handler *handlers;
 	const struct djs_site *sites;
 	const struct djs_map_use *maps;
@@ -112,7 +122,7 @@ struct djs_script {
 	/* Plain per-CPU counters in the object's own per-CPU section. */
 	u32 counter_count;
 	u32 scratch_bytes; /* string memory that one handler with all it calls may need */
-	s64 *counters;     /* per-CPU address of the first */
+	s64 *counters;	   /* per-CPU address of the first */
 	/* Formats, for text made in the kernel. */
 	const char *const *formats;
 	const char *const *format_types;
@@ -120,41 +130,45 @@ struct djs_script {
 	const char *meta;
 	u32 meta_bytes;
 	/* Which kernel this was made for. */
-	u64 anchor;           /* link-time address of _printk: where the kernel lies is seen from it */
+	u64 anchor; /* link-time address of _printk: where the kernel lies is seen from it */
 	const char *kernel_version; /* utsname version; NULL: not checked */
 	const char *kernel_release;
-	const char *const *places; /* "identifier 'x' at file:line:col", by number: where errors happen */
+	const char *const
+	    *places; /* "identifier 'x' at file:line:col", by number: where errors happen */
 	u32 place_count;
 	/* Limits: -D. */
 	u32 max_errors, max_skipped, max_trylock, max_nesting, string_bytes, max_backtrace;
-	u32 ring_bytes; /* default size of a CPU's ring, a power of two; a module parameter overrides it */
+	u32 ring_bytes; /* default size of a CPU's ring, a power of two; a module parameter
+			   overrides it */
 	u32 hash_seed;
 };
 extern const struct djs_script djs_script;
 
-/* ---- what a handler sees ---------------------------------------------------------------------- */
+/* ---- what a handler sees ----------------------------------------------------------------------
+ */
 
 struct djs_ctx {
-	const char *error;   /* NULL: none; else its message, which ends the handler (or enters a catch) */
-	u32 error_place;     /* index of djs_script.places */
-	s32 actions;         /* left of MAXACTION */
-	u32 nesting;         /* calls of script functions that are active */
-	u32 level;           /* 0 task, 1 softirq, 2 hardirq, 3 NMI, 4 session (begin, end) */
+	const char
+	    *error; /* NULL: none; else its message, which ends the handler (or enters a catch) */
+	u32 error_place;      /* index of djs_script.places */
+	s32 actions;	      /* left of MAXACTION */
+	u32 nesting;	      /* calls of script functions that are active */
+	u32 level;	      /* 0 task, 1 softirq, 2 hardirq, 3 NMI, 4 session (begin, end) */
 	struct pt_regs *regs; /* NULL where there are none */
 	const struct djs_site *site;
 	const struct djs_handler *handler;
-	u64 *saved;          /* values of the entry, for return probes */
-	char *scratch;       /* script.scratch_bytes, 8-byte aligned */
+	u64 *saved;    /* values of the entry, for return probes */
+	char *scratch; /* script.scratch_bytes, 8-byte aligned */
 	u64 irq_flags;
-	u64 return_value;    /* return probes */
-	u64 address;         /* run-time address of the probed instruction or function */
-	u32 can_wait;        /* begin and end: may sleep for room in the ring */
-	u32 user_regs;       /* regs are those of user space */
+	u64 return_value; /* return probes */
+	u64 address;	  /* run-time address of the probed instruction or function */
+	u32 can_wait;	  /* begin and end: may sleep for room in the ring */
+	u32 user_regs;	  /* regs are those of user space */
 	u32 locks_held;
-	u32 busy; /* 0 free, 1 in use, 2 the same with locks held and interrupts off */
+	u32 busy;	      /* 0 free, 1 in use, 2 the same with locks held and interrupts off */
 	char error_text[256]; /* for messages made at run time */
-	u32 reserved; /* bytes of the record between reserve and commit */
-	char *work;   /* DJS_WORK_BYTES for the runtime's own functions */
+	u32 reserved;	      /* bytes of the record between reserve and commit */
+	char *work;	      /* DJS_WORK_BYTES for the runtime's own functions */
 	u32 token_at; /* tokenize(): where the next word begins in its text, behind `work` */
 	const struct djs_handler *token_handler; /* whose text that is */
 };
@@ -163,30 +177,31 @@ struct djs_ctx {
 extern "C" {
 #endif
 /*
- * For direct handlers. djs_enter takes this CPU's context of the current level, with preemption off (and
- * interrupts, where the handler holds locks), and the handler's locks. NULL: skipped, and counted.
+ * For direct handlers. djs_enter takes this CPU's context of the current level, with preemption off
+ * (and interrupts, where the handler holds locks), and the handler's locks. NULL: skipped, and
+ * counted.
  */
 struct djs_ctx *djs_enter(const struct djs_handler *handler, const struct djs_site *site);
 void djs_leave(struct djs_ctx *ctx);
 /* The site of `handler` whose call returns to `return_address`. Never NULL for an attached one. */
 const struct djs_site *djs_find_site(const struct djs_handler *handler, u64 return_address);
 
-/* Room for a record of `size` bytes (header included, multiple of 8) on this CPU, or NULL: counted as lost.
- * Between reserve and commit preemption is off. The caller fills all but `size`. */
+/* Room for a record of `size` bytes (header included, multiple of 8) on this CPU, or NULL: counted
+ * as lost. Between reserve and commit preemption is off. The caller fills all but `size`. */
 struct djs_record *djs_reserve(struct djs_ctx *ctx, u32 id, u32 size);
 void djs_commit(struct djs_ctx *ctx, struct djs_record *record, u32 size);
 
-/* For handlers that reserve by themselves (codegen/lean.cpp). djs_make_room: 1 when, by the reader's tail, a record of
- * `size` bytes fits this CPU's ring now; 0: counted as lost. djs_reschedule: after preemption was turned on by hand
- * and found due. */
+/* For handlers that reserve by themselves (codegen/lean.cpp). djs_make_room: 1 when, by the
+ * reader's tail, a record of `size` bytes fits this CPU's ring now; 0: counted as lost.
+ * djs_reschedule: after preemption was turned on by hand and found due. */
 u32 djs_make_room(u32 size);
 void djs_reschedule(void);
 
 /* Sets ctx->error, unless one is set. */
 void djs_fail(struct djs_ctx *ctx, const char *message, u32 place);
 
-/* Reads `size` (1, 2, 4, 8) bytes; user memory when the address is below the kernel's half. On a fault sets
- * ctx->error and yields 0. Zero-extended. */
+/* Reads `size` (1, 2, 4, 8) bytes; user memory when the address is below the kernel's half. On a
+ * fault sets ctx->error and yields 0. Zero-extended. */
 u64 djs_load(struct djs_ctx *ctx, u64 address, u32 size, u32 place);
 void djs_store(struct djs_ctx *ctx, u64 address, u32 size, u64 value, u32 place);
 

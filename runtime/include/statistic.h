@@ -15,11 +15,12 @@ enum djs_histogram_kind {
 /* What is kept of one statistic variable: the same for all its elements. */
 struct djs_statistic_shape {
 	u32 histogram; /* enum djs_histogram_kind */
-	u32 buckets;   /* LOG: DJS_LOG_BUCKETS; LINEAR: (high - low) / width + 3 (below, the buckets, above) */
+	u32 buckets; /* LOG: DJS_LOG_BUCKETS; LINEAR: (high - low) / width + 3 (below, the buckets,
+			above) */
 	s64 low, high, width;
-	u32 variance;  /* not 0: kept */
+	u32 variance; /* not 0: kept */
 	s32 variance_shift;
-	u32 bytes;     /* of one element: djs_statistic_bytes() */
+	u32 bytes; /* of one element: djs_statistic_bytes() */
 	u32 pad;
 };
 
@@ -33,8 +34,8 @@ struct djs_statistic {
 	s64 sum;
 	s64 min;
 	s64 max;
-	s64 mean; /* of the values shifted left by variance_shift (Welford) */
-	s64 m2;   /* sum of squared distances from the mean, likewise shifted */
+	s64 mean;      /* of the values shifted left by variance_shift (Welford) */
+	s64 m2;	       /* sum of squared distances from the mean, likewise shifted */
 	s64 buckets[]; /* shape->buckets */
 };
 
@@ -45,10 +46,12 @@ extern "C" {
 u32 djs_statistic_bytes(const struct djs_statistic_shape *shape);
 /* The bucket of `value`, in [0, shape->buckets). */
 u32 djs_statistic_bucket(const struct djs_statistic_shape *shape, s64 value);
-/* s <<< value. The caller keeps others out (a lock, or its own CPU's copy with interrupts considered). */
+/* s <<< value. The caller keeps others out (a lock, or its own CPU's copy with interrupts
+ * considered). */
 void djs_statistic_add(const struct djs_statistic_shape *shape, struct djs_statistic *s, s64 value);
 /* into += from, for reads of per-CPU copies. */
-void djs_statistic_merge(const struct djs_statistic_shape *shape, struct djs_statistic *into, const struct djs_statistic *from);
+void djs_statistic_merge(const struct djs_statistic_shape *shape, struct djs_statistic *into,
+			 const struct djs_statistic *from);
 /* Sum / count rounded toward zero, 0 when empty: the value of @avg. */
 s64 djs_statistic_avg(const struct djs_statistic *s);
 /* A histogram argument of a record (record.h): header and all buckets. `s` NULL: an empty one. */

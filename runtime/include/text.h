@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * Formatting: records → text, in the kernel (sprintf, kernel log) and in the reader, byte for byte the same.
- * Portable; no allocation, no locale, no floating point.
+ * Formatting: records → text, in the kernel (sprintf, kernel log) and in the reader, byte for byte
+ * the same. Portable; no allocation, no locale, no floating point.
  */
 #ifndef DJSTAP_TEXT_H
 #define DJSTAP_TEXT_H
@@ -11,14 +11,15 @@
 extern "C" {
 #endif
 /*
- * Writes `format` with the arguments `args` (laid out as in a record: record.h; `types` has one letter each:
- * l, s, h) to `out`, at most `size` bytes with a terminating NUL, and yields the length written, or with
- * size 0 the length it would have (without NUL).
- * The format is the script's, checked by the compiler: %[-+ 0#][width|*][.precision|*]conversion with
- * d i u o x X p s c m M b and H (a histogram argument); %% is a percent sign. Numbers are 64 bits wide.
- * A malformed argument area ends the output; nothing outside `args`…`args + args_bytes` is read.
+ * Writes `format` with the arguments `args` (laid out as in a record: record.h; `types` has one
+ * letter each: l, s, h) to `out`, at most `size` bytes with a terminating NUL, and yields the
+ * length written, or with size 0 the length it would have (without NUL). The format is the
+ * script's, checked by the compiler: %[-+ 0#][width|*][.precision|*]conversion with d i u o x X p s
+ * c m M b and H (a histogram argument); %% is a percent sign. Numbers are 64 bits wide. A malformed
+ * argument area ends the output; nothing outside `args`…`args + args_bytes` is read.
  */
-size_t djs_format(char *out, size_t size, const char *format, const char *types, const void *args, size_t args_bytes);
+size_t djs_format(char *out, size_t size, const char *format, const char *types, const void *args,
+		  size_t args_bytes);
 
 /* A histogram as text: one line a bucket, value |@@@@ count, empty runs as ~. */
 size_t djs_format_histogram(char *out, size_t size, const void *header, size_t bytes);
@@ -30,7 +31,7 @@ size_t djs_text_length(const char *in);
 int djs_text_compare(const char *a, const char *b); /* as strcmp: -1, 0, 1 */
 size_t djs_text_substr(char *out, size_t size, const char *in, s64 start, s64 length);
 s64 djs_text_find(const char *haystack, const char *needle); /* 1 when found, else 0: isinstr */
-s64 djs_text_to_long(const char *in, s64 base); /* strtol */
+s64 djs_text_to_long(const char *in, s64 base);		     /* strtol */
 #ifdef __cplusplus
 }
 #endif

@@ -14,7 +14,8 @@ namespace {
 
 using namespace program;
 
-// A program with one function probe, put together by hand, and a plan that places it at one fentry site.
+// A program with one function probe, put together by hand, and a plan that places it at one fentry
+// site.
 class Generate : public testing::Test {
   protected:
     Generate() : diagnostics_(sources_) {
@@ -26,7 +27,8 @@ class Generate : public testing::Test {
         point_ = std::make_unique<ast::ProbePoint>();
     }
 
-    Global* global(const std::string& name, Type type, Storage storage, std::vector<Type> keys = {}) {
+    Global* global(const std::string& name, Type type, Storage storage,
+                   std::vector<Type> keys = {}) {
         auto global = std::make_unique<Global>();
         global->name = name;
         global->value = type;
@@ -79,15 +81,19 @@ class Generate : public testing::Test {
         return evaluate(std::move(node));
     }
 
-    std::optional<CompiledObject> generate() { return djstap::generate(program_, plan_, kernel_, options_, diagnostics_); }
+    std::optional<CompiledObject> generate() {
+        return djstap::generate(program_, plan_, kernel_, options_, diagnostics_);
+    }
 
     // The mnemonics of one function of the object.
-    static std::vector<std::string> disassemble(const std::string& object, const std::string& function) {
+    static std::vector<std::string> disassemble(const std::string& object,
+                                                const std::string& function) {
         char path[] = "/tmp/djstap-test-XXXXXX";
         int file = mkstemp(path);
         EXPECT_EQ(write(file, object.data(), object.size()), static_cast<ssize_t>(object.size()));
         close(file);
-        std::string command = "objdump -d --no-show-raw-insn --disassemble=" + function + " " + path;
+        std::string command =
+            "objdump -d --no-show-raw-insn --disassemble=" + function + " " + path;
         std::vector<std::string> out;
         FILE* pipe = popen(command.c_str(), "r");
         char line[512];

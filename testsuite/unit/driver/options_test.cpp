@@ -56,7 +56,8 @@ TEST(Options, PassNumberTogetherAndApart) {
 
 TEST(Options, Verbosity) {
     Options options = accept({"-vv", "--vp", "0012", "x"});
-    EXPECT_EQ(std::vector<int>(options.verbosity, options.verbosity + 5), (std::vector<int>{2, 2, 3, 4, 2}));
+    EXPECT_EQ(std::vector<int>(options.verbosity, options.verbosity + 5),
+              (std::vector<int>{2, 2, 3, 4, 2}));
     reject({"--vp", "123456", "x"});
     reject({"--vp", "1a", "x"});
 }

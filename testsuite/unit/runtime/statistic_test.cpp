@@ -1,5 +1,5 @@
-#include "include/statistic.h"
 #include "include/record.h"
+#include "include/statistic.h"
 
 #include <cstdlib>
 #include <cstring>

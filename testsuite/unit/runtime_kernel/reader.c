@@ -3,8 +3,8 @@
 //   reader hits N                   calls getppid N times
 //   reader once                     calls umask, getsid and getpgid once
 //   reader run [-s] [-t] MODULE.ko PARAMETERS N
-//       loads with hold=1, calls getppid N times and the others once, stops, prints what was recorded; -s: sites,
-//       -t: reads from a thread all the time
+//       loads with hold=1, calls getppid N times and the others once, stops, prints what was
+//       recorded; -s: sites, -t: reads from a thread all the time
 //   reader hang MODULE.ko           loads, starts and waits to be killed
 //   reader exits MODULE.ko N        as run, but waits for the script to ask for the end
 #define _GNU_SOURCE
@@ -46,7 +46,8 @@ static void die(const char *what)
 
 static struct djs_record *next(unsigned cpu)
 {
-	struct djs_record *record = (void *)(rings[cpu].data + (*rings[cpu].tail & (control->ring_bytes - 1)));
+	struct djs_record *record =
+	    (void *)(rings[cpu].data + (*rings[cpu].tail & (control->ring_bytes - 1)));
 
 	return rings[cpu].data && __atomic_load_n(&record->size, __ATOMIC_ACQUIRE) ? record : NULL;
 }
@@ -59,7 +60,8 @@ static void print(const struct djs_record *record)
 	if (record->id < TEST_FORMAT_COUNT) {
 		records += record->id == 5 || record->id == 0;
 		if (!quiet || record->id != 5) {
-			djs_format(text, sizeof text, formats[record->id], types[record->id], record + 1, bytes);
+			djs_format(text, sizeof text, formats[record->id], types[record->id],
+				   record + 1, bytes);
 			fputs(text, stdout);
 		}
 	} else if (record->id == DJS_RECORD_EXIT) {
@@ -67,8 +69,12 @@ static void print(const struct djs_record *record)
 	} else {
 		u32 length = *(const u32 *)(record + 1);
 
-		printf("%s%.*s%s", record->id == DJS_RECORD_ERROR ? "ERROR: " : record->id == DJS_RECORD_WARNING ? "WARNING: " : "",
-		       (int)length, (const char *)(record + 1) + 4, record->id == DJS_RECORD_TEXT ? "" : "\n");
+		printf("%s%.*s%s",
+		       record->id == DJS_RECORD_ERROR	  ? "ERROR: "
+		       : record->id == DJS_RECORD_WARNING ? "WARNING: "
+							  : "",
+		       (int)length, (const char *)(record + 1) + 4,
+		       record->id == DJS_RECORD_TEXT ? "" : "\n");
 	}
 }
 
@@ -132,8 +138,10 @@ static int attach(const char *file, const char *parameters)
 		rings[cpu].tail = mmap(NULL, DJS_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
 		if (rings[cpu].tail == MAP_FAILED)
 			die("map tail");
-		if (mmap(room, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, at + DJS_PAGE) == MAP_FAILED ||
-		    mmap(room + bytes, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, at + DJS_PAGE) == MAP_FAILED)
+		if (mmap(room, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+			 at + DJS_PAGE) == MAP_FAILED ||
+		    mmap(room + bytes, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+			 at + DJS_PAGE) == MAP_FAILED)
 			die("map ring");
 		rings[cpu].data = room;
 	}
@@ -158,25 +166,30 @@ static void once(void)
 
 static void report(int fd, int sites)
 {
-	static const char *const names[] = { "none", "djprobe", "ftrace", "kprobe", "kprobe-int3", "kprobe-jump",
-					     "kprobe-ftrace", "kretprobe", "return-djprobe", "tracepoint", "timer" };
+	static const char *const names[] = {"none",	     "djprobe",	    "ftrace",
+					    "kprobe",	     "kprobe-int3", "kprobe-jump",
+					    "kprobe-ftrace", "kretprobe",   "return-djprobe",
+					    "tracepoint",    "timer"};
 	struct djs_counts counts;
-	struct djs_site_state site = { 0 };
+	struct djs_site_state site = {0};
 
 	for (site.index = 0; sites && !ioctl(fd, DJS_IOC_SITE, &site); site.index++)
 		if (site.mechanism)
-			printf("site %u: %s, fallback %u, error %d\n", site.index, names[site.mechanism], site.fallback, site.error);
+			printf("site %u: %s, fallback %u, error %d\n", site.index,
+			       names[site.mechanism], site.fallback, site.error);
 	if (ioctl(fd, DJS_IOC_COUNTS, &counts))
 		die("counts");
-	printf("records %lu lost %llu busy %llu locked %llu errors %llu failed %llu state %u error %u\n", records,
-	       (unsigned long long)counts.lost_records, (unsigned long long)counts.skipped_busy,
-	       (unsigned long long)counts.skipped_locked, (unsigned long long)counts.errors,
-	       (unsigned long long)counts.failed_sites, control->state, control->error);
+	printf("records %lu lost %llu busy %llu locked %llu errors %llu failed %llu state %u error "
+	       "%u\n",
+	       records, (unsigned long long)counts.lost_records,
+	       (unsigned long long)counts.skipped_busy, (unsigned long long)counts.skipped_locked,
+	       (unsigned long long)counts.errors, (unsigned long long)counts.failed_sites,
+	       control->state, control->error);
 }
 
 int main(int argc, char **argv)
 {
-	struct djs_start start = { .target_pid = 42 };
+	struct djs_start start = {.target_pid = 42};
 	int sites = 0, threaded = 0, fd, error;
 	pthread_t thread;
 
@@ -202,7 +215,7 @@ int main(int argc, char **argv)
 		if (ioctl(fd, DJS_IOC_START, &start))
 			die("start");
 		hits(atol(argv[3]));
-		wait = (struct pollfd){ .fd = fd, .events = POLLIN };
+		wait = (struct pollfd){.fd = fd, .events = POLLIN};
 		printf("poll %d\n", poll(&wait, 1, 2000));
 		if (ioctl(fd, DJS_IOC_STOP))
 			die("stop");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// One of everything: begin, djprobes, a kprobe, a kretprobe, a timer, a map, a per-CPU statistic, end.
+// One of everything: begin, djprobes, a kprobe, a kretprobe, a timer, a map, a per-CPU statistic,
+// end.
 #include "script.h"
 
 static DEFINE_PER_CPU(s64, counter);
@@ -111,50 +112,82 @@ static void end(struct djs_ctx *ctx)
 	record = djs_reserve(ctx, 4, size);
 	if (!record)
 		return;
-	put_long(put_long(put_long(put_long(put_long((char *)(record + 1), djs_counter_read(0)), !!ticks),
-				   djs_map_count(map)), total->count), total->sum);
+	put_long(put_long(put_long(put_long(put_long((char *)(record + 1), djs_counter_read(0)),
+					    !!ticks),
+				   djs_map_count(map)),
+			  total->count),
+		 total->sum);
 	djs_commit(ctx, record, size);
 }
 
-static const struct djs_lock_use umask_locks[] = { { 0, 1 } };
+static const struct djs_lock_use umask_locks[] = {{0, 1}};
 
 static const struct djs_handler handlers[] = {
-	{ .body = begin, .kind = DJS_HANDLER_BEGIN },
-	{ .direct = on_getppid_direct, .body = getppid_body, .kind = DJS_HANDLER_ENTRY },
-	{ .direct = on_umask_direct, .body = umask_body, .kind = DJS_HANDLER_ENTRY, .locks = umask_locks,
-	  .lock_count = 1, .flags = DJS_HANDLER_CHECKS_STATE | DJS_HANDLER_IRQS_OFF, .max_actions = 1000 },
-	{ .body = on_getsid, .kind = DJS_HANDLER_ENTRY, .flags = DJS_HANDLER_CHECKS_STATE },
-	{ .body = getpgid_return, .entry = getpgid_entry, .saved = 1, .kind = DJS_HANDLER_RETURN,
-	  .flags = DJS_HANDLER_CHECKS_STATE },
-	{ .body = tick, .kind = DJS_HANDLER_TIMER, .timer_ns = 5000000, .timer_random_ns = 1000000 },
-	{ .body = end, .kind = DJS_HANDLER_END },
+    {.body = begin, .kind = DJS_HANDLER_BEGIN},
+    {.direct = on_getppid_direct, .body = getppid_body, .kind = DJS_HANDLER_ENTRY},
+    {.direct = on_umask_direct,
+     .body = umask_body,
+     .kind = DJS_HANDLER_ENTRY,
+     .locks = umask_locks,
+     .lock_count = 1,
+     .flags = DJS_HANDLER_CHECKS_STATE | DJS_HANDLER_IRQS_OFF,
+     .max_actions = 1000},
+    {.body = on_getsid, .kind = DJS_HANDLER_ENTRY, .flags = DJS_HANDLER_CHECKS_STATE},
+    {.body = getpgid_return,
+     .entry = getpgid_entry,
+     .saved = 1,
+     .kind = DJS_HANDLER_RETURN,
+     .flags = DJS_HANDLER_CHECKS_STATE},
+    {.body = tick, .kind = DJS_HANDLER_TIMER, .timer_ns = 5000000, .timer_random_ns = 1000000},
+    {.body = end, .kind = DJS_HANDLER_END},
 };
 
 static const struct djs_site sites[] = {
-	{ .handler = 0, .point = "begin" },
-	{ .address = SITE_getppid, .entry = ADDRESS_getppid, .fallback = AFTER_getppid, .handler = 1,
-	  .mechanism = DJS_MECHANISM_DJPROBE, .point = "kernel.function(\"sys_getppid\")", .function = "__x64_sys_getppid" },
-	{ .address = SITE_umask, .entry = ADDRESS_umask, .fallback = AFTER_umask, .handler = 2,
-	  .mechanism = DJS_MECHANISM_DJPROBE, .point = "kernel.function(\"sys_umask\")", .function = "__x64_sys_umask" },
-	{ .address = AFTER_getsid, .entry = ADDRESS_getsid, .handler = 3, .mechanism = DJS_MECHANISM_KPROBE,
-	  .point = "kernel.statement(\"sys_getsid+5\")", .function = "__x64_sys_getsid" },
-	{ .address = ADDRESS_getpgid, .entry = ADDRESS_getpgid, .handler = 4, .mechanism = DJS_MECHANISM_KRETPROBE,
-	  .point = "kernel.function(\"sys_getpgid\").return", .function = "__x64_sys_getpgid" },
-	{ .handler = 5, .mechanism = DJS_MECHANISM_TIMER, .point = "timer.ms(5).randomize(1)" },
-	{ .handler = 6, .point = "end" },
+    {.handler = 0, .point = "begin"},
+    {.address = SITE_getppid,
+     .entry = ADDRESS_getppid,
+     .fallback = AFTER_getppid,
+     .handler = 1,
+     .mechanism = DJS_MECHANISM_DJPROBE,
+     .point = "kernel.function(\"sys_getppid\")",
+     .function = "__x64_sys_getppid"},
+    {.address = SITE_umask,
+     .entry = ADDRESS_umask,
+     .fallback = AFTER_umask,
+     .handler = 2,
+     .mechanism = DJS_MECHANISM_DJPROBE,
+     .point = "kernel.function(\"sys_umask\")",
+     .function = "__x64_sys_umask"},
+    {.address = AFTER_getsid,
+     .entry = ADDRESS_getsid,
+     .handler = 3,
+     .mechanism = DJS_MECHANISM_KPROBE,
+     .point = "kernel.statement(\"sys_getsid+5\")",
+     .function = "__x64_sys_getsid"},
+    {.address = ADDRESS_getpgid,
+     .entry = ADDRESS_getpgid,
+     .handler = 4,
+     .mechanism = DJS_MECHANISM_KRETPROBE,
+     .point = "kernel.function(\"sys_getpgid\").return",
+     .function = "__x64_sys_getpgid"},
+    {.handler = 5, .mechanism = DJS_MECHANISM_TIMER, .point = "timer.ms(5).randomize(1)"},
+    {.handler = 6, .point = "end"},
 };
 
-static const struct djs_map_use maps[] = { {
-	.shape = { .key_count = 1, .value_type = DJS_LONG, .key_types = { DJS_LONG }, .capacity = 64, .string_bytes = 128 },
-	.map = &map } };
-static const struct djs_iterator_use iterators[] = { { .map = 0, .sorts = 1, .order = &order } };
+static const struct djs_map_use maps[] = {{.shape = {.key_count = 1,
+						     .value_type = DJS_LONG,
+						     .key_types = {DJS_LONG},
+						     .capacity = 64,
+						     .string_bytes = 128},
+					   .map = &map}};
+static const struct djs_iterator_use iterators[] = {{.map = 0, .sorts = 1, .order = &order}};
 static void *statistic_copies;
 static const struct djs_statistic_use statistics[] = {
-	{ .shape = { .bytes = sizeof(struct djs_statistic) }, .percpu = &statistic_copies } };
+    {.shape = {.bytes = sizeof(struct djs_statistic)}, .percpu = &statistic_copies}};
 
 const struct djs_script djs_script = {
-	SCRIPT_COMMON,
-	.maps = maps, .map_count = 1, .iterators = iterators, .iterator_count = 1,
-	.statistics = statistics, .statistic_count = 1, .lock_count = 1,
-	.counters = (s64 __force *)&counter, .counter_count = 1,
+    SCRIPT_COMMON,	    .maps = maps,	 .map_count = 1,
+    .iterators = iterators, .iterator_count = 1, .statistics = statistics,
+    .statistic_count = 1,   .lock_count = 1,	 .counters = (s64 __force *)&counter,
+    .counter_count = 1,
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// One djprobe, built in variants: VARIANT_ERROR (its 3rd hit fails), VARIANT_FORCED (no other mechanism may stand
-// in), VARIANT_BUSY (the function may be taken), VARIANT_EXIT (its 3rd hit exits), VARIANT_RELEASE (made for another
-// kernel), VARIANT_BEGIN (begin prints more than a small ring holds), VARIANT_FTRACE, VARIANT_JUMP, VARIANT_NESTED
-// (its handler calls the probed function).
+// One djprobe, built in variants: VARIANT_ERROR (its 3rd hit fails), VARIANT_FORCED (no other
+// mechanism may stand in), VARIANT_BUSY (the function may be taken), VARIANT_EXIT (its 3rd hit
+// exits), VARIANT_RELEASE (made for another kernel), VARIANT_BEGIN (begin prints more than a small
+// ring holds), VARIANT_FTRACE, VARIANT_JUMP, VARIANT_NESTED (its handler calls the probed
+// function).
 #include <linux/ktime.h>
 #include <linux/timekeeping.h>
 
@@ -73,38 +74,48 @@ static void on_error(struct djs_ctx *ctx)
 }
 
 static const struct djs_handler handlers[] = {
-	{ .direct = on_hit_direct, .body = work, .kind = DJS_HANDLER_ENTRY, .flags = DJS_HANDLER_CHECKS_STATE },
-	{ .body = end, .kind = DJS_HANDLER_END },
-	{ .body = on_error, .kind = DJS_HANDLER_ERROR },
+    {.direct = on_hit_direct,
+     .body = work,
+     .kind = DJS_HANDLER_ENTRY,
+     .flags = DJS_HANDLER_CHECKS_STATE},
+    {.body = end, .kind = DJS_HANDLER_END},
+    {.body = on_error, .kind = DJS_HANDLER_ERROR},
 #ifdef VARIANT_BEGIN
-	{ .body = begin, .kind = DJS_HANDLER_BEGIN },
+    {.body = begin, .kind = DJS_HANDLER_BEGIN},
 #endif
 };
 
 static const struct djs_site sites[] = {
-	{
+    {
 #if defined(VARIANT_NESTED)
-	  .address = SITE_clock, .entry = ADDRESS_clock, .fallback = AFTER_clock,
+	.address = SITE_clock,
+	.entry = ADDRESS_clock,
+	.fallback = AFTER_clock,
 #elif defined(VARIANT_JUMP)
-	  .address = AFTER_umask, .entry = ADDRESS_umask,
+	.address = AFTER_umask,
+	.entry = ADDRESS_umask,
 #else
-	  .address = SITE_getppid, .entry = ADDRESS_getppid, .fallback = AFTER_getppid,
+	.address = SITE_getppid,
+	.entry = ADDRESS_getppid,
+	.fallback = AFTER_getppid,
 #endif
 #if defined(VARIANT_FTRACE)
-	  .mechanism = DJS_MECHANISM_FTRACE,
+	.mechanism = DJS_MECHANISM_FTRACE,
 #elif defined(VARIANT_JUMP)
-	  .mechanism = DJS_MECHANISM_KPROBE_JUMP,
+	.mechanism = DJS_MECHANISM_KPROBE_JUMP,
 #else
-	  .mechanism = DJS_MECHANISM_DJPROBE,
+	.mechanism = DJS_MECHANISM_DJPROBE,
 #endif
 #if defined(VARIANT_FORCED) || defined(VARIANT_JUMP)
-	  .forced = 1,
+	.forced = 1,
 #endif
-	  .handler = 0, .point = "kernel.function(\"sys_getppid\")", .function = "__x64_sys_getppid" },
-	{ .handler = 1, .point = "end" },
-	{ .handler = 2, .point = "error" },
+	.handler = 0,
+	.point = "kernel.function(\"sys_getppid\")",
+	.function = "__x64_sys_getppid"},
+    {.handler = 1, .point = "end"},
+    {.handler = 2, .point = "error"},
 #ifdef VARIANT_BEGIN
-	{ .handler = 3, .point = "begin" },
+    {.handler = 3, .point = "begin"},
 #endif
 };
 
@@ -114,6 +125,7 @@ static const struct djs_site sites[] = {
 #endif
 
 const struct djs_script djs_script = {
-	SCRIPT_COMMON,
-	.counters = (s64 __force *)&counter, .counter_count = 1,
+    SCRIPT_COMMON,
+    .counters = (s64 __force *)&counter,
+    .counter_count = 1,
 };

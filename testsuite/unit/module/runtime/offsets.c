@@ -8,5 +8,6 @@ void djs_offsets(void)
 		     ".ascii \"task_comm %c0\\n\"\n"
 		     ".ascii \"minus_five %c1\\n\"\n"
 		     ".ascii \"somewhere:some_symbol 16\\n\"\n"
-		     ".popsection" ::"i"(offsetof(struct task_struct, comm)), "i"(-5));
+		     ".popsection" ::"i"(offsetof(struct task_struct, comm)),
+		     "i"(-5));
 }

@@ -10,4 +10,4 @@ static int run(int value)
 	asm volatile("call __x86_indirect_thunk_rax\n\tcall __x86_indirect_thunk_r11" ::: "memory");
 	return djs_apply(djs_double, value);
 }
-const struct tiny_script djs_script = { run, 1 };
+const struct tiny_script djs_script = {run, 1};

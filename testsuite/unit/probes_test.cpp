@@ -1,0 +1,166 @@
+#include "probes/access.h"
+#include "probes/mechanisms.h"
+#include "probes/probes.h"
+
+#include <gtest/gtest.h>
+
+namespace djstap {
+namespace {
+
+ast::PointComponent component(std::string name) {
+    ast::PointComponent out;
+    out.name = std::move(name);
+    return out;
+}
+
+ast::PointComponent component(std::string name, std::string argument) {
+    ast::PointComponent out = component(std::move(name));
+    out.argument = ast::PointComponent::Argument::String;
+    out.string = std::move(argument);
+    return out;
+}
+
+ast::PointComponent component(std::string name, int64_t argument) {
+    ast::PointComponent out = component(std::move(name));
+    out.argument = ast::PointComponent::Argument::Number;
+    out.number = argument;
+    return out;
+}
+
+ast::ProbePoint point(std::vector<ast::PointComponent> components) {
+    ast::ProbePoint out;
+    out.components = std::move(components);
+    return out;
+}
+
+// The families that need no kernel.
+class Points : public testing::Test {
+  protected:
+    Points() : diagnostics_(sources_), kernel_("no-such-kernel") {}
+    auto list(const ast::ProbePoint& point) {
+        return list_probes(point, true, kernel_, diagnostics_);
+    }
+
+    SourceManager sources_;
+    Diagnostics diagnostics_;
+    KernelView kernel_;
+};
+
+TEST_F(Points, TimersNeedNoKernel) {
+    auto listing = list(point({component("timer"), component("ms", 10)}));
+    ASSERT_TRUE(listing);
+    ASSERT_EQ(listing->size(), 1u);
+    EXPECT_EQ(listing->front().mechanism, Mechanism::Timer);
+    EXPECT_FALSE(kernel_.opened());
+}
+
+TEST_F(Points, TimersOfNoLengthAreRefused) {
+    EXPECT_FALSE(list(point({component("timer"), component("s", int64_t{0})})));
+    EXPECT_FALSE(list(point({component("timer"), component("ns", 5)})));
+    EXPECT_FALSE(list(point({component("timer"), component("s", INT64_MAX)})));
+    EXPECT_EQ(diagnostics_.error_count(), 3u);
+}
+
+TEST_F(Points, MisspeltComponentGetsTheNearestName) {
+    EXPECT_FALSE(list(point({component("timer"), component("msc", 5)})));
+    EXPECT_NE(render_all(diagnostics_).find("did you mean 'ms'"), std::string::npos)
+        << render_all(diagnostics_);
+}
+
+TEST_F(Points, WrongKindOfArgumentIsToldFromAWrongName) {
+    EXPECT_FALSE(list(point({component("timer"), component("s")})));
+    EXPECT_NE(render_all(diagnostics_).find("it is written s(NUMBER)"), std::string::npos)
+        << render_all(diagnostics_);
+}
+
+TEST_F(Points, MissingKernelIsReportedAtThePoint) {
+    EXPECT_FALSE(list(point({component("kernel"), component("function", "vfs_read")})));
+    EXPECT_NE(render_all(diagnostics_).find("[no-kernel]"), std::string::npos);
+}
+
+TEST(Mechanisms, NamesAreThoseOfTheOption) {
+    EXPECT_EQ(mechanism_by_name("djprobe"), Mechanism::Djprobe);
+    EXPECT_EQ(mechanism_by_name("kprobe-int3"), Mechanism::KprobeInt3);
+    EXPECT_EQ(mechanism_by_name("jprobe"), std::nullopt);
+    for (const std::string& name : mechanism_names()) {
+        EXPECT_EQ(mechanism_by_name(name).has_value(), name != "auto") << name;
+    }
+}
+
+// On every kernel that is installed with symbols.
+class OnKernel : public testing::TestWithParam<std::string> {
+  protected:
+    void SetUp() override {
+        auto files = find_kernel(GetParam());
+        if (!files)
+            GTEST_SKIP() << "no kernel " << GetParam() << " is installed";
+        auto target = Target::open(std::move(*files));
+        ASSERT_TRUE(target) << target.failure().message;
+        target_ = std::move(*target);
+        if (!target_->symbol("vfs_read") || target_->fentry_site_count() == 0)
+            GTEST_SKIP() << "it has no symbols";
+    }
+    std::unique_ptr<Target> target_;
+};
+
+TEST_P(OnKernel, EntriesWithASiteAreDjprobes) {
+    uint64_t entry = target_->symbol("vfs_read")->address;
+    auto choice = choose_for_entry(*target_, entry, std::nullopt);
+    EXPECT_EQ(choice.mechanism, Mechanism::Djprobe);
+    EXPECT_EQ(choice.address, entry + (target_->has_ibt() ? 4 : 0));
+    EXPECT_EQ(choice.fallback, choice.address + 5);
+}
+
+TEST_P(OnKernel, ForcedBreakpointLeavesTheSiteToFtrace) {
+    uint64_t entry = target_->symbol("vfs_read")->address;
+    auto choice = choose_for_entry(*target_, entry, Mechanism::KprobeInt3);
+    EXPECT_EQ(choice.mechanism, Mechanism::KprobeInt3);
+    EXPECT_EQ(choice.address, *target_->fentry_site(entry) + 5);
+}
+
+TEST_P(OnKernel, InstructionsCannotBeDjprobes) {
+    uint64_t inside = target_->symbol("vfs_read")->address + 32;
+    EXPECT_EQ(choose_for_instruction(*target_, inside, std::nullopt).mechanism, Mechanism::Kprobe);
+    EXPECT_FALSE(choose_for_instruction(*target_, inside, Mechanism::Djprobe).refusal.empty());
+}
+
+TEST_P(OnKernel, InitializationCodeAndForbiddenPlacesAreRefused) {
+    EXPECT_FALSE(
+        choose_for_entry(*target_, target_->symbol("vfs_caches_init")->address, std::nullopt)
+            .refusal.empty());
+    EXPECT_FALSE(choose_for_return(*target_, target_->symbol("exc_int3")->address, std::nullopt)
+                     .refusal.empty());
+}
+
+TEST_P(OnKernel, MembersAreFollowedToAValue) {
+    auto opened = DebugInfo::open(*target_);
+    ASSERT_TRUE(opened) << opened.failure().message;
+    const DebugInfo& info = **opened;
+    auto pattern = parse_function_pattern("vfs_read");
+    auto functions = info.functions(*pattern, true);
+    ASSERT_EQ(functions.size(), 1u);
+    const Variable& file = functions[0].parameters.at(0);
+    AccessBuilder builder(info);
+    ASSERT_TRUE(builder.start(file.location, file.type, "file", "vfs_read", {}));
+    ASSERT_TRUE(builder.member("f_inode", {}));
+    ASSERT_TRUE(builder.member("i_mode", {}));
+    ASSERT_TRUE(builder.finish(false, {}));
+    const Access& access = builder.access();
+    EXPECT_EQ(access.base, Access::Base::Register);
+    EXPECT_EQ(access.reg, PtReg::Rdi);
+    EXPECT_EQ(access.steps.back().kind, AccessStep::Kind::Load);
+    EXPECT_EQ(access.steps.back().size, 2); // umode_t
+    EXPECT_FALSE(access.steps.back().is_signed);
+
+    AccessBuilder wrong(info);
+    ASSERT_TRUE(wrong.start(file.location, file.type, "file", "vfs_read", {}));
+    EXPECT_FALSE(wrong.member("f_inod", {}));
+    EXPECT_EQ(wrong.error().hint, "did you mean 'f_inode'?");
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, OnKernel, testing::Values("6.1", "6.12"), [](const auto& info) {
+    return info.param == "6.1" ? "Linux6_1" : "Linux6_12";
+});
+
+} // namespace
+} // namespace djstap
