@@ -110,17 +110,19 @@ class Runner:
         if "run" in self.fields:
             done = execute(["/bin/sh", "-e", "-c", self.fields["run"]])
             return done.returncode, done.stdout, done.stderr
-        command = [self.djstap, f"--guest={self.kernel}"]
-        for word in shlex.split(self.fields.get("options", "")):
-            command.append(word.replace("$T", folder).replace("$KERNEL", self.kernel))
+        def replaced(text):
+            return text.replace("$T", folder).replace("$KERNEL", self.kernel)
+
+        words = [replaced(word) for word in shlex.split(self.fields.get("options", ""))]
+        end = words.index("--") if "--" in words else len(words)  # the rest are the script's arguments
+        command = [self.djstap, f"--guest={self.kernel}"] + words[:end]
         if "command" in self.fields:
-            command += ["-c", self.fields["command"].replace("$T", folder).replace("$KERNEL", self.kernel)]
+            command += ["-c", replaced(self.fields["command"])]
         if "script" in self.fields:
             command += ["-e", self.fields["script"]]
         else:
-            script = os.path.join(os.path.dirname(os.path.abspath(self.path)), self.fields["file"])
-            separator = command.index("--") if "--" in command else len(command)
-            command.insert(separator, script)
+            command.append(os.path.join(os.path.dirname(os.path.abspath(self.path)), self.fields["file"]))
+        command += words[end:]
         done = execute(command)
         return done.returncode, done.stdout, done.stderr
 
