@@ -41,6 +41,7 @@ void djs_stub(void)
 #endif
 	THUNK(rax)
 	THUNK(rbx)
-	THUNK(rcx) THUNK(rdx) THUNK(rsi) THUNK(rdi) THUNK(rbp) THUNK(r8) THUNK(r9) THUNK(r10)
-	    THUNK(r11) THUNK(r12) THUNK(r13) THUNK(r14) THUNK(r15)
+	THUNK(rcx)
+	THUNK(rdx) THUNK(rsi) THUNK(rdi) THUNK(rbp) THUNK(r8) THUNK(r9) THUNK(r10) THUNK(r11)
+	    THUNK(r12) THUNK(r13) THUNK(r14) THUNK(r15)
 }
