@@ -129,7 +129,7 @@ std::string write_manifest(const RuntimeKit& kit, const std::vector<KitFile>& fi
 }
 
 std::optional<Manifest> read_manifest(std::string_view text) {
-    constexpr size_t last_line = strlen("end 0123456789abcdef\n");
+    constexpr size_t last_line = std::string_view("end 0123456789abcdef\n").size();
     if (!text.starts_with(first_line) || text.size() < first_line.size() + last_line)
         return std::nullopt;
     std::string_view body = text.substr(0, text.size() - last_line);

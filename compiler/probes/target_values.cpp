@@ -87,7 +87,7 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
                                "write it as C does: \"struct task_struct\""};
         CTypeKind kind = scope.info->resolve(*type).kind;
         bool structure = kind == CTypeKind::Struct || kind == CTypeKind::Union;
-        if (pointer || structure || value.components.size() > 0)
+        if (pointer || structure || !value.components.empty())
             builder.start_pointer_to(*type, value.operand.get());
         else
             builder.start_value(Access::Base::Operand, *type, value.operand.get());
