@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What `scripts/bench overhead` measures: handlers on one function, the targets, and the report of 2005."""
+from dataclasses import dataclass, field
+
+FUNCTION = "__x64_sys_gettimeofday"
+POINT = f'kernel.function("{FUNCTION}")'
+STATEMENT = f'kernel.statement("{FUNCTION}@kernel/time/time.c+3")'
+
+# $regs stands for each of the four arguments: a system call's function has one, in a register, and what an
+# argument in a register costs does not depend on which one it is.
+RECORD = r'printf("%d %x %x %x %x\n", pid(), $regs, $regs, $regs, $regs)'
+# A return has no $regs but by keeping it from the entry; its record holds numbers as many.
+RECORD_AT_RETURN = r'printf("%d %x %x %x %x\n", pid(), 1, 2, 3, 4)'
+COUNT = "n++"
+EMPTY = "next"  # an empty body is dropped with a warning; this one is kept and does nothing
+
+
+@dataclass
+class Case:
+    """One script and what to check about it."""
+    key: str
+    title: str  # as the tables show it
+    probe: str
+    body: str
+    options: list = field(default_factory=list)
+    mechanism: str = ""  # what djrun must tell of it; "": any
+    targets: tuple = ()  # at most, on kernel 6.1 and on 6.12
+
+    @property
+    def declared(self):
+        return f"global {self.body[0]} " if self.body[:2] in ("n+", "s ", "a[") else ""
+
+    @property
+    def script(self):
+        end = " probe end { println(n) }" if self.body == COUNT else ""
+        return f"{self.declared}probe {self.probe} {{ {self.body} }}{end}"
+
+    @property
+    def records(self):
+        return self.body.startswith("printf")
+
+
+# The scripts of the table "Cost per hit".
+COST = [
+    Case("empty", "`next` (nothing, kept)", POINT, EMPTY, mechanism="djprobe", targets=(2, 3)),
+    Case("count", "`n++`", POINT, COUNT, mechanism="djprobe", targets=(3, 4)),
+    Case("statistic", "`s <<< pid()`", POINT, "s <<< pid()", mechanism="djprobe", targets=(40, 40)),
+    Case("map", "`a[pid()]++`", POINT, "a[pid()]++", mechanism="djprobe", targets=(110, 110)),
+    Case("record", "`printf` of pid and four arguments", POINT, RECORD, mechanism="djprobe", targets=(40, 45)),
+    Case("record-text", "`printf` of pid and execname", POINT, r'printf("%d %s\n", pid(), execname())',
+         mechanism="djprobe"),
+    Case("record-names", "`printf` of `$tv` and `$tz`", 'kernel.function("sys_gettimeofday")',
+         r'printf("%p %p\n", $tv, $tz)', mechanism="djprobe"),
+    Case("return-count", "`.return { n++ }`", POINT + ".return", COUNT, targets=(30, 30)),
+    Case("return-record", "`.return { printf(\"%d\", $return) }`", POINT + ".return", r'printf("%d\n", $return)',
+         targets=(65, 65)),
+    Case("statement", "`kernel.statement` on a line within, `n++`", STATEMENT, COUNT, mechanism="kprobe-int3"),
+]
+
+# The mechanisms of the evaluation: name in the tables, probe point, option. The first is COST's own.
+MECHANISMS = [
+    ("djprobe", "djprobe (direct call)", POINT, "djprobe"),
+    ("ftrace", "ftrace_ops", POINT, "ftrace"),
+    ("kprobe-ftrace", "kprobe on ftrace", POINT, "kprobe-ftrace"),
+    ("kprobe-jump", "kprobe, jump-optimized", POINT, "kprobe-jump"),
+    ("kprobe-int3", "kprobe, breakpoint", POINT, "kprobe-int3"),
+    ("kretprobe", "kretprobe", POINT + ".return", "kretprobe"),
+]
+JUMP_TARGETS = (110, 110)
+
+
+def mechanism_cases():
+    """{(mechanism, "empty" | "count" | "record"): Case}"""
+    cases = {}
+    for name, title, probe, option in MECHANISMS:
+        record = RECORD if probe == POINT else RECORD_AT_RETURN
+        for what, body in (("empty", EMPTY), ("count", COUNT), ("record", record)):
+            targets = JUMP_TARGETS if (name, what) == ("kprobe-jump", "count") else ()
+            cases[name, what] = Case(f"{name}-{what}", title, probe, body, [f"--mechanism={option}"], option, targets)
+    return cases
+
+
+@dataclass
+class Peer:
+    """A bpftrace program. `beside`: the key of the case that does the same."""
+    key: str
+    title: str
+    program: str
+    beside: str
+
+
+_FIVE = r'printf("%d %x %x %x %x\n", pid, args->regs, args->regs, args->regs, args->regs)'
+PEERS = [
+    Peer("kfunc-empty", "kfunc `{ }`", f"kfunc:{FUNCTION} {{ }}", "empty"),
+    Peer("kfunc-count", "kfunc `@ = count()`", f"kfunc:{FUNCTION} {{ @ = count() }}", "count"),
+    Peer("kfunc-increment", "kfunc `@++`", f"kfunc:{FUNCTION} {{ @++ }}", "count"),
+    Peer("kfunc-stats", "kfunc `@ = stats(pid)`", f"kfunc:{FUNCTION} {{ @ = stats(pid) }}", "statistic"),
+    Peer("kfunc-map", "kfunc `@[pid]++`", f"kfunc:{FUNCTION} {{ @[pid]++ }}", "map"),
+    Peer("kfunc-record", "kfunc `printf`, five values", f"kfunc:{FUNCTION} {{ {_FIVE} }}", "record"),
+    Peer("kfunc-text", "kfunc `printf`, pid and comm", f'kfunc:{FUNCTION} {{ printf("%d %s\\n", pid, comm) }}',
+         "record-text"),
+    Peer("kretfunc-count", "kretfunc `@++`", f"kretfunc:{FUNCTION} {{ @++ }}", "return-count"),
+    Peer("kretfunc-record", "kretfunc `printf(retval)`", f'kretfunc:{FUNCTION} {{ printf("%d\\n", retval) }}',
+         "return-record"),
+    Peer("kprobe-empty", "kprobe `{ }`", f"kprobe:{FUNCTION} {{ }}", "kprobe-ftrace-empty"),
+    Peer("kprobe-count", "kprobe `@ = count()`", f"kprobe:{FUNCTION} {{ @ = count() }}", "kprobe-ftrace-count"),
+    Peer("kprobe-record", "kprobe `printf`, five values",
+         f'kprobe:{FUNCTION} {{ printf("%d %x %x %x %x\\n", pid, arg0, arg0, arg0, arg0) }}', "kprobe-ftrace-record"),
+    Peer("kretprobe-empty", "kretprobe `{ }`", f"kretprobe:{FUNCTION} {{ }}", "kretprobe-empty"),
+]
+
+# M. Hiramatsu, "Overhead Evaluation about Kprobes and Djprobe (Direct Jump Probe)", Hitachi, 13 July 2005:
+# nanoseconds over the unprobed Linux 2.6.12.
+REPORT_2005 = [
+    ("Pentium 4 3.06 GHz, HT (SMP)", "1064.75", "1613.5", "28", "1169", "1709.5", "114", "69"),
+    ("Pentium 4 3.06 GHz, HT off (UP)", "1016.25", "1578", "30.25", "1101.5", "1666", "106.75", "64.75"),
+    ("Athlon64 2400+ (32 bit)", "1771", "632.5", "24.25", "461", "649.75", "72", "60.75"),
+    ("Pentium M 1600", "2191.5", "781.75", "-115", "719.5", "940.75", "58.5", "101.5"),
+]
+REPORT_2005_UNPROBED = [("262", "230", "2230", "2514"), ("261", "231", "2256", "2334")]
+
+FUNCTIONALITY_2005 = [
+    ("installable point", "almost anywhere", "function entry", "function entry (at least 5 bytes replaced)"),
+    ("handlers", "before, after, break, fault", "before", "before"),
+    ("a handler gets", "the kprobe, `pt_regs`", "the function's arguments",
+     "the djprobe, `pt_regs` with general registers, flags and stack pointer only"),
+]
+
+FUNCTIONALITY = [
+    ("djprobe", "functions with an fentry site (six of seven)", "before",
+     "argument registers, stack pointer; names by DWARF", "one direct call a function, kernel-wide"),
+    ("ftrace_ops", "the same", "before", "all registers", "shares with everybody"),
+    ("kprobe on ftrace", "the same", "before", "all registers", "shares with everybody"),
+    ("kprobe, jump-optimized", "instructions whose 5 bytes nothing jumps into", "before", "all registers",
+     "forced only, until such places can be proved"),
+    ("kprobe, breakpoint", "almost any instruction", "before", "all registers; locals by DWARF",
+     "shares with other kprobes"),
+    ("kretprobe", "function returns", "after", "return value; arguments kept from the entry",
+     "a limited number at once; missed ones are counted"),
+]

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The evaluation's page: docs/benchmarks.md and its charts."""
+import re
+
+import cases
+import measure
+import plots
+
+INTRODUCTION = """# What a probe costs
+
+This page is written by `scripts/bench overhead`; do not edit it. Measured with djstap {version} in guests with {kernels}, {qemu}.
+
+A raw `gettimeofday` system call is repeated (`gtodbench`) without a probe and with one on `{function}`.
+The guest has one CPU and counts instructions (`-icount shift=0,sleep=off`): its clock then advances by one nanosecond an
+instruction, so the average time of a call *is* its number of instructions, the same on every machine. What a probe costs is the
+difference. A sample is the least of {runs} runs of {calls} calls, since most of those see no timer interrupt; the tables show
+the average of {samples} samples. Every hit is checked to have been counted or recorded, and the mechanism to be the one named.
+
+## What this cannot show
+
+- An instruction counts one, whatever it takes: a breakpoint's exception, the return from it, a serializing instruction or a
+  cache miss look as cheap as an addition. On hardware the breakpoint's rows are several times worse against the others (the report
+  of 2005, below, has it at 9 to 90 times a djprobe).
+- QEMU translates code; its nanoseconds are ratios at best. They stand below for their order only.
+- Guests with several CPUs run on one thread, so how probes scale with CPUs cannot be seen here. What can be said is
+  structural: per-CPU counters and records use no `lock` prefix and no cache line of another CPU.
+- The reader of the records is left out: `gtodbench` has a real-time priority and the buffers hold all records of a run, so
+  that readers, djstap's and the peers', run between the runs. Waking a reader at a hit, as bpftrace does, is part of the hit.
+"""
+
+AGAIN = """## How to run it again
+
+    scripts/bench overhead                     # both kernels, and this page again
+    scripts/bench overhead --with-peers        # installs bpftrace and SystemTap first (apt-get, root)
+    scripts/bench overhead --kernels 6.1       # one kernel; prints, writes nothing
+    scripts/bench overhead --on-this-machine   # on the kernel that runs, in nanoseconds; where modules can be loaded
+
+From a script to its module: `scripts/bench compile`.
+"""
+
+
+def series_of(release):
+    return re.match(r"\d+\.\d+", release)[0]
+
+
+class Results:
+    """What was measured on one kernel."""
+
+    def __init__(self, release, instructions, times, peers, peers_problem, systemtap):
+        self.release = release
+        self.series = series_of(release)
+        self.instructions = instructions  # {key: Outcome}
+        self.times = times  # the same in nanoseconds
+        self.peers = peers
+        self.peers_problem = peers_problem
+        self.systemtap = systemtap  # why it is not here
+
+    def added(self, key, outcomes=None):
+        """Instructions that `key` adds to a call, or None."""
+        outcomes = self.instructions if outcomes is None else outcomes
+        outcome, base = outcomes.get(key), outcomes.get("unprobed")
+        if not outcome or outcome.problem or not base or not base.samples:
+            return None
+        return outcome.average - base.average
+
+    def cell(self, key, outcomes=None):
+        outcomes = self.instructions if outcomes is None else outcomes
+        value = self.added(key, outcomes)
+        if value is not None:
+            return f"{value:.0f}"
+        outcome = outcomes.get(key)
+        return f"not to be had: {outcome.problem}" if outcome else "not run here"
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+
+
+def target_index(results):
+    return 0 if results.series == "6.1" else 1
+
+
+def target_cell(case, results):
+    """"≤ 3" and whether it is reached."""
+    if not case.targets:
+        return "–"
+    target = case.targets[target_index(results)]
+    value = results.added(case.key)
+    return f"≤ {target}: " + ("not measured" if value is None else "reached" if round(value) <= target else "**missed**")
+
+
+def peers_beside(case, results):
+    if results.peers_problem:
+        return "not run here"
+    cells = [f"{results.cell(peer.key, results.peers)} ({peer.title})" for peer in cases.PEERS if peer.beside == case.key]
+    return "; ".join(cells) or "–"
+
+
+def cost_section(everything):
+    rows = cases.COST + [cases.mechanism_cases()["kprobe-jump", "count"]]
+    text = "## Cost per hit\n\nInstructions that one hit adds to the call.\n\n"
+    for results in everything:
+        text += f"### Linux {results.release}\n\n"
+        lines = []
+        for case in rows:
+            title = "kprobe, jump-optimized, `n++`" if case.key.startswith("kprobe") else case.title
+            outcome = results.instructions.get(case.key)
+            how = re.search(r": ([a-z0-9-]+)", outcome.log) if outcome and outcome.log else None
+            lines.append([title, how[1] if how else "–", f"**{results.cell(case.key)}**", target_cell(case, results),
+                          peers_beside(case, results)])
+        text += table(["script body", "by", "added", "target", "bpftrace"], lines) + "\n"
+        text += f"Without a probe the call takes {results.instructions['unprobed'].average:.0f} instructions.\n"
+        text += f"bpftrace: {results.peers_problem or 'in the same kind of guest, ' + results.peers['version'].log}.\n"
+        text += f"SystemTap: {results.systemtap}.\n\n"
+    return text
+
+
+def samples_row(title, outcome, base, what="instructions"):
+    if not outcome or outcome.problem:
+        return [title] + ["–"] * measure.SAMPLES + ["–", f"not to be had: {outcome.problem}" if outcome else "not run here"]
+    return [title] + [f"{value:.0f}" for value in outcome.samples] + \
+        [f"{outcome.average:.1f}", f"{outcome.average - base.average:.1f}"]
+
+
+def evaluation_rows(results, what):
+    """(title, outcome, its own unprobed run) of the rows of the 2005 report's tables."""
+    base = results.instructions["unprobed"]
+    mechanisms = cases.mechanism_cases()
+    rows = [("without a probe", base, base)]
+    for name, title, _, _ in cases.MECHANISMS:
+        rows.append((title, results.instructions.get(mechanisms[name, what].key), base))
+    if what == "record":
+        rows.append(("djprobe, `$tv` and `$tz` by name", results.instructions.get("record-names"), base))
+    if not results.peers_problem:
+        for kind in ("kprobe", "kfunc", "kretprobe"):
+            if f"{kind}-{what}" in results.peers:
+                rows.append((f"bpftrace {kind}", results.peers[f"{kind}-{what}"], results.peers["unprobed"]))
+    return rows
+
+
+def evaluation_section(everything):
+    text = ("## The evaluation of 2005, repeated\n\nHandlers that do nothing, that count, and that record (an event of 56 bytes: "
+            "size, id, time, pid, four arguments), by every mechanism; instructions a call. The jump and the breakpoint stand "
+            "behind the function's fentry site, where the kernel's kprobes do not use ftrace.\n\n")
+    for results in everything:
+        for what, title in (("empty", "no-op handlers"), ("count", "counting handlers"), ("record", "recording handlers")):
+            text += f"### Linux {results.series}, {title}\n\n"
+            header = ["probe"] + [f"sample {i + 1}" for i in range(measure.SAMPLES)] + ["average", "overhead"]
+            text += table(header, [samples_row(*row) for row in evaluation_rows(results, what)]) + "\n"
+    return text + ("A djprobe's no-op handler reads no argument; the jprobe's place, arguments by name at the entry, is taken by "
+                   "`$tv` and `$tz`, which a system call's wrapper reads from memory. LTTng, in the place of LKST: not run here, its "
+                   "modules are built for each kernel by DKMS.\n\n")
+
+
+def times_section(everything):
+    text = ("## In nanoseconds of the emulator\n\nThe same guests without instruction counting, nanoseconds that a hit adds. The "
+            "machine may have been busy; only the order means something.\n\n")
+    mechanisms = cases.mechanism_cases()
+    lines = []
+    for name, title, _, _ in cases.MECHANISMS:
+        for what in ("count", "record"):
+            key = mechanisms[name, what].key
+            cells = [results.cell(key, results.times) for results in everything]
+            lines.append([f"{title}, {'`n++`' if what == 'count' else 'record'}"] + cells)
+    header = ["probe"] + [f"Linux {results.series}" for results in everything]
+    return text + table(header, lines) + "\n"
+
+
+def history_section():
+    rows = [list(row) for row in cases.REPORT_2005]
+    names = ["machine", "kprobe", "jprobe", "djprobe", "recording: kprobe", "jprobe", "djprobe", "LKST's own hook"]
+    unprobed = " and ".join(", ".join(values) for values in cases.REPORT_2005_UNPROBED)
+    text = ("## The report of 2005\n\nM. Hiramatsu, *Overhead Evaluation about Kprobes and Djprobe (Direct Jump Probe)*, Hitachi, "
+            "13 July 2005. Nanoseconds over the unprobed `sys_gettimeofday()` of Linux 2.6.12, four samples of 10 seconds each; "
+            "left without, right with recording of a 64-byte event.\n\n" + table(names, rows))
+    text += (f"\nWithout a probe a call took {unprobed} ns (in the order of the machines, in the two series). Its conclusion: a djprobe "
+             "is ten times as fast as the others or more, six times with recording, about a static hook's cost.\n\n")
+    text += "What the three could do in 2005:\n\n"
+    text += table(["", "kprobe", "jprobe", "djprobe"], [list(row) for row in cases.FUNCTIONALITY_2005])
+    text += "\nAnd what djstap's mechanisms can do today:\n\n"
+    return text + table(["mechanism", "where", "handler", "it gets", "limits"],
+                        [list(row) for row in cases.FUNCTIONALITY]) + "\n"
+
+
+CHARTS = [("empty", "no-op", "What a no-op handler adds to a call"),
+          ("record", "record", "What a recording handler adds to a call")]
+
+
+def charts(everything):
+    """{file name: SVG}"""
+    found = {}
+    for what, name, title in CHARTS:
+        labels, values = [], {}
+        for index, results in enumerate(everything):
+            for label, outcome, base in evaluation_rows(results, what)[1:]:
+                label = label.replace("`", "")
+                if label not in values:
+                    labels.append(label)
+                    values[label] = [None] * len(everything)
+                if outcome and not outcome.problem:
+                    values[label][index] = outcome.average - base.average
+        found[f"{name}.svg"] = plots.bars(title, [f"Linux {results.series}" for results in everything],
+                                          [(label, values[label]) for label in labels], "instructions a hit (logarithmic)")
+    return found
+
+
+def page(everything, version, qemu, calls):
+    kernels = " and ".join(f"Linux {results.release}" for results in everything)
+    text = INTRODUCTION.format(version=version, kernels=kernels, qemu=qemu, function=cases.FUNCTION, runs=measure.RUNS,
+                               calls=f"{calls:,}", samples=measure.SAMPLES)
+    text += "\n" + cost_section(everything) + evaluation_section(everything)
+    for what, name, title in CHARTS:
+        text += f"![{title}](benchmarks/{name}.svg)\n\n"
+    return text + times_section(everything) + history_section() + AGAIN
