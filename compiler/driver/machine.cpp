@@ -148,9 +148,6 @@ std::vector<Fact> guest_facts() {
         present("QEMU", program("qemu-system-x86_64"), "none", "apt-get install qemu-system-x86"));
     facts.push_back(present("virtiofsd, for --guest-root", program("virtiofsd"), "none",
                             "apt-get install virtiofsd"));
-    bool kvm = access("/dev/kvm", R_OK | W_OK) == 0;
-    facts.push_back(present("KVM", kvm ? "/dev/kvm" : "",
-                            "none: guests are emulated, some ten times slower", ""));
     return facts;
 }
 

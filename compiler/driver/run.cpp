@@ -106,6 +106,13 @@ class ForwardedSignals {
     struct sigaction before_[std::size(signals)] = {};
 };
 
+// A try-out shows by which mechanism each probe of the kernel is attached.
+bool names_mechanisms(const ProbePlan& plan) {
+    bool kernel = std::any_of(plan.sites.begin(), plan.sites.end(),
+                              [](const Site& site) { return site.address != 0; });
+    return kernel && plan.sites.size() <= few_sites;
+}
+
 std::vector<std::string> reader_command(const RunState& state, const std::string& module) {
     const Options& options = state.options;
     std::vector<std::string> words = {state.places.djrun};
@@ -119,7 +126,7 @@ std::vector<std::string> reader_command(const RunState& state, const std::string
         words.push_back("--json");
     if (!options.warnings)
         words.push_back("-w");
-    if (options.verbosity[4] > 0 || state.plan->sites.size() <= few_sites)
+    if (options.verbosity[4] > 0 || names_mechanisms(*state.plan))
         words.push_back("-v");
     words.push_back(module);
     return words;
