@@ -171,7 +171,10 @@ Value Lowering::print(const ast::Print& node) {
         formatted(node, *to, values);
     else
         unformatted(node, *to, values);
-    for (size_t i = node.delimited && !values.empty() ? 1 : 0; i < values.size(); ++i)
+    const bool has_delimiter = node.delimited && !values.empty();
+    if (has_delimiter)
+        discarded_.push_back(std::move(values[0].node));
+    for (size_t i = has_delimiter ? 1 : 0; i < values.size(); ++i)
         to->arguments.push_back(std::move(values[i].node));
     if (node.to_string)
         return known(std::move(to), Type::String);

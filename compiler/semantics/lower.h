@@ -153,6 +153,8 @@ class Lowering {
     std::vector<FunctionState*> queue_;
     std::vector<std::pair<program::Expression*, TypeVar>> typed_;
     std::vector<std::pair<program::Local*, TypeVar>> typed_locals_;
+    // Typed, but no part of the program: they live until finish() has looked at typed_.
+    std::vector<program::ExpressionPtr> discarded_;
     std::vector<std::function<void()>> conditions_, deferred_;
     // Values whose type must be known in the end: where, what, hint.
     struct Needed {
