@@ -39,9 +39,8 @@ void djs_stub(void)
 #ifdef DJS_HAVE_CPU_NUMBER
 	djs_stub_sink = (void __force *)&cpu_number;
 #endif
-	THUNK(rax)
-	THUNK(rbx)
-	THUNK(rcx)
-	THUNK(rdx) THUNK(rsi) THUNK(rdi) THUNK(rbp) THUNK(r8) THUNK(r9) THUNK(r10) THUNK(r11)
-	    THUNK(r12) THUNK(r13) THUNK(r14) THUNK(r15)
+	/* clang-format off */
+	THUNK(rax) THUNK(rbx) THUNK(rcx) THUNK(rdx) THUNK(rsi) THUNK(rdi) THUNK(rbp) THUNK(r8)
+	THUNK(r9) THUNK(r10) THUNK(r11) THUNK(r12) THUNK(r13) THUNK(r14) THUNK(r15)
+	/* clang-format on */
 }

@@ -9,32 +9,31 @@
 
 #include "include/script.h"
 
-#define DJS_LONG_FUNCTIONS(F0)                                                                     \
-	F0(pid)                                                                                    \
-	F0(tid)                                                                                    \
-	F0(ppid) F0(pgrp) F0(sid) F0(uid) F0(euid) F0(gid) F0(egid) F0(cpu) F0(target)             \
-	    F0(is_return) F0(gettimeofday_ns) F0(gettimeofday_us) F0(gettimeofday_ms)              \
-		F0(gettimeofday_s) F0(get_cycles) F0(jiffies) F0(ktime_get_ns) F0(local_clock_ns)  \
-		    F0(local_clock_us) F0(local_clock_ms) F0(local_clock_s) F0(task_current)       \
-			F0(addr) F0(caller_addr) F0(stack_size) F0(stack_used) F0(uaddr)           \
-			    F0(user_mode) F0(registers_valid) F0(returnval)
-#define DJS_LONG_FUNCTIONS_OF_LONG(F1)                                                             \
-	F1(cpu_clock_ns)                                                                           \
-	F1(cpu_clock_us)                                                                           \
-	F1(cpu_clock_ms) F1(cpu_clock_s) F1(task_pid) F1(task_tid) F1(task_ppid) F1(task_parent)   \
-	    F1(task_state) F1(task_prio) F1(task_nice) F1(task_cpu) F1(task_uid) F1(task_euid)     \
-		F1(task_gid) F1(task_egid) F1(task_tgid) F1(stack) F1(long_arg) F1(randint)        \
-		    F1(kernel_char) F1(kernel_short) F1(kernel_int) F1(kernel_long)                \
-			F1(kernel_pointer) F1(user_char) F1(user_short) F1(user_int) F1(user_long) \
-			    F1(user_int8) F1(user_uint8) F1(user_int16) F1(user_uint16)            \
-				F1(user_int32) F1(user_uint32) F1(user_int64) F1(user_uint64)      \
-				    F1(user_ushort) F1(user_uint) F1(user_ulong) F1(user_uchar)
-#define DJS_STRING_FUNCTIONS(S0)                                                                   \
-	S0(execname)                                                                               \
-	S0(pexecname) S0(pp) S0(pn) S0(probefunc) S0(ppfunc) S0(backtrace) S0(caller) S0(probe_type)
-#define DJS_STRING_FUNCTIONS_OF_LONG(S1)                                                           \
-	S1(symname)                                                                                \
-	S1(symdata) S1(symfileline) S1(task_execname) S1(kernel_string) S1(user_string) S1(modname)
+/* clang-format off */
+#define DJS_LONG_FUNCTIONS(F0) \
+	F0(pid) F0(tid) F0(ppid) F0(pgrp) F0(sid) F0(uid) F0(euid) F0(gid) F0(egid) \
+	F0(cpu) F0(target) F0(is_return) F0(gettimeofday_ns) F0(gettimeofday_us) \
+	F0(gettimeofday_ms) F0(gettimeofday_s) F0(get_cycles) F0(jiffies) \
+	F0(ktime_get_ns) F0(local_clock_ns) F0(local_clock_us) F0(local_clock_ms) \
+	F0(local_clock_s) F0(task_current) F0(addr) F0(caller_addr) F0(stack_size) \
+	F0(stack_used) F0(uaddr) F0(user_mode) F0(registers_valid) F0(returnval)
+#define DJS_LONG_FUNCTIONS_OF_LONG(F1) \
+	F1(cpu_clock_ns) F1(cpu_clock_us) F1(cpu_clock_ms) F1(cpu_clock_s) F1(task_pid) \
+	F1(task_tid) F1(task_ppid) F1(task_parent) F1(task_state) F1(task_prio) \
+	F1(task_nice) F1(task_cpu) F1(task_uid) F1(task_euid) F1(task_gid) \
+	F1(task_egid) F1(task_tgid) F1(stack) F1(long_arg) F1(randint) F1(kernel_char) \
+	F1(kernel_short) F1(kernel_int) F1(kernel_long) F1(kernel_pointer) \
+	F1(user_char) F1(user_short) F1(user_int) F1(user_long) F1(user_int8) \
+	F1(user_uint8) F1(user_int16) F1(user_uint16) F1(user_int32) F1(user_uint32) \
+	F1(user_int64) F1(user_uint64) F1(user_ushort) F1(user_uint) F1(user_ulong) \
+	F1(user_uchar)
+#define DJS_STRING_FUNCTIONS(S0) \
+	S0(execname) S0(pexecname) S0(pp) S0(pn) S0(probefunc) S0(ppfunc) S0(backtrace) \
+	S0(caller) S0(probe_type)
+#define DJS_STRING_FUNCTIONS_OF_LONG(S1) \
+	S1(symname) S1(symdata) S1(symfileline) S1(task_execname) S1(kernel_string) \
+	S1(user_string) S1(modname)
+/* clang-format on */
 
 #define DECLARE_L0(name) s64 djs_fn_##name(struct djs_ctx *ctx);
 #define DECLARE_L1(name) s64 djs_fn_##name(struct djs_ctx *ctx, s64 argument);
