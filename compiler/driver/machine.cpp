@@ -37,9 +37,12 @@ Fact present(const char* name, const std::string& value, std::string absent, std
     Fact fact;
     fact.name = name;
     fact.present = !value.empty();
-    fact.value = fact.present ? value : std::move(absent);
-    if (!fact.present)
+    if (fact.present) {
+        fact.value = value;
+    } else {
+        fact.value = std::move(absent);
         fact.remedy = std::move(remedy);
+    }
     return fact;
 }
 
