@@ -57,7 +57,7 @@ std::string build_id_of_notes(std::string_view notes) {
         if (name_bytes > rest.size() || note.n_descsz > rest.size() - name_bytes)
             return {};
         if (note.n_type == NT_GNU_BUILD_ID &&
-            rest.substr(0, note.n_namesz) == std::string_view("GNU", 4)) {
+            rest.substr(0, note.n_namesz) == std::string_view("GNU\0", 4)) {
             std::string id;
             for (unsigned char byte : rest.substr(name_bytes, note.n_descsz))
                 id.append(1, "0123456789abcdef"[byte >> 4])

@@ -111,7 +111,7 @@ std::string build_id_in_notes(std::string_view notes) {
             return {};
         std::string_view name = notes.substr(sizeof header, header.n_namesz);
         std::string_view content = notes.substr(sizeof header + name_size, header.n_descsz);
-        if (header.n_type == gnu_build_id_note && name == std::string_view("GNU", 4)) {
+        if (header.n_type == gnu_build_id_note && name == std::string_view("GNU\0", 4)) {
             static const char digits[] = "0123456789abcdef";
             std::string id;
             for (unsigned char byte : content) {
