@@ -1,10 +1,12 @@
 // The rings' reader against writers that behave like handlers, in threads.
 #include "session/merge.h"
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <sys/mman.h>
 #include <thread>
@@ -177,6 +179,9 @@ TEST(Merge, ConcurrentWritersComeOutCompleteAndInOrder) {
         readers.push_back(rings.back()->reader());
     }
     RecordMerger merger(std::move(readers));
+    // A handler runs with preemption off, so no sweep begins and ends between its look at the clock
+    // and its reservation. A thread has no such right: the sweeper waits for it.
+    std::array<std::mutex, writers> preemption_off;
     std::atomic<int> running{writers};
     std::vector<std::thread> threads;
     for (int i = 0; i < writers; i++) {
@@ -185,7 +190,11 @@ TEST(Merge, ConcurrentWritersComeOutCompleteAndInOrder) {
             FakeRing& ring = *rings[static_cast<size_t>(i)];
             for (uint64_t n = 0; n < each;) {
                 const uint32_t size = 24 + 8 * (random() % 30);
-                djs_record* record = ring.reserve(size, static_cast<uint32_t>(i), __rdtsc());
+                djs_record* record;
+                {
+                    std::lock_guard handler(preemption_off[static_cast<size_t>(i)]);
+                    record = ring.reserve(size, static_cast<uint32_t>(i), __rdtsc());
+                }
                 if (!record) {
                     std::this_thread::yield();
                     continue;
@@ -209,9 +218,12 @@ TEST(Merge, ConcurrentWritersComeOutCompleteAndInOrder) {
         disorder += record.time < latest;
         latest = std::max(latest, record.time);
     };
-    while (running)
+    while (running) {
+        for (auto& handler : preemption_off)
+            std::lock_guard done(handler);
         if (!merger.sweep(__rdtsc(), sink).records)
             std::this_thread::yield();
+    }
     for (auto& thread : threads)
         thread.join();
     merger.last_sweep(sink);
