@@ -192,9 +192,12 @@ void Body::copy_text(Value to, Value from) {
                             {to, from, script_.number(script_.string_bytes())});
 }
 
-void Body::count_action() {
-    if (counts_actions_)
-        pending_actions_++;
+void Body::count_action(SourceRange range) {
+    // Long straight code is checked on its way, too; that also keeps LLVM's blocks short, in whose
+    // length it is quadratic.
+    constexpr int64_t most_pending = 200;
+    if (counts_actions_ && ++pending_actions_ >= most_pending)
+        check_actions(range);
 }
 
 // Statements since the last branch are paid for at once.

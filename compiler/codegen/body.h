@@ -39,9 +39,7 @@ class Body {
     void emit_entry_values(const std::vector<program::ExpressionPtr>& values);
 
     uint32_t scratch_used() const { return scratch_peak_; }
-    const std::vector<std::pair<uint32_t, const program::Function*>>& calls() const {
-        return calls_;
-    }
+    const std::vector<ScratchCall>& calls() const { return calls_; }
 
   private:
     // statements.cpp
@@ -52,7 +50,7 @@ class Body {
     void return_statement(const program::Return& statement);
     void delete_statement(const program::Delete& statement);
     void try_catch(const program::TryCatch& statement);
-    void count_action();
+    void count_action(SourceRange range);
     void flush_actions();
     void check_actions(SourceRange range);
 
@@ -154,7 +152,7 @@ class Body {
     bool counts_actions_ = false;
     int64_t pending_actions_ = 0;
     uint32_t scratch_top_ = 0, scratch_peak_ = 0;
-    std::vector<std::pair<uint32_t, const program::Function*>> calls_;
+    std::vector<ScratchCall> calls_;
 
   public:
     // Loops and recursion make MAXACTION necessary; straight code is bounded by its length.

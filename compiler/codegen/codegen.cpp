@@ -1,5 +1,6 @@
 #include "codegen/codegen.h"
 
+#include "codegen/depth.h"
 #include "codegen/handlers.h"
 #include "codegen/meta.h"
 #include "codegen/object.h"
@@ -8,12 +9,41 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
+#include <map>
+
 namespace djstap {
 
 namespace {
 
 // With very many handlers the optimizer's time outweighs what it gains.
 constexpr size_t many_handlers = 60;
+
+// Of the kernel's 16 KB, which the probed function and its callers use as well.
+constexpr uint64_t most_stack = 4096;
+
+void check_stack(codegen::ScriptModule& script,
+                 const std::vector<codegen::CompiledHandler>& handlers,
+                 const std::map<std::string, uint64_t>& frames) {
+    auto frame = [&](const std::string& name) {
+        auto found = frames.find(name);
+        return found == frames.end() ? 0 : found->second;
+    };
+    for (auto& [function, compiled] : script.functions)
+        compiled.frame = frame(compiled.name);
+    codegen::Depth depth(script, codegen::Depth::Of::Stack);
+    for (size_t i = 0; i < handlers.size(); i++) {
+        const std::string number = std::to_string(i);
+        const uint64_t own = std::max({frame("djs_direct_" + number), frame("djs_body_" + number),
+                                       frame("djs_entry_" + number)});
+        const uint64_t bytes = depth.deepest(own, handlers[i].calls);
+        if (bytes > most_stack)
+            script.diagnostics
+                .report(DiagnosticKind::TooMuchStack, script.plan.variants[i].probe->range,
+                        {std::to_string(bytes), std::to_string(most_stack)})
+                .hint("use an array in place of many local variables, or a smaller MAXNESTING");
+    }
+}
 
 } // namespace
 
@@ -62,11 +92,17 @@ std::optional<CompiledObject> generate(const program::Program& program, const Pr
         llvm::raw_string_ostream stream(out.ir);
         script.module.print(stream, nullptr);
     }
-    out.object = codegen::compile_object(script.module, *machine, optimization);
+    for (auto& [function, compiled] : script.functions)
+        compiled.name = compiled.function->getName().str();
+    std::map<std::string, uint64_t> frames;
+    out.object = codegen::compile_object(script.module, *machine, optimization, frames);
     if (out.object.empty()) {
         diagnostics.report(DiagnosticKind::CodegenInternal, {}, {"LLVM emitted no object"});
         return std::nullopt;
     }
+    check_stack(script, handlers, frames);
+    if (diagnostics.error_count() > errors)
+        return std::nullopt;
     return out;
 }
 

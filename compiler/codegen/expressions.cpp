@@ -316,7 +316,7 @@ Value Body::call(const program::Call& node) {
     }
 
     Value nesting_at = field(offsetof(djs_ctx, nesting), "nesting");
-    if (function.recursive) {
+    if (function.counts_nesting) {
         Value nesting =
             builder_.CreateAdd(builder_.CreateLoad(script_.types.i32, nesting_at), script_.word(1));
         fail_if(builder_.CreateICmpUGT(nesting, script_.word(static_cast<uint32_t>(
@@ -329,7 +329,7 @@ Value Body::call(const program::Call& node) {
     arguments.insert(arguments.begin() + 1,
                      builder_.CreateConstGEP1_32(script_.types.i8, scratch_base_, scratch_top_));
     auto* result = builder_.CreateCall(script_.functions.at(&function).function, arguments);
-    if (function.recursive) {
+    if (function.counts_nesting) {
         Value nesting = builder_.CreateLoad(script_.types.i32, nesting_at);
         builder_.CreateStore(builder_.CreateSub(nesting, script_.word(1)), nesting_at);
     }

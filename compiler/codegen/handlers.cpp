@@ -1,6 +1,7 @@
 #include "codegen/handlers.h"
 
 #include "codegen/body.h"
+#include "codegen/depth.h"
 #include "codegen/lean.h"
 #include "include/script.h"
 
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 namespace djstap::codegen {
 
@@ -16,29 +16,13 @@ using program::Type;
 
 namespace {
 
-// ---- scratch memory
-// --------------------------------------------------------------------------------
-
-uint32_t deepest(const ScriptModule& script, uint32_t own,
-                 const std::vector<std::pair<uint32_t, const program::Function*>>& calls,
-                 std::set<const program::Function*>& active) {
-    uint32_t most = own;
-    for (const auto& [begin, callee] : calls) {
-        if (!active.insert(callee).second)
-            continue; // recursion: its depth is bounded by MAXNESTING and added by the caller
-        const CompiledFunction& compiled = script.functions.at(callee);
-        uint32_t inner = deepest(script, compiled.own_scratch, compiled.calls, active);
-        if (callee->recursive)
-            inner *= static_cast<uint32_t>(script.options.limits.MAXNESTING) + 1;
-        most = std::max(most, begin + inner);
-        active.erase(callee);
-    }
-    return most;
+uint32_t scratch_of(const ScriptModule& script, const Body& body) {
+    return static_cast<uint32_t>(
+        Depth(script, Depth::Of::Scratch).deepest(body.scratch_used(), body.calls()));
 }
 
-uint32_t scratch_of(const ScriptModule& script, const Body& body) {
-    std::set<const program::Function*> active;
-    return deepest(script, body.scratch_used(), body.calls(), active);
+void add_calls(std::vector<ScratchCall>& calls, const Body& body) {
+    calls.insert(calls.end(), body.calls().begin(), body.calls().end());
 }
 
 // ---- the forms of a handler
@@ -132,7 +116,8 @@ void store_registers(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Val
 }
 
 llvm::Function* compile_body(ScriptModule& script, const Variant& variant, const std::string& name,
-                             uint32_t& scratch, bool entry_values) {
+                             uint32_t& scratch, std::vector<ScratchCall>& calls,
+                             bool entry_values) {
     auto* type = llvm::FunctionType::get(script.types.void_type, {script.types.pointer}, false);
     llvm::Function* function = script.create_function(type, name);
     script.set_attributes(function);
@@ -150,10 +135,12 @@ llvm::Function* compile_body(ScriptModule& script, const Variant& variant, const
         body.emit_probe(*variant.probe->body, variant.probe->condition.get());
     builder.CreateRetVoid();
     scratch = std::max(scratch, scratch_of(script, body));
+    add_calls(calls, body);
     return function;
 }
 
-llvm::Function* compile_direct(ScriptModule& script, uint32_t index, uint32_t& scratch) {
+llvm::Function* compile_direct(ScriptModule& script, uint32_t index, uint32_t& scratch,
+                               std::vector<ScratchCall>& calls) {
     const Variant& variant = script.plan.variants[index];
     std::vector<llvm::Type*> parameters(argument_registers.size(), script.types.i64);
     auto* type = llvm::FunctionType::get(script.types.void_type, parameters, false);
@@ -219,6 +206,7 @@ llvm::Function* compile_direct(ScriptModule& script, uint32_t index, uint32_t& s
     builder.CreateCall(script.runtime("djs_leave"), {ctx});
     builder.CreateRetVoid();
     scratch = std::max(scratch, scratch_of(script, body));
+    add_calls(calls, body);
     return function;
 }
 
@@ -273,11 +261,13 @@ CompiledHandler compile_handler(ScriptModule& script, uint32_t index, uint32_t& 
     const Variant& variant = script.plan.variants[index];
     CompiledHandler handler;
     std::string number = std::to_string(index);
-    handler.body = compile_body(script, variant, "djs_body_" + number, scratch, false);
+    handler.body =
+        compile_body(script, variant, "djs_body_" + number, scratch, handler.calls, false);
     if (!variant.probe->entry_values.empty())
-        handler.entry = compile_body(script, variant, "djs_entry_" + number, scratch, true);
+        handler.entry =
+            compile_body(script, variant, "djs_entry_" + number, scratch, handler.calls, true);
     if (variant.has_djprobe)
-        handler.direct = compile_direct(script, index, scratch);
+        handler.direct = compile_direct(script, index, scratch, handler.calls);
     const program::Effects& effects = variant.probe->effects;
     handler.checks_state = effects.prints || effects.can_fail || effects.can_exit;
     return handler;

@@ -1,6 +1,8 @@
 #include "codegen/object.h"
 
 #include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/DiagnosticHandler.h>
+#include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -30,7 +32,32 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(int optimization) {
         llvm::TargetOptions(), llvm::Reloc::Static, llvm::CodeModel::Kernel, level));
 }
 
-std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, int optimization) {
+namespace {
+
+// LLVM tells of each frame that is larger than the function's "warn-stack-size".
+class FrameListener : public llvm::DiagnosticHandler {
+  public:
+    explicit FrameListener(std::map<std::string, uint64_t>& frames) : frames_(frames) {}
+    bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+        if (const auto* frame = llvm::dyn_cast<llvm::DiagnosticInfoStackSize>(&info)) {
+            frames_[frame->getFunction().getName().str()] = frame->getStackSize();
+            return true;
+        }
+        return false;
+    }
+
+  private:
+    std::map<std::string, uint64_t>& frames_;
+};
+
+} // namespace
+
+std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, int optimization,
+                           std::map<std::string, uint64_t>& frames) {
+    module.getContext().setDiagnosticHandler(std::make_unique<FrameListener>(frames));
+    for (llvm::Function& function : module)
+        if (!function.isDeclaration())
+            function.addFnAttr("warn-stack-size", "0");
     llvm::TargetLibraryInfoImpl library(llvm::Triple(module.getTargetTriple()));
     library.disableAllFunctions(); // the kernel is no C library
     if (optimization > 0) {

@@ -3,6 +3,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -12,6 +13,8 @@ namespace djstap::codegen {
 std::unique_ptr<llvm::TargetMachine> make_target_machine(int optimization);
 
 // Runs the optimizer (level 0…2) and yields the object's bytes; empty when LLVM cannot emit one.
-std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, int optimization);
+// `frames` gets the bytes of stack that each function uses, those that use none excepted.
+std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, int optimization,
+                           std::map<std::string, uint64_t>& frames);
 
 } // namespace djstap::codegen

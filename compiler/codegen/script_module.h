@@ -33,12 +33,16 @@ struct GlobalStorage {
     int lock = -1;                         // Locked globals: index of the lock
 };
 
+// A call: where the callee's scratch begins in the caller's, and the callee.
+using ScratchCall = std::pair<uint32_t, const program::Function*>;
+
 // How a script function was compiled.
 struct CompiledFunction {
     llvm::Function* function = nullptr;
     uint32_t own_scratch = 0; // bytes at most in use by itself
-    // Calls: where the callee's scratch begins in this one's, and the callee.
-    std::vector<std::pair<uint32_t, const program::Function*>> calls;
+    std::vector<ScratchCall> calls;
+    std::string name;   // in the object
+    uint64_t frame = 0; // bytes of stack, once compiled; none when it was inlined
 };
 
 // A text format as the runtime and the reader know it.
@@ -56,6 +60,7 @@ struct CompiledHandler {
     llvm::Function* entry = nullptr;
     std::vector<std::pair<int, bool>> locks; // lock, for writing; sorted
     bool checks_state = false;
+    std::vector<ScratchCall> calls; // of all forms
 };
 
 class ScriptModule {

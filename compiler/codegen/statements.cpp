@@ -14,7 +14,7 @@ void Body::statement(const program::Statement& node) {
     // What a statement needs of scratch memory is free again after it; a block's locals stay.
     uint32_t top = scratch_top_;
     if (node.kind != StatementKind::Block)
-        count_action();
+        count_action(node.range);
     switch (node.kind) {
     case StatementKind::Block:
         for (const auto& inner : program::as<program::Block>(node).statements)
@@ -95,7 +95,7 @@ void Body::loop(const program::Loop& node) {
     loops_.pop_back();
     jump(step);
     begin(step);
-    count_action();
+    count_action(node.range);
     if (node.step)
         effect(*node.step);
     jump(head);
@@ -165,7 +165,7 @@ void Body::foreach (const program::Foreach& node) {
     loops_.pop_back();
     jump(step);
     begin(step);
-    count_action();
+    count_action(node.range);
     Value next = builder_.CreateAdd(builder_.CreateLoad(script_.types.i32, index), script_.word(1));
     builder_.CreateStore(next, index);
     jump(head);

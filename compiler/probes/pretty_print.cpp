@@ -1,24 +1,28 @@
 // The texts of $x$, $x$$ (one value, its members shown) and of $$vars, $$parms, $$locals, $$return.
 #include "probes/target_values.h"
 
+#include <algorithm>
+
 namespace djstap {
 
 namespace {
 
 constexpr size_t most_parts = 64;     // a text is at most MAXSTRINGLEN long anyway
 constexpr uint64_t most_elements = 8; // of an array
+constexpr uint64_t longest_text = 4096;
 
 // Collects literals and conversions as they follow each other.
 class Format {
   public:
     explicit Format(TargetAccess& out) : out_(out) {}
     void text(std::string_view literal) { pending_ += literal; }
-    void value(char conversion, bool alternate, const Access& part) {
+    void value(char conversion, bool alternate, const Access& part, int precision = -1) {
         program::FormatPiece piece;
         piece.literal = std::move(pending_);
         pending_.clear();
         piece.conversion = conversion;
         piece.alternate = alternate;
+        piece.precision = precision;
         out_.format.push_back(std::move(piece));
         out_.parts.push_back(part);
     }
@@ -36,6 +40,18 @@ class Format {
     std::string pending_;
 };
 
+bool is_character(const CType& type) {
+    return type.kind == CTypeKind::Char ||
+           (type.kind == CTypeKind::Integer && type.size == 1 && type.name == "char");
+}
+
+// `longest`: of an array, whose end need not be marked; -1 for what a pointer points to.
+void quoted(Format& format, const Access& text, int longest) {
+    format.text("\"");
+    format.value('s', false, text, longest);
+    format.text("\"");
+}
+
 void scalar(Format& format, const AccessBuilder& at, const DebugInfo& info, SourceRange range) {
     CType type = info.resolve(at.type());
     AccessBuilder end = at;
@@ -44,14 +60,8 @@ void scalar(Format& format, const AccessBuilder& at, const DebugInfo& info, Sour
         return;
     }
     if (type.kind == CTypeKind::Pointer) {
-        CType target = info.resolve(type.target);
-        bool characters =
-            target.kind == CTypeKind::Char ||
-            (target.kind == CTypeKind::Integer && target.size == 1 && target.name == "char");
-        if (characters) {
-            format.text("\"");
-            format.value('s', false, end.access());
-            format.text("\"");
+        if (is_character(info.resolve(type.target))) {
+            quoted(format, end.access(), -1);
         } else {
             format.value('x', true, end.access());
         }
@@ -74,6 +84,11 @@ void element(Format& format, const AccessBuilder& at, const DebugInfo& info, int
         else
             format.text("{...}");
     } else if (type.kind == CTypeKind::Array) {
+        AccessBuilder end = at;
+        if (type.count > 0 && is_character(info.resolve(type.target)) && end.finish(false, range)) {
+            quoted(format, end.access(), static_cast<int>(std::min(type.count, longest_text)));
+            return;
+        }
         if (depth <= 0 || type.count == 0) {
             format.text("[...]");
             return;

@@ -12,10 +12,19 @@ namespace {
 
 using Set = std::unordered_set<const Global*>;
 
+// More than these (SystemTap's limits) and MAXACTION and MAXNESTING are counted at run time, though
+// there is no loop and no recursion: functions that each call the next one twice double the work.
+constexpr uint64_t many_statements = 1000;
+constexpr uint32_t many_calls_deep = 10;
+constexpr uint64_t unbounded = uint64_t{1} << 32;
+
 struct Found {
     Effects effects; // reads and writes are filled at the end
     Set reads, writes;
     std::unordered_set<const Function*> calls;
+    std::unordered_map<const Function*, uint64_t> call_sites; // how many a function has
+    uint64_t statements = 0; // executed at most, callees' included after bound()
+    uint32_t depth = 0;      // of calls, after bound()
 };
 
 bool is_locked(const Global* global) {
@@ -52,6 +61,7 @@ class Collector {
 
     void one(Statement& node) {
         Effects& effects = found_.effects;
+        found_.statements += node.kind != StatementKind::Block;
         switch (node.kind) {
         case StatementKind::Loop:
             effects.loops = effects.can_fail = true;
@@ -139,6 +149,7 @@ class Collector {
             break;
         case ExpressionKind::Call:
             found_.calls.insert(as<Call>(node).function);
+            found_.call_sites[as<Call>(node).function]++;
             break;
         default:
             break;
@@ -151,6 +162,47 @@ class Collector {
 
     Found& found_;
 };
+
+using FoundOf = std::unordered_map<const Function*, Found>;
+
+// Adds what the callees, which are bounded already, execute; recursion is counted at run time
+// anyway.
+void bound_body(const FoundOf& functions, Found& found) {
+    for (const auto& [called, sites] : found.call_sites) {
+        const Found& other = functions.at(called);
+        found.statements = std::min(unbounded, found.statements + sites * other.statements);
+        found.depth = std::max(found.depth, other.depth + 1);
+    }
+}
+
+// Callees first, without recursion of our own: a chain of calls may be as long as the script.
+void bound(FoundOf& functions) {
+    struct Visit {
+        Found* found;
+        std::unordered_set<const Function*>::const_iterator next;
+    };
+    std::unordered_set<const Function*> seen;
+    for (auto& [root, found] : functions) {
+        if (!seen.insert(root).second)
+            continue;
+        std::vector<Visit> path{{&found, found.calls.begin()}};
+        while (!path.empty()) {
+            Visit& at = path.back();
+            if (at.next == at.found->calls.end()) {
+                bound_body(functions, *at.found);
+                path.pop_back();
+                continue;
+            }
+            const Function* called = *at.next++;
+            if (seen.insert(called).second)
+                path.push_back({&functions.at(called), functions.at(called).calls.begin()});
+        }
+    }
+}
+
+void count_at_run_time(Effects& effects) {
+    effects.loops = effects.can_fail = true;
+}
 
 void join(Effects& into, const Effects& from) {
     into.prints |= from.prints;
@@ -191,7 +243,7 @@ void find_recursion(Program& program) {
 }
 
 void compute_effects(Program& program) {
-    std::unordered_map<const Function*, Found> functions;
+    FoundOf functions;
     for (auto& function : program.functions) {
         Found& found = functions[function.get()];
         found.effects = function->effects; // an intrinsic's own, from its declaration
@@ -200,11 +252,24 @@ void compute_effects(Program& program) {
         if (!function->embedded.empty())
             found.effects.prints = found.effects.can_fail = found.effects.calls_runtime =
                 found.effects.can_exit = true;
-        found.effects.loops |= function->recursive;
-        found.effects.can_fail |= function->recursive; // MAXNESTING
+        if (function->recursive)
+            count_at_run_time(found.effects);
         found.effects.strings |= function->return_type == Type::String;
-        if (function->next_overload)
+        if (function->next_overload) {
             found.calls.insert(function->next_overload);
+            found.call_sites[function->next_overload]++;
+        }
+    }
+    bound(functions);
+    const bool deep = std::any_of(functions.begin(), functions.end(), [](const auto& each) {
+        return each.second.depth >= many_calls_deep; // and a probe calls it
+    });
+    for (auto& function : program.functions) {
+        Found& found = functions[function.get()];
+        function->counts_nesting = function->body && (deep || function->recursive);
+        found.effects.can_fail |= function->counts_nesting;
+        if (found.statements > many_statements)
+            count_at_run_time(found.effects);
     }
     auto absorb = [&](Found& found) {
         const size_t reads = found.reads.size(), writes = found.writes.size();
@@ -245,6 +310,9 @@ void compute_effects(Program& program) {
             collector.expression(*probe->condition);
         for (auto& value : probe->entry_values)
             collector.expression(*value);
+        bound_body(functions, found);
+        if (found.statements > many_statements)
+            count_at_run_time(found.effects);
         absorb(found);
         fill(found, probe->effects);
     }

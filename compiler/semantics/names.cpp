@@ -329,6 +329,16 @@ std::vector<AliasState> Names::aliases(const std::vector<ast::PointComponent>& c
     return whole.empty() ? prefix : whole;
 }
 
+bool Names::in_alias(SourceRange range) const {
+    auto holds = [&](const std::unique_ptr<ast::Block>& body) {
+        return body && body->range.file == range.file && body->range.begin <= range.begin &&
+               range.end <= body->range.end;
+    };
+    return std::any_of(aliases_.begin(), aliases_.end(), [&](const AliasState& alias) {
+        return holds(alias.declaration->body) || holds(alias.declaration->epilogue);
+    });
+}
+
 std::vector<std::string> Names::function_names(const ast::File& file) const {
     std::vector<std::string> names = print_names();
     for (const auto& function : functions_)

@@ -81,6 +81,9 @@ class Names {
         return range.valid() && diagnostics_.sources().file(range.file).is_library;
     }
 
+    // Whether the place is in an alias's own body: what that defines is for others to use.
+    bool in_alias(SourceRange range) const;
+
   private:
     void declare(const ast::Global& global, const ast::File& file, bool library);
     void declare(const ast::Function& function, const ast::File& file, bool library);

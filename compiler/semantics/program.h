@@ -99,7 +99,7 @@ struct Effects {
     std::vector<const Global*> writes;
     bool prints = false;
     bool can_fail = false; // a run-time error is possible
-    bool loops = false;    // has a loop or a recursion: MAXACTION must be counted
+    bool loops = false;    // a loop, a recursion, or very many statements: count MAXACTION
     bool strings = false;  // needs string scratch memory
     bool calls_runtime = false;
     bool can_exit = false;
@@ -119,6 +119,7 @@ struct Function {
     bool pure = false;           // /* pure */: may be dropped when its value is unused
     bool recursive = false;      // calls itself, directly or not
     Effects effects;             // of one call
+    bool counts_nesting = false; // recursive, or calls go deep: MAXNESTING must be counted
     // For overloads: the next one to try when this one executes `next`.
     Function* next_overload = nullptr;
 };

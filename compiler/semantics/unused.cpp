@@ -143,7 +143,8 @@ class Pruner {
     void prune_evaluate(StatementPtr& node) {
         ExpressionPtr& expression = as<Evaluate>(*node).expression;
         if (auto local = written_local(*expression); local && !read_[*local]) {
-            if (!warned_.count(*local) && !names_.in_library(expression->range)) {
+            if (!warned_.count(*local) && !names_.in_library(expression->range) &&
+                !names_.in_alias(expression->range)) {
                 warned_.insert(*local);
                 diagnostics_.report(DiagnosticKind::UnusedLocal, expression->range,
                                     {locals_[*local].name});

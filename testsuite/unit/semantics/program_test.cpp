@@ -370,6 +370,44 @@ TEST(SemanticsFunctions, RecursionIsFound) {
     EXPECT_TRUE(analysis.program->probes[0]->effects.can_exit);
 }
 
+TEST(SemanticsFunctions, CallsThatMultiplyAreCounted) {
+    std::string script = "function f0() { return 1 }\n";
+    for (int i = 1; i < 9; i++) {
+        const std::string before = "f" + std::to_string(i - 1) + "()";
+        script += "function f" + std::to_string(i) + "() { return " + before + " + " + before +
+                  " + " + before + " + " + before + " }\n";
+    }
+    Analysis analysis(script + "probe begin { print(f8()) } probe end { print(f2()) }");
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    EXPECT_TRUE(analysis.program->probes[0]->effects.loops);
+    EXPECT_TRUE(analysis.program->probes[0]->effects.can_fail);
+    EXPECT_FALSE(analysis.program->probes[1]->effects.loops);
+    for (const auto& function : analysis.program->functions)
+        EXPECT_FALSE(function->counts_nesting) << function->name;
+}
+
+TEST(SemanticsFunctions, StraightCodeIsCountedOnlyWhenVeryLong) {
+    std::string many;
+    for (int i = 0; i < 1100; i++)
+        many += "n += 2\n";
+    Analysis analysis("global n probe begin { " + many + " } probe end { n += 1 print(n) }");
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    EXPECT_TRUE(analysis.program->probes[0]->effects.loops);
+    EXPECT_FALSE(analysis.program->probes[1]->effects.loops);
+}
+
+TEST(SemanticsFunctions, DeepCallsCountTheirNesting) {
+    std::string script = "function f0() { return 1 }\n";
+    for (int i = 1; i < 3000; i++)
+        script +=
+            "function f" + std::to_string(i) + "() { return f" + std::to_string(i - 1) + "() }\n";
+    Analysis analysis(script + "probe begin { print(f2999()) }");
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    EXPECT_TRUE(analysis.program->probes[0]->effects.can_fail);
+    for (const auto& function : analysis.program->functions)
+        ASSERT_TRUE(function->counts_nesting && !function->recursive) << function->name;
+}
+
 TEST(SemanticsFunctions, TheScriptHidesTheLibrary) {
     expect_dump("function pid() { return 7 } probe begin { print(pid()) }",
                 "function pid(): long, pure\n"
