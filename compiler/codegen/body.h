@@ -77,6 +77,7 @@ class Body {
     std::pair<Value, Value> update_global(const program::GlobalValue& place,
                                           const std::function<Value(Value)>& change);
     void aggregate(const program::Aggregation& aggregation);
+    void add_to_statistic(const program::Global& global, Value value);
     Value read_statistic(const program::StatisticRead& read);
     Value statistic_address(
         const program::GlobalValue& place); // of a djs_statistic; null value when absent

@@ -4,6 +4,7 @@
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Intrinsics.h>
 
 namespace djstap::codegen {
 
@@ -167,10 +168,72 @@ std::pair<Value, Value> Body::update_global(const program::GlobalValue& place,
     return {old, changed};
 }
 
+// <<< on a per-CPU statistic by single instructions, each whole whatever interrupts it and on
+// whatever CPU it happens: no lock, interrupts as they were. The count changes last, so that a
+// reader who sees it also sees the rest (djs_statistic_read).
+void Body::add_to_statistic(const program::Global& global, Value value) {
+    Value copy = builder_.CreateLoad(script_.types.i64, script_.storage(global).variable, "copy");
+    auto run = [&](llvm::Type* result, const std::string& text, const std::string& constraints,
+                   std::vector<Value> arguments) {
+        std::vector<llvm::Type*> types(arguments.size(), script_.types.i64);
+        auto* type = llvm::FunctionType::get(result, types, false);
+        return builder_.CreateCall(
+            type,
+            llvm::InlineAsm::get(type, text, constraints + ",~{memory},~{dirflag},~{fpsr},~{flags}",
+                                 true),
+            arguments);
+    };
+    auto at = [](size_t offset, const char* address) {
+        return "%gs:" + std::to_string(offset) + "(" + address + ")";
+    };
+    // A new minimum or maximum is rare. `kept`: the condition under which the old one stays.
+    auto extreme = [&](size_t offset, const std::string& beyond, const std::string& kept) {
+        Value flag = run(script_.types.i8, "cmpq " + at(offset, "$1") + ", $2",
+                         "={@cc" + beyond + "},r,r", {copy, value});
+        auto *change = block("extreme"), *done = block("recorded");
+        branch_unlikely(builder_.CreateICmpNE(flag, llvm::ConstantInt::get(script_.types.i8, 0)),
+                        change, done);
+        begin(change);
+        run(script_.types.void_type,
+            "1:\tmovq " + at(offset, "$0") + ", %rax\n\tcmpq %rax, $1\n\tj" + kept +
+                " 2f\n\tcmpxchgq $1, " + at(offset, "$0") + "\n\tjne 1b\n2:",
+            "r,r,~{rax}", {copy, value});
+        builder_.CreateBr(done);
+        begin(done);
+    };
+    const program::StatisticNeeds& needs = global.statistic;
+    if (needs.min)
+        extreme(offsetof(djs_statistic, min), "l", "ge");
+    if (needs.max)
+        extreme(offsetof(djs_statistic, max), "g", "le");
+    if (needs.histogram == program::StatisticNeeds::Histogram::Log) {
+        // As djs_statistic_bucket.
+        Value negative = builder_.CreateICmpSLT(value, script_.number(0));
+        Value magnitude = builder_.CreateSelect(negative, builder_.CreateNeg(value), value);
+        Value zeros = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, magnitude,
+                                                     llvm::ConstantInt::getFalse(script_.context));
+        Value bits = builder_.CreateSub(script_.number(64), zeros);
+        Value bucket =
+            builder_.CreateAdd(script_.number(DJS_LOG_ZERO),
+                               builder_.CreateSelect(negative, builder_.CreateNeg(bits), bits));
+        run(script_.types.void_type,
+            "incq %gs:" + std::to_string(offsetof(djs_statistic, buckets)) + "($0,$1,8)", "r,r",
+            {copy, bucket});
+    }
+    if (needs.sum || needs.histogram != program::StatisticNeeds::Histogram::None)
+        run(script_.types.void_type, "addq $1, " + at(offsetof(djs_statistic, sum), "$0"), "r,r",
+            {copy, value});
+    run(script_.types.void_type, "incq " + at(offsetof(djs_statistic, count), "$0"), "r", {copy});
+}
+
 void Body::aggregate(const program::Aggregation& node) {
     const auto& place = program::as<program::GlobalValue>(*node.place);
     const GlobalStorage& storage = script_.storage(*place.global);
     Value value = number(*node.value);
+    if (storage.inline_adds) {
+        add_to_statistic(*place.global, value);
+        return;
+    }
     if (storage.kind == Kind::PerCpuStatistic) {
         builder_.CreateCall(script_.runtime("djs_statistic_record"),
                             {script_.word(storage.index), value});

@@ -127,6 +127,12 @@ class NeedsCheck {
             const auto& assignment = program::as<program::Assignment>(node);
             return counter(*assignment.place) ? value(*assignment.value) : Needs::Context;
         }
+        if (node.kind == ExpressionKind::Aggregation) {
+            const auto& aggregation = program::as<program::Aggregation>(node);
+            const auto& place = program::as<program::GlobalValue>(*aggregation.place);
+            return script_.storage(*place.global).inline_adds ? value(*aggregation.value)
+                                                              : Needs::Context;
+        }
         if (node.kind == ExpressionKind::Print) {
             const auto& print = program::as<program::Print>(node);
             Needs needs = print.to_string || !can_record_ ? Needs::Context : Needs::Preemption;

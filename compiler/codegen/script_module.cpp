@@ -188,6 +188,9 @@ void ScriptModule::place_globals() {
             storage.kind = GlobalStorage::Kind::PerCpuStatistic;
             storage.index = static_cast<uint32_t>(percpu_statistics_.size());
             percpu_statistics_.push_back(global.get());
+            storage.inline_adds =
+                !global->statistic.variance && !global->statistic.deleted &&
+                global->statistic.histogram != program::StatisticNeeds::Histogram::Linear;
             storage.variable = variable(types.pointer, null(), global->name);
         } else if (global->value == program::Type::Statistic) {
             storage.kind = GlobalStorage::Kind::Statistic;
@@ -244,7 +247,8 @@ llvm::Constant* ScriptModule::counter_address(uint32_t counter) {
                                            types.percpu_pointer);
 }
 
-llvm::Constant* ScriptModule::statistic_shape_value(const program::StatisticNeeds& needs) const {
+llvm::Constant* ScriptModule::statistic_shape_value(const program::StatisticNeeds& needs,
+                                                    bool inline_adds) const {
     using Histogram = program::StatisticNeeds::Histogram;
     uint32_t kind = DJS_HISTOGRAM_NONE, buckets = 0;
     if (needs.histogram == Histogram::Log) {
@@ -259,7 +263,7 @@ llvm::Constant* ScriptModule::statistic_shape_value(const program::StatisticNeed
         types.statistic_shape,
         {word(kind), word(buckets), number(needs.low), number(needs.high), number(needs.width),
          word(needs.variance ? 1 : 0), word(static_cast<uint32_t>(needs.variance_shift)),
-         word(bytes), word(0)});
+         word(bytes), word(inline_adds ? 1 : 0)});
 }
 
 llvm::GlobalVariable* ScriptModule::statistic_shape(const program::StatisticNeeds& needs) {

@@ -31,6 +31,7 @@ struct GlobalStorage {
         nullptr; // Number, Text, Statistic: itself; Map, PerCpuStatistic: the pointer to it
     llvm::GlobalVariable* shape = nullptr; // statistics: its djs_statistic_shape
     int lock = -1;                         // Locked globals: index of the lock
+    bool inline_adds = false; // PerCpuStatistic: <<< is a few instructions in the handler itself
 };
 
 // A call: where the callee's scratch begins in the caller's, and the callee.
@@ -103,7 +104,8 @@ class ScriptModule {
     // The address of a counter relative to this CPU's memory.
     llvm::Constant* counter_address(uint32_t counter);
     llvm::GlobalVariable* statistic_shape(const program::StatisticNeeds& needs);
-    llvm::Constant* statistic_shape_value(const program::StatisticNeeds& needs) const;
+    llvm::Constant* statistic_shape_value(const program::StatisticNeeds& needs,
+                                          bool inline_adds = false) const;
 
     uint32_t format(const Format& format);
     uint32_t place(const std::string& what, SourceRange range);

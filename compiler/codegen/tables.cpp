@@ -102,7 +102,8 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers, uin
     for (const program::Global* global : percpu_statistics_)
         statistics.push_back(llvm::ConstantStruct::get(
             types.statistic_use,
-            {statistic_shape_value(global->statistic), storage_.at(global).variable}));
+            {statistic_shape_value(global->statistic, storage_.at(global).inline_adds),
+             storage_.at(global).variable}));
     for (const Iterator& iterator : iterators_)
         iterators.push_back(llvm::ConstantStruct::get(
             types.iterator_use, {word(iterator.map), word(iterator.sorts), iterator.variable}));

@@ -63,6 +63,7 @@ struct StatisticNeeds {
     int variance_shift = 0;
     enum class Histogram : uint8_t { None, Log, Linear } histogram = Histogram::None;
     int64_t low = 0, high = 0, width = 1; // Linear: buckets low…high in steps of width
+    bool deleted = false;                 // something clears the statistic
 };
 
 // How a global is stored (semantics/storage.cpp decides it from every use in the program).
@@ -118,8 +119,8 @@ struct Function {
     std::string embedded;        // C text
     bool pure = false;           // /* pure */: may be dropped when its value is unused
     bool recursive = false;      // calls itself, directly or not
-    Effects effects;             // of one call
     bool counts_nesting = false; // recursive, or calls go deep: MAXNESTING must be counted
+    Effects effects;             // of one call
     // For overloads: the next one to try when this one executes `next`.
     Function* next_overload = nullptr;
 };

@@ -172,6 +172,7 @@ void choose_storage(Program& program, const GlobalUses& uses, bool atomic) {
         const GlobalUse use = found == uses.end() ? GlobalUse() : found->second;
         const bool counter = global->value == Type::Long || global->value == Type::Statistic;
         global->storage = Storage::Locked;
+        global->statistic.deleted = use.deleted;
         if (global->is_array())
             continue;
         if (!use.written && global->value != Type::Statistic)

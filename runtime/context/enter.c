@@ -6,7 +6,7 @@
 #include <linux/preempt.h>
 #include <linux/slab.h>
 
-#include "control/runtime.h"
+#include "globals/locks.h"
 
 u32 djs_gate = DJS_HANDLER_IRQS_OFF | DJS_HANDLER_CHECKS_STATE;
 struct djs_ctx djs_session_ctx;
@@ -96,13 +96,54 @@ static __always_inline void begin_use(struct djs_ctx *ctx, const struct djs_hand
 	ctx->nesting = 0;
 }
 
+static __always_inline struct djs_ctx *begin_locked(struct djs_ctx *ctx,
+						    const struct djs_handler *handler,
+						    const struct djs_site *site,
+						    unsigned long irq_flags)
+{
+	begin_use(ctx, handler, site, 2);
+	ctx->irq_flags = irq_flags;
+	ctx->locks_held = handler->lock_count;
+	return ctx;
+}
+
+/* Several locks, or one that is not free. Not to be had in time: skipped, and counted. */
+static noinline DJS_HANDLER_CODE struct djs_ctx *enter_contended(const struct djs_handler *handler,
+								 const struct djs_site *site,
+								 struct djs_ctx *ctx,
+								 unsigned long irq_flags)
+{
+	if (djs_locks_take(handler, ctx->level == DJS_LEVEL_NMI))
+		return begin_locked(ctx, handler, site, irq_flags);
+	raw_local_irq_restore(irq_flags);
+	ctx->busy = 0;
+	this_cpu_inc(djs_cpu.skipped_locked);
+	if (atomic_inc_return(&djs_locked_skips) == djs_script.max_skipped + 1)
+		djs_request_exit(true);
+	preempt_enable_notrace();
+	return NULL;
+}
+
+/* The way in for handlers with locks. `ctx` is free, and preemption is off. */
+static noinline DJS_HANDLER_CODE struct djs_ctx *
+enter_locked(const struct djs_handler *handler, const struct djs_site *site, struct djs_ctx *ctx)
+{
+	unsigned long irq_flags;
+
+	ctx->busy = 2;
+	barrier(); /* an interrupt of this level from here on finds it busy */
+	raw_local_irq_save(irq_flags);
+	if (unlikely(!djs_locks_take_quickly(handler)))
+		return enter_contended(handler, site, ctx, irq_flags);
+	return begin_locked(ctx, handler, site, irq_flags);
+}
+
 /* The rarer ways in. Preemption is off. */
 static noinline DJS_HANDLER_CODE struct djs_ctx *enter_slow(const struct djs_handler *handler,
 							    const struct djs_site *site)
 {
 	unsigned int level = level_of(preempt_count());
 	struct djs_ctx *ctx = this_cpu_read(djs_cpu.contexts) + level;
-	unsigned long irq_flags;
 
 	if (handler->flags & READ_ONCE(djs_gate) & DJS_HANDLER_CHECKS_STATE)
 		goto out;
@@ -110,24 +151,9 @@ static noinline DJS_HANDLER_CODE struct djs_ctx *enter_slow(const struct djs_han
 		this_cpu_inc(djs_cpu.skipped_busy);
 		goto out;
 	}
-	if (!(handler->flags & DJS_HANDLER_IRQS_OFF)) {
-		begin_use(ctx, handler, site, 1);
-		return ctx;
-	}
-	ctx->busy = 2;
-	barrier();
-	raw_local_irq_save(irq_flags);
-	if (unlikely(!djs_locks_take(handler, level == DJS_LEVEL_NMI))) {
-		raw_local_irq_restore(irq_flags);
-		ctx->busy = 0;
-		this_cpu_inc(djs_cpu.skipped_locked);
-		if (atomic_inc_return(&djs_locked_skips) == djs_script.max_skipped + 1)
-			djs_request_exit(true);
-		goto out;
-	}
-	begin_use(ctx, handler, site, 2);
-	ctx->irq_flags = irq_flags;
-	ctx->locks_held = handler->lock_count;
+	if (handler->flags & DJS_HANDLER_IRQS_OFF)
+		return enter_locked(handler, site, ctx);
+	begin_use(ctx, handler, site, 1);
 	return ctx;
 out:
 	preempt_enable_notrace();
@@ -139,13 +165,18 @@ DJS_HANDLER_CODE struct djs_ctx *djs_enter(const struct djs_handler *handler,
 {
 	bool interrupt = preempt_count() & INTERRUPT_MASK;
 	struct djs_ctx *ctx;
+	u32 stop;
 
 	preempt_disable_notrace();
 	if (unlikely(interrupt))
 		return enter_slow(handler, site);
 	ctx = this_cpu_read(djs_cpu.contexts);
-	if (unlikely(ctx->busy | (handler->flags & READ_ONCE(djs_gate))))
+	stop = ctx->busy << 2 | (handler->flags & READ_ONCE(djs_gate));
+	if (stop) {
+		if (likely(stop == DJS_HANDLER_IRQS_OFF))
+			return enter_locked(handler, site, ctx);
 		return enter_slow(handler, site);
+	}
 	begin_use(ctx, handler, site, 1);
 	return ctx;
 }
@@ -170,6 +201,16 @@ static noinline DJS_HANDLER_CODE void leave_slow(struct djs_ctx *ctx)
 
 DJS_HANDLER_CODE void djs_leave(struct djs_ctx *ctx)
 {
+	if (ctx->busy == 2 && likely(!ctx->error) &&
+	    likely(djs_locks_release_quickly(ctx->handler))) {
+		unsigned long irq_flags = ctx->irq_flags;
+
+		ctx->locks_held = 0;
+		ctx->busy = 0;
+		raw_local_irq_restore(irq_flags);
+		preempt_enable_notrace();
+		return;
+	}
 	if (unlikely(ctx->busy != 1 || ctx->error)) {
 		leave_slow(ctx);
 		return;

@@ -81,6 +81,20 @@ static void iterators_exit(void)
 	}
 }
 
+/* Handlers keep minimum and maximum by comparison alone: an empty copy has what every value is
+ * beyond. */
+static void prepare_inline_adds(const struct statistic *statistic)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu (cpu) {
+		struct djs_statistic *copy = (void *)per_cpu_ptr(statistic->copies, cpu);
+
+		copy->min = S64_MAX;
+		copy->max = S64_MIN;
+	}
+}
+
 static int statistics_init(void)
 {
 	u32 i;
@@ -101,6 +115,8 @@ static int statistics_init(void)
 			return -ENOMEM;
 		}
 		statistic->stride = stride;
+		if (djs_script.statistics[i].shape.inline_adds)
+			prepare_inline_adds(statistic);
 		if (djs_script.statistics[i].percpu)
 			*djs_script.statistics[i].percpu = (void __force *)statistic->copies;
 	}
@@ -189,6 +205,36 @@ DJS_HANDLER_CODE void djs_statistic_record(u32 number, s64 value)
 	raw_local_irq_restore(flags);
 }
 
+/*
+ * Copies that handlers add to by themselves. A task may move between the parts of one addition, so
+ * a copy may have a sum and no count: all are added up. The count is written last and read first.
+ */
+static DJS_HANDLER_CODE void read_inline_adds(const struct djs_statistic_shape *shape,
+					      const struct statistic *statistic,
+					      struct djs_statistic *out)
+{
+	unsigned int cpu;
+	u32 i;
+
+	out->min = S64_MAX;
+	out->max = S64_MIN;
+	for_each_possible_cpu (cpu)
+		out->count +=
+		    READ_ONCE(((struct djs_statistic *)per_cpu_ptr(statistic->copies, cpu))->count);
+	smp_rmb();
+	for_each_possible_cpu (cpu) {
+		const struct djs_statistic *copy = (void *)per_cpu_ptr(statistic->copies, cpu);
+
+		out->sum += READ_ONCE(copy->sum);
+		out->min = min(out->min, READ_ONCE(copy->min));
+		out->max = max(out->max, READ_ONCE(copy->max));
+		for (i = 0; i < shape->buckets; i++)
+			out->buckets[i] += READ_ONCE(copy->buckets[i]);
+	}
+	if (!out->count)
+		out->min = out->max = 0;
+}
+
 DJS_HANDLER_CODE void djs_statistic_read(u32 number, struct djs_statistic *out)
 {
 	const struct djs_statistic_shape *shape = &djs_script.statistics[number].shape;
@@ -196,6 +242,10 @@ DJS_HANDLER_CODE void djs_statistic_read(u32 number, struct djs_statistic *out)
 	unsigned int cpu, i;
 
 	memset(out, 0, shape->bytes);
+	if (shape->inline_adds) {
+		read_inline_adds(shape, statistic, out);
+		return;
+	}
 	for_each_possible_cpu (cpu) {
 		u8 *copy = per_cpu_ptr(statistic->copies, cpu);
 

@@ -4,42 +4,22 @@
 #include <linux/atomic.h>
 #include <linux/slab.h>
 
-#include "control/runtime.h"
+#include "globals/locks.h"
 
-struct djs_lock {
-	atomic_t holders; /* readers, or -1: a writer */
-} ____cacheline_aligned_in_smp;
-static struct djs_lock *locks;
+struct djs_lock *djs_locks;
 
 int djs_locks_init(void)
 {
 	if (!djs_script.lock_count)
 		return 0;
-	locks = kvcalloc(djs_script.lock_count, sizeof(*locks), GFP_KERNEL);
-	return locks ? 0 : -ENOMEM;
+	djs_locks = kvcalloc(djs_script.lock_count, sizeof(*djs_locks), GFP_KERNEL);
+	return djs_locks ? 0 : -ENOMEM;
 }
 
 void djs_locks_exit(void)
 {
-	kvfree(locks);
-	locks = NULL;
-}
-
-static __always_inline bool try_lock(struct djs_lock *lock, bool write)
-{
-	int holders = atomic_read(&lock->holders);
-
-	if (write)
-		return holders == 0 && atomic_try_cmpxchg_acquire(&lock->holders, &holders, -1);
-	return holders >= 0 && atomic_try_cmpxchg_acquire(&lock->holders, &holders, holders + 1);
-}
-
-static __always_inline void release_lock(const struct djs_lock_use *use)
-{
-	if (use->write)
-		atomic_set_release(&locks[use->lock].holders, 0);
-	else
-		atomic_dec_return_release(&locks[use->lock].holders);
+	kvfree(djs_locks);
+	djs_locks = NULL;
 }
 
 #define PAUSES_PER_TRY 100 /* some microseconds: as long as a short handler runs */
@@ -52,15 +32,15 @@ DJS_HANDLER_CODE bool djs_locks_take(const struct djs_handler *handler, bool nmi
 	for (i = 0; i < handler->lock_count; i++) {
 		const struct djs_lock_use *use = &handler->locks[i];
 
-		while (!try_lock(&locks[use->lock], use->write)) {
+		while (!djs_lock_try(&djs_locks[use->lock], use->write)) {
 			if (!--tries) {
 				while (i)
-					release_lock(&handler->locks[--i]);
+					djs_lock_release(&handler->locks[--i]);
 				return false;
 			}
 			for (pause = 0; pause < PAUSES_PER_TRY; pause++) {
 				cpu_relax();
-				if (atomic_read(&locks[use->lock].holders) == 0)
+				if (atomic_read(&djs_locks[use->lock].holders) == 0)
 					break;
 			}
 		}
@@ -73,5 +53,5 @@ DJS_HANDLER_CODE void djs_locks_release(const struct djs_handler *handler)
 	u32 i = handler->lock_count;
 
 	while (i)
-		release_lock(&handler->locks[--i]);
+		djs_lock_release(&handler->locks[--i]);
 }

@@ -20,8 +20,8 @@ struct djs_statistic_shape {
 	s64 low, high, width;
 	u32 variance; /* not 0: kept */
 	s32 variance_shift;
-	u32 bytes; /* of one element: djs_statistic_bytes() */
-	u32 pad;
+	u32 bytes;	 /* of one element: djs_statistic_bytes() */
+	u32 inline_adds; /* per-CPU: handlers add to it by themselves (codegen/globals.cpp) */
 };
 
 /* LOG: bucket 64 holds 0; bucket 64+n holds 2^(n-1) … 2^n-1; bucket 64-n their negatives. */

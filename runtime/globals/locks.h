@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * One lock of a script's globals: many readers or one writer. Most handlers take just one, and find
+ * it free: for context/enter.c that is inline. The rest is in locks.c.
+ */
+#ifndef DJSTAP_LOCKS_H
+#define DJSTAP_LOCKS_H
+
+#include <linux/atomic.h>
+
+#include "control/runtime.h"
+
+struct djs_lock {
+	atomic_t holders; /* readers, or -1: a writer */
+} ____cacheline_aligned_in_smp;
+extern struct djs_lock *djs_locks;
+
+static __always_inline bool djs_lock_try(struct djs_lock *lock, bool write)
+{
+	int holders = atomic_read(&lock->holders);
+
+	if (write)
+		return holders == 0 && atomic_try_cmpxchg_acquire(&lock->holders, &holders, -1);
+	return holders >= 0 && atomic_try_cmpxchg_acquire(&lock->holders, &holders, holders + 1);
+}
+
+static __always_inline void djs_lock_release(const struct djs_lock_use *use)
+{
+	if (use->write)
+		atomic_set_release(&djs_locks[use->lock].holders, 0);
+	else
+		atomic_dec_return_release(&djs_locks[use->lock].holders);
+}
+
+/* Takes the lock of a handler that has one, if it is free. False: djs_locks_take decides. */
+static __always_inline bool djs_locks_take_quickly(const struct djs_handler *handler)
+{
+	const struct djs_lock_use *use = handler->locks;
+
+	return handler->lock_count == 1 && djs_lock_try(&djs_locks[use->lock], use->write);
+}
+
+/* Releases the lock of a handler that has one. False: djs_locks_release has to. */
+static __always_inline bool djs_locks_release_quickly(const struct djs_handler *handler)
+{
+	if (handler->lock_count != 1)
+		return false;
+	djs_lock_release(handler->locks);
+	return true;
+}
+
+#endif
