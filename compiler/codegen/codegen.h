@@ -22,12 +22,15 @@ struct Limits {
     int64_t MAXTRYLOCK = 1000;
     int64_t MAXNESTING = 10;
     int64_t MAXBACKTRACE = 20;
-    int64_t MINSTACKSPACE = 1024;
-    int64_t KRETACTIVE = 0; // 0: the runtime's default
-    int64_t RING_KB = 1024; // per CPU (-s)
+    int64_t MINSTACKSPACE = 1024; // SystemTap's: without effect here (codegen.cpp: most_stack)
+    int64_t KRETACTIVE = 0;       // 0: the runtime's default
+    int64_t RING_KB = 1024;       // per CPU (-s)
     // Sets one by name; false where there is no such limit or the value is out of its range.
     bool set(std::string_view name, int64_t value);
     static std::vector<std::string> names();
+    // "1 to 100": what `name`, which is one of names(), may be set to.
+    static std::string range(std::string_view name);
+    static bool has_effect(std::string_view name) { return name != "MINSTACKSPACE"; }
 };
 
 // The kernel a script is compiled for, as far as instructions and structures depend on it.

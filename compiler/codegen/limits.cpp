@@ -46,4 +46,11 @@ std::vector<std::string> Limits::names() {
     return out;
 }
 
+std::string Limits::range(std::string_view name) {
+    for (const LimitEntry& entry : limits_table)
+        if (entry.name == name)
+            return std::to_string(entry.lowest) + " to " + std::to_string(entry.highest);
+    return {};
+}
+
 } // namespace djstap

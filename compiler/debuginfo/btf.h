@@ -1,8 +1,8 @@
 // Reads BTF, the kernel's own compact type format (Documentation/bpf/btf.rst in the kernel's
 // source).
 #pragma once
+#include "cache/cache.h"
 #include "debuginfo/type_names.h"
-#include "target/cache.h"
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 // The layout of the cached DWARF index. Strings are offsets into its pool, types and functions
 // offsets of their entries in .debug_info.
 #pragma once
-#include "target/cache.h"
+#include "cache/cache.h"
 
 #include <cstdint>
 

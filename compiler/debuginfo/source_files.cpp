@@ -1,6 +1,6 @@
 #include "debuginfo/source_files.h"
 
-#include "target/cache.h"
+#include "cache/cache.h"
 
 #include <cstring>
 #include <dwarf.h>

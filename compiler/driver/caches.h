@@ -3,7 +3,8 @@
 //  -p4);
 //  - what an interrupted djstap left half written is removed after a day;
 //  - where more than 8 GB are left, the files longest unused go first.
-// Everything in the cache can be made anew: removing all of it costs time only.
+// Everything in the cache can be made anew: removing all of it costs time only. At the same time
+// the working folders of djstaps that were killed go.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -27,7 +28,13 @@ struct CacheRules {
 // removed. What cannot be removed stays.
 size_t apply_rules(const std::string& folder, const CacheRules& rules, int64_t now);
 
-// The same for djstap's own folder, if that was not done within the last day. Says nothing.
+// $TMPDIR, else /tmp.
+std::string temporary_directory();
+// Removes the working folders (djstap-PID-XXXXXX) in `folder` that are this user's and whose
+// process is gone. Yields how many.
+size_t remove_orphans(const std::string& folder);
+
+// All of it for djstap's own folders, if that was not done within the last day. Says nothing.
 void clean_caches();
 
 } // namespace djstap::driver

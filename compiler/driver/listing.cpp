@@ -74,6 +74,29 @@ std::string dotted(const ast::ProbePoint& point) {
     return text;
 }
 
+// What a point without arguments names by itself: a tapset's aliases and, for a pattern, the kinds
+// of probe points.
+std::vector<ProbeListing> named_points(RunState& state, const ast::ProbePoint& point) {
+    if (std::any_of(point.components.begin(), point.components.end(), [](const auto& each) {
+            return each.argument != ast::PointComponent::Argument::None;
+        }))
+        return {};
+    const std::string pattern = dotted(point);
+    std::vector<ProbeListing> out;
+    for (const std::string& alias : state.tapsets().alias_names())
+        if (fits(pattern, alias))
+            out.push_back({alias, {}, Mechanism::None, "defined by a tapset"});
+    if (pattern.find('*') != std::string::npos)
+        for (const std::string& type : probe_types())
+            if (fits(pattern, type))
+                out.push_back({type, {}, Mechanism::None, ""});
+    auto before = [](const auto& a, const auto& b) { return a.point < b.point; };
+    std::stable_sort(out.begin(), out.end(), before);
+    auto same = [](const auto& a, const auto& b) { return a.point == b.point; };
+    out.erase(std::unique(out.begin(), out.end(), same), out.end());
+    return out;
+}
+
 } // namespace
 
 bool list_points(RunState& state) {
@@ -81,19 +104,11 @@ bool list_points(RunState& state) {
     if (!file)
         return false;
     size_t found = 0;
+    bool good = true;
     for (const ast::ProbePoint& point : file->probes[0].points) {
-        std::vector<std::string> aliases = state.tapsets().alias_names();
-        std::sort(aliases.begin(), aliases.end());
-        aliases.erase(std::unique(aliases.begin(), aliases.end()), aliases.end());
-        bool argument =
-            std::any_of(point.components.begin(), point.components.end(), [](const auto& each) {
-                return each.argument != ast::PointComponent::Argument::None;
-            });
-        size_t before = found;
-        for (const std::string& alias : aliases) {
-            if (argument || !fits(dotted(point), alias))
-                continue;
-            print_listing(state.options, {alias, {}, Mechanism::None, "defined by a tapset"});
+        const size_t before = found;
+        for (const ProbeListing& listing : named_points(state, point)) {
+            print_listing(state.options, listing);
             found++;
         }
         if (found != before)
@@ -101,15 +116,17 @@ bool list_points(RunState& state) {
         auto listings =
             list_probes(point, state.options.list_variables || state.options.json_output,
                         state.kernel, state.diagnostics);
-        if (!listings)
-            return false;
+        if (!listings) {
+            good = false;
+            continue;
+        }
         for (const ProbeListing& listing : *listings)
             print_listing(state.options, listing);
         found += listings->size();
     }
-    if (found == 0)
+    if (good && found == 0)
         state.diagnostics.report(DiagnosticKind::NothingListed, {}, {state.options.list_pattern});
-    return found != 0;
+    return good && found != 0;
 }
 
 bool print_probe_types(RunState&) {

@@ -1,6 +1,6 @@
 #include "driver/machine.h"
 
-#include "target/cache.h"
+#include "cache/cache.h"
 
 #include <cerrno>
 #include <cstring>

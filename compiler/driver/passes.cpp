@@ -1,11 +1,12 @@
 // Passes 1 to 4: from the script's text to a module's file.
 #include "driver/passes.h"
 
+#include "cache/cache.h"
 #include "diagnostics/suggest.h"
 #include "driver/machine.h"
 #include "driver/script.h"
+#include "probes/mechanisms.h"
 #include "semantics/semantics.h"
-#include "target/cache.h"
 
 #include <algorithm>
 #include <charconv>
@@ -43,15 +44,6 @@ void suppress_errors(ast::File& script) {
         probe.body = std::make_unique<ast::Block>(range);
         probe.body->statements.push_back(std::move(attempt));
     }
-}
-
-std::optional<Mechanism> mechanism_named(const std::string& name) {
-    for (auto each = Mechanism::None; each <= Mechanism::Timer;
-         each = static_cast<Mechanism>(static_cast<int>(each) + 1)) {
-        if (mechanism_name(each) == name)
-            return each;
-    }
-    return std::nullopt;
 }
 
 // Saves a pass's result beside the module when -k asks for it.
@@ -113,9 +105,8 @@ CodegenKernel describe_kernel(const Target& target, const RuntimeKit& kit) {
     return kernel;
 }
 
-} // namespace
-
-bool set_limits(RunState& state, Limits& limits) {
+// From -D and -s.
+bool set_limits(RunState& state) {
     std::vector<std::string> names = Limits::names();
     for (const auto& [name, value] : state.options.definitions) {
         if (std::find(names.begin(), names.end(), name) == names.end()) {
@@ -125,11 +116,18 @@ bool set_limits(RunState& state, Limits& limits) {
         }
         int64_t number = 0;
         auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-        if (error != std::errc() || end != value.data() + value.size() || !limits.set(name, number))
-            state.diagnostics.report(DiagnosticKind::BadLimit, {}, {name, value});
+        if (error != std::errc() || end != value.data() + value.size() ||
+            !state.limits.set(name, number))
+            state.diagnostics.report(DiagnosticKind::BadLimit, {}, {name, value})
+                .hint("it takes a number from " + Limits::range(name));
+        else if (!Limits::has_effect(name))
+            state.diagnostics.report(
+                DiagnosticKind::OptionWithoutEffect, {},
+                {"-D " + name +
+                 " has no effect: a handler's stack is bounded when it is compiled"});
     }
     if (state.options.buffer_megabytes &&
-        !limits.set("RING_KB", int64_t{state.options.buffer_megabytes} * 1024))
+        !state.limits.set("RING_KB", int64_t{state.options.buffer_megabytes} * 1024))
         state.fail(DiagnosticKind::BadOption,
                    {"-s " + std::to_string(state.options.buffer_megabytes) +
                         ": such a buffer is not possible",
@@ -137,12 +135,11 @@ bool set_limits(RunState& state, Limits& limits) {
     return !state.diagnostics.has_errors();
 }
 
+} // namespace
+
 bool parse(RunState& state) {
-    Limits limits;
     auto ids = read_scripts(state.options, state.sources, state.diagnostics);
-    if (!ids || !set_limits(state, limits))
-        return false;
-    if (state.options.last_pass == 5 && !(check_machine(state) && check_command(state)))
+    if (!ids || !set_limits(state))
         return false;
     const MacroTable& macros = state.tapsets().macros();
     for (uint32_t id : *ids) {
@@ -162,7 +159,8 @@ bool parse(RunState& state) {
         state.diagnostics.report(DiagnosticKind::NoProbes, {})
             .hint("the smallest script is: probe begin { println(\"hello\") }");
     }
-    return true;
+    // What is wrong with the script comes first: it can be mended without the machine.
+    return state.diagnostics.has_errors() || state.options.last_pass < 5 || check_command(state);
 }
 
 bool analyze(RunState& state) {
@@ -179,9 +177,11 @@ bool analyze(RunState& state) {
 }
 
 bool resolve(RunState& state) {
+    if (state.options.last_pass == 5 && !check_machine(state))
+        return false;
     ProbeOptions options;
     if (!state.options.mechanism.empty())
-        options.forced = mechanism_named(state.options.mechanism);
+        options.forced = mechanism_by_name(state.options.mechanism);
     options.skip_bad_variables = state.options.skip_bad_variables;
     state.plan = resolve_probes(*state.program, state.kernel, options, state.diagnostics);
     if (state.plan && state.plan->sites.empty())
@@ -200,7 +200,7 @@ bool generate(RunState& state) {
     state.module_name =
         state.options.module_name.empty() ? made_up_name(state) : state.options.module_name;
     CodegenOptions options;
-    set_limits(state, options.limits);
+    options.limits = state.limits;
     options.module_name = state.module_name;
     options.dump_ir = state.options.last_pass == 3 || state.options.keep_work_files;
     options.script_name = state.options.script_name();

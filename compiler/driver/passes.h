@@ -15,9 +15,6 @@ bool run_module(RunState& state);
 // False where the command of -c is not there. Adds djstap's own folder to $PATH.
 bool check_command(RunState& state);
 
-// Limits from -D and -s.
-bool set_limits(RunState& state, Limits& limits);
-
 // What -p1 … -p4 print when they end there.
 void print_script(const RunState& state);
 void print_plan(const RunState& state);

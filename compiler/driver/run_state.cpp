@@ -1,6 +1,8 @@
 #include "driver/run_state.h"
 
+#include "driver/caches.h"
 #include "driver/machine.h"
+#include "guest/guest.h"
 
 #include <cerrno>
 #include <csignal>
@@ -34,6 +36,25 @@ std::optional<Result<KernelFiles>> settle_guest(Options& options) {
     if (files && options.guest->find('/') == std::string::npos)
         options.guest = files->release;
     return files;
+}
+
+// Without debug symbols, a guest's kernel tells what it knows of itself.
+Status ask_the_guest(KernelFiles& files) {
+    if (!files.vmlinux.empty() || !files.kallsyms.empty())
+        return Done{};
+    GuestCallbacks callbacks;
+    callbacks.progress = show_progress;
+    auto facts = guest_kernel_facts({files.release, files.vmlinuz, files.modules}, callbacks);
+    if (!facts)
+        return facts.failure();
+    files.kallsyms = facts->kallsyms;
+    files.fentry_functions = facts->addresses.empty() ? facts->functions : facts->addresses;
+    files.kprobe_blacklist = facts->blacklist;
+    files.notes = facts->notes;
+    files.banner = facts->version;
+    if (files.btf.empty())
+        files.btf = facts->btf;
+    return Done{};
 }
 
 } // namespace
@@ -83,8 +104,9 @@ WorkFolder::~WorkFolder() {
 Result<std::string> WorkFolder::path() {
     if (!path_.empty())
         return path_;
-    const char* set = getenv("TMPDIR");
-    std::string name = std::string(set && *set ? set : "/tmp") + "/djstap-XXXXXX";
+    // With the number of its process, remove_orphans() knows that nobody uses it any more.
+    std::string name = temporary_directory() + "/djstap-" +
+                       (keep_ ? "" : std::to_string(getpid()) + "-") + "XXXXXX";
     if (!mkdtemp(name.data()))
         return Failure{"cannot make a folder for working files like " + name + ": " +
                            strerror(errno),
@@ -102,7 +124,8 @@ void WorkFolder::will_hold(const std::string& file) {
 
 RunState::RunState(Options given)
     : options(std::move(given)), guest_kernel(settle_guest(options)),
-      kernel(options.release(), show_progress) {
+      kernel(options.release(), show_progress,
+             options.guest ? KernelView::Completion(ask_the_guest) : nullptr) {
     if (options.keep_work_files)
         work.keep();
 }

@@ -49,6 +49,7 @@ struct RunState {
     int exit_status = 0; // of the run: the command's, or 1
 
     // In the order in which the passes fill them.
+    Limits limits; // -D and -s
     std::unique_ptr<Library> library;
     std::optional<ast::File> script; // moved into the program by pass 2
     uint32_t script_source = 0;      // its id in `sources`

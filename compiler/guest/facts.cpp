@@ -20,7 +20,7 @@ Result<std::string> facts_folder(const GuestKernel& kernel) {
     Result<std::string> cache = cache_folder();
     if (!cache)
         return cache;
-    uint64_t value = 0xcbf29ce484222325;
+    uint64_t value = 0xcbf29ce484222325 + 1; // changes with the list of facts
     for (unsigned char c : kernel_identity(kernel))
         value = (value ^ c) * 0x100000001b3;
     char text[17];
@@ -37,11 +37,11 @@ std::optional<GuestKernelFacts> open_facts(const std::string& folder) {
     if (!sizes.is_object())
         return std::nullopt;
     GuestKernelFacts facts;
-    const std::pair<const char*, std::string*> names[] = {{"kallsyms", &facts.kallsyms},
-                                                          {"btf", &facts.btf},
-                                                          {"notes", &facts.notes},
-                                                          {"functions", &facts.functions},
-                                                          {"version", &facts.version}};
+    const std::pair<const char*, std::string*> names[] = {
+        {"kallsyms", &facts.kallsyms},   {"btf", &facts.btf},
+        {"notes", &facts.notes},         {"functions", &facts.functions},
+        {"addresses", &facts.addresses}, {"blacklist", &facts.blacklist},
+        {"version", &facts.version}};
     for (const auto& [name, path] : names) {
         if (!sizes.contains(name))
             continue;

@@ -1,5 +1,6 @@
 #include "guest/files.h"
 
+#include "cache/cache.h"
 #include "guest/process.h"
 
 #include <cerrno>
@@ -62,18 +63,7 @@ Status write_all(int fd, std::string_view data, const std::string& path) {
 }
 
 Result<std::string> cache_folder() {
-    std::string folder;
-    auto from = [&](const char* variable, const char* below) {
-        const char* value = getenv(variable);
-        if (folder.empty() && value && *value)
-            folder = std::string(value) + below;
-    };
-    from("DJSTAP_CACHE", "");
-    from("XDG_CACHE_HOME", "/djstap");
-    from("HOME", "/.cache/djstap");
-    if (folder.empty())
-        folder = "/var/cache/djstap";
-    folder = std::filesystem::absolute(folder) / "guest";
+    const std::string folder = std::filesystem::absolute(cache_directory()) / "guest";
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error)

@@ -93,6 +93,8 @@ struct GuestKernelFacts {
     std::string btf;       // /sys/kernel/btf/vmlinux
     std::string notes;     // /sys/kernel/notes, holds the build-id
     std::string functions; // tracefs' available_filter_functions
+    std::string addresses; // …_addrs: the same with the addresses of their sites (Linux 6.5)
+    std::string blacklist; // debugfs' kprobes/blacklist
     std::string version;   // /proc/version
 };
 // Yields them, booting the kernel once where they are not cached.

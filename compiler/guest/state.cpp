@@ -218,8 +218,10 @@ std::string file_identity(const std::string& path) {
     struct stat status = {};
     if (stat(path.c_str(), &status))
         return path + " missing";
-    return path + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_ino) + " " +
-           std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec);
+    // Not the path: several may lead to one file.
+    return std::to_string(status.st_dev) + " " + std::to_string(status.st_ino) + " " +
+           std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) + "." +
+           std::to_string(status.st_mtim.tv_nsec);
 }
 
 std::string kernel_identity(const GuestKernel& kernel) {

@@ -30,7 +30,7 @@ Result<Machine> boot_machine(const GuestJob& job, const MachineFiles& files);
 // An anonymous file of that many bytes.
 Result<Descriptor> anonymous_file(const char* name, size_t size);
 
-// Identifies a file by what changes when it is replaced: path, size, inode, modification time.
+// Identifies a file by what changes when it is replaced: size, inode, modification time.
 std::string file_identity(const std::string& path);
 // Identifies a kernel's build.
 std::string kernel_identity(const GuestKernel& kernel);

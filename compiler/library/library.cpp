@@ -1,5 +1,6 @@
 #include "library/library.h"
 
+#include "cache/cache.h"
 #include "library/index.h"
 
 #include <algorithm>
@@ -34,16 +35,6 @@ bool foreign_folder(const std::string& folder, const std::string& arch) {
 bool ends_with(const std::string& text, const std::string& end) {
     return text.size() >= end.size() &&
            text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
-std::string cache_folder() {
-    if (const char* own = getenv("DJSTAP_CACHE"); own && *own)
-        return own;
-    if (const char* xdg = getenv("XDG_CACHE_HOME"); xdg && *xdg)
-        return std::string(xdg) + "/djstap";
-    if (const char* home = getenv("HOME"); home && *home)
-        return std::string(home) + "/.cache/djstap";
-    return "/var/cache/djstap";
 }
 
 // FNV-1a: one cache file for each list of folders.
@@ -109,7 +100,7 @@ class IndexedLibrary final : public Library {
         std::unordered_set<std::string> seen;
         for (const std::string& folder : folders)
             collect(folder, seen, true);
-        const std::string cache = cache_folder();
+        const std::string cache = cache_directory();
         const std::string path = cache + "/" + cache_name(folders, context_.arch);
         if (auto loaded = Index::load(path, files_)) {
             index_ = std::move(*loaded);

@@ -1,11 +1,11 @@
 // The cache of runtime kits: one folder for each kernel and state of the runtime's sources.
+#include "cache/cache.h"
 #include "diagnostics/suggest.h"
 #include "module/clock.h"
 #include "module/kit_build.h"
 #include "module/manifest.h"
 #include "module/module.h"
 #include "module/scratch.h"
-#include "target/cache.h"
 
 #include <algorithm>
 #include <cerrno>

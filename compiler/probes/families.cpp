@@ -3,6 +3,7 @@
 #include "diagnostics/suggest.h"
 
 #include <algorithm>
+#include <array>
 
 namespace djstap {
 
@@ -81,6 +82,49 @@ std::vector<std::string> parts(std::string_view shape) {
     return out;
 }
 
+// What SystemTap probes besides, by the beginning of its shape.
+constexpr std::array not_supported_yet{
+    "process",
+    "process(STRING)",
+    "process(NUMBER)",
+    "module(STRING)",
+    "procfs",
+    "procfs(STRING)",
+    "netfilter",
+    "netfilter(STRING)",
+    "perf",
+    "java(STRING)",
+    "java(NUMBER)",
+    "python2",
+    "python3",
+    "timer.profile",
+    "timer.profile.tick",
+    "kernel.data(STRING)",
+    "kernel.data(NUMBER)",
+    "kernel.mark(STRING)",
+    "kernel.function(NUMBER)",
+    "kernel.statement(NUMBER)",
+    "kernel.function(STRING).inline",
+    "kernel.function(STRING).exported",
+    "kernel.function(STRING).callee(STRING)",
+    "kernel.function(STRING).callees",
+    "kernel.function(STRING).callees(NUMBER)",
+    "kernel.function(STRING).label(STRING)",
+};
+
+bool report_not_supported(const ast::ProbePoint& point, const std::string& shape,
+                          Resolver& resolver) {
+    auto known = std::find_if(
+        not_supported_yet.begin(), not_supported_yet.end(), [&](std::string_view beginning) {
+            return shape == beginning || shape.starts_with(std::string(beginning) + ".");
+        });
+    if (known != not_supported_yet.end())
+        resolver.diagnostics
+            .report(DiagnosticKind::ProbeNotSupported, point.range, {std::string(*known)})
+            .hint("djstap --dump-probe-types lists what there is");
+    return known != not_supported_yet.end();
+}
+
 } // namespace
 
 const ProbeFamily* find_family(const ast::ProbePoint& point, Resolver& resolver) {
@@ -88,6 +132,8 @@ const ProbeFamily* find_family(const ast::ProbePoint& point, Resolver& resolver)
     for (const ProbeFamily& family : probe_families())
         if (family.shape == wanted)
             return &family;
+    if (report_not_supported(point, wanted, resolver))
+        return nullptr;
 
     // The first component up to which no family goes along is the wrong one.
     std::vector<std::string> have = parts(wanted);

@@ -11,6 +11,10 @@ Result<const Target*> KernelView::target() {
             target_failure_ = files.failure();
             return *target_failure_;
         }
+        if (Status complete = complete_ ? complete_(*files) : Status(Done{}); !complete) {
+            target_failure_ = complete.failure();
+            return *target_failure_;
+        }
         auto opened = Target::open(std::move(*files), progress_);
         if (!opened) {
             target_failure_ = opened.failure();

@@ -8,7 +8,12 @@ namespace djstap {
 std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point, bool variables,
                                                      KernelView& kernel, Diagnostics& diagnostics) {
     ProbeOptions options;
-    Resolver resolver{kernel, options, diagnostics, variables, true};
+    // A pattern may match nothing; a name that is not there is a mistake worth a hint.
+    const bool pattern = std::any_of(
+        point.components.begin(), point.components.end(), [](const ast::PointComponent& each) {
+            return each.string.find_first_of("*?[") != std::string::npos;
+        });
+    Resolver resolver{kernel, options, diagnostics, variables, pattern};
     const ProbeFamily* family = find_family(point, resolver);
     std::vector<Candidate> candidates;
     if (!family || !family->resolve(point, resolver, candidates))

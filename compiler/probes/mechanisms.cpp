@@ -61,7 +61,8 @@ MechanismChoice choose_for_entry(const Target& target, uint64_t entry,
             choice.mechanism = forced.value_or(Mechanism::Djprobe);
             choice.reason = forced ? "forced" : "fentry site";
             choice.address = *site;
-            choice.fallback = *site + fentry_bytes;
+            if (target.knows_fentry_sites())
+                choice.fallback = *site + fentry_bytes;
             return choice;
         }
         if (forced)
@@ -76,7 +77,7 @@ MechanismChoice choose_for_entry(const Target& target, uint64_t entry,
     choice.address = entry;
     // A jump or a breakpoint cannot stand on the fentry site, which is ftrace's: the next
     // instruction sees the same registers.
-    if (site &&
+    if (site && target.knows_fentry_sites() &&
         (choice.mechanism == Mechanism::KprobeInt3 || choice.mechanism == Mechanism::KprobeJump))
         choice.address = *site + fentry_bytes;
     else if (site)

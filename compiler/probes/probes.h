@@ -7,6 +7,7 @@
 #include "semantics/program.h"
 #include "target/target.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,9 +18,12 @@ namespace djstap {
 // A kernel that is opened only when something asks for it: begin probes need none.
 class KernelView {
   public:
+    // Adds what is missing to a kernel's files, where it can.
+    using Completion = std::function<Status(KernelFiles&)>;
     // `release` as for find_kernel.
-    explicit KernelView(std::string release, void (*progress)(const std::string&) = nullptr)
-        : release_(std::move(release)), progress_(progress) {}
+    explicit KernelView(std::string release, void (*progress)(const std::string&) = nullptr,
+                        Completion complete = nullptr)
+        : release_(std::move(release)), progress_(progress), complete_(std::move(complete)) {}
     Result<const Target*> target();
     Result<const DebugInfo*> debuginfo();
     bool opened() const { return target_ != nullptr; }
@@ -27,6 +31,7 @@ class KernelView {
   private:
     std::string release_;
     void (*progress_)(const std::string&);
+    Completion complete_;
     std::unique_ptr<Target> target_;
     std::unique_ptr<DebugInfo> debuginfo_;
     std::optional<Failure> target_failure_, debuginfo_failure_;

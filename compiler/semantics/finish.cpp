@@ -40,7 +40,7 @@ void Lowering::finish() {
         if (types_.get(needed.type))
             continue;
         diagnostics_.report(DiagnosticKind::TypeUnknown, needed.at, {needed.what})
-            .hint(needed.hint);
+            .hint(needed.hint.empty() ? "nothing is ever stored in it" : needed.hint);
         types_.unify(types_.poison(), needed.type);
     }
     if (diagnostics_.has_errors())

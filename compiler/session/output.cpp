@@ -87,7 +87,7 @@ class TextOutput : public Output {
 
     void probe(const AttachedProbe& probe) override {
         // The module itself warns of those that it could not attach.
-        if (!verbose_)
+        if (!verbose_ || (probe.attached && probe.mechanism == "session"))
             return;
         std::string line(probe.point);
         line.append(": ").append(probe.attached ? probe.mechanism : "not attached");

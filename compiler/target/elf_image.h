@@ -1,6 +1,6 @@
 // A 64-bit x86-64 ELF file, mapped: sections, bytes by address, notes, symbols.
 #pragma once
-#include "target/cache.h"
+#include "cache/cache.h"
 
 #include <elf.h>
 #include <memory>

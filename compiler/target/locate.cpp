@@ -1,6 +1,7 @@
 // Where kernels and their files are.
+#include "cache/cache.h"
 #include "diagnostics/suggest.h"
-#include "target/cache.h"
+#include "target/elf_image.h"
 #include "target/target.h"
 
 #include <algorithm>
@@ -41,13 +42,24 @@ template <class Found> void each_entry(const std::string& folder, Found found) {
         found(at->path().filename().string());
 }
 
-// The first that can be read; every one that was tried is added to `tried`.
-std::string first_of(const std::vector<std::string>& places,
-                     std::vector<std::string>* tried = nullptr) {
+// The first that can be read.
+std::string first_of(const std::vector<std::string>& places) {
+    auto found = std::find_if(places.begin(), places.end(), readable);
+    return found == places.end() ? std::string() : *found;
+}
+
+// Whether it is the kernel itself: header packages may hold a vmlinux of nothing but BTF.
+bool is_vmlinux(const std::string& path) {
+    if (!readable(path))
+        return false;
+    auto image = ElfImage::open(path);
+    return !image || (*image)->section(".text"); // a broken one is to be complained of
+}
+
+std::string first_vmlinux(const std::vector<std::string>& places, std::vector<std::string>& tried) {
     for (const std::string& place : places) {
-        if (tried)
-            tried->push_back(place);
-        if (readable(place))
+        tried.push_back(place);
+        if (is_vmlinux(place))
             return place;
     }
     return {};
@@ -79,10 +91,10 @@ KernelFiles files_of(const std::string& release, const std::string& root) {
         return all;
     };
     const std::string modules = "/lib/modules/" + release;
-    files.vmlinux = first_of(
+    files.vmlinux = first_vmlinux(
         in_roots({"/usr/lib/debug/boot/vmlinux-" + release, "/usr/lib/debug" + modules + "/vmlinux",
                   modules + "/vmlinux", modules + "/build/vmlinux", "/boot/vmlinux-" + release}),
-        &files.looked_in);
+        files.looked_in);
     files.vmlinuz = first_of(in_roots({"/boot/vmlinuz-" + release, modules + "/vmlinuz"}));
     files.build_dir = first_of(in_roots({modules + "/build"}));
     files.modules = first_of(in_roots({modules + "/kernel", modules + "/modules.order", modules}));
@@ -96,7 +108,8 @@ KernelFiles files_of(const std::string& release, const std::string& root) {
         real_symbol_dump(in_roots({"/boot/kallsyms-" + release, "/boot/System.map-" + release,
                                    modules + "/System.map", modules + "/build/System.map"}));
     files.btf = first_of(in_roots({"/boot/btf-" + release, "/boot/vmlinux-" + release + ".btf"}));
-    files.fentry_functions = first_of(in_roots({"/boot/available_filter_functions-" + release}));
+    files.fentry_functions = first_of(in_roots({"/boot/available_filter_functions_addrs-" + release,
+                                                "/boot/available_filter_functions-" + release}));
     if (release == running_release()) {
         if (files.kallsyms.empty())
             files.kallsyms = first_of({"/proc/kallsyms"});
@@ -104,9 +117,13 @@ KernelFiles files_of(const std::string& release, const std::string& root) {
             files.btf = first_of({"/sys/kernel/btf/vmlinux"});
         if (files.fentry_functions.empty())
             files.fentry_functions =
-                first_of({"/sys/kernel/tracing/available_filter_functions",
+                first_of({"/sys/kernel/tracing/available_filter_functions_addrs",
+                          "/sys/kernel/debug/tracing/available_filter_functions_addrs",
+                          "/sys/kernel/tracing/available_filter_functions",
                           "/sys/kernel/debug/tracing/available_filter_functions"});
         files.kprobe_blacklist = first_of({"/sys/kernel/debug/kprobes/blacklist"});
+        files.notes = "/sys/kernel/notes";
+        files.banner = "/proc/version";
     }
     return files;
 }
@@ -122,7 +139,7 @@ Result<KernelFiles> files_in_folder(const std::string& given) {
         std::string release = text->substr(0, text->find('\n'));
         KernelFiles files = files_of(release, "");
         files.build_dir = folder;
-        if (readable(folder + "/vmlinux"))
+        if (is_vmlinux(folder + "/vmlinux"))
             files.vmlinux = folder + "/vmlinux";
         if (readable(folder + "/.config"))
             files.config = folder + "/.config";

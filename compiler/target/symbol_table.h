@@ -1,7 +1,7 @@
 // A kernel's symbols, fentry sites and the places kprobes are refused, as sorted tables that can be
 // mapped.
 #pragma once
-#include "target/cache.h"
+#include "cache/cache.h"
 #include "target/elf_image.h"
 #include "target/target.h"
 

@@ -4,7 +4,7 @@
 #include "target/symbol_table.h"
 
 #include <algorithm>
-#include <sys/utsname.h>
+#include <cctype>
 #include <unordered_map>
 
 namespace djstap {
@@ -36,6 +36,7 @@ class OpenTarget final : public Target {
     bool has_addresses() const override { return symbols_->has_addresses(); }
     bool in_text(uint64_t address) const override { return symbols_->in_text(address); }
     std::optional<uint64_t> fentry_site(uint64_t entry) const override;
+    bool knows_fentry_sites() const override { return image_ || site_addresses_ || !has_ibt(); }
     size_t fentry_site_count() const override { return symbols_->fentry_sites().size(); }
     bool kprobe_forbidden(uint64_t address) const override { return symbols_->forbidden(address); }
     std::string_view text_at(uint64_t address, size_t size) const override;
@@ -50,6 +51,7 @@ class OpenTarget final : public Target {
     std::string build_id_;
     std::string version_;
     std::unique_ptr<ElfImage> image_;
+    bool site_addresses_ = false; // a dump tells them
     std::optional<SymbolTable> symbols_;
     mutable std::optional<std::unordered_map<std::string, std::string>> config_;
 };
@@ -94,28 +96,28 @@ Status OpenTarget::open_dump() {
     if (!source)
         return source.failure();
     symbols_ = SymbolTable::hold(SymbolTable::serialize(*source));
-    struct utsname name = {};
-    if (uname(&name) == 0 && files_.release == name.release) {
-        if (auto notes = read_whole("/sys/kernel/notes"))
-            build_id_ = build_id_in_notes(*notes);
-    }
+    build_id_ = build_id_in_notes(optional_text(files_.notes));
+    site_addresses_ = !fentry.empty() && std::isxdigit(fentry.front()) &&
+                      fentry.find(' ') == 16; // else names: "vfs_read", "nft_x [nf_tables]"
     return Done{};
 }
 
 // The banner is "Linux version RELEASE (who@where) (compiler, linker) VERSION\n".
 void OpenTarget::read_version() {
+    std::string dump;
+    std::string_view text;
     if (auto banner = image_ ? symbols_->named("linux_banner", true) : std::vector<Symbol>{};
         !banner.empty()) {
-        std::string_view text = image_->bytes_from(banner.front().address);
-        text = text.substr(0, std::min(text.find('\n'), text.find('\0')));
-        size_t at = text.rfind(") #");
-        if (at != std::string_view::npos)
-            version_ = text.substr(at + 2);
-        return;
+        text = image_->bytes_from(banner.front().address);
+    } else if (auto read = files_.banner.empty() ? Result<std::string>(std::string())
+                                                 : read_whole(files_.banner)) {
+        dump = *read;
+        text = dump;
     }
-    struct utsname name = {};
-    if (uname(&name) == 0 && files_.release == name.release)
-        version_ = name.version;
+    text = text.substr(0, std::min(text.find('\n'), text.find('\0')));
+    size_t at = text.rfind(") #");
+    if (at != std::string_view::npos)
+        version_ = text.substr(at + 2);
 }
 
 Status OpenTarget::open(KernelFiles files, void (*progress)(const std::string&)) {
@@ -187,7 +189,9 @@ std::optional<uint64_t> OpenTarget::fentry_site(uint64_t entry) const {
         return std::nullopt;
     if (*first == entry)
         return entry;
-    if (*first == entry + endbr64.size() && text_at(entry, endbr64.size()) == endbr64)
+    // Without the text: only an endbr64 keeps a site from its function's entry.
+    const std::string_view text = text_at(entry, endbr64.size());
+    if (*first == entry + endbr64.size() && (text == endbr64 || (text.empty() && site_addresses_)))
         return *first;
     return std::nullopt;
 }

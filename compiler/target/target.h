@@ -30,8 +30,10 @@ struct KernelFiles {
     std::string config;    // the kernel's .config
     std::string kallsyms;  // text dump with link-time addresses, stands in for vmlinux's symbols
     std::string btf;       // raw BTF, stands in for DWARF
-    std::string fentry_functions; // text dump of tracefs' available_filter_functions (names)
-    std::string kprobe_blacklist; // text dump of debugfs' kprobes/blacklist, of the running kernel
+    std::string fentry_functions;       // text dump of tracefs' available_filter_functions[_addrs]
+    std::string kprobe_blacklist;       // text dump of debugfs' kprobes/blacklist
+    std::string notes;                  // /sys/kernel/notes, stands in for vmlinux's build-id
+    std::string banner;                 // /proc/version, stands in for vmlinux's
     std::vector<std::string> looked_in; // for messages: the places that were tried for vmlinux
 };
 
@@ -85,6 +87,8 @@ class Target {
     // has none. Where only a dump of names stands in, the site is the entry itself: ftrace accepts
     // that for the function's site.
     virtual std::optional<uint64_t> fentry_site(uint64_t entry) const = 0;
+    // False where it is not known whether an endbr64 stands between an entry and its fentry site.
+    virtual bool knows_fentry_sites() const = 0;
     virtual size_t fentry_site_count() const = 0;
 
     // True where kprobes are refused: __kprobes/NOKPROBE_SYMBOL (_kprobe_blacklist), .noinstr.text,

@@ -1,6 +1,6 @@
 #include "target/target.h"
 
-#include "target/cache.h"
+#include "cache/cache.h"
 #include "target/elf_image.h"
 #include "target/glob.h"
 #include "target/symbol_table.h"

@@ -38,6 +38,8 @@ static void send_facts(void)
 	    {"btf", "/sys/kernel/btf/vmlinux"},
 	    {"notes", "/sys/kernel/notes"},
 	    {"functions", "/sys/kernel/tracing/available_filter_functions"},
+	    {"addresses", "/sys/kernel/tracing/available_filter_functions_addrs"},
+	    {"blacklist", "/sys/kernel/debug/kprobes/blacklist"},
 	    {"version", "/proc/version"},
 	};
 	static char data[64 * 1024];

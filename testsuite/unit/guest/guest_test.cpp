@@ -197,8 +197,19 @@ TEST_P(Guest, ForwardsSignals) {
 }
 
 TEST_P(Guest, IsLostWhenTheKernelPanics) {
-    GuestOutcome outcome =
-        run(shell("echo before; echo c > /proc/sysrq-trigger; sleep 10; echo after"));
+    // Its output is on the way for a while: it panics when "before" has come.
+    SignalMailbox signals;
+    GuestCallbacks callbacks = seen.callbacks();
+    callbacks.output = [&](GuestStream, std::string_view data) {
+        seen.output.append(data);
+        signals.post(SIGINT);
+    };
+    Result<GuestOutcome> result =
+        run_guest(shell("trap 'echo c > /proc/sysrq-trigger' INT; echo before; while :; do sleep "
+                        "0.1; done; echo after"),
+                  callbacks, &signals);
+    ASSERT_TRUE(result);
+    const GuestOutcome& outcome = *result;
     EXPECT_TRUE(outcome.lost());
     EXPECT_EQ(seen.output, "before\n");
     EXPECT_NE(outcome.reason.find("panicked: sysrq triggered crash"), std::string::npos)

@@ -1,4 +1,4 @@
-#include "target/cache.h"
+#include "cache/cache.h"
 
 #include <cerrno>
 #include <cstdlib>
