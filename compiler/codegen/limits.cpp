@@ -24,6 +24,7 @@ constexpr std::array limits_table{
     LimitEntry{"MAXBACKTRACE", &Limits::MAXBACKTRACE, 1, 128},
     LimitEntry{"MINSTACKSPACE", &Limits::MINSTACKSPACE, 0, 8192},
     LimitEntry{"KRETACTIVE", &Limits::KRETACTIVE, 0, 65535},
+    LimitEntry{"MAXKPROBES", &Limits::MAXKPROBES, 0, INT32_MAX},
     LimitEntry{"RING_KB", &Limits::RING_KB, 16, 1 << 20},
 };
 

@@ -182,6 +182,7 @@ bool resolve(RunState& state) {
     ProbeOptions options;
     if (!state.options.mechanism.empty())
         options.forced = mechanism_by_name(state.options.mechanism);
+    options.max_kprobes = state.limits.MAXKPROBES;
     options.skip_bad_variables = state.options.skip_bad_variables;
     state.plan = resolve_probes(*state.program, state.kernel, options, state.diagnostics);
     if (state.plan && state.plan->sites.empty())

@@ -71,6 +71,25 @@ std::optional<std::vector<FunctionInfo>> find_functions(const ast::ProbePoint& p
     return functions;
 }
 
+// A pattern that fits nearly everything fits thousands of functions with no fentry site, mostly
+// inline ones that got code of their own: so many breakpoints take minutes to set, and the machine
+// is of little use with them.
+void leave_out_kprobes(const ast::PointComponent& argument, Resolver& resolver,
+                       std::vector<Candidate>& candidates) {
+    auto is_kprobe = [](const Candidate& candidate) {
+        return candidate.site.mechanism == Mechanism::Kprobe;
+    };
+    const auto kprobes = std::count_if(candidates.begin(), candidates.end(), is_kprobe);
+    if (kprobes <= resolver.options.max_kprobes)
+        return;
+    std::erase_if(candidates, is_kprobe);
+    resolver.diagnostics
+        .report(DiagnosticKind::KprobesLeftOut, argument.argument_range,
+                {argument.string, std::to_string(kprobes)})
+        .hint("-D MAXKPROBES=" + std::to_string(kprobes) +
+              " probes them too, each by a breakpoint");
+}
+
 bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
                        std::vector<Candidate>& out, bool is_return) {
     auto functions = find_functions(point, resolver);
@@ -110,6 +129,8 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
         candidate.function = std::make_unique<FunctionInfo>(std::move(function));
         out.push_back(std::move(candidate));
     }
+    if (many && !resolver.options.forced)
+        leave_out_kprobes(argument, resolver, out);
     // A pattern leaves out what cannot be probed; one that was named is an error.
     if (refused && (!many || out.empty()) && !point.optional && !resolver.quiet) {
         std::string name = refused->name;

@@ -2,12 +2,14 @@
 #include "probes/target_values.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace djstap {
 
 std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point, bool variables,
                                                      KernelView& kernel, Diagnostics& diagnostics) {
     ProbeOptions options;
+    options.max_kprobes = std::numeric_limits<int64_t>::max();
     // A pattern may match nothing; a name that is not there is a mistake worth a hint.
     const bool pattern = std::any_of(
         point.components.begin(), point.components.end(), [](const ast::PointComponent& each) {

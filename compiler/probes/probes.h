@@ -39,6 +39,7 @@ class KernelView {
 
 struct ProbeOptions {
     std::optional<Mechanism> forced; // --mechanism; an error where it cannot be
+    int64_t max_kprobes = 1000;      // of one pattern (-D MAXKPROBES)
     bool skip_bad_variables = false; // --skip-badvars: 0 for what cannot be read
 };
 
