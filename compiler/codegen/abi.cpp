@@ -18,8 +18,9 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context)
         return llvm::StructType::create(context, std::vector<llvm::Type*>(fields), name);
     };
     lock_use = make("djs_lock_use", {i32, i32});
-    handler = make("djs_handler", {p, p, p, p, i32, i32, i32, i32, i32, i32, i64, i64});
-    site = make("djs_site", {i64, i64, i64, i32, i8, i8, i16, p, p, p});
+    handler = make("djs_handler", {p, p, p, i32, i32, i32, i32, i32, i32, i64, i64});
+    site = make("djs_site", {i64, i64, i64, i32, i32, i32, i8, i8, i16, p, p, p});
+    target = make("djs_target", {p});
     statistic_shape = make("djs_statistic_shape", {i32, i32, i64, i64, i64, i32, i32, i32, i32});
     map_shape = make("djs_map_shape", {i8, i8, i8, i8, llvm::ArrayType::get(i8, DJS_MAX_KEYS),
                                        llvm::ArrayType::get(i8, 3), i32, i32, statistic_shape});
@@ -27,9 +28,9 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context)
     statistic_use = make("djs_statistic_use", {statistic_shape, p});
     iterator_use = make("djs_iterator_use", {i32, i32, p});
     map_order = make("djs_map_order", {i32, i32, i32, i32});
-    script = make("djs_script",
-                  {i32, i32, i32, i32, i32, i32, i32, i32, p,   p,   p,   p,   p,   i32, i32, p,  p,
-                   p,   p,   i32, i64, p,   p,   p,   i32, i32, i32, i32, i32, i32, i32, i32, i32});
+    script = make("djs_script", {i32, i32, i32, i32, i32, i32, i32, i32, p,   p,   p,   p,
+                                 p,   p,   i32, i32, i32, p,   p,   p,   p,   i32, i64, p,
+                                 p,   p,   i32, i32, i32, i32, i32, i32, i32, i32, i32});
 }
 
 bool AbiTypes::sizes_agree(const llvm::DataLayout& layout) const {
@@ -37,14 +38,15 @@ bool AbiTypes::sizes_agree(const llvm::DataLayout& layout) const {
         return layout.getTypeAllocSize(type) == size;
     };
     return agrees(lock_use, sizeof(djs_lock_use)) && agrees(handler, sizeof(djs_handler)) &&
-           agrees(site, sizeof(djs_site)) && agrees(statistic_shape, sizeof(djs_statistic_shape)) &&
+           agrees(site, sizeof(djs_site)) && agrees(target, sizeof(djs_target)) &&
+           agrees(statistic_shape, sizeof(djs_statistic_shape)) &&
            agrees(map_shape, sizeof(djs_map_shape)) && agrees(map_use, sizeof(djs_map_use)) &&
            agrees(statistic_use, sizeof(djs_statistic_use)) &&
            agrees(iterator_use, sizeof(djs_iterator_use)) &&
            agrees(map_order, sizeof(djs_map_order)) && agrees(script, sizeof(struct djs_script)) &&
-           layout.getStructLayout(script)->getElementOffset(20) ==
+           layout.getStructLayout(script)->getElementOffset(22) ==
                offsetof(struct djs_script, anchor) &&
-           layout.getStructLayout(script)->getElementOffset(32) ==
+           layout.getStructLayout(script)->getElementOffset(34) ==
                offsetof(struct djs_script, hash_seed);
 }
 

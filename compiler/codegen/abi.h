@@ -18,7 +18,7 @@ struct AbiTypes {
     llvm::IntegerType *i8, *i16, *i32, *i64;
     llvm::PointerType* pointer;
     llvm::PointerType* percpu_pointer; // addresses relative to gs
-    llvm::StructType *lock_use, *handler, *site, *statistic_shape, *map_shape, *map_use,
+    llvm::StructType *lock_use, *handler, *site, *target, *statistic_shape, *map_shape, *map_use,
         *statistic_use, *iterator_use, *map_order, *script;
 
     // True where each struct has the size that the C headers give it.

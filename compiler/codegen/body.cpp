@@ -141,7 +141,8 @@ void Body::jump(llvm::BasicBlock* target) {
 
 llvm::AllocaInst* Body::entry_alloca(llvm::Type* type, const char* name) {
     llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
-    return at_entry.CreateAlloca(type, nullptr, name);
+    slots_.push_back(at_entry.CreateAlloca(type, nullptr, name));
+    return slots_.back();
 }
 
 Value Body::scratch(uint32_t bytes) {

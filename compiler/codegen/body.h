@@ -40,6 +40,8 @@ class Body {
 
     uint32_t scratch_used() const { return scratch_peak_; }
     const std::vector<ScratchCall>& calls() const { return calls_; }
+    // What it has on the stack.
+    const std::vector<llvm::AllocaInst*>& slots() const { return slots_; }
 
   private:
     // statements.cpp
@@ -154,6 +156,7 @@ class Body {
     int64_t pending_actions_ = 0;
     uint32_t scratch_top_ = 0, scratch_peak_ = 0;
     std::vector<ScratchCall> calls_;
+    std::vector<llvm::AllocaInst*> slots_;
 
   public:
     // Loops and recursion make MAXACTION necessary; straight code is bounded by its length.

@@ -5,6 +5,7 @@
 #include "codegen/meta.h"
 #include "codegen/object.h"
 #include "codegen/script_module.h"
+#include "codegen/targets.h"
 
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
@@ -24,6 +25,7 @@ constexpr uint64_t most_stack = 4096;
 
 void check_stack(codegen::ScriptModule& script,
                  const std::vector<codegen::CompiledHandler>& handlers,
+                 const std::vector<codegen::CompiledTarget>& targets,
                  const std::map<std::string, uint64_t>& frames) {
     auto frame = [&](const std::string& name) {
         auto found = frames.find(name);
@@ -32,17 +34,23 @@ void check_stack(codegen::ScriptModule& script,
     for (auto& [function, compiled] : script.functions)
         compiled.frame = frame(compiled.name);
     codegen::Depth depth(script, codegen::Depth::Of::Stack);
-    for (size_t i = 0; i < handlers.size(); i++) {
-        const std::string number = std::to_string(i);
-        const uint64_t own = std::max({frame("djs_direct_" + number), frame("djs_body_" + number),
-                                       frame("djs_entry_" + number)});
-        const uint64_t bytes = depth.deepest(own, handlers[i].calls);
+    auto check = [&](uint64_t own, const std::vector<codegen::ScratchCall>& calls,
+                     uint32_t variant) {
+        const uint64_t bytes = depth.deepest(own, calls);
         if (bytes > most_stack)
             script.diagnostics
-                .report(DiagnosticKind::TooMuchStack, script.plan.variants[i].probe->range,
+                .report(DiagnosticKind::TooMuchStack, script.plan.variants[variant].probe->range,
                         {std::to_string(bytes), std::to_string(most_stack)})
                 .hint("use an array in place of many local variables, or a smaller MAXNESTING");
+    };
+    for (uint32_t i = 0; i < handlers.size(); i++) {
+        const std::string number = std::to_string(i);
+        check(std::max(frame("djs_body_" + number), frame("djs_entry_" + number)),
+              handlers[i].calls, i);
     }
+    for (uint32_t i = 0; i < targets.size(); i++)
+        check(frame("djs_direct_" + std::to_string(i)), targets[i].calls,
+              script.plan.targets[i].variants.front());
 }
 
 } // namespace
@@ -73,6 +81,9 @@ std::optional<CompiledObject> generate(const program::Program& program, const Pr
     codegen::compile_functions(script);
     for (uint32_t i = 0; i < plan.variants.size(); i++)
         handlers.push_back(codegen::compile_handler(script, i, scratch));
+    std::vector<codegen::CompiledTarget> targets;
+    for (uint32_t i = 0; i < plan.targets.size(); i++)
+        targets.push_back(codegen::compile_target(script, i, scratch));
     for (uint32_t i = 0; i < plan.variants.size(); i++)
         codegen::choose_locks(script, plan.variants[i], handlers[i]);
     if (diagnostics.error_count() > errors)
@@ -80,7 +91,7 @@ std::optional<CompiledObject> generate(const program::Program& program, const Pr
 
     CompiledObject out;
     out.meta = codegen::describe(script);
-    script.emit_tables(handlers, scratch, out.meta);
+    script.emit_tables(handlers, targets, scratch, out.meta);
 
     std::string problem;
     llvm::raw_string_ostream problem_stream(problem);
@@ -100,7 +111,7 @@ std::optional<CompiledObject> generate(const program::Program& program, const Pr
         diagnostics.report(DiagnosticKind::CodegenInternal, {}, {"LLVM emitted no object"});
         return std::nullopt;
     }
-    check_stack(script, handlers, frames);
+    check_stack(script, handlers, targets, frames);
     if (diagnostics.error_count() > errors)
         return std::nullopt;
     return out;

@@ -7,8 +7,8 @@ namespace djstap::codegen {
 // Compiles all script functions; fills ScriptModule::functions.
 void compile_functions(ScriptModule& script);
 
-// Compiles one variant's handler: for every mechanism a body, for djprobes also the direct call's
-// own target. `scratch` gets the string memory that it needs with all that it calls.
+// Compiles one variant's handler: the parts that the runtime calls, for every mechanism but direct
+// calls. `scratch` gets the string memory that it needs with all that it calls.
 CompiledHandler compile_handler(ScriptModule& script, uint32_t variant, uint32_t& scratch);
 
 // Fills in which locks the handler takes. After all bodies are compiled.

@@ -56,12 +56,16 @@ struct Format {
 };
 
 struct CompiledHandler {
-    llvm::Function* direct = nullptr;
     llvm::Function* body = nullptr;
     llvm::Function* entry = nullptr;
     std::vector<std::pair<int, bool>> locks; // lock, for writing; sorted
     bool checks_state = false;
     std::vector<ScratchCall> calls; // of all forms
+};
+
+struct CompiledTarget {
+    llvm::Function* direct = nullptr;
+    std::vector<ScratchCall> calls; // of all its handlers
 };
 
 class ScriptModule {
@@ -119,7 +123,8 @@ class ScriptModule {
 
     // The tables (tables.cpp): djs_script and all it points to. Last, when all handlers are
     // compiled.
-    void emit_tables(const std::vector<CompiledHandler>& handlers, uint32_t scratch_bytes,
+    void emit_tables(const std::vector<CompiledHandler>& handlers,
+                     const std::vector<CompiledTarget>& targets, uint32_t scratch_bytes,
                      const std::string& meta);
 
     std::unordered_map<const program::Function*, CompiledFunction> functions;

@@ -42,8 +42,8 @@ void ScriptModule::fill_handlers(const std::vector<CompiledHandler>& handlers) {
         };
         elements.push_back(llvm::ConstantStruct::get(
             types.handler,
-            {function(handler.direct), function(handler.body), function(handler.entry),
-             lock_table(handler), word(static_cast<uint32_t>(handler.locks.size())),
+            {function(handler.body), function(handler.entry), lock_table(handler),
+             word(static_cast<uint32_t>(handler.locks.size())),
              word(static_cast<uint32_t>(variant.kind)), word(flags), word(saved),
              word(static_cast<uint32_t>(actions)), word(static_cast<uint32_t>(variant.priority)),
              number(static_cast<int64_t>(variant.timer_ns)),
@@ -60,8 +60,8 @@ void ScriptModule::fill_sites() {
         elements.push_back(llvm::ConstantStruct::get(
             types.site,
             {number(static_cast<int64_t>(site.address)), number(static_cast<int64_t>(site.entry)),
-             number(static_cast<int64_t>(site.fallback)), word(site.variant),
-             byte(static_cast<unsigned>(site.mechanism)), byte(site.forced),
+             number(static_cast<int64_t>(site.fallback)), word(site.variant), word(site.target),
+             word(site.next), byte(static_cast<unsigned>(site.mechanism)), byte(site.forced),
              llvm::ConstantInt::get(types.i16, site.maxactive), text(site.point),
              text(site.function), text(site.name)}));
     sites_->setInitializer(
@@ -89,13 +89,16 @@ llvm::Constant* ScriptModule::map_shape(const program::Global& global) const {
          statistic_shape_value(global.statistic)});
 }
 
-void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers, uint32_t scratch_bytes,
-                               const std::string& meta) {
+void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
+                               const std::vector<CompiledTarget>& compiled_targets,
+                               uint32_t scratch_bytes, const std::string& meta) {
     fill_handlers(handlers);
     fill_sites();
 
-    std::vector<llvm::Constant*> maps, statistics, iterators, format_texts, format_types,
+    std::vector<llvm::Constant*> targets, maps, statistics, iterators, format_texts, format_types,
         place_texts;
+    for (const CompiledTarget& target : compiled_targets)
+        targets.push_back(llvm::ConstantStruct::get(types.target, {target.direct}));
     for (const program::Global* global : maps_)
         maps.push_back(llvm::ConstantStruct::get(
             types.map_use, {map_shape(*global), storage_.at(global).variable}));
@@ -137,6 +140,8 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers, uin
                                         array(types.map_use, maps, "djs_maps"),
                                         array(types.statistic_use, statistics, "djs_statistics"),
                                         array(types.iterator_use, iterators, "djs_iterators"),
+                                        array(types.target, targets, "djs_targets"),
+                                        size(targets),
                                         word(counter_count_),
                                         word(scratch_bytes),
                                         counters,

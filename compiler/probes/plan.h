@@ -82,11 +82,16 @@ struct Variant {
     HandlerKind kind = HandlerKind::Entry;
     AccessMap accesses; // TargetValue nodes of the body, the condition and the entry values
     DefinedMap defined;
-    bool at_entry = false;    // every site is a function's entry: arguments are in ABI registers
-    bool has_djprobe = false; // some site of it is a djprobe
-    int priority = 0;         // begin, end, error: begin(N)
+    int priority = 0; // begin, end, error: begin(N)
     uint64_t timer_ns = 0, timer_random_ns = 0;
 };
+
+// The target of direct calls: a function can have one only, so it runs all the handlers that the
+// script has there, in the script's order. Functions with the same handlers share it.
+struct DirectTarget {
+    std::vector<uint32_t> variants;
+};
+constexpr uint32_t no_index = UINT32_MAX;
 
 struct Site {
     uint32_t variant = 0;
@@ -98,6 +103,8 @@ struct Site {
     uint64_t entry = 0;    // link-time: the function's symbol
     uint64_t fallback = 0; // djprobe: the instruction after the fentry site
     uint32_t maxactive = 0;
+    uint32_t target = no_index;         // of ProbePlan::targets: djprobes
+    uint32_t next = no_index;           // the site whose handler runs next at the same direct call
     std::string point;                  // pp()
     std::string function;               // probefunc()
     std::string name;                   // pn()
@@ -107,6 +114,7 @@ struct Site {
 struct ProbePlan {
     std::vector<Variant> variants;
     std::vector<Site> sites;
+    std::vector<DirectTarget> targets;
     AccessMap function_accesses; // TargetValue (@cast) nodes inside script functions
     DefinedMap function_defined;
     std::vector<std::unique_ptr<FunctionInfo>> functions;

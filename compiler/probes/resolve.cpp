@@ -1,3 +1,4 @@
+#include "probes/direct_targets.h"
 #include "probes/families.h"
 #include "probes/target_values.h"
 #include "semantics/walk.h"
@@ -169,6 +170,7 @@ class ProbeResolver {
         resolve_functions();
         if (diagnostics_.error_count() > errors)
             return std::nullopt;
+        choose_direct_targets(plan_);
         return std::move(plan_);
     }
 
@@ -205,7 +207,7 @@ class ProbeResolver {
                                    : ast::to_string(point);
             for (Candidate& candidate : candidates) {
                 candidate.site.name = name;
-                if (!place(probe, candidate, point))
+                if (!place(probe, candidate, i))
                     return; // the same mistake would be found at every site
             }
         }
@@ -213,10 +215,20 @@ class ProbeResolver {
             diagnostics_.report(DiagnosticKind::ProbeWithoutSite, probe.range);
     }
 
-    bool place(program::Probe& probe, Candidate& candidate, const ast::ProbePoint& point) {
+    // How many earlier points of the probe have this place, too: its body runs once for each.
+    size_t repetition(const program::Probe& probe, const Site& site, size_t point) {
+        if (site.address == 0)
+            return 0;
+        auto& points = points_at_[{probe.index, site.address}];
+        if (points.empty() || points.back() != point)
+            points.push_back(point);
+        return points.size() - 1;
+    }
+
+    bool place(program::Probe& probe, Candidate& candidate, size_t point) {
         const DebugInfo* info = nullptr;
         if (resolver_.details) {
-            info = need_debuginfo(point, resolver_);
+            info = need_debuginfo(*probe.points[point], resolver_);
             if (!info)
                 return false;
         }
@@ -239,8 +251,7 @@ class ProbeResolver {
         if (!body.errors().empty())
             return false;
 
-        uint32_t number = find_or_add(std::move(variant));
-        plan_.variants[number].has_djprobe |= candidate.site.mechanism == Mechanism::Djprobe;
+        uint32_t number = find_or_add(std::move(variant), repetition(probe, candidate.site, point));
         candidate.site.variant = number;
         if (candidate.function) {
             plan_.functions.push_back(std::move(candidate.function));
@@ -253,9 +264,9 @@ class ProbeResolver {
         return true;
     }
 
-    uint32_t find_or_add(Variant variant) {
-        std::string key = std::to_string(variant.probe->index) + "/" +
-                          std::to_string(static_cast<int>(variant.kind)) + "/" +
+    uint32_t find_or_add(Variant variant, size_t repetition) {
+        std::string key = std::to_string(variant.probe->index) + "/" + std::to_string(repetition) +
+                          "/" + std::to_string(static_cast<int>(variant.kind)) + "/" +
                           std::to_string(variant.priority) + "/" +
                           std::to_string(variant.timer_ns) + "/" +
                           std::to_string(variant.timer_random_ns);
@@ -309,6 +320,8 @@ class ProbeResolver {
     std::map<std::string, uint32_t> variant_numbers_;
     std::map<uint32_t, uint32_t> sufficient_; // declaration → number of the point that was enough
     std::set<std::pair<uint32_t, uint64_t>> seen_;
+    // Numbers of the points that a probe's place was found by, under the probe's index and address.
+    std::map<std::pair<uint32_t, uint64_t>, std::vector<size_t>> points_at_;
 };
 
 } // namespace

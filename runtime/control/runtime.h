@@ -98,8 +98,10 @@ struct djs_site_run {
 	u8 mechanism;	       /* enum djs_mechanism */
 	u8 fallback;	       /* enum djs_fallback */
 	u8 armed;
+	u8 follows; /* it is some other site's `next` */
 	int error;
-	void *data; /* the mechanism's own */
+	struct djs_site_run *next; /* the next one at the same direct call */
+	void *data;		   /* the mechanism's own */
 };
 extern struct djs_site_run *djs_sites;
 

@@ -31,6 +31,20 @@ static int compare_lookups(const void *a, const void *b)
 	return left->address < right->address ? -1 : left->address > right->address;
 }
 
+/* Sites of one direct call are chained forward. */
+static bool next_is_valid(const struct djs_site *site)
+{
+	const struct djs_site *next;
+
+	if (site->next == DJS_NO_INDEX)
+		return true;
+	if (site->next >= djs_script.site_count || site->next <= site - djs_script.sites)
+		return false;
+	next = &djs_script.sites[site->next];
+	return next->mechanism == site->mechanism && next->target == site->target &&
+	       next->address == site->address;
+}
+
 static bool site_is_valid(const struct djs_site *site)
 {
 	const struct djs_handler *handler;
@@ -39,7 +53,9 @@ static bool site_is_valid(const struct djs_site *site)
 		return false;
 	handler = &djs_script.handlers[site->handler];
 	if (site->mechanism == DJS_MECHANISM_DJPROBE)
-		return handler->direct && (handler->body || !site->fallback);
+		return site->target < djs_script.target_count &&
+		       djs_script.targets[site->target].direct && next_is_valid(site) &&
+		       (handler->body || !site->fallback);
 	return handler->body;
 }
 
@@ -74,6 +90,10 @@ int djs_sites_init(void)
 		djs_sites[i].address = site->address + djs_slide;
 		djs_sites[i].probe = djs_sites[i].address;
 		djs_sites[i].mechanism = site->mechanism;
+		if (site->mechanism == DJS_MECHANISM_DJPROBE && site->next != DJS_NO_INDEX) {
+			djs_sites[i].next = &djs_sites[site->next];
+			djs_sites[site->next].follows = 1;
+		}
 		lookups[i].site = site;
 		lookups[i].address = djs_sites[i].address;
 		lookup_starts[site->handler + 1]++;

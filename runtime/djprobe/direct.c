@@ -34,9 +34,14 @@ static void direct_prepare(struct djs_group *group)
 #endif
 }
 
+static unsigned long target_of(const struct djs_group *group)
+{
+	return (unsigned long)djs_script.targets[group->number].direct;
+}
+
 static int direct_attach(struct djs_group *group)
 {
-	unsigned long target = (unsigned long)group->handler->direct;
+	unsigned long target = target_of(group);
 	int error;
 
 #ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
@@ -51,7 +56,7 @@ static int direct_attach(struct djs_group *group)
 
 static void direct_detach(struct djs_group *group)
 {
-	unsigned long target = (unsigned long)group->handler->direct;
+	unsigned long target = target_of(group);
 	int error;
 
 #ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
@@ -78,7 +83,7 @@ static void direct_refused(struct djs_site_run *run, int error)
 					: "there is no fentry site at its address");
 }
 
-/* Sites beyond what the kernel's table bears get a plain ftrace_ops. */
+/* Functions beyond what the kernel's table bears get a plain ftrace_ops a handler. */
 static void respect_table(void)
 {
 	u32 i, planned = 0;
@@ -86,24 +91,34 @@ static void respect_table(void)
 	for (i = 0; i < djs_script.site_count; i++) {
 		struct djs_site_run *run = &djs_sites[i];
 
-		if (run->mechanism != DJS_MECHANISM_DJPROBE || planned++ < DIRECT_MAX)
+		if (run->mechanism != DJS_MECHANISM_DJPROBE || run->follows ||
+		    planned++ < DIRECT_MAX)
 			continue;
-		if (run->site->forced || !djs_script.handlers[run->site->handler].body) {
-			djs_site_failed(run, -ENOSPC, "the kernel's table of direct calls is full");
-			continue;
+		for (; run; run = run->next) {
+			if (run->site->forced || !djs_script.handlers[run->site->handler].body) {
+				djs_site_failed(run, -ENOSPC,
+						"the kernel's table of direct calls is full");
+				continue;
+			}
+			run->mechanism = DJS_MECHANISM_FTRACE;
+			run->fallback = DJS_FALLBACK_TABLE_FULL;
 		}
-		run->mechanism = DJS_MECHANISM_FTRACE;
-		run->fallback = DJS_FALLBACK_TABLE_FULL;
 	}
 }
 
 int djs_djprobes_attach(void)
 {
-	static const struct djs_group_kind kind = {direct_prepare, direct_attach, direct_refused,
-						   &direct_groups};
+	static const struct djs_group_kind kind = {
+	    .prepare = direct_prepare,
+	    .attach = direct_attach,
+	    .refused = direct_refused,
+	    .groups = &direct_groups,
+	    .mechanism = DJS_MECHANISM_DJPROBE,
+	    .by_target = true,
+	};
 
 	respect_table();
-	return djs_groups_attach(&kind, DJS_MECHANISM_DJPROBE);
+	return djs_groups_attach(&kind);
 }
 
 void djs_djprobes_detach(void)

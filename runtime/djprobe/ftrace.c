@@ -10,7 +10,8 @@ static LIST_HEAD(ops_groups);
 static DJS_HANDLER_CODE void ops_hit(unsigned long ip, unsigned long parent_ip,
 				     struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	const struct djs_handler *handler = container_of(ops, struct djs_group, ops)->handler;
+	const struct djs_handler *handler =
+	    &djs_script.handlers[container_of(ops, struct djs_group, ops)->number];
 
 	djs_run_handler(handler, djs_find_site(handler, ip + MCOUNT_INSN_SIZE),
 			ftrace_get_regs(fregs));
@@ -45,10 +46,15 @@ static void ops_refused(struct djs_site_run *run, int error)
 
 int djs_ftraces_attach(void)
 {
-	static const struct djs_group_kind kind = {ops_prepare, ops_attach, ops_refused,
-						   &ops_groups};
+	static const struct djs_group_kind kind = {
+	    .prepare = ops_prepare,
+	    .attach = ops_attach,
+	    .refused = ops_refused,
+	    .groups = &ops_groups,
+	    .mechanism = DJS_MECHANISM_FTRACE,
+	};
 
-	return djs_groups_attach(&kind, DJS_MECHANISM_FTRACE);
+	return djs_groups_attach(&kind);
 }
 
 void djs_ftraces_detach(void)

@@ -14,17 +14,26 @@ static bool site_is_free(unsigned long address)
 	return !copy_from_kernel_nofault(text, (void *)address, 5) && !memcmp(text, nop5, 5);
 }
 
-static int attach_once(const struct djs_group_kind *kind, const struct djs_handler *handler,
-		       struct djs_site_run **runs, u32 count)
+/* The next site that the ops of `kind` bears with this one: where a target is called, all its
+ * handlers are. */
+static struct djs_site_run *next_run(const struct djs_group_kind *kind,
+				     const struct djs_site_run *run)
+{
+	return kind->by_target ? run->next : NULL;
+}
+
+static int attach_once(const struct djs_group_kind *kind, u32 number, struct djs_site_run **runs,
+		       u32 count)
 {
 	struct djs_group *group = kzalloc(sizeof(*group), GFP_KERNEL);
 	unsigned long *addresses = kvmalloc_array(count, sizeof(*addresses), GFP_KERNEL);
+	struct djs_site_run *run;
 	int error = -ENOMEM;
 	u32 i;
 
 	if (!group || !addresses)
 		goto out;
-	group->handler = handler;
+	group->number = number;
 	group->count = count;
 	for (i = 0; i < count; i++)
 		addresses[i] = runs[i]->address;
@@ -37,10 +46,11 @@ static int attach_once(const struct djs_group_kind *kind, const struct djs_handl
 		goto out;
 	}
 	list_add_tail(&group->list, kind->groups);
-	for (i = 0; i < count; i++) {
-		runs[i]->armed = 1;
-		runs[i]->data = group;
-	}
+	for (i = 0; i < count; i++)
+		for (run = runs[i]; run; run = next_run(kind, run)) {
+			run->armed = 1;
+			run->data = group;
+		}
 	group = NULL;
 out:
 	kvfree(addresses);
@@ -48,32 +58,38 @@ out:
 	return error;
 }
 
+static void refuse(const struct djs_group_kind *kind, struct djs_site_run *run, int error)
+{
+	for (; run; run = next_run(kind, run))
+		kind->refused(run, error);
+}
+
 /* Depth: log2 of the number of sites. A refusal costs little: the kernel looks before it touches
  * anything. */
-static int attach_range(const struct djs_group_kind *kind, const struct djs_handler *handler,
-			struct djs_site_run **runs, u32 count)
+static int attach_range(const struct djs_group_kind *kind, u32 number, struct djs_site_run **runs,
+			u32 count)
 {
-	int error = attach_once(kind, handler, runs, count);
+	int error = attach_once(kind, number, runs, count);
 
 	if (!error || error == -ENOMEM)
 		return error;
 	if (count == 1) {
-		kind->refused(runs[0], error);
+		refuse(kind, runs[0], error);
 		return 0;
 	}
-	error = attach_range(kind, handler, runs, count / 2);
-	return error ?: attach_range(kind, handler, runs + count / 2, count - count / 2);
+	error = attach_range(kind, number, runs, count / 2);
+	return error ?: attach_range(kind, number, runs + count / 2, count - count / 2);
 }
 
-static int attach_handler(const struct djs_group_kind *kind, const struct djs_handler *handler,
-			  struct djs_site_run **runs, u32 count)
+static int attach_all(const struct djs_group_kind *kind, u32 number, struct djs_site_run **runs,
+		      u32 count)
 {
 	u32 i, free = 0;
 	int error;
 
 	if (!count)
 		return 0;
-	error = attach_once(kind, handler, runs, count);
+	error = attach_once(kind, number, runs, count);
 	if (!error || error == -ENOMEM)
 		return error;
 	/* Somebody else has some of them: take the ones that nobody has in one go. */
@@ -82,32 +98,38 @@ static int attach_handler(const struct djs_group_kind *kind, const struct djs_ha
 			swap(runs[free], runs[i]);
 			free++;
 		}
-	error = free ? attach_range(kind, handler, runs, free) : 0;
+	error = free ? attach_range(kind, number, runs, free) : 0;
 	if (!error && free < count)
-		error = attach_range(kind, handler, runs + free, count - free);
+		error = attach_range(kind, number, runs + free, count - free);
 	return error;
 }
 
-int djs_groups_attach(const struct djs_group_kind *kind, u8 mechanism)
+int djs_groups_attach(const struct djs_group_kind *kind)
 {
+	u32 numbers = kind->by_target ? djs_script.target_count : djs_script.handler_count;
 	struct djs_site_run **runs;
-	u32 handler, i, count, start = 0;
+	u32 number, i, count;
 	int error = 0;
 
 	for (i = 0, count = 0; i < djs_script.site_count; i++)
-		count += djs_sites[i].mechanism == mechanism;
+		count += djs_sites[i].mechanism == kind->mechanism;
 	if (!count)
 		return 0;
 	runs = kvmalloc_array(count, sizeof(*runs), GFP_KERNEL);
 	if (!runs)
 		return -ENOMEM;
-	for (handler = 0; handler < djs_script.handler_count && !error; handler++) {
-		for (i = 0, count = 0; i < djs_script.site_count; i++)
-			if (djs_sites[i].mechanism == mechanism &&
-			    djs_sites[i].site->handler == handler)
-				runs[start + count++] = &djs_sites[i];
-		error = attach_handler(kind, &djs_script.handlers[handler], runs + start, count);
-		start += count;
+	/* From the last one: of several ops at a function ftrace calls the latest first. */
+	for (number = numbers; number-- > 0 && !error;) {
+		for (i = 0, count = 0; i < djs_script.site_count; i++) {
+			struct djs_site_run *run = &djs_sites[i];
+			const struct djs_site *site = run->site;
+
+			if (run->mechanism != kind->mechanism || (kind->by_target && run->follows))
+				continue;
+			if (number == (kind->by_target ? site->target : site->handler))
+				runs[count++] = run;
+		}
+		error = attach_all(kind, number, runs, count);
 	}
 	kvfree(runs);
 	return error;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * ftrace_ops of the sites of one handler, for direct.c and ftrace.c. As a rule one ops bears all
- * sites of a handler; where the kernel refuses some of them, they are halved until the refused ones
- * are found.
+ * ftrace_ops, for direct.c and ftrace.c. As a rule one ops bears all sites of a direct target, or
+ * of a handler; where the kernel refuses some of them, they are halved until the refused ones are
+ * found.
  */
 #ifndef DJSTAP_GROUPS_H
 #define DJSTAP_GROUPS_H
@@ -14,8 +14,8 @@
 struct djs_group {
 	struct list_head list;
 	struct ftrace_ops ops;
-	const struct djs_handler *handler;
-	u32 count; /* sites */
+	u32 number; /* of the target, or of the handler */
+	u32 count;  /* functions */
 };
 
 struct djs_group_kind {
@@ -24,10 +24,12 @@ struct djs_group_kind {
 	/* One site that cannot have this mechanism. */
 	void (*refused)(struct djs_site_run *run, int error);
 	struct list_head *groups;
+	u8 mechanism;
+	bool by_target; /* an ops bears a target's sites, else a handler's */
 };
 
-/* Attaches all sites planned as `mechanism`; what fails goes to kind->refused. Only -ENOMEM is an
- * error. */
-int djs_groups_attach(const struct djs_group_kind *kind, u8 mechanism);
+/* Attaches all sites planned as kind->mechanism; what fails goes to kind->refused. Only -ENOMEM is
+ * an error. */
+int djs_groups_attach(const struct djs_group_kind *kind);
 
 #endif

@@ -60,11 +60,8 @@ struct djs_lock_use {
 #define DJS_HANDLER_IRQS_OFF 2u /* holds locks: interrupts stay off */
 
 struct djs_handler {
-	/* The direct call's own target: preserves every register. NULL where no site of it is a
-	 * djprobe. */
-	void (*direct)(void);
-	/* For every other mechanism: called between djs_enter and djs_leave with ctx->regs,
-	 * ctx->site set. */
+	/* For every mechanism but direct calls: called between djs_enter and djs_leave with
+	 * ctx->regs, ctx->site set. */
 	void (*body)(struct djs_ctx *ctx);
 	/* Return probes that need values of the entry: called at the entry, stores them in
 	 * ctx->saved. */
@@ -80,15 +77,26 @@ struct djs_handler {
 	u64 timer_random_ns; /* … plus or minus this much */
 };
 
+/* A direct call's target: runs the handlers of all sites that have it, in their order. A function
+ * can have one direct call only. */
+struct djs_target {
+	void (*direct)(void); /* preserves every register */
+};
+
+#define DJS_NO_INDEX (~0u)
+
 struct djs_site {
-	u64 address;   /* link-time address: the fentry site, or the instruction that is probed */
-	u64 entry;     /* link-time address of the function's symbol */
-	u64 fallback;  /* djprobe: link-time address of the instruction after the fentry site, for a
-			  kprobe */
-	u32 handler;   /* index */
-	u8 mechanism;  /* enum djs_mechanism: planned */
-	u8 forced;     /* 1: no other mechanism may stand in */
-	u16 maxactive; /* kretprobe instances; 0: default */
+	u64 address;  /* link-time address: the fentry site, or the instruction that is probed */
+	u64 entry;    /* link-time address of the function's symbol */
+	u64 fallback; /* djprobe: link-time address of the instruction after the fentry site, for a
+			 kprobe */
+	u32 handler;  /* index */
+	u32 target;   /* djprobe: index; else DJS_NO_INDEX */
+	u32 next; /* djprobe: the site whose handler is next at the same direct call; DJS_NO_INDEX:
+		     none */
+	u8 mechanism;	      /* enum djs_mechanism: planned */
+	u8 forced;	      /* 1: no other mechanism may stand in */
+	u16 maxactive;	      /* kretprobe instances; 0: default */
 	const char *point;    /* pp(): kernel.function("vfs_read@fs/read_write.c:450") */
 	const char *function; /* probefunc() */
 	const char *name;     /* pn(): the point as the script wrote it */
@@ -119,6 +127,8 @@ struct djs_script {
 	const struct djs_map_use *maps;
 	const struct djs_statistic_use *statistics;
 	const struct djs_iterator_use *iterators;
+	const struct djs_target *targets;
+	u32 target_count;
 	/* Plain per-CPU counters in the object's own per-CPU section. */
 	u32 counter_count;
 	u32 scratch_bytes; /* string memory that one handler with all it calls may need */

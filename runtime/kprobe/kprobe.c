@@ -162,7 +162,8 @@ int djs_kprobes_attach(void)
 	kprobe_batch = kvcalloc(planned, sizeof(*kprobe_batch), GFP_KERNEL);
 	if (!all_kprobes || !kprobe_batch)
 		return -ENOMEM;
-	for (i = 0, kprobe_count = 0; i < djs_script.site_count; i++) {
+	/* From the last one: of several kprobes at an address the kernel calls the latest first. */
+	for (i = djs_script.site_count, kprobe_count = 0; i-- > 0;) {
 		if (!is_kprobe(&djs_sites[i]))
 			continue;
 		fill_kprobe(&all_kprobes[kprobe_count], &djs_sites[i]);

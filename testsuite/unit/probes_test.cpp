@@ -1,4 +1,5 @@
 #include "probes/access.h"
+#include "probes/direct_targets.h"
 #include "probes/mechanisms.h"
 #include "probes/probes.h"
 
@@ -161,6 +162,46 @@ TEST_P(OnKernel, MembersAreFollowedToAValue) {
 INSTANTIATE_TEST_SUITE_P(Kernels, OnKernel, testing::Values("6.1", "6.12"), [](const auto& info) {
     return info.param == "6.1" ? "Linux6_1" : "Linux6_12";
 });
+
+// Sites of (variant, address): targets are the distinct sets of handlers, in the order of the
+// sites.
+ProbePlan plan_of(const std::vector<std::pair<uint32_t, uint64_t>>& djprobes) {
+    ProbePlan plan;
+    for (auto [variant, address] : djprobes) {
+        Site site;
+        site.variant = variant;
+        site.address = address;
+        site.mechanism = Mechanism::Djprobe;
+        plan.sites.push_back(std::move(site));
+    }
+    return plan;
+}
+
+TEST(DirectTargets, FunctionsWithTheSameHandlersShareOne) {
+    ProbePlan plan = plan_of({{0, 0x100}, {0, 0x200}, {0, 0x300}, {1, 0x200}, {1, 0x400}});
+    choose_direct_targets(plan);
+    ASSERT_EQ(plan.targets.size(), 3u);
+    EXPECT_EQ(plan.targets[0].variants, std::vector<uint32_t>({0}));
+    EXPECT_EQ(plan.targets[1].variants, std::vector<uint32_t>({0, 1}));
+    EXPECT_EQ(plan.targets[2].variants, std::vector<uint32_t>({1}));
+    std::vector<uint32_t> targets, next;
+    for (const Site& site : plan.sites) {
+        targets.push_back(site.target);
+        next.push_back(site.next);
+    }
+    EXPECT_EQ(targets, std::vector<uint32_t>({0, 1, 0, 1, 2}));
+    EXPECT_EQ(next, std::vector<uint32_t>({no_index, 3, no_index, no_index, no_index}));
+}
+
+TEST(DirectTargets, OtherMechanismsHaveNone) {
+    ProbePlan plan = plan_of({{0, 0x100}, {1, 0x100}});
+    plan.sites[0].mechanism = Mechanism::Kprobe;
+    choose_direct_targets(plan);
+    ASSERT_EQ(plan.targets.size(), 1u);
+    EXPECT_EQ(plan.sites[0].target, no_index);
+    EXPECT_EQ(plan.sites[1].target, 0u);
+    EXPECT_EQ(plan.sites[1].next, no_index);
+}
 
 } // namespace
 } // namespace djstap

@@ -47,11 +47,12 @@ class Generate : public testing::Test {
         Variant variant;
         variant.probe = probe.get();
         variant.kind = HandlerKind::Entry;
-        variant.has_djprobe = true;
         Site site;
         site.variant = static_cast<uint32_t>(plan_.variants.size());
         site.mechanism = Mechanism::Djprobe;
         site.address = 0xffffffff81001000;
+        site.target = static_cast<uint32_t>(plan_.targets.size());
+        plan_.targets.push_back({{site.variant}});
         plan_.variants.push_back(std::move(variant));
         plan_.sites.push_back(std::move(site));
         program_.probes.push_back(std::move(probe));
@@ -130,6 +131,25 @@ TEST_F(Generate, PlainCounterIsOneInstructionAndAReturn) {
     ASSERT_EQ(code.size(), 2u);
     EXPECT_EQ(code[0], "incq");
     EXPECT_TRUE(code[1] == "jmp" || code[1] == "cs") << code[1]; // to the return thunk
+}
+
+// Two probes on one function: one target that does what both ask for, and returns once.
+TEST_F(Generate, HandlersOfOneTargetFollowEachOther) {
+    for (const char* name : {"n", "m"}) {
+        std::vector<StatementPtr> body;
+        body.push_back(increment(global(name, Type::Long, Storage::PerCpu)));
+        probe(std::move(body));
+    }
+    plan_.targets = {{{0, 1}}};
+    plan_.sites[0].target = plan_.sites[1].target = 0;
+    plan_.sites[0].next = 1;
+    auto object = generate();
+    ASSERT_TRUE(object) << render_all(diagnostics_);
+    auto code = disassemble(object->object, "djs_direct_0");
+    ASSERT_EQ(code.size(), 3u);
+    EXPECT_EQ(code[0], "incq");
+    EXPECT_EQ(code[1], "incq");
+    EXPECT_TRUE(code[2] == "jmp" || code[2] == "cs") << code[2];
 }
 
 TEST_F(Generate, IbtKernelsGetEndbr) {

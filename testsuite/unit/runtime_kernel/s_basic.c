@@ -124,9 +124,8 @@ static const struct djs_lock_use umask_locks[] = {{0, 1}};
 
 static const struct djs_handler handlers[] = {
     {.body = begin, .kind = DJS_HANDLER_BEGIN},
-    {.direct = on_getppid_direct, .body = getppid_body, .kind = DJS_HANDLER_ENTRY},
-    {.direct = on_umask_direct,
-     .body = umask_body,
+    {.body = getppid_body, .kind = DJS_HANDLER_ENTRY},
+    {.body = umask_body,
      .kind = DJS_HANDLER_ENTRY,
      .locks = umask_locks,
      .lock_count = 1,
@@ -142,12 +141,17 @@ static const struct djs_handler handlers[] = {
     {.body = end, .kind = DJS_HANDLER_END},
 };
 
+static const struct djs_target targets[] = {{.direct = on_getppid_direct},
+					    {.direct = on_umask_direct}};
+
 static const struct djs_site sites[] = {
     {.handler = 0, .point = "begin"},
     {.address = SITE_getppid,
      .entry = ADDRESS_getppid,
      .fallback = AFTER_getppid,
      .handler = 1,
+     .target = 0,
+     .next = DJS_NO_INDEX,
      .mechanism = DJS_MECHANISM_DJPROBE,
      .point = "kernel.function(\"sys_getppid\")",
      .function = "__x64_sys_getppid"},
@@ -155,6 +159,8 @@ static const struct djs_site sites[] = {
      .entry = ADDRESS_umask,
      .fallback = AFTER_umask,
      .handler = 2,
+     .target = 1,
+     .next = DJS_NO_INDEX,
      .mechanism = DJS_MECHANISM_DJPROBE,
      .point = "kernel.function(\"sys_umask\")",
      .function = "__x64_sys_umask"},
@@ -189,5 +195,5 @@ const struct djs_script djs_script = {
     SCRIPT_COMMON,	    .maps = maps,	 .map_count = 1,
     .iterators = iterators, .iterator_count = 1, .statistics = statistics,
     .statistic_count = 1,   .lock_count = 1,	 .counters = (s64 __force *)&counter,
-    .counter_count = 1,
+    .counter_count = 1,	    .targets = targets,	 .target_count = ARRAY_SIZE(targets),
 };

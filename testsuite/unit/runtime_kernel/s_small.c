@@ -74,16 +74,15 @@ static void on_error(struct djs_ctx *ctx)
 }
 
 static const struct djs_handler handlers[] = {
-    {.direct = on_hit_direct,
-     .body = work,
-     .kind = DJS_HANDLER_ENTRY,
-     .flags = DJS_HANDLER_CHECKS_STATE},
+    {.body = work, .kind = DJS_HANDLER_ENTRY, .flags = DJS_HANDLER_CHECKS_STATE},
     {.body = end, .kind = DJS_HANDLER_END},
     {.body = on_error, .kind = DJS_HANDLER_ERROR},
 #ifdef VARIANT_BEGIN
     {.body = begin, .kind = DJS_HANDLER_BEGIN},
 #endif
 };
+
+static const struct djs_target targets[] = {{.direct = on_hit_direct}};
 
 static const struct djs_site sites[] = {
     {
@@ -110,6 +109,8 @@ static const struct djs_site sites[] = {
 	.forced = 1,
 #endif
 	.handler = 0,
+	.target = 0,
+	.next = DJS_NO_INDEX,
 	.point = "kernel.function(\"sys_getppid\")",
 	.function = "__x64_sys_getppid"},
     {.handler = 1, .point = "end"},
@@ -125,7 +126,6 @@ static const struct djs_site sites[] = {
 #endif
 
 const struct djs_script djs_script = {
-    SCRIPT_COMMON,
-    .counters = (s64 __force *)&counter,
-    .counter_count = 1,
+    SCRIPT_COMMON,	.counters = (s64 __force *)&counter, .counter_count = 1,
+    .targets = targets, .target_count = ARRAY_SIZE(targets),
 };

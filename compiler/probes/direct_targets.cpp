@@ -1,0 +1,34 @@
+#include "probes/direct_targets.h"
+
+#include <map>
+
+namespace djstap {
+
+void choose_direct_targets(ProbePlan& plan) {
+    std::map<uint64_t, std::vector<uint32_t>> sites_at;
+    for (uint32_t i = 0; i < plan.sites.size(); i++)
+        if (plan.sites[i].mechanism == Mechanism::Djprobe)
+            sites_at[plan.sites[i].address].push_back(i);
+
+    std::map<std::vector<uint32_t>, uint32_t> known;
+    for (uint32_t i = 0; i < plan.sites.size(); i++) {
+        if (plan.sites[i].mechanism != Mechanism::Djprobe)
+            continue;
+        const std::vector<uint32_t>& sites = sites_at[plan.sites[i].address];
+        if (sites.front() != i)
+            continue;
+        DirectTarget target;
+        for (uint32_t site : sites)
+            target.variants.push_back(plan.sites[site].variant);
+        auto [entry, added] =
+            known.emplace(target.variants, static_cast<uint32_t>(plan.targets.size()));
+        if (added)
+            plan.targets.push_back(std::move(target));
+        for (size_t k = 0; k < sites.size(); k++) {
+            plan.sites[sites[k]].target = entry->second;
+            plan.sites[sites[k]].next = k + 1 < sites.size() ? sites[k + 1] : no_index;
+        }
+    }
+}
+
+} // namespace djstap
