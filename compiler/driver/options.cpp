@@ -22,7 +22,6 @@ struct Unsupported {
 constexpr Unsupported unsupported[] = {
     {"-i,--interactive", false, false, "an interactive session"},
     {"-b", false, false, "separate output files of each CPU (bulk mode)"},
-    {"-F", false, false, "leaving the module running (flight recorder)"},
     {"-S", true, false, "beginning a new output file at some size"},
     {"-t", false, true, "counting each probe's hits and time"},
     {"-d", true, true, "symbol and unwind tables of modules and programs"},
@@ -178,6 +177,10 @@ Examples:
         one("-T", raw.seconds, "end after so many seconds")->type_name("SECONDS")->group(group);
         one("-o", options.output_file, "write the output to this file")
             ->type_name("FILE")
+            ->group(group);
+        flag("-F", options.recorder,
+             "leave it on as a flight recorder: new records replace the oldest; djrun --attach "
+             "reads them")
             ->group(group);
         one("-s", raw.buffer, "megabytes of each CPU's buffer")->type_name("MB")->group(group);
         flag("--suppress-handler-errors", options.suppress_handler_errors,
@@ -389,6 +392,11 @@ std::optional<Failure> Parser::check() {
     }
     if (!options.command.empty() && options.target_pid)
         return bad("-c and -x both name the target process", "give one of them");
+    if (options.recorder && (!options.command.empty() || options.seconds > 0))
+        return bad("-F leaves the script on: neither -c nor -T goes with it");
+    if (options.recorder && (guest->count() || options.guest_root))
+        return bad("-F leaves the script on, but a guest is thrown away",
+                   "djrun -F loads a module of -p4 inside a guest's -c");
     if (guest->count() || options.guest_root)
         options.guest = raw.guest == "newest" ? "" : raw.guest;
     if (options.guest && options.guest->empty())

@@ -56,6 +56,7 @@ struct Options {
     int target_pid = 0;  // -x
     double seconds = 0;  // -T; 0: until the script or the user ends it
     std::string output_file;
+    bool recorder = false;    // -F
     int buffer_megabytes = 0; // -s; 0: the default
 
     std::optional<std::string> guest; // --guest: the wanted release, empty for the newest

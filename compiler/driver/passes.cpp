@@ -218,10 +218,11 @@ bool link(RunState& state) {
     request.name = state.module_name;
     request.object = state.object->object;
     request.signing_key = signing_key_from_environment();
-    // A named module is for its user, in the current folder. Of others -p4 leaves one in the cache.
+    // A named module is for its user, in the current folder. Of others -p4 leaves one in the cache,
+    // and so does -F: a crash dump is read with it.
     if (!state.options.module_name.empty()) {
         request.output = state.module_name + ".ko";
-    } else if (state.options.last_pass == 4) {
+    } else if (state.options.last_pass == 4 || state.options.recorder) {
         std::string folder = cache_directory() + "/modules";
         std::error_code error;
         std::filesystem::create_directories(folder,

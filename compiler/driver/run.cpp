@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <sstream>
 #include <unistd.h>
 
 namespace djstap::driver {
@@ -39,6 +40,7 @@ bool run_here(RunState& state) {
     session.json = options.json_output;
     session.verbose = options.verbosity[4];
     session.warnings = options.warnings;
+    session.recorder = options.recorder;
     session.buffer_mb = static_cast<unsigned>(options.buffer_megabytes);
     Result<SessionOutcome> outcome = run_session(session);
     if (!outcome) {
@@ -149,6 +151,11 @@ Result<GuestJob> guest_job(RunState& state) {
     GuestJob job;
     job.kernel = {files.release, files.vmlinuz, files.modules};
     job.host_root = options.guest_root;
+    if (const char* more = getenv("DJSTAP_QEMU_ARGUMENTS")) {
+        std::istringstream words(more);
+        for (std::string word; words >> word;)
+            job.qemu_arguments.push_back(word);
+    }
     Result<std::vector<FileToCopy>> reader = program_closure(state.places.djrun);
     if (!reader)
         return Failure{"djrun, which reads in the guest: " + reader.failure().message,

@@ -164,6 +164,18 @@ std::vector<Ring> ControlFile::rings() const {
     return all;
 }
 
+Snapshot ControlFile::snapshot(bool live) const {
+    Snapshot snapshot;
+    for (const RingMapping& ring : rings_) {
+        const auto& page = *reinterpret_cast<const djs_ring_page*>(ring.base);
+        if (live)
+            snapshot.add_live(page, ring.base + DJS_PAGE, ring_bytes_);
+        else
+            snapshot.add_still(page, ring.base + DJS_PAGE, ring_bytes_);
+    }
+    return snapshot;
+}
+
 int ControlFile::start(int target_pid) const {
     djs_start start{};
     start.target_pid = target_pid;

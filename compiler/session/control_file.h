@@ -5,6 +5,7 @@
 #include "session/meta.h"
 #include "session/output.h"
 #include "session/ring.h"
+#include "session/snapshot.h"
 #include "session/system.h"
 
 #include <optional>
@@ -27,6 +28,10 @@ class ControlFile {
     bool exit_requested() const {
         return __atomic_load_n(&page_->exit_requested, __ATOMIC_ACQUIRE);
     }
+    // Whether it is a flight recorder, which is read by snapshots.
+    bool is_recorder() const { return page_->overwrite != 0; }
+    // What all rings hold now. `live`: handlers may be writing.
+    Snapshot snapshot(bool live) const;
     bool failed() const { return __atomic_load_n(&page_->error, __ATOMIC_ACQUIRE); }
 
     // Both block until the module has done it; 0 or errno.

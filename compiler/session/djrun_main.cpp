@@ -1,5 +1,6 @@
 // djrun: runs a module that djstap built, on machines without a compiler.
 #include "session/module_file.h"
+#include "session/recorder.h"
 #include "session/session.h"
 
 #include <CLI/CLI.hpp>
@@ -60,13 +61,19 @@ int main(int argc, char** argv) {
     SessionOptions options;
     bool show = false, no_warnings = false, version = false;
     double seconds = 0;
-    std::string attach, module;
+    std::string attach, module, dump;
     std::vector<std::string> parameters;
 
     CLI::App app("Loads a module that djstap built, prints what its probes record, and unloads it.",
                  "djrun");
     app.add_option("--attach", attach, "Read from a module that is loaded already")
         ->type_name("NAME");
+    app.add_flag("-F", options.recorder,
+                 "Leave it on as a flight recorder: new records replace the oldest");
+    app.add_flag("--stop", options.stop, "With --attach: end a flight recorder and unload it");
+    app.add_option("--from-dump", dump,
+                   "Print what the module's buffers held in a crash dump (an ELF core file)")
+        ->type_name("VMCORE");
     app.add_option("-c", options.command,
                    "Run a command and stop when it ends; target() is its process")
         ->type_name("COMMAND");
@@ -114,6 +121,13 @@ int main(int argc, char** argv) {
     for (const std::string& each : parameters)
         options.parameters.append(options.parameters.empty() ? "" : " ").append(each);
 
-    const auto outcome = run_session(options);
+    const bool bounded = !options.command.empty() || seconds > 0;
+    if (options.recorder && (options.attach || bounded))
+        return report(
+            {"-F leaves a module on that it loads: neither --attach, -c nor -T goes with it", ""});
+    if (options.stop && !options.attach)
+        return report({"--stop goes with --attach only", ""});
+
+    const auto outcome = dump.empty() ? run_session(options) : read_dump(dump, options);
     return outcome ? outcome->status : report(outcome.failure());
 }

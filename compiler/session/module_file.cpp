@@ -1,6 +1,7 @@
 #include "session/module_file.h"
 
 #include "diagnostics/suggest.h"
+#include "include/recorder.h"
 #include "session/system.h"
 
 #include <cerrno>
@@ -120,6 +121,8 @@ Result<ModuleFile> read_module_file(const std::string& path) {
     ModuleFile file;
     file.path = path;
     file.meta = std::move(*meta);
+    const std::string_view description = text->substr(0, text->find('\0'));
+    file.identity = djs_hash_bytes(description.data(), description.size());
     file.name = modinfo_value(sections.find(".modinfo").value_or(std::string_view()), "name");
     if (file.name.empty())
         file.name = file.meta.name;

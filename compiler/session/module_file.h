@@ -3,6 +3,7 @@
 #include "diagnostics/result.h"
 #include "session/meta.h"
 
+#include <cstdint>
 #include <string>
 
 namespace djstap {
@@ -12,6 +13,7 @@ struct ModuleFile {
     std::string name; // as the kernel will know it
     bool is_signed = false;
     ModuleMeta meta;
+    uint64_t identity = 0; // of the script, as its rings carry it in memory
 };
 
 // Reads the sections .djstap.meta and .modinfo of a 64-bit ELF file. Fails for files that are no

@@ -156,6 +156,7 @@ class JsonOutput : public Output {
     void counts(const djs_counts& counts) override {
         put({{"type", "counts"},
              {"lost_records", counts.lost_records},
+             {"overwritten", counts.overwritten},
              {"skipped_busy", counts.skipped_busy},
              {"skipped_locked", counts.skipped_locked},
              {"skipped_kretprobe", counts.skipped_kretprobe},

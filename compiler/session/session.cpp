@@ -5,6 +5,7 @@
 #include "session/merge.h"
 #include "session/module_loader.h"
 #include "session/printer.h"
+#include "session/recorder.h"
 #include "session/signals.h"
 
 #include <atomic>
@@ -240,7 +241,7 @@ Result<std::string> load(const SessionOptions& options) {
         return allowed.failure();
     if (auto fits = check_module_fits(*module); !fits)
         return fits.failure();
-    std::string parameters = "hold=1";
+    std::string parameters = options.recorder ? "hold=1 overwrite=1" : "hold=1";
     if (options.buffer_mb)
         parameters.append(" ring_kb=").append(std::to_string(uint64_t{options.buffer_mb} * 1024));
     if (!options.parameters.empty())
@@ -279,6 +280,7 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
     };
 
     std::optional<SessionOutcome> outcome;
+    bool stays = false;
     Writer writer(file ? file.get() : STDOUT_FILENO, file ? options.output_file : "the output");
     Writer messages(STDERR_FILENO, "the messages");
     const auto output =
@@ -288,16 +290,33 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
         auto control = ControlFile::open(*name);
         if (!control)
             return give_up(control.failure());
+        if (options.attach && control->is_recorder() && !arguments->empty())
+            return give_up({*name + " is a flight recorder: it runs already",
+                            "djrun --attach " + *name + " shows what it holds"});
         std::optional<Command> command;
-        if (!arguments->empty()) {
+        if (options.recorder) {
+            auto start = start_recorder(*control, options.target_pid, *output);
+            stays = start.outcome.status == 0 && !start.ended;
+            outcome = start.outcome;
+            if (stays)
+                writer.append(*name + "\n");
+            else
+                outcome = read_recorder(*control, *output, true);
+        } else if (options.attach && control->is_recorder()) {
+            outcome = read_recorder(*control, *output, options.stop);
+            stays = !options.stop;
+        } else if (!arguments->empty()) {
             auto prepared = Command::prepare(*arguments);
             if (!prepared)
                 return give_up(prepared.failure());
             command.emplace(std::move(*prepared));
         }
-        outcome = Session(options, *control, *output, command ? &*command : nullptr).run();
+        if (!outcome)
+            outcome = Session(options, *control, *output, command ? &*command : nullptr).run();
     }
-    if (auto unloaded = unload_module(*name, unload_patience); !unloaded)
+    if (stays)
+        watchdog.dismiss();
+    else if (auto unloaded = unload_module(*name, unload_patience); !unloaded)
         output->warning(unloaded.failure().message + "; " + unloaded.failure().hint);
     watchdog.dismiss();
     writer.flush();

@@ -12,6 +12,8 @@ namespace djstap {
 struct SessionOptions {
     std::string module;     // path of a .ko; with `attach`, the name of a module that is loaded
     bool attach = false;    // --attach
+    bool recorder = false;  // -F: the module stays, as a flight recorder
+    bool stop = false;      // with `attach`: ends and unloads a flight recorder
     std::string parameters; // for the module: "NAME=VALUE …"
     std::string command;    // -c: a command line; empty: none
     std::vector<std::string> command_arguments; // the same as a vector, taken first
@@ -34,10 +36,11 @@ struct SessionOutcome {
     bool ended_by_signal = false;
 };
 
-// Runs until the script, the command, a signal or the time limit ends it. While it runs SIGINT,
-// SIGTERM and SIGHUP end the session and SIGPIPE is ignored. Fails when the session could not
-// begin: nothing is left loaded then. Everything later is part of the output, and of the outcome's
-// status.
+// With `recorder`: loads and arms, and prints the module's name. With `attach` to a flight
+// recorder: prints what it holds. Otherwise runs until the script, the command, a signal or the
+// time limit ends it. While it runs SIGINT, SIGTERM and SIGHUP end the session and SIGPIPE is
+// ignored. Fails when the session could not begin: nothing is left loaded then. Everything later is
+// part of the output, and of the outcome's status.
 Result<SessionOutcome> run_session(const SessionOptions& options);
 
 } // namespace djstap

@@ -16,6 +16,10 @@ static int target;
 module_param(target, int, 0444);
 MODULE_PARM_DESC(target, "process id that target() yields");
 
+static bool overwrite;
+module_param(overwrite, bool, 0444);
+MODULE_PARM_DESC(overwrite, "flight recorder: new records replace the oldest; no reader is needed");
+
 #define RING_KB_MIN   4u
 #define RING_KB_MAX   (1024u * 1024)
 #define LOG_LINES_MAX 100
@@ -47,8 +51,9 @@ static int check_kernel(void)
 static u64 ring_bytes(void)
 {
 	u64 kb = ring_kb ?: djs_script.ring_bytes / 1024;
+	u64 least = overwrite ? DJS_PARTS_MIN * DJS_PART_BYTES / 1024 : RING_KB_MIN;
 
-	return roundup_pow_of_two(clamp_t(u64, kb, RING_KB_MIN, RING_KB_MAX)) * 1024;
+	return roundup_pow_of_two(clamp_t(u64, kb, least, RING_KB_MAX)) * 1024;
 }
 
 static void free_all(void)
@@ -68,6 +73,7 @@ static int __init djs_module_init(void)
 	if (error)
 		return error;
 	djs_target_pid = target;
+	djs_overwrite = overwrite;
 	djs_access_init();
 	error = djs_rings_init(ring_bytes());
 	if (error) {

@@ -107,6 +107,7 @@ static void fill_counts(struct djs_counts *counts)
 
 	memset(counts, 0, sizeof(*counts));
 	counts->lost_records = djs_rings_lost();
+	counts->overwritten = djs_rings_overwritten();
 	for_each_possible_cpu (cpu) {
 		counts->skipped_busy += READ_ONCE(per_cpu(djs_cpu, cpu).skipped_busy);
 		counts->skipped_locked += READ_ONCE(per_cpu(djs_cpu, cpu).skipped_locked);

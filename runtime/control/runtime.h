@@ -9,6 +9,7 @@
 #include <linux/percpu.h>
 #include <linux/kprobes.h>
 
+#include "include/recorder.h"
 #include "include/script.h"
 
 /* Code that runs inside handlers: not traced (the whole module is built without fentry calls) and
@@ -27,10 +28,12 @@ struct djs_cpu {
 	u64 limit;		  /* head may go so far: the tail as last seen + the ring's size */
 	char *data;		  /* the ring, mapped twice in a row */
 	u64 mask;		  /* its size - 1 */
-	u64 *tail;		  /* written by the reader */
+	struct djs_ring_page *page; /* shared with the reader */
 	u64 lost;
 	u64 skipped_busy;
 	u64 skipped_locked;
+	u64 overwritten;   /* flight recorder: records that gave way to newer ones */
+	u32 changing_part; /* flight recorder: 1 while djs_next_part works */
 };
 DECLARE_PER_CPU(struct djs_cpu, djs_cpu);
 
@@ -47,6 +50,14 @@ void djs_rings_exit(void);
 struct page *djs_ring_page(unsigned int cpu, unsigned long index);
 unsigned long djs_ring_pages(void); /* of a CPU's part: the tail's page and the data */
 u64 djs_rings_lost(void);
+u64 djs_rings_overwritten(void);
+
+extern bool djs_overwrite; /* flight recorder: the oldest records give way */
+bool djs_next_part(u32 size);
+u64 djs_oldest_part(const struct djs_cpu *data);
+int djs_dump_pages_init(unsigned long pages_of_a_ring);
+int djs_dump_pages_add(unsigned int cpu, struct page **pages, unsigned long count);
+void djs_dump_pages_exit(void);
 
 /* Writes a record of one text (and one number for DJS_RECORD_ERROR). Any context. */
 void djs_record_text(struct djs_ctx *ctx, u32 id, const char *text, s64 number);

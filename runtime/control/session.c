@@ -36,6 +36,7 @@ int djs_session_init(void)
 	djs_control->state = DJS_STATE_LOADED;
 	djs_control->cpus = nr_cpu_ids;
 	djs_control->ring_bytes = djs_ring_bytes;
+	djs_control->overwrite = djs_overwrite;
 	return 0;
 }
 
@@ -52,6 +53,9 @@ void djs_session_abandoned(void)
 {
 	u32 state = READ_ONCE(djs_control->state);
 
+	/* A flight recorder is on without anybody's attention. */
+	if (djs_overwrite && !READ_ONCE(djs_control->exit_requested))
+		return;
 	if (state == DJS_STATE_STARTING || state == DJS_STATE_RUNNING)
 		schedule_work(&stop_work);
 }

@@ -6,7 +6,7 @@
  * page whose first u64 is the tail (written by the reader), then the data, `ring_bytes` long. A
  * reader maps the data twice in a row so that no record is ever split. One reader at a time may
  * open it for writing (the owner); when the owner closes it without DJS_IOC_STOP, the module
- * detaches its probes by itself.
+ * detaches its probes by itself, unless it is a flight recorder.
  */
 #ifndef DJSTAP_CONTROL_H
 #define DJSTAP_CONTROL_H
@@ -37,6 +37,8 @@ struct djs_control_page {
 	u32 cpus;	    /* rings 0 … cpus-1 (possible CPUs) */
 	u32 errors;	    /* run-time errors so far */
 	u64 ring_bytes;	    /* a power of two */
+	u32 overwrite;	    /* a flight recorder: include/recorder.h */
+	u32 pad;
 };
 
 #define DJS_PAGE		       4096u
@@ -51,6 +53,7 @@ struct djs_start {
 /* Hits that were not handled and records that were not kept, each counted. */
 struct djs_counts {
 	u64 lost_records;      /* no room in a ring */
+	u64 overwritten;       /* flight recorder: records that gave way to newer ones */
 	u64 skipped_busy;      /* a handler of the same level was active on that CPU */
 	u64 skipped_locked;    /* a global's lock was not to be had in MAXTRYLOCK tries */
 	u64 skipped_kretprobe; /* no free kretprobe instance (nmissed) */

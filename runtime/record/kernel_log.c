@@ -87,11 +87,17 @@ static const struct djs_record *next_record(unsigned int cpu)
 {
 	const struct djs_cpu *data = per_cpu_ptr(&djs_cpu, cpu);
 	const struct djs_record *record;
-	u64 left = data->head - *data->tail;
+	u64 left, rest;
 
-	if (!data->data || left < sizeof(*record) || left > djs_ring_bytes)
+	if (!data->data)
 		return NULL;
-	record = (const struct djs_record *)(data->data + (*data->tail & data->mask));
+	rest = DJS_PART_BYTES - (data->page->tail & (DJS_PART_BYTES - 1));
+	if (djs_overwrite && rest < sizeof(*record))
+		data->page->tail += rest; /* too little for a padding record */
+	left = data->head - data->page->tail;
+	if (left < sizeof(*record) || left > djs_ring_bytes)
+		return NULL;
+	record = (const struct djs_record *)(data->data + (data->page->tail & data->mask));
 	if (record->size < sizeof(*record) || record->size > left || (record->size & 7))
 		return NULL;
 	return record;
@@ -107,6 +113,13 @@ void djs_rings_to_log(unsigned int max_lines)
 	log_lines = 0;
 	log_lines_max = max_lines;
 	log_line_length = 0;
+	if (djs_overwrite) {
+		unsigned int cpu;
+
+		for_each_possible_cpu (cpu)
+			per_cpu(djs_cpu, cpu).page->tail =
+			    djs_oldest_part(per_cpu_ptr(&djs_cpu, cpu));
+	}
 	for (;;) {
 		const struct djs_record *record, *first = NULL;
 		unsigned int cpu, first_cpu = 0;
@@ -121,7 +134,7 @@ void djs_rings_to_log(unsigned int max_lines)
 		if (!first)
 			break;
 		log_record(first, buffer, size);
-		*per_cpu(djs_cpu, first_cpu).tail += first->size;
+		per_cpu(djs_cpu, first_cpu).page->tail += first->size;
 		cond_resched();
 	}
 	if (log_line_length)

@@ -56,12 +56,12 @@ static int ring_init(unsigned int cpu)
 	if (!ring->mapping)
 		return -ENOMEM;
 	data->head = 0;
-	data->limit = djs_ring_bytes;
+	data->limit = djs_overwrite ? DJS_PART_BYTES : djs_ring_bytes;
 	data->data = ring->mapping;
 	data->mask = djs_ring_bytes - 1;
-	data->tail = page_address(ring->pages[0]);
+	data->page = page_address(ring->pages[0]);
 	data->lost = 0;
-	return 0;
+	return djs_dump_pages_add(cpu, ring->pages, 1 + data_pages);
 }
 
 /* `bytes`: a power of two and a multiple of the page size. */
@@ -73,8 +73,10 @@ int djs_rings_init(u64 bytes)
 	djs_ring_bytes = bytes;
 	data_pages = bytes >> PAGE_SHIFT;
 	rings = kcalloc(nr_cpu_ids, sizeof(*rings), GFP_KERNEL);
-	if (!rings)
+	if (!rings || djs_dump_pages_init(1 + data_pages)) {
+		djs_rings_exit();
 		return -ENOMEM;
+	}
 	for_each_possible_cpu (cpu) {
 		error = ring_init(cpu);
 		if (error) {
@@ -91,6 +93,7 @@ void djs_rings_exit(void)
 
 	if (!rings)
 		return;
+	djs_dump_pages_exit();
 	for_each_possible_cpu (cpu)
 		ring_exit(cpu);
 	kfree(rings);
@@ -119,21 +122,34 @@ u64 djs_rings_lost(void)
 	return lost;
 }
 
+u64 djs_rings_overwritten(void)
+{
+	unsigned int cpu;
+	u64 overwritten = 0;
+
+	for_each_possible_cpu (cpu)
+		overwritten += READ_ONCE(per_cpu(djs_cpu, cpu).overwritten);
+	return overwritten;
+}
+
 /*
  * Looks at the reader's tail when the head has reached the limit. The tail is in memory that user
  * space writes: it is believed only between the last one and the head. An NMI that does the same in
  * between only makes the limit that is stored here an older, lower one.
  */
-static noinline DJS_HANDLER_CODE bool more_room(u64 next)
+static noinline DJS_HANDLER_CODE bool more_room(u32 size)
 {
 	u64 seen = this_cpu_read(djs_cpu.limit) - djs_ring_bytes;
-	u64 tail = smp_load_acquire(this_cpu_read(djs_cpu.tail));
-	u64 head = this_cpu_read(djs_cpu.head);
+	u64 tail, head;
 
+	if (djs_overwrite)
+		return djs_next_part(size);
+	tail = smp_load_acquire(&this_cpu_read(djs_cpu.page)->tail);
+	head = this_cpu_read(djs_cpu.head);
 	if (tail - seen > head - seen || (tail & 7))
 		return false;
 	this_cpu_write(djs_cpu.limit, tail + djs_ring_bytes);
-	return next <= tail + djs_ring_bytes;
+	return head + size <= tail + djs_ring_bytes;
 }
 
 static __always_inline struct djs_record *reserve_here(u32 size, u32 id)
@@ -144,7 +160,7 @@ static __always_inline struct djs_record *reserve_here(u32 size, u32 id)
 	do {
 		head = this_cpu_read(djs_cpu.head);
 		next = head + size;
-		if (unlikely(next > this_cpu_read(djs_cpu.limit)) && !more_room(next))
+		if (unlikely(next > this_cpu_read(djs_cpu.limit)) && !more_room(size))
 			return NULL;
 		/* Before the head moves: what interrupts here then has the later time and the later
 		 * place. */
@@ -159,7 +175,7 @@ static __always_inline struct djs_record *reserve_here(u32 size, u32 id)
 
 DJS_HANDLER_CODE u32 djs_make_room(u32 size)
 {
-	if (more_room(this_cpu_read(djs_cpu.head) + size))
+	if (more_room(size))
 		return 1;
 	this_cpu_inc(djs_cpu.lost);
 	return 0;
@@ -177,7 +193,7 @@ static u64 all_tails(void)
 	u64 sum = 0;
 
 	for_each_possible_cpu (cpu)
-		sum += READ_ONCE(*per_cpu(djs_cpu, cpu).tail);
+		sum += READ_ONCE(per_cpu(djs_cpu, cpu).page->tail);
 	return sum;
 }
 

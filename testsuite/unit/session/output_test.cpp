@@ -105,6 +105,7 @@ TEST(Output, JsonIsOneObjectALine) {
                Record(DJS_RECORD_WARNING).text("careful")},
               true, true,
               {.lost_records = 3,
+               .overwritten = 0,
                .skipped_busy = 0,
                .skipped_locked = 0,
                .skipped_kretprobe = 0,
@@ -127,6 +128,7 @@ TEST(Output, JsonIsOneObjectALine) {
 TEST(Output, WarningsCanBeTurnedOff) {
     EXPECT_EQ(print({Record(DJS_RECORD_WARNING).text("careful")}, false, false,
                     {.lost_records = 1,
+                     .overwritten = 0,
                      .skipped_busy = 0,
                      .skipped_locked = 0,
                      .skipped_kretprobe = 0,

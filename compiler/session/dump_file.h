@@ -1,0 +1,25 @@
+// Rings in the memory of a kernel that is no more (runtime/include/recorder.h: djs_dump_page).
+#pragma once
+#include "diagnostics/result.h"
+#include "include/recorder.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace djstap {
+
+struct DumpedRing {
+    uint32_t cpu = 0;
+    bool overwrite = false;
+    djs_ring_page page{};
+    std::vector<char> data;
+    uint64_t missing_pages = 0; // not in the dump: zeros stand for them
+};
+
+// The rings of the script that `identity` stands for (ModuleFile::identity), by CPU. `path`: a core
+// file of a machine's physical memory, 64-bit ELF: /proc/vmcore and its copies, QEMU's
+// dump-guest-memory. Fails where it is something else, or has no such ring.
+Result<std::vector<DumpedRing>> find_rings(const std::string& path, uint64_t identity);
+
+} // namespace djstap

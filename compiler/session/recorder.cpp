@@ -1,0 +1,106 @@
+#include "session/recorder.h"
+
+#include "session/dump_file.h"
+#include "session/module_file.h"
+#include "session/printer.h"
+#include "session/snapshot.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace djstap {
+
+namespace {
+
+void print_snapshot(const Snapshot& snapshot, const ModuleMeta& meta, Output& output,
+                    SessionOutcome& outcome) {
+    RecordPrinter printer(meta, output);
+    for (const djs_record* record : snapshot.records()) {
+        printer.print(*record);
+        outcome.records++;
+    }
+    if (const uint64_t damaged = printer.damaged() + snapshot.damaged()) {
+        output.warning("damage was found in " + std::to_string(damaged) +
+                       (damaged == 1 ? " place" : " places") + "; what is there is left out");
+        outcome.status = 1;
+    }
+    outcome.errors = printer.errors();
+    if (printer.errors())
+        outcome.status = 1;
+}
+
+} // namespace
+
+RecorderStart start_recorder(ControlFile& control, int target_pid, Output& output) {
+    RecorderStart start;
+    if (const int error = control.start(target_pid)) {
+        start.outcome.status = 1;
+        output.error(std::string("the probes could not be started: ") + std::strerror(error), "");
+        return start;
+    }
+    for (const AttachedProbe& probe : control.probes())
+        output.probe(probe);
+    start.ended = control.exit_requested();
+    return start;
+}
+
+SessionOutcome read_recorder(ControlFile& control, Output& output, bool stop) {
+    SessionOutcome outcome;
+    if (stop) {
+        if (const int error = control.stop()) {
+            outcome.status = 1;
+            output.error(std::string("the probes could not be stopped: ") + std::strerror(error),
+                         "");
+        }
+    }
+    const bool live = control.state() != DJS_STATE_STOPPED;
+    print_snapshot(control.snapshot(live), control.meta(), output, outcome);
+    if (const auto counts = control.counts()) {
+        outcome.counts = *counts;
+        output.counts(*counts);
+    }
+    if (control.failed())
+        outcome.status = 1;
+    return outcome;
+}
+
+Result<SessionOutcome> read_dump(const std::string& dump, const SessionOptions& options) {
+    const auto module = read_module_file(options.module);
+    if (!module)
+        return module.failure();
+    const auto rings = find_rings(dump, module->identity);
+    if (!rings)
+        return rings.failure();
+    FileDescriptor file;
+    if (!options.output_file.empty()) {
+        file = FileDescriptor(
+            open(options.output_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+        if (!file)
+            return Failure{options.output_file + ": " + std::strerror(errno), ""};
+    }
+    Writer writer(file ? file.get() : STDOUT_FILENO, file ? options.output_file : "the output");
+    Writer messages(STDERR_FILENO, "the messages");
+    const auto output = options.json ? make_json_output(writer)
+                                     : make_text_output(writer, messages, options.warnings, false);
+    Snapshot snapshot;
+    SessionOutcome outcome;
+    uint64_t missing = 0;
+    for (const DumpedRing& ring : *rings) {
+        missing += ring.missing_pages;
+        if (ring.overwrite)
+            snapshot.add_still(ring.page, ring.data.data(), ring.data.size());
+        else
+            snapshot.add_unread(ring.page, ring.data.data(), ring.data.size());
+    }
+    print_snapshot(snapshot, module->meta, *output, outcome);
+    if (missing)
+        output->warning("the dump lacks " + std::to_string(missing) + " pages of the buffers");
+    writer.flush();
+    if (writer.error() && writer.error() != EPIPE)
+        return Failure{writer.name() + ": " + std::strerror(writer.error()), ""};
+    return outcome;
+}
+
+} // namespace djstap

@@ -1,0 +1,27 @@
+// Flight recorders: modules that stay, whose last records are read at any time.
+#pragma once
+#include "session/control_file.h"
+#include "session/output.h"
+#include "session/session.h"
+
+#include <string>
+
+namespace djstap {
+
+// Runs the begin probes of a module that was loaded as a recorder and arms the others. Where that
+// fails, or a begin probe ended the script, the status is not 0 or `ended` is set; both leave the
+// module for the caller to unload.
+struct RecorderStart {
+    SessionOutcome outcome;
+    bool ended = false;
+};
+RecorderStart start_recorder(ControlFile& control, int target_pid, Output& output);
+
+// Prints what the recorder holds. `stop`: detaches its probes first, so that what the end probes
+// print is there too.
+SessionOutcome read_recorder(ControlFile& control, Output& output, bool stop);
+
+// Prints what a module's rings held when the kernel died. `dump`: see find_rings().
+Result<SessionOutcome> read_dump(const std::string& dump, const SessionOptions& options);
+
+} // namespace djstap

@@ -1,0 +1,92 @@
+#include "session/snapshot.h"
+
+#include <algorithm>
+
+namespace djstap {
+
+namespace {
+
+struct Chain {
+    uint64_t bytes = 0;
+    bool damaged = false;
+};
+
+// The records from `data` on that are complete; at most `room` bytes.
+Chain complete_records(const char* data, uint64_t room) {
+    Chain chain;
+    while (chain.bytes + sizeof(djs_record) <= room) {
+        const auto* record = reinterpret_cast<const djs_record*>(data + chain.bytes);
+        const uint32_t size = __atomic_load_n(&record->size, __ATOMIC_ACQUIRE);
+        if (size == 0)
+            break;
+        chain.damaged = size < sizeof(djs_record) || size % 8 != 0 || size > room - chain.bytes;
+        if (chain.damaged)
+            break;
+        chain.bytes += size;
+    }
+    return chain;
+}
+
+} // namespace
+
+// True where the part holds damage.
+bool Snapshot::add_part(const char* part) {
+    const Chain chain = complete_records(part, DJS_PART_BYTES);
+    parts_.emplace_back(part, part + chain.bytes);
+    return chain.damaged;
+}
+
+void Snapshot::add(const djs_ring_page& page, const char* data, uint64_t bytes, bool live) {
+    const uint64_t newest = __atomic_load_n(&page.newest, __ATOMIC_ACQUIRE);
+    if (newest % DJS_PART_BYTES != 0) {
+        damaged_++;
+        return;
+    }
+    const uint64_t parts = std::min(newest / DJS_PART_BYTES + 1, bytes / DJS_PART_BYTES);
+    for (uint64_t back = parts; back-- > 0;) {
+        const uint64_t begin = newest - back * DJS_PART_BYTES;
+        const bool damaged = add_part(data + (begin & (bytes - 1)));
+        // Writers zero the part behind the newest before they say that it is in use.
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        const uint64_t next = __atomic_load_n(&page.newest, __ATOMIC_RELAXED) + DJS_PART_BYTES;
+        if (live && begin + bytes <= next)
+            parts_.pop_back();
+        else
+            damaged_ += damaged;
+    }
+}
+
+void Snapshot::add_live(const djs_ring_page& page, const char* data, uint64_t bytes) {
+    add(page, data, bytes, true);
+}
+
+void Snapshot::add_still(const djs_ring_page& page, const char* data, uint64_t bytes) {
+    add(page, data, bytes, false);
+}
+
+void Snapshot::add_unread(const djs_ring_page& page, const char* data, uint64_t bytes) {
+    std::vector<char> unread(data, data + bytes);
+    std::rotate(unread.begin(), unread.begin() + static_cast<ptrdiff_t>(page.tail & (bytes - 1)),
+                unread.end());
+    const Chain chain = complete_records(unread.data(), bytes);
+    unread.resize(chain.bytes);
+    parts_.push_back(std::move(unread));
+    damaged_ += chain.damaged;
+}
+
+std::vector<const djs_record*> Snapshot::records() const {
+    std::vector<const djs_record*> all;
+    for (const std::vector<char>& part : parts_) {
+        for (uint64_t at = 0; at < part.size();) {
+            const auto* record = reinterpret_cast<const djs_record*>(part.data() + at);
+            if (record->id != DJS_RECORD_PADDING)
+                all.push_back(record);
+            at += record->size;
+        }
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const djs_record* a, const djs_record* b) { return a->time < b->time; });
+    return all;
+}
+
+} // namespace djstap

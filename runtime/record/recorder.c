@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The flight recorder: rings that overwrite their oldest records, and what finds any ring in a
+// crash dump. See include/recorder.h.
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "control/runtime.h"
+#include "include/recorder.h"
+
+bool djs_overwrite;
+
+/*
+ * Whether every record of a part that is to be used again has been committed: one that is not
+ * belongs to a handler that was interrupted, by something that has since filled the whole ring. The
+ * chain is in memory that its reader may write; one that leads nowhere is nobody's.
+ */
+static DJS_HANDLER_CODE bool part_is_complete(const char *part, u64 *records)
+{
+	u32 at = 0;
+
+	while (at + sizeof(struct djs_record) <= DJS_PART_BYTES) {
+		const struct djs_record *record = (const struct djs_record *)(part + at);
+		u32 size = smp_load_acquire(&record->size);
+
+		if (!size)
+			return false;
+		if (size < sizeof(*record) || (size & 7) || size > DJS_PART_BYTES - at)
+			return true;
+		*records += record->id != DJS_RECORD_PADDING;
+		at += size;
+	}
+	return true;
+}
+
+/* Gives the rest of the part that ends at `limit` to nobody. What interrupts may still write into
+ * it. */
+static DJS_HANDLER_CODE void close_part(u64 limit)
+{
+	struct djs_record *record;
+	u64 head, time;
+
+	do {
+		head = this_cpu_read(djs_cpu.head);
+		time = rdtsc();
+	} while (this_cpu_cmpxchg(djs_cpu.head, head, limit) != head);
+	if (limit - head < sizeof(*record))
+		return;
+	record = (struct djs_record *)(this_cpu_read(djs_cpu.data) +
+				       (head & this_cpu_read(djs_cpu.mask)));
+	record->id = DJS_RECORD_PADDING;
+	record->time = time;
+	smp_store_release(&record->size, (u32)(limit - head));
+}
+
+/*
+ * Makes room for `size` bytes in a part of its own. Interrupts are off, and an NMI that comes while
+ * the part changes loses its record: the next part is zeroed before anybody may write to it.
+ */
+DJS_HANDLER_CODE bool djs_next_part(u32 size)
+{
+	unsigned long flags;
+	bool done = false;
+	u64 limit, old = 0;
+	char *part;
+
+	raw_local_irq_save(flags);
+	if (this_cpu_read(djs_cpu.changing_part))
+		goto out;
+	this_cpu_write(djs_cpu.changing_part, 1);
+	barrier();
+	limit = this_cpu_read(djs_cpu.limit);
+	done = this_cpu_read(djs_cpu.head) + size <= limit;
+	part = this_cpu_read(djs_cpu.data) + (limit & this_cpu_read(djs_cpu.mask));
+	if (!done && (limit < djs_ring_bytes || part_is_complete(part, &old))) {
+		memset(part, 0, DJS_PART_BYTES);
+		close_part(limit);
+		smp_wmb(); /* a reader that finds the part in use finds its old records gone */
+		WRITE_ONCE(this_cpu_read(djs_cpu.page)->newest, limit);
+		this_cpu_write(djs_cpu.limit, limit + DJS_PART_BYTES);
+		this_cpu_add(djs_cpu.overwritten, old);
+		done = true;
+	}
+	barrier();
+	this_cpu_write(djs_cpu.changing_part, 0);
+out:
+	raw_local_irq_restore(flags);
+	return done;
+}
+
+/* No writer is left: where the oldest record that is still there begins. */
+u64 djs_oldest_part(const struct djs_cpu *data)
+{
+	return data->limit > djs_ring_bytes ? data->limit - djs_ring_bytes : 0;
+}
+
+/* ---- crash dumps -------------------------------------------------------------------------------
+ */
+
+static struct djs_dump_page **dump_pages; /* [nr_cpu_ids * pages of a ring] */
+static u32 dump_pages_per_ring;
+
+static u64 identity(void)
+{
+	return djs_hash_bytes(djs_script.meta, djs_script.meta_bytes);
+}
+
+int djs_dump_pages_init(unsigned long pages_of_a_ring)
+{
+	dump_pages_per_ring = DIV_ROUND_UP(pages_of_a_ring, DJS_DUMP_PAGES);
+	dump_pages =
+	    kvcalloc((size_t)nr_cpu_ids * dump_pages_per_ring, sizeof(*dump_pages), GFP_KERNEL);
+	return dump_pages ? 0 : -ENOMEM;
+}
+
+/* Tells where one CPU's ring lies. */
+int djs_dump_pages_add(unsigned int cpu, struct page **pages, unsigned long count)
+{
+	u32 number, i;
+
+	BUILD_BUG_ON(sizeof(struct djs_dump_page) > PAGE_SIZE);
+	for (number = 0; number < dump_pages_per_ring; number++) {
+		struct djs_dump_page *page = (struct djs_dump_page *)get_zeroed_page(GFP_KERNEL);
+
+		if (!page)
+			return -ENOMEM;
+		dump_pages[cpu * dump_pages_per_ring + number] = page;
+		page->identity = identity();
+		page->ring_bytes = djs_ring_bytes;
+		page->cpu = cpu;
+		page->first = number * DJS_DUMP_PAGES;
+		page->count = min_t(unsigned long, count - page->first, DJS_DUMP_PAGES);
+		page->overwrite = djs_overwrite;
+		for (i = 0; i < page->count; i++)
+			page->frames[i] = page_to_pfn(pages[page->first + i]);
+		memcpy(page->magic, DJS_DUMP_MAGIC, sizeof(page->magic));
+	}
+	return 0;
+}
+
+void djs_dump_pages_exit(void)
+{
+	size_t i;
+
+	for (i = 0; dump_pages && i < (size_t)nr_cpu_ids * dump_pages_per_ring; i++) {
+		if (!dump_pages[i])
+			continue;
+		memset(dump_pages[i], 0,
+		       sizeof(*dump_pages[i])); /* a later dump must not find it */
+		free_page((unsigned long)dump_pages[i]);
+	}
+	kvfree(dump_pages);
+	dump_pages = NULL;
+}

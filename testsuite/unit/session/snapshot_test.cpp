@@ -1,0 +1,273 @@
+// What is read out of a flight recorder's ring, against writers that behave like handlers.
+#include "session/dump_file.h"
+#include "session/snapshot.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <elf.h>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <memory>
+#include <thread>
+#include <unistd.h>
+
+using namespace djstap;
+
+namespace {
+
+constexpr uint64_t ring_bytes = 4 * DJS_PART_BYTES;
+
+// Writes as runtime/record/recorder.c does.
+class FakeRecorder {
+  public:
+    djs_record* reserve(uint32_t size, uint32_t id, uint64_t time) {
+        if (head_ + size > limit_)
+            next_part(time);
+        auto* record = reinterpret_cast<djs_record*>(&data[head_ % ring_bytes]);
+        head_ += size;
+        record->id = id;
+        record->time = time;
+        return record;
+    }
+    void write(uint32_t size, uint32_t id, uint64_t time) {
+        djs_record* record = reserve(size, id, time);
+        for (uint32_t at = sizeof(djs_record); at < size; at += 8)
+            std::memcpy(reinterpret_cast<char*>(record) + at, &time, 8);
+        __atomic_store_n(&record->size, size, __ATOMIC_RELEASE);
+    }
+
+    djs_ring_page page{};
+    std::vector<char> data = std::vector<char>(ring_bytes);
+
+  private:
+    void next_part(uint64_t time) {
+        std::memset(&data[limit_ % ring_bytes], 0, DJS_PART_BYTES);
+        if (limit_ - head_ >= sizeof(djs_record)) {
+            auto* rest = reinterpret_cast<djs_record*>(&data[head_ % ring_bytes]);
+            rest->id = DJS_RECORD_PADDING;
+            rest->time = time;
+            __atomic_store_n(&rest->size, static_cast<uint32_t>(limit_ - head_), __ATOMIC_RELEASE);
+        }
+        head_ = limit_;
+        __atomic_store_n(&page.newest, limit_, __ATOMIC_RELEASE);
+        limit_ += DJS_PART_BYTES;
+    }
+
+    uint64_t head_ = 0, limit_ = DJS_PART_BYTES;
+};
+
+std::vector<uint64_t> times(const Snapshot& snapshot) {
+    std::vector<uint64_t> out;
+    for (const djs_record* record : snapshot.records())
+        out.push_back(record->time);
+    return out;
+}
+
+TEST(Snapshot, HasAllThatWasWrittenUntilTheRingIsFull) {
+    FakeRecorder ring;
+    for (uint64_t i = 0; i < 100; i++)
+        ring.write(24 + 8 * (i % 5), 0, i);
+    Snapshot snapshot;
+    snapshot.add_live(ring.page, ring.data.data(), ring_bytes);
+    const auto all = times(snapshot);
+    ASSERT_EQ(all.size(), 100u);
+    EXPECT_EQ(all.back(), 99u);
+    EXPECT_EQ(snapshot.damaged(), 0u);
+}
+
+TEST(Snapshot, KeepsTheNewestPartsOnly) {
+    FakeRecorder ring;
+    for (uint64_t i = 0; i < 10000; i++)
+        ring.write(64, 0, i);
+    Snapshot live, still;
+    live.add_live(ring.page, ring.data.data(), ring_bytes);
+    still.add_still(ring.page, ring.data.data(), ring_bytes);
+    const auto all = times(live), more = times(still);
+    ASSERT_FALSE(all.empty());
+    EXPECT_EQ(all.back(), 9999u);
+    EXPECT_EQ(all.back() - all.front() + 1, all.size()) << "no gaps";
+    EXPECT_EQ(more.back(), 9999u);
+    EXPECT_EQ(more.size(), all.size() + DJS_PART_BYTES / 64) << "the oldest part too";
+}
+
+TEST(Snapshot, EndsAPartAtARecordThatIsNotComplete) {
+    FakeRecorder ring;
+    ring.write(32, 0, 1);
+    ring.reserve(32, 0, 2);
+    ring.write(32, 0, 3);
+    Snapshot snapshot;
+    snapshot.add_live(ring.page, ring.data.data(), ring_bytes);
+    EXPECT_EQ(times(snapshot), (std::vector<uint64_t>{1}));
+}
+
+TEST(Snapshot, OrdersCpusByTime) {
+    FakeRecorder a, b;
+    for (uint64_t i = 0; i < 50; i++)
+        (i % 3 ? a : b).write(24, 0, i);
+    Snapshot snapshot;
+    snapshot.add_live(a.page, a.data.data(), ring_bytes);
+    snapshot.add_live(b.page, b.data.data(), ring_bytes);
+    const auto all = times(snapshot);
+    ASSERT_EQ(all.size(), 50u);
+    for (uint64_t i = 0; i < 50; i++)
+        EXPECT_EQ(all[i], i);
+}
+
+TEST(Snapshot, NonsenseIsCountedAndNeverReadBeyond) {
+    for (uint32_t size : {1u, 8u, 12u, 25u, DJS_PART_BYTES + 8, 0xfffffff8u}) {
+        FakeRecorder ring;
+        ring.write(32, 0, 1);
+        djs_record* record = ring.reserve(32, 0, 2);
+        record->size = size;
+        Snapshot snapshot;
+        snapshot.add_live(ring.page, ring.data.data(), ring_bytes);
+        EXPECT_EQ(times(snapshot), (std::vector<uint64_t>{1})) << size;
+        EXPECT_EQ(snapshot.damaged(), 1u) << size;
+    }
+    FakeRecorder ring;
+    ring.page.newest = 24;
+    Snapshot snapshot;
+    snapshot.add_live(ring.page, ring.data.data(), ring_bytes);
+    EXPECT_EQ(snapshot.damaged(), 1u);
+}
+
+TEST(Snapshot, IsConsistentWhileRecordsAreWritten) {
+    FakeRecorder ring;
+    std::atomic<bool> go_on{true};
+    std::thread writer([&] {
+        for (uint64_t i = 1; go_on; i++)
+            ring.write(24 + 8 * (i % 7), 0, i);
+    });
+    uint64_t latest = 0;
+    // Some hundred times round the ring.
+    while (latest < 300000) {
+        Snapshot snapshot;
+        snapshot.add_live(ring.page, ring.data.data(), ring_bytes);
+        EXPECT_EQ(snapshot.damaged(), 0u);
+        uint64_t before = 0;
+        for (const djs_record* record : snapshot.records()) {
+            uint64_t content;
+            std::memcpy(&content, reinterpret_cast<const char*>(record) + record->size - 8, 8);
+            ASSERT_EQ(content, record->time);
+            ASSERT_TRUE(before == 0 || record->time == before + 1);
+            before = record->time;
+        }
+        ASSERT_GE(before, latest);
+        latest = before;
+    }
+    go_on = false;
+    writer.join();
+}
+
+// A core file of a machine with one ring in scattered pages.
+class DumpFile : public testing::Test {
+  protected:
+    static constexpr uint64_t page = 4096, base = 0x100000;
+
+    void SetUp() override {
+        path = testing::TempDir() + "djstap-dump-" + std::to_string(getpid());
+        memory.resize(64 * page);
+        for (uint64_t i = 0; i < 500; i++)
+            ring.write(64, 0, i);
+        // The ring's page at frame 3, its data in every second frame from 6 on, backwards.
+        std::memcpy(&memory[3 * page], &ring.page, sizeof ring.page);
+        djs_dump_page told{};
+        std::memcpy(told.magic, DJS_DUMP_MAGIC, sizeof told.magic);
+        told.identity = 77;
+        told.ring_bytes = ring_bytes;
+        told.cpu = 2;
+        told.overwrite = 1;
+        told.count = 1 + ring_bytes / page;
+        told.frames[0] = base / page + 3;
+        for (uint64_t i = 0; i < ring_bytes / page; i++) {
+            const uint64_t frame = 6 + (ring_bytes / page - 1 - i);
+            std::memcpy(&memory[frame * page], &ring.data[i * page], page);
+            told.frames[1 + i] = base / page + frame;
+        }
+        std::memcpy(&memory[60 * page], &told, sizeof told);
+    }
+    void TearDown() override { unlink(path.c_str()); }
+
+    void save(uint16_t type = ET_CORE) {
+        Elf64_Ehdr header{};
+        std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+        header.e_ident[EI_CLASS] = ELFCLASS64;
+        header.e_type = type;
+        header.e_machine = EM_X86_64;
+        header.e_phoff = sizeof header;
+        header.e_phnum = 1;
+        Elf64_Phdr segment{};
+        segment.p_type = PT_LOAD;
+        segment.p_offset = sizeof header + sizeof segment;
+        segment.p_paddr = base;
+        segment.p_filesz = memory.size();
+        std::ofstream file(path, std::ios::binary);
+        file.write(reinterpret_cast<char*>(&header), sizeof header);
+        file.write(reinterpret_cast<char*>(&segment), sizeof segment);
+        file.write(memory.data(), static_cast<std::streamsize>(memory.size()));
+    }
+
+    std::string path;
+    FakeRecorder ring;
+    std::vector<char> memory;
+};
+
+TEST_F(DumpFile, FindsARingInScatteredPages) {
+    save();
+    const auto rings = find_rings(path, 77);
+    ASSERT_TRUE(rings) << rings.failure().message;
+    ASSERT_EQ(rings->size(), 1u);
+    const DumpedRing& found = rings->front();
+    EXPECT_EQ(found.cpu, 2u);
+    EXPECT_TRUE(found.overwrite);
+    EXPECT_EQ(found.missing_pages, 0u);
+    EXPECT_EQ(found.data, ring.data);
+    Snapshot snapshot;
+    snapshot.add_still(found.page, found.data.data(), found.data.size());
+    EXPECT_EQ(snapshot.records().size(), 500u);
+}
+
+TEST_F(DumpFile, SaysWhatIsMissing) {
+    memory.resize(62 * page);
+    djs_dump_page told;
+    std::memcpy(&told, &memory[60 * page], sizeof told);
+    told.frames[5] = 0xfffff;
+    std::memcpy(&memory[60 * page], &told, sizeof told);
+    save();
+    const auto rings = find_rings(path, 77);
+    ASSERT_TRUE(rings);
+    EXPECT_EQ(rings->front().missing_pages, 1u);
+}
+
+TEST_F(DumpFile, RefusesOthers) {
+    save();
+    EXPECT_NE(find_rings(path, 78).failure().message.find("other scripts"), std::string::npos);
+    std::memset(&memory[60 * page], 0, page);
+    save();
+    EXPECT_NE(find_rings(path, 77).failure().message.find("no records"), std::string::npos);
+    save(ET_EXEC);
+    EXPECT_NE(find_rings(path, 77).failure().message.find("core file"), std::string::npos);
+    std::ofstream(path) << "KDUMP   and so on";
+    EXPECT_NE(find_rings(path, 77).failure().hint.find("makedumpfile"), std::string::npos);
+    EXPECT_FALSE(find_rings(path + ".not-there", 77));
+}
+
+TEST_F(DumpFile, BelievesNothing) {
+    djs_dump_page told;
+    std::memcpy(&told, &memory[60 * page], sizeof told);
+    for (uint64_t bytes :
+         {uint64_t{0}, uint64_t{1}, uint64_t{5000}, ~uint64_t{0}, uint64_t{1} << 62}) {
+        djs_dump_page wrong = told;
+        wrong.ring_bytes = bytes;
+        std::memcpy(&memory[60 * page], &wrong, sizeof wrong);
+        save();
+        EXPECT_FALSE(find_rings(path, 77)) << bytes;
+    }
+    told.count = 0xffffffff;
+    std::memcpy(&memory[60 * page], &told, sizeof told);
+    save();
+    EXPECT_FALSE(find_rings(path, 77));
+}
+
+} // namespace
