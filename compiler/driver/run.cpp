@@ -216,6 +216,11 @@ bool run_in_guest(RunState& state) {
             lost.note({}, "its kernel log ends with:\n" + outcome->kernel_log);
         return false;
     }
+    if (!outcome->complaint.empty()) {
+        state.diagnostics.report(DiagnosticKind::GuestComplained, {})
+            .note({}, "its kernel log says:\n" + outcome->complaint);
+        return false;
+    }
     if (sink.error()) {
         state.fail(DiagnosticKind::WorkFiles,
                    {std::string("cannot write the output: ") + strerror(sink.error()), ""});

@@ -72,6 +72,7 @@ struct GuestOutcome {
     int exit_code = 0;      // of the command, 128 + signal when a signal ended it; only when Exited
     std::string reason;     // why it is lost: "the kernel panicked", "no answer for 60 s"
     std::string kernel_log; // the last 40 lines of its console
+    std::string complaint;  // what its kernel found wrong with itself; see complaints()
     bool lost() const { return state == Lost; }
 };
 
@@ -100,6 +101,10 @@ struct GuestKernelFacts {
 // Yields them, booting the kernel once where they are not cached.
 Result<GuestKernelFacts> guest_kernel_facts(const GuestKernel& kernel,
                                             const GuestCallbacks& callbacks = {});
+
+// The first place in a kernel's log where it says that something is wrong with itself (BUG, Oops,
+// WARNING, a stuck task or CPU, …), with the lines that follow, 30 at most; empty where there is none.
+std::string complaints(std::string_view log);
 
 // The end of a log as shown to people: the last `lines` lines, without carriage returns.
 std::string log_tail(std::string_view log, size_t lines = 40);

@@ -26,19 +26,4 @@ void SignalMailbox::post(int signal) noexcept {
     errno = saved;
 }
 
-std::string log_tail(std::string_view log, size_t lines) {
-    std::string text;
-    for (char c : log)
-        if (c != '\r')
-            text += c;
-    while (!text.empty() && text.back() == '\n')
-        text.pop_back();
-    size_t at = text.size();
-    for (size_t i = 0; i < lines && at != std::string::npos && at > 0; ++i)
-        at = text.rfind('\n', at - 1);
-    if (at != std::string::npos && at > 0)
-        text.erase(0, at + 1);
-    return text;
-}
-
 } // namespace djstap

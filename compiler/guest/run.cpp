@@ -159,7 +159,9 @@ std::optional<Result<GuestOutcome>> Run::take(const Frame& frame) {
         GuestOutcome outcome;
         outcome.state = GuestOutcome::Exited;
         outcome.exit_code = static_cast<int>(code);
-        outcome.kernel_log = log_tail(machine_.console());
+        const std::string log = machine_.console();
+        outcome.kernel_log = log_tail(log);
+        outcome.complaint = complaints(log);
         return outcome;
     }
     default:

@@ -155,5 +155,19 @@ TEST(Log, ShowsTheLastLines) {
     EXPECT_EQ(log_tail("", 5), "");
 }
 
+TEST(KernelLog, ComplaintsAreFoundWithWhatFollows) {
+    EXPECT_EQ(complaints(""), "");
+    EXPECT_EQ(complaints("[1] all is well\r\n[2] report a bug to nobody\r\n"), "");
+    EXPECT_EQ(complaints("[1] fine\r\n[2] BUG: unable to handle page fault\r\n[3] RIP: x\r\n"),
+              "[2] BUG: unable to handle page fault\n[3] RIP: x");
+    EXPECT_EQ(complaints("[1] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:"),
+              "[1] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:");
+    std::string long_log = "WARNING: CPU: 0 PID: 1\n";
+    for (int i = 0; i < 100; i++)
+        long_log += "line\n";
+    const std::string found = complaints(long_log);
+    EXPECT_EQ(std::count(found.begin(), found.end(), '\n'), 29);
+}
+
 } // namespace
 } // namespace djstap
