@@ -1,6 +1,7 @@
 #include "codegen/handlers.h"
 
 #include "codegen/body.h"
+#include "codegen/callbacks.h"
 #include "codegen/depth.h"
 #include "include/script.h"
 
@@ -129,6 +130,7 @@ CompiledHandler compile_handler(ScriptModule& script, uint32_t index, uint32_t& 
     if (!variant.probe->entry_values.empty())
         handler.entry =
             compile_body(script, variant, "djs_entry_" + number, scratch, handler.calls, true);
+    compile_callbacks(script, index, handler, scratch);
     const program::Effects& effects = variant.probe->effects;
     handler.checks_state = effects.prints || effects.can_fail || effects.can_exit;
     return handler;

@@ -43,6 +43,7 @@ const std::vector<ProbeFamily>& probe_families() {
         {"kernel.function(STRING).call.return", resolve_function_return},
         {"kernel.statement(STRING)", resolve_statement},
         {"kernel.statement(STRING).nearest", resolve_statement},
+        {"kernel.trace(STRING)", resolve_tracepoint},
     };
     return families;
 }

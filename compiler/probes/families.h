@@ -45,6 +45,8 @@ bool resolve_function(const ast::ProbePoint& point, Resolver& resolver,
                       std::vector<Candidate>& out);
 bool resolve_function_return(const ast::ProbePoint& point, Resolver& resolver,
                              std::vector<Candidate>& out);
+bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
+                        std::vector<Candidate>& out);
 bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver,
                        std::vector<Candidate>& out);
 

@@ -46,8 +46,8 @@ std::optional<Mechanism> mechanism_by_name(std::string_view name) {
 }
 
 std::vector<std::string> mechanism_names() {
-    return {"auto",        "djprobe",     "ftrace",        "kprobe",
-            "kprobe-int3", "kprobe-jump", "kprobe-ftrace", "kretprobe"};
+    return {"auto",        "djprobe",       "ftrace",    "kprobe",    "kprobe-int3",
+            "kprobe-jump", "kprobe-ftrace", "kretprobe", "tracepoint"};
 }
 
 MechanismChoice choose_for_entry(const Target& target, uint64_t entry,

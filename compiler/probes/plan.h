@@ -82,6 +82,10 @@ struct Variant {
     HandlerKind kind = HandlerKind::Entry;
     AccessMap accesses; // TargetValue nodes of the body, the condition and the entry values
     DefinedMap defined;
+    uint32_t mechanisms = 0; // of its sites: 1 << Mechanism
+    bool has(Mechanism mechanism) const {
+        return mechanisms & 1u << static_cast<unsigned>(mechanism);
+    }
     int priority = 0; // begin, end, error: begin(N)
     uint64_t timer_ns = 0, timer_random_ns = 0;
 };

@@ -1,4 +1,5 @@
-// The texts of $x$, $x$$ (one value, its members shown) and of $$vars, $$parms, $$locals, $$return.
+// The texts of $x$, $x$$ (one value, its members shown) and of $$vars, $$parms, $$locals, $$return,
+// $$name.
 #include "probes/target_values.h"
 
 #include <algorithm>
@@ -153,6 +154,19 @@ AccessResult pretty_variables(const program::TargetValue& value, const VariableS
     if (!scope.function)
         return AccessError{
             DiagnosticKind::NoTargetVariables, value.range, value.name, "this probe point", {}, {}};
+    if (value.name == "$$name") {
+        if (scope.tracepoint.empty())
+            return AccessError{DiagnosticKind::UnknownTargetVariable,
+                               value.range,
+                               value.name,
+                               scope.where,
+                               {},
+                               "it is the name of a tracepoint; probefunc() is that of a function"};
+        TargetAccess name;
+        name.is_text = true;
+        Format(name).text(scope.tracepoint);
+        return name;
+    }
     bool parameters = value.name == "$$vars" || value.name == "$$parms";
     bool locals = value.name == "$$vars" || value.name == "$$locals";
     TargetAccess out;

@@ -252,6 +252,7 @@ class ProbeResolver {
             return false;
 
         uint32_t number = find_or_add(std::move(variant), repetition(probe, candidate.site, point));
+        plan_.variants[number].mechanisms |= 1u << static_cast<unsigned>(candidate.site.mechanism);
         candidate.site.variant = number;
         if (candidate.function) {
             plan_.functions.push_back(std::move(candidate.function));

@@ -14,7 +14,10 @@ VariableScope make_scope(const DebugInfo* info, const Candidate& candidate) {
     scope.is_return = candidate.kind == HandlerKind::Return;
     if (!scope.function || !info)
         return scope;
-    scope.where = "function '" + scope.function->name + "'";
+    bool is_tracepoint = candidate.site.mechanism == Mechanism::Tracepoint;
+    scope.where = (is_tracepoint ? "tracepoint '" : "function '") + scope.function->name + "'";
+    if (is_tracepoint)
+        scope.tracepoint = scope.function->name;
     if (candidate.scope_address != 0)
         scope.variables = info->variables_at(candidate.scope_address);
     else

@@ -16,6 +16,7 @@ struct VariableScope {
     const FunctionInfo* function = nullptr; // null: no target variables there
     std::vector<Variable> variables;        // visible there
     bool is_return = false;                 // $return has a meaning
+    std::string tracepoint;                 // its name, where it is one: $$name
     std::string where;                      // for messages: "function 'vfs_read'"
 };
 VariableScope make_scope(const DebugInfo* info, const Candidate& candidate);

@@ -65,6 +65,8 @@ DJS_HANDLER_CODE s64 djs_fn_addr(struct djs_ctx *ctx)
 {
 	const struct djs_site *site = ctx->site;
 
+	if (site && site->mechanism == DJS_MECHANISM_TRACEPOINT)
+		return 0;
 	if (!site || !site->address)
 		return ctx->regs ? instruction_pointer(ctx->regs) : 0;
 	return (site->mechanism == DJS_MECHANISM_DJPROBE || site->mechanism == DJS_MECHANISM_FTRACE

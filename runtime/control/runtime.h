@@ -171,6 +171,8 @@ void djs_kretprobes_detach(void);
 u64 djs_kretprobes_missed(void);
 u64 djs_kretprobe_missed(const struct djs_site_run *run);
 void djs_kretprobes_free(void);
+int djs_tracepoints_attach(void);
+void djs_tracepoints_detach(void);
 int djs_timers_attach(void);
 void djs_timers_detach(void);
 

@@ -56,6 +56,8 @@ static bool site_is_valid(const struct djs_site *site)
 		return site->target < djs_script.target_count &&
 		       djs_script.targets[site->target].direct && next_is_valid(site) &&
 		       (handler->body || !site->fallback);
+	if (site->mechanism == DJS_MECHANISM_TRACEPOINT)
+		return handler->tracepoint && site->function;
 	return handler->body;
 }
 
@@ -204,8 +206,7 @@ static void refuse_unknown(void)
 
 	for (i = 0; i < djs_script.site_count; i++)
 		if (djs_sites[i].mechanism > DJS_MECHANISM_TIMER ||
-		    djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE ||
-		    djs_sites[i].mechanism == DJS_MECHANISM_TRACEPOINT)
+		    djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE)
 			djs_site_failed(&djs_sites[i], -EOPNOTSUPP,
 					"this runtime does not have its mechanism");
 }
@@ -238,6 +239,8 @@ int djs_sites_arm(void)
 		error = djs_kprobes_attach();
 	if (!error)
 		error = djs_kretprobes_attach();
+	if (!error)
+		error = djs_tracepoints_attach();
 	if (!error)
 		error = forced_error;
 	if (!error && planned && failed_count == planned)
@@ -280,6 +283,7 @@ void djs_sites_disarm(void)
 			    "time of detaching");
 		switched_on = djs_ftrace_enable(true) == 0;
 	}
+	djs_tracepoints_detach();
 	djs_kretprobes_detach();
 	djs_kprobes_detach();
 	djs_ftraces_detach();

@@ -66,6 +66,9 @@ struct djs_handler {
 	/* Return probes that need values of the entry: called at the entry, stores them in
 	 * ctx->saved. */
 	void (*entry)(struct djs_ctx *ctx);
+	/* The tracepoint's own callback: (data, the tracepoint's arguments …); data is the site.
+	 * NULL where no site of it is one. */
+	void (*tracepoint)(void);
 	const struct djs_lock_use *locks;
 	u32 lock_count;
 	u32 kind;	     /* enum djs_handler_kind */
@@ -98,7 +101,7 @@ struct djs_site {
 	u8 forced;	      /* 1: no other mechanism may stand in */
 	u16 maxactive;	      /* kretprobe instances; 0: default */
 	const char *point;    /* pp(): kernel.function("vfs_read@fs/read_write.c:450") */
-	const char *function; /* probefunc() */
+	const char *function; /* probefunc(); a tracepoint's name */
 	const char *name;     /* pn(): the point as the script wrote it */
 };
 

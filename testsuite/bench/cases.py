@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 FUNCTION = "__x64_sys_gettimeofday"
 POINT = f'kernel.function("{FUNCTION}")'
+TRACEPOINT = 'kernel.trace("sys_enter")'
 STATEMENT = f'kernel.statement("{FUNCTION}@kernel/time/time.c+3")'
 
 # $regs stands for each of the four arguments: a system call's function has one, in a register, and what an
@@ -54,6 +55,10 @@ COST = [
     Case("return-count", "`.return { n++ }`", POINT + ".return", COUNT, targets=(30, 30)),
     Case("return-record", "`.return { printf(\"%d\", $return) }`", POINT + ".return", r'printf("%d\n", $return)',
          targets=(65, 65)),
+    Case("tracepoint-count", '`kernel.trace("sys_enter")`, `n++`', TRACEPOINT, COUNT, mechanism="tracepoint",
+         targets=(66, 71)),
+    Case("tracepoint-record", '`kernel.trace("sys_enter")`, `printf` of pid and the call', TRACEPOINT,
+         r'printf("%d %d\n", pid(), $id)', mechanism="tracepoint", targets=(100, 105)),
     Case("statement", "`kernel.statement` on a line within, `n++`", STATEMENT, COUNT, mechanism="kprobe-int3"),
 ]
 

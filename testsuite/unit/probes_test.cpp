@@ -3,6 +3,7 @@
 #include "probes/mechanisms.h"
 #include "probes/probes.h"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
 
 namespace djstap {
@@ -157,6 +158,33 @@ TEST_P(OnKernel, MembersAreFollowedToAValue) {
     ASSERT_TRUE(wrong.start(file.location, file.type, "file", "vfs_read", {}));
     EXPECT_FALSE(wrong.member("f_inod", {}));
     EXPECT_EQ(wrong.error().hint, "did you mean 'f_inode'?");
+}
+
+// Names and types are the same whether DWARF or BTF tells them.
+TEST_P(OnKernel, TracepointsAreFoundWithAndWithoutDwarf) {
+    for (const char* without : {"0", "1"}) {
+        setenv("DJSTAP_NO_DWARF", without, 1);
+        SourceManager sources;
+        Diagnostics diagnostics(sources);
+        KernelView kernel(GetParam());
+        auto listed =
+            list_probes(point({component("kernel"), component("trace", "sched:sched_s?itch")}),
+                        true, kernel, diagnostics);
+        ASSERT_TRUE(listed) << render_all(diagnostics);
+        ASSERT_EQ(listed->size(), 1u);
+        EXPECT_EQ(listed->front().point, "kernel.trace(\"sched:sched_switch\")");
+        EXPECT_EQ(listed->front().mechanism, Mechanism::Tracepoint);
+        EXPECT_EQ(
+            listed->front().variables,
+            (std::vector<std::string>{"$preempt:bool", "$prev:struct task_struct *",
+                                      "$next:struct task_struct *", "$prev_state:unsigned int"}));
+        auto elsewhere =
+            list_probes(point({component("kernel"), component("trace", "irq:sched_switch")}), false,
+                        kernel, diagnostics);
+        ASSERT_TRUE(elsewhere);
+        EXPECT_TRUE(elsewhere->empty());
+    }
+    unsetenv("DJSTAP_NO_DWARF");
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, OnKernel, testing::Values("6.1", "6.12"), [](const auto& info) {

@@ -166,6 +166,24 @@ TEST_F(Generate, IbtKernelsGetEndbr) {
     EXPECT_EQ(code[0], "endbr64");
 }
 
+TEST_F(Generate, TracepointsCallThePlainHandlerThemselves) {
+    kernel_.ibt = true;
+    Global* n = global("n", Type::Long, Storage::PerCpu);
+    std::vector<StatementPtr> body;
+    body.push_back(increment(n));
+    probe(std::move(body));
+    plan_.targets.clear();
+    plan_.variants[0].mechanisms = 1u << static_cast<unsigned>(Mechanism::Tracepoint);
+    plan_.sites[0].mechanism = Mechanism::Tracepoint;
+    auto object = generate();
+    ASSERT_TRUE(object) << render_all(diagnostics_);
+    auto code = disassemble(object->object, "djs_tracepoint_0");
+    ASSERT_EQ(code.size(), 3u);
+    EXPECT_EQ(code[0], "endbr64"); // the kernel's iterator calls it through a pointer
+    EXPECT_EQ(code[1], "incq");
+    EXPECT_TRUE(disassemble(object->object, "djs_direct_0").empty());
+}
+
 TEST_F(Generate, DivisionByZeroIsChecked) {
     Global* n = global("n", Type::Long, Storage::Locked);
     auto division = std::make_unique<Arithmetic>();

@@ -1,0 +1,222 @@
+// kernel.trace("name"), kernel.trace("system:name"): the kernel's tracepoints.
+#include "probes/families.h"
+
+#include "debuginfo/calling_convention.h"
+#include "diagnostics/suggest.h"
+#include "target/elf_image.h"
+#include "target/glob.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace djstap {
+
+namespace {
+
+// A tracepoint NAME is the variable __tracepoint_NAME; the function __traceiter_NAME calls its
+// probes and has their parameters, under the names of its definition.
+constexpr std::string_view variable_prefix = "__tracepoint_";
+constexpr std::string_view caller_prefix = "__traceiter_";
+// What tracefs knows of it is the variable event_NAME, where it is an event at all.
+constexpr std::string_view event_prefix = "event_";
+
+// ---- systems
+// ------------------------------------------------------------------------------------
+
+// Which system a tracepoint belongs to ("sched"), from the file's own trace_event_call structures.
+class Systems {
+  public:
+    Systems(const Target& target, const DebugInfo& info) : target_(target) {
+        call_class_ = offset(info, "struct trace_event_call", "class");
+        call_tracepoint_ = offset(info, "struct trace_event_call", "tp");
+        class_system_ = offset(info, "struct trace_event_class", "system");
+    }
+
+    // Empty where it has none, or where the file does not tell.
+    std::string of(std::string_view tracepoint, uint64_t address) const {
+        const ElfImage* image = target_.image();
+        if (!image || !call_class_ || !call_tracepoint_ || !class_system_)
+            return {};
+        for (const Symbol& event :
+             target_.symbols_named(std::string(event_prefix).append(tracepoint))) {
+            if (pointer_at(*image, event.address + *call_tracepoint_) != address)
+                continue;
+            uint64_t event_class = pointer_at(*image, event.address + *call_class_);
+            uint64_t name = event_class ? pointer_at(*image, event_class + *class_system_) : 0;
+            std::string_view text = name ? image->bytes_from(name) : std::string_view();
+            return std::string(text.substr(0, std::min(text.find('\0'), text.size())));
+        }
+        return {};
+    }
+
+  private:
+    static std::optional<uint64_t> offset(const DebugInfo& info, std::string_view type,
+                                          std::string_view member) {
+        auto found = info.type_by_name(type);
+        auto field = found ? info.member(*found, member) : std::nullopt;
+        return field ? std::optional(field->offset) : std::nullopt;
+    }
+    static uint64_t pointer_at(const ElfImage& image, uint64_t address) {
+        uint64_t value = 0;
+        std::string_view bytes = image.bytes_at(address, sizeof value);
+        if (bytes.size() == sizeof value)
+            std::memcpy(&value, bytes.data(), sizeof value);
+        return value;
+    }
+
+    const Target& target_;
+    std::optional<uint64_t> call_class_, call_tracepoint_, class_system_;
+};
+
+// ---- the pattern
+// --------------------------------------------------------------------------------
+
+struct TracepointPattern {
+    std::string system; // empty: any
+    std::string name;
+};
+
+std::optional<TracepointPattern> parse_pattern(const ast::PointComponent& component,
+                                               Resolver& resolver) {
+    TracepointPattern pattern;
+    size_t colon = component.string.find(':');
+    if (colon == std::string::npos) {
+        pattern.name = component.string;
+    } else {
+        pattern.system = component.string.substr(0, colon);
+        pattern.name = component.string.substr(colon + 1);
+    }
+    bool empty = pattern.name.empty() || (colon != std::string::npos && pattern.system.empty());
+    if (!empty && pattern.name.find(':') == std::string::npos)
+        return pattern;
+    resolver.diagnostics
+        .report(DiagnosticKind::BadFunctionPattern, component.argument_range,
+                {"\"" + component.string + "\" does not name a tracepoint"})
+        .hint("write \"name\" or \"system:name\", as in kernel.trace(\"sched:sched_switch\")");
+    return std::nullopt;
+}
+
+// ---- what there is
+// ------------------------------------------------------------------------------
+
+struct Tracepoint {
+    std::string system, name;
+    uint64_t address = 0; // of its variable, as linked
+    FunctionInfo caller;
+};
+
+std::string_view name_of(const FunctionInfo& caller) {
+    return std::string_view(caller.name).substr(caller_prefix.size());
+}
+
+// By name alone, in the order of names.
+std::vector<Tracepoint> find_tracepoints(std::string_view name, const Target& target,
+                                         const DebugInfo& info, bool details) {
+    FunctionPattern pattern;
+    pattern.function = std::string(caller_prefix).append(name);
+    std::vector<Tracepoint> found;
+    Systems systems(target, info);
+    for (FunctionInfo& caller : info.functions(pattern, details)) {
+        if (!caller.name.starts_with(caller_prefix) || caller.symbol != caller.name)
+            continue;
+        auto variable = target.symbol(std::string(variable_prefix).append(name_of(caller)));
+        if (!variable)
+            continue;
+        Tracepoint tracepoint;
+        tracepoint.name = name_of(caller);
+        tracepoint.address = variable->address;
+        tracepoint.system = systems.of(tracepoint.name, tracepoint.address);
+        tracepoint.caller = std::move(caller);
+        found.push_back(std::move(tracepoint));
+    }
+    return found;
+}
+
+// The parameters as a probe is called with them: the first one is the probe's own data.
+std::vector<Variable> parameters_of_probe(const FunctionInfo& caller, const DebugInfo& info) {
+    std::vector<ArgumentShape> shapes;
+    for (const Variable& parameter : caller.parameters) {
+        CType type = info.resolve(parameter.type);
+        ArgumentShape shape;
+        shape.size = type.size;
+        shape.aggregate = type.kind == CTypeKind::Struct || type.kind == CTypeKind::Union;
+        shape.floating = type.kind == CTypeKind::Float;
+        shape.known = type.size != 0 || shape.aggregate;
+        shapes.push_back(shape);
+    }
+    std::vector<Location> locations = argument_locations(shapes, ArgumentShape());
+    std::vector<Variable> parameters = caller.parameters;
+    for (size_t i = 0; i < parameters.size(); i++)
+        parameters[i].location = locations[i];
+    if (!parameters.empty())
+        parameters.erase(parameters.begin());
+    return parameters;
+}
+
+std::string full_name(const Tracepoint& tracepoint) {
+    return (tracepoint.system.empty() ? "" : tracepoint.system + ":") + tracepoint.name;
+}
+
+void report_no_match(const ast::PointComponent& component, const TracepointPattern& pattern,
+                     const std::vector<Tracepoint>& by_name, const Target& target,
+                     Resolver& resolver) {
+    auto& diagnostic =
+        resolver.diagnostics.report(DiagnosticKind::NoTracepoint, component.argument_range,
+                                    {component.string, target.release()});
+    if (!by_name.empty()) { // in another system
+        diagnostic.hint("there is \"" + full_name(by_name.front()) + "\"");
+        return;
+    }
+    std::vector<std::string> names;
+    for (const Symbol& symbol : target.symbols_matching(std::string(caller_prefix) + "*"))
+        names.emplace_back(symbol.name.substr(caller_prefix.size()));
+    std::string hint = has_wildcard(pattern.name) ? "" : did_you_mean(pattern.name, names);
+    diagnostic.hint(hint.empty() ? "djstap -l 'kernel.trace(\"*\")' lists what there is" : hint);
+}
+
+} // namespace
+
+bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
+                        std::vector<Candidate>& out) {
+    const ast::PointComponent& component = point.components[1];
+    auto pattern = parse_pattern(component, resolver);
+    const DebugInfo* info = pattern ? need_debuginfo(point, resolver) : nullptr;
+    if (!info)
+        return false;
+    const Target* target = need_target(point, resolver);
+    if (resolver.options.forced && *resolver.options.forced != Mechanism::Tracepoint) {
+        resolver.diagnostics
+            .report(DiagnosticKind::CannotProbe, component.argument_range,
+                    {component.string, "a tracepoint calls its probes itself"})
+            .hint("leave out --mechanism to let djstap choose");
+        return false;
+    }
+    std::vector<Tracepoint> by_name =
+        find_tracepoints(pattern->name, *target, *info, resolver.details);
+    size_t before = out.size();
+    for (Tracepoint& tracepoint : by_name) {
+        if (!pattern->system.empty() && !glob_match(pattern->system, tracepoint.system))
+            continue;
+        Candidate candidate;
+        candidate.kind = HandlerKind::Entry;
+        candidate.site.mechanism = Mechanism::Tracepoint;
+        candidate.site.reason = "its own call";
+        candidate.site.forced = true; // nothing else can stand in
+        candidate.site.address = tracepoint.address;
+        candidate.site.point = "kernel.trace(\"" + full_name(tracepoint) + "\")";
+        candidate.site.function = tracepoint.name;
+        FunctionInfo seen = tracepoint.caller;
+        seen.name = tracepoint.name;
+        seen.parameters = parameters_of_probe(tracepoint.caller, *info);
+        seen.return_type = 0;
+        candidate.function = std::make_unique<FunctionInfo>(std::move(seen));
+        out.push_back(std::move(candidate));
+    }
+    if (out.size() == before && !point.optional && !resolver.quiet) {
+        report_no_match(component, *pattern, by_name, *target, resolver);
+        return false;
+    }
+    return true;
+}
+
+} // namespace djstap

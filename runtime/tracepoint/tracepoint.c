@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// tracepoints: a handler is the tracepoint's own callback, and its site the callback's data.
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/tracepoint.h>
+
+#include "control/runtime.h"
+
+#ifdef DJS_HAVE_TRACEPOINTS
+static struct djs_site_run **traced; /* by the tracepoint's name */
+static u32 traced_count;
+
+static bool is_tracepoint(const struct djs_site_run *run)
+{
+	return run->mechanism == DJS_MECHANISM_TRACEPOINT && !run->error;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	struct djs_site_run *const *left = a, *const *right = b;
+
+	return strcmp((*left)->site->function, (*right)->site->function);
+}
+
+/* All sites of this tracepoint: several probes may have it. */
+static void attach_tracepoint(struct tracepoint *tracepoint, void *unused)
+{
+	u32 low = 0, high = traced_count;
+
+	while (low < high) {
+		u32 middle = low + (high - low) / 2;
+
+		if (strcmp(traced[middle]->site->function, tracepoint->name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < traced_count; low++) {
+		struct djs_site_run *run = traced[low];
+		const struct djs_handler *handler = &djs_script.handlers[run->site->handler];
+
+		if (strcmp(run->site->function, tracepoint->name))
+			return;
+		run->error =
+		    tracepoint_probe_register(tracepoint, handler->tracepoint, (void *)run->site);
+		run->data = tracepoint;
+		run->armed = !run->error;
+	}
+}
+
+static void report_failures(void)
+{
+	u32 i;
+
+	for (i = 0; i < traced_count; i++) {
+		struct djs_site_run *run = traced[i];
+
+		if (!run->data)
+			djs_site_failed(run, -ENOENT, "the kernel has no such tracepoint");
+		else if (run->error)
+			djs_site_failed(run, run->error, "the tracepoint refuses a callback");
+	}
+}
+
+int djs_tracepoints_attach(void)
+{
+	u32 i, planned = 0;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		planned += is_tracepoint(&djs_sites[i]);
+	if (!planned)
+		return 0;
+	traced = kvcalloc(planned, sizeof(*traced), GFP_KERNEL);
+	if (!traced)
+		return -ENOMEM;
+	for (i = 0, traced_count = 0; i < djs_script.site_count; i++)
+		if (is_tracepoint(&djs_sites[i]))
+			traced[traced_count++] = &djs_sites[i];
+	sort(traced, traced_count, sizeof(*traced), compare_names, NULL);
+	for_each_kernel_tracepoint(attach_tracepoint, NULL);
+	report_failures();
+	return 0;
+}
+
+void djs_tracepoints_detach(void)
+{
+	u32 i;
+
+	for (i = 0; i < traced_count; i++) {
+		struct djs_site_run *run = traced[i];
+		const struct djs_handler *handler = &djs_script.handlers[run->site->handler];
+
+		if (run->armed)
+			tracepoint_probe_unregister(run->data, handler->tracepoint,
+						    (void *)run->site);
+		run->armed = 0;
+	}
+	if (traced_count)
+		tracepoint_synchronize_unregister();
+	kvfree(traced);
+	traced = NULL;
+	traced_count = 0;
+}
+#else
+int djs_tracepoints_attach(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		if (djs_sites[i].mechanism == DJS_MECHANISM_TRACEPOINT)
+			djs_site_failed(&djs_sites[i], -EOPNOTSUPP,
+					"this kernel has no tracepoints");
+	return 0;
+}
+
+void djs_tracepoints_detach(void)
+{
+}
+#endif
