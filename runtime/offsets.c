@@ -2,6 +2,7 @@
 // Constants of this kernel that code generation inlines: section .djstap.offsets, lines of "NAME
 // VALUE", VALUE a decimal number. "NAME:SYMBOL ADDEND" is where a per-CPU variable of the kernel
 // lies: %gs:SYMBOL+ADDEND(%rip).
+#include <linux/ftrace.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
@@ -73,6 +74,13 @@ void djs_offsets(void)
 	REG(sp);
 	REG(ss);
 	NUMBER("pt_regs", sizeof(struct pt_regs));
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_ARGS
+#ifdef arch_ftrace_regs
+	NUMBER("ftrace_regs.regs", offsetof(struct __arch_ftrace_regs, regs));
+#else
+	NUMBER("ftrace_regs.regs", offsetof(struct ftrace_regs, regs));
+#endif
+#endif
 	NUMBER("page_size", PAGE_SIZE);
 	NUMBER("hz", HZ);
 	NUMBER("djs_ctx", sizeof(struct djs_ctx));

@@ -18,7 +18,7 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context)
         return llvm::StructType::create(context, std::vector<llvm::Type*>(fields), name);
     };
     lock_use = make("djs_lock_use", {i32, i32});
-    handler = make("djs_handler", {p, p, p, p, i32, i32, i32, i32, i32, i32, i64, i64});
+    handler = make("djs_handler", {p, p, p, p, p, p, i32, i32, i32, i32, i32, i32, i64, i64});
     site = make("djs_site", {i64, i64, i64, i32, i32, i32, i8, i8, i16, p, p, p});
     target = make("djs_target", {p});
     statistic_shape = make("djs_statistic_shape", {i32, i32, i64, i64, i64, i32, i32, i32, i32});

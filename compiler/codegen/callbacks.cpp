@@ -17,6 +17,10 @@ namespace {
 constexpr std::array argument_registers{PtReg::Rdi, PtReg::Rsi, PtReg::Rdx,
                                         PtReg::Rcx, PtReg::R8,  PtReg::R9};
 
+constexpr std::array regs_mechanisms{Mechanism::Kprobe,     Mechanism::KprobeInt3,
+                                     Mechanism::KprobeJump, Mechanism::KprobeFtrace,
+                                     Mechanism::Kretprobe,  Mechanism::Timer};
+
 HitContext hit_of(const Variant& variant) {
     HitContext hit;
     hit.accesses = &variant.accesses;
@@ -60,6 +64,65 @@ void emit_lean(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function*
         builder.CreateBr(closed);
         builder.SetInsertPoint(closed);
     }
+}
+
+// The registers that a mechanism saved, at `regs`.
+HitContext hit_by_saved_registers(ScriptModule& script, llvm::IRBuilder<>& builder,
+                                  llvm::Value* regs, const Variant& variant) {
+    HitContext hit = hit_of(variant);
+    hit.reg = [&script, &builder, regs](PtReg reg) -> llvm::Value* {
+        return builder.CreateLoad(
+            script.types.i64,
+            builder.CreateConstGEP1_32(script.types.i64, regs, static_cast<unsigned>(reg)));
+    };
+    hit.return_value = [reg = hit.reg] { return reg(PtReg::Rax); };
+    return hit;
+}
+
+// For kprobes, kretprobes and timers: int (void *, struct pt_regs *).
+llvm::Function* compile_by_regs(ScriptModule& script, uint32_t index, Needs needs) {
+    const Variant& variant = script.plan.variants[index];
+    auto* type = llvm::FunctionType::get(script.types.i32,
+                                         {script.types.pointer, script.types.pointer}, false);
+    llvm::Function* function = script.create_function(type, "djs_by_regs_" + std::to_string(index));
+    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(script.context, "entry", function));
+    script.set_attributes(function);
+    emit_lean(script, builder, function, variant,
+              hit_by_saved_registers(script, builder, function->getArg(1), variant), needs);
+    builder.CreateRet(script.word(0));
+    return function;
+}
+
+bool only_reads_arguments(const Variant& variant) {
+    return std::all_of(variant.accesses.begin(), variant.accesses.end(), [](const auto& each) {
+        const Access& access = each.second.value;
+        return access.base == Access::Base::Constant ||
+               (access.base == Access::Base::Register &&
+                std::find(argument_registers.begin(), argument_registers.end(), access.reg) !=
+                    argument_registers.end());
+    });
+}
+
+// For an ftrace_ops: void (unsigned long ip, unsigned long parent, struct ftrace_ops *, struct
+// ftrace_regs *), where just the registers of arguments are saved.
+llvm::Function* compile_by_ftrace(ScriptModule& script, uint32_t index, Needs needs) {
+    const Variant& variant = script.plan.variants[index];
+    auto offset = script.kernel.offset ? script.kernel.offset("ftrace_regs.regs") : std::nullopt;
+    if (!offset || !only_reads_arguments(variant))
+        return nullptr;
+    auto* type = llvm::FunctionType::get(
+        script.types.void_type,
+        {script.types.i64, script.types.i64, script.types.pointer, script.types.pointer}, false);
+    llvm::Function* function =
+        script.create_function(type, "djs_by_ftrace_" + std::to_string(index));
+    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(script.context, "entry", function));
+    script.set_attributes(function);
+    llvm::Value* regs = builder.CreateConstGEP1_32(script.types.i8, function->getArg(3),
+                                                   static_cast<unsigned>(offset->second));
+    emit_lean(script, builder, function, variant,
+              hit_by_saved_registers(script, builder, regs, variant), needs);
+    builder.CreateRetVoid();
+    return function;
 }
 
 // A probe of a tracepoint: called with the site, then the tracepoint's arguments.
@@ -110,6 +173,18 @@ void compile_callbacks(ScriptModule& script, uint32_t index, CompiledHandler& ha
     const Variant& variant = script.plan.variants[index];
     if (variant.has(Mechanism::Tracepoint))
         handler.tracepoint = compile_tracepoint(script, index, handler, scratch);
+    Needs needs = needs_of(script, variant);
+    bool is_session = variant.kind == HandlerKind::Begin || variant.kind == HandlerKind::End ||
+                      variant.kind == HandlerKind::Error;
+    if (needs == Needs::Context || is_session)
+        return;
+    // A djprobe may become a kprobe or an ftrace_ops when it is attached.
+    bool by_regs = std::any_of(regs_mechanisms.begin(), regs_mechanisms.end(),
+                               [&](Mechanism each) { return variant.has(each); });
+    if (variant.has(Mechanism::Djprobe) || by_regs)
+        handler.by_regs = compile_by_regs(script, index, needs);
+    if (variant.has(Mechanism::Djprobe) || variant.has(Mechanism::Ftrace))
+        handler.by_ftrace = compile_by_ftrace(script, index, needs);
 }
 
 } // namespace djstap::codegen

@@ -58,7 +58,7 @@ struct Format {
 struct CompiledHandler {
     llvm::Function* body = nullptr;
     llvm::Function* entry = nullptr;
-    llvm::Function* tracepoint = nullptr;
+    llvm::Function *tracepoint = nullptr, *by_regs = nullptr, *by_ftrace = nullptr;
     std::vector<std::pair<int, bool>> locks; // lock, for writing; sorted
     bool checks_state = false;
     std::vector<ScratchCall> calls; // of all forms

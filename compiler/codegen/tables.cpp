@@ -42,8 +42,8 @@ void ScriptModule::fill_handlers(const std::vector<CompiledHandler>& handlers) {
         };
         elements.push_back(llvm::ConstantStruct::get(
             types.handler,
-            {function(handler.body), function(handler.entry),
-             function(handler.tracepoint), lock_table(handler),
+            {function(handler.body), function(handler.entry), function(handler.tracepoint),
+             function(handler.by_regs), function(handler.by_ftrace), lock_table(handler),
              word(static_cast<uint32_t>(handler.locks.size())),
              word(static_cast<uint32_t>(variant.kind)), word(flags), word(saved),
              word(static_cast<uint32_t>(actions)), word(static_cast<uint32_t>(variant.priority)),

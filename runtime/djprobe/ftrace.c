@@ -17,11 +17,17 @@ static DJS_HANDLER_CODE void ops_hit(unsigned long ip, unsigned long parent_ip,
 			ftrace_get_regs(fregs));
 }
 
+/* Without the kernel's guard against re-entry (FTRACE_OPS_FL_RECURSION): djs_enter has its own, for
+ * each level of interruption, and a handler without a context calls nothing that could be traced.
+ */
 static void ops_prepare(struct djs_group *group)
 {
+	if (group->handler->by_ftrace) {
+		group->ops.func = (ftrace_func_t)group->handler->by_ftrace;
+		return;
+	}
 	group->ops.func = ops_hit;
-	/* Re-entry is djs_enter's affair, which does it for each level of interruption. */
-	group->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_RECURSION;
+	group->ops.flags = FTRACE_OPS_FL_SAVE_REGS;
 }
 
 static int ops_attach(struct djs_group *group)

@@ -69,6 +69,12 @@ struct djs_handler {
 	/* The tracepoint's own callback: (data, the tracepoint's arguments …); data is the site.
 	 * NULL where no site of it is one. */
 	void (*tracepoint)(void);
+	/* Forms of a body that needs no context (counters, records of numbers), as the kernel calls
+	 * them: by a kprobe or kretprobe (its first argument is not used), or by a timer, with
+	 * NULLs; and by an ftrace_ops that saves the argument registers. NULL: there is none, and
+	 * `body` is for all. */
+	int (*by_regs)(void *, struct pt_regs *);
+	void (*by_ftrace)(void);
 	const struct djs_lock_use *locks;
 	u32 lock_count;
 	u32 kind;	     /* enum djs_handler_kind */

@@ -124,9 +124,12 @@ static bool is_kprobe(const struct djs_site_run *run)
 
 static void fill_kprobe(struct djs_kprobe *probe, struct djs_site_run *run)
 {
+	const struct djs_handler *handler = &djs_script.handlers[run->site->handler];
+
 	probe->run = run;
 	probe->kprobe.addr = (kprobe_opcode_t *)run->probe;
-	probe->kprobe.pre_handler = kprobe_hit;
+	probe->kprobe.pre_handler =
+	    handler->by_regs ? (kprobe_pre_handler_t)(void *)handler->by_regs : kprobe_hit;
 	probe->kprobe.post_handler = wants_post_handler(run) ? kprobe_after : NULL;
 }
 

@@ -86,7 +86,8 @@ static void fill_kretprobe(struct djs_kretprobe *probe, struct djs_site_run *run
 
 	probe->run = run;
 	probe->kretprobe.kp.addr = (kprobe_opcode_t *)run->probe;
-	probe->kretprobe.handler = kretprobe_returned;
+	probe->kretprobe.handler =
+	    handler->by_regs ? (kretprobe_handler_t)(void *)handler->by_regs : kretprobe_returned;
 	probe->kretprobe.entry_handler = handler->entry ? kretprobe_entered : NULL;
 	probe->kretprobe.data_size = handler->saved * sizeof(u64);
 	probe->kretprobe.maxactive = run->site->maxactive ?: default_instances();

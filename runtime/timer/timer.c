@@ -32,8 +32,12 @@ static u64 next_period(struct djs_timer *timer)
 static enum hrtimer_restart timer_fire(struct hrtimer *hrtimer)
 {
 	struct djs_timer *timer = container_of(hrtimer, struct djs_timer, timer);
+	const struct djs_handler *handler = &djs_script.handlers[timer->run->site->handler];
 
-	djs_run_handler(&djs_script.handlers[timer->run->site->handler], timer->run->site, NULL);
+	if (handler->by_regs)
+		handler->by_regs(NULL, NULL);
+	else
+		djs_run_handler(handler, timer->run->site, NULL);
 	hrtimer_forward_now(hrtimer, ns_to_ktime(next_period(timer)));
 	return HRTIMER_RESTART;
 }

@@ -47,6 +47,7 @@ class Generate : public testing::Test {
         Variant variant;
         variant.probe = probe.get();
         variant.kind = HandlerKind::Entry;
+        variant.mechanisms = 1u << static_cast<unsigned>(Mechanism::Djprobe);
         Site site;
         site.variant = static_cast<uint32_t>(plan_.variants.size());
         site.mechanism = Mechanism::Djprobe;
@@ -182,6 +183,21 @@ TEST_F(Generate, TracepointsCallThePlainHandlerThemselves) {
     EXPECT_EQ(code[0], "endbr64"); // the kernel's iterator calls it through a pointer
     EXPECT_EQ(code[1], "incq");
     EXPECT_TRUE(disassemble(object->object, "djs_direct_0").empty());
+}
+
+TEST_F(Generate, KprobesCallThePlainHandlerThemselves) {
+    Global* n = global("n", Type::Long, Storage::PerCpu);
+    std::vector<StatementPtr> body;
+    body.push_back(increment(n));
+    probe(std::move(body));
+    auto object = generate(); // a djprobe that may have to become a kprobe
+    ASSERT_TRUE(object) << render_all(diagnostics_);
+    auto code = disassemble(object->object, "djs_by_regs_0");
+    ASSERT_EQ(code.size(), 3u);
+    EXPECT_EQ(code[0], "incq");
+    EXPECT_EQ(code[1], "xor"); // returns 0: the kernel goes on as if nothing had happened
+    // Without knowing where an ftrace_ops finds the registers there is no form for it.
+    EXPECT_TRUE(disassemble(object->object, "djs_by_ftrace_0").empty());
 }
 
 TEST_F(Generate, DivisionByZeroIsChecked) {
