@@ -1,5 +1,6 @@
 #include "codegen/abi.h"
 
+#include "include/regex.h"
 #include "include/script.h"
 
 #include <array>
@@ -28,6 +29,9 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context)
     statistic_use = make("djs_statistic_use", {statistic_shape, p});
     iterator_use = make("djs_iterator_use", {i32, i32, p});
     map_order = make("djs_map_order", {i32, i32, i32, i32});
+    regex_start = make("djs_regex_start", {i16, i16});
+    regex_step = make("djs_regex_step", {i16, i16, i16, i16, i16, regex_start, regex_start});
+    regex = make("djs_regex", {p, p, p, p, i32, i32, i32, regex_start, regex_start, regex_start});
     script = make("djs_script", {i32, i32, i32, i32, i32, i32, i32, i32, p,   p,   p,   p,
                                  p,   p,   i32, i32, i32, p,   p,   p,   p,   i32, i64, p,
                                  p,   p,   i32, i32, i32, i32, i32, i32, i32, i32, i32});
@@ -43,7 +47,8 @@ bool AbiTypes::sizes_agree(const llvm::DataLayout& layout) const {
            agrees(map_shape, sizeof(djs_map_shape)) && agrees(map_use, sizeof(djs_map_use)) &&
            agrees(statistic_use, sizeof(djs_statistic_use)) &&
            agrees(iterator_use, sizeof(djs_iterator_use)) &&
-           agrees(map_order, sizeof(djs_map_order)) && agrees(script, sizeof(struct djs_script)) &&
+           agrees(map_order, sizeof(djs_map_order)) && agrees(regex_step, sizeof(djs_regex_step)) &&
+           agrees(regex, sizeof(struct djs_regex)) && agrees(script, sizeof(struct djs_script)) &&
            layout.getStructLayout(script)->getElementOffset(22) ==
                offsetof(struct djs_script, anchor) &&
            layout.getStructLayout(script)->getElementOffset(34) ==
@@ -88,6 +93,8 @@ constexpr std::array runtime_functions{
     RuntimeFunction{"djs_text_concat", "lpppl"},
     RuntimeFunction{"djs_text_compare", "ipp"},
     RuntimeFunction{"djs_text_length", "lp"},
+    RuntimeFunction{"djs_regex_search", "ipp"},
+    RuntimeFunction{"djs_match_regex", "ippp"},
     RuntimeFunction{"djs_fn_kernel_string", "vppl"},
     RuntimeFunction{"memcpy", "pppl"},
     RuntimeFunction{"memset", "ppil"},

@@ -32,6 +32,7 @@ void Body::make_locals(const std::vector<program::Local>& locals) {
 void Body::emit_probe(const program::Block& body, const program::Expression* condition_expression) {
     exit_ = block("end");
     error_ = next_ = exit_;
+    forget_match();
     make_locals(local_declarations_);
     if (condition_expression) {
         auto* enabled = block("enabled");
@@ -98,6 +99,7 @@ void Body::next_overload(const program::Function& function, const std::vector<Va
 void Body::emit_entry_values(const std::vector<program::ExpressionPtr>& values) {
     exit_ = block("end");
     error_ = next_ = exit_;
+    forget_match();
     make_locals(local_declarations_);
     Value saved = load_field(offsetof(djs_ctx, saved), script_.types.pointer, "saved");
     for (uint32_t i = 0; i < values.size(); i++) {

@@ -71,6 +71,10 @@ class Body {
     Value assignment(const program::Assignment& assignment);
     Value increment(const program::Increment& increment);
 
+    // regex.cpp
+    Value regex_match(const program::RegexMatch& match); // i1
+    void forget_match();
+
     // globals.cpp
     void add_to_counter(const program::GlobalValue& place, Value delta);
     Value read_global(const program::GlobalValue& value);

@@ -85,8 +85,8 @@ Value Body::number(const program::Expression& node) {
         script_.not_supported(node.range, "a register by its number");
         return script_.number(0);
     case ExpressionKind::RegexMatch:
-        script_.not_supported(node.range, "a regular expression");
-        return script_.number(0);
+        return builder_.CreateZExt(regex_match(program::as<program::RegexMatch>(node)),
+                                   script_.types.i64);
     case ExpressionKind::EmbeddedC:
         script_.not_supported(node.range, "embedded C");
         return script_.number(0);
@@ -148,6 +148,8 @@ Value Body::condition(const program::Expression& node) {
         return comparison(program::as<program::Comparison>(node));
     case ExpressionKind::Logical:
         return logical(program::as<program::Logical>(node));
+    case ExpressionKind::RegexMatch:
+        return regex_match(program::as<program::RegexMatch>(node));
     default:
         if (node.type == Type::String)
             return builder_.CreateICmpNE(builder_.CreateLoad(script_.types.i8, text(node)),

@@ -2,6 +2,7 @@
 #pragma once
 #include "codegen/abi.h"
 #include "codegen/codegen.h"
+#include "codegen/regex.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -117,6 +118,9 @@ class ScriptModule {
     // Room for a foreach's order; yields the variable that holds its address.
     llvm::GlobalVariable* iterator(uint32_t map, bool sorts);
 
+    // The tables of the script's regular expressions.
+    const RegexTables& regex() const { return regex_; }
+
     // A feature that is parsed and typed but not compiled yet.
     void not_supported(SourceRange range, const std::string& what);
 
@@ -149,6 +153,7 @@ class ScriptModule {
                           const std::string& name);
     llvm::Constant* map_shape(const program::Global& global) const;
 
+    RegexTables regex_;
     std::map<std::string, llvm::Constant*, std::less<>> texts_;
     std::unordered_map<const program::Global*, GlobalStorage> storage_;
     std::map<Format, uint32_t> formats_;

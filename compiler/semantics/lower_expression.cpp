@@ -1,5 +1,6 @@
 // Operators, literals, variables and calls.
 #include "diagnostics/suggest.h"
+#include "regex/regex.h"
 #include "semantics/lower.h"
 
 #include <algorithm>
@@ -356,6 +357,11 @@ Value Lowering::regex(const ast::RegexMatch& node) {
     to->negated = node.negated;
     to->pattern = node.pattern;
     to->pattern_range = node.pattern_range;
+    const Result<regex::Automaton> compiled = regex::compile(node.pattern, false);
+    if (!compiled)
+        diagnostics_
+            .report(DiagnosticKind::BadRegex, node.pattern_range, {compiled.failure().message})
+            .hint(compiled.failure().hint);
     to->operand = expect(*node.operand, Type::String);
     return known(std::move(to), Type::Long);
 }

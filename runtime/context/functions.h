@@ -67,6 +67,8 @@ void djs_fn___tokenize_first(struct djs_ctx *ctx, char *out, const char *text,
 void djs_fn___tokenize_next(struct djs_ctx *ctx, char *out, const char *delimiters);
 void djs_fn_text_str(struct djs_ctx *ctx, char *out, const char *text);
 void djs_fn_text_strn(struct djs_ctx *ctx, char *out, const char *text, s64 length, s64 quoted);
+void djs_fn_matched(struct djs_ctx *ctx, char *out, s64 group);
+s64 djs_fn_ngroups(struct djs_ctx *ctx);
 void djs_fn_str_replace(struct djs_ctx *ctx, char *out, const char *text, const char *old,
 			const char *new);
 

@@ -1,0 +1,121 @@
+#include "codegen/regex.h"
+
+#include "codegen/body.h"
+#include "include/regex.h"
+#include "regex/regex.h"
+#include "semantics/walk.h"
+
+#include <llvm/IR/Constants.h>
+
+namespace djstap::codegen {
+
+namespace {
+
+static_assert(static_cast<int>(regex::Step::Kind::Group) == DJS_REGEX_GROUP);
+static_assert(static_cast<int>(regex::Step::Kind::Star) == DJS_REGEX_STAR);
+static_assert(regex::Step::none == DJS_REGEX_NONE);
+static_assert(regex::max_groups == DJS_REGEX_GROUPS);
+
+template <class Visit> void each_expression(const program::Program& program, const Visit& visit) {
+    for (const auto& probe : program.probes) {
+        program::walk_expressions(*probe->body, visit);
+        if (probe->condition)
+            program::walk_expressions(*probe->condition, visit);
+        for (const auto& value : probe->entry_values)
+            program::walk_expressions(*value, visit);
+    }
+    for (const auto& function : program.functions)
+        if (function->body)
+            program::walk_expressions(*function->body, visit);
+}
+
+llvm::Constant* start(llvm::LLVMContext& context, llvm::StructType* type, regex::Start value) {
+    auto* i16 = llvm::Type::getInt16Ty(context);
+    return llvm::ConstantStruct::get(type, {llvm::ConstantInt::get(i16, value.at_end),
+                                            llvm::ConstantInt::get(i16, value.inside)});
+}
+
+} // namespace
+
+RegexTables::RegexTables(llvm::Module& module, const AbiTypes& types,
+                         const program::Program& program, Diagnostics& diagnostics)
+    : module_(module), types_(types) {
+    for (const auto& function : program.functions)
+        keeps_matches_ |= function->intrinsic == "matched" || function->intrinsic == "ngroups";
+    each_expression(program, [&](program::Expression& node) {
+        if (node.kind == program::ExpressionKind::RegexMatch)
+            compile(program::as<program::RegexMatch>(node), diagnostics);
+    });
+}
+
+llvm::Constant* RegexTables::bytes(llvm::Constant* data) {
+    auto* variable = new llvm::GlobalVariable(module_, data->getType(), true,
+                                              llvm::GlobalValue::PrivateLinkage, data, "djs_regex");
+    variable->setDSOLocal(true);
+    return variable;
+}
+
+void RegexTables::compile(const program::RegexMatch& match, Diagnostics& diagnostics) {
+    auto [entry, added] = tables_.try_emplace(match.pattern, nullptr);
+    if (!added)
+        return;
+    entry->second = llvm::ConstantPointerNull::get(types_.pointer);
+    Result<regex::Automaton> compiled = regex::compile(match.pattern, keeps_matches_);
+    if (!compiled) { // semantics saw to its being valid: with groups it may be too large
+        diagnostics
+            .report(DiagnosticKind::RegexTooLarge, match.pattern_range,
+                    {compiled.failure().message})
+            .hint(compiled.failure().hint);
+        return;
+    }
+    max_steps_ = std::max(max_steps_, static_cast<uint32_t>(compiled->steps.size()));
+    llvm::LLVMContext& context = module_.getContext();
+    auto word = [&](uint64_t value) { return llvm::ConstantInt::get(types_.i32, value); };
+    auto half = [&](uint64_t value) { return llvm::ConstantInt::get(types_.i16, value); };
+    auto starts = [&](regex::Start value) { return start(context, types_.regex_start, value); };
+    std::vector<llvm::Constant*> steps;
+    for (const regex::Step& step : compiled->steps)
+        steps.push_back(llvm::ConstantStruct::get(
+            types_.regex_step,
+            {half(static_cast<uint16_t>(step.kind)), half(step.low), half(step.high),
+             half(step.first), half(step.second), starts(step.forward), starts(step.backward)}));
+    auto* step_table =
+        llvm::ConstantArray::get(llvm::ArrayType::get(types_.regex_step, steps.size()), steps);
+    const llvm::ArrayRef<uint8_t> classes(compiled->classes.data(), compiled->classes.size());
+    entry->second = bytes(llvm::ConstantStruct::get(
+        types_.regex,
+        {bytes(llvm::ConstantDataArray::get(context, classes)),
+         bytes(llvm::ConstantDataArray::get(context, llvm::ArrayRef<uint16_t>(compiled->next))),
+         bytes(llvm::ConstantDataArray::get(context, llvm::ArrayRef<uint8_t>(compiled->accept))),
+         bytes(step_table), word(compiled->class_count), word(steps.size()),
+         word(compiled->group_count), starts(compiled->search), starts(compiled->starts),
+         starts(compiled->match)}));
+}
+
+uint32_t RegexTables::match_bytes(uint32_t string_bytes) const {
+    if (!keeps_matches_ || tables_.empty())
+        return 0;
+    return djs_match_bytes(string_bytes, max_steps_);
+}
+
+// matched() and ngroups() before any =~ of this handler are errors.
+void Body::forget_match() {
+    const uint32_t bytes = script_.regex().match_bytes(script_.string_bytes());
+    if (bytes == 0)
+        return;
+    if (ctx_)
+        builder_.CreateStore(script_.word(DJS_MATCH_NONE), scratch(bytes));
+}
+
+Value Body::regex_match(const program::RegexMatch& node) {
+    llvm::Constant* table = script_.regex().table(node.pattern);
+    Value subject = text(*node.operand);
+    Value found =
+        script_.regex().keeps_matches()
+            ? builder_.CreateCall(script_.runtime("djs_match_regex"), {ctx_, table, subject})
+            : builder_.CreateCall(script_.runtime("djs_regex_search"), {table, subject});
+    Value is_found = builder_.CreateICmpNE(found, script_.word(0));
+    return node.negated ? builder_.CreateNot(is_found) : is_found;
+}
+
+} // namespace djstap::codegen

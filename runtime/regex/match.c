@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// =~ with its groups, and matched() and ngroups(), which read what the last =~ of the handler left.
+#include "context/functions.h"
+#include "control/runtime.h"
+#include "include/regex.h"
+#include "include/text.h"
+
+static DJS_HANDLER_CODE struct djs_match *last_match(struct djs_ctx *ctx)
+{
+	return (struct djs_match *)ctx->scratch;
+}
+
+DJS_HANDLER_CODE u32 djs_match_regex(struct djs_ctx *ctx, const struct djs_regex *regex,
+				     const char *text)
+{
+	struct djs_match *match = last_match(ctx);
+	char *kept = (char *)(match + 1);
+	u32 string_bytes = djs_script.string_bytes;
+	u8 *marks = (u8 *)kept + string_bytes;
+	struct djs_regex_span *spans =
+	    (void *)(kept + djs_match_bytes(string_bytes, 0) - sizeof(*match));
+
+	djs_text_copy(kept, text, string_bytes);
+	match->group_count = regex->group_count;
+	match->state = djs_regex_match(regex, kept, match->groups, spans, marks) ? DJS_MATCH_FOUND
+										 : DJS_MATCH_FAILED;
+	return match->state == DJS_MATCH_FOUND;
+}
+
+static DJS_HANDLER_CODE bool has_matched(struct djs_ctx *ctx)
+{
+	struct djs_match *match = last_match(ctx);
+
+	if (match->state == DJS_MATCH_FOUND)
+		return true;
+	djs_fail_text(ctx, DJS_NO_PLACE,
+		      match->state == DJS_MATCH_FAILED
+			  ? "nothing is matched: the last =~ in this handler did not match"
+			  : "nothing is matched: there was no =~ in this handler yet");
+	return false;
+}
+
+DJS_HANDLER_CODE void djs_fn_matched(struct djs_ctx *ctx, char *out, s64 group)
+{
+	struct djs_match *match = last_match(ctx);
+	struct djs_regex_span span;
+
+	*out = 0;
+	if (!has_matched(ctx))
+		return;
+	if (group < 0 || group >= match->group_count) {
+		djs_fail_text(ctx, DJS_NO_PLACE, "there is no group %lld: the last =~ has %u",
+			      group, match->group_count - 1);
+		return;
+	}
+	span = match->groups[group];
+	if (span.from == DJS_REGEX_NONE)
+		return;
+	memcpy(out, (char *)(match + 1) + span.from, span.to - span.from);
+	out[span.to - span.from] = 0;
+}
+
+DJS_HANDLER_CODE s64 djs_fn_ngroups(struct djs_ctx *ctx)
+{
+	return has_matched(ctx) ? last_match(ctx)->group_count : 0;
+}
