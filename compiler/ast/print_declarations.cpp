@@ -81,10 +81,10 @@ std::string print_function(const Function& function) {
 
 std::string to_string(const ProbePoint& point) {
     std::string out = print_components(point.components);
-    if (point.optional)
-        out += "?";
     if (point.sufficient)
         out += "!";
+    else if (point.optional)
+        out += "?";
     if (point.condition)
         out += " if (" + print(*point.condition) + ")";
     return out;

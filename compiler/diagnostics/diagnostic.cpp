@@ -50,4 +50,21 @@ Diagnostic& Diagnostics::report(DiagnosticKind kind, SourceRange range,
     return all_.back();
 }
 
+std::vector<Diagnostic> Diagnostics::take_back(size_t count) {
+    std::vector<Diagnostic> taken;
+    for (size_t i = count; i < all_.size(); i++) {
+        errors_ -= info(all_[i].kind).severity == Severity::Error;
+        taken.push_back(std::move(all_[i]));
+    }
+    all_.resize(count, Diagnostic{});
+    return taken;
+}
+
+void Diagnostics::restore(std::vector<Diagnostic> taken) {
+    for (Diagnostic& diagnostic : taken) {
+        errors_ += info(diagnostic.kind).severity == Severity::Error;
+        all_.push_back(std::move(diagnostic));
+    }
+}
+
 } // namespace djstap

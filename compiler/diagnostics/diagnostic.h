@@ -63,6 +63,10 @@ class Diagnostics {
     bool has_errors() const { return errors_ > 0; }
     size_t error_count() const { return errors_; }
     const std::deque<Diagnostic>& all() const { return all_; }
+    // Takes back what was reported since `count` diagnostics were there, and yields it.
+    std::vector<Diagnostic> take_back(size_t count);
+    // Reports again what was taken back.
+    void restore(std::vector<Diagnostic> taken);
     const SourceManager& sources() const { return sources_; }
 
   private:

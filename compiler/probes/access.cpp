@@ -63,7 +63,9 @@ void AccessBuilder::start_value(Access::Base base, TypeId type,
     type_ = type;
 }
 
-void AccessBuilder::start_pointer_to(TypeId type, const program::Expression* operand) {
+void AccessBuilder::start_pointer_to(TypeId type, const program::Expression* operand,
+                                     bool of_first) {
+    of_first_ = of_first;
     start_value(Access::Base::Operand, type, operand);
     is_address_ = true;
 }
@@ -109,11 +111,14 @@ bool AccessBuilder::member(const std::string& name, SourceRange range) {
 
 bool AccessBuilder::index(const program::Expression* expression, SourceRange range) {
     CType type = info_.resolve(type_);
-    if (type.kind == CTypeKind::Pointer)
-        load_pointer();
-    else if (type.kind != CTypeKind::Array || !is_address_)
-        return fail(DiagnosticKind::NotIndexable, range, "'" + info_.type_name(type_) + "'");
-    type_ = type.target;
+    if (!of_first_) {
+        if (type.kind == CTypeKind::Pointer)
+            load_pointer();
+        else if (type.kind != CTypeKind::Array || !is_address_)
+            return fail(DiagnosticKind::NotIndexable, range, "'" + info_.type_name(type_) + "'");
+        type_ = type.target;
+    }
+    of_first_ = false;
     auto size = static_cast<int64_t>(std::max<uint64_t>(1, info_.resolve(type_).size));
     if (expression->kind == program::ExpressionKind::Number) {
         int64_t amount = program::as<program::Number>(*expression).value * size;

@@ -25,8 +25,9 @@ class AccessBuilder {
     bool start(const Location& location, TypeId type, const std::string& name,
                const std::string& where, SourceRange range);
     void start_value(Access::Base base, TypeId type, const program::Expression* operand = nullptr);
-    // The operand is the address of something of this type.
-    void start_pointer_to(TypeId type, const program::Expression* operand);
+    // The operand is the address of something of this type; `of_first`: of the first of several, of
+    // which the next index() takes one.
+    void start_pointer_to(TypeId type, const program::Expression* operand, bool of_first = false);
     bool member(const std::string& name, SourceRange range);
     bool index(const program::Expression* index, SourceRange range);
     // The value: a number read or an address (arrays, structures, and everything with
@@ -47,6 +48,7 @@ class AccessBuilder {
     Access access_;
     AccessError error_;
     TypeId type_ = 0;
+    bool of_first_ = false;
     bool is_address_ = false; // the accumulator is the address of the value
     uint32_t bit_offset_ = 0, bit_size_ = 0;
 };

@@ -199,17 +199,21 @@ class ProbeResolver {
                 continue;
             }
             optional |= point.optional || family->resolve == resolve_never;
-            any |= !candidates.empty();
-            if (point.sufficient && !candidates.empty() && i < probe.point_numbers.size())
-                sufficient_[probe.declaration] = probe.point_numbers[i];
             std::string name = i < probe.alias_names.size() && !probe.alias_names[i].empty()
                                    ? probe.alias_names[i].front()
                                    : ast::to_string(point);
+            bool placed = !candidates.empty();
             for (Candidate& candidate : candidates) {
                 candidate.site.name = name;
-                if (!place(probe, candidate, i))
+                placed = place(probe, candidate, i);
+                if (!placed && !point.optional)
                     return; // the same mistake would be found at every site
+                if (!placed)
+                    break; // what an optional point's body needs is not there: as if it were not
             }
+            any |= placed;
+            if (point.sufficient && placed && i < probe.point_numbers.size())
+                sufficient_[probe.declaration] = probe.point_numbers[i];
         }
         if (!any && !failed && !optional)
             diagnostics_.report(DiagnosticKind::ProbeWithoutSite, probe.range);
@@ -239,6 +243,9 @@ class ProbeResolver {
         variant.timer_ns = candidate.timer_ns;
         variant.timer_random_ns = candidate.timer_random_ns;
         VariableScope scope = make_scope(info, candidate);
+        scope.scope_of = [&](const program::Probe* origin) {
+            return origin == &probe ? &scope : foreign_scope(origin);
+        };
         BodyResolver body(scope, variant.accesses, variant.defined,
                           resolver_.options.skip_bad_variables);
         body.statement(*probe.body);
@@ -246,8 +253,9 @@ class ProbeResolver {
             body.expression(*probe.condition);
         for (auto& value : probe.entry_values)
             body.expression(*value);
-        for (const AccessError& error : body.errors())
-            report(diagnostics_, error);
+        if (!probe.points[point]->optional)
+            for (const AccessError& error : body.errors())
+                report(diagnostics_, error);
         if (!body.errors().empty())
             return false;
 
@@ -263,6 +271,39 @@ class ProbeResolver {
             return true;
         plan_.sites.push_back(std::move(candidate.site));
         return true;
+    }
+
+    // The scope at the first place of another probe, whose values have their types from there; or
+    // of functions.
+    const VariableScope* foreign_scope(const program::Probe* probe) {
+        if (auto known = foreign_.find(probe); known != foreign_.end())
+            return known->second ? &known->second->scope : nullptr;
+        auto& made = foreign_[probe];
+        auto info = resolver_.kernel.debuginfo();
+        if (!info)
+            return nullptr;
+        auto foreign = std::make_unique<Foreign>();
+        if (probe) {
+            Diagnostics ignored(diagnostics_.sources()); // the probe itself is resolved, too
+            Resolver resolver{resolver_.kernel, resolver_.options, ignored, true, true};
+            std::vector<Candidate> candidates;
+            for (const ast::ProbePoint* point : probe->points) {
+                const ProbeFamily* family = find_family(*point, resolver);
+                if (family && family->resolve(*point, resolver, candidates) && !candidates.empty())
+                    break;
+            }
+            if (candidates.empty())
+                return nullptr;
+            foreign->candidate = std::move(candidates.front());
+            foreign->scope = make_scope(*info, foreign->candidate);
+        }
+        foreign->scope.info = *info;
+        const VariableScope* own = &foreign->scope;
+        foreign->scope.scope_of = [this, own, probe](const program::Probe* origin) {
+            return origin == probe ? own : foreign_scope(origin);
+        };
+        made = std::move(foreign);
+        return own;
     }
 
     uint32_t find_or_add(Variant variant, size_t repetition) {
@@ -306,6 +347,9 @@ class ProbeResolver {
             }
             VariableScope scope;
             scope.info = *info;
+            scope.scope_of = [&](const program::Probe* origin) {
+                return origin ? foreign_scope(origin) : &scope;
+            };
             BodyResolver body(scope, plan_.function_accesses, plan_.function_defined,
                               resolver_.options.skip_bad_variables);
             body.statement(*function->body);
@@ -318,6 +362,11 @@ class ProbeResolver {
     Resolver resolver_;
     Diagnostics& diagnostics_;
     ProbePlan plan_;
+    struct Foreign {
+        Candidate candidate;
+        VariableScope scope;
+    };
+    std::map<const program::Probe*, std::unique_ptr<Foreign>> foreign_;
     std::map<std::string, uint32_t> variant_numbers_;
     std::map<uint32_t, uint32_t> sufficient_; // declaration → number of the point that was enough
     std::set<std::pair<uint32_t, uint64_t>> seen_;

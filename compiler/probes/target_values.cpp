@@ -66,6 +66,57 @@ AccessError unknown_variable(const program::TargetValue& value, const VariableSc
     return error;
 }
 
+std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetValue& value,
+                                 const VariableScope& scope);
+
+// p[i], where p points to the first of several.
+bool is_indexed(const program::TargetValue& value) {
+    return !value.components.empty() &&
+           value.components.front().kind == program::TargetComponent::Kind::Index;
+}
+
+constexpr int max_origins = 64;
+
+// The type that a value keeps from where it was taken; nothing where it is not known or there is
+// nothing to point to.
+std::optional<TypeId> pointed_type(const program::TargetValue& value, const VariableScope& scope,
+                                   int depth) {
+    if (!value.origin || !scope.scope_of || depth > max_origins)
+        return std::nullopt;
+    const VariableScope* origin_scope = scope.scope_of(value.origin->probe);
+    if (!origin_scope)
+        return std::nullopt;
+    const program::TargetValue& from = *value.origin->value;
+    AccessBuilder builder(*scope.info);
+    if (from.base == program::TargetValue::Base::Autocast) {
+        auto inner = pointed_type(from, *origin_scope, depth + 1);
+        if (!inner)
+            return std::nullopt;
+        builder.start_pointer_to(*inner, nullptr, is_indexed(from));
+    } else if (begin(builder, from, *origin_scope)) {
+        return std::nullopt;
+    }
+    static const program::Number zero;
+    for (const program::TargetComponent& component : from.components)
+        if (!(component.kind == program::TargetComponent::Kind::Member
+                  ? builder.member(component.member, component.range)
+                  : builder.index(&zero, component.range)))
+            return std::nullopt;
+    if (from.address_of)
+        return builder.type();
+    const CType type = scope.info->resolve(builder.type());
+    switch (type.kind) {
+    case CTypeKind::Pointer:
+    case CTypeKind::Array:
+        return type.target;
+    case CTypeKind::Struct:
+    case CTypeKind::Union: // its value is its address
+        return builder.type();
+    default:
+        return std::nullopt;
+    }
+}
+
 // Finds the base of a value and leaves `builder` there.
 std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetValue& value,
                                  const VariableScope& scope) {
@@ -89,11 +140,24 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
                                {},
                                "write it as C does: \"struct task_struct\""};
         CTypeKind kind = scope.info->resolve(*type).kind;
+        const bool indexed = is_indexed(value) && !pointer && kind != CTypeKind::Array;
         bool structure = kind == CTypeKind::Struct || kind == CTypeKind::Union;
         if (pointer || structure || !value.components.empty())
-            builder.start_pointer_to(*type, value.operand.get());
+            builder.start_pointer_to(*type, value.operand.get(), indexed);
         else
             builder.start_value(Access::Base::Operand, *type, value.operand.get());
+        return std::nullopt;
+    }
+    if (value.base == Base::Autocast) {
+        const std::optional<TypeId> type = pointed_type(value, scope, 0);
+        if (!type)
+            return AccessError{DiagnosticKind::UntypedValue,
+                               value.range,
+                               value.name,
+                               {},
+                               {},
+                               "say it: @cast(" + value.name + ", \"struct …\")"};
+        builder.start_pointer_to(*type, value.operand.get(), is_indexed(value));
         return std::nullopt;
     }
     if (value.base == Base::GlobalVariable) {
@@ -106,6 +170,13 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
             return builder.error();
         return std::nullopt;
     }
+    if (value.name == "@entry")
+        return AccessError{DiagnosticKind::EntryOutsideReturn,
+                           value.range,
+                           {},
+                           {},
+                           {},
+                           "this alternative of the alias is not a return probe"};
     if (!scope.function)
         return AccessError{
             DiagnosticKind::NoTargetVariables, value.range, value.name, "this probe point", {}, {}};

@@ -4,6 +4,7 @@
 #include "probes/families.h"
 #include "semantics/program.h"
 
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -18,6 +19,9 @@ struct VariableScope {
     bool is_return = false;                 // $return has a meaning
     std::string tracepoint;                 // its name, where it is one: $$name
     std::string where;                      // for messages: "function 'vfs_read'"
+    // The scope in which another value got its type: a probe's, or a function's (null). Yields null
+    // where there is none.
+    std::function<const VariableScope*(const program::Probe*)> scope_of;
 };
 VariableScope make_scope(const DebugInfo* info, const Candidate& candidate);
 

@@ -94,8 +94,8 @@ class Expansion {
                 std::vector<ConditionPart> inner_conditions = conditions;
                 if (inner.condition)
                     inner_conditions.push_back({inner.condition.get(), alias.file});
-                expand(used, whole, optional || inner.optional, sufficient || inner.sufficient,
-                       inner, *alias.file, inner_conditions);
+                expand(used, whole, optional || inner.optional || inner.sufficient,
+                       sufficient || inner.sufficient, inner, *alias.file, inner_conditions);
             }
             chain_.pop_back();
         }
@@ -154,7 +154,7 @@ class Expansion {
             auto copy = std::make_unique<ast::ProbePoint>();
             copy->range = used.range;
             copy->components = components;
-            copy->optional = optional;
+            copy->optional = optional || sufficient; // as SystemTap has it
             copy->sufficient = sufficient;
             point = copy.get();
             made_.push_back(std::move(copy));
@@ -163,7 +163,7 @@ class Expansion {
             std::any_of(components.begin() + 1, components.end(),
                         [](const ast::PointComponent& c) { return c.name == "return"; });
         // The body wraps from the user's own outwards: the innermost alias runs first and last.
-        std::vector<BodyPart> body = {{probe_.body.get(), &file_}};
+        std::vector<BodyPart> body = {{probe_.body.get(), &file_, true}};
         std::vector<std::string> alias_names;
         for (const Step& step : chain_) {
             alias_names.push_back(step.name);

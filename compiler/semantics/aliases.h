@@ -9,6 +9,7 @@ namespace djstap::semantics {
 struct BodyPart {
     const ast::Block* block = nullptr;
     const ast::File* file = nullptr;
+    bool own = false; // the probe's own block
 };
 struct ConditionPart {
     const ast::Expression* expression = nullptr;

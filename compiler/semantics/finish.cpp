@@ -45,6 +45,7 @@ void Lowering::finish() {
     }
     if (diagnostics_.has_errors())
         return;
+    settle_autocasts();
     for (auto& settle : deferred_)
         settle();
     for (auto& [node, var] : typed_) {

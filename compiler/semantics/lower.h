@@ -7,6 +7,8 @@
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <set>
 
 namespace djstap::semantics {
 
@@ -14,6 +16,16 @@ struct LocalState {
     TypeVar type = 0;
     SourceRange read_at; // the first read, where it is read at all
     bool written = false;
+};
+
+// Where a value's C type comes from: a target value itself, or the variable or function (by the
+// address of its list of locals, its global, its function) that has it.
+struct TypeSource {
+    std::shared_ptr<program::TypeOrigin> origin;
+    const program::TargetValue* of_autocast = nullptr; // the origin is a copy of this Autocast
+    const void* owner = nullptr;
+    uint32_t index = 0;
+    bool known() const { return origin || owner; }
 };
 
 // A function's or a probe's body while it is lowered.
@@ -31,6 +43,9 @@ struct Body {
     std::vector<std::pair<const GlobalState*, SourceRange>> iterating;
     std::map<std::string, uint32_t> entry_slots; // by text
     std::vector<TypeVar> entry_types;
+    bool own_part = false;            // the probe's own block, not an alias's
+    std::set<std::string> own_writes; // to which variables that writes
+    std::vector<std::pair<program::Number*, std::string>> asked_writes; // @probewrite
 };
 
 // A lowered expression; `node` is never null: after an error it is a 0 whose type agrees with
@@ -98,6 +113,14 @@ class Lowering {
     Value entry(const ast::Entry& node);
     Value entry_slot(const std::string& key, SourceRange range, const std::function<Value()>& make);
     bool components(const std::vector<ast::Component>& from, program::TargetValue& to);
+    // ---- values that keep their C type, constants (lower_typed.cpp)
+    Value autocast(const ast::Autocast& node);
+    TypeSource source_of(const program::Expression& node) const;
+    void note_source(const void* owner, uint32_t index, const program::Expression& value);
+    void note_source(const program::Expression& place, const program::Expression& value);
+    void settle_autocasts();
+    Value probe_write(const ast::ProbeWrite& node);
+    Value constant(const ast::Const& node);
     // ---- printing (format.cpp)
     Value print(const ast::Print& node);
     void formatted(const ast::Print& node, program::Print& print, std::vector<Value>& values);
@@ -165,6 +188,8 @@ class Lowering {
     std::vector<Needed> needed_;
     // Globals used as one value, which statistics are not.
     std::vector<std::pair<const GlobalState*, SourceRange>> value_uses_;
+    std::map<std::pair<const void*, uint32_t>, TypeSource> sources_;
+    std::vector<std::pair<program::TargetValue*, TypeSource>> autocasts_;
     // Further conditions of a probe, joined to its first at the end.
     std::vector<std::pair<program::Probe*, std::unique_ptr<program::Logical>>> extra_conditions_;
     // foreach (value = key in array): of the array's type, a number where that is a statistic.

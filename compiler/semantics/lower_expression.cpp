@@ -126,8 +126,7 @@ Value Lowering::expression(const ast::Expression& node, bool value_used) {
     case ast::ExpressionKind::Cast:
         return cast(ast::as<ast::Cast>(node));
     case ast::ExpressionKind::Autocast:
-        return unsupported(node.range, "members of an expression",
-                           "say what it points to: @cast(e, \"type\")->member");
+        return autocast(ast::as<ast::Autocast>(node));
     case ast::ExpressionKind::Defined:
         return defined(ast::as<ast::Defined>(node));
     case ast::ExpressionKind::Entry:
@@ -135,11 +134,11 @@ Value Lowering::expression(const ast::Expression& node, bool value_used) {
     case ast::ExpressionKind::PerfCounter:
         return unsupported(node.range, "@perf");
     case ast::ExpressionKind::Const:
-        return unsupported(node.range, "@const");
+        return constant(ast::as<ast::Const>(node));
     case ast::ExpressionKind::Enumerator:
         return unsupported(node.range, "@enum");
     case ast::ExpressionKind::ProbeWrite:
-        return unsupported(node.range, "@probewrite");
+        return probe_write(ast::as<ast::ProbeWrite>(node));
     case ast::ExpressionKind::Dereference: {
         const auto& from = ast::as<ast::Dereference>(node);
         auto to = make<program::Dereference>(node.range);
@@ -409,6 +408,8 @@ Value Lowering::call(const ast::Call& node, bool value_used) {
             agree(parameter, value.type,
                   "the argument '" + found.front()->declaration->parameters[i].name + "'",
                   argument.range);
+        for (const FunctionState* overload : found)
+            note_source(&overload->node->locals, static_cast<uint32_t>(i), *value.node);
         to->arguments.push_back(std::move(value.node));
     }
     for (size_t i = 0; i < found.size(); ++i) {

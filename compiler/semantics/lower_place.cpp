@@ -126,6 +126,8 @@ Value Lowering::place(const ast::Expression& node, bool also_read) {
     switch (node.kind) {
     case ast::ExpressionKind::Identifier: {
         const auto& identifier = ast::as<ast::Identifier>(node);
+        if (body_->own_part)
+            body_->own_writes.insert(identifier.name);
         if (!body_->index.count(identifier.name))
             if (GlobalState* global = names_.global(identifier.name, *body_->file)) {
                 check_not_iterated(*global, node.range);
@@ -158,16 +160,21 @@ Value Lowering::place(const ast::Expression& node, bool also_read) {
         return global_place(node, *global, indexes, false);
     }
     case ast::ExpressionKind::TargetSymbol:
+    case ast::ExpressionKind::Autocast:
     case ast::ExpressionKind::Cast: {
-        const std::string name = node.kind == ast::ExpressionKind::Cast
-                                     ? "the value of @cast"
+        const std::string name = node.kind == ast::ExpressionKind::Cast ? "the value of @cast"
+                                 : node.kind == ast::ExpressionKind::Autocast
+                                     ? "the member"
                                      : ast::as<ast::TargetSymbol>(node).name;
+        if (body_->own_part)
+            body_->own_writes.insert(name);
         const bool text = is_procfs_text(name);
         if (!text && !options_.guru && !names_.in_library(node.range))
             diagnostics_.report(DiagnosticKind::TargetWrite, node.range, {name})
                 .hint("give the option -g");
-        Value value = node.kind == ast::ExpressionKind::Cast
-                          ? cast(ast::as<ast::Cast>(node))
+        Value value = node.kind == ast::ExpressionKind::Cast ? cast(ast::as<ast::Cast>(node))
+                      : node.kind == ast::ExpressionKind::Autocast
+                          ? autocast(ast::as<ast::Autocast>(node))
                           : target(ast::as<ast::TargetSymbol>(node), true);
         require(value, node, text ? Type::String : Type::Long);
         return value;
@@ -205,6 +212,8 @@ Value Lowering::assignment(const ast::Assignment& node, bool value_used) {
     const TypeVar type = target.type;
     if (target.node->kind == program::ExpressionKind::Number)
         return {std::move(target.node), type}; // an error was reported
+    if (!compound)
+        note_source(*target.node, *value.node);
     to->place = std::move(target.node);
     to->value = std::move(value.node);
     return typed(std::move(to), type);

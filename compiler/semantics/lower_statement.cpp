@@ -55,8 +55,11 @@ std::unique_ptr<program::Probe> Lowering::probe(const ProbeGroup& group, SourceR
     auto whole = make<program::Block>(range);
     for (const BodyPart& part : group.body) {
         body.file = part.file;
+        body.own_part = part.own;
         whole->statements.push_back(block(*part.block));
     }
+    for (auto& [number, name] : body.asked_writes)
+        number->value = body.own_writes.count(name);
     // The usual probe has one part: no block around its block.
     if (whole->statements.size() == 1)
         to->body.reset(static_cast<program::Block*>(whole->statements.front().release()));
@@ -183,6 +186,7 @@ program::StatementPtr Lowering::return_statement(const ast::Return& node) {
     function.returns_value = true;
     agree(function.result, value.type, "the value returned by '" + function.declaration->name + "'",
           node.value->range);
+    note_source(function.node.get(), 0, *value.node);
     to->value = std::move(value.node);
     return to;
 }

@@ -122,6 +122,15 @@ Value Lowering::entry_slot(const std::string& key, SourceRange range,
 }
 
 Value Lowering::entry(const ast::Entry& node) {
+    const bool in_alias = body_->probe && !body_->probe->is_return &&
+                          body_->mode == Body::Mode::Normal && !body_->probe->alias_names.empty() &&
+                          !body_->probe->alias_names.front().empty();
+    if (in_alias) { // an alternative of an alias, which is perhaps never used: probes/ complains
+        auto to = make<program::TargetValue>(node.range);
+        to->name = "@entry";
+        to->operand = expression(*node.operand).node;
+        return known(std::move(to), Type::Long);
+    }
     if (!body_->probe || !body_->probe->is_return || body_->mode != Body::Mode::Normal) {
         diagnostics_.report(DiagnosticKind::EntryOutsideReturn, node.range)
             .hint("add .return to the probe point: kernel.function(\"…\").return");

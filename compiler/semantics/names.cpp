@@ -216,13 +216,6 @@ void Names::declare(const ast::Function& function, const ast::File& file, bool l
             agree(other->parameters[i], state->parameters[i], function.parameters[i].range);
         agree(other->result, state->result, function.range);
     }
-    if (!library) {
-        auto found = globals_by_name_.find(function.name);
-        if (found != globals_by_name_.end() && !found->second.empty() &&
-            !found->second.front()->library)
-            diagnostics_.report(DiagnosticKind::NameConflict, function.range, {function.name})
-                .note(found->second.front()->declaration->range, "the global is declared here");
-    }
     functions_by_name_[function.name].push_back(state.get());
     functions_.push_back(std::move(state));
 }

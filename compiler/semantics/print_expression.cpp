@@ -194,6 +194,9 @@ class ExpressionPrinter {
             result += "@cast(" + text(*node.operand) + ", " + quoted(node.cast_type) +
                       (node.module.empty() ? "" : ", " + quoted(node.module)) + ")";
             break;
+        case TargetValue::Base::Autocast:
+            result += "(" + text(*node.operand) + ")";
+            break;
         case TargetValue::Base::GlobalVariable:
             result += "@var(" + quoted(node.name) +
                       (node.module.empty() ? "" : ", " + quoted(node.module)) + ")";

@@ -254,13 +254,21 @@ struct TargetComponent {
     std::string member;
     ExpressionPtr index;
 };
+struct TargetValue;
+// Where a value's C type comes from: a target value, as it is typed in a probe (null: in a
+// function).
+struct TypeOrigin {
+    std::shared_ptr<TargetValue> value;
+    const Probe* probe = nullptr;
+};
 struct TargetValue : ExpressionOf<ExpressionKind::TargetValue> { // Long, or String with `pretty`
-    enum class Base : uint8_t { Variable, Cast, GlobalVariable } base = Base::Variable;
-    std::string
-        name; // Variable: "$tv", "$return", "$$vars", "$arg1"; GlobalVariable: name or "name@file"
-    std::string module;    // GlobalVariable, Cast
-    ExpressionPtr operand; // Cast: the address or value
-    std::string cast_type; // Cast
+    enum class Base : uint8_t { Variable, Cast, GlobalVariable, Autocast } base = Base::Variable;
+    std::string name; // Variable: "$tv", "$return", "$$vars", "$arg1"; GlobalVariable: name or
+                      // "name@file"; Autocast: the operand's text
+    std::string module;                       // GlobalVariable, Cast
+    ExpressionPtr operand;                    // Cast, Autocast: the address or value
+    std::string cast_type;                    // Cast
+    std::shared_ptr<const TypeOrigin> origin; // Autocast; null: nothing tells its type
     bool address_of = false;
     int pretty = 0; // 1: $, 2: $$ (also of $$vars$): the type is String
     std::vector<TargetComponent> components;

@@ -78,12 +78,38 @@ class Analysis {
     }
 
     void lower_probe(const ast::Probe& probe, const ast::File& file) {
-        for (ProbeGroup& group :
-             expand(probe, file, names_, program_.expanded_points, diagnostics_)) {
-            program_.probes.push_back(lowering_.probe(group, probe.range));
-            program_.probes.back()->declaration = declarations_;
+        std::vector<ProbeGroup> groups =
+            expand(probe, file, names_, program_.expanded_points, diagnostics_);
+        // A library offers alternatives, of which some are for other kernels than anybody has tried
+        // lately: one with mistakes of its own is left out while there is another one.
+        std::vector<Diagnostic> left_out;
+        size_t kept = 0;
+        for (ProbeGroup& group : groups) {
+            const size_t errors = diagnostics_.error_count(), before = diagnostics_.all().size();
+            auto lowered = lowering_.probe(group, probe.range);
+            lowered->declaration = declarations_;
+            if (groups.size() > 1 && diagnostics_.error_count() > errors && is_librarys(before)) {
+                for (Diagnostic& diagnostic : diagnostics_.take_back(before))
+                    left_out.push_back(std::move(diagnostic));
+                abandoned_.push_back(std::move(lowered));
+                continue;
+            }
+            program_.probes.push_back(std::move(lowered));
+            kept++;
         }
+        if (kept == 0)
+            diagnostics_.restore(std::move(left_out));
         ++declarations_;
+    }
+
+    // Whether all errors since `first` lie in the library.
+    bool is_librarys(size_t first) const {
+        const auto& all = diagnostics_.all();
+        return std::all_of(all.begin() + static_cast<long>(first), all.end(),
+                           [&](const Diagnostic& diagnostic) {
+                               return info(diagnostic.kind).severity != Severity::Error ||
+                                      names_.in_library(diagnostic.range);
+                           });
     }
 
     // Those that a probe reaches, in the order of their declaration.
@@ -222,6 +248,8 @@ class Analysis {
     const size_t errors_before_;
     uint32_t declarations_ = 0;
     std::vector<std::unique_ptr<program::Function>> dropped_;
+    std::vector<std::unique_ptr<program::Probe>>
+        abandoned_; // nodes of theirs are still referred to
 };
 
 } // namespace

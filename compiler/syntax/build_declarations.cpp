@@ -217,7 +217,7 @@ std::vector<ast::ProbePoint> Builder::expand(P::PointContext& point, bool last) 
                             {mark ? "'" + text_of(mark) + "'" : "a condition"});
     for (ast::ProbePoint& one : out) {
         one.range = range(point);
-        one.optional |= mark && mark->getType() == P::Question;
+        one.optional |= mark != nullptr; // ! too: what is sufficient need not be there
         one.sufficient |= mark && mark->getType() == P::Not;
         if (point.condition)
             one.condition = expression(*point.condition);
