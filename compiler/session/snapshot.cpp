@@ -36,12 +36,15 @@ bool Snapshot::add_part(const char* part) {
     return chain.damaged;
 }
 
-void Snapshot::add(const djs_ring_page& page, const char* data, uint64_t bytes, bool live) {
+// False where not even the newest part is as it was when the copying began.
+bool Snapshot::add(const djs_ring_page& page, const char* data, uint64_t bytes, bool live) {
     const uint64_t newest = __atomic_load_n(&page.newest, __ATOMIC_ACQUIRE);
     if (newest % DJS_PART_BYTES != 0) {
         damaged_++;
-        return;
+        return true;
     }
+    bool has_newest = false;
+    const size_t before = parts_.size();
     const uint64_t parts = std::min(newest / DJS_PART_BYTES + 1, bytes / DJS_PART_BYTES);
     for (uint64_t back = parts; back-- > 0;) {
         const uint64_t begin = newest - back * DJS_PART_BYTES;
@@ -49,15 +52,24 @@ void Snapshot::add(const djs_ring_page& page, const char* data, uint64_t bytes, 
         // Writers zero the part behind the newest before they say that it is in use.
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         const uint64_t next = __atomic_load_n(&page.newest, __ATOMIC_RELAXED) + DJS_PART_BYTES;
-        if (live && begin + bytes <= next)
-            parts_.pop_back();
-        else
+        has_newest = !live || begin + bytes > next;
+        if (has_newest)
             damaged_ += damaged;
+        else
+            parts_.resize(before); // what is older is gone as well: no gaps
     }
+    return has_newest;
 }
 
+// A reader that is not scheduled for long finds the whole ring used again: once more, then.
 void Snapshot::add_live(const djs_ring_page& page, const char* data, uint64_t bytes) {
-    add(page, data, bytes, true);
+    constexpr int most_tries = 10;
+    const size_t before = parts_.size();
+    for (int tries = 0; tries < most_tries; tries++) {
+        parts_.resize(before);
+        if (add(page, data, bytes, true))
+            break;
+    }
 }
 
 void Snapshot::add_still(const djs_ring_page& page, const char* data, uint64_t bytes) {

@@ -25,7 +25,7 @@ class Snapshot {
     uint64_t damaged() const { return damaged_; }
 
   private:
-    void add(const djs_ring_page& page, const char* data, uint64_t bytes, bool live);
+    bool add(const djs_ring_page& page, const char* data, uint64_t bytes, bool live);
     bool add_part(const char* part);
 
     std::deque<std::vector<char>> parts_;

@@ -7,11 +7,15 @@
 
 static LIST_HEAD(ops_groups);
 
+static __always_inline const struct djs_handler *handler_of(const struct djs_group *group)
+{
+	return &djs_script.handlers[group->number];
+}
+
 static DJS_HANDLER_CODE void ops_hit(unsigned long ip, unsigned long parent_ip,
 				     struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	const struct djs_handler *handler =
-	    &djs_script.handlers[container_of(ops, struct djs_group, ops)->number];
+	const struct djs_handler *handler = handler_of(container_of(ops, struct djs_group, ops));
 
 	djs_run_handler(handler, djs_find_site(handler, ip + MCOUNT_INSN_SIZE),
 			ftrace_get_regs(fregs));
@@ -22,8 +26,8 @@ static DJS_HANDLER_CODE void ops_hit(unsigned long ip, unsigned long parent_ip,
  */
 static void ops_prepare(struct djs_group *group)
 {
-	if (group->handler->by_ftrace) {
-		group->ops.func = (ftrace_func_t)group->handler->by_ftrace;
+	if (handler_of(group)->by_ftrace) {
+		group->ops.func = (ftrace_func_t)handler_of(group)->by_ftrace;
 		return;
 	}
 	group->ops.func = ops_hit;

@@ -262,21 +262,6 @@ TEST_F(Generate, RecordOfNumbersNeedsNoCall) {
     EXPECT_EQ(std::count(code.begin(), code.end(), "call"), 2); // only these two rare ones
 }
 
-TEST_F(Generate, RegularExpressionsAreRefused) {
-    auto match = std::make_unique<RegexMatch>();
-    auto text = std::make_unique<Text>();
-    text->type = Type::String;
-    text->value = "abc";
-    match->operand = std::move(text);
-    match->pattern = "a.c";
-    std::vector<StatementPtr> body;
-    body.push_back(evaluate(std::move(match)));
-    probe(std::move(body));
-    EXPECT_FALSE(generate());
-    ASSERT_EQ(diagnostics_.error_count(), 1u);
-    EXPECT_NE(render_all(diagnostics_).find("[not-compiled-yet]"), std::string::npos);
-}
-
 TEST(LimitsTest, KnowsItsNamesAndRanges) {
     Limits limits;
     EXPECT_TRUE(limits.set("MAXSTRINGLEN", 512));
