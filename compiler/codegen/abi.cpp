@@ -60,6 +60,9 @@ namespace {
 constexpr std::array runtime_functions{
     RuntimeFunction{"djs_enter", "ppp"},
     RuntimeFunction{"djs_leave", "vp"},
+    RuntimeFunction{"djs_lock_enter", "lp"},
+    RuntimeFunction{"djs_lock_leave", "vpl"},
+    RuntimeFunction{"djs_fail_alone", "vpi"},
     RuntimeFunction{"djs_find_site", "ppl"},
     RuntimeFunction{"djs_reserve", "ppii"},
     RuntimeFunction{"djs_commit", "vppi"},

@@ -168,8 +168,14 @@ void Body::branch_unlikely(Value condition, llvm::BasicBlock* unlikely, llvm::Ba
 }
 
 void Body::fail(const std::string& message, const std::string& what, SourceRange range) {
-    builder_.CreateCall(script_.runtime("djs_fail"),
-                        {ctx_, script_.text(message), script_.word(script_.place(what, range))});
+    Value text = script_.text(message);
+    auto* place = script_.word(script_.place(what, range));
+    if (ctx_) {
+        builder_.CreateCall(script_.runtime("djs_fail"), {ctx_, text, place});
+    } else {
+        builder_.CreateStore(text, message_slot_);
+        builder_.CreateStore(place, place_slot_);
+    }
     builder_.CreateBr(error_);
 }
 

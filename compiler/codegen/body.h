@@ -38,6 +38,12 @@ class Body {
     // Evaluates the entry values of a return probe into ctx->saved.
     void emit_entry_values(const std::vector<program::ExpressionPtr>& values);
 
+    // Without a context: where a run-time error's message and place are kept; it ends the body.
+    void keep_errors(Value message, Value place) {
+        message_slot_ = message;
+        place_slot_ = place;
+    }
+
     uint32_t scratch_used() const { return scratch_peak_; }
     const std::vector<ScratchCall>& calls() const { return calls_; }
     // What it has on the stack.
@@ -147,6 +153,7 @@ class Body {
     llvm::IRBuilder<>& builder_;
     Value ctx_;
     Value scratch_base_;
+    Value message_slot_ = nullptr, place_slot_ = nullptr;
     HitContext hit_;
     std::vector<Value> locals_; // alloca i64, or address of a text
     const std::vector<program::Local>& local_declarations_;

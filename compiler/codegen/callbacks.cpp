@@ -2,6 +2,7 @@
 
 #include "codegen/body.h"
 #include "codegen/depth.h"
+#include "codegen/locked.h"
 #include "include/script.h"
 
 #include <llvm/IR/Intrinsics.h>
@@ -50,20 +51,29 @@ HitContext hit_by_arguments(ScriptModule& script, llvm::IRBuilder<>& builder,
 
 // The body of a handler without a context; the builder then stands where all its ways meet.
 void emit_lean(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function* function,
-               const Variant& variant, const HitContext& hit, Needs needs) {
-    LeanRecorder recorder(script, builder, function);
-    auto* closed = needs == Needs::Preemption
-                       ? llvm::BasicBlock::Create(script.context, "closed", function)
-                       : nullptr;
-    if (closed)
-        recorder.enter(closed);
+               uint32_t index, const HitContext& hit, Needs needs) {
+    const Variant& variant = script.plan.variants[index];
     Body body(script, function, builder, nullptr, nullptr, variant.probe->locals, hit);
-    body.emit_probe(*variant.probe->body, variant.probe->condition.get());
-    if (closed) {
-        recorder.leave();
-        builder.CreateBr(closed);
-        builder.SetInsertPoint(closed);
+    auto emit = [&] { body.emit_probe(*variant.probe->body, variant.probe->condition.get()); };
+    if (needs == Needs::Nothing) {
+        emit();
+        return;
     }
+    auto* done = llvm::BasicBlock::Create(script.context, "done", function);
+    if (needs == Needs::Locks) {
+        LockedRun run(script, builder, function, index);
+        run.enter(done);
+        run.keep_errors_of(body);
+        emit();
+        run.leave();
+    } else {
+        LeanRecorder recorder(script, builder, function);
+        recorder.enter(done);
+        emit();
+        recorder.leave();
+    }
+    builder.CreateBr(done);
+    builder.SetInsertPoint(done);
 }
 
 // The registers that a mechanism saved, at `regs`.
@@ -87,7 +97,7 @@ llvm::Function* compile_by_regs(ScriptModule& script, uint32_t index, Needs need
     llvm::Function* function = script.create_function(type, "djs_by_regs_" + std::to_string(index));
     llvm::IRBuilder<> builder(llvm::BasicBlock::Create(script.context, "entry", function));
     script.set_attributes(function);
-    emit_lean(script, builder, function, variant,
+    emit_lean(script, builder, function, index,
               hit_by_saved_registers(script, builder, function->getArg(1), variant), needs);
     builder.CreateRet(script.word(0));
     return function;
@@ -119,7 +129,7 @@ llvm::Function* compile_by_ftrace(ScriptModule& script, uint32_t index, Needs ne
     script.set_attributes(function);
     llvm::Value* regs = builder.CreateConstGEP1_32(script.types.i8, function->getArg(3),
                                                    static_cast<unsigned>(offset->second));
-    emit_lean(script, builder, function, variant,
+    emit_lean(script, builder, function, index,
               hit_by_saved_registers(script, builder, regs, variant), needs);
     builder.CreateRetVoid();
     return function;
@@ -137,7 +147,7 @@ llvm::Function* compile_tracepoint(ScriptModule& script, uint32_t index, Compile
     script.set_attributes(function);
     HitContext hit = hit_by_arguments(script, builder, function, variant);
     if (Needs needs = needs_of(script, variant); needs != Needs::Context) {
-        emit_lean(script, builder, function, variant, hit, needs);
+        emit_lean(script, builder, function, index, hit, needs);
         builder.CreateRetVoid();
         return function;
     }

@@ -58,6 +58,12 @@ class NeedsCheck {
             return effect(*program::as<program::Evaluate>(node).expression);
         case StatementKind::Next:
             return Needs::Nothing;
+        case StatementKind::Delete: {
+            const auto& erased = program::as<program::Delete>(node);
+            bool element = script_.storage(*erased.global).kind == GlobalStorage::Kind::Map &&
+                           !erased.keys.empty();
+            return element ? keys(*erased.global, erased.keys) : Needs::Context;
+        }
         default:
             return Needs::Context;
         }
@@ -70,9 +76,15 @@ class NeedsCheck {
         case ExpressionKind::Number:
             return Needs::Nothing;
         case ExpressionKind::GlobalValue: {
-            bool constant = script_.storage(*program::as<program::GlobalValue>(node).global).kind ==
-                            GlobalStorage::Kind::Constant;
-            return constant ? Needs::Nothing : Needs::Context;
+            const auto& global = program::as<program::GlobalValue>(node);
+            bool constant = script_.storage(*global.global).kind == GlobalStorage::Kind::Constant;
+            return constant ? Needs::Nothing : locked_place(global);
+        }
+        case ExpressionKind::LocalValue:
+            return Needs::Nothing;
+        case ExpressionKind::Membership: {
+            const auto& membership = program::as<program::Membership>(node);
+            return keys(*membership.array, membership.keys);
         }
         case ExpressionKind::Unary:
             return value(*program::as<program::Unary>(node).operand);
@@ -114,6 +126,37 @@ class NeedsCheck {
             return step.kind != AccessStep::Kind::Load && step.kind != AccessStep::Kind::AddIndex;
         });
     }
+    // Whole elements only, under numbers.
+    Needs keys(const program::Global& array,
+               const std::vector<program::ExpressionPtr>& keys) const {
+        Needs needs = Needs::Locks;
+        for (size_t i = 0; i < keys.size(); i++)
+            needs = keys[i] && array.keys[i] == Type::Long ? std::max(needs, value(*keys[i]))
+                                                           : Needs::Context;
+        return needs;
+    }
+    // A number or a statistic that only its lock guards.
+    Needs locked_place(const program::GlobalValue& place) const {
+        switch (script_.storage(*place.global).kind) {
+        case GlobalStorage::Kind::Number:
+        case GlobalStorage::Kind::Statistic:
+            return Needs::Locks;
+        case GlobalStorage::Kind::Map:
+            return place.global->value == Type::String ? Needs::Context
+                                                       : keys(*place.global, place.keys);
+        default:
+            return Needs::Context;
+        }
+    }
+    Needs number_place(const program::Expression& place) const {
+        if (place.type != Type::Long)
+            return Needs::Context;
+        if (place.kind == ExpressionKind::LocalValue)
+            return Needs::Nothing;
+        return place.kind == ExpressionKind::GlobalValue
+                   ? locked_place(program::as<program::GlobalValue>(place))
+                   : Needs::Context;
+    }
     bool counter(const program::Expression& place) const {
         return place.kind == ExpressionKind::GlobalValue &&
                script_.storage(*program::as<program::GlobalValue>(place).global).kind ==
@@ -121,17 +164,23 @@ class NeedsCheck {
     }
     Needs effect(const program::Expression& node) const {
         if (node.kind == ExpressionKind::Increment)
-            return counter(*program::as<program::Increment>(node).place) ? Needs::Nothing
-                                                                         : Needs::Context;
+            return counter(*program::as<program::Increment>(node).place)
+                       ? Needs::Nothing
+                       : number_place(*program::as<program::Increment>(node).place);
         if (node.kind == ExpressionKind::Assignment) {
             const auto& assignment = program::as<program::Assignment>(node);
-            return counter(*assignment.place) ? value(*assignment.value) : Needs::Context;
+            if (assignment.op == ast::BinaryOp::Divide || assignment.op == ast::BinaryOp::Modulo)
+                return Needs::Context;
+            return std::max(value(*assignment.value), counter(*assignment.place)
+                                                          ? Needs::Nothing
+                                                          : number_place(*assignment.place));
         }
         if (node.kind == ExpressionKind::Aggregation) {
             const auto& aggregation = program::as<program::Aggregation>(node);
             const auto& place = program::as<program::GlobalValue>(*aggregation.place);
-            return script_.storage(*place.global).inline_adds ? value(*aggregation.value)
-                                                              : Needs::Context;
+            return std::max(value(*aggregation.value), script_.storage(*place.global).inline_adds
+                                                           ? Needs::Nothing
+                                                           : locked_place(place));
         }
         if (node.kind == ExpressionKind::Print) {
             const auto& print = program::as<program::Print>(node);
@@ -151,6 +200,10 @@ class NeedsCheck {
 } // namespace
 
 Needs needs_of(const ScriptModule& script, const Variant& variant) {
+    const auto& locals = variant.probe->locals;
+    if (std::any_of(locals.begin(), locals.end(),
+                    [](const program::Local& local) { return local.type == Type::String; }))
+        return Needs::Context;
     NeedsCheck check(script, variant.accesses);
     Needs needs = check.statement(*variant.probe->body);
     return variant.probe->condition ? std::max(needs, check.value(*variant.probe->condition))

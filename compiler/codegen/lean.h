@@ -14,6 +14,10 @@ enum class Needs : uint8_t {
     // gate. No guard:
     // it calls nothing that could be probed, and a record is reserved by one instruction.
     Preemption,
+    // It also uses locked globals that hold numbers, under keys that are numbers: djs_lock_enter
+    // and
+    // djs_lock_leave (codegen/locked.h).
+    Locks,
     // Anything else: djs_enter and djs_leave.
     Context
 };

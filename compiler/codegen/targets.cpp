@@ -3,6 +3,7 @@
 #include "codegen/body.h"
 #include "codegen/depth.h"
 #include "codegen/lean.h"
+#include "codegen/locked.h"
 #include "include/script.h"
 
 #include <llvm/IR/Intrinsics.h>
@@ -53,7 +54,15 @@ class TargetCompiler {
             if (needs == Needs::Context) {
                 run_with_context(variants_[i++]);
             } else if (needs == Needs::Nothing) {
-                run_lean(variants_[i++]);
+                run_lean(variants_[i++], nullptr);
+            } else if (needs == Needs::Locks) {
+                auto* done = block("done");
+                LockedRun locked(script_, builder_, function_, variants_[i]);
+                locked.enter(done);
+                run_lean(variants_[i++], &locked);
+                locked.leave();
+                builder_.CreateBr(done);
+                builder_.SetInsertPoint(done);
             } else {
                 // One stretch without preemption for as many handlers as want it.
                 size_t end = i + 1;
@@ -64,7 +73,7 @@ class TargetCompiler {
                 auto* done = block("done");
                 recorder.enter(done);
                 for (; i < end; i++)
-                    run_lean(variants_[i]);
+                    run_lean(variants_[i], nullptr);
                 recorder.leave();
                 builder_.CreateBr(done);
                 builder_.SetInsertPoint(done);
@@ -113,13 +122,15 @@ class TargetCompiler {
         return builder_.CreateConstGEP1_32(script_.types.i8, ctx, static_cast<unsigned>(offset));
     }
 
-    void run_lean(uint32_t number) {
+    void run_lean(uint32_t number, LockedRun* locked) {
         const Variant& variant = script_.plan.variants[number];
         auto* start = block("handler");
         builder_.CreateBr(start);
         builder_.SetInsertPoint(start);
         Body body(script_, function_, builder_, nullptr, nullptr, variant.probe->locals,
                   hit_of(variant));
+        if (locked)
+            locked->keep_errors_of(body);
         body.emit_probe(*variant.probe->body, variant.probe->condition.get());
         bound_lifetimes(start, body.slots());
     }

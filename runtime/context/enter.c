@@ -107,6 +107,13 @@ static __always_inline struct djs_ctx *begin_locked(struct djs_ctx *ctx,
 	return ctx;
 }
 
+static DJS_HANDLER_CODE void skip_locked(void)
+{
+	this_cpu_inc(djs_cpu.skipped_locked);
+	if (atomic_inc_return(&djs_locked_skips) == djs_script.max_skipped + 1)
+		djs_request_exit(true);
+}
+
 /* Several locks, or one that is not free. Not to be had in time: skipped, and counted. */
 static noinline DJS_HANDLER_CODE struct djs_ctx *enter_contended(const struct djs_handler *handler,
 								 const struct djs_site *site,
@@ -117,9 +124,7 @@ static noinline DJS_HANDLER_CODE struct djs_ctx *enter_contended(const struct dj
 		return begin_locked(ctx, handler, site, irq_flags);
 	raw_local_irq_restore(irq_flags);
 	ctx->busy = 0;
-	this_cpu_inc(djs_cpu.skipped_locked);
-	if (atomic_inc_return(&djs_locked_skips) == djs_script.max_skipped + 1)
-		djs_request_exit(true);
+	skip_locked();
 	preempt_enable_notrace();
 	return NULL;
 }
@@ -179,6 +184,63 @@ DJS_HANDLER_CODE struct djs_ctx *djs_enter(const struct djs_handler *handler,
 	}
 	begin_use(ctx, handler, site, 1);
 	return ctx;
+}
+
+/* True where a handler with a context holds locks on this CPU: it was interrupted, or what it calls
+ * is probed, and cannot go on before this one is done. Interrupts are off. */
+static DJS_HANDLER_CODE bool locks_held_here(void)
+{
+	const struct djs_ctx *contexts = this_cpu_read(djs_cpu.contexts);
+	unsigned int level;
+
+	for (level = 0; level < DJS_LEVELS; level++)
+		if (contexts[level].busy == 2)
+			return true;
+	return false;
+}
+
+static noinline DJS_HANDLER_CODE u64 lock_enter_contended(const struct djs_handler *handler,
+							  unsigned long irq_flags)
+{
+	bool held = locks_held_here();
+
+	if (djs_locks_take(handler, held || in_nmi()))
+		return irq_flags | X86_EFLAGS_FIXED;
+	raw_local_irq_restore(irq_flags);
+	if (held)
+		this_cpu_inc(djs_cpu.skipped_busy);
+	else
+		skip_locked();
+	return 0;
+}
+
+DJS_HANDLER_CODE u64 djs_lock_enter(const struct djs_handler *handler)
+{
+	unsigned long irq_flags;
+
+	if (unlikely(handler->flags & READ_ONCE(djs_gate) & ~DJS_HANDLER_IRQS_OFF))
+		return 0;
+	raw_local_irq_save(irq_flags);
+	if (unlikely(!djs_locks_take_quickly(handler)))
+		return lock_enter_contended(handler, irq_flags);
+	return irq_flags | X86_EFLAGS_FIXED; /* set in every processor's flags: never 0 */
+}
+
+DJS_HANDLER_CODE void djs_lock_leave(const struct djs_handler *handler, u64 flags)
+{
+	if (unlikely(!djs_locks_release_quickly(handler)))
+		djs_locks_release(handler);
+	raw_local_irq_restore((unsigned long)flags);
+}
+
+/* A context of its own, on the stack: that of the CPU may be another handler's. */
+noinline DJS_HANDLER_CODE void djs_fail_alone(const char *message, u32 place)
+{
+	struct djs_ctx ctx = {.error = message, .error_place = place};
+
+	preempt_disable_notrace();
+	djs_report_error(&ctx);
+	preempt_enable_notrace();
 }
 
 static noinline DJS_HANDLER_CODE void leave_slow(struct djs_ctx *ctx)

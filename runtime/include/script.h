@@ -202,6 +202,13 @@ extern "C" {
  */
 struct djs_ctx *djs_enter(const struct djs_handler *handler, const struct djs_site *site);
 void djs_leave(struct djs_ctx *ctx);
+/* For handlers without a context that hold locks: takes them, interrupts off, unless the handler
+ * has to leave or they are not to be had (counted): 0. Else what djs_lock_leave gives the processor
+ * back. */
+u64 djs_lock_enter(const struct djs_handler *handler);
+void djs_lock_leave(const struct djs_handler *handler, u64 flags);
+/* Reports an error of a handler without a context, when it holds no lock any more. */
+void djs_fail_alone(const char *message, u32 place);
 /* The site of `handler` whose call returns to `return_address`. Never NULL for an attached one. */
 const struct djs_site *djs_find_site(const struct djs_handler *handler, u64 return_address);
 

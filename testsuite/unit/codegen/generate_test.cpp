@@ -200,6 +200,31 @@ TEST_F(Generate, KprobesCallThePlainHandlerThemselves) {
     EXPECT_TRUE(disassemble(object->object, "djs_by_ftrace_0").empty());
 }
 
+TEST_F(Generate, ArraysOfNumbersNeedTheirLockAndNoContext) {
+    Global* a = global("a", Type::Long, Storage::Locked, {Type::Long});
+    auto place = std::make_unique<GlobalValue>();
+    place->global = a;
+    place->type = Type::Long;
+    place->keys.push_back(number(7));
+    auto node = std::make_unique<Increment>();
+    node->place = std::move(place);
+    node->type = Type::Long;
+    node->value_used = false;
+    std::vector<StatementPtr> body;
+    body.push_back(evaluate(std::move(node)));
+    Probe* p = probe(std::move(body));
+    p->effects.writes = {a};
+    p->effects.can_fail = true;
+    auto object = generate();
+    ASSERT_TRUE(object) << render_all(diagnostics_);
+    auto has = [&](const std::string& symbol) {
+        return object->object.find('\0' + symbol + '\0') != std::string::npos;
+    };
+    EXPECT_TRUE(has(std::string("djs_lock_enter")));
+    EXPECT_TRUE(has("djs_fail_alone")); // for an array that is full, when the lock is free again
+    EXPECT_FALSE(has("djs_enter"));
+}
+
 TEST_F(Generate, DivisionByZeroIsChecked) {
     Global* n = global("n", Type::Long, Storage::Locked);
     auto division = std::make_unique<Arithmetic>();
