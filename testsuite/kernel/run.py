@@ -10,7 +10,8 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
     options: -v             further options of djstap ($T and $KERNEL are replaced, in command too)
     command: gtodbench -n 3 for -c
     run:                    instead of script, options and command: shell commands on the host, for
-                            what is not one djstap ($DJSTAP is `djstap` with --guest, $T, $KERNEL)
+                            what is not one djstap ($DJSTAP is `djstap` with --guest; $T, $KERNEL,
+                            $SOURCES: the project's own folder)
     status: 0               exit status
     output:                 expected standard output (see ../harness/matching.py)
     errors:                 expected standard error; without this field it may be anything
@@ -96,6 +97,7 @@ class Runner:
     def once(self, folder):
         """(status, output, errors) of the case's command."""
         environment = dict(os.environ, T=folder, KERNEL=self.kernel, LC_ALL="C.UTF-8",
+                           SOURCES=os.path.dirname(os.path.dirname(HERE)),
                            DJSTAP=f"{shlex.quote(self.djstap)} --guest={self.kernel}")
         environment["PATH"] = os.path.dirname(self.djstap) + ":" + environment.get("PATH", "")
 

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// include/djprobe.h: djprobes with handlers in C. Probes that are registered together share one
+// ftrace_ops, and all direct calls lead to djprobe_entry, which tells its callers apart by the
+// return address.
+#include <linux/ftrace.h>
+#include <linux/hashtable.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "include/djprobe.h"
+
+int djs_ftrace_enabled(void); /* control/ftrace_switch.c */
+
+#define FENTRY_BYTES 5 /* of the call or nop at a site */
+#define SITES_BITS   9
+
+struct entry {
+	struct hlist_node node;
+	struct djprobe *probe;
+	unsigned long site;
+};
+
+struct djprobe_set {
+	struct ftrace_ops ops;
+	int count;
+	struct entry entries[];
+};
+
+static DEFINE_HASHTABLE(sites, SITES_BITS);
+static DEFINE_MUTEX(registering);
+static DEFINE_PER_CPU(u8[4],
+		      active); /* a handler of that level runs: task, softirq, interrupt, NMI */
+
+void djprobe_entry(void); /* entry.S */
+asmlinkage void djprobe_hit(struct pt_regs *regs, unsigned long *frame);
+
+static __always_inline unsigned int level_of(unsigned int count)
+{
+	return count & NMI_MASK ? 3 : count & HARDIRQ_MASK ? 2 : count & SOFTIRQ_OFFSET ? 1 : 0;
+}
+
+static __always_inline struct entry *find_entry(unsigned long site)
+{
+	struct entry *entry;
+
+	hlist_for_each_entry_rcu_notrace(entry, &sites[hash_long(site, SITES_BITS)],
+					 node) if (entry->site == site) return entry;
+	return NULL;
+}
+
+asmlinkage void __kprobes djprobe_hit(struct pt_regs *regs, unsigned long *frame)
+{
+	unsigned int level = level_of(preempt_count());
+	struct entry *entry;
+
+	preempt_disable_notrace();
+	regs->flags =
+	    arch_local_save_flags(); /* whether interrupts are on is what tells something */
+	regs->ip = frame[0] - FENTRY_BYTES;
+	regs->sp = (unsigned long)&frame[1];
+	regs->orig_ax = -1;
+	regs->cs = __KERNEL_CS;
+	regs->ss = __KERNEL_DS;
+	entry = find_entry(regs->ip);
+	if (likely(entry)) {
+		if (unlikely(this_cpu_read(active[level]))) {
+			this_cpu_inc(*entry->probe->missed);
+		} else {
+			this_cpu_write(active[level], 1);
+			barrier();
+			entry->probe->handler(entry->probe, regs);
+			barrier();
+			this_cpu_write(active[level], 0);
+		}
+	}
+	preempt_enable_notrace();
+}
+
+/* The fentry site of the function at `address`: behind an endbr64, or what the kernel put there
+ * when nothing refers to the function. */
+static unsigned long site_of(unsigned long address)
+{
+	static const u8 endbr[4] = {0xf3, 0x0f, 0x1e, 0xfa}, sealed[4] = {0x66, 0x0f, 0x1f, 0x00};
+	u8 text[4];
+
+	if (copy_from_kernel_nofault(text, (void *)address, sizeof(text)))
+		return 0;
+	return address + (!memcmp(text, endbr, 4) || !memcmp(text, sealed, 4) ? 4 : 0);
+}
+
+/* A kprobe that is never armed knows where a symbol is. */
+static int find_symbol(struct djprobe *probe)
+{
+	struct kprobe kprobe = {.symbol_name = probe->symbol, .flags = KPROBE_FLAG_DISABLED};
+	int error = register_kprobe(&kprobe);
+
+	if (error)
+		return error;
+	probe->address = (unsigned long)kprobe.addr;
+	unregister_kprobe(&kprobe);
+	return 0;
+}
+
+static int attach(struct djprobe_set *set)
+{
+#ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
+	return register_ftrace_direct_multi(&set->ops, (unsigned long)djprobe_entry);
+#else
+	return register_ftrace_direct(&set->ops, (unsigned long)djprobe_entry);
+#endif
+}
+
+static void detach(struct djprobe_set *set)
+{
+#ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
+	WARN_ON(unregister_ftrace_direct_multi(&set->ops, (unsigned long)djprobe_entry));
+	ftrace_free_filter(&set->ops);
+#else
+	WARN_ON(unregister_ftrace_direct(&set->ops, (unsigned long)djprobe_entry, true));
+#endif
+}
+
+static void wait_for_handlers(void)
+{
+#ifdef DJS_HAVE_RCU_TASKS_RUDE
+	synchronize_rcu_tasks_rude();
+#endif
+#ifdef DJS_HAVE_RCU_TASKS
+	synchronize_rcu_tasks();
+#endif
+	synchronize_rcu();
+}
+
+static void free_set(struct djprobe_set *set)
+{
+	int i;
+
+	for (i = 0; i < set->count; i++) {
+		free_percpu(set->entries[i].probe->missed);
+		set->entries[i].probe->missed = NULL;
+		set->entries[i].probe->set = NULL;
+	}
+	kvfree(set);
+}
+
+/* Finds the sites; none of them may be known already. */
+static int prepare(struct djprobe_set *set, struct djprobe **probes, int count,
+		   unsigned long *addresses)
+{
+	int i, error;
+
+	for (i = 0; i < count; i++) {
+		struct djprobe *probe = probes[i];
+
+		if (!probe->handler || (!probe->symbol && !probe->address))
+			return -EINVAL;
+		if (probe->set)
+			return -EBUSY;
+		error = probe->symbol ? find_symbol(probe) : 0;
+		if (error)
+			return error;
+		set->entries[i].site = addresses[i] = site_of(probe->address);
+		if (!addresses[i])
+			return -EFAULT;
+		if (find_entry(addresses[i]))
+			return -EBUSY;
+		probe->missed = alloc_percpu(unsigned long);
+		if (!probe->missed)
+			return -ENOMEM;
+		probe->set = set;
+		set->entries[i].probe = probe;
+		set->count++;
+	}
+	return 0;
+}
+
+static int register_locked(struct djprobe_set *set, struct djprobe **probes, int count,
+			   unsigned long *addresses)
+{
+	int i, error;
+
+	if (djs_ftrace_enabled() <= 0)
+		return -EPERM;
+	error = prepare(set, probes, count, addresses);
+	if (!error)
+		error = ftrace_set_filter_ips(&set->ops, addresses, count, 0, 0);
+	if (error)
+		return error;
+	for (i = 0; i < count; i++)
+		hlist_add_head_rcu(&set->entries[i].node,
+				   &sites[hash_long(set->entries[i].site, SITES_BITS)]);
+	error = attach(set);
+	if (!error)
+		return 0;
+	for (i = 0; i < count; i++)
+		hlist_del_rcu(&set->entries[i].node);
+	wait_for_handlers();
+	ftrace_free_filter(&set->ops);
+	return error;
+}
+
+int register_djprobes(struct djprobe **probes, int count)
+{
+	struct djprobe_set *set;
+	unsigned long *addresses;
+	int error = -ENOMEM;
+
+	if (count <= 0)
+		return -EINVAL;
+	set = kvzalloc(struct_size(set, entries, count), GFP_KERNEL);
+	addresses = kvmalloc_array(count, sizeof(*addresses), GFP_KERNEL);
+	if (set && addresses) {
+		mutex_lock(&registering);
+		error = register_locked(set, probes, count, addresses);
+		mutex_unlock(&registering);
+	}
+	if (error && set)
+		free_set(set);
+	kvfree(addresses);
+	return error;
+}
+
+int register_djprobe(struct djprobe *probe)
+{
+	return register_djprobes(&probe, 1);
+}
+
+void unregister_djprobes(struct djprobe *one_of_them)
+{
+	struct djprobe_set *set;
+	int i;
+
+	mutex_lock(&registering);
+	set = one_of_them->set;
+	if (set) {
+		detach(set);
+		for (i = 0; i < set->count; i++)
+			hlist_del_rcu(&set->entries[i].node);
+		wait_for_handlers();
+		free_set(set);
+	}
+	mutex_unlock(&registering);
+}
+
+unsigned long djprobe_missed(const struct djprobe *probe)
+{
+	unsigned long missed = 0;
+	int cpu;
+
+	if (probe->missed)
+		for_each_possible_cpu (cpu)
+			missed += READ_ONCE(*per_cpu_ptr(probe->missed, cpu));
+	return missed;
+}
