@@ -101,9 +101,8 @@ void Body::emit_entry_values(const std::vector<program::ExpressionPtr>& values) 
     error_ = next_ = exit_;
     forget_match();
     make_locals(local_declarations_);
-    Value saved = load_field(offsetof(djs_ctx, saved), script_.types.pointer, "saved");
     for (uint32_t i = 0; i < values.size(); i++) {
-        Value slot = entry_slot(saved, i);
+        Value slot = entry_slot(i);
         if (values[i]->type == program::Type::String)
             copy_text(slot, text(*values[i]));
         else
@@ -121,7 +120,9 @@ uint32_t entry_words(const std::vector<program::ExpressionPtr>& values, size_t s
     return words;
 }
 
-Value Body::entry_slot(Value saved, uint32_t slot) {
+Value Body::entry_slot(uint32_t slot) {
+    Value saved = hit_.saved ? hit_.saved
+                             : load_field(offsetof(djs_ctx, saved), script_.types.pointer, "saved");
     uint32_t word = entry_words(*hit_.entry_values, slot, script_.string_bytes());
     return builder_.CreateConstGEP1_32(script_.types.i64, saved, word);
 }

@@ -14,6 +14,7 @@ struct HitContext {
     const AccessMap* accesses = nullptr; // of the variant, or of functions
     const DefinedMap* defined = nullptr;
     const std::vector<program::ExpressionPtr>* entry_values = nullptr; // of a return probe
+    llvm::Value* saved = nullptr; // where those are; null: where ctx->saved says
 };
 
 // Words (8 bytes) that the entry values before `slot` take in ctx->saved.
@@ -35,7 +36,7 @@ class Body {
     void emit_probe(const program::Block& block, const program::Expression* condition);
     void emit_function(const program::Function& function, const std::vector<Value>& arguments,
                        Value text_result);
-    // Evaluates the entry values of a return probe into ctx->saved.
+    // Evaluates the entry values of a return probe to where they are saved.
     void emit_entry_values(const std::vector<program::ExpressionPtr>& values);
 
     // Without a context: where a run-time error's message and place are kept; it ends the body.
@@ -140,7 +141,7 @@ class Body {
     void begin(llvm::BasicBlock* block);
     void jump(llvm::BasicBlock* target);
     void next_overload(const program::Function& function, const std::vector<Value>& arguments);
-    Value entry_slot(Value saved, uint32_t slot); // address of an entry value
+    Value entry_slot(uint32_t slot); // address of an entry value
     void make_locals(const std::vector<program::Local>& locals);
 
     struct LoopTargets {

@@ -37,7 +37,11 @@ struct Limits {
 // The kernel a script is compiled for, as far as instructions and structures depend on it.
 struct CodegenKernel {
     std::string release, version, build_id;
-    uint64_t anchor = 0;  // link-time address of _printk
+    uint64_t anchor = 0; // link-time address of _printk
+    // A symbol that scripts may refer to, and its link-time address: other addresses of the kernel
+    // are told by their distance from it.
+    static constexpr const char* reference_symbol = "memset";
+    uint64_t reference = 0;
     bool ibt = false;     // endbr64 at indirect targets
     int call_padding = 0; // CONFIG_FUNCTION_PADDING_BYTES: 16 or 0
     bool return_thunks = true, retpolines = true;

@@ -65,11 +65,9 @@ Value Body::number(const program::Expression& node) {
         return script_.number(hit_.defined && known != hit_.defined->end() && known->second ? 1
                                                                                             : 0);
     }
-    case ExpressionKind::EntryValue: {
-        Value saved = load_field(offsetof(djs_ctx, saved), script_.types.pointer, "saved");
+    case ExpressionKind::EntryValue:
         return builder_.CreateLoad(script_.types.i64,
-                                   entry_slot(saved, program::as<program::EntryValue>(node).slot));
-    }
+                                   entry_slot(program::as<program::EntryValue>(node).slot));
     case ExpressionKind::Dereference: {
         const auto& dereference = program::as<program::Dereference>(node);
         Value size = number(*dereference.size);
@@ -132,10 +130,8 @@ Value Body::text(const program::Expression& node) {
         return print(program::as<program::Print>(node));
     case ExpressionKind::TargetValue:
         return target_value(program::as<program::TargetValue>(node));
-    case ExpressionKind::EntryValue: {
-        Value saved = load_field(offsetof(djs_ctx, saved), script_.types.pointer, "saved");
-        return entry_slot(saved, program::as<program::EntryValue>(node).slot);
-    }
+    case ExpressionKind::EntryValue:
+        return entry_slot(program::as<program::EntryValue>(node).slot);
     default:
         script_.not_supported(node.range, "this text expression");
         return script_.text("");

@@ -108,6 +108,8 @@ class NeedsCheck {
                 call.arguments.empty() && has_inline_intrinsic(script_, call.function->intrinsic);
             return inlined ? Needs::Nothing : Needs::Context;
         }
+        case ExpressionKind::EntryValue:
+            return Needs::Nothing; // in the target's own frame
         case ExpressionKind::TargetValue:
             return in_registers(node) ? Needs::Nothing : Needs::Context;
         default:
@@ -208,6 +210,14 @@ Needs needs_of(const ScriptModule& script, const Variant& variant) {
     Needs needs = check.statement(*variant.probe->body);
     return variant.probe->condition ? std::max(needs, check.value(*variant.probe->condition))
                                     : needs;
+}
+
+Needs needs_of_entry_values(const ScriptModule& script, const Variant& variant) {
+    NeedsCheck check(script, variant.accesses);
+    Needs needs = Needs::Nothing;
+    for (const auto& expression : variant.probe->entry_values)
+        needs = std::max(needs, check.value(*expression));
+    return needs;
 }
 
 // ---- intrinsics without a call

@@ -22,6 +22,8 @@ enum class Needs : uint8_t {
     Context
 };
 Needs needs_of(const ScriptModule& script, const Variant& variant);
+// The same for what a return probe keeps of the entry.
+Needs needs_of_entry_values(const ScriptModule& script, const Variant& variant);
 
 // An intrinsic's value without a call, where it has one: pid(), tid(), cpu() … Null: it must be
 // called.

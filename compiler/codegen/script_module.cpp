@@ -63,6 +63,12 @@ llvm::Constant* ScriptModule::site_address(uint32_t site) {
         sites_->getValueType(), sites_, llvm::ArrayRef<llvm::Constant*>{number(0), number(site)});
 }
 
+std::string ScriptModule::kernel_address(uint64_t address) const {
+    auto distance = static_cast<int64_t>(address - kernel.reference);
+    return std::string(CodegenKernel::reference_symbol) + (distance < 0 ? "" : "+") +
+           std::to_string(distance);
+}
+
 bool ScriptModule::is_walked(const program::Global& global) const {
     const GlobalStorage& storage = storage_.at(&global);
     return storage.kind == GlobalStorage::Kind::Map &&

@@ -67,7 +67,8 @@ struct CompiledHandler {
 
 struct CompiledTarget {
     llvm::Function* direct = nullptr;
-    std::vector<ScratchCall> calls; // of all its handlers
+    llvm::Constant* dispatch = nullptr; // null where it needs none
+    std::vector<ScratchCall> calls;     // of all its handlers
 };
 
 class ScriptModule {
@@ -140,6 +141,9 @@ class ScriptModule {
     uint32_t lock_count() const { return lock_count_; }
     // True where some foreach walks this array: its order needs the array's lock for itself alone.
     bool is_walked(const program::Global& array) const;
+    // An address of the kernel as code refers to it: "memset+123". The kernel may have been moved
+    // as a whole.
+    std::string kernel_address(uint64_t address) const;
     // Elements of the tables that handlers refer to before the tables are filled.
     llvm::Constant* handler_address(uint32_t variant);
     llvm::Constant* site_address(uint32_t site);

@@ -31,7 +31,8 @@ void ScriptModule::fill_handlers(const std::vector<CompiledHandler>& handlers) {
         bool is_session = variant.kind == HandlerKind::Begin || variant.kind == HandlerKind::End ||
                           variant.kind == HandlerKind::Error;
         uint32_t flags = (handler.checks_state ? DJS_HANDLER_CHECKS_STATE : 0) |
-                         (handler.locks.empty() ? 0 : DJS_HANDLER_IRQS_OFF);
+                         (handler.locks.empty() ? 0 : DJS_HANDLER_IRQS_OFF) |
+                         (variant.kind == HandlerKind::Return ? DJS_HANDLER_MAY_LINGER : 0);
         uint32_t saved = 0;
         for (const auto& value : variant.probe->entry_values)
             saved += value->type == program::Type::String ? (string_bytes() + 7) / 8 : 1;
@@ -99,7 +100,8 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
     std::vector<llvm::Constant*> targets, maps, statistics, iterators, format_texts, format_types,
         place_texts;
     for (const CompiledTarget& target : compiled_targets)
-        targets.push_back(llvm::ConstantStruct::get(types.target, {target.direct}));
+        targets.push_back(llvm::ConstantStruct::get(
+            types.target, {target.direct, target.dispatch ? target.dispatch : null()}));
     for (const program::Global* global : maps_)
         maps.push_back(llvm::ConstantStruct::get(
             types.map_use, {map_shape(*global), storage_.at(global).variable}));

@@ -44,12 +44,11 @@ Value Body::access(const Access& how, SourceRange range) {
         value = script_.number(static_cast<int64_t>(how.constant));
         break;
     case Access::Base::KernelAddress: {
-        // The kernel may have been moved as a whole: _printk tells by how much.
-        auto* anchor = script_.module.getOrInsertGlobal("_printk", script_.types.i8);
-        llvm::cast<llvm::GlobalVariable>(anchor)->setDSOLocal(true);
-        Value here = builder_.CreatePtrToInt(anchor, script_.types.i64);
+        // The kernel may have been moved as a whole: the symbol tells by how much.
+        Value here = builder_.CreatePtrToInt(script_.runtime(CodegenKernel::reference_symbol),
+                                             script_.types.i64);
         value = builder_.CreateAdd(
-            here, script_.number(static_cast<int64_t>(how.constant - script_.kernel.anchor)));
+            here, script_.number(static_cast<int64_t>(how.constant - script_.kernel.reference)));
         break;
     }
     case Access::Base::Operand:

@@ -1,6 +1,7 @@
 #include "codegen/targets.h"
 
 #include "codegen/body.h"
+#include "codegen/continuation.h"
 #include "codegen/depth.h"
 #include "codegen/lean.h"
 #include "codegen/locked.h"
@@ -10,6 +11,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 
 namespace djstap::codegen {
 
@@ -40,47 +43,32 @@ class TargetCompiler {
           scratch_(scratch), builder_(script.context) {}
 
     CompiledTarget compile() {
+        bool returns = script_.plan.targets[index_].returns(script_.plan);
         std::vector<llvm::Type*> parameters(argument_registers.size(), script_.types.i64);
-        auto* type = llvm::FunctionType::get(script_.types.void_type, parameters, false);
+        auto* result = llvm::StructType::get(script_.types.i64, script_.types.i64);
+        auto* type = llvm::FunctionType::get(returns ? static_cast<llvm::Type*>(result)
+                                                     : script_.types.void_type,
+                                             parameters, false);
         function_ = script_.create_function(type, "djs_direct_" + std::to_string(index_));
         // Saves just those registers that it uses, so that the fentry site can call it with no stub
-        // between.
-        function_->setCallingConv(llvm::CallingConv::PreserveMost);
+        // between. With return handlers it stands for the function, and may change what that may.
+        if (!returns)
+            function_->setCallingConv(llvm::CallingConv::PreserveMost);
         builder_.SetInsertPoint(block("entry"));
         script_.set_attributes(function_);
-        for (size_t i = 0; i < variants_.size();) {
-            const Variant& variant = script_.plan.variants[variants_[i]];
-            Needs needs = needs_of(script_, variant);
-            if (needs == Needs::Context) {
-                run_with_context(variants_[i++]);
-            } else if (needs == Needs::Nothing) {
-                run_lean(variants_[i++], nullptr);
-            } else if (needs == Needs::Locks) {
-                auto* done = block("done");
-                LockedRun locked(script_, builder_, function_, variants_[i]);
-                locked.enter(done);
-                run_lean(variants_[i++], &locked);
-                locked.leave();
-                builder_.CreateBr(done);
-                builder_.SetInsertPoint(done);
-            } else {
-                // One stretch without preemption for as many handlers as want it.
-                size_t end = i + 1;
-                while (end < variants_.size() &&
-                       needs_of(script_, script_.plan.variants[variants_[end]]) == needs)
-                    end++;
-                LeanRecorder recorder(script_, builder_, function_);
-                auto* done = block("done");
-                recorder.enter(done);
-                for (; i < end; i++)
-                    run_lean(variants_[i], nullptr);
-                recorder.leave();
-                builder_.CreateBr(done);
-                builder_.SetInsertPoint(done);
-            }
+        run_handlers(HandlerKind::Entry);
+        if (!returns) {
+            builder_.CreateRetVoid();
+            return {function_, nullptr, std::move(calls_)};
         }
-        builder_.CreateRetVoid();
-        return {function_, std::move(calls_)};
+        for (uint32_t number : variants_)
+            save_entry_values(number);
+        Continuation continuation(script_, builder_, function_, index_);
+        FunctionResult results = continuation.call();
+        return_value_ = results.rax;
+        run_handlers(HandlerKind::Return);
+        continuation.leave(results);
+        return {function_, continuation.dispatch(), std::move(calls_)};
     }
 
   private:
@@ -88,13 +76,98 @@ class TargetCompiler {
         return llvm::BasicBlock::Create(script_.context, name, function_);
     }
 
-    HitContext hit_of(const Variant& variant) {
+    // All handlers of this kind, one after the other.
+    void run_handlers(HandlerKind kind) {
+        std::vector<uint32_t> variants;
+        for (uint32_t number : variants_)
+            if (script_.plan.variants[number].kind == kind)
+                variants.push_back(number);
+        auto needs = [&](size_t i) {
+            return needs_of(script_, script_.plan.variants[variants[i]]);
+        };
+        for (size_t i = 0; i < variants.size();) {
+            if (needs(i) == Needs::Context) {
+                run_with_context(variants[i++]);
+            } else if (needs(i) == Needs::Nothing) {
+                run_lean(variants[i++], nullptr);
+            } else if (needs(i) == Needs::Locks) {
+                auto* done = block("done");
+                LockedRun locked(script_, builder_, function_, variants[i]);
+                locked.enter(done);
+                run_lean(variants[i++], &locked);
+                locked.leave();
+                builder_.CreateBr(done);
+                builder_.SetInsertPoint(done);
+            } else {
+                // One stretch without preemption for as many handlers as want it.
+                LeanRecorder recorder(script_, builder_, function_);
+                auto* done = block("done");
+                recorder.enter(done);
+                do
+                    run_lean(variants[i++], nullptr);
+                while (i < variants.size() && needs(i) == Needs::Preemption);
+                recorder.leave();
+                builder_.CreateBr(done);
+                builder_.SetInsertPoint(done);
+            }
+        }
+    }
+
+    // What a return probe keeps of the entry stays in the target's own frame.
+    struct Saved {
+        llvm::AllocaInst* values = nullptr;
+        llvm::AllocaInst* valid = nullptr; // whether they were had; null: always
+    };
+
+    void save_entry_values(uint32_t number) {
+        const Variant& variant = script_.plan.variants[number];
+        const auto& values = variant.probe->entry_values;
+        if (variant.kind != HandlerKind::Return || values.empty())
+            return;
+        Saved& saved = saved_[number];
+        saved.values = entry_alloca(llvm::ArrayType::get(script_.types.i64, values.size()));
+        if (needs_of_entry_values(script_, variant) == Needs::Nothing) {
+            Body body(script_, function_, builder_, nullptr, nullptr, variant.probe->locals,
+                      hit_of(number));
+            body.emit_entry_values(values);
+            return;
+        }
+        saved.valid = entry_alloca(script_.types.i1);
+        builder_.CreateStore(builder_.getFalse(), saved.valid);
+        with_context(number, [&](Body& body, llvm::Value* ctx) {
+            body.emit_entry_values(values);
+            llvm::Value* error =
+                builder_.CreateLoad(script_.types.pointer, field(ctx, offsetof(djs_ctx, error)));
+            builder_.CreateStore(builder_.CreateIsNull(error), saved.valid);
+        });
+    }
+
+    // Goes on in a block where the entry's values are there; otherwise to `missing`.
+    void check_saved(uint32_t number, llvm::BasicBlock* missing) {
+        llvm::AllocaInst* valid = saved_[number].valid;
+        if (!valid)
+            return;
+        auto* there = block("saved");
+        builder_.CreateCondBr(builder_.CreateLoad(script_.types.i1, valid), there, missing);
+        builder_.SetInsertPoint(there);
+    }
+
+    llvm::AllocaInst* entry_alloca(llvm::Type* type) {
+        llvm::BasicBlock& entry = function_->getEntryBlock();
+        return llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type, nullptr, "saved");
+    }
+
+    HitContext hit_of(uint32_t number) {
+        const Variant& variant = script_.plan.variants[number];
         HitContext hit;
         hit.reg = [this](PtReg reg) -> llvm::Value* { return value_of(reg); };
-        hit.return_value = [this] { return script_.number(0); };
+        hit.return_value = [this] {
+            return return_value_ ? return_value_ : static_cast<llvm::Value*>(script_.number(0));
+        };
         hit.accesses = &variant.accesses;
         hit.defined = &variant.defined;
         hit.entry_values = &variant.probe->entry_values;
+        hit.saved = saved_[number].values;
         return hit;
     }
 
@@ -124,35 +197,52 @@ class TargetCompiler {
 
     void run_lean(uint32_t number, LockedRun* locked) {
         const Variant& variant = script_.plan.variants[number];
-        auto* start = block("handler");
+        auto *start = block("handler"), *next = block("next_handler");
+        check_saved(number, next);
         builder_.CreateBr(start);
         builder_.SetInsertPoint(start);
         Body body(script_, function_, builder_, nullptr, nullptr, variant.probe->locals,
-                  hit_of(variant));
+                  hit_of(number));
         if (locked)
             locked->keep_errors_of(body);
         body.emit_probe(*variant.probe->body, variant.probe->condition.get());
         bound_lifetimes(start, body.slots());
+        builder_.CreateBr(next);
+        builder_.SetInsertPoint(next);
     }
 
     void run_with_context(uint32_t number) {
         const Variant& variant = script_.plan.variants[number];
-        auto *start = block("handler"), *run = block("run"), *next = block("next_handler");
-        builder_.CreateBr(start);
-        builder_.SetInsertPoint(start);
-        HitContext hit = hit_of(variant);
+        auto* next = block("next_handler");
+        check_saved(number, next);
+        with_context(number, [&](Body& body, llvm::Value* ctx) {
+            if (return_value_)
+                builder_.CreateStore(return_value_, field(ctx, offsetof(djs_ctx, return_value)));
+            body.emit_probe(*variant.probe->body, variant.probe->condition.get());
+        });
+        builder_.CreateBr(next);
+        builder_.SetInsertPoint(next);
+    }
+
+    // Takes the CPU's context for what `emit` emits, and gives it back; nothing where there is none
+    // to be had.
+    void with_context(uint32_t number, const std::function<void(Body&, llvm::Value*)>& emit) {
+        const Variant& variant = script_.plan.variants[number];
+        auto *run = block("run"), *after = block("after");
+        HitContext hit = hit_of(number);
         llvm::Value* ctx =
             builder_.CreateCall(script_.runtime("djs_enter"),
                                 {script_.handler_address(number), site_of(number)}, "ctx");
-        builder_.CreateCondBr(builder_.CreateIsNotNull(ctx), run, next);
+        builder_.CreateCondBr(builder_.CreateIsNotNull(ctx), run, after);
         builder_.SetInsertPoint(run);
         llvm::Value* memory =
             builder_.CreateLoad(script_.types.pointer, field(ctx, offsetof(djs_ctx, scratch)));
+        // An entry's registers; they are gone when the function has returned.
         llvm::AllocaInst* registers =
-            asks_for_registers(script_) ? store_registers(ctx, hit) : nullptr;
+            !return_value_ && asks_for_registers(script_) ? store_registers(ctx, hit) : nullptr;
         Body body(script_, function_, builder_, ctx, memory, variant.probe->locals, hit);
         body.count_actions(variant.probe->effects.loops);
-        body.emit_probe(*variant.probe->body, variant.probe->condition.get());
+        emit(body, ctx);
         std::vector<llvm::AllocaInst*> slots = body.slots();
         if (registers) { // the context is shared with handlers that have none
             builder_.CreateStore(script_.null(), field(ctx, offsetof(djs_ctx, regs)));
@@ -160,8 +250,8 @@ class TargetCompiler {
         }
         builder_.CreateCall(script_.runtime("djs_leave"), {ctx});
         bound_lifetimes(run, slots);
-        builder_.CreateBr(next);
-        builder_.SetInsertPoint(next);
+        builder_.CreateBr(after);
+        builder_.SetInsertPoint(after);
         scratch_ = std::max(
             scratch_,
             static_cast<uint32_t>(
@@ -215,6 +305,8 @@ class TargetCompiler {
     uint32_t& scratch_;
     llvm::IRBuilder<> builder_;
     llvm::Function* function_ = nullptr;
+    llvm::Value* return_value_ = nullptr; // once the function has returned
+    std::map<uint32_t, Saved> saved_;     // by variant
     std::vector<ScratchCall> calls_;
 };
 

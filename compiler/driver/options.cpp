@@ -152,7 +152,7 @@ Examples:
             ->group(group);
         one("--mechanism", raw.mechanism,
             "force one: auto, djprobe, ftrace, kprobe, kprobe-int3, kprobe-jump, "
-            "kprobe-ftrace, kretprobe, tracepoint")
+            "kprobe-ftrace, kretprobe, return-djprobe, tracepoint")
             ->type_name("NAME")
             ->group(group);
         one("--runtime", raw.runtime, "kernel; user is not supported yet")
@@ -325,7 +325,7 @@ std::optional<Failure> Parser::check_names() {
         return failure;
     if (auto failure = one_of("--mechanism", raw.mechanism,
                               {"auto", "djprobe", "ftrace", "kprobe", "kprobe-int3", "kprobe-jump",
-                               "kprobe-ftrace", "kretprobe", "tracepoint"}))
+                               "kprobe-ftrace", "kretprobe", "return-djprobe", "tracepoint"}))
         return failure;
     options.mechanism = raw.mechanism == "auto" ? "" : raw.mechanism;
     if (auto failure = one_of("--runtime", raw.runtime, {"kernel", "user", "dyninst", "bpf"}))

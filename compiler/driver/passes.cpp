@@ -86,6 +86,8 @@ CodegenKernel describe_kernel(const Target& target, const RuntimeKit& kit) {
     kernel.build_id = target.build_id();
     if (auto anchor = target.symbol("_printk"))
         kernel.anchor = anchor->address;
+    if (auto reference = target.symbol(CodegenKernel::reference_symbol))
+        kernel.reference = reference->address;
     kernel.ibt = target.has_ibt();
     // Both names: kernels up to 6.8 and later ones (6.9 renamed the mitigations).
     auto set = [&](const char* older, const char* newer) {

@@ -1,18 +1,35 @@
 #include "probes/direct_targets.h"
 
+#include "probes/mechanisms.h"
+
+#include <algorithm>
 #include <map>
 
 namespace djstap {
 
+namespace {
+
+bool is_direct(const Site& site) {
+    return site.mechanism == Mechanism::Djprobe || site.mechanism == Mechanism::ReturnDjprobe;
+}
+
+} // namespace
+
+bool DirectTarget::returns(const ProbePlan& plan) const {
+    return std::any_of(variants.begin(), variants.end(), [&](uint32_t variant) {
+        return plan.variants[variant].kind == HandlerKind::Return;
+    });
+}
+
 void choose_direct_targets(ProbePlan& plan) {
     std::map<uint64_t, std::vector<uint32_t>> sites_at;
     for (uint32_t i = 0; i < plan.sites.size(); i++)
-        if (plan.sites[i].mechanism == Mechanism::Djprobe)
+        if (is_direct(plan.sites[i]))
             sites_at[plan.sites[i].address].push_back(i);
 
     std::map<std::vector<uint32_t>, uint32_t> known;
     for (uint32_t i = 0; i < plan.sites.size(); i++) {
-        if (plan.sites[i].mechanism != Mechanism::Djprobe)
+        if (!is_direct(plan.sites[i]))
             continue;
         const std::vector<uint32_t>& sites = sites_at[plan.sites[i].address];
         if (sites.front() != i)
@@ -24,6 +41,7 @@ void choose_direct_targets(ProbePlan& plan) {
             known.emplace(target.variants, static_cast<uint32_t>(plan.targets.size()));
         if (added)
             plan.targets.push_back(std::move(target));
+        plan.targets[entry->second].functions.push_back(plan.sites[i].address + fentry_bytes);
         for (size_t k = 0; k < sites.size(); k++) {
             plan.sites[sites[k]].target = entry->second;
             plan.sites[sites[k]].next = k + 1 < sites.size() ? sites[k + 1] : no_index;

@@ -24,8 +24,9 @@ struct Resolver {
     KernelView& kernel;
     const ProbeOptions& options;
     Diagnostics& diagnostics;
-    bool details = true; // parameters are wanted
-    bool quiet = false;  // listing: what matches nothing is no error
+    bool details = true;                   // parameters are wanted
+    bool quiet = false;                    // listing: what matches nothing is no error
+    const program::Probe* probe = nullptr; // whose points these are; null when listing
 };
 
 // A family: the shape of its points and the function that resolves one of them. A candidate list

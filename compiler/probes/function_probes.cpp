@@ -90,13 +90,47 @@ void leave_out_kprobes(const ast::PointComponent& argument, Resolver& resolver,
               " probes them too, each by a breakpoint");
 }
 
+// A return djprobe keeps the values of the entry in its frame on the kernel's stack.
+constexpr size_t most_entry_values = 8;
+// A target searches for the function it was called from.
+constexpr size_t most_return_functions = 1000;
+
+// What speaks against a return djprobe whatever the function is; empty: nothing.
+std::string objection_of_probe(const ast::ProbePoint& point, const Resolver& resolver,
+                               size_t functions) {
+    if (find_component(point, "maxactive"))
+        return ".maxactive asks for it";
+    if (functions > most_return_functions)
+        return "the pattern fits more than " + std::to_string(most_return_functions) + " functions";
+    if (!resolver.probe)
+        return {};
+    const auto& values = resolver.probe->entry_values;
+    if (std::any_of(values.begin(), values.end(),
+                    [](const auto& value) { return value->type == program::Type::String; }))
+        return "a text is kept from the entry";
+    if (values.size() > most_entry_values)
+        return "more than " + std::to_string(most_entry_values) + " values are kept from the entry";
+    return {};
+}
+
+ReturnSafety safety_of(FunctionInfo& function, const std::string& objection,
+                       const Resolver& resolver, const DebugInfo& info) {
+    if (!objection.empty())
+        return {ReturnSafety::Verdict::Unsafe, objection};
+    if (!resolver.details && !function.is_syscall) // those are told by their names
+        info.add_details(function);
+    return judge_return(function, info);
+}
+
 bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
                        std::vector<Candidate>& out, bool is_return) {
     auto functions = find_functions(point, resolver);
     if (!functions)
         return false;
     const Target* target = need_target(point, resolver);
+    const DebugInfo* info = need_debuginfo(point, resolver);
     const ast::PointComponent& argument = point.components[1];
+    std::string objection = is_return ? objection_of_probe(point, resolver, functions->size()) : "";
     bool many = has_wildcard(argument.string);
     std::string suffix;
     for (size_t i = 2; i < point.components.size(); i++)
@@ -107,7 +141,9 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
     MechanismChoice refusal;
     for (FunctionInfo& function : *functions) {
         MechanismChoice choice =
-            is_return ? choose_for_return(*target, function.entry, resolver.options.forced)
+            is_return ? choose_for_return(*target, function.entry,
+                                          safety_of(function, objection, resolver, *info),
+                                          resolver.options.forced)
                       : choose_for_entry(*target, function.entry, resolver.options.forced);
         if (!choice.refusal.empty()) {
             refused = &function;

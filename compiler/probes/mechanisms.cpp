@@ -12,9 +12,6 @@ constexpr std::array<std::string_view, 11> names{
     "none",          "djprobe",   "ftrace",         "kprobe",     "kprobe-int3", "kprobe-jump",
     "kprobe-ftrace", "kretprobe", "return-djprobe", "tracepoint", "timer"};
 
-// The length of the instruction that the compiler put at the site: call rel32, or its nop.
-constexpr uint64_t fentry_bytes = 5;
-
 MechanismChoice refuse(std::string why) {
     MechanismChoice choice;
     choice.refusal = std::move(why);
@@ -46,8 +43,8 @@ std::optional<Mechanism> mechanism_by_name(std::string_view name) {
 }
 
 std::vector<std::string> mechanism_names() {
-    return {"auto",        "djprobe",       "ftrace",    "kprobe",    "kprobe-int3",
-            "kprobe-jump", "kprobe-ftrace", "kretprobe", "tracepoint"};
+    return {"auto",        "djprobe",       "ftrace",    "kprobe",         "kprobe-int3",
+            "kprobe-jump", "kprobe-ftrace", "kretprobe", "return-djprobe", "tracepoint"};
 }
 
 MechanismChoice choose_for_entry(const Target& target, uint64_t entry,
@@ -87,19 +84,35 @@ MechanismChoice choose_for_entry(const Target& target, uint64_t entry,
     return choice;
 }
 
-MechanismChoice choose_for_return(const Target& target, uint64_t entry,
+MechanismChoice choose_for_return(const Target& target, uint64_t entry, const ReturnSafety& safety,
                                   std::optional<Mechanism> forced) {
+    using Verdict = ReturnSafety::Verdict;
     if (is_gone(target, entry))
         return refuse(gone);
-    if (forced && *forced != Mechanism::Kretprobe && !is_kprobe(*forced))
-        return refuse("returns are probed by kretprobe, not by " +
-                      std::string(mechanism_name(*forced)));
-    if (target.kprobe_forbidden(entry))
-        return refuse("the kernel forbids kprobes there");
+    std::optional<uint64_t> site = target.fentry_site(entry);
+    bool no_kprobes = target.kprobe_forbidden(entry);
     MechanismChoice choice;
+    choice.address = site.value_or(entry);
+    if (forced == Mechanism::ReturnDjprobe) {
+        if (!site)
+            return refuse("it has no fentry site");
+        if (safety.verdict == Verdict::Unsafe)
+            return refuse(safety.reason);
+    }
+    if (forced == Mechanism::ReturnDjprobe ||
+        (!forced && site && safety.verdict == Verdict::Safe)) {
+        choice.mechanism = Mechanism::ReturnDjprobe;
+        choice.reason = forced ? "forced" : safety.reason;
+        choice.fallback = no_kprobes ? 0 : *site;
+        return choice;
+    }
+    if (forced && *forced != Mechanism::Kretprobe && !is_kprobe(*forced))
+        return refuse("returns are probed by return-djprobe or kretprobe, not by " +
+                      std::string(mechanism_name(*forced)));
+    if (no_kprobes)
+        return refuse("the kernel forbids kprobes there");
     choice.mechanism = Mechanism::Kretprobe;
-    choice.reason = forced ? "forced" : "function return";
-    choice.address = target.fentry_site(entry).value_or(entry);
+    choice.reason = forced ? "forced" : site ? safety.reason : "no fentry site";
     return choice;
 }
 

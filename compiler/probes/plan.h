@@ -92,8 +92,13 @@ struct Variant {
 
 // The target of direct calls: a function can have one only, so it runs all the handlers that the
 // script has there, in the script's order. Functions with the same handlers share it.
+struct ProbePlan;
 struct DirectTarget {
     std::vector<uint32_t> variants;
+    // Link-time addresses where its functions go on after their fentry sites.
+    std::vector<uint64_t> functions;
+    // True where some handler runs at the return.
+    bool returns(const ProbePlan& plan) const;
 };
 constexpr uint32_t no_index = UINT32_MAX;
 
@@ -103,11 +108,12 @@ struct Site {
     bool forced = false; // --mechanism
     std::string
         reason; // why this mechanism: "fentry site", "no fentry site", "not at a function's entry"
-    uint64_t address = 0;  // link-time: fentry site or instruction
-    uint64_t entry = 0;    // link-time: the function's symbol
-    uint64_t fallback = 0; // djprobe: the instruction after the fentry site
+    uint64_t address = 0; // link-time: fentry site or instruction
+    uint64_t entry = 0;   // link-time: the function's symbol
+    uint64_t fallback =
+        0; // djprobe: the instruction after the fentry site; return djprobe: the site
     uint32_t maxactive = 0;
-    uint32_t target = no_index;         // of ProbePlan::targets: djprobes
+    uint32_t target = no_index;         // of ProbePlan::targets: djprobes of both kinds
     uint32_t next = no_index;           // the site whose handler runs next at the same direct call
     std::string point;                  // pp()
     std::string function;               // probefunc()

@@ -185,6 +185,7 @@ class ProbeResolver {
 
     void resolve_probe(program::Probe& probe) {
         resolver_.details = has_target_values(probe);
+        resolver_.probe = &probe;
         bool any = false, failed = false, optional = false;
         for (size_t i = 0; i < probe.points.size(); i++) {
             const ast::ProbePoint& point = *probe.points[i];

@@ -35,6 +35,8 @@ std::string lockdown() {
     return chosen == "none" ? "" : chosen;
 }
 
+constexpr char handed_over_byte = 'h';
+
 long delete_module(const std::string& name) {
     return syscall(SYS_delete_module, name.c_str(), O_NONBLOCK);
 }
@@ -199,19 +201,31 @@ Watchdog::Watchdog(const std::string& module) {
     do
         got = read(keep, &byte, 1);
     while (got < 0 && errno == EINTR);
-    if (got == 0) {
-        for (int tries = 0; tries < 300 && delete_module(module) != 0 && errno != ENOENT; tries++)
+    const bool handed_over = got == 1 && byte == handed_over_byte;
+    if (got == 0 || handed_over) {
+        for (int tries = 0; (tries < 300 || handed_over) && delete_module(module) != 0 &&
+                            (errno == EAGAIN || errno == EBUSY || errno == EINTR);
+             tries++)
             poll(nullptr, 0, 100);
     }
     _exit(0);
 }
 
+void Watchdog::send(char byte) {
+    const ssize_t sent = write(pipe_.get(), &byte, 1);
+    static_cast<void>(sent); // it has ended: nobody is there to be told
+    pipe_.reset();
+}
+
+void Watchdog::hand_over() {
+    if (pid_ > 0 && pipe_)
+        send(handed_over_byte);
+}
+
 void Watchdog::dismiss() {
     if (pid_ <= 0 || !pipe_)
         return;
-    const ssize_t sent = write(pipe_.get(), "k", 1);
-    static_cast<void>(sent); // it has ended: nothing to dismiss
-    pipe_.reset();
+    send('k');
     while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
 }

@@ -42,8 +42,12 @@ class Watchdog {
     Watchdog& operator=(const Watchdog&) = delete;
     // Nothing is left to unload, or it is to stay.
     void dismiss();
+    // It cannot be unloaded yet: the process does so as soon as it can, however long that takes.
+    void hand_over();
 
   private:
+    void send(char byte);
+
     FileDescriptor pipe_;
     pid_t pid_ = -1;
 };

@@ -162,7 +162,8 @@ class JsonOutput : public Output {
              {"skipped_kretprobe", counts.skipped_kretprobe},
              {"skipped_kprobe", counts.skipped_kprobe},
              {"errors", counts.errors},
-             {"failed_sites", counts.failed_sites}});
+             {"failed_sites", counts.failed_sites},
+             {"inside", counts.inside}});
     }
 
     Writer& writer() override { return writer_; }

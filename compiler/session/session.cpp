@@ -314,11 +314,18 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
         if (!outcome)
             outcome = Session(options, *control, *output, command ? &*command : nullptr).run();
     }
-    if (stays)
+    if (stays) {
         watchdog.dismiss();
-    else if (auto unloaded = unload_module(*name, unload_patience); !unloaded)
-        output->warning(unloaded.failure().message + "; " + unloaded.failure().hint);
-    watchdog.dismiss();
+    } else if (outcome->counts.inside > 0) {
+        output->warning("module " + *name +
+                        " stays loaded, detached from everything, until they have; then it is "
+                        "removed");
+        watchdog.hand_over();
+    } else {
+        if (auto unloaded = unload_module(*name, unload_patience); !unloaded)
+            output->warning(unloaded.failure().message + "; " + unloaded.failure().hint);
+        watchdog.dismiss();
+    }
     writer.flush();
     if (writer.error() && writer.error() != EPIPE) {
         messages.append("ERROR: " + writer.name() + ": " + std::strerror(writer.error()) + "\n");

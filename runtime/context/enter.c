@@ -150,7 +150,7 @@ static noinline DJS_HANDLER_CODE struct djs_ctx *enter_slow(const struct djs_han
 	unsigned int level = level_of(preempt_count());
 	struct djs_ctx *ctx = this_cpu_read(djs_cpu.contexts) + level;
 
-	if (handler->flags & READ_ONCE(djs_gate) & DJS_HANDLER_CHECKS_STATE)
+	if (handler->flags & READ_ONCE(djs_gate) & ~DJS_HANDLER_IRQS_OFF)
 		goto out;
 	if (ctx->busy) {
 		this_cpu_inc(djs_cpu.skipped_busy);
@@ -176,7 +176,7 @@ DJS_HANDLER_CODE struct djs_ctx *djs_enter(const struct djs_handler *handler,
 	if (unlikely(interrupt))
 		return enter_slow(handler, site);
 	ctx = this_cpu_read(djs_cpu.contexts);
-	stop = ctx->busy << 2 | (handler->flags & READ_ONCE(djs_gate));
+	stop = ctx->busy << 3 | (handler->flags & READ_ONCE(djs_gate));
 	if (stop) {
 		if (likely(stop == DJS_HANDLER_IRQS_OFF))
 			return enter_locked(handler, site, ctx);

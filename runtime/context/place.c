@@ -69,7 +69,9 @@ DJS_HANDLER_CODE s64 djs_fn_addr(struct djs_ctx *ctx)
 		return 0;
 	if (!site || !site->address)
 		return ctx->regs ? instruction_pointer(ctx->regs) : 0;
-	return (site->mechanism == DJS_MECHANISM_DJPROBE || site->mechanism == DJS_MECHANISM_FTRACE
+	return (site->mechanism == DJS_MECHANISM_DJPROBE ||
+			site->mechanism == DJS_MECHANISM_RETURN_DJPROBE ||
+			site->mechanism == DJS_MECHANISM_FTRACE
 		    ? site->entry
 		    : site->address) +
 	       djs_slide;
@@ -120,6 +122,26 @@ DJS_HANDLER_CODE s64 djs_fn_uaddr(struct djs_ctx *ctx)
 DJS_STATIC_ASSERT(SYMBOL_AT + KSYM_SYMBOL_LEN <= DJS_WORK_BYTES, "the work area is too small");
 
 /*
+ * A function with a return djprobe is called by its target, which that function's own direct call
+ * called: two entries of each such call are none of the kernel's. What is on top are the callers of
+ * this function.
+ */
+static DJS_HANDLER_CODE unsigned int leave_targets_out(unsigned long *entries, unsigned int count)
+{
+	unsigned int i = 0, kept;
+
+	while (i < count && within_module(entries[i], THIS_MODULE))
+		i++;
+	for (kept = i; i < count; i++) {
+		if (within_module(entries[i], THIS_MODULE))
+			i++;
+		else
+			entries[kept++] = entries[i];
+	}
+	return kept;
+}
+
+/*
  * The stack from the probed place on, in the work area: *trace is the first of the returned number.
  * The probed place is found by its address (a direct call returns behind its site); where that is
  * not known it is the first one outside this module.
@@ -132,6 +154,7 @@ static DJS_HANDLER_CODE u32 trace_stack(struct djs_ctx *ctx, unsigned long **tra
 	unsigned long address = site && site->address ? site->address + djs_slide : 0;
 	unsigned int i, first = 0;
 
+	count = leave_targets_out(entries, count);
 	*trace = entries;
 	if (address) {
 		for (i = 0; i < count; i++)

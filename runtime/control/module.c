@@ -58,6 +58,7 @@ static u64 ring_bytes(void)
 
 static void free_all(void)
 {
+	djs_inside_finish();
 	djs_session_exit();
 	djs_sites_exit();
 	djs_locks_exit();
@@ -107,6 +108,7 @@ static int __init djs_module_init(void)
 	djs_session_stop();
 	djs_proc_exit();
 	djs_rings_to_log(LOG_LINES_MAX);
+	djs_inside_finish();
 no_proc:
 	djs_session_exit();
 no_session:

@@ -116,6 +116,7 @@ static void fill_counts(struct djs_counts *counts)
 	counts->skipped_kretprobe = djs_kretprobes_missed();
 	counts->errors = djs_error_count();
 	counts->failed_sites = djs_sites_failed_count();
+	counts->inside = djs_inside_count();
 }
 
 static int fill_site(struct djs_site_state *state)

@@ -34,6 +34,7 @@ struct djs_cpu {
 	u64 skipped_locked;
 	u64 overwritten;   /* flight recorder: records that gave way to newer ones */
 	u32 changing_part; /* flight recorder: 1 while djs_next_part works */
+	s64 inside; /* calls into functions with return djprobes minus returns: may be negative */
 };
 DECLARE_PER_CPU(struct djs_cpu, djs_cpu);
 
@@ -69,9 +70,17 @@ void djs_rings_to_log(unsigned int max_lines);
 /* ---- context/ ------------------------------------------------------------------------------- */
 
 /* Handlers' flags that send djs_enter to its slow path: DJS_HANDLER_IRQS_OFF always,
- * DJS_HANDLER_CHECKS_STATE unless the session runs.
+ * DJS_HANDLER_CHECKS_STATE unless the session runs, DJS_HANDLER_MAY_LINGER after the session.
  */
 extern u32 djs_gate;
+static inline void djs_gate_add(u32 flags) /* any context */
+{
+	u32 old;
+
+	do
+		old = READ_ONCE(djs_gate);
+	while (cmpxchg(&djs_gate, old, old | flags) != old);
+}
 extern struct djs_ctx djs_session_ctx; /* begin, end, error and the session's own messages */
 extern atomic_t djs_locked_skips;
 /* ctx->work: stack traces and symbol names; then string_bytes for the text that tokenize() works
@@ -116,6 +125,12 @@ struct djs_site_run {
 };
 extern struct djs_site_run *djs_sites;
 
+static inline bool djs_is_direct(const struct djs_site_run *run)
+{
+	return run->mechanism == DJS_MECHANISM_DJPROBE ||
+	       run->mechanism == DJS_MECHANISM_RETURN_DJPROBE;
+}
+
 int djs_sites_init(void);
 void djs_sites_exit(void);
 /* Arms every site. Sites that fail are reported and counted; an error only when a forced one fails.
@@ -154,6 +169,16 @@ int djs_ftrace_enable(bool on);
 
 /* ---- the mechanisms: attach all sites that are planned so, detach all -------------------------
  */
+
+/* Waits until no handler runs that was entered before. Without effect on who sleeps in a function
+ * with a return djprobe. */
+void djs_drain_handlers(void);
+/* After that: waits up to two seconds for those. Where some go on sleeping it names them, closes
+ * the way to return handlers, and keeps the module from being unloaded until they have returned. */
+void djs_inside_drain(void);
+/* However long it takes. Before anything is freed. */
+void djs_inside_finish(void);
+u64 djs_inside_count(void);
 
 int djs_djprobes_attach(void);
 void djs_djprobes_detach(void);

@@ -68,7 +68,7 @@ static void set_state(enum djs_state state)
 
 static void close_gate(void)
 {
-	WRITE_ONCE(djs_gate, DJS_HANDLER_IRQS_OFF | DJS_HANDLER_CHECKS_STATE);
+	djs_gate_add(DJS_HANDLER_CHECKS_STATE);
 }
 
 DJS_HANDLER_CODE void djs_request_exit(bool error)

@@ -31,6 +31,12 @@ static int compare_lookups(const void *a, const void *b)
 	return left->address < right->address ? -1 : left->address > right->address;
 }
 
+static bool is_direct(const struct djs_site *site)
+{
+	return site->mechanism == DJS_MECHANISM_DJPROBE ||
+	       site->mechanism == DJS_MECHANISM_RETURN_DJPROBE;
+}
+
 /* Sites of one direct call are chained forward. */
 static bool next_is_valid(const struct djs_site *site)
 {
@@ -41,8 +47,7 @@ static bool next_is_valid(const struct djs_site *site)
 	if (site->next >= djs_script.site_count || site->next <= site - djs_script.sites)
 		return false;
 	next = &djs_script.sites[site->next];
-	return next->mechanism == site->mechanism && next->target == site->target &&
-	       next->address == site->address;
+	return is_direct(next) && next->target == site->target && next->address == site->address;
 }
 
 static bool site_is_valid(const struct djs_site *site)
@@ -52,7 +57,7 @@ static bool site_is_valid(const struct djs_site *site)
 	if (site->handler >= djs_script.handler_count)
 		return false;
 	handler = &djs_script.handlers[site->handler];
-	if (site->mechanism == DJS_MECHANISM_DJPROBE)
+	if (is_direct(site))
 		return site->target < djs_script.target_count &&
 		       djs_script.targets[site->target].direct && next_is_valid(site) &&
 		       (handler->body || !site->fallback);
@@ -92,7 +97,7 @@ int djs_sites_init(void)
 		djs_sites[i].address = site->address + djs_slide;
 		djs_sites[i].probe = djs_sites[i].address;
 		djs_sites[i].mechanism = site->mechanism;
-		if (site->mechanism == DJS_MECHANISM_DJPROBE && site->next != DJS_NO_INDEX) {
+		if (is_direct(site) && site->next != DJS_NO_INDEX) {
 			djs_sites[i].next = &djs_sites[site->next];
 			djs_sites[site->next].follows = 1;
 		}
@@ -167,6 +172,7 @@ static bool uses_ftrace(const struct djs_site_run *run)
 {
 	switch (run->mechanism) {
 	case DJS_MECHANISM_DJPROBE:
+	case DJS_MECHANISM_RETURN_DJPROBE:
 	case DJS_MECHANISM_FTRACE:
 	case DJS_MECHANISM_KPROBE_FTRACE:
 		return true;
@@ -205,8 +211,7 @@ static void refuse_unknown(void)
 	u32 i;
 
 	for (i = 0; i < djs_script.site_count; i++)
-		if (djs_sites[i].mechanism > DJS_MECHANISM_TIMER ||
-		    djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE)
+		if (djs_sites[i].mechanism > DJS_MECHANISM_TIMER)
 			djs_site_failed(&djs_sites[i], -EOPNOTSUPP,
 					"this runtime does not have its mechanism");
 }
@@ -252,7 +257,7 @@ int djs_sites_arm(void)
 	return error;
 }
 
-static void drain_handlers(void)
+void djs_drain_handlers(void)
 {
 	/* Handlers are entered from text and from trampolines that no reference count guards: wait
 	 * until every task has been seen elsewhere.
@@ -268,12 +273,14 @@ static void drain_handlers(void)
 
 void djs_sites_disarm(void)
 {
-	bool ftrace = false, armed = false, switched_on = false;
+	bool ftrace = false, armed = false, switched_on = false, returns = false;
 	u32 i;
 
 	for (i = 0; i < djs_script.site_count; i++) {
 		armed |= djs_sites[i].armed;
 		ftrace |= djs_sites[i].armed && uses_ftrace(&djs_sites[i]);
+		returns |=
+		    djs_sites[i].armed && djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE;
 	}
 	if (!armed)
 		return;
@@ -290,7 +297,9 @@ void djs_sites_disarm(void)
 	djs_djprobes_detach();
 	for (i = 0; i < djs_script.site_count; i++)
 		djs_sites[i].armed = 0;
-	drain_handlers();
+	djs_drain_handlers(); /* who entered a function with a return djprobe is counted now */
 	if (switched_on)
 		djs_ftrace_enable(false);
+	if (returns)
+		djs_inside_drain();
 }

@@ -73,7 +73,9 @@ static void direct_detach(struct djs_group *group)
 static void direct_refused(struct djs_site_run *run, int error)
 {
 	if (error == -EBUSY && !run->site->forced && run->site->fallback) {
-		run->mechanism = DJS_MECHANISM_KPROBE;
+		run->mechanism = run->mechanism == DJS_MECHANISM_RETURN_DJPROBE
+				     ? DJS_MECHANISM_KRETPROBE
+				     : DJS_MECHANISM_KPROBE;
 		run->fallback = DJS_FALLBACK_BUSY;
 		run->probe = run->site->fallback + djs_slide;
 		return;
@@ -83,7 +85,8 @@ static void direct_refused(struct djs_site_run *run, int error)
 					: "there is no fentry site at its address");
 }
 
-/* Functions beyond what the kernel's table bears get a plain ftrace_ops a handler. */
+/* Functions beyond what the kernel's table bears get a plain ftrace_ops a handler, or kretprobes.
+ */
 static void respect_table(void)
 {
 	u32 i, planned = 0;
@@ -91,8 +94,7 @@ static void respect_table(void)
 	for (i = 0; i < djs_script.site_count; i++) {
 		struct djs_site_run *run = &djs_sites[i];
 
-		if (run->mechanism != DJS_MECHANISM_DJPROBE || run->follows ||
-		    planned++ < DIRECT_MAX)
+		if (!djs_is_direct(run) || run->follows || planned++ < DIRECT_MAX)
 			continue;
 		for (; run; run = run->next) {
 			if (run->site->forced || !djs_script.handlers[run->site->handler].body) {
@@ -100,7 +102,9 @@ static void respect_table(void)
 						"the kernel's table of direct calls is full");
 				continue;
 			}
-			run->mechanism = DJS_MECHANISM_FTRACE;
+			run->mechanism = run->mechanism == DJS_MECHANISM_RETURN_DJPROBE
+					     ? DJS_MECHANISM_KRETPROBE
+					     : DJS_MECHANISM_FTRACE;
 			run->fallback = DJS_FALLBACK_TABLE_FULL;
 		}
 	}
@@ -113,7 +117,7 @@ int djs_djprobes_attach(void)
 	    .attach = direct_attach,
 	    .refused = direct_refused,
 	    .groups = &direct_groups,
-	    .mechanism = DJS_MECHANISM_DJPROBE,
+	    .takes = djs_is_direct,
 	    .by_target = true,
 	};
 

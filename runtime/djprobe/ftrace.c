@@ -54,6 +54,11 @@ static void ops_refused(struct djs_site_run *run, int error)
 	djs_site_failed(run, error, "ftrace ops_refused the function");
 }
 
+static bool ops_takes(const struct djs_site_run *run)
+{
+	return run->mechanism == DJS_MECHANISM_FTRACE;
+}
+
 int djs_ftraces_attach(void)
 {
 	static const struct djs_group_kind kind = {
@@ -61,7 +66,7 @@ int djs_ftraces_attach(void)
 	    .attach = ops_attach,
 	    .refused = ops_refused,
 	    .groups = &ops_groups,
-	    .mechanism = DJS_MECHANISM_FTRACE,
+	    .takes = ops_takes,
 	};
 
 	return djs_groups_attach(&kind);

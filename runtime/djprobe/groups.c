@@ -112,7 +112,7 @@ int djs_groups_attach(const struct djs_group_kind *kind)
 	int error = 0;
 
 	for (i = 0, count = 0; i < djs_script.site_count; i++)
-		count += djs_sites[i].mechanism == kind->mechanism;
+		count += kind->takes(&djs_sites[i]);
 	if (!count)
 		return 0;
 	runs = kvmalloc_array(count, sizeof(*runs), GFP_KERNEL);
@@ -124,7 +124,7 @@ int djs_groups_attach(const struct djs_group_kind *kind)
 			struct djs_site_run *run = &djs_sites[i];
 			const struct djs_site *site = run->site;
 
-			if (run->mechanism != kind->mechanism || (kind->by_target && run->follows))
+			if (!kind->takes(run) || (kind->by_target && run->follows))
 				continue;
 			if (number == (kind->by_target ? site->target : site->handler))
 				runs[count++] = run;

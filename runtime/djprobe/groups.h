@@ -24,11 +24,11 @@ struct djs_group_kind {
 	/* One site that cannot have this mechanism. */
 	void (*refused)(struct djs_site_run *run, int error);
 	struct list_head *groups;
-	u8 mechanism;
+	bool (*takes)(const struct djs_site_run *run); /* whether it is planned so */
 	bool by_target; /* an ops bears a target's sites, else a handler's */
 };
 
-/* Attaches all sites planned as kind->mechanism; what fails goes to kind->refused. Only -ENOMEM is
+/* Attaches all sites that kind->takes; what fails goes to kind->refused. Only -ENOMEM is
  * an error. */
 int djs_groups_attach(const struct djs_group_kind *kind);
 

@@ -60,6 +60,8 @@ struct djs_counts {
 	u64 skipped_kprobe;    /* kprobe nmissed: hit inside another kprobe */
 	u64 errors;
 	u64 failed_sites; /* probes that could not be attached */
+	u64 inside; /* calls of functions with a return djprobe that have not returned: until they
+		       have, the module stays, even though it is detached */
 };
 
 /* One site's state, for -v and JSON: DJS_IOC_SITE fills it for the index given. */

@@ -58,6 +58,8 @@ struct djs_lock_use {
 #define DJS_HANDLER_CHECKS_STATE                                                                   \
 	1u			/* runs only while the session runs (it prints, fails or exits) */
 #define DJS_HANDLER_IRQS_OFF 2u /* holds locks: interrupts stay off */
+/* A return handler: a task that sleeps in the function may come back when the session is over. */
+#define DJS_HANDLER_MAY_LINGER 4u
 
 struct djs_handler {
 	/* For every mechanism but direct calls: called between djs_enter and djs_leave with
@@ -89,22 +91,28 @@ struct djs_handler {
 /* A direct call's target: runs the handlers of all sites that have it, in their order. A function
  * can have one direct call only. */
 struct djs_target {
-	void (*direct)(void); /* preserves every register */
+	/* Preserves every register, and returns to where the function goes on. One with return
+	 * handlers calls the function from there instead, and returns to the function's caller;
+	 * meanwhile it is counted in djs_cpu.inside. */
+	void (*direct)(void);
+	/* Return handlers and several functions: what such a target calls, to go on in the function
+	 * that it was called from. */
+	void (*dispatch)(void);
 };
 
 #define DJS_NO_INDEX (~0u)
 
 struct djs_site {
-	u64 address;  /* link-time address: the fentry site, or the instruction that is probed */
-	u64 entry;    /* link-time address of the function's symbol */
-	u64 fallback; /* djprobe: link-time address of the instruction after the fentry site, for a
-			 kprobe */
+	u64 address; /* link-time address: the fentry site, or the instruction that is probed */
+	u64 entry;   /* link-time address of the function's symbol */
+	/* Link-time address; djprobe: the instruction after the fentry site, for a kprobe;
+	 * return-djprobe: the fentry site, for a kretprobe. 0: none may stand in. */
+	u64 fallback;
 	u32 handler;  /* index */
-	u32 target;   /* djprobe: index; else DJS_NO_INDEX */
-	u32 next; /* djprobe: the site whose handler is next at the same direct call; DJS_NO_INDEX:
-		     none */
-	u8 mechanism;	      /* enum djs_mechanism: planned */
-	u8 forced;	      /* 1: no other mechanism may stand in */
+	u32 target;   /* (return) djprobe: index; else DJS_NO_INDEX */
+	u32 next;     /* (return) djprobe: the next site at the same direct call, or DJS_NO_INDEX */
+	u8 mechanism; /* enum djs_mechanism: planned */
+	u8 forced;    /* 1: no other mechanism may stand in */
 	u16 maxactive;	      /* kretprobe instances; 0: default */
 	const char *point;    /* pp(): kernel.function("vfs_read@fs/read_write.c:450") */
 	const char *function; /* probefunc(); a tracepoint's name */

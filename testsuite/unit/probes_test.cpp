@@ -130,8 +130,43 @@ TEST_P(OnKernel, InitializationCodeAndForbiddenPlacesAreRefused) {
     EXPECT_FALSE(
         choose_for_entry(*target_, target_->symbol("vfs_caches_init")->address, std::nullopt)
             .refusal.empty());
-    EXPECT_FALSE(choose_for_return(*target_, target_->symbol("exc_int3")->address, std::nullopt)
+    EXPECT_FALSE(choose_for_return(*target_, target_->symbol("exc_int3")->address, {}, std::nullopt)
                      .refusal.empty());
+}
+
+// The return of each function as a probe of it would be judged.
+TEST_P(OnKernel, ReturnsAreJudgedByArgumentsAndLists) {
+    auto opened = DebugInfo::open(*target_);
+    ASSERT_TRUE(opened) << opened.failure().message;
+    using Verdict = ReturnSafety::Verdict;
+    auto judge = [&](const char* name) {
+        auto functions = (*opened)->functions(*parse_function_pattern(name), true);
+        return functions.empty() ? ReturnSafety{Verdict::Safe, "not found"}
+                                 : judge_return(functions.front(), **opened);
+    };
+    EXPECT_EQ(judge("vfs_statx").reason, "all arguments in registers");
+    EXPECT_EQ(judge("do_mmap").reason, "not all of its arguments are in registers");
+    EXPECT_EQ(judge("seq_printf").reason, "it has variable arguments");
+    EXPECT_EQ(judge("do_exit").verdict, Verdict::Unsafe);
+    EXPECT_EQ(judge("sys_exit_group").reason, "it may never return");
+    EXPECT_EQ(judge("schedule").verdict, Verdict::Unsafe);
+    EXPECT_EQ(judge("hrtimer_nanosleep").reason, "it waits on purpose");
+    EXPECT_EQ(judge("sys_read").verdict, Verdict::Waits);
+    EXPECT_EQ(judge("sys_getppid").verdict, Verdict::Safe);
+}
+
+TEST_P(OnKernel, ReturnsThatWaitAreKretprobesUnlessForced) {
+    uint64_t entry = target_->symbol("hrtimer_nanosleep")->address;
+    ReturnSafety waits{ReturnSafety::Verdict::Waits, "it waits on purpose"};
+    auto choice = choose_for_return(*target_, entry, waits, std::nullopt);
+    EXPECT_EQ(choice.mechanism, Mechanism::Kretprobe);
+    EXPECT_EQ(choice.reason, waits.reason);
+    choice = choose_for_return(*target_, entry, waits, Mechanism::ReturnDjprobe);
+    EXPECT_EQ(choice.mechanism, Mechanism::ReturnDjprobe);
+    EXPECT_EQ(choice.fallback, choice.address);
+    waits.verdict = ReturnSafety::Verdict::Unsafe;
+    EXPECT_EQ(choose_for_return(*target_, entry, waits, Mechanism::ReturnDjprobe).refusal,
+              waits.reason);
 }
 
 TEST_P(OnKernel, MembersAreFollowedToAValue) {
@@ -199,6 +234,7 @@ ProbePlan plan_of(const std::vector<std::pair<uint32_t, uint64_t>>& djprobes) {
         site.variant = variant;
         site.address = address;
         site.mechanism = Mechanism::Djprobe;
+        plan.variants.resize(std::max<size_t>(plan.variants.size(), variant + 1));
         plan.sites.push_back(std::move(site));
     }
     return plan;
@@ -211,6 +247,8 @@ TEST(DirectTargets, FunctionsWithTheSameHandlersShareOne) {
     EXPECT_EQ(plan.targets[0].variants, std::vector<uint32_t>({0}));
     EXPECT_EQ(plan.targets[1].variants, std::vector<uint32_t>({0, 1}));
     EXPECT_EQ(plan.targets[2].variants, std::vector<uint32_t>({1}));
+    EXPECT_EQ(plan.targets[0].functions, std::vector<uint64_t>({0x105, 0x305}));
+    EXPECT_FALSE(plan.targets[1].returns(plan));
     std::vector<uint32_t> targets, next;
     for (const Site& site : plan.sites) {
         targets.push_back(site.target);
@@ -218,6 +256,17 @@ TEST(DirectTargets, FunctionsWithTheSameHandlersShareOne) {
     }
     EXPECT_EQ(targets, std::vector<uint32_t>({0, 1, 0, 1, 2}));
     EXPECT_EQ(next, std::vector<uint32_t>({no_index, 3, no_index, no_index, no_index}));
+}
+
+TEST(DirectTargets, EntryAndReturnOfAFunctionShareOne) {
+    ProbePlan plan = plan_of({{0, 0x100}, {1, 0x100}});
+    plan.sites[1].mechanism = Mechanism::ReturnDjprobe;
+    plan.variants[1].kind = HandlerKind::Return;
+    choose_direct_targets(plan);
+    ASSERT_EQ(plan.targets.size(), 1u);
+    EXPECT_EQ(plan.targets[0].variants, std::vector<uint32_t>({0, 1}));
+    EXPECT_TRUE(plan.targets[0].returns(plan));
+    EXPECT_EQ(plan.sites[0].next, 1u);
 }
 
 TEST(DirectTargets, OtherMechanismsHaveNone) {

@@ -53,7 +53,7 @@ class Generate : public testing::Test {
         site.mechanism = Mechanism::Djprobe;
         site.address = 0xffffffff81001000;
         site.target = static_cast<uint32_t>(plan_.targets.size());
-        plan_.targets.push_back({{site.variant}});
+        plan_.targets.push_back({{site.variant}, {site.address + 5}});
         plan_.variants.push_back(std::move(variant));
         plan_.sites.push_back(std::move(site));
         program_.probes.push_back(std::move(probe));
@@ -141,7 +141,7 @@ TEST_F(Generate, HandlersOfOneTargetFollowEachOther) {
         body.push_back(increment(global(name, Type::Long, Storage::PerCpu)));
         probe(std::move(body));
     }
-    plan_.targets = {{{0, 1}}};
+    plan_.targets = {{{0, 1}, {plan_.sites[0].address + 5}}};
     plan_.sites[0].target = plan_.sites[1].target = 0;
     plan_.sites[0].next = 1;
     auto object = generate();
@@ -245,6 +245,35 @@ TEST_F(Generate, DivisionByZeroIsChecked) {
     EXPECT_NE(object->ir.find("division by 0"), std::string::npos);
     EXPECT_NE(object->ir.find("call ptr @djs_enter"), std::string::npos);
     EXPECT_NE(object->ir.find("djs_locks"), std::string::npos);
+}
+
+// `.return { n++ }`: counts the call in, goes on in the function, counts the hit, counts the call
+// out, and returns past the direct call. No register is saved.
+TEST_F(Generate, ReturnHandlerGoesOnInTheFunction) {
+    kernel_.offset = [](std::string_view name) -> std::optional<std::pair<std::string, int64_t>> {
+        return name == "djs_cpu.inside" ? std::optional(std::pair(std::string(), 64))
+                                        : std::nullopt;
+    };
+    kernel_.reference = 0xffffffff81000000;
+    std::vector<StatementPtr> body;
+    body.push_back(increment(global("n", Type::Long, Storage::PerCpu)));
+    probe(std::move(body));
+    plan_.variants[0].kind = HandlerKind::Return;
+    plan_.sites[0].mechanism = Mechanism::ReturnDjprobe;
+    auto object = generate();
+    ASSERT_TRUE(object) << render_all(diagnostics_);
+    auto code = disassemble(object->object, "djs_direct_0");
+    ASSERT_EQ(code.size(), 6u);
+    EXPECT_EQ(std::vector<std::string>(code.begin(), code.begin() + 5),
+              std::vector<std::string>({"incq", "call", "incq", "decq", "movq"}));
+
+    // With a second function it asks where it was called from.
+    plan_.targets[0].functions.push_back(0xffffffff81002005);
+    Diagnostics again(sources_);
+    object = djstap::generate(program_, plan_, kernel_, options_, again);
+    ASSERT_TRUE(object) << render_all(again);
+    code = disassemble(object->object, "djs_dispatch_0");
+    EXPECT_EQ(code, std::vector<std::string>({"cmp", "jae", "jmp", "jmp"}));
 }
 
 // The record of a printf of numbers is made in the handler itself: no call is on its way.

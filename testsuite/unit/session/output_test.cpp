@@ -111,7 +111,8 @@ TEST(Output, JsonIsOneObjectALine) {
                .skipped_kretprobe = 0,
                .skipped_kprobe = 0,
                .errors = 1,
-               .failed_sites = 0});
+               .failed_sites = 0,
+               .inside = 0});
     std::vector<nlohmann::json> objects;
     std::istringstream lines(printed.out);
     for (std::string line; std::getline(lines, line);)
@@ -134,7 +135,8 @@ TEST(Output, WarningsCanBeTurnedOff) {
                      .skipped_kretprobe = 0,
                      .skipped_kprobe = 0,
                      .errors = 0,
-                     .failed_sites = 0})
+                     .failed_sites = 0,
+                     .inside = 0})
                   .err,
               "");
 }
