@@ -226,11 +226,20 @@ DJS_HANDLER_CODE u64 djs_lock_enter(const struct djs_handler *handler)
 	return irq_flags | X86_EFLAGS_FIXED; /* set in every processor's flags: never 0 */
 }
 
+/* Apart from the short path, which saves no register for it. */
+static noinline DJS_HANDLER_CODE void lock_leave_several(const struct djs_handler *handler,
+							 unsigned long irq_flags)
+{
+	djs_locks_release(handler);
+	raw_local_irq_restore(irq_flags);
+}
+
 DJS_HANDLER_CODE void djs_lock_leave(const struct djs_handler *handler, u64 flags)
 {
-	if (unlikely(!djs_locks_release_quickly(handler)))
-		djs_locks_release(handler);
-	raw_local_irq_restore((unsigned long)flags);
+	if (likely(djs_locks_release_quickly(handler)))
+		raw_local_irq_restore((unsigned long)flags);
+	else
+		lock_leave_several(handler, (unsigned long)flags);
 }
 
 /* A context of its own, on the stack: that of the CPU may be another handler's. */
