@@ -96,6 +96,8 @@ constexpr std::array runtime_functions{
     RuntimeFunction{"djs_text_concat", "lpppl"},
     RuntimeFunction{"djs_text_compare", "ipp"},
     RuntimeFunction{"djs_text_length", "lp"},
+    RuntimeFunction{"djs_kernel_register", "lpii"},
+    RuntimeFunction{"djs_user_register", "lpii"},
     RuntimeFunction{"djs_regex_search", "ipp"},
     RuntimeFunction{"djs_match_regex", "ippp"},
     RuntimeFunction{"djs_fn_kernel_string", "vppl"},

@@ -78,6 +78,17 @@ class Body {
     Value assignment(const program::Assignment& assignment);
     Value increment(const program::Increment& increment);
 
+    // embedded.cpp
+    Value embedded_expression(const program::EmbeddedC& node);
+    void embedded_statement(const program::EmbeddedStatement& node);
+    void check_error_at(const std::string& what, SourceRange range);
+
+    // histograms.cpp
+    void foreach_bucket(const program::Foreach& loop);
+
+    // registers.cpp
+    Value register_value(const program::Register& node);
+
     // regex.cpp
     Value regex_match(const program::RegexMatch& match); // i1
     void forget_match();

@@ -90,6 +90,7 @@ std::optional<CompiledObject> generate(const program::Program& program, const Pr
         return std::nullopt;
 
     CompiledObject out;
+    out.c_source = script.embedded().source();
     out.meta = codegen::describe(script);
     script.emit_tables(handlers, targets, scratch, out.meta);
 

@@ -61,6 +61,7 @@ struct CompiledObject {
     std::string object; // ELF relocatable, for compiler/module
     std::string meta;   // JSON for readers; also inside the object (.djstap.meta)
     std::string ir;
+    std::string c_source; // the script's own C code, which the object calls; empty: none
 };
 
 // Yields nothing after reporting at least one error (features that it does not handle yet

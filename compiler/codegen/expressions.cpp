@@ -80,14 +80,12 @@ Value Body::number(const program::Expression& node) {
         return result;
     }
     case ExpressionKind::Register:
-        script_.not_supported(node.range, "a register by its number");
-        return script_.number(0);
+        return register_value(program::as<program::Register>(node));
     case ExpressionKind::RegexMatch:
         return builder_.CreateZExt(regex_match(program::as<program::RegexMatch>(node)),
                                    script_.types.i64);
     case ExpressionKind::EmbeddedC:
-        script_.not_supported(node.range, "embedded C");
-        return script_.number(0);
+        return embedded_expression(program::as<program::EmbeddedC>(node));
     case ExpressionKind::Text:
     case ExpressionKind::Concatenation:
     case ExpressionKind::HistogramText:
@@ -130,6 +128,8 @@ Value Body::text(const program::Expression& node) {
         return print(program::as<program::Print>(node));
     case ExpressionKind::TargetValue:
         return target_value(program::as<program::TargetValue>(node));
+    case ExpressionKind::EmbeddedC:
+        return embedded_expression(program::as<program::EmbeddedC>(node));
     case ExpressionKind::EntryValue:
         return entry_slot(program::as<program::EntryValue>(node).slot);
     default:
@@ -277,11 +277,8 @@ Value Body::conditional(const program::Conditional& node) {
 
 Value Body::call(const program::Call& node) {
     const program::Function& function = *node.function;
-    if (!function.embedded.empty()) {
-        script_.not_supported(node.range, "a function in embedded C ('" + function.name + "')");
-        return function.return_type == Type::String ? static_cast<Value>(script_.text(""))
-                                                    : script_.number(0);
-    }
+    if (!function.body && function.intrinsic.empty())
+        return embedded_call(node);
     bool is_intrinsic = !function.intrinsic.empty();
     if (is_intrinsic && node.arguments.empty())
         if (Value value = inline_intrinsic(script_, builder_, function.intrinsic))

@@ -30,7 +30,8 @@ ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Progr
                            const ProbePlan& sites, const CodegenKernel& k, const CodegenOptions& o,
                            Diagnostics& d)
     : context(llvm_context), module("djstap_script", llvm_context), types(llvm_context), program(p),
-      plan(sites), kernel(k), options(o), diagnostics(d), regex_(module, types, p, d) {
+      plan(sites), kernel(k), options(o), diagnostics(d), regex_(module, types, p, d),
+      embedded_(p, d.sources(), string_bytes()) {
     module.setTargetTriple("x86_64-pc-linux-gnu");
     module.setCodeModel(llvm::CodeModel::Kernel);
     if (kernel.return_thunks)

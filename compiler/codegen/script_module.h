@@ -2,6 +2,7 @@
 #pragma once
 #include "codegen/abi.h"
 #include "codegen/codegen.h"
+#include "codegen/embedded.h"
 #include "codegen/regex.h"
 
 #include <llvm/IR/IRBuilder.h>
@@ -121,6 +122,8 @@ class ScriptModule {
 
     // The tables of the script's regular expressions.
     const RegexTables& regex() const { return regex_; }
+    // The script's own C code, as far as it is used.
+    EmbeddedCode& embedded() { return embedded_; }
 
     // A feature that is parsed and typed but not compiled yet.
     void not_supported(SourceRange range, const std::string& what);
@@ -158,6 +161,7 @@ class ScriptModule {
     llvm::Constant* map_shape(const program::Global& global) const;
 
     RegexTables regex_;
+    EmbeddedCode embedded_;
     std::map<std::string, llvm::Constant*, std::less<>> texts_;
     std::unordered_map<const program::Global*, GlobalStorage> storage_;
     std::map<Format, uint32_t> formats_;

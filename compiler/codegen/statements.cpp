@@ -52,7 +52,7 @@ void Body::statement(const program::Statement& node) {
         try_catch(program::as<program::TryCatch>(node));
         break;
     case StatementKind::EmbeddedStatement:
-        script_.not_supported(node.range, "embedded C");
+        embedded_statement(program::as<program::EmbeddedStatement>(node));
         break;
     }
     scratch_top_ = top;
@@ -104,7 +104,7 @@ void Body::loop(const program::Loop& node) {
 
 void Body::foreach (const program::Foreach& node) {
     if (node.histogram) {
-        script_.not_supported(node.range, "foreach over the buckets of a histogram");
+        foreach_bucket(node);
         return;
     }
     const program::Global& array = *node.array;

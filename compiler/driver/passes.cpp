@@ -212,7 +212,8 @@ bool generate(RunState& state) {
                          options, state.diagnostics);
     return state.object && keep(state, "script.ll", state.object->ir) &&
            keep(state, "script.o", state.object->object) &&
-           keep(state, "meta.json", state.object->meta);
+           keep(state, "meta.json", state.object->meta) &&
+           (state.object->c_source.empty() || keep(state, "script.c", state.object->c_source));
 }
 
 bool link(RunState& state) {
@@ -239,7 +240,20 @@ bool link(RunState& state) {
         request.output = *folder + "/" + state.module_name + ".ko";
         state.work.will_hold(request.output);
     }
-    Result<BuiltModule> module = link_module(*state.kit, request);
+    const RuntimeKit* kit = &*state.kit;
+    std::optional<EmbeddedObject> embedded;
+    if (!state.object->c_source.empty()) {
+        auto joined = add_embedded_code(*state.kit, RuntimeSources{state.places.runtime},
+                                        state.object->c_source, state.object->object);
+        if (!joined) {
+            state.fail(DiagnosticKind::EmbeddedCode, joined.failure());
+            return false;
+        }
+        embedded = std::move(*joined);
+        request.object = embedded->object;
+        kit = &embedded->kit;
+    }
+    Result<BuiltModule> module = link_module(*kit, request);
     if (!module) {
         state.fail(DiagnosticKind::ModuleNotLinked, module.failure());
         return false;

@@ -34,6 +34,26 @@ bool is_c_source(const SourceFile& file) {
     return file.name.ends_with(".c");
 }
 
+// What Kbuild noted of a source it compiled ("cmd_X := gcc … -c -o X Y.c ; objtool …"): the
+// compiler and its options, for a shell.
+std::string compiler_of(std::string_view note, std::string_view scratch) {
+    const size_t begin = note.find(":= ");
+    if (begin == std::string_view::npos)
+        return {};
+    std::string_view line = note.substr(begin + 3, note.find('\n', begin) - begin - 3);
+    line = line.substr(0, line.find(" ; "));
+    std::string result;
+    std::istringstream words{std::string(line)};
+    for (std::string word; words >> word;) {
+        if (word == "-c")
+            return result;
+        if (word.starts_with("-Wp,-MMD") || word.find(scratch) != std::string::npos)
+            continue;
+        result += (result.empty() ? "" : " ") + word;
+    }
+    return {};
+}
+
 // The build of one kit: paths and what was learnt on the way.
 class Builder {
   public:
@@ -218,6 +238,12 @@ Status Builder::read_commands() {
         return text.failure();
     if (Status ok = write_file(kept(linker_script), *text); !ok)
         return ok;
+
+    auto compile = read_file(scratch_.file("." + std::string(stub_object) + ".cmd"));
+    kit_.compiler = compile ? compiler_of(*compile, scratch_.path()) : std::string();
+    kit_.build_dir = build_dir;
+    if (kit_.compiler.empty())
+        return Failure{"how Kbuild compiles for " + kit_.release + " is not understood", ""};
 
     // With link-time annotation the command is the whole module's, else each object's.
     for (const std::string& file : {scratch_.file("." + std::string(name_placeholder) + ".o.cmd"),

@@ -6,7 +6,7 @@
 namespace djstap::module {
 
 // Changes with how a kit is made: part of a kit's key.
-inline constexpr std::string_view recipe_version = "2";
+inline constexpr std::string_view recipe_version = "3";
 
 // The sources that go into a kit: names relative to the folder (sorted) and contents.
 struct SourceFile {

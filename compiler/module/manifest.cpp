@@ -39,6 +39,10 @@ bool read_line(std::string_view line, Manifest& manifest) {
         kit.linker.push_back(value);
     } else if (key == "objtool") {
         kit.objtool.push_back(value);
+    } else if (key == "compiler") {
+        kit.compiler = value;
+    } else if (key == "build-dir") {
+        kit.build_dir = value;
     } else if (key == "sign-file") {
         kit.sign_file = value;
     } else if (key == "signature-hash") {
@@ -113,6 +117,8 @@ std::string write_manifest(const RuntimeKit& kit, const std::vector<KitFile>& fi
     line("delayed-objtool", kit.delayed_objtool ? "1" : "0");
     list("linker", kit.linker);
     list("objtool", kit.objtool);
+    line("compiler", kit.compiler);
+    line("build-dir", kit.build_dir);
     line("sign-file", kit.sign_file);
     line("signature-hash", kit.signature_hash);
     list("runtime-symbol", kit.runtime_symbols);

@@ -43,8 +43,10 @@ struct RuntimeKit {
         linker; // program and flags, as Kbuild links a .ko, without -T and files
     std::vector<std::string> objtool; // program and flags, without the file; empty: none is needed
     bool delayed_objtool = false;     // Kbuild runs objtool on the whole module, not on each object
-    std::string sign_file;            // the kernel's signing program; empty where there is none
-    std::string signature_hash;       // "sha256"
+    std::string compiler;  // how Kbuild compiles a source, in its build folder; without the files
+    std::string build_dir; // that folder
+    std::string sign_file; // the kernel's signing program; empty where there is none
+    std::string signature_hash; // "sha256"
 
     // Sorted. What script objects may use of the runtime, and of the kernel; and everything of the
     // kernel that the module's version table covers.
@@ -54,6 +56,7 @@ struct RuntimeKit {
     std::vector<std::string> versioned_symbols;
     std::vector<KitOffset> offsets; // sorted by name
 
+    bool embedded_code = false; // by add_embedded_code(): C code has more kinds of sections
     KitTimes times;
     bool built = false;    // by this call
     bool combined = false; // built from few large sources made of all the small ones
@@ -114,6 +117,19 @@ struct BuiltModule {
     bool whole_objtool = false; // objtool saw runtime and script in one
     ModuleTimes times;
 };
+
+// An object that the script's own C code is part of, and the kit with what that needs of the
+// kernel.
+struct EmbeddedObject {
+    std::string object;
+    RuntimeKit kit;
+};
+
+// Compiles C code with the kernel's compiler (from the cache, where it was compiled before) and
+// joins it with the script's object. Fails with what the compiler says, and where the code refers
+// to what the kernel does not export to modules.
+Result<EmbeddedObject> add_embedded_code(const RuntimeKit& kit, const RuntimeSources& sources,
+                                         std::string_view c_source, std::string_view object);
 
 // Links, annotates, names, checks and signs a module. Fails where the object refers to anything
 // that neither runtime nor kernel offers to scripts, where a tool fails or warns, or where the

@@ -31,13 +31,26 @@ constexpr std::string_view script_sections[] = {"",
                                                 ".debug_*",
                                                 "__patchable_function_entries"};
 
+// What the kernel's headers put beside C code (module.lds and the loader know them all).
+constexpr std::string_view embedded_sections[] = {".altinstructions",  ".altinstr_replacement",
+                                                  "__ex_table",        "__bug_table",
+                                                  ".smp_locks",        "__jump_table",
+                                                  ".static_call*",     ".discard*",
+                                                  ".parainstructions", "__versions",
+                                                  ".retpoline*",       ".note*",
+                                                  ".call_sites",       ".return_sites",
+                                                  ".unlikely*",        "__verbose"};
+
 bool matches(std::string_view pattern, std::string_view name) {
     if (pattern.ends_with('*'))
         return name.starts_with(pattern.substr(0, pattern.size() - 1));
     return name == pattern;
 }
 
-bool allowed_in_script(std::string_view name) {
+bool allowed_in_script(std::string_view name, bool embedded) {
+    auto fits = [&](std::string_view pattern) { return matches(pattern, name); };
+    if (embedded && std::any_of(std::begin(embedded_sections), std::end(embedded_sections), fits))
+        return true;
     return std::any_of(std::begin(script_sections), std::end(script_sections),
                        [&](std::string_view pattern) { return matches(pattern, name); });
 }
@@ -172,7 +185,7 @@ Result<ScriptFacts> check_script_object(const ElfObject& object, const RuntimeKi
     for (const ObjectSection& section : object.sections()) {
         if (section.type == SHT_RELA)
             continue;
-        if (!allowed_in_script(section.name) || section.type == SHT_INIT_ARRAY ||
+        if (!allowed_in_script(section.name, kit.embedded_code) || section.type == SHT_INIT_ARRAY ||
             section.type == SHT_FINI_ARRAY || section.type == SHT_PREINIT_ARRAY)
             return Failure{"the script's object has a section " + quoted(section.name) +
                                ", which scripts may not have",

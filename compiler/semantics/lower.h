@@ -100,6 +100,7 @@ class Lowering {
     Value statistic(const ast::StatisticOp& node);
     Value statistic_place(const ast::StatisticOp& node, GlobalState** found);
     Value histogram_text(const ast::StatisticOp& node);
+    Value bucket_membership(const ast::Membership& node);
     Value bucket(const ast::StatisticOp& node, program::ExpressionPtr index);
     bool note_histogram(const ast::StatisticOp& node, GlobalState& global);
     GlobalState* global_of(const ast::Expression& node,
@@ -112,7 +113,10 @@ class Lowering {
     Value defined(const ast::Defined& node);
     Value entry(const ast::Entry& node);
     Value entry_slot(const std::string& key, SourceRange range, const std::function<Value()>& make);
+    Value target_with_index(const ast::TargetSymbol& node);
     bool components(const std::vector<ast::Component>& from, program::TargetValue& to);
+    bool components(std::vector<ast::Component>::const_iterator from,
+                    std::vector<ast::Component>::const_iterator end, program::TargetValue& to);
     // ---- values that keep their C type, constants (lower_typed.cpp)
     Value autocast(const ast::Autocast& node);
     TypeSource source_of(const program::Expression& node) const;

@@ -152,6 +152,13 @@ Value Lowering::expression(const ast::Expression& node, bool value_used) {
         auto to = make<program::Register>(node.range);
         to->user = from.user;
         to->number = expect(*from.number, Type::Long);
+        if (from.number->kind != ast::ExpressionKind::NumberLiteral ||
+            ast::as<ast::NumberLiteral>(*from.number).value < 0 ||
+            ast::as<ast::NumberLiteral>(*from.number).value > 16)
+            diagnostics_
+                .report(DiagnosticKind::RegisterNumber, from.number->range,
+                        {from.user ? "@uregister" : "@kregister"})
+                .hint("rax rdx rcx rbx rsi rdi rbp rsp, r8 to r15, rip");
         return known(std::move(to), Type::Long);
     }
     case ast::ExpressionKind::Unary:
@@ -340,7 +347,7 @@ Value Lowering::conditional(const ast::Conditional& node) {
 
 Value Lowering::membership(const ast::Membership& node) {
     if (node.array->kind != ast::ExpressionKind::Identifier)
-        return unsupported(node.range, "'in' with a histogram");
+        return bucket_membership(node);
     const std::vector<ast::ExpressionPtr>* none = nullptr;
     GlobalState* global = global_of(*node.array, &none);
     if (!global)

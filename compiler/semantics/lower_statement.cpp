@@ -265,6 +265,9 @@ program::StatementPtr Lowering::foreach (const ast::Foreach& node) {
     if (histogram && !fits)
         diagnostics_.report(DiagnosticKind::KeyCount, node.array->range,
                             {"a histogram", "with " + count_text(node.keys.size(), "key")});
+    if (histogram && (node.sort_key == 0 || node.sort_stat))
+        diagnostics_.report(DiagnosticKind::HistogramSort, node.sort_range)
+            .hint("sort by the bucket's number: foreach (bucket- in …)");
     if (global) {
         to->array = global->node.get();
         fits = key_count(*global, node.keys.size(), node.array->range);

@@ -39,6 +39,7 @@ std::string histogram_name(const program::StatisticNeeds& needs) {
 }
 
 constexpr int64_t max_buckets = 4096;
+constexpr int64_t log_buckets = 129; // DJS_LOG_BUCKETS
 
 } // namespace
 
@@ -165,6 +166,43 @@ Value Lowering::histogram_text(const ast::StatisticOp& node) {
     to->op = node.op;
     to->place = std::move(place.node);
     return known(std::move(to), Type::String);
+}
+
+// n in @hist_log(s): whether there is a bucket of that number.
+Value Lowering::bucket_membership(const ast::Membership& node) {
+    const auto& histogram = ast::as<ast::StatisticOp>(*node.array);
+    if (node.indexes.size() != 1 || !node.indexes.front()) {
+        diagnostics_
+            .report(DiagnosticKind::KeyCount, node.range,
+                    {"a histogram", "with " + count_text(node.indexes.size(), "key")})
+            .hint("a histogram has one key, the number of the bucket");
+        return broken(node.range);
+    }
+    GlobalState* global = nullptr;
+    Value place = statistic_place(histogram, &global);
+    if (!global || !note_histogram(histogram, *global))
+        return broken(node.range);
+    discarded_.push_back(std::move(place.node));
+    const program::StatisticNeeds& needs = *global->histogram;
+    const int64_t buckets = needs.histogram == Histogram::Log
+                                ? log_buckets
+                                : (needs.high - needs.low) / needs.width + 3;
+    // 0 <= n < buckets in one comparison: unsigned, by turning the sign bit of both sides.
+    auto number = [&](int64_t value) {
+        auto made = make<program::Number>(node.range);
+        made->value = value;
+        return known(std::move(made), Type::Long).node;
+    };
+    auto turned = make<program::Arithmetic>(node.range);
+    turned->op = ast::BinaryOp::Xor;
+    turned->op_range = node.range;
+    turned->left = expect(*node.indexes.front(), Type::Long);
+    turned->right = number(INT64_MIN);
+    auto to = make<program::Comparison>(node.range);
+    to->op = ast::BinaryOp::Less;
+    to->left = known(std::move(turned), Type::Long).node;
+    to->right = number(buckets ^ INT64_MIN);
+    return known(std::move(to), Type::Long);
 }
 
 Value Lowering::bucket(const ast::StatisticOp& node, program::ExpressionPtr index) {

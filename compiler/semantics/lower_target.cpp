@@ -23,7 +23,14 @@ bool literal_indexes(const std::vector<ast::Component>& components) {
 } // namespace
 
 bool Lowering::components(const std::vector<ast::Component>& from, program::TargetValue& to) {
-    for (const ast::Component& component : from) {
+    return components(from.begin(), from.end(), to);
+}
+
+bool Lowering::components(std::vector<ast::Component>::const_iterator from,
+                          std::vector<ast::Component>::const_iterator end,
+                          program::TargetValue& to) {
+    for (; from != end; ++from) {
+        const ast::Component& component = *from;
         if (component.kind == ast::Component::Kind::PrettyPrint) {
             to.pretty = component.member == "$$" ? 2 : 1;
             continue;
@@ -87,8 +94,7 @@ bool Lowering::is_procfs_text(const std::string& name) const {
 
 Value Lowering::target_at_entry(const ast::TargetSymbol& node) {
     if (!literal_indexes(node.components))
-        return unsupported(node.range, "an index that is computed, in a return probe",
-                           "take the value at the entry by @entry($x[literal])");
+        return target_with_index(node);
     std::string key = (node.address_of ? "&" : "") + node.name;
     for (const ast::Component& component : node.components) {
         key += component.kind == ast::Component::Kind::PrettyPrint ? " " + component.member
@@ -97,6 +103,31 @@ Value Lowering::target_at_entry(const ast::TargetSymbol& node) {
             key += "[" + std::to_string(ast::as<ast::NumberLiteral>(*component.index).value) + "]";
     }
     return entry_slot(key, node.range, [&] { return target(node); });
+}
+
+// $x->a[i]->b in a return probe: $x->a is that of the entry; the index, and what is there, are the
+// return's.
+Value Lowering::target_with_index(const ast::TargetSymbol& node) {
+    size_t index = 0;
+    while (!node.components[index].index ||
+           node.components[index].index->kind == ast::ExpressionKind::NumberLiteral)
+        index++;
+    auto base = entry_slot("", node.range, [&] {
+        auto prefix = make<program::TargetValue>(node.range);
+        prefix->name = node.name;
+        components(node.components.begin(), node.components.begin() + static_cast<long>(index),
+                   *prefix);
+        return known(std::move(prefix), Type::Long);
+    });
+    auto to = make<program::TargetValue>(node.range);
+    to->base = program::TargetValue::Base::Autocast;
+    to->address_of = node.address_of;
+    to->name = node.name;
+    to->operand = std::move(base.node);
+    autocasts_.emplace_back(to.get(), source_of(*to->operand));
+    const bool pretty =
+        components(node.components.begin() + static_cast<long>(index), node.components.end(), *to);
+    return known(std::move(to), pretty ? Type::String : Type::Long);
 }
 
 Value Lowering::entry_slot(const std::string& key, SourceRange range,

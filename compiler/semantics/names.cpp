@@ -198,6 +198,8 @@ void Names::declare(const ast::Function& function, const ast::File& file, bool l
                                     {function.name});
         } else {
             node.embedded = code;
+            node.effects.prints = node.effects.can_fail = true;
+            node.effects.calls_runtime = node.effects.strings = true;
         }
     }
     // Overloads are one function to their callers: they share their types.

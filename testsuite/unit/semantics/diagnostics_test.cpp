@@ -196,8 +196,10 @@ const std::vector<Case>& cases() {
         {"bad-regex", "probe begin { if (\"a\" =~ \"(a\") exit() }", "has a '(' without its ')'",
          "for the character itself"},
         {"not-supported", "probe begin { print(@perf(\"x\")) }", "not supported yet: @perf"},
-        {"not-supported", "probe kernel.function(\"f\").return { i = 1; print($x[i]) }",
-         "an index that is computed"},
+        {"histogram-sort", "global s probe begin { s <<< 1; foreach (v- = b in @hist_log(s)) print(v, b) }",
+         "in their own order only", "foreach (bucket- in"},
+        {"register-number", "probe begin { n = 1; print(@kregister(n)) }",
+         "@kregister takes a number from 0 to 16", "rax rdx rcx"},
         // what is of no use
         {"unused-function", "function f() { exit() } probe begin { exit() }",
          "'f' is never called"},

@@ -1,0 +1,45 @@
+// The script's own C code, as one source for the kernel's compiler.
+#pragma once
+#include "semantics/program.h"
+
+#include <set>
+#include <string>
+#include <unordered_map>
+
+namespace djstap {
+class SourceManager;
+}
+
+namespace djstap::codegen {
+
+class EmbeddedCode {
+  public:
+    EmbeddedCode(const program::Program& program, const SourceManager& sources,
+                 uint32_t string_bytes)
+        : program_(program), sources_(sources), string_bytes_(string_bytes) {}
+
+    // Each yields the name of the C function that stands for it: see body.
+    //   function: RESULT name(ctx, [char *out,] arguments), as an intrinsic's
+    //   expression: s64 name(ctx), or void name(ctx, char *out)
+    //   statement: void name(ctx)
+    std::string function(const program::Function& function);
+    std::string expression(const program::EmbeddedC& node);
+    std::string statement(const program::EmbeddedStatement& node);
+
+    // The whole source; empty where nothing of it is used.
+    std::string source() const;
+
+  private:
+    std::string line(SourceRange range) const; // #line
+    std::string add(const std::string& head, const std::string& before, const std::string& code,
+                    const std::string& after, SourceRange range);
+
+    const program::Program& program_;
+    const SourceManager& sources_;
+    uint32_t string_bytes_;
+    std::string text_;
+    std::set<uint32_t> files_; // whose top-level blocks are needed
+    std::unordered_map<const void*, std::string> names_;
+};
+
+} // namespace djstap::codegen

@@ -1,0 +1,65 @@
+// foreach over the buckets of a histogram.
+#include "codegen/body.h"
+
+#include "include/statistic.h"
+
+#include <llvm/IR/Constants.h>
+
+namespace djstap::codegen {
+
+void Body::foreach_bucket(const program::Foreach& node) {
+    const auto& read = program::as<program::StatisticRead>(*node.histogram);
+    const auto& place = program::as<program::GlobalValue>(*read.place);
+    auto* shape = script_.storage(*place.global).shape;
+    auto* buckets = llvm::cast<llvm::ConstantInt>(shape->getInitializer()->getAggregateElement(1u));
+    const int64_t count = buckets->getSExtValue();
+    Value limit = script_.number(count);
+    if (node.limit) {
+        Value wanted = number(*node.limit);
+        wanted = builder_.CreateSelect(builder_.CreateICmpSLT(wanted, script_.number(0)),
+                                       script_.number(0), wanted);
+        limit = builder_.CreateSelect(builder_.CreateICmpSLT(wanted, limit), wanted, limit);
+    }
+    Value statistic = node.value ? statistic_address(place) : nullptr;
+
+    auto* index = entry_alloca(script_.types.i64, "bucket");
+    builder_.CreateStore(script_.number(0), index);
+    auto *head = block("buckets"), *body = block("body"), *step = block("step"),
+         *done = block("done");
+    jump(head);
+    begin(head);
+    check_actions(node.range);
+    Value at = builder_.CreateLoad(script_.types.i64, index);
+    flush_actions();
+    builder_.CreateCondBr(builder_.CreateICmpSLT(at, limit), body, done);
+    begin(body);
+    const bool downwards = node.sort_key == 1 && !node.ascending;
+    Value bucket = downwards ? builder_.CreateSub(script_.number(count - 1), at) : at;
+    builder_.CreateStore(bucket, locals_[node.keys[0]]);
+    if (node.value) { // an absent element has nothing in any bucket
+        auto *present = block("present"), *joined = block("joined");
+        builder_.CreateStore(script_.number(0), locals_[*node.value]);
+        builder_.CreateCondBr(builder_.CreateIsNotNull(statistic), present, joined);
+        begin(present);
+        Value first = builder_.CreateConstGEP1_32(script_.types.i8, statistic,
+                                                  static_cast<unsigned>(sizeof(djs_statistic)));
+        Value hits = builder_.CreateLoad(script_.types.i64,
+                                         builder_.CreateGEP(script_.types.i64, first, bucket));
+        builder_.CreateStore(hits, locals_[*node.value]);
+        builder_.CreateBr(joined);
+        begin(joined);
+    }
+    loops_.push_back({done, step});
+    statement(*node.body);
+    loops_.pop_back();
+    jump(step);
+    begin(step);
+    count_action(node.range);
+    Value next =
+        builder_.CreateAdd(builder_.CreateLoad(script_.types.i64, index), script_.number(1));
+    builder_.CreateStore(next, index);
+    jump(head);
+    begin(done);
+}
+
+} // namespace djstap::codegen

@@ -1,0 +1,218 @@
+// A script's own C code: compiled as Kbuild compiles, joined with the script's object.
+#include "cache/cache.h"
+#include "module/elf.h"
+#include "module/kit_build.h"
+#include "module/manifest.h"
+#include "module/module.h"
+#include "module/process.h"
+#include "module/scratch.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <unistd.h>
+
+namespace djstap {
+
+namespace fs = std::filesystem;
+using namespace module;
+
+namespace {
+
+std::string quoted_for_shell(const std::string& word) {
+    std::string out = "'";
+    for (const char c : word)
+        out += c == '\'' ? "'\\''" : std::string(1, c);
+    return out + "'";
+}
+
+// The compiler's first complaints.
+std::string complaints(std::string_view output) {
+    std::string text;
+    int lines = 0;
+    while (!output.empty() && lines < 12) {
+        const size_t end = std::min(output.find('\n'), output.size());
+        const std::string_view line = output.substr(0, end);
+        output.remove_prefix(std::min(end + 1, output.size()));
+        if (line.find("In function") != std::string_view::npos || line.starts_with("cc1:"))
+            continue;
+        text.append("\n  ").append(line);
+        lines++;
+    }
+    return text;
+}
+
+class Compiler {
+  public:
+    Compiler(const RuntimeKit& kit, const RuntimeSources& sources, std::string_view c_source,
+             const Scratch& scratch)
+        : kit_(kit), sources_(sources), c_source_(c_source), scratch_(scratch) {}
+
+    // The object of the C code alone: from the cache or compiled.
+    Result<std::string> object() {
+        const std::string folder = cache_directory() + "/embedded";
+        const std::string key = hexadecimal(checksum(c_source_, checksum(kit_.directory))) +
+                                hexadecimal(checksum(kit_.compiler));
+        const std::string kept = folder + "/" + key + ".o";
+        if (auto known = read_file(kept); known && !known->empty())
+            return *known;
+        if (Status ok = compile(); !ok)
+            return ok.failure();
+        auto bytes = read_file(scratch_.file("embedded.o"));
+        if (bytes) { // without a cache it is compiled again
+            std::error_code error;
+            fs::create_directories(folder, error);
+            const std::string part = kept + "." + std::to_string(getpid());
+            if (write_file(part, *bytes))
+                fs::rename(part, kept, error);
+        }
+        return bytes;
+    }
+
+    // Has the linker join the objects; the names are of files in the scratch folder.
+    Status join(const std::string& to, const std::vector<std::string>& from) {
+        std::vector<std::string> words{"ld", "-m", "elf_x86_64", "-r", "-o", scratch_.file(to)};
+        for (const std::string& name : from)
+            words.push_back(scratch_.file(name));
+        return run(words, "");
+    }
+
+    Status assemble(const std::string& name) {
+        return shell("-c -o " + quoted_for_shell(scratch_.file(name + ".o")) + " " +
+                         quoted_for_shell(scratch_.file(name + ".c")),
+                     "");
+    }
+
+  private:
+    Status compile() {
+        if (Status ok = write_file(scratch_.file("embedded.c"), c_source_); !ok)
+            return ok;
+        return shell("-I" + quoted_for_shell(sources_.directory) +
+                         " -g0 -Wno-unused-variable -Wno-unused-label"
+                         " -Wno-unused-function -Wno-unused-but-set-variable"
+                         " -Wno-declaration-after-statement -Wno-missing-prototypes"
+                         " -Wno-missing-declarations -Wno-unused-value"
+                         " -Wno-error -c -o " +
+                         quoted_for_shell(scratch_.file("embedded.o")) + " " +
+                         quoted_for_shell(scratch_.file("embedded.c")),
+                     "the script's C code does not compile:");
+    }
+
+    Status shell(const std::string& options, const std::string& what) {
+        return run({"sh", "-c",
+                    "cd " + quoted_for_shell(kit_.build_dir) + " && exec " + kit_.compiler + " " +
+                        options},
+                   what);
+    }
+
+    Status run(const std::vector<std::string>& words, const std::string& what) {
+        auto outcome = run_tool(words);
+        if (!outcome)
+            return outcome.failure();
+        if (outcome->status == 0)
+            return Done{};
+        return Failure{(what.empty() ? words[0] + " failed:" : what) + complaints(outcome->output),
+                       ""};
+    }
+
+    const RuntimeKit& kit_;
+    const RuntimeSources& sources_;
+    std::string_view c_source_;
+    const Scratch& scratch_;
+};
+
+// The kernel's symbols that the object needs and the kit does not have yet.
+Result<std::set<std::string>> missing_symbols(std::string_view bytes, const RuntimeKit& kit) {
+    auto object = ElfObject::read(bytes, "the script's C code");
+    if (!object)
+        return object.failure();
+    std::set<std::string> missing;
+    for (const ObjectSymbol& symbol : object->symbols())
+        if (symbol.undefined() && !symbol.name.empty() && !kit.has_runtime_symbol(symbol.name) &&
+            !kit.has_kernel_symbol(symbol.name))
+            missing.emplace(symbol.name);
+    return missing;
+}
+
+// A C file with a row of the module's version table for each symbol. Those without a row are left
+// in `symbols`.
+Result<std::string> version_table(const RuntimeKit& kit, std::set<std::string>& symbols) {
+    auto list = read_file(kit.build_dir + "/Module.symvers");
+    if (!list)
+        return list.failure();
+    std::string rows;
+    std::string_view text = *list;
+    while (!text.empty() && !symbols.empty()) {
+        const size_t end = std::min(text.find('\n'), text.size());
+        std::string_view line = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        const size_t crc = line.find('\t'), name = line.find('\t', crc + 1);
+        if (crc == std::string_view::npos || name == std::string_view::npos)
+            continue;
+        const auto found = symbols.find(std::string(line.substr(crc + 1, name - crc - 1)));
+        if (found == symbols.end())
+            continue;
+        // struct modversion_info; a kit's list has these already.
+        const bool known =
+            std::binary_search(kit.versioned_symbols.begin(), kit.versioned_symbols.end(), *found);
+        if (found->size() < 56 && !known)
+            rows += "{" + std::string(line.substr(0, crc)) + ", \"" + *found + "\"},\n";
+        symbols.erase(found);
+    }
+    if (rows.empty())
+        return std::string();
+    return "static const struct { unsigned long crc; char name[56]; } djs_versions[]\n"
+           "__attribute__((__section__(\"__versions\"), __used__)) = {\n" +
+           rows + "};\n";
+}
+
+} // namespace
+
+Result<EmbeddedObject> add_embedded_code(const RuntimeKit& kit, const RuntimeSources& sources,
+                                         std::string_view c_source, std::string_view object) {
+    auto scratch = Scratch::create();
+    if (!scratch)
+        return scratch.failure();
+    Compiler compiler(kit, sources, c_source, *scratch);
+    auto code = compiler.object();
+    if (!code)
+        return code.failure();
+    auto needed = missing_symbols(*code, kit);
+    if (!needed)
+        return needed.failure();
+    std::set<std::string> unknown = *needed;
+    auto table = version_table(kit, unknown);
+    if (!table)
+        return table.failure();
+    if (!unknown.empty())
+        return Failure{"the script's C code refers to '" + *unknown.begin() +
+                           "', which the kernel does not export to modules",
+                       "it compiles only what it declares itself or a header declares"};
+    std::vector<std::string> parts{"script.o", "code.o"};
+    Status ok = write_file(scratch->file("script.o"), object);
+    if (ok)
+        ok = write_file(scratch->file("code.o"), *code);
+    if (ok && !table->empty()) {
+        parts.push_back("versions.o");
+        ok = write_file(scratch->file("versions.c"), *table);
+        if (ok)
+            ok = compiler.assemble("versions");
+    }
+    if (ok)
+        ok = compiler.join("joined.o", parts);
+    if (!ok)
+        return ok.failure();
+    auto joined = read_file(scratch->file("joined.o"));
+    if (!joined)
+        return joined.failure();
+    EmbeddedObject out{std::move(*joined), kit};
+    out.kit.embedded_code = true;
+    for (auto* symbols : {&out.kit.kernel_symbols, &out.kit.versioned_symbols}) {
+        symbols->insert(symbols->end(), needed->begin(), needed->end());
+        std::sort(symbols->begin(), symbols->end());
+        symbols->erase(std::unique(symbols->begin(), symbols->end()), symbols->end());
+    }
+    return out;
+}
+
+} // namespace djstap

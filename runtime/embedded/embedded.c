@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What scripts' own C code calls.
+#include "control/runtime.h"
+#include "include/embedded.h"
+
+DJS_HANDLER_CODE void djs_embedded_error(struct djs_ctx *ctx, const char *format, ...)
+{
+	va_list arguments;
+
+	if (ctx->error)
+		return;
+	va_start(arguments, format);
+	vsnprintf(ctx->error_text, sizeof(ctx->error_text), format, arguments);
+	va_end(arguments);
+	djs_fail(ctx, ctx->error_text, DJS_NO_PLACE);
+}
+
+DJS_HANDLER_CODE void djs_embedded_print(struct djs_ctx *ctx, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(ctx->work, DJS_WORK_BYTES, format, arguments);
+	va_end(arguments);
+	djs_record_text(ctx, DJS_RECORD_TEXT, ctx->work, 0);
+}

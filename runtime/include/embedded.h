@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * What a script's own C code sees: included before it. CONTEXT is the handler's context; each
+ * function defines STAP_RETVALUE and STAP_RETURN for itself.
+ */
+#ifndef DJSTAP_EMBEDDED_H
+#define DJSTAP_EMBEDDED_H
+
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+
+#include "include/script.h"
+
+/* Code of a handler: no probe may be placed in it. */
+#define DJS_EMBEDDED __attribute__((__section__(".kprobes.text"), __noinline__, __used__))
+
+#define CONTEXT ctx
+
+/* Ends the function, and the handler unless it is caught. */
+#define STAP_ERROR(...)                                                                            \
+	do {                                                                                       \
+		djs_embedded_error(ctx, __VA_ARGS__);                                              \
+		goto djs_done;                                                                     \
+	} while (0)
+#define STAP_PRINTF(...) djs_embedded_print(ctx, __VA_ARGS__)
+
+/* Memory that may not be there: *(p), or 0 with an error. */
+#define kread(p)                                                                                   \
+	((typeof(*(p)))djs_load(ctx, (u64)(unsigned long)(p), sizeof(*(p)), djs_embedded_place))
+#define kderef(size, p)                                                                            \
+	((int64_t)djs_load(ctx, (u64)(unsigned long)(p), (size), djs_embedded_place))
+#define djs_embedded_place ((u32) - 1)
+
+__printf(2, 3) void djs_embedded_error(struct djs_ctx *ctx, const char *format, ...);
+__printf(2, 3) void djs_embedded_print(struct djs_ctx *ctx, const char *format, ...);
+
+#endif
