@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -187,6 +188,15 @@ Result<KernelFiles> find_guest_kernel(const std::string& wanted) {
                    "install one with its headers, e.g. linux-image-cloud-amd64 and "
                    "linux-headers-cloud-amd64, or "
                    "unpack it below /var/lib/djstap/kernels"};
+}
+
+GuestKernel guest_kernel(const KernelFiles& files) {
+    auto resolved = [](const std::string& path) {
+        std::error_code error;
+        const auto real = std::filesystem::canonical(path, error);
+        return error ? path : real.string();
+    };
+    return {files.release, resolved(files.vmlinuz), resolved(files.modules)};
 }
 
 bool check_machine(RunState& state) {

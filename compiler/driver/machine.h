@@ -1,6 +1,7 @@
 // What the running machine offers for running modules, and what a kernel has for compiling them.
 #pragma once
 #include "driver/run_state.h"
+#include "guest/guest.h"
 
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ std::vector<Fact> guest_facts();
 // A kernel that a guest can run and modules can be built for. `release` as for find_kernel();
 // empty: the newest there is.
 Result<KernelFiles> find_guest_kernel(const std::string& release);
+// Its files as a guest takes them. One kernel that several paths lead to has one saved guest.
+GuestKernel guest_kernel(const KernelFiles& files);
 
 // Settles where the script will run, before work is done for it: the guest's kernel is fixed in the
 // options, or the running machine is looked at. Reports everything that is missing in one message.

@@ -1,5 +1,6 @@
 // Pass 5: the module runs, in this machine's kernel or in a guest.
 #include "diagnostics/suggest.h"
+#include "driver/machine.h"
 #include "driver/passes.h"
 #include "guest/closure.h"
 #include "guest/guest.h"
@@ -149,7 +150,7 @@ Result<GuestJob> guest_job(RunState& state) {
     const Options& options = state.options;
     const KernelFiles& files = **state.guest_kernel;
     GuestJob job;
-    job.kernel = {files.release, files.vmlinuz, files.modules};
+    job.kernel = guest_kernel(files);
     job.host_root = options.guest_root;
     if (const char* more = getenv("DJSTAP_QEMU_ARGUMENTS")) {
         std::istringstream words(more);

@@ -44,7 +44,7 @@ Status ask_the_guest(KernelFiles& files) {
         return Done{};
     GuestCallbacks callbacks;
     callbacks.progress = show_progress;
-    auto facts = guest_kernel_facts({files.release, files.vmlinuz, files.modules}, callbacks);
+    auto facts = guest_kernel_facts(guest_kernel(files), callbacks);
     if (!facts)
         return facts.failure();
     files.kallsyms = facts->kallsyms;
