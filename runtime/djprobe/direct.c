@@ -19,16 +19,28 @@ static u32 direct_count;
 #endif
 
 #ifdef DJS_HAVE_FTRACE_OPS_FUNC
-/* A livepatch that wants to direct_share a function may: a handler never changes where execution
- * goes on. */
+/* A livepatch that wants to share a function may: handlers of entries never change where execution
+ * goes on. Those of returns do: the function would be called past the patch. */
 static int direct_share(struct ftrace_ops *ops, enum ftrace_ops_cmd command)
 {
-	return 0;
+	return container_of(ops, struct djs_group, ops)->returns ? -EBUSY : 0;
 }
 #endif
 
+static bool has_returns(u32 target)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		if (djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE &&
+		    djs_sites[i].site->target == target)
+			return true;
+	return false;
+}
+
 static void direct_prepare(struct djs_group *group)
 {
+	group->returns = has_returns(group->number);
 #ifdef DJS_HAVE_FTRACE_OPS_FUNC
 	group->ops.ops_func = direct_share;
 #endif
