@@ -140,6 +140,7 @@ FUNCTIONALITY = [
      "forced only, until such places can be proved"),
     ("kprobe, breakpoint", "almost any instruction", "before", "all registers; locals by DWARF",
      "shares with other kprobes"),
+    ("tracepoint", "the kernel's tracepoints", "there", "its arguments by name", "shares with everybody"),
     ("kretprobe", "function returns", "after", "return value; arguments kept from the entry",
      "a limited number at once; missed ones are counted"),
 ]
