@@ -83,6 +83,11 @@ void Body::next_overload(const program::Function& function, const std::vector<Va
              "function '" + function.name + "'", function.range);
         return;
     }
+    if (!function.next_overload->body) {
+        script_.not_supported(function.range, "an overload in C behind one in the language");
+        builder_.CreateBr(exit_);
+        return;
+    }
     flush_actions();
     calls_.emplace_back(scratch_top_, function.next_overload);
     std::vector<Value> all{

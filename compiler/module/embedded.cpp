@@ -69,12 +69,15 @@ class Compiler {
         return bytes;
     }
 
-    // Has the linker join the objects; the names are of files in the scratch folder.
+    // Has the linker join the objects; the names are of files in the scratch folder. Names of
+    // sources go: objtool takes an object with several for a whole module.
     Status join(const std::string& to, const std::vector<std::string>& from) {
         std::vector<std::string> words{"ld", "-m", "elf_x86_64", "-r", "-o", scratch_.file(to)};
         for (const std::string& name : from)
             words.push_back(scratch_.file(name));
-        return run(words, "");
+        if (Status ok = run(words, ""); !ok)
+            return ok;
+        return run({"objcopy", "--wildcard", "--strip-symbol=*.c", scratch_.file(to)}, "");
     }
 
     Status assemble(const std::string& name) {

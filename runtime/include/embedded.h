@@ -5,6 +5,7 @@
 #ifndef DJSTAP_EMBEDDED_H
 #define DJSTAP_EMBEDDED_H
 
+#include <linux/ctype.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/sched.h>
