@@ -123,6 +123,9 @@ void Names::include(const ast::File& file) {
 void Names::declare(const ast::Global& global, const ast::File& file, bool library) {
     for (const GlobalState* other : globals_by_name_[global.name]) {
         const bool both_public = !other->declaration->is_private && !global.is_private;
+        // Of two libraries the one that was taken in first counts.
+        if (library && other->library && other->file != &file)
+            return;
         if (other->file == &file || both_public) {
             diagnostics_.report(DiagnosticKind::DuplicateGlobal, global.range, {global.name})
                 .note(other->declaration->range, "it was declared here before");
