@@ -186,7 +186,8 @@ void compile_callbacks(ScriptModule& script, uint32_t index, CompiledHandler& ha
     Needs needs = needs_of(script, variant);
     bool is_session = variant.kind == HandlerKind::Begin || variant.kind == HandlerKind::End ||
                       variant.kind == HandlerKind::Error;
-    if (needs == Needs::Context || is_session)
+    // Where a kretprobe keeps values of the entry, its context knows.
+    if (needs == Needs::Context || is_session || !variant.probe->entry_values.empty())
         return;
     // A djprobe may become a kprobe or an ftrace_ops when it is attached.
     bool by_regs = std::any_of(regs_mechanisms.begin(), regs_mechanisms.end(),
