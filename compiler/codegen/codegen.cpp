@@ -45,7 +45,8 @@ void check_stack(codegen::ScriptModule& script,
     };
     for (uint32_t i = 0; i < handlers.size(); i++) {
         const std::string number = std::to_string(i);
-        check(std::max({frame("djs_body_" + number), frame("djs_entry_" + number), frame("djs_tracepoint_" + number)}),
+        check(std::max({frame("djs_body_" + number), frame("djs_entry_" + number),
+                        frame("djs_tracepoint_" + number)}),
               handlers[i].calls, i);
     }
     for (uint32_t i = 0; i < targets.size(); i++)

@@ -103,7 +103,8 @@ Result<GuestKernelFacts> guest_kernel_facts(const GuestKernel& kernel,
                                             const GuestCallbacks& callbacks = {});
 
 // The first place in a kernel's log where it says that something is wrong with itself (BUG, Oops,
-// WARNING, a stuck task or CPU, …), with the lines that follow, 30 at most; empty where there is none.
+// WARNING, a stuck task or CPU, …), with the lines that follow, 30 at most; empty where there is
+// none.
 std::string complaints(std::string_view log);
 
 // The end of a log as shown to people: the last `lines` lines, without carriage returns.

@@ -263,11 +263,11 @@ struct TypeOrigin {
 };
 struct TargetValue : ExpressionOf<ExpressionKind::TargetValue> { // Long, or String with `pretty`
     enum class Base : uint8_t { Variable, Cast, GlobalVariable, Autocast } base = Base::Variable;
-    std::string name; // Variable: "$tv", "$return", "$$vars", "$arg1"; GlobalVariable: name or
-                      // "name@file"; Autocast: the operand's text
-    std::string module;                       // GlobalVariable, Cast
-    ExpressionPtr operand;                    // Cast, Autocast: the address or value
-    std::string cast_type;                    // Cast
+    std::string name;      // Variable: "$tv", "$return", "$$vars", "$arg1"; GlobalVariable: name or
+                           // "name@file"; Autocast: the operand's text
+    std::string module;    // GlobalVariable, Cast
+    ExpressionPtr operand; // Cast, Autocast: the address or value
+    std::string cast_type; // Cast
     std::shared_ptr<const TypeOrigin> origin; // Autocast; null: nothing tells its type
     bool address_of = false;
     int pretty = 0; // 1: $, 2: $$ (also of $$vars$): the type is String
