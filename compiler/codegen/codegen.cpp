@@ -1,6 +1,7 @@
 #include "codegen/codegen.h"
 
 #include "codegen/depth.h"
+#include "codegen/explain.h"
 #include "codegen/handlers.h"
 #include "codegen/meta.h"
 #include "codegen/object.h"
@@ -23,10 +24,11 @@ constexpr size_t many_handlers = 60;
 // Of the kernel's 16 KB, which the probed function and its callers use as well.
 constexpr uint64_t most_stack = 4096;
 
-void check_stack(codegen::ScriptModule& script,
-                 const std::vector<codegen::CompiledHandler>& handlers,
-                 const std::vector<codegen::CompiledTarget>& targets,
-                 const std::map<std::string, uint64_t>& frames) {
+// Yields what each variant's handler uses with all it calls, in bytes.
+std::vector<uint64_t> check_stack(codegen::ScriptModule& script,
+                                  const std::vector<codegen::CompiledHandler>& handlers,
+                                  const std::vector<codegen::CompiledTarget>& targets,
+                                  const std::map<std::string, uint64_t>& frames) {
     auto frame = [&](const std::string& name) {
         auto found = frames.find(name);
         return found == frames.end() ? 0 : found->second;
@@ -34,9 +36,11 @@ void check_stack(codegen::ScriptModule& script,
     for (auto& [function, compiled] : script.functions)
         compiled.frame = frame(compiled.name);
     codegen::Depth depth(script, codegen::Depth::Of::Stack);
+    std::vector<uint64_t> used(handlers.size());
     auto check = [&](uint64_t own, const std::vector<codegen::ScratchCall>& calls,
                      uint32_t variant) {
         const uint64_t bytes = depth.deepest(own, calls);
+        used[variant] = std::max(used[variant], bytes);
         if (bytes > most_stack)
             script.diagnostics
                 .report(DiagnosticKind::TooMuchStack, script.plan.variants[variant].probe->range,
@@ -52,6 +56,7 @@ void check_stack(codegen::ScriptModule& script,
     for (uint32_t i = 0; i < targets.size(); i++)
         check(frame("djs_direct_" + std::to_string(i)), targets[i].calls,
               script.plan.targets[i].variants.front());
+    return used;
 }
 
 } // namespace
@@ -113,7 +118,9 @@ std::optional<CompiledObject> generate(const program::Program& program, const Pr
         diagnostics.report(DiagnosticKind::CodegenInternal, {}, {"LLVM emitted no object"});
         return std::nullopt;
     }
-    check_stack(script, handlers, targets, frames);
+    const std::vector<uint64_t> stacks = check_stack(script, handlers, targets, frames);
+    if (options.explain)
+        out.explanation = codegen::explain(script, handlers, stacks);
     if (diagnostics.error_count() > errors)
         return std::nullopt;
     return out;

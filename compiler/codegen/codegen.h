@@ -53,6 +53,7 @@ struct CodegenOptions {
     Limits limits;
     std::string module_name;
     int optimization = 2; // 0…2; lowered by itself for very many handlers
+    bool explain = false; // fill CompiledObject::explanation
     bool dump_ir = false; // fill CompiledObject::ir
     std::string script_name;
 };
@@ -61,6 +62,7 @@ struct CompiledObject {
     std::string object; // ELF relocatable, for compiler/module
     std::string meta;   // JSON for readers; also inside the object (.djstap.meta)
     std::string ir;
+    std::vector<std::string> explanation; // with CodegenOptions::explain: lines
     std::string c_source; // the script's own C code, which the object calls; empty: none
 };
 

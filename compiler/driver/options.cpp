@@ -143,6 +143,10 @@ Examples:
         one("--vp", raw.pass_verbosity, "-v for each pass on its own: --vp 00120")
             ->type_name("DIGITS")
             ->group(group);
+        flag("--explain", options.explain,
+             "tell what was decided for each handler: what it needs of its CPU, its locks, its "
+             "stack")
+            ->group(group);
         flag("-w", raw.no_warnings, "no warnings")->group(group);
         flag("-W", options.warnings_are_errors, "a warning is an error")->group(group);
         flag("-k", options.keep_work_files, "keep the working files, and say where")->group(group);

@@ -57,6 +57,7 @@ struct Options {
     double seconds = 0;  // -T; 0: until the script or the user ends it
     std::string output_file;
     bool recorder = false;    // -F
+    bool explain = false;     // --explain
     int buffer_megabytes = 0; // -s; 0: the default
 
     std::optional<std::string> guest; // --guest: the wanted release, empty for the newest

@@ -206,10 +206,14 @@ bool generate(RunState& state) {
     options.limits = state.limits;
     options.module_name = state.module_name;
     options.dump_ir = state.options.last_pass == 3 || state.options.keep_work_files;
+    options.explain = state.options.explain;
     options.script_name = state.options.script_name();
     state.object =
         djstap::generate(*state.program, *state.plan, describe_kernel(**target, *state.kit),
                          options, state.diagnostics);
+    if (state.object)
+        for (const std::string& line : state.object->explanation)
+            fprintf(stderr, "%s\n", line.c_str());
     return state.object && keep(state, "script.ll", state.object->ir) &&
            keep(state, "script.o", state.object->object) &&
            keep(state, "meta.json", state.object->meta) &&

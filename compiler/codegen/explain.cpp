@@ -1,0 +1,97 @@
+#include "codegen/explain.h"
+
+#include "ast/ast.h"
+#include "codegen/lean.h"
+
+#include <map>
+
+namespace djstap::codegen {
+
+namespace {
+
+const char* in_words(Needs needs) {
+    switch (needs) {
+    case Needs::Nothing:
+        return "nothing: it changes counters of its CPU, each by one instruction";
+    case Needs::Preemption:
+        return "preemption off while it writes its record";
+    case Needs::Locks:
+        return "its locks alone, with interrupts off: no context, no guard";
+    case Needs::Context:
+        return "a context of its CPU: a guard against re-entry, scratch memory, a place for errors";
+    }
+    return "";
+}
+
+const char* in_words(GlobalStorage::Kind kind) {
+    switch (kind) {
+    case GlobalStorage::Kind::Constant:
+        return "a constant: nothing writes it";
+    case GlobalStorage::Kind::Counter:
+        return "a counter of each CPU: no lock, no shared cache line";
+    case GlobalStorage::Kind::PerCpuStatistic:
+        return "a statistic of each CPU: no lock, no shared cache line";
+    default:
+        return "shared by all CPUs, under a lock";
+    }
+}
+
+// "2 sites by djprobe, 1 by kprobe"
+std::string mechanisms(const ProbePlan& plan, uint32_t variant) {
+    std::map<Mechanism, size_t> counts;
+    for (const Site& site : plan.sites)
+        if (site.variant == variant)
+            counts[site.mechanism]++;
+    std::string text;
+    for (const auto& [mechanism, count] : counts)
+        text += (text.empty() ? "" : ", ") + std::to_string(count) +
+                (mechanism == Mechanism::None ? " by the session itself"
+                                              : (count == 1 ? " site by " : " sites by ") +
+                                                    std::string(mechanism_name(mechanism)));
+    return text.empty() ? "no site" : text;
+}
+
+// The locks' globals: "a (written), b (read)".
+std::string locks(const ScriptModule& script, const CompiledHandler& handler) {
+    std::string text;
+    for (const auto& [lock, write] : handler.locks)
+        for (const auto& global : script.program.globals)
+            if (script.storage(*global).lock == lock)
+                text +=
+                    (text.empty() ? "" : ", ") + global->name + (write ? " (written)" : " (read)");
+    return text;
+}
+
+} // namespace
+
+std::vector<std::string> explain(const ScriptModule& script,
+                                 const std::vector<CompiledHandler>& handlers,
+                                 const std::vector<uint64_t>& stacks) {
+    std::vector<std::string> lines;
+    for (uint32_t i = 0; i < handlers.size(); i++) {
+        const Variant& variant = script.plan.variants[i];
+        std::string name = "handler " + std::to_string(i + 1);
+        for (const Site& site : script.plan.sites)
+            if (site.variant == i) {
+                name = site.name.empty() ? site.point : site.name;
+                break;
+            }
+        const bool session = variant.kind == HandlerKind::Begin ||
+                             variant.kind == HandlerKind::End || variant.kind == HandlerKind::Error;
+        lines.push_back(name + ": " + mechanisms(script.plan, i));
+        lines.push_back(std::string("    needs ") +
+                        (session ? "nothing: it runs alone" : in_words(needs_of(script, variant))));
+        if (const std::string held = locks(script, handlers[i]); !held.empty() && !session)
+            lines.push_back("    locks " + held);
+        if (handlers[i].checks_state && !session)
+            lines.push_back("    runs only while the session does: it can print, fail or exit");
+        if (variant.probe->effects.loops)
+            lines.push_back("    counts its statements: it has a loop, a recursion or very many");
+        lines.push_back("    uses " + std::to_string(stacks[i]) + " bytes of stack at most");
+    }
+    for (const auto& global : script.program.globals)
+        lines.push_back("global " + global->name + ": " + in_words(script.storage(*global).kind));
+    return lines;
+}
+
+} // namespace djstap::codegen
