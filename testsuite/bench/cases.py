@@ -69,6 +69,7 @@ MECHANISMS = [
     ("kprobe-ftrace", "kprobe on ftrace", POINT, "kprobe-ftrace"),
     ("kprobe-jump", "kprobe, jump-optimized", POINT, "kprobe-jump"),
     ("kprobe-int3", "kprobe, breakpoint", POINT, "kprobe-int3"),
+    ("return-djprobe", "return djprobe", POINT + ".return", "return-djprobe"),
     ("kretprobe", "kretprobe", POINT + ".return", "kretprobe"),
 ]
 JUMP_TARGETS = (110, 110)
@@ -141,6 +142,8 @@ FUNCTIONALITY = [
     ("kprobe, breakpoint", "almost any instruction", "before", "all registers; locals by DWARF",
      "shares with other kprobes"),
     ("tracepoint", "the kernel's tracepoints", "there", "its arguments by name", "shares with everybody"),
+    ("return djprobe", "returns of functions whose arguments are all in registers and that do not wait on purpose", "after",
+     "return value; argument registers and numbers kept from the entry", "one direct call a function, kernel-wide"),
     ("kretprobe", "function returns", "after", "return value; arguments kept from the entry",
      "a limited number at once; missed ones are counted"),
 ]
