@@ -1,6 +1,9 @@
 // begin, end, error, never: called by the session itself.
 #include "probes/families.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace djstap {
 
 namespace {
@@ -8,7 +11,9 @@ namespace {
 bool session_probe(const ast::ProbePoint& point, HandlerKind kind, std::vector<Candidate>& out) {
     Candidate candidate;
     candidate.kind = kind;
-    candidate.priority = static_cast<int>(point.components[0].number);
+    candidate.priority = static_cast<int>(std::clamp<int64_t>(point.components[0].number,
+                                                              std::numeric_limits<int>::min(),
+                                                              std::numeric_limits<int>::max()));
     candidate.site.mechanism = Mechanism::None;
     candidate.site.reason = "called by the session";
     candidate.site.point = ast::to_string(point);
