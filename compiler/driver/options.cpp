@@ -2,6 +2,7 @@
 
 #include "diagnostics/suggest.h"
 #include "driver/version.h"
+#include "probes/mechanisms.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -327,9 +328,7 @@ std::optional<Failure> Parser::check_names() {
         return failure;
     if (auto failure = split("-G", raw.global_values, nullptr, options.global_values))
         return failure;
-    if (auto failure = one_of("--mechanism", raw.mechanism,
-                              {"auto", "djprobe", "ftrace", "kprobe", "kprobe-int3", "kprobe-jump",
-                               "kprobe-ftrace", "kretprobe", "return-djprobe", "tracepoint"}))
+    if (auto failure = one_of("--mechanism", raw.mechanism, mechanism_names()))
         return failure;
     options.mechanism = raw.mechanism == "auto" ? "" : raw.mechanism;
     if (auto failure = one_of("--runtime", raw.runtime, {"kernel", "user", "dyninst", "bpf"}))

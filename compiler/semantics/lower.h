@@ -100,6 +100,7 @@ class Lowering {
     Value statistic(const ast::StatisticOp& node);
     Value statistic_place(const ast::StatisticOp& node, GlobalState** found);
     Value histogram_text(const ast::StatisticOp& node);
+    bool is_one_bucket(const std::vector<ast::ExpressionPtr>& indexes, SourceRange range);
     Value bucket_membership(const ast::Membership& node);
     Value bucket(const ast::StatisticOp& node, program::ExpressionPtr index);
     bool note_histogram(const ast::StatisticOp& node, GlobalState& global);

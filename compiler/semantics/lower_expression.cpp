@@ -251,13 +251,8 @@ Value Lowering::identifier(const ast::Identifier& node) {
 
 Value Lowering::array_index(const ast::ArrayIndex& node) {
     if (node.base->kind == ast::ExpressionKind::StatisticOp) {
-        if (node.indexes.size() != 1 || !node.indexes.front()) {
-            diagnostics_
-                .report(DiagnosticKind::KeyCount, node.range,
-                        {"a histogram", "with " + count_text(node.indexes.size(), "key")})
-                .hint("a histogram has one key, the number of the bucket");
+        if (!is_one_bucket(node.indexes, node.range))
             return broken(node.range);
-        }
         return bucket(ast::as<ast::StatisticOp>(*node.base),
                       expect(*node.indexes.front(), Type::Long));
     }

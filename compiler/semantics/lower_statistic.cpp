@@ -168,16 +168,22 @@ Value Lowering::histogram_text(const ast::StatisticOp& node) {
     return known(std::move(to), Type::String);
 }
 
+// Whether these are the one key of a histogram; reports what is wrong otherwise.
+bool Lowering::is_one_bucket(const std::vector<ast::ExpressionPtr>& indexes, SourceRange range) {
+    if (indexes.size() == 1 && indexes.front())
+        return true;
+    diagnostics_
+        .report(DiagnosticKind::KeyCount, range,
+                {"a histogram", "with " + count_text(indexes.size(), "key")})
+        .hint("a histogram has one key, the number of the bucket");
+    return false;
+}
+
 // n in @hist_log(s): whether there is a bucket of that number.
 Value Lowering::bucket_membership(const ast::Membership& node) {
     const auto& histogram = ast::as<ast::StatisticOp>(*node.array);
-    if (node.indexes.size() != 1 || !node.indexes.front()) {
-        diagnostics_
-            .report(DiagnosticKind::KeyCount, node.range,
-                    {"a histogram", "with " + count_text(node.indexes.size(), "key")})
-            .hint("a histogram has one key, the number of the bucket");
+    if (!is_one_bucket(node.indexes, node.range))
         return broken(node.range);
-    }
     GlobalState* global = nullptr;
     Value place = statistic_place(histogram, &global);
     if (!global || !note_histogram(histogram, *global))

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>
 #include <unistd.h>
@@ -189,6 +190,15 @@ std::unique_ptr<Output> make_text_output(Writer& writer, Writer& messages, bool 
 
 std::unique_ptr<Output> make_json_output(Writer& writer) {
     return std::make_unique<JsonOutput>(writer);
+}
+
+Result<FileDescriptor> open_output(const std::string& path) {
+    if (path.empty())
+        return FileDescriptor();
+    FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!file)
+        return Failure{path + ": " + std::strerror(errno), ""};
+    return file;
 }
 
 std::vector<std::string> describe_counts(const djs_counts& counts) {

@@ -35,6 +35,9 @@ class Writer {
     int error_ = 0;
 };
 
+// Makes the file that the output goes to (-o), or empties it. No descriptor where `path` is empty.
+Result<FileDescriptor> open_output(const std::string& path);
+
 // A probe as it was attached.
 struct AttachedProbe {
     std::string point;

@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <unistd.h>
 
 namespace djstap {
@@ -73,14 +72,10 @@ Result<SessionOutcome> read_dump(const std::string& dump, const SessionOptions& 
     const auto rings = find_rings(dump, module->identity);
     if (!rings)
         return rings.failure();
-    FileDescriptor file;
-    if (!options.output_file.empty()) {
-        file = FileDescriptor(
-            open(options.output_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-        if (!file)
-            return Failure{options.output_file + ": " + std::strerror(errno), ""};
-    }
-    Writer writer(file ? file.get() : STDOUT_FILENO, file ? options.output_file : "the output");
+    auto file = open_output(options.output_file);
+    if (!file)
+        return file.failure();
+    Writer writer(*file ? file->get() : STDOUT_FILENO, *file ? options.output_file : "the output");
     Writer messages(STDERR_FILENO, "the messages");
     const auto output = options.json ? make_json_output(writer)
                                      : make_text_output(writer, messages, options.warnings, false);

@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <optional>
 #include <thread>
 #include <unistd.h>
@@ -259,13 +258,9 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
     auto arguments = command_of(options);
     if (!arguments)
         return arguments.failure();
-    FileDescriptor file;
-    if (!options.output_file.empty()) {
-        file = FileDescriptor(
-            open(options.output_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-        if (!file)
-            return Failure{options.output_file + ": " + std::strerror(errno), ""};
-    }
+    auto file = open_output(options.output_file);
+    if (!file)
+        return file.failure();
     const StopSignals signals;
     auto name = options.attach ? Result<std::string>(options.module) : load(options);
     if (!name)
@@ -281,7 +276,7 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
 
     std::optional<SessionOutcome> outcome;
     bool stays = false;
-    Writer writer(file ? file.get() : STDOUT_FILENO, file ? options.output_file : "the output");
+    Writer writer(*file ? file->get() : STDOUT_FILENO, *file ? options.output_file : "the output");
     Writer messages(STDERR_FILENO, "the messages");
     const auto output =
         options.json ? make_json_output(writer)

@@ -120,16 +120,22 @@ DJS_HANDLER_CODE bool djs_write_word(u64 address, u32 size, u64 value)
 				: write_kernel(address, size, value);
 }
 
+DJS_HANDLER_CODE void djs_vfail_text(struct djs_ctx *ctx, u32 place, const char *format,
+				     va_list arguments)
+{
+	if (ctx->error)
+		return;
+	vsnprintf(ctx->error_text, sizeof(ctx->error_text), format, arguments);
+	djs_fail(ctx, ctx->error_text, place);
+}
+
 DJS_HANDLER_CODE void djs_fail_text(struct djs_ctx *ctx, u32 place, const char *format, ...)
 {
 	va_list arguments;
 
-	if (ctx->error)
-		return;
 	va_start(arguments, format);
-	vsnprintf(ctx->error_text, sizeof(ctx->error_text), format, arguments);
+	djs_vfail_text(ctx, place, format, arguments);
 	va_end(arguments);
-	djs_fail(ctx, ctx->error_text, place);
 }
 
 static noinline DJS_HANDLER_CODE void fault_at(struct djs_ctx *ctx, const char *verb, u64 address,

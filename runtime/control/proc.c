@@ -103,15 +103,11 @@ static int file_mmap(struct file *file, struct vm_area_struct *vma)
 
 static void fill_counts(struct djs_counts *counts)
 {
-	unsigned int cpu;
-
 	memset(counts, 0, sizeof(*counts));
 	counts->lost_records = djs_rings_lost();
 	counts->overwritten = djs_rings_overwritten();
-	for_each_possible_cpu (cpu) {
-		counts->skipped_busy += READ_ONCE(per_cpu(djs_cpu, cpu).skipped_busy);
-		counts->skipped_locked += READ_ONCE(per_cpu(djs_cpu, cpu).skipped_locked);
-	}
+	counts->skipped_busy = DJS_CPU_SUM(skipped_busy);
+	counts->skipped_locked = DJS_CPU_SUM(skipped_locked);
 	counts->skipped_kprobe = djs_kprobes_missed();
 	counts->skipped_kretprobe = djs_kretprobes_missed();
 	counts->errors = djs_error_count();

@@ -37,6 +37,9 @@ struct djs_cpu {
 	s64 inside; /* calls into functions with return djprobes minus returns: may be negative */
 };
 DECLARE_PER_CPU(struct djs_cpu, djs_cpu);
+/* All CPUs' values of one 64-bit field, added up. */
+u64 djs_cpu_sum(size_t field_offset);
+#define DJS_CPU_SUM(field) djs_cpu_sum(offsetof(struct djs_cpu, field))
 
 #define DJS_LEVELS	  4 /* task, softirq, hardirq, NMI */
 #define DJS_LEVEL_NMI	  3
@@ -214,5 +217,7 @@ long djs_read_kernel_string(char *out, u64 address, size_t size);
 long djs_read_user_string(char *out, u64 address, size_t size);
 /* Sets ctx->error to a message made at run time. */
 void djs_fail_text(struct djs_ctx *ctx, u32 place, const char *format, ...) __printf(3, 4);
+void djs_vfail_text(struct djs_ctx *ctx, u32 place, const char *format, va_list arguments)
+    __printf(3, 0);
 
 #endif

@@ -22,12 +22,7 @@ static bool holds_module;
  * CPU than it began on. */
 static s64 calls_inside(void)
 {
-	unsigned int cpu;
-	s64 count = 0;
-
-	for_each_possible_cpu (cpu)
-		count += READ_ONCE(per_cpu(djs_cpu, cpu).inside);
-	return count;
+	return DJS_CPU_SUM(inside);
 }
 
 u64 djs_inside_count(void)

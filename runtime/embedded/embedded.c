@@ -7,12 +7,9 @@ DJS_HANDLER_CODE void djs_embedded_error(struct djs_ctx *ctx, const char *format
 {
 	va_list arguments;
 
-	if (ctx->error)
-		return;
 	va_start(arguments, format);
-	vsnprintf(ctx->error_text, sizeof(ctx->error_text), format, arguments);
+	djs_vfail_text(ctx, DJS_NO_PLACE, format, arguments);
 	va_end(arguments);
-	djs_fail(ctx, ctx->error_text, DJS_NO_PLACE);
 }
 
 DJS_HANDLER_CODE void djs_embedded_print(struct djs_ctx *ctx, const char *format, ...)

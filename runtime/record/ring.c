@@ -112,24 +112,24 @@ struct page *djs_ring_page(unsigned int cpu, unsigned long index)
 	return rings[cpu].pages[index];
 }
 
-u64 djs_rings_lost(void)
+u64 djs_cpu_sum(size_t field_offset)
 {
 	unsigned int cpu;
-	u64 lost = 0;
+	u64 sum = 0;
 
 	for_each_possible_cpu (cpu)
-		lost += READ_ONCE(per_cpu(djs_cpu, cpu).lost);
-	return lost;
+		sum += READ_ONCE(*(u64 *)((char *)per_cpu_ptr(&djs_cpu, cpu) + field_offset));
+	return sum;
+}
+
+u64 djs_rings_lost(void)
+{
+	return DJS_CPU_SUM(lost);
 }
 
 u64 djs_rings_overwritten(void)
 {
-	unsigned int cpu;
-	u64 overwritten = 0;
-
-	for_each_possible_cpu (cpu)
-		overwritten += READ_ONCE(per_cpu(djs_cpu, cpu).overwritten);
-	return overwritten;
+	return DJS_CPU_SUM(overwritten);
 }
 
 /*
