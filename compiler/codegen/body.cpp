@@ -273,6 +273,10 @@ constexpr std::array infallible{"pid",
                                 "task_current",
                                 "addr",
                                 "randint",
+                                "speculation",
+                                "speculate",
+                                "commit",
+                                "discard",
                                 "pexecname"};
 constexpr std::array site_aware{"pp",   "pn",         "probefunc", "ppfunc",
                                 "addr", "probe_type", "usymname",  "symname_here"};

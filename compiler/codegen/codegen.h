@@ -22,10 +22,11 @@ struct Limits {
     int64_t MAXTRYLOCK = 1000;
     int64_t MAXNESTING = 10;
     int64_t MAXBACKTRACE = 20;
-    int64_t MINSTACKSPACE = 1024; // SystemTap's: without effect here (codegen.cpp: most_stack)
-    int64_t KRETACTIVE = 0;       // 0: the runtime's default
-    int64_t MAXKPROBES = 1000;    // of one pattern for functions
-    int64_t RING_KB = 1024;       // per CPU (-s)
+    int64_t MINSTACKSPACE = 1024;    // SystemTap's: without effect here (codegen.cpp: most_stack)
+    int64_t KRETACTIVE = 0;          // 0: the runtime's default
+    int64_t MAXKPROBES = 1000;       // of one pattern for functions
+    int64_t MAXSPECULATIONS = 65536; // texts of speculate() that a reader keeps
+    int64_t RING_KB = 1024;          // per CPU (-s)
     // Sets one by name; false where there is no such limit or the value is out of its range.
     bool set(std::string_view name, int64_t value);
     static std::vector<std::string> names();

@@ -25,6 +25,7 @@ constexpr std::array limits_table{
     LimitEntry{"MINSTACKSPACE", &Limits::MINSTACKSPACE, 0, 8192},
     LimitEntry{"KRETACTIVE", &Limits::KRETACTIVE, 0, 65535},
     LimitEntry{"MAXKPROBES", &Limits::MAXKPROBES, 0, INT32_MAX},
+    LimitEntry{"MAXSPECULATIONS", &Limits::MAXSPECULATIONS, 1, INT32_MAX},
     LimitEntry{"RING_KB", &Limits::RING_KB, 16, 1 << 20},
 };
 

@@ -73,6 +73,8 @@ class TextOutput : public Output {
         format_to(writer_, format, types, arguments);
     }
 
+    void text(std::string_view text) override { writer_.append(text); }
+
     void error(std::string_view message, std::string_view place) override {
         std::string line("ERROR: ");
         line.append(message);
@@ -128,8 +130,10 @@ class JsonOutput : public Output {
         text_.resize(length + 1);
         djs_format(text_.data(), length + 1, format, types, arguments.data(), arguments.size());
         text_.resize(length);
-        put({{"type", "print"}, {"text", text_}});
+        text(text_);
     }
+
+    void text(std::string_view text) override { put({{"type", "print"}, {"text", text}}); }
 
     void error(std::string_view message, std::string_view place) override {
         Object object{{"type", "error"}, {"message", message}};

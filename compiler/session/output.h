@@ -53,6 +53,8 @@ class Output {
     virtual ~Output() = default;
     // A format of the script and the arguments of a record, for djs_format().
     virtual void print(const char* format, const char* types, std::string_view arguments) = 0;
+    // A text of the script as it is.
+    virtual void text(std::string_view text) = 0;
     // A run-time error of the script; `place` may be empty.
     virtual void error(std::string_view message, std::string_view place) = 0;
     virtual void warning(std::string_view message) = 0;

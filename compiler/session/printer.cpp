@@ -27,12 +27,47 @@ std::optional<std::string_view> take_text(std::string_view& arguments) {
     return text;
 }
 
+std::optional<int64_t> take_number(std::string_view& arguments) {
+    int64_t number;
+    if (arguments.size() < sizeof(number))
+        return std::nullopt;
+    std::memcpy(&number, arguments.data(), sizeof(number));
+    arguments.remove_prefix(sizeof(number));
+    return number;
+}
+
 } // namespace
 
 void RecordPrinter::damaged(const djs_record& record) {
     if (damaged_++ == 0)
         output_.warning("a record of unknown kind " + std::to_string(record.id) +
                         " was dropped; more of them are only counted");
+}
+
+void RecordPrinter::speculation(const djs_record& record) {
+    auto arguments = arguments_of(record);
+    std::optional<std::string_view> text;
+    if (record.id == DJS_RECORD_SPECULATION) {
+        text = take_text(arguments);
+        if (!text)
+            return damaged(record);
+    }
+    const auto id = take_number(arguments);
+    if (!id)
+        return damaged(record);
+    if (text)
+        speculations_.add(*id, *text);
+    else if (record.id == DJS_RECORD_COMMIT)
+        speculations_.commit(*id, [&](std::string_view kept) { output_.text(kept); });
+    else
+        speculations_.discard(*id);
+}
+
+void RecordPrinter::finish() {
+    if (const uint64_t dropped = speculations_.dropped())
+        output_.warning(std::to_string(dropped) + (dropped == 1 ? " text" : " texts") +
+                        " of speculate() gave way to newer ones; -D MAXSPECULATIONS=" +
+                        std::to_string(2 * meta_.max_speculations) + " keeps more");
 }
 
 void RecordPrinter::print(const djs_record& record) {
@@ -46,7 +81,15 @@ void RecordPrinter::print(const djs_record& record) {
     case DJS_RECORD_PADDING:
         return;
     case DJS_RECORD_TEXT:
-        output_.print("%s", "s", arguments);
+        if (const auto text = take_text(arguments))
+            output_.text(*text);
+        else
+            damaged(record);
+        return;
+    case DJS_RECORD_SPECULATION:
+    case DJS_RECORD_COMMIT:
+    case DJS_RECORD_DISCARD:
+        speculation(record);
         return;
     case DJS_RECORD_EXIT:
         exit_requested_ = true;

@@ -20,6 +20,7 @@ void print_snapshot(const Snapshot& snapshot, const ModuleMeta& meta, Output& ou
         printer.print(*record);
         outcome.records++;
     }
+    printer.finish();
     if (const uint64_t damaged = printer.damaged() + snapshot.damaged()) {
         output.warning("damage was found in " + std::to_string(damaged) +
                        (damaged == 1 ? " place" : " places") + "; what is there is left out");

@@ -176,6 +176,7 @@ void Session::finish() {
     const auto last =
         merger_.last_sweep([this](const djs_record& record) { printer_.print(record); });
     take(last);
+    printer_.finish();
     if (const auto counts = control_.counts()) {
         outcome_.counts = *counts;
         outcome_.counts.lost_records += last.unfinished;

@@ -63,8 +63,10 @@ int djs_dump_pages_init(unsigned long pages_of_a_ring);
 int djs_dump_pages_add(unsigned int cpu, struct page **pages, unsigned long count);
 void djs_dump_pages_exit(void);
 
-/* Writes a record of one text (and one number for DJS_RECORD_ERROR). Any context. */
+/* Writes a record of one text (and one number, for DJS_RECORD_ERROR and DJS_RECORD_SPECULATION).
+ * Any context. */
 void djs_record_text(struct djs_ctx *ctx, u32 id, const char *text, s64 number);
+void djs_record_number(struct djs_ctx *ctx, u32 id, s64 number);
 void djs_record_plain(struct djs_ctx *ctx, u32 id);
 
 /* Prints what no reader took to the kernel log, in the order of time, and drops it. */

@@ -260,8 +260,8 @@ DJS_HANDLER_CODE void djs_record_text(struct djs_ctx *ctx, u32 id, const char *t
 {
 	u32 length = min_t(size_t, strlen(text), DJS_RECORD_MAX / 2);
 	u32 text_bytes = DJS_ALIGN8(sizeof(u32) + length);
-	u32 size =
-	    sizeof(struct djs_record) + text_bytes + (id == DJS_RECORD_ERROR ? sizeof(s64) : 0);
+	bool numbered = id == DJS_RECORD_ERROR || id == DJS_RECORD_SPECULATION;
+	u32 size = sizeof(struct djs_record) + text_bytes + (numbered ? sizeof(s64) : 0);
 	struct djs_record *record = djs_reserve(ctx, id, size);
 	char *to;
 
@@ -270,8 +270,19 @@ DJS_HANDLER_CODE void djs_record_text(struct djs_ctx *ctx, u32 id, const char *t
 	to = (char *)(record + 1);
 	*(u32 *)to = length;
 	memcpy(to + sizeof(u32), text, length);
-	if (id == DJS_RECORD_ERROR)
+	if (numbered)
 		*(s64 *)(to + text_bytes) = number;
+	djs_commit(ctx, record, size);
+}
+
+DJS_HANDLER_CODE void djs_record_number(struct djs_ctx *ctx, u32 id, s64 number)
+{
+	u32 size = sizeof(struct djs_record) + sizeof(s64);
+	struct djs_record *record = djs_reserve(ctx, id, size);
+
+	if (!record)
+		return;
+	*(s64 *)(record + 1) = number;
 	djs_commit(ctx, record, size);
 }
 
