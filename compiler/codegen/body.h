@@ -56,6 +56,10 @@ class Body {
     void if_statement(const program::If& statement);
     void loop(const program::Loop& loop);
     void foreach (const program::Foreach& loop);
+    // The loop's frame: `bind` sets its variables for the index `at`, which goes from 0 to below
+    // `count`.
+    void iterate(const program::Foreach& loop, Value count,
+                 const std::function<void(Value at)>& bind);
     void return_statement(const program::Return& statement);
     void delete_statement(const program::Delete& statement);
     void try_catch(const program::TryCatch& statement);
