@@ -92,10 +92,11 @@ class TextOutput : public Output {
         // The module itself warns of those that it could not attach.
         if (!verbose_ || (probe.attached && probe.mechanism == "session"))
             return;
-        std::string line(probe.point);
+        std::string line(probe.point.empty() ? std::to_string(probe.sites) + " more" : probe.point);
         line.append(": ").append(probe.attached ? probe.mechanism : "not attached");
         if (!probe.reason.empty())
-            line.append(probe.attached ? " instead of " + probe.planned : "")
+            line.append(probe.attached && !probe.planned.empty() ? " instead of " + probe.planned
+                                                                 : "")
                 .append(": ")
                 .append(probe.reason);
         say(std::move(line));
@@ -147,12 +148,16 @@ class JsonOutput : public Output {
     }
 
     void probe(const AttachedProbe& probe) override {
-        Object object{{"type", "probe"},
-                      {"point", probe.point},
-                      {"mechanism", probe.mechanism},
-                      {"attached", probe.attached}};
+        Object object{{"type", "probe"}};
+        if (probe.point.empty())
+            object["more"] = probe.sites;
+        else
+            object["point"] = probe.point;
+        object["mechanism"] = probe.mechanism;
+        object["attached"] = probe.attached;
         if (!probe.reason.empty()) {
-            object["planned"] = probe.planned;
+            if (!probe.planned.empty())
+                object["planned"] = probe.planned;
             object["reason"] = probe.reason;
         }
         put(object);

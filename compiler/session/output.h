@@ -38,11 +38,12 @@ class Writer {
 // Makes the file that the output goes to (-o), or empties it. No descriptor where `path` is empty.
 Result<FileDescriptor> open_output(const std::string& path);
 
-// A probe as it was attached.
+// A probe as it was attached, or all that were attached alike of those that a module does not list.
 struct AttachedProbe {
-    std::string point;
+    std::string point; // empty: `sites` probes that are not listed
+    uint64_t sites = 1;
     std::string mechanism; // in use
-    std::string planned;   // by the compiler
+    std::string planned;   // by the compiler; empty: not told
     std::string reason; // why these differ, or why it is not attached; empty where it is as planned
     bool attached = true;
     uint64_t missed = 0;

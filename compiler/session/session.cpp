@@ -192,7 +192,7 @@ void Session::finish() {
 
 SessionOutcome Session::run() {
     if (start()) {
-        for (const AttachedProbe& probe : control_.probes())
+        for (const AttachedProbe& probe : control_.probes(options_.verbose > 0 || options_.json))
             output_.probe(probe);
         bool go_on = !is_over();
         if (go_on && command_) {
@@ -291,7 +291,7 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
                             "djrun --attach " + *name + " shows what it holds"});
         std::optional<Command> command;
         if (options.recorder) {
-            auto start = start_recorder(*control, options.target_pid, *output);
+            auto start = start_recorder(*control, options, *output);
             stays = start.outcome.status == 0 && !start.ended;
             outcome = start.outcome;
             if (stays)

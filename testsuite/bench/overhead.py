@@ -9,10 +9,11 @@ import tempfile
 
 import cases
 import guest
+import kernels
 import measure
+import page
 import report
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CALLS = 2000  # a run: short enough to fall between two timer interrupts
 CALLS_TIMED = 20000  # a run that is measured by a real clock
 PEERS = ["bpftrace", "systemtap"]
@@ -20,11 +21,6 @@ PEERS = ["bpftrace", "systemtap"]
 
 def all_cases():
     return cases.COST + list(cases.mechanism_cases().values())
-
-
-def first_line(command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    return (done.stdout or done.stderr).split("\n")[0].strip()
 
 
 def install_peers():
@@ -39,7 +35,7 @@ def systemtap_problem(release):
     """Why SystemTap's figures are not here."""
     if not shutil.which("stap"):
         return "not run here, it is not installed (--with-peers installs it)"
-    version = re.search(r"version ([0-9.]+)", first_line(["stap", "-V"]))
+    version = re.search(r"version ([0-9.]+)", kernels.first_line(["stap", "-V"]))
     name = f"SystemTap {version[1] if version else ''}".strip()
     debug = f"+:{guest.KERNELS}/{release}/usr/lib/debug:/usr/lib/debug"
     with tempfile.TemporaryDirectory() as folder:
@@ -63,7 +59,7 @@ def peers_of(release, djstap, count_instructions=True):
         outcomes = measure.peers_in_guest(release, djstap, bpftrace, CALLS, count_instructions)
     except guest.GuestLost as lost:
         return {}, "not run here, its guest was lost: " + str(lost).strip().split("\n")[-1]
-    outcomes["version"] = measure.Outcome(log=first_line([bpftrace, "--version"]))
+    outcomes["version"] = measure.Outcome(log=kernels.first_line([bpftrace, "--version"]))
     return outcomes, ""
 
 
@@ -122,39 +118,18 @@ def on_this_machine(djstap):
 
 
 def add_arguments(parser):
-    parser.add_argument("--kernels", nargs="+", default=["6.1", "6.12"], metavar="RELEASE",
-                        help="kernels, or their beginnings; the page is written when both 6.1 and 6.12 ran")
-    parser.add_argument("--djstap", metavar="PATH", help="use this djstap, with djrun and gtodbench beside it; "
-                        "without this option build/release is built first")
+    kernels.add_arguments(parser)
     parser.add_argument("--with-peers", action="store_true", help="install bpftrace and SystemTap where they are missing")
     parser.add_argument("--on-this-machine", action="store_true", help="run on this machine's kernel, in nanoseconds")
 
 
-def build():
-    """Builds the release version; its djstap."""
-    common = os.path.join(ROOT, "scripts", "common.sh")
-    subprocess.run(["sh", "-c", '. "$0"; build_preset release', common], check=True)
-    return os.path.join(ROOT, "build", "release", "bin", "djstap")
-
-
-def release_of(djstap, beginning):
-    text = subprocess.run([djstap, "--info", "-r", beginning], capture_output=True, text=True).stdout
-    match = re.search(r"Compiling for kernel (\S+)", text)
-    if not match:
-        sys.exit(f"bench: there is no kernel {beginning}: scripts/kernels fetches 6.1 and 6.12")
-    return match[1]
-
-
 def main(options):
-    djstap = os.path.abspath(options.djstap) if options.djstap else build()
-    for program in ("djstap", "djrun", "gtodbench"):
-        if not os.access(os.path.join(os.path.dirname(djstap), program), os.X_OK):
-            sys.exit(f"bench: there is no {program} beside {djstap}")
+    djstap = kernels.djstap_of(options)
     if options.on_this_machine:
         return on_this_machine(djstap)
     if options.with_peers:
         install_peers()
-    releases = [release_of(djstap, kernel) for kernel in options.kernels]
+    releases = kernels.releases_of(djstap, options)
     everything = []
     try:
         for release in releases:
@@ -162,14 +137,6 @@ def main(options):
     except guest.GuestLost as lost:
         sys.exit(f"bench: the guest was lost:\n{lost}")
     failed = sum(show(results) for results in everything)
-    if [results.series for results in everything] == ["6.1", "6.12"]:
-        docs = os.path.join(ROOT, "docs")
-        os.makedirs(os.path.join(docs, "benchmarks"), exist_ok=True)
-        for name, text in report.charts(everything).items():
-            with open(os.path.join(docs, "benchmarks", name), "w", encoding="utf-8") as file:
-                file.write(text)
-        with open(os.path.join(docs, "benchmarks.md"), "w", encoding="utf-8") as file:
-            file.write(report.page(everything, first_line([djstap, "--version"]).split()[-1],
-                                   first_line(["qemu-system-x86_64", "--version"]).split(" (")[0], CALLS))
-        print("\nwrote docs/benchmarks.md and docs/benchmarks/")
+    if kernels.both_ran(releases):
+        page.put("overhead", report.text(everything, kernels.measured_with(djstap, releases), CALLS), report.charts(everything))
     return 1 if failed else 0

@@ -3,12 +3,14 @@
 import re
 
 import cases
+import kernels
 import measure
 import plots
+from page import table
 
 INTRODUCTION = """# What a probe costs
 
-This page is written by `scripts/bench overhead`; do not edit it. Measured with djstap {version} in guests with {kernels}, {qemu}.
+This page is written by the commands of `scripts/bench`; do not edit it. Measured with {measured_with}.
 
 A raw `gettimeofday` system call is repeated (`gtodbench`) without a probe and with one on `{function}`.
 The guest has one CPU and counts instructions (`-icount shift=0,sleep=off`): its clock then advances by one nanosecond an
@@ -30,17 +32,14 @@ the average of {samples} samples. Every hit is checked to have been counted or r
 
 AGAIN = """## How to run it again
 
-    scripts/bench overhead                     # both kernels, and this page again
+    scripts/bench overhead                     # both kernels, and this part of the page again
     scripts/bench overhead --with-peers        # installs bpftrace and SystemTap first (apt-get, root)
     scripts/bench overhead --kernels 6.1       # one kernel; prints, writes nothing
     scripts/bench overhead --on-this-machine   # on the kernel that runs, in nanoseconds; where modules can be loaded
+    scripts/bench scale                        # and its part
 
 From a script to its module: `scripts/bench compile`.
 """
-
-
-def series_of(release):
-    return re.match(r"\d+\.\d+", release)[0]
 
 
 class Results:
@@ -48,7 +47,7 @@ class Results:
 
     def __init__(self, release, instructions, times, peers, peers_problem, systemtap):
         self.release = release
-        self.series = series_of(release)
+        self.series = kernels.series_of(release)
         self.instructions = instructions  # {key: Outcome}
         self.times = times  # the same in nanoseconds
         self.peers = peers
@@ -70,11 +69,6 @@ class Results:
             return f"{value:.0f}"
         outcome = outcomes.get(key)
         return f"not to be had: {outcome.problem}" if outcome else "not run here"
-
-
-def table(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
 
 
 def target_index(results):
@@ -205,11 +199,11 @@ def charts(everything):
     return found
 
 
-def page(everything, version, qemu, calls):
-    kernels = " and ".join(f"Linux {results.release}" for results in everything)
-    text = INTRODUCTION.format(version=version, kernels=kernels, qemu=qemu, function=cases.FUNCTION, runs=measure.RUNS,
-                               calls=f"{calls:,}", samples=measure.SAMPLES)
-    text += "\n" + cost_section(everything) + evaluation_section(everything)
+def text(everything, measured_with, calls):
+    """The section "overhead" of the page."""
+    page = INTRODUCTION.format(measured_with=measured_with, function=cases.FUNCTION, runs=measure.RUNS, calls=f"{calls:,}",
+                               samples=measure.SAMPLES)
+    page += "\n" + cost_section(everything) + evaluation_section(everything)
     for what, name, title in CHARTS:
-        text += f"![{title}](benchmarks/{name}.svg)\n\n"
-    return text + times_section(everything) + history_section() + AGAIN
+        page += f"![{title}](benchmarks/{name}.svg)\n\n"
+    return page + times_section(everything) + history_section() + AGAIN
