@@ -36,6 +36,8 @@ class Body {
     void emit_probe(const program::Block& block, const program::Expression* condition);
     void emit_function(const program::Function& function, const std::vector<Value>& arguments,
                        Value text_result);
+    // A probe's condition as a handler of its own: in ctx->return_value, which an error leaves.
+    void emit_condition(const program::Expression& expression);
     // Evaluates the entry values of a return probe to where they are saved.
     void emit_entry_values(const std::vector<program::ExpressionPtr>& values);
 
@@ -184,10 +186,13 @@ class Body {
     uint32_t scratch_top_ = 0, scratch_peak_ = 0;
     std::vector<ScratchCall> calls_;
     std::vector<llvm::AllocaInst*> slots_;
+    std::vector<llvm::Function*> comparisons_;
 
   public:
     // Loops and recursion make MAXACTION necessary; straight code is bounded by its length.
     void count_actions(bool on) { counts_actions_ = on; }
+    // Conditions that the probe may have changed: compared at its end.
+    void compare_conditions(const program::Probe& probe);
 };
 
 // True where a call of this intrinsic can set ctx->error.

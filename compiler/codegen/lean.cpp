@@ -203,6 +203,8 @@ class NeedsCheck {
 
 Needs needs_of(const ScriptModule& script, const Variant& variant) {
     const auto& locals = variant.probe->locals;
+    if (!variant.probe->arms_others.empty())
+        return Needs::Context;
     if (std::any_of(locals.begin(), locals.end(),
                     [](const program::Local& local) { return local.type == Type::String; }))
         return Needs::Context;

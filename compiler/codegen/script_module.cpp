@@ -52,7 +52,18 @@ ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Progr
         variable->setDSOLocal(true);
         return variable;
     };
-    handlers_ = table(types.handler, plan.variants.size(), "djs_script_handlers");
+    for (const auto& probe : program.probes)
+        if (probe->arms)
+            conditions.push_back({probe.get(), {}, nullptr});
+    handlers_ =
+        table(types.handler, plan.variants.size() + conditions.size(), "djs_script_handlers");
+    if (!conditions.empty()) {
+        auto* type = llvm::ArrayType::get(types.i32, conditions.size());
+        condition_states_ = new llvm::GlobalVariable(
+            module, type, false, llvm::GlobalValue::InternalLinkage,
+            llvm::ConstantAggregateZero::get(type), "djs_condition_states");
+        condition_states_->setDSOLocal(true);
+    }
     sites_ = table(types.site, plan.sites.size(), "djs_script_sites");
     place_globals();
 }
@@ -66,6 +77,19 @@ llvm::Constant* ScriptModule::handler_address(uint32_t variant) {
 llvm::Constant* ScriptModule::site_address(uint32_t site) {
     return llvm::ConstantExpr::getInBoundsGetElementPtr(
         sites_->getValueType(), sites_, llvm::ArrayRef<llvm::Constant*>{number(0), number(site)});
+}
+
+uint32_t ScriptModule::condition_number(const program::Probe& probe) const {
+    for (uint32_t i = 0; i < conditions.size(); i++)
+        if (conditions[i].probe == &probe)
+            return i;
+    return no_index;
+}
+
+llvm::Constant* ScriptModule::condition_state(uint32_t condition) {
+    return llvm::ConstantExpr::getInBoundsGetElementPtr(
+        condition_states_->getValueType(), condition_states_,
+        llvm::ArrayRef<llvm::Constant*>{number(0), number(condition)});
 }
 
 std::string ScriptModule::kernel_address(uint64_t address) const {

@@ -218,6 +218,7 @@ class TargetCompiler {
         with_context(number, [&](Body& body, llvm::Value* ctx) {
             if (return_value_)
                 builder_.CreateStore(return_value_, field(ctx, offsetof(djs_ctx, return_value)));
+            body.compare_conditions(*variant.probe);
             body.emit_probe(*variant.probe->body, variant.probe->condition.get());
         });
         builder_.CreateBr(next);

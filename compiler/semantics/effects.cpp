@@ -213,6 +213,51 @@ void join(Effects& into, const Effects& from) {
     into.can_exit |= from.can_exit;
 }
 
+// Whether a probe's condition has the same value wherever it is asked for.
+bool depends_on_globals_alone(Expression& condition) {
+    bool alone = true;
+    walk_expressions(condition, [&](Expression& node) {
+        switch (node.kind) {
+        case ExpressionKind::GlobalValue:
+        case ExpressionKind::Membership:
+        case ExpressionKind::Number:
+        case ExpressionKind::Text:
+        case ExpressionKind::Unary:
+        case ExpressionKind::Arithmetic:
+        case ExpressionKind::Comparison:
+        case ExpressionKind::Concatenation:
+        case ExpressionKind::Logical:
+        case ExpressionKind::Conditional:
+        case ExpressionKind::StatisticRead:
+        case ExpressionKind::RegexMatch:
+            break;
+        default:
+            alone = false;
+        }
+    });
+    return alone;
+}
+
+// Who writes what a condition reads also evaluates it: with its locks, and all else that it needs.
+void join_conditions(const std::vector<Probe*>& probes, std::vector<Found>& found) {
+    for (size_t i = 0; i < probes.size(); i++) {
+        if (!probes[i]->arms)
+            continue;
+        Found condition;
+        Collector(condition).expression(*probes[i]->condition);
+        for (size_t j = 0; j < probes.size(); j++) {
+            const bool touches =
+                std::any_of(condition.reads.begin(), condition.reads.end(),
+                            [&](const Global* global) { return found[j].writes.count(global); });
+            if (!touches)
+                continue;
+            probes[j]->arms_others.push_back(probes[i]);
+            found[j].reads.insert(condition.reads.begin(), condition.reads.end());
+            join(found[j].effects, condition.effects);
+        }
+    }
+}
+
 } // namespace
 
 void find_recursion(Program& program) {
@@ -302,20 +347,27 @@ void compute_effects(Program& program) {
     };
     for (auto& function : program.functions)
         fill(functions[function.get()], function->effects);
+    std::vector<Probe*> probes;
+    std::vector<Found> found_of;
     for (auto& probe : program.probes) {
-        Found found;
+        Found& found = found_of.emplace_back();
         Collector collector(found);
         collector.statement(*probe->body);
-        if (probe->condition)
+        if (probe->condition) {
             collector.expression(*probe->condition);
+            probe->arms = depends_on_globals_alone(*probe->condition);
+        }
         for (auto& value : probe->entry_values)
             collector.expression(*value);
         bound_body(functions, found);
         if (found.statements > many_statements)
             count_at_run_time(found.effects);
         absorb(found);
-        fill(found, probe->effects);
+        probes.push_back(probe.get());
     }
+    join_conditions(probes, found_of);
+    for (size_t i = 0; i < probes.size(); i++)
+        fill(found_of[i], probes[i]->effects);
 }
 
 } // namespace djstap::semantics

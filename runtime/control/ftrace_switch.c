@@ -76,9 +76,12 @@ static bool keeping;
 
 int djs_ftrace_keep(void)
 {
-	/* An ops has to be at some function: one that a running machine does not call. */
-	int error = ftrace_set_filter_ip(&keeper, (unsigned long)kernel_halt, 0, 0);
+	int error;
 
+	if (keeping)
+		return 0;
+	/* An ops has to be at some function: one that a running machine does not call. */
+	error = ftrace_set_filter_ip(&keeper, (unsigned long)kernel_halt, 0, 0);
 	if (!error)
 		error = register_ftrace_function(&keeper);
 	if (error)

@@ -119,6 +119,8 @@ struct djs_site_run {
 	u8 fallback;	       /* enum djs_fallback */
 	u8 armed;
 	u8 follows; /* it is some other site's `next` */
+	u8 wanted;  /* by its condition: to be armed */
+	u8 was_armed;
 	int error;
 	struct djs_site_run *next; /* the next one at the same direct call */
 	void *data;		   /* the mechanism's own */
@@ -136,16 +138,23 @@ void djs_sites_exit(void);
 /* Arms every site. Sites that fail are reported and counted; an error only when a forced one fails.
  */
 int djs_sites_arm(void);
+/* Arms and disarms what conditions now ask for. */
+void djs_sites_rearm(void);
 /* Takes all probes out; when it returns no handler runs and none can start. */
 void djs_sites_disarm(void);
 void djs_site_failed(struct djs_site_run *run, int error, const char *why);
 u64 djs_site_missed(const struct djs_site_run *run);
 u32 djs_sites_failed_count(void);
 
+/* Finds out what each condition is, and which sites are wanted by that. Task context. */
+void djs_conditions_evaluate(void);
+void djs_conditions_exit(void);
+
 int djs_session_init(void);
 void djs_session_exit(void);
 int djs_session_start(void);
 void djs_session_stop(void);
+void djs_session_rearm(void);	  /* conditions have changed */
 void djs_session_abandoned(void); /* the owner closed without stopping */
 /* exit() or a fatal error: closes the gate and has the reader, or a work item, stop the session.
  * NMI-safe. */
@@ -170,7 +179,8 @@ int djs_ftrace_enable(bool on);
 int djs_ftrace_keep(void);
 void djs_ftrace_let_go(void);
 
-/* ---- the mechanisms: attach all sites that are planned so, detach all -------------------------
+/* ---- the mechanisms: attach all sites that are planned so, wanted and not armed; detach those
+ * that are armed and not wanted. Kprobes and kretprobes stay registered and are disabled.
  */
 
 /* Waits until no handler runs that was entered before. Without effect on who sleeps in a function
@@ -188,19 +198,24 @@ void djs_djprobes_detach(void);
 int djs_ftraces_attach(void);
 void djs_ftraces_detach(void);
 int djs_kprobes_attach(void);
-void djs_kprobes_detach(void);
+void djs_kprobes_disable(void);
+void djs_kprobes_detach(void); /* all of them */
 u64 djs_kprobes_missed(void);
 u64 djs_kprobe_missed(const struct djs_site_run *run);
 void djs_kprobes_free(void); /* detached ones are kept for their counts */
 /* True when the kernel uses ftrace for a kprobe at run->probe. */
 bool djs_at_fentry_site(const struct djs_site_run *run);
+/* Enables or disables a registered kprobe as its site is wanted. */
+void djs_kprobe_follow(struct kprobe *kprobe, const struct djs_site_run *run);
 int djs_kretprobes_attach(void);
-void djs_kretprobes_detach(void);
+void djs_kretprobes_disable(void);
+void djs_kretprobes_detach(void); /* all of them */
 u64 djs_kretprobes_missed(void);
 u64 djs_kretprobe_missed(const struct djs_site_run *run);
 void djs_kretprobes_free(void);
 int djs_tracepoints_attach(void);
 void djs_tracepoints_detach(void);
+void djs_tracepoints_free(void);
 int djs_timers_attach(void);
 void djs_timers_detach(void);
 

@@ -42,6 +42,7 @@ int djs_session_init(void)
 
 void djs_session_exit(void)
 {
+	djs_conditions_exit();
 	irq_work_sync(&exit_work);
 	cancel_work_sync(&stop_work);
 	free_page((unsigned long)djs_control); /* a reader that maps it has its own reference */
@@ -192,6 +193,14 @@ int djs_session_start(void)
 	error = start_locked();
 	mutex_unlock(&session_life);
 	return error;
+}
+
+void djs_session_rearm(void)
+{
+	mutex_lock(&session_life);
+	if (djs_control->state == DJS_STATE_RUNNING)
+		djs_sites_rearm();
+	mutex_unlock(&session_life);
 }
 
 static void stop_locked(void)

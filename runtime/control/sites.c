@@ -113,6 +113,7 @@ int djs_sites_init(void)
 
 void djs_sites_exit(void)
 {
+	djs_tracepoints_free();
 	djs_kretprobes_free();
 	djs_kprobes_free();
 	kvfree(lookup_starts);
@@ -207,14 +208,14 @@ static void do_without_ftrace(void)
 }
 
 /* Before kprobes and kretprobes are attached: has those at fentry sites go on being hit. Direct
- * calls and ftrace_ops of our own see to that for all. */
+ * calls and ftrace_ops of our own see to that for all, as long as no condition takes them out. */
 static void keep_ftrace(void)
 {
 	bool needed = false;
 	u32 i;
 
 	for (i = 0; i < djs_script.site_count; i++) {
-		if (djs_sites[i].armed)
+		if (djs_sites[i].armed && !djs_script.condition_count)
 			return;
 		needed |= !djs_sites[i].error && uses_ftrace(&djs_sites[i]);
 	}
@@ -232,12 +233,39 @@ static void refuse_unknown(void)
 					"this runtime does not have its mechanism");
 }
 
+/* All but timers. */
+static int attach_wanted(void)
+{
+	int error = djs_djprobes_attach();
+
+	if (!error)
+		error = djs_ftraces_attach();
+	if (!error) {
+		keep_ftrace();
+		error = djs_kprobes_attach();
+	}
+	if (!error)
+		error = djs_kretprobes_attach();
+	if (!error)
+		error = djs_tracepoints_attach();
+	return error;
+}
+
+static void note_armed(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		djs_sites[i].was_armed |= djs_sites[i].armed;
+}
+
 int djs_sites_arm(void)
 {
 	u32 i, planned = 0, ftrace = 0;
 	int error;
 
 	refuse_unknown();
+	djs_conditions_evaluate();
 	for (i = 0; i < djs_script.site_count; i++) {
 		planned += djs_sites[i].mechanism != DJS_MECHANISM_NONE;
 		ftrace += uses_ftrace(&djs_sites[i]);
@@ -253,26 +281,50 @@ int djs_sites_arm(void)
 		if (enabled <= 0)
 			do_without_ftrace();
 	}
-	error = djs_djprobes_attach();
-	if (!error)
-		error = djs_ftraces_attach();
-	if (!error) {
-		keep_ftrace();
-		error = djs_kprobes_attach();
-	}
-	if (!error)
-		error = djs_kretprobes_attach();
-	if (!error)
-		error = djs_tracepoints_attach();
+	error = attach_wanted();
 	if (!error)
 		error = forced_error;
 	if (!error && planned && failed_count == planned)
 		error = djs_sites[0].error ?: -ENODEV;
 	if (!error)
 		error = djs_timers_attach();
+	note_armed();
 	if (error)
 		djs_sites_disarm();
 	return error;
+}
+
+/* While kernel.ftrace_enabled is 0 what needs ftrace stays as it is: its handlers look at the
+ * condition, too. */
+static void leave_to_ftrace(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		if (uses_ftrace(&djs_sites[i]))
+			djs_sites[i].wanted = djs_sites[i].armed;
+}
+
+void djs_sites_rearm(void)
+{
+	int error;
+
+	djs_conditions_evaluate();
+	if (djs_ftrace_enabled() <= 0)
+		leave_to_ftrace();
+	djs_timers_detach();
+	djs_tracepoints_detach();
+	djs_kretprobes_disable();
+	djs_kprobes_disable();
+	djs_ftraces_detach();
+	djs_djprobes_detach();
+	error = attach_wanted();
+	if (!error)
+		error = djs_timers_attach();
+	if (error)
+		djs_session_message(DJS_RECORD_WARNING, "not all probes could be armed (error %d)",
+				    error);
+	note_armed();
 }
 
 void djs_drain_handlers(void)
@@ -294,11 +346,13 @@ void djs_sites_disarm(void)
 	bool ftrace = false, armed = false, switched_on = false, returns = false;
 	u32 i;
 
+	note_armed();
 	for (i = 0; i < djs_script.site_count; i++) {
-		armed |= djs_sites[i].armed;
+		armed |= djs_sites[i].was_armed;
 		ftrace |= djs_sites[i].armed && uses_ftrace(&djs_sites[i]);
-		returns |=
-		    djs_sites[i].armed && djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE;
+		returns |= djs_sites[i].was_armed &&
+			   djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE;
+		djs_sites[i].wanted = 0;
 	}
 	if (!armed) {
 		djs_ftrace_let_go();

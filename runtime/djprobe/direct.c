@@ -122,29 +122,23 @@ static void respect_table(void)
 	}
 }
 
+static const struct djs_group_kind direct_kind = {
+    .prepare = direct_prepare,
+    .attach = direct_attach,
+    .refused = direct_refused,
+    .groups = &direct_groups,
+    .takes = djs_is_direct,
+    .detach = direct_detach,
+    .by_target = true,
+};
+
 int djs_djprobes_attach(void)
 {
-	static const struct djs_group_kind kind = {
-	    .prepare = direct_prepare,
-	    .attach = direct_attach,
-	    .refused = direct_refused,
-	    .groups = &direct_groups,
-	    .takes = djs_is_direct,
-	    .by_target = true,
-	};
-
 	respect_table();
-	return djs_groups_attach(&kind);
+	return djs_groups_attach(&direct_kind);
 }
 
 void djs_djprobes_detach(void)
 {
-	struct djs_group *group, *next;
-
-	list_for_each_entry_safe(group, next, &direct_groups, list)
-	{
-		direct_detach(group);
-		list_del(&group->list);
-		kfree(group);
-	}
+	djs_groups_detach(&direct_kind);
 }

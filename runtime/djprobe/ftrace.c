@@ -59,27 +59,21 @@ static bool ops_takes(const struct djs_site_run *run)
 	return run->mechanism == DJS_MECHANISM_FTRACE;
 }
 
+static const struct djs_group_kind ops_kind = {
+    .prepare = ops_prepare,
+    .attach = ops_attach,
+    .refused = ops_refused,
+    .groups = &ops_groups,
+    .takes = ops_takes,
+    .detach = ops_detach,
+};
+
 int djs_ftraces_attach(void)
 {
-	static const struct djs_group_kind kind = {
-	    .prepare = ops_prepare,
-	    .attach = ops_attach,
-	    .refused = ops_refused,
-	    .groups = &ops_groups,
-	    .takes = ops_takes,
-	};
-
-	return djs_groups_attach(&kind);
+	return djs_groups_attach(&ops_kind);
 }
 
 void djs_ftraces_detach(void)
 {
-	struct djs_group *group, *next;
-
-	list_for_each_entry_safe(group, next, &ops_groups, list)
-	{
-		ops_detach(group);
-		list_del(&group->list);
-		kfree(group);
-	}
+	djs_groups_detach(&ops_kind);
 }

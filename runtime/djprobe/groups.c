@@ -107,6 +107,41 @@ static int attach_all(const struct djs_group_kind *kind, u32 number, struct djs_
 	return error;
 }
 
+static bool to_attach(const struct djs_group_kind *kind, const struct djs_site_run *run)
+{
+	return kind->takes(run) && run->wanted && !run->armed && !run->error;
+}
+
+static bool group_is_wanted(const struct djs_group *group)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		if (djs_sites[i].armed && djs_sites[i].data == group)
+			return djs_sites[i].wanted;
+	return false;
+}
+
+void djs_groups_detach(const struct djs_group_kind *kind)
+{
+	struct djs_group *group, *next;
+	u32 i;
+
+	list_for_each_entry_safe(group, next, kind->groups, list)
+	{
+		if (group_is_wanted(group))
+			continue;
+		kind->detach(group);
+		for (i = 0; i < djs_script.site_count; i++)
+			if (djs_sites[i].data == group) {
+				djs_sites[i].armed = 0;
+				djs_sites[i].data = NULL;
+			}
+		list_del(&group->list);
+		kfree(group);
+	}
+}
+
 int djs_groups_attach(const struct djs_group_kind *kind)
 {
 	u32 numbers = kind->by_target ? djs_script.target_count : djs_script.handler_count;
@@ -115,7 +150,7 @@ int djs_groups_attach(const struct djs_group_kind *kind)
 	int error = 0;
 
 	for (i = 0, count = 0; i < djs_script.site_count; i++)
-		count += kind->takes(&djs_sites[i]);
+		count += to_attach(kind, &djs_sites[i]);
 	if (!count)
 		return 0;
 	runs = kvmalloc_array(count, sizeof(*runs), GFP_KERNEL);
@@ -127,7 +162,7 @@ int djs_groups_attach(const struct djs_group_kind *kind)
 			struct djs_site_run *run = &djs_sites[i];
 			const struct djs_site *site = run->site;
 
-			if (!kind->takes(run) || (kind->by_target && run->follows))
+			if (!to_attach(kind, run) || (kind->by_target && run->follows))
 				continue;
 			if (number == (kind->by_target ? site->target : site->handler))
 				runs[count++] = run;

@@ -26,11 +26,14 @@ struct djs_group_kind {
 	void (*refused)(struct djs_site_run *run, int error);
 	struct list_head *groups;
 	bool (*takes)(const struct djs_site_run *run); /* whether it is planned so */
+	void (*detach)(struct djs_group *group);       /* unregisters it, with its filter */
 	bool by_target; /* an ops bears a target's sites, else a handler's */
 };
 
-/* Attaches all sites that kind->takes; what fails goes to kind->refused. Only -ENOMEM is
+/* Attaches all wanted sites that kind->takes; what fails goes to kind->refused. Only -ENOMEM is
  * an error. */
 int djs_groups_attach(const struct djs_group_kind *kind);
+/* Detaches the groups whose sites are not wanted: all of a group are, or none. */
+void djs_groups_detach(const struct djs_group_kind *kind);
 
 #endif

@@ -46,6 +46,7 @@ enum djs_handler_kind {
 	DJS_HANDLER_ENTRY, /* at a function's entry or any instruction: pt_regs, or a direct call's
 			      registers */
 	DJS_HANDLER_RETURN,
+	DJS_HANDLER_CONDITION, /* yields a probe's condition in ctx->return_value */
 };
 
 /* A lock taken for a handler's body; sorted by `lock` so that no two handlers can wait for each
@@ -86,6 +87,7 @@ struct djs_handler {
 	s32 priority;	     /* begin, end: order of running, lowest first; ties as in the table */
 	u64 timer_ns;	     /* DJS_HANDLER_TIMER: period */
 	u64 timer_random_ns; /* … plus or minus this much */
+	u32 condition;	     /* 0: none; N: its sites are armed while condition N - 1 holds */
 };
 
 /* A direct call's target: runs the handlers of all sites that have it, in their order. A function
@@ -168,6 +170,10 @@ struct djs_script {
 	u32 ring_bytes; /* default size of a CPU's ring, a power of two; a module parameter
 			   overrides it */
 	u32 hash_seed;
+	/* Conditions that others change: the last handlers of the table. */
+	u32 condition_count;
+	u32 *condition_states; /* what each was when the sites were last armed by it; set by the
+				  runtime, and compared by handlers that change its globals */
 };
 #ifdef __KERNEL__
 extern const struct djs_script djs_script;
@@ -234,6 +240,10 @@ void djs_commit(struct djs_ctx *ctx, struct djs_record *record, u32 size);
  * djs_reschedule: after preemption was turned on by hand and found due. */
 u32 djs_make_room(u32 size);
 void djs_reschedule(void);
+
+/* A handler has made some condition different from its state: sites are to be armed or disarmed,
+ * soon, by a task. Any context. */
+void djs_conditions_changed(void);
 
 /* Sets ctx->error, unless one is set. */
 void djs_fail(struct djs_ctx *ctx, const char *message, u32 place);

@@ -13,6 +13,7 @@
 struct djs_kprobe {
 	struct kprobe kprobe;
 	struct djs_site_run *run;
+	bool verified; /* what the kernel made of it is known */
 };
 static struct djs_kprobe *all_kprobes;
 static struct kprobe **kprobe_batch;
@@ -131,13 +132,14 @@ static void fill_kprobe(struct djs_kprobe *probe, struct djs_site_run *run)
 	probe->kprobe.pre_handler =
 	    handler->by_regs ? (kprobe_pre_handler_t)(void *)handler->by_regs : kprobe_hit;
 	probe->kprobe.post_handler = wants_post_handler(run) ? kprobe_after : NULL;
+	probe->kprobe.flags = run->wanted ? 0 : KPROBE_FLAG_DISABLED;
 }
 
-static void attach_kprobes_singly(void)
+static void attach_kprobes_singly(u32 first)
 {
 	u32 i;
 
-	for (i = 0; i < kprobe_count; i++) {
+	for (i = first; i < kprobe_count; i++) {
 		struct djs_kprobe *probe = &all_kprobes[i];
 		int error;
 
@@ -153,37 +155,86 @@ static void attach_kprobes_singly(void)
 	}
 }
 
-int djs_kprobes_attach(void)
+void djs_kprobe_follow(struct kprobe *kprobe, const struct djs_site_run *run)
+{
+	int error = 0;
+
+	if (run->wanted && kprobe_disabled(kprobe))
+		error = enable_kprobe(kprobe);
+	else if (!run->wanted && !kprobe_disabled(kprobe))
+		error = disable_kprobe(kprobe);
+	if (error)
+		djs_warning("cannot %s the kprobe at %s (error %d)",
+			    run->wanted ? "enable" : "disable", run->site->point, error);
+}
+
+static int make_kprobe_room(void)
 {
 	u32 i, planned = 0;
 
+	/* A djprobe that is armed again later may then need one. */
 	for (i = 0; i < djs_script.site_count; i++)
-		planned += is_kprobe(&djs_sites[i]);
-	if (!planned)
+		planned += is_kprobe(&djs_sites[i]) ||
+			   (djs_is_direct(&djs_sites[i]) && djs_script.condition_count);
+	if (!planned || all_kprobes)
 		return 0;
 	all_kprobes = kvcalloc(planned, sizeof(*all_kprobes), GFP_KERNEL);
 	kprobe_batch = kvcalloc(planned, sizeof(*kprobe_batch), GFP_KERNEL);
-	if (!all_kprobes || !kprobe_batch)
+	return all_kprobes && kprobe_batch ? 0 : -ENOMEM;
+}
+
+static void register_kprobes_from(u32 first)
+{
+	u32 i;
+
+	if (first == kprobe_count)
+		return;
+	if (register_kprobes(kprobe_batch + first, kprobe_count - first)) {
+		attach_kprobes_singly(first); /* all are out again: learn which one it was */
+	} else {
+		for (i = first; i < kprobe_count; i++)
+			all_kprobes[i].run->armed = 1;
+	}
+}
+
+int djs_kprobes_attach(void)
+{
+	u32 i, first = kprobe_count;
+
+	if (make_kprobe_room())
 		return -ENOMEM;
 	/* From the last one: of several kprobes at an address the kernel calls the latest first. */
-	for (i = djs_script.site_count, kprobe_count = 0; i-- > 0;) {
-		if (!is_kprobe(&djs_sites[i]))
+	for (i = djs_script.site_count; i-- > 0;) {
+		if (!is_kprobe(&djs_sites[i]) || djs_sites[i].data)
 			continue;
 		fill_kprobe(&all_kprobes[kprobe_count], &djs_sites[i]);
 		djs_sites[i].data = &all_kprobes[kprobe_count];
 		kprobe_batch[kprobe_count] = &all_kprobes[kprobe_count].kprobe;
 		kprobe_count++;
 	}
-	if (register_kprobes(kprobe_batch, kprobe_count)) {
-		attach_kprobes_singly(); /* all are out again: learn which one it was */
-	} else {
-		for (i = 0; i < kprobe_count; i++)
-			all_kprobes[i].run->armed = 1;
+	register_kprobes_from(first);
+	for (i = 0; i < kprobe_count; i++) {
+		struct djs_kprobe *probe = &all_kprobes[i];
+
+		if (!probe->run->armed)
+			continue;
+		if (probe->run->wanted)
+			djs_kprobe_follow(&probe->kprobe, probe->run);
+		if (!probe->verified && !kprobe_disabled(&probe->kprobe)) {
+			probe->verified = true;
+			verify_kprobe(probe);
+		}
 	}
-	for (i = 0; i < kprobe_count; i++)
-		if (all_kprobes[i].run->armed)
-			verify_kprobe(&all_kprobes[i]);
 	return 0;
+}
+
+void djs_kprobes_disable(void)
+{
+	u32 i;
+
+	for (i = 0; i < kprobe_count; i++)
+		if (all_kprobes[i].run->armed && !all_kprobes[i].run->wanted)
+			djs_kprobe_follow(&all_kprobes[i].kprobe, all_kprobes[i].run);
 }
 
 void djs_kprobes_detach(void)

@@ -91,6 +91,7 @@ static void fill_kretprobe(struct djs_kretprobe *probe, struct djs_site_run *run
 	probe->kretprobe.entry_handler = handler->entry ? kretprobe_entered : NULL;
 	probe->kretprobe.data_size = handler->saved * sizeof(u64);
 	probe->kretprobe.maxactive = run->site->maxactive ?: default_instances();
+	probe->kretprobe.kp.flags = run->wanted ? 0 : KPROBE_FLAG_DISABLED;
 }
 
 static bool is_kretprobe(const struct djs_site_run *run)
@@ -98,11 +99,11 @@ static bool is_kretprobe(const struct djs_site_run *run)
 	return run->mechanism == DJS_MECHANISM_KRETPROBE && !run->error;
 }
 
-static void attach_kretprobes_singly(void)
+static void attach_kretprobes_singly(u32 first)
 {
 	u32 i;
 
-	for (i = 0; i < kretprobe_count; i++) {
+	for (i = first; i < kretprobe_count; i++) {
 		struct djs_kretprobe *probe = &all_kretprobes[i];
 		int error;
 
@@ -117,33 +118,55 @@ static void attach_kretprobes_singly(void)
 	}
 }
 
-int djs_kretprobes_attach(void)
+static int make_kretprobe_room(void)
 {
 	u32 i, planned = 0;
 
+	/* A return djprobe that is armed again later may then need one. */
 	for (i = 0; i < djs_script.site_count; i++)
-		planned += is_kretprobe(&djs_sites[i]);
-	if (!planned)
+		planned += is_kretprobe(&djs_sites[i]) ||
+			   (djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE &&
+			    djs_script.condition_count);
+	if (!planned || all_kretprobes)
 		return 0;
 	all_kretprobes = kvcalloc(planned, sizeof(*all_kretprobes), GFP_KERNEL);
 	kretprobe_batch = kvcalloc(planned, sizeof(*kretprobe_batch), GFP_KERNEL);
-	if (!all_kretprobes || !kretprobe_batch)
+	return all_kretprobes && kretprobe_batch ? 0 : -ENOMEM;
+}
+
+int djs_kretprobes_attach(void)
+{
+	u32 i, first = kretprobe_count;
+
+	if (make_kretprobe_room())
 		return -ENOMEM;
-	for (i = 0, kretprobe_count = 0; i < djs_script.site_count; i++) {
-		if (!is_kretprobe(&djs_sites[i]))
+	for (i = 0; i < djs_script.site_count; i++) {
+		if (!is_kretprobe(&djs_sites[i]) || djs_sites[i].data)
 			continue;
 		fill_kretprobe(&all_kretprobes[kretprobe_count], &djs_sites[i]);
 		djs_sites[i].data = &all_kretprobes[kretprobe_count];
 		kretprobe_batch[kretprobe_count] = &all_kretprobes[kretprobe_count].kretprobe;
 		kretprobe_count++;
 	}
-	if (register_kretprobes(kretprobe_batch, kretprobe_count)) {
-		attach_kretprobes_singly();
-	} else {
-		for (i = 0; i < kretprobe_count; i++)
+	if (first < kretprobe_count &&
+	    register_kretprobes(kretprobe_batch + first, kretprobe_count - first))
+		attach_kretprobes_singly(first);
+	else
+		for (i = first; i < kretprobe_count; i++)
 			all_kretprobes[i].run->armed = 1;
-	}
+	for (i = 0; i < first; i++)
+		if (all_kretprobes[i].run->armed && all_kretprobes[i].run->wanted)
+			djs_kprobe_follow(&all_kretprobes[i].kretprobe.kp, all_kretprobes[i].run);
 	return 0;
+}
+
+void djs_kretprobes_disable(void)
+{
+	u32 i;
+
+	for (i = 0; i < kretprobe_count; i++)
+		if (all_kretprobes[i].run->armed && !all_kretprobes[i].run->wanted)
+			djs_kprobe_follow(&all_kretprobes[i].kretprobe.kp, all_kretprobes[i].run);
 }
 
 void djs_kretprobes_detach(void)
