@@ -162,7 +162,10 @@ SessionOutcome UserSession::run() {
     }
     take_records();
     for (const ModuleMeta::Probe& probe : meta_.probes)
-        output_.probe({probe.point, probe.mechanism, probe.mechanism, "", true, 0});
+        output_.probe({.point = probe.point,
+                       .mechanism = probe.mechanism,
+                       .planned = probe.mechanism,
+                       .reason = ""});
     if (command_ && !is_over())
         release_command();
     while (!is_over()) {

@@ -206,6 +206,7 @@ void djs_kprobes_free(void); /* detached ones are kept for their counts */
 /* True when the kernel uses ftrace for a kprobe at run->probe. */
 bool djs_at_fentry_site(const struct djs_site_run *run);
 /* Enables or disables a registered kprobe as its site is wanted. */
+struct kprobe;
 void djs_kprobe_follow(struct kprobe *kprobe, const struct djs_site_run *run);
 int djs_kretprobes_attach(void);
 void djs_kretprobes_disable(void);

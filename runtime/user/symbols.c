@@ -16,7 +16,7 @@
 	F(djs_map_has_slice) F(djs_map_clear) F(djs_map_list) F(djs_map_key) F(djs_map_value) \
 	F(djs_format) F(djs_text_copy) F(djs_text_concat) F(djs_text_compare) \
 	F(djs_text_length) F(djs_regex_search) F(djs_match_regex) F(memcpy) F(memmove) F(memset) \
-	F(memcmp) F(strlen)
+	F(memcmp) F(strlen) F(djs_conditions_changed)
 
 #define LANGUAGE(F) \
 	F(pid) F(tid) F(ppid) F(pgrp) F(sid) F(uid) F(euid) F(gid) F(egid) F(execname) \

@@ -182,10 +182,10 @@ TEST(Output, CountsNameTheirReason) {
 }
 
 TEST(Output, ProbesAreShownWithTheirMechanismWhenAsked) {
-    const AttachedProbe planned{"a", "djprobe", "djprobe", "", true, 0};
-    const AttachedProbe fallen{"b",  "kprobe", "djprobe", "another direct user has the function",
+    const AttachedProbe planned{"a", 1, "djprobe", "djprobe", "", true, 0};
+    const AttachedProbe fallen{"b",  1, "kprobe", "djprobe", "another direct user has the function",
                                true, 0};
-    const AttachedProbe failed{"c", "kprobe", "kprobe", "Invalid argument", false, 0};
+    const AttachedProbe failed{"c", 1, "kprobe", "kprobe", "Invalid argument", false, 0};
     for (bool verbose : {false, true}) {
         Capture out, err;
         Writer writer(out.fd(), "out"), messages(err.fd(), "err");
