@@ -163,25 +163,6 @@ def in_guest(release, djstap, all_cases, folder, calls, count_instructions):
     return plan.outcomes(guest.run(release, archive, script, count_instructions)) | refused
 
 
-def peers_in_guest(release, djstap, bpftrace, calls, count_instructions):
-    """{key: Outcome} of bpftrace's programs, of a boot of their own."""
-    plan = Plan(calls)
-    plan.add("unprobed", "sh $B/samples")
-    for peer in cases.PEERS:
-        check = None
-        if "printf" in peer.program:
-            def check(log, lines, first):
-                return "" if lines >= calls * LEAST_HITS else f"it printed {lines} of {calls * LEAST_HITS} lines"
-        plan.add(peer.key, f"env BPFTRACE_PERF_RB_PAGES=4096 bpftrace -B full -o $T/out -c '/bin/sh /bin/samples' "
-                           f"-e '{peer.program}'", check)
-    archive = guest.base_archive()
-    archive.program(bpftrace)
-    add_samples(archive, djstap, calls)
-    console = guest.run(release, archive, "export T=/tmp B=/bin" + plan.text, count_instructions, memory_mb=3072,
-                        timeout=1800)
-    return plan.outcomes(console)
-
-
 def natively(djstap, all_cases, folder, calls):
     """{key: Outcome} on the kernel that runs. Modules must be loadable: see why_not_native()."""
     modules = []
