@@ -19,7 +19,8 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context)
         return llvm::StructType::create(context, std::vector<llvm::Type*>(fields), name);
     };
     lock_use = make("djs_lock_use", {i32, i32});
-    handler = make("djs_handler", {p, p, p, p, p, p, i32, i32, i32, i32, i32, i32, i64, i64, i32});
+    handler = make("djs_handler", {p, p, p, p, p, p, i32, i32, i32, i32, i32, i32, i64, i64,
+                                   llvm::ArrayType::get(i64, 3), i32});
     site = make("djs_site", {i64, i64, i64, i32, i32, i32, i8, i8, i16, p, p, p});
     target = make("djs_target", {p, p});
     statistic_shape = make("djs_statistic_shape", {i32, i32, i64, i64, i64, i32, i32, i32, i32});
@@ -68,6 +69,9 @@ constexpr std::array runtime_functions{
     RuntimeFunction{"djs_commit", "vppi"},
     RuntimeFunction{"djs_make_room", "ii"},
     RuntimeFunction{"djs_reschedule", "v"},
+    RuntimeFunction{"djs_file_set", "vpp"},
+    RuntimeFunction{"djs_file_append", "vpp"},
+    RuntimeFunction{"djs_file_get", "pp"},
     RuntimeFunction{"djs_conditions_changed", "v"},
     RuntimeFunction{"djs_fail", "vppi"},
     RuntimeFunction{"djs_load", "lplii"},

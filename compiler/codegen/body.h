@@ -11,6 +11,8 @@ struct HitContext {
     // Value of a register at the probed place. Null function: there is none (begin, timers).
     std::function<llvm::Value*(PtReg)> reg;
     std::function<llvm::Value*()> return_value;
+    // Where a register is kept that goes on as it is left there. Null function: nowhere.
+    std::function<llvm::Value*(PtReg)> register_address;
     const AccessMap* accesses = nullptr; // of the variant, or of functions
     const DefinedMap* defined = nullptr;
     const std::vector<program::ExpressionPtr>* entry_values = nullptr; // of a return probe

@@ -18,9 +18,9 @@ namespace {
 constexpr std::array argument_registers{PtReg::Rdi, PtReg::Rsi, PtReg::Rdx,
                                         PtReg::Rcx, PtReg::R8,  PtReg::R9};
 
-constexpr std::array regs_mechanisms{Mechanism::Kprobe,     Mechanism::KprobeInt3,
-                                     Mechanism::KprobeJump, Mechanism::KprobeFtrace,
-                                     Mechanism::Kretprobe,  Mechanism::Timer};
+constexpr std::array regs_mechanisms{
+    Mechanism::Kprobe,    Mechanism::KprobeInt3, Mechanism::KprobeJump, Mechanism::KprobeFtrace,
+    Mechanism::Kretprobe, Mechanism::Timer,      Mechanism::Perf,       Mechanism::Netfilter};
 
 HitContext hit_of(const Variant& variant) {
     HitContext hit;

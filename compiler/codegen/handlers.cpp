@@ -35,12 +35,13 @@ llvm::Value* field(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Value
 HitContext hit_by_regs(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Value* ctx,
                        const Variant& variant) {
     HitContext hit;
-    hit.reg = [&script, &builder, ctx](PtReg reg) {
+    hit.register_address = [&script, &builder, ctx](PtReg reg) {
         llvm::Value* regs =
             field(script, builder, ctx, offsetof(djs_ctx, regs), script.types.pointer);
-        return builder.CreateLoad(
-            script.types.i64,
-            builder.CreateConstGEP1_32(script.types.i64, regs, static_cast<unsigned>(reg)));
+        return builder.CreateConstGEP1_32(script.types.i64, regs, static_cast<unsigned>(reg));
+    };
+    hit.reg = [&script, &builder, address = hit.register_address](PtReg reg) {
+        return builder.CreateLoad(script.types.i64, address(reg));
     };
     hit.return_value = [&script, &builder, ctx] {
         return field(script, builder, ctx, offsetof(djs_ctx, return_value), script.types.i64);

@@ -238,6 +238,17 @@ void Body::delete_statement(const program::Delete& node) {
     }
 }
 
+namespace {
+
+bool is_next(const program::Statement& handler) {
+    if (handler.kind != StatementKind::Block)
+        return handler.kind == StatementKind::Next;
+    const auto& statements = program::as<program::Block>(handler).statements;
+    return statements.size() == 1 && is_next(*statements.front());
+}
+
+} // namespace
+
 void Body::try_catch(const program::TryCatch& node) {
     auto *caught = block("catch"), *after = block("after_try");
     auto* outer = error_;
@@ -250,8 +261,9 @@ void Body::try_catch(const program::TryCatch& node) {
     if (node.message)
         copy_text(locals_[*node.message], builder_.CreateLoad(script_.types.pointer, error));
     builder_.CreateStore(script_.null(), error);
-    // An error by exhaustion must not be caught for ever.
-    check_actions(node.range);
+    // An error by exhaustion must not be caught for ever: only where the handler ends at once.
+    if (!is_next(*node.handler))
+        check_actions(node.range);
     statement(*node.handler);
     jump(after);
     begin(after);

@@ -35,6 +35,9 @@ llvm::Constant* ScriptModule::handler_entry(const CompiledHandler& handler, uint
         kind == DJS_HANDLER_BEGIN || kind == DJS_HANDLER_END || kind == DJS_HANDLER_ERROR;
     int64_t actions =
         is_session ? options.limits.MAXACTION_INTERRUPTIBLE : options.limits.MAXACTION;
+    std::vector<llvm::Constant*> arguments;
+    for (size_t i = 0; i < 3; i++)
+        arguments.push_back(number(variant ? static_cast<int64_t>(variant->arguments[i]) : 0));
     auto function = [&](llvm::Function* f) { return f ? static_cast<llvm::Constant*>(f) : null(); };
     if (!handler.locks.empty())
         flags |= DJS_HANDLER_IRQS_OFF;
@@ -46,7 +49,8 @@ llvm::Constant* ScriptModule::handler_entry(const CompiledHandler& handler, uint
          word(static_cast<uint32_t>(actions)),
          word(static_cast<uint32_t>(variant ? variant->priority : 0)),
          number(static_cast<int64_t>(variant ? variant->timer_ns : 0)),
-         number(static_cast<int64_t>(variant ? variant->timer_random_ns : 0)), word(condition)});
+         number(static_cast<int64_t>(variant ? variant->timer_random_ns : 0)),
+         llvm::ConstantArray::get(llvm::ArrayType::get(types.i64, 3), arguments), word(condition)});
 }
 
 void ScriptModule::fill_handlers(const std::vector<CompiledHandler>& handlers) {

@@ -176,8 +176,10 @@ bool parse(RunState& state) {
     }
     if (state.diagnostics.has_errors())
         return false;
-    if (state.options.suppress_handler_errors)
+    if (state.options.suppress_handler_errors) {
         suppress_errors(*state.script);
+        state.limits.MAXSKIPPED = INT32_MAX; // errors and skipped hits may add up
+    }
     if (state.script->probes.empty() && state.options.last_pass > 1) {
         state.diagnostics.report(DiagnosticKind::NoProbes, {})
             .hint("the smallest script is: probe begin { println(\"hello\") }");

@@ -104,6 +104,8 @@ std::string objection_of_probe(const ast::ProbePoint& point, const Resolver& res
         return "the pattern fits more than " + std::to_string(most_return_functions) + " functions";
     if (!resolver.probe)
         return {};
+    if (resolver.probe->effects.registers)
+        return "its handler uses registers that a return djprobe does not keep";
     const auto& values = resolver.probe->entry_values;
     if (std::any_of(values.begin(), values.end(),
                     [](const auto& value) { return value->type == program::Type::String; }))
@@ -144,7 +146,8 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
             is_return ? choose_for_return(*target, function.entry,
                                           safety_of(function, objection, resolver, *info),
                                           resolver.options.forced)
-                      : choose_for_entry(*target, function.entry, resolver.options.forced);
+                      : choose_for_entry(*target, function.entry, resolver.options.forced,
+                                         resolver.probe && resolver.probe->effects.registers);
         if (!choice.refusal.empty()) {
             refused = &function;
             refusal = choice;

@@ -104,6 +104,7 @@ struct Effects {
     bool strings = false;  // needs string scratch memory
     bool calls_runtime = false;
     bool can_exit = false;
+    bool registers = false; // needs registers that no argument is passed in, or gives some back
 };
 
 struct Block;

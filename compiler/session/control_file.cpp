@@ -95,6 +95,12 @@ std::string mechanism_name(uint32_t mechanism) {
         return "tracepoint";
     case DJS_MECHANISM_TIMER:
         return "timer";
+    case DJS_MECHANISM_PERF:
+        return "perf";
+    case DJS_MECHANISM_PROCFS:
+        return "procfs";
+    case DJS_MECHANISM_NETFILTER:
+        return "netfilter";
     }
     return "mechanism " + std::to_string(mechanism);
 }

@@ -53,6 +53,7 @@ s64 djs_fn_HZ(struct djs_ctx *ctx);
 void djs_fn_print_backtrace(struct djs_ctx *ctx);
 void djs_fn_sprint_backtrace(struct djs_ctx *ctx, char *out);
 void djs_fn_print_stack(struct djs_ctx *ctx, const char *addresses);
+void djs_fn_print_regs(struct djs_ctx *ctx);
 void djs_fn_exit(struct djs_ctx *ctx);
 void djs_fn_error(struct djs_ctx *ctx, const char *message);
 void djs_fn_warn(struct djs_ctx *ctx, const char *message);

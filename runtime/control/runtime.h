@@ -217,6 +217,12 @@ void djs_kretprobes_free(void);
 int djs_tracepoints_attach(void);
 void djs_tracepoints_detach(void);
 void djs_tracepoints_free(void);
+int djs_perf_attach(void);
+void djs_perf_detach(void);
+int djs_procfs_attach(void);
+void djs_procfs_detach(void); /* all of them */
+int djs_netfilter_attach(void);
+void djs_netfilter_detach(void);
 int djs_timers_attach(void);
 void djs_timers_detach(void);
 

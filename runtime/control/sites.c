@@ -228,12 +228,11 @@ static void refuse_unknown(void)
 	u32 i;
 
 	for (i = 0; i < djs_script.site_count; i++)
-		if (djs_sites[i].mechanism > DJS_MECHANISM_TIMER)
+		if (djs_sites[i].mechanism > DJS_MECHANISM_NETFILTER)
 			djs_site_failed(&djs_sites[i], -EOPNOTSUPP,
 					"this runtime does not have its mechanism");
 }
 
-/* All but timers. */
 static int attach_wanted(void)
 {
 	int error = djs_djprobes_attach();
@@ -248,6 +247,20 @@ static int attach_wanted(void)
 		error = djs_kretprobes_attach();
 	if (!error)
 		error = djs_tracepoints_attach();
+	if (!error)
+		error = djs_netfilter_attach();
+	return error;
+}
+
+/* After those, so that what they need stands. */
+static int attach_last(void)
+{
+	int error = djs_timers_attach();
+
+	if (!error)
+		error = djs_perf_attach();
+	if (!error)
+		error = djs_procfs_attach();
 	return error;
 }
 
@@ -287,7 +300,7 @@ int djs_sites_arm(void)
 	if (!error && planned && failed_count == planned)
 		error = djs_sites[0].error ?: -ENODEV;
 	if (!error)
-		error = djs_timers_attach();
+		error = attach_last();
 	note_armed();
 	if (error)
 		djs_sites_disarm();
@@ -313,6 +326,8 @@ void djs_sites_rearm(void)
 	if (djs_ftrace_enabled() <= 0)
 		leave_to_ftrace();
 	djs_timers_detach();
+	djs_perf_detach();
+	djs_netfilter_detach();
 	djs_tracepoints_detach();
 	djs_kretprobes_disable();
 	djs_kprobes_disable();
@@ -320,7 +335,7 @@ void djs_sites_rearm(void)
 	djs_djprobes_detach();
 	error = attach_wanted();
 	if (!error)
-		error = djs_timers_attach();
+		error = attach_last();
 	if (error)
 		djs_session_message(DJS_RECORD_WARNING, "not all probes could be armed (error %d)",
 				    error);
@@ -358,7 +373,10 @@ void djs_sites_disarm(void)
 		djs_ftrace_let_go();
 		return;
 	}
+	djs_procfs_detach();
 	djs_timers_detach();
+	djs_perf_detach();
+	djs_netfilter_detach();
 	if (ftrace && djs_ftrace_enabled() == 0) {
 		djs_warning("kernel.ftrace_enabled was set to 0 meanwhile; it is set to 1 for the "
 			    "time of detaching");

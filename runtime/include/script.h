@@ -27,6 +27,9 @@ enum djs_mechanism {
 	DJS_MECHANISM_RETURN_DJPROBE,
 	DJS_MECHANISM_TRACEPOINT,
 	DJS_MECHANISM_TIMER,
+	DJS_MECHANISM_PERF,	 /* a perf event on each CPU */
+	DJS_MECHANISM_PROCFS,	 /* a file below /proc/systemtap */
+	DJS_MECHANISM_NETFILTER, /* a hook of the packet filter */
 };
 
 /* Why a site does not have the mechanism that was planned. */
@@ -62,6 +65,21 @@ struct djs_lock_use {
 /* A return handler: a task that sleeps in the function may come back when the session is over. */
 #define DJS_HANDLER_MAY_LINGER 4u
 
+/* What djs_handler.arguments mean. */
+enum djs_argument {
+	/* A perf event fires after timer_ns units, or timer_ns times a second. */
+	DJS_PERF_TYPE = 0,
+	DJS_PERF_CONFIG,
+	DJS_PERF_BY_FREQUENCY,
+	/* A file's name is its site's function. */
+	DJS_PROCFS_WRITES = 0,
+	DJS_PROCFS_UMASK,
+	DJS_PROCFS_BYTES, /* of its text; 0: as any string */
+	DJS_NETFILTER_FAMILY = 0,
+	DJS_NETFILTER_HOOK,
+	DJS_NETFILTER_PRIORITY, /* signed */
+};
+
 struct djs_handler {
 	/* For every mechanism but direct calls: called between djs_enter and djs_leave with
 	 * ctx->regs, ctx->site set. */
@@ -87,6 +105,7 @@ struct djs_handler {
 	s32 priority;	     /* begin, end: order of running, lowest first; ties as in the table */
 	u64 timer_ns;	     /* DJS_HANDLER_TIMER: period */
 	u64 timer_random_ns; /* … plus or minus this much */
+	u64 arguments[3];    /* of the mechanism: enum djs_argument */
 	u32 condition;	     /* 0: none; N: its sites are armed while condition N - 1 holds */
 };
 
@@ -208,6 +227,9 @@ struct djs_ctx {
 	char *work;	      /* DJS_WORK_BYTES for the runtime's own functions */
 	u32 token_at; /* tokenize(): where the next word begins in its text, behind `work` */
 	const struct djs_handler *token_handler; /* whose text that is */
+	char *file_text;			 /* procfs: what is read or was written */
+	u32 file_bytes;				 /* room for it, with its end */
+	u32 pad;
 };
 
 #ifdef __cplusplus
@@ -240,6 +262,11 @@ void djs_commit(struct djs_ctx *ctx, struct djs_record *record, u32 size);
  * djs_reschedule: after preemption was turned on by hand and found due. */
 u32 djs_make_room(u32 size);
 void djs_reschedule(void);
+
+/* $value of a procfs probe; elsewhere there is none, and nothing happens. */
+void djs_file_set(struct djs_ctx *ctx, const char *text);
+void djs_file_append(struct djs_ctx *ctx, const char *text);
+const char *djs_file_get(struct djs_ctx *ctx);
 
 /* A handler has made some condition different from its state: sites are to be armed or disarmed,
  * soon, by a task. Any context. */
