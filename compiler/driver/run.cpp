@@ -157,6 +157,8 @@ Result<GuestJob> guest_job(RunState& state) {
         for (std::string word; words >> word;)
             job.qemu_arguments.push_back(word);
     }
+    if (const char* more = getenv("DJSTAP_KERNEL_ARGUMENTS"))
+        job.kernel_arguments = more;
     Result<std::vector<FileToCopy>> reader = program_closure(state.places.djrun);
     if (!reader)
         return Failure{"djrun, which reads in the guest: " + reader.failure().message,
