@@ -169,6 +169,9 @@ void djs_reader_wake(void);
 int djs_ftrace_enabled(void);
 /* Sets it; 0 or an error. May sleep. */
 int djs_ftrace_enable(bool on);
+/* Has the kernel refuse to set it to 0 until djs_ftrace_let_go; -EBUSY: it is 0. May sleep. */
+int djs_ftrace_keep(void);
+void djs_ftrace_let_go(void);
 
 /* ---- the mechanisms: attach all sites that are planned so, detach all -------------------------
  */

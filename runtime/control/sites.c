@@ -206,6 +206,22 @@ static void do_without_ftrace(void)
 	}
 }
 
+/* Before kprobes and kretprobes are attached: has those at fentry sites go on being hit. Direct
+ * calls and ftrace_ops of our own see to that for all. */
+static void keep_ftrace(void)
+{
+	bool needed = false;
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++) {
+		if (djs_sites[i].armed)
+			return;
+		needed |= !djs_sites[i].error && uses_ftrace(&djs_sites[i]);
+	}
+	if (needed && djs_ftrace_keep() == -EBUSY)
+		do_without_ftrace();
+}
+
 static void refuse_unknown(void)
 {
 	u32 i;
@@ -240,8 +256,10 @@ int djs_sites_arm(void)
 	error = djs_djprobes_attach();
 	if (!error)
 		error = djs_ftraces_attach();
-	if (!error)
+	if (!error) {
+		keep_ftrace();
 		error = djs_kprobes_attach();
+	}
 	if (!error)
 		error = djs_kretprobes_attach();
 	if (!error)
@@ -282,8 +300,10 @@ void djs_sites_disarm(void)
 		returns |=
 		    djs_sites[i].armed && djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE;
 	}
-	if (!armed)
+	if (!armed) {
+		djs_ftrace_let_go();
 		return;
+	}
 	djs_timers_detach();
 	if (ftrace && djs_ftrace_enabled() == 0) {
 		djs_warning("kernel.ftrace_enabled was set to 0 meanwhile; it is set to 1 for the "
@@ -295,6 +315,7 @@ void djs_sites_disarm(void)
 	djs_kprobes_detach();
 	djs_ftraces_detach();
 	djs_djprobes_detach();
+	djs_ftrace_let_go();
 	for (i = 0; i < djs_script.site_count; i++)
 		djs_sites[i].armed = 0;
 	djs_drain_handlers(); /* who entered a function with a return djprobe is counted now */

@@ -45,6 +45,9 @@ static int attach_once(const struct djs_group_kind *kind, u32 number, struct djs
 		ftrace_free_filter(&group->ops);
 		goto out;
 	}
+	/* kernel.ftrace_enabled cannot be set to 0 from here on. Registering a direct call sets the
+	 * flags anew, so not earlier. */
+	group->ops.flags |= FTRACE_OPS_FL_PERMANENT;
 	list_add_tail(&group->list, kind->groups);
 	for (i = 0; i < count; i++)
 		for (run = runs[i]; run; run = next_run(kind, run)) {
