@@ -260,6 +260,7 @@ int djs_sites_arm(void)
 		keep_ftrace();
 		error = djs_kprobes_attach();
 	}
+	djs_livepatch_watch();
 	if (!error)
 		error = djs_kretprobes_attach();
 	if (!error)
@@ -301,6 +302,7 @@ void djs_sites_disarm(void)
 		    djs_sites[i].armed && djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE;
 	}
 	if (!armed) {
+		djs_livepatch_ignore();
 		djs_ftrace_let_go();
 		return;
 	}
@@ -315,6 +317,7 @@ void djs_sites_disarm(void)
 	djs_kprobes_detach();
 	djs_ftraces_detach();
 	djs_djprobes_detach();
+	djs_livepatch_ignore();
 	djs_ftrace_let_go();
 	for (i = 0; i < djs_script.site_count; i++)
 		djs_sites[i].armed = 0;
