@@ -22,7 +22,7 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context)
     handler = make("djs_handler", {p, p, p, p, p, p, i32, i32, i32, i32, i32, i32, i64, i64,
                                    llvm::ArrayType::get(i64, 3), i32});
     site = make("djs_site", {i64, i64, i64, i32, i32, i32, i8, i8, i16, p, p, p});
-    target = make("djs_target", {p, p});
+    target = make("djs_target", {p, p, i32});
     statistic_shape = make("djs_statistic_shape", {i32, i32, i64, i64, i64, i32, i32, i32, i32});
     map_shape = make("djs_map_shape", {i8, i8, i8, i8, llvm::ArrayType::get(i8, DJS_MAX_KEYS),
                                        llvm::ArrayType::get(i8, 3), i32, i32, statistic_shape});

@@ -77,6 +77,7 @@ struct CompiledTarget {
     llvm::Function* direct = nullptr;
     llvm::Constant* dispatch = nullptr; // null where it needs none
     std::vector<ScratchCall> calls;     // of all its handlers
+    bool by_address = false;            // asks which of several functions was hit
 };
 
 class ScriptModule {

@@ -114,7 +114,8 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
         place_texts;
     for (const CompiledTarget& target : compiled_targets)
         targets.push_back(llvm::ConstantStruct::get(
-            types.target, {target.direct, target.dispatch ? target.dispatch : null()}));
+            types.target,
+            {target.direct, target.dispatch ? target.dispatch : null(), word(target.by_address)}));
     for (const program::Global* global : maps_)
         maps.push_back(llvm::ConstantStruct::get(
             types.map_use, {map_shape(*global), storage_.at(global).variable}));

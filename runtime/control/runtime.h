@@ -161,6 +161,8 @@ void djs_session_abandoned(void); /* the owner closed without stopping */
 void djs_request_exit(bool error);
 /* A message of the session itself: a record, and a line in the kernel log. Task context. */
 void djs_session_message(u32 id, const char *format, ...) __printf(2, 3);
+/* The same, a fixed text, at any time. Task context. */
+void djs_message_alone(const char *text);
 /* Counts an error and reports it as a record; too many of them end the session. Any context. */
 void djs_report_error(struct djs_ctx *ctx);
 u32 djs_error_count(void);
@@ -202,6 +204,9 @@ void djs_kprobes_disable(void);
 void djs_kprobes_detach(void); /* all of them */
 u64 djs_kprobes_missed(void);
 u64 djs_kprobe_missed(const struct djs_site_run *run);
+/* A livepatch came: probes that stand behind fentry sites may have lost their functions. */
+void djs_livepatch_watch(void);
+void djs_livepatch_ignore(void);
 void djs_kprobes_free(void); /* detached ones are kept for their counts */
 /* True when the kernel uses ftrace for a kprobe at run->probe. */
 bool djs_at_fentry_site(const struct djs_site_run *run);

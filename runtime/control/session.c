@@ -109,6 +109,16 @@ void djs_session_message(u32 id, const char *format, ...)
 		djs_warning("%s", text);
 }
 
+void djs_message_alone(const char *text)
+{
+	struct djs_ctx ctx = {.level = DJS_LEVEL_SESSION};
+
+	preempt_disable_notrace();
+	djs_record_text(&ctx, DJS_RECORD_WARNING, text, -1);
+	preempt_enable_notrace();
+	djs_warning("%s", text);
+}
+
 static void run_session_handler(const struct djs_handler *handler, const struct djs_site *site)
 {
 	struct djs_ctx *ctx = &djs_session_ctx;

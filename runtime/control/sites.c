@@ -243,6 +243,7 @@ static int attach_wanted(void)
 		keep_ftrace();
 		error = djs_kprobes_attach();
 	}
+	djs_livepatch_watch();
 	if (!error)
 		error = djs_kretprobes_attach();
 	if (!error)
@@ -370,6 +371,7 @@ void djs_sites_disarm(void)
 		djs_sites[i].wanted = 0;
 	}
 	if (!armed) {
+		djs_livepatch_ignore();
 		djs_ftrace_let_go();
 		return;
 	}
@@ -387,6 +389,7 @@ void djs_sites_disarm(void)
 	djs_kprobes_detach();
 	djs_ftraces_detach();
 	djs_djprobes_detach();
+	djs_livepatch_ignore();
 	djs_ftrace_let_go();
 	for (i = 0; i < djs_script.site_count; i++)
 		djs_sites[i].armed = 0;

@@ -119,6 +119,9 @@ struct djs_target {
 	/* Return handlers and several functions: what such a target calls, to go on in the function
 	 * that it was called from. */
 	void (*dispatch)(void);
+	/* 1: it asks which of its functions called it, by where it returns to. That is not told
+	 * where a livepatch sends the caller on. */
+	u32 by_address;
 };
 
 #define DJS_NO_INDEX (~0u)
