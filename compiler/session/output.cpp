@@ -13,7 +13,6 @@
 namespace djstap {
 
 namespace {
-constexpr size_t flush_at = 256 * 1024;
 constexpr size_t first_guess = 512;
 } // namespace
 
@@ -22,16 +21,8 @@ void Writer::append(std::string_view bytes) {
     advance(bytes.size());
 }
 
-char* Writer::reserve(size_t size) {
-    if (used_ + size > buffer_.size())
-        buffer_.resize(std::max(used_ + size, 2 * flush_at));
-    return buffer_.data() + used_;
-}
-
-void Writer::advance(size_t size) {
-    used_ += size;
-    if (used_ >= flush_at)
-        flush();
+void Writer::grow(size_t size) {
+    buffer_.resize(std::max(used_ + size, 2 * flush_at));
 }
 
 void Writer::flush() {
@@ -108,6 +99,7 @@ class TextOutput : public Output {
     }
 
     Writer& writer() override { return writer_; }
+    bool prints_text() const override { return true; }
 
   private:
     void say(std::string line) {
@@ -177,6 +169,7 @@ class JsonOutput : public Output {
     }
 
     Writer& writer() override { return writer_; }
+    bool prints_text() const override { return false; }
 
   private:
     using Object = nlohmann::ordered_json;

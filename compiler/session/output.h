@@ -20,14 +20,25 @@ class Writer {
 
     void append(std::string_view bytes);
     // Room for `size` bytes behind what was appended; advance() says how many are used.
-    char* reserve(size_t size);
-    void advance(size_t size);
+    char* reserve(size_t size) {
+        if (used_ + size > buffer_.size())
+            grow(size);
+        return buffer_.data() + used_;
+    }
+    void advance(size_t size) {
+        used_ += size;
+        if (used_ >= flush_at)
+            flush();
+    }
     void flush();
     // 0, or errno of the write that failed: all after it is dropped. EPIPE: the reader has gone.
     int error() const { return error_; }
     const std::string& name() const { return name_; }
 
   private:
+    static constexpr size_t flush_at = 256 * 1024;
+    void grow(size_t size);
+
     int fd_;
     std::string name_;
     std::vector<char> buffer_;
@@ -63,6 +74,8 @@ class Output {
     // What was lost or skipped; called once, at the end.
     virtual void counts(const djs_counts& counts) = 0;
     virtual Writer& writer() = 0;
+    // Whether what is printed goes to writer() as it is.
+    virtual bool prints_text() const = 0;
 };
 
 // Prints go to `writer`; errors, warnings and counts that are not zero to `messages`, in their

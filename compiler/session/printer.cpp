@@ -1,42 +1,19 @@
 #include "session/printer.h"
 
 #include "include/text.h"
+#include "session/arguments.h"
 
 #include <cstring>
 #include <optional>
 
 namespace djstap {
 
-namespace {
-
-std::string_view arguments_of(const djs_record& record) {
-    return {reinterpret_cast<const char*>(&record + 1), record.size - sizeof(record)};
+RecordPrinter::RecordPrinter(const ModuleMeta& meta, Output& output)
+    : meta_(meta), output_(output), writer_(output.writer()), speculations_(meta.max_speculations) {
+    if (output.prints_text())
+        for (const ModuleMeta::Format& format : meta.formats)
+            plain_.push_back(PlainFormat::of(format));
 }
-
-// The text at the beginning of `arguments`, which then begin behind it.
-std::optional<std::string_view> take_text(std::string_view& arguments) {
-    uint32_t length;
-    if (arguments.size() < sizeof(length))
-        return std::nullopt;
-    std::memcpy(&length, arguments.data(), sizeof(length));
-    if (length > arguments.size() - sizeof(length))
-        return std::nullopt;
-    const auto text = arguments.substr(sizeof(length), length);
-    arguments.remove_prefix(
-        std::min<size_t>(arguments.size(), DJS_ALIGN8(sizeof(length) + size_t{length})));
-    return text;
-}
-
-std::optional<int64_t> take_number(std::string_view& arguments) {
-    int64_t number;
-    if (arguments.size() < sizeof(number))
-        return std::nullopt;
-    std::memcpy(&number, arguments.data(), sizeof(number));
-    arguments.remove_prefix(sizeof(number));
-    return number;
-}
-
-} // namespace
 
 void RecordPrinter::damaged(const djs_record& record) {
     if (damaged_++ == 0)
@@ -70,7 +47,7 @@ void RecordPrinter::finish() {
                         std::to_string(2 * meta_.max_speculations) + " keeps more");
 }
 
-void RecordPrinter::print(const djs_record& record) {
+void RecordPrinter::print_other(const djs_record& record) {
     auto arguments = arguments_of(record);
     if (record.id < meta_.formats.size()) {
         const auto& format = meta_.formats[record.id];

@@ -13,7 +13,7 @@ import lttng
 import packages
 import page
 
-RUNS = 3  # after one that is not counted
+RUNS = 2  # after one that is not counted
 TARGET_PERCENT = 3
 SCRIPT = os.path.join(page.ROOT, "examples", "flight-recorder.stp")
 
