@@ -117,8 +117,8 @@ BPFTRACE = [
          "tracepoint-count"),
     Peer("tracepoint-count", "tracepoint `@ = count()`", "tracepoint:raw_syscalls:sys_enter { @ = count() }",
          "tracepoint-count"),
-    Peer("rawtracepoint-record", "rawtracepoint `printf(pid, arg1)`",
-         r'rawtracepoint:sys_enter { printf("%d %d\n", pid, arg1) }', "tracepoint-record"),
+    Peer("tracepoint-record", "tracepoint `printf(pid, args->id)`",
+         r'tracepoint:raw_syscalls:sys_enter { printf("%d %d\n", pid, args->id) }', "tracepoint-record"),
     Peer("tracepoint-names", "tracepoint `printf`, tv and tz by name",
          r'tracepoint:syscalls:sys_enter_gettimeofday { printf("%p %p\n", args->tv, args->tz) }', "record-names"),
 ]

@@ -80,8 +80,9 @@ class Plan:
         values = [float(value) for value in re.findall(rf"^{self.calls} ([0-9.]+)$", part, re.MULTILINE)]
         outcome = Outcome(log=log[1].strip())
         if len(values) != SAMPLES * RUNS or int(status[1]):
-            last = outcome.log.split("\n")[-1] if outcome.log else ""
-            outcome.problem = f"exit status {status[1]}: {last}"
+            lines = outcome.log.split("\n")
+            why = next((line for line in lines if re.match("FATAL|ERROR", line)), lines[-1])
+            outcome.problem = f"exit status {status[1]}: {why}"
             return outcome
         outcome.samples = [min(values[i:i + RUNS]) for i in range(0, len(values), RUNS)]
         check = self.checks[key]

@@ -127,8 +127,8 @@ def samples_row(title, outcome, base, what="instructions"):
 # The peers' programs in the tables of the evaluation.
 EVALUATED_PEERS = {
     "empty": {"kprobe-empty", "kfunc-empty", "kretprobe-empty", "stap-empty"},
-    "count": {"kprobe-count", "kfunc-count", "rawtracepoint-count", "stap-count", "stap-return", "stap-trace"},
-    "record": {"kprobe-record", "kfunc-record", "kretfunc-record", "rawtracepoint-record", "stap-record",
+    "count": {"kprobe-count", "kfunc-count", "tracepoint-count", "stap-count", "stap-return", "stap-trace"},
+    "record": {"kprobe-record", "kfunc-record", "kretfunc-record", "tracepoint-record", "stap-record",
                "stap-return-record", "lttng-kprobe", "lttng-kretprobe", "lttng-syscall"},
 }
 
