@@ -68,7 +68,7 @@ std::optional<CompiledObject> generate(const program::Program& program, const Pr
     int optimization = plan.variants.size() > many_handlers ? std::min(options.optimization, 1)
                                                             : options.optimization;
     llvm::LLVMContext context;
-    auto machine = codegen::make_target_machine(optimization);
+    auto machine = codegen::make_target_machine(optimization, kernel.user_space);
     if (!machine) {
         diagnostics.report(DiagnosticKind::CodegenInternal, {},
                            {"this LLVM has no x86-64 back end"});

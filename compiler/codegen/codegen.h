@@ -46,6 +46,9 @@ struct CodegenKernel {
     bool ibt = false;     // endbr64 at indirect targets
     int call_padding = 0; // CONFIG_FUNCTION_PADDING_BYTES: 16 or 0
     bool return_thunks = true, retpolines = true;
+    // No kernel at all: the object is linked into a process (compiler/user). It is
+    // position-independent, and reaches the runtime through the table that its linker makes.
+    bool user_space = false;
     // From the runtime kit: {symbol, value} under a name ("current_task", "task_struct.pid" …).
     std::function<std::optional<std::pair<std::string, int64_t>>(std::string_view)> offset;
 };

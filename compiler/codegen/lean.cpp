@@ -245,7 +245,7 @@ llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder,
         return builder.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {});
     if (name == "target") {
         auto* target = script.module.getOrInsertGlobal("djs_target_pid", script.types.i32);
-        llvm::cast<llvm::GlobalVariable>(target)->setDSOLocal(true);
+        llvm::cast<llvm::GlobalVariable>(target)->setDSOLocal(!script.kernel.user_space);
         return builder.CreateSExt(builder.CreateLoad(script.types.i32, target), script.types.i64);
     }
     auto percpu = [&](std::string_view what, llvm::Type* type, const char* move) {

@@ -33,11 +33,15 @@ ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Progr
       plan(sites), kernel(k), options(o), diagnostics(d), regex_(module, types, p, d),
       embedded_(p, d.sources(), string_bytes()) {
     module.setTargetTriple("x86_64-pc-linux-gnu");
-    module.setCodeModel(llvm::CodeModel::Kernel);
+    if (kernel.user_space)
+        module.setPICLevel(llvm::PICLevel::BigPIC);
+    else
+        module.setCodeModel(llvm::CodeModel::Kernel);
     if (kernel.return_thunks)
         module.addModuleFlag(llvm::Module::Override, "function_return_thunk_extern", 1);
     module.addModuleFlag(llvm::Module::Override, "indirect_branch_cs_prefix", 1);
-    module.addModuleFlag(llvm::Module::Error, "override-stack-alignment", 8);
+    if (!kernel.user_space)
+        module.addModuleFlag(llvm::Module::Error, "override-stack-alignment", 8);
     module.addModuleFlag(llvm::Module::Override, "SkipRaxSetup", 1);
     if (kernel.ibt)
         module.addModuleFlag(llvm::Module::Min, "cf-protection-branch", 1);
@@ -132,7 +136,7 @@ llvm::Function* ScriptModule::runtime(std::string_view name) {
         parameters.push_back(type_of_letter(types, letter));
     auto* type = llvm::FunctionType::get(type_of_letter(types, signature[0]), parameters, false);
     auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
-    function->setDSOLocal(true);
+    function->setDSOLocal(!kernel.user_space);
     set_attributes(function);
     return function;
 }
@@ -152,7 +156,7 @@ llvm::Function* ScriptModule::intrinsic(const program::Function& function) {
     llvm::Type* result = function.return_type == program::Type::Long ? types.i64 : types.void_type;
     auto* declared = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
                                             llvm::GlobalValue::ExternalLinkage, name, module);
-    declared->setDSOLocal(true);
+    declared->setDSOLocal(!kernel.user_space);
     set_attributes(declared);
     return declared;
 }
@@ -237,6 +241,11 @@ void ScriptModule::place_globals() {
     }
     if (counter_count_ > 0) {
         auto* type = llvm::ArrayType::get(types.i64, counter_count_);
+        if (kernel.user_space) { // the runtime's own memory
+            counters_ = new llvm::GlobalVariable(
+                module, type, false, llvm::GlobalValue::ExternalLinkage, nullptr, "djs_counters");
+            return;
+        }
         counters_ =
             new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage,
                                      llvm::ConstantAggregateZero::get(type), "djs_counters");
@@ -246,12 +255,10 @@ void ScriptModule::place_globals() {
     }
 }
 
-llvm::Constant* ScriptModule::counter_address(uint32_t counter) {
-    auto* element = llvm::ConstantExpr::getInBoundsGetElementPtr(
+llvm::Constant* ScriptModule::counter_address(uint32_t counter) const {
+    return llvm::ConstantExpr::getInBoundsGetElementPtr(
         counters_->getValueType(), counters_,
         llvm::ArrayRef<llvm::Constant*>{number(0), number(counter)});
-    return llvm::ConstantExpr::getIntToPtr(llvm::ConstantExpr::getPtrToInt(element, types.i64),
-                                           types.percpu_pointer);
 }
 
 llvm::Constant* ScriptModule::statistic_shape_value(const program::StatisticNeeds& needs,

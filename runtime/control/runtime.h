@@ -12,11 +12,6 @@
 #include "include/recorder.h"
 #include "include/script.h"
 
-/* Code that runs inside handlers: not traced (the whole module is built without fentry calls) and
- * refused to kprobes, since a probe in there would only find the context busy.
- */
-#define DJS_HANDLER_CODE __kprobes
-
 #define djs_error(format, ...)	 pr_err("%s: " format "\n", THIS_MODULE->name, ##__VA_ARGS__)
 #define djs_warning(format, ...) pr_warn("%s: " format "\n", THIS_MODULE->name, ##__VA_ARGS__)
 

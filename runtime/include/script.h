@@ -169,7 +169,11 @@ struct djs_script {
 			   overrides it */
 	u32 hash_seed;
 };
+#ifdef __KERNEL__
 extern const struct djs_script djs_script;
+#else
+extern struct djs_script djs_script; /* runtime/user: a copy of the one that is linked in */
+#endif
 
 /* ---- what a handler sees ----------------------------------------------------------------------
  */

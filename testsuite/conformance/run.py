@@ -8,11 +8,15 @@
         probe begin { println(-7 / 2) exit() }
     output:                         it runs in a guest and prints this
         -3
+    needs: kernel                   with output: --runtime=user must refuse it; or `configuration`: it
+                                    means something else there; may be absent
 
 In place of `output:` a row may have `passes: -p2` (so far without an error) or `error: tag` (the compiler
 refuses it with that diagnostic, and with no other error). Rows are separated by blank lines.
 
     run.py --djstap build/release/bin/djstap [--kernel 6.1] [--update] [TABLE…]
+    run.py --djstap build/release/bin/djstap --user [TABLE…]
+                            the rows with output again, in this machine's user space
     run.py --coverage PROGRAM   every alternative of the grammar is reached by some row (PROGRAM tells which are
                             not: grammar_coverage), every function of the library stands in a row or in a case
 """
@@ -32,7 +36,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "harness"))
 import matching  # noqa: E402
 
 TIMEOUT = 300
-FIELDS = {"feature", "options", "script", "output", "passes", "error"}
+FIELDS = {"feature", "options", "script", "output", "passes", "error", "needs"}
 
 
 class Row:
@@ -85,7 +89,9 @@ def read_table(path):
 
 def run(row, djstap, kernel):
     command = [djstap, "-w"] + shlex.split(row.fields.get("options", ""))
-    if row.goal == "output":
+    if kernel is None:
+        command.append("--runtime=user")
+    elif row.goal == "output":
         command.append(f"--guest={kernel}")
     else:
         command += ["-r", kernel, row.fields["passes"] if row.goal == "passes" else "-p3"]
@@ -93,6 +99,9 @@ def run(row, djstap, kernel):
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
                           timeout=TIMEOUT)
     errors = "\n".join(line for line in done.stderr.split("\n") if "(once)" not in line)
+    if kernel is None and "needs" in row.fields:
+        refused = done.returncode == 1 and re.search(r"\[(needs-kernel|no-kernel)\]$", errors, re.MULTILINE)
+        return [] if refused else [f"it needs a kernel, but user space did not refuse it:\n{errors}{done.stdout}"], None
     if row.goal == "error":
         tags = re.findall(r"^\S.*: error: .*\[([a-z0-9-]+)\]$", errors, re.MULTILINE)
         if done.returncode == 1 and tags and set(tags) == {row.fields["error"]}:
@@ -172,6 +181,7 @@ def main():
     parser.add_argument("--kernel", default="6.1")
     parser.add_argument("--update", action="store_true", help="write what is printed into the tables")
     parser.add_argument("--coverage", metavar="PROGRAM", help="check that the rows reach all of the grammar")
+    parser.add_argument("--user", action="store_true", help="run in user space (--runtime=user)")
     parser.add_argument("tables", nargs="*", help="default: all of this folder")
     options = parser.parse_args()
     tables = options.tables or sorted(os.path.join(HERE, name) for name in os.listdir(HERE) if name.endswith(".table"))
@@ -181,9 +191,11 @@ def main():
     for path in tables:
         changes = []
         for row in read_table(path):
+            if options.user and (row.goal != "output" or row.fields.get("needs") == "configuration"):
+                continue
             total += 1
             try:
-                problems, actual = run(row, os.path.abspath(options.djstap), options.kernel)
+                problems, actual = run(row, os.path.abspath(options.djstap), None if options.user else options.kernel)
             except subprocess.TimeoutExpired:
                 problems, actual = ["took too long"], None
             if problems and options.update and actual is not None:
