@@ -36,6 +36,8 @@
 #define smp_store_release(p, v)	     __atomic_store_n(p, v, __ATOMIC_RELEASE)
 #define smp_load_acquire(p)	     __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define cpu_relax()		     __builtin_ia32_pause()
+#define preempt_disable_notrace()    barrier()
+#define preempt_enable_notrace()     barrier()
 #define U64_MAX			     UINT64_MAX
 #define S64_MAX			     INT64_MAX
 #define S64_MIN			     INT64_MIN
