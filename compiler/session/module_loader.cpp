@@ -179,7 +179,12 @@ Status unload_module(const std::string& name, std::chrono::milliseconds patience
     return Done{};
 }
 
-Watchdog::Watchdog(const std::string& module) {
+std::string Watchdog::watched_parameters() {
+    return "reader=" + std::to_string(getpid());
+}
+
+Watchdog::Watchdog(const std::string& module, bool loads) {
+    const std::string reader = std::to_string(getpid());
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0)
         return;
@@ -202,7 +207,10 @@ Watchdog::Watchdog(const std::string& module) {
         got = read(keep, &byte, 1);
     while (got < 0 && errno == EINTR);
     const bool handed_over = got == 1 && byte == handed_over_byte;
-    if (got == 0 || handed_over) {
+    const std::string parameters = "/sys/module/" + module + "/parameters/";
+    const bool ours = loads ? trimmed(read_file(parameters + "reader").value_or("")) == reader
+                            : trimmed(read_file(parameters + "overwrite").value_or("")) != "Y";
+    if (ours && (got == 0 || handed_over)) {
         for (int tries = 0; (tries < 300 || handed_over) && delete_module(module) != 0 &&
                             (errno == EAGAIN || errno == EBUSY || errno == EINTR);
              tries++)

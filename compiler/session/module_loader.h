@@ -33,10 +33,16 @@ Status unload_module(const std::string& name, std::chrono::milliseconds patience
 bool module_is_loaded(const std::string& name);
 
 // A process of its own that unloads the module when this one ends in whatever way without
-// dismiss().
+// dismiss(). It is to be there before the module is.
 class Watchdog {
   public:
-    explicit Watchdog(const std::string& module);
+    // The module parameters that tell who loads it.
+    static std::string watched_parameters();
+
+    // `loads`: this process is about to load it, with watched_parameters(); one of the same name
+    // that somebody else has loaded is left alone. Otherwise it was attached to, and a flight
+    // recorder is left alone.
+    Watchdog(const std::string& module, bool loads);
     ~Watchdog() { dismiss(); }
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;

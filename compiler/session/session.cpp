@@ -214,8 +214,8 @@ SessionOutcome Session::run() {
     return outcome_;
 }
 
-// Checks and loads; yields the module's name.
-Result<std::string> load(const SessionOptions& options) {
+// Reads the module and checks what can be checked before it is loaded.
+Result<ModuleFile> loadable_module(const SessionOptions& options) {
     auto module = read_module_file(options.module);
     if (!module)
         return module.failure();
@@ -223,14 +223,17 @@ Result<std::string> load(const SessionOptions& options) {
         return allowed.failure();
     if (auto fits = check_module_fits(*module); !fits)
         return fits.failure();
-    std::string parameters = options.recorder ? "hold=1 overwrite=1" : "hold=1";
+    return module;
+}
+
+Status load(const SessionOptions& options, const ModuleFile& module) {
+    std::string parameters = options.recorder ? "hold=1 overwrite=1 " : "hold=1 ";
+    parameters += Watchdog::watched_parameters();
     if (options.buffer_mb)
         parameters.append(" ring_kb=").append(std::to_string(uint64_t{options.buffer_mb} * 1024));
     if (!options.parameters.empty())
         parameters.append(" ").append(options.parameters);
-    if (auto loaded = load_module(*module, parameters); !loaded)
-        return loaded.failure();
-    return module->name;
+    return load_module(module, parameters);
 }
 
 } // namespace
@@ -245,14 +248,23 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
     if (!file)
         return file.failure();
     const StopSignals signals;
-    auto name = options.attach ? Result<std::string>(options.module) : load(options);
-    if (!name)
-        return name.failure();
-    Watchdog watchdog(*name);
+    std::string name = options.module;
+    std::optional<ModuleFile> module;
+    if (!options.attach) {
+        auto loadable = loadable_module(options);
+        if (!loadable)
+            return loadable.failure();
+        module = std::move(*loadable);
+        name = module->name;
+    }
+    Watchdog watchdog(name, !options.attach);
+    if (module)
+        if (auto loaded = load(options, *module); !loaded)
+            return loaded.failure();
     const auto give_up = [&](const Failure& failure) {
         if (options.attach)
             watchdog.dismiss();
-        else if (unload_module(*name, unload_patience))
+        else if (unload_module(name, unload_patience))
             watchdog.dismiss();
         return failure;
     };
@@ -265,19 +277,19 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
         options.json ? make_json_output(writer)
                      : make_text_output(writer, messages, options.warnings, options.verbose > 0);
     {
-        auto control = ControlFile::open(*name);
+        auto control = ControlFile::open(name);
         if (!control)
             return give_up(control.failure());
         if (options.attach && control->is_recorder() && !arguments->empty())
-            return give_up({*name + " is a flight recorder: it runs already",
-                            "djrun --attach " + *name + " shows what it holds"});
+            return give_up({name + " is a flight recorder: it runs already",
+                            "djrun --attach " + name + " shows what it holds"});
         std::optional<Command> command;
         if (options.recorder) {
             auto start = start_recorder(*control, options, *output);
             stays = start.outcome.status == 0 && !start.ended;
             outcome = start.outcome;
             if (stays)
-                writer.append(*name + "\n");
+                writer.append(name + "\n");
             else
                 outcome = read_recorder(*control, *output, true);
         } else if (options.attach && control->is_recorder()) {
@@ -295,12 +307,12 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
     if (stays) {
         watchdog.dismiss();
     } else if (outcome->counts.inside > 0) {
-        output->warning("module " + *name +
+        output->warning("module " + name +
                         " stays loaded, detached from everything, until they have; then it is "
                         "removed");
         watchdog.hand_over();
     } else {
-        if (auto unloaded = unload_module(*name, unload_patience); !unloaded)
+        if (auto unloaded = unload_module(name, unload_patience); !unloaded)
             output->warning(unloaded.failure().message + "; " + unloaded.failure().hint);
         watchdog.dismiss();
     }

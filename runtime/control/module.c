@@ -16,6 +16,10 @@ static int target;
 module_param(target, int, 0444);
 MODULE_PARM_DESC(target, "process id that target() yields");
 
+static int reader;
+module_param(reader, int, 0444);
+MODULE_PARM_DESC(reader, "process id of who loads it: whose end is to take it along");
+
 static bool overwrite;
 module_param(overwrite, bool, 0444);
 MODULE_PARM_DESC(overwrite, "flight recorder: new records replace the oldest; no reader is needed");
