@@ -40,8 +40,15 @@ void djs_user_exit(void)
 	djs_user_cpus = 0;
 }
 
+u32 djs_user_this_cpu(void)
+{
+	return djs_user_cpu;
+}
+
 void djs_user_be_cpu(u32 cpu)
 {
+	if (cpu == djs_user_cpu) /* a thread begins as CPU 0, with the base 0 */
+		return;
 	djs_user_cpu = cpu;
 	syscall(SYS_arch_prctl, ARCH_SET_GS, cpu * DJS_USER_PERCPU_BYTES);
 }

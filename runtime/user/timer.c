@@ -104,17 +104,25 @@ static struct timer *first_due(u64 now)
 	return first;
 }
 
+static void run_handler(const struct djs_handler *handler, const struct djs_site *site)
+{
+	if (handler->by_regs)
+		handler->by_regs(NULL, NULL);
+	else
+		djs_run_handler(handler, site, NULL);
+}
+
+void djs_user_run_handler(u32 handler)
+{
+	run_handler(&djs_script.handlers[handler], NULL);
+}
+
 void djs_user_run_due(u64 now)
 {
 	struct timer *timer;
 
 	while ((timer = first_due(now)) && !djs_user_exit_requested()) {
-		const struct djs_handler *handler = handler_of(timer);
-
-		if (handler->by_regs)
-			handler->by_regs(NULL, NULL);
-		else
-			djs_run_handler(handler, timer->site, NULL);
+		run_handler(handler_of(timer), timer->site);
 		/* What was missed meanwhile is left out. */
 		do
 			timer->due += next_period(timer);

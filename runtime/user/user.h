@@ -69,6 +69,10 @@ u64 djs_user_next_timer(void);
 /* Runs the handlers of all timers that are due at `now`, each once however late it is. */
 void djs_user_run_due(u64 now);
 
+/* Runs one handler on this CPU, by its number in the script's table: for benchmarks. */
+void djs_user_run_handler(u32 handler);
+u32 djs_user_this_cpu(void);
+
 /* A CPU's ring: its shared page, which begins with the tail, and its data, mapped twice in a row.
  */
 void djs_user_ring(u32 cpu, u64 **tail, char **data, u64 *bytes);

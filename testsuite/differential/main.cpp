@@ -121,9 +121,15 @@ class Bench {
         return report.empty() ? Verdict::Agree : Verdict::Disagree;
     }
 
+    // Compiles a program in this process, so that LLVM is set up once and not in every child.
+    void warm_up() {
+        const RandomProgram random = generate_program(1);
+        if (auto program = analyze(random.script))
+            compile(*program, random.rules);
+    }
+
   private:
-    std::optional<int> run(const program::Program& program, const Rules& rules, int output,
-                           int messages) {
+    std::optional<CompiledObject> compile(const program::Program& program, const Rules& rules) {
         KernelView no_kernel("");
         no_kernel.refuse({"no kernel", ""});
         auto plan = resolve_probes(program, no_kernel, {}, diagnostics_);
@@ -140,7 +146,12 @@ class Bench {
         options.limits.MAXNESTING = rules.max_nesting;
         options.module_name = "random";
         options.optimization = rules.optimized ? 2 : 1;
-        auto object = generate(program, *plan, host, options, diagnostics_);
+        return generate(program, *plan, host, options, diagnostics_);
+    }
+
+    std::optional<int> run(const program::Program& program, const Rules& rules, int output,
+                           int messages) {
+        auto object = compile(program, rules);
         if (!object)
             return std::nullopt;
         const int standard_error = dup(STDERR_FILENO);
@@ -234,6 +245,7 @@ struct Totals {
 };
 
 Totals judge_all(uint64_t first, uint64_t count, uint64_t step) {
+    Bench().warm_up();
     Bench bench;
     Totals totals;
     for (uint64_t seed = first; seed < first + count; seed += step) {
