@@ -316,9 +316,11 @@ Value Lowering::binary(const ast::Binary& node) {
     auto to = make<program::Arithmetic>(node.range);
     to->op = node.op;
     to->op_range = node.op_range;
+    const size_t errors = diagnostics_.error_count();
     auto operand = [&](const ast::Expression& side) {
         Value value = expression(side);
-        require(value, side, Type::Long, node.op == Op::Add ? "strings are joined by '.'" : "");
+        if (diagnostics_.error_count() == errors) // "a" + "b" is one mistake
+            require(value, side, Type::Long, node.op == Op::Add ? "strings are joined by '.'" : "");
         return std::move(value.node);
     };
     to->left = operand(*node.left);
