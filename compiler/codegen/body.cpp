@@ -95,22 +95,31 @@ void Body::next_overload(const program::Function& function, const std::vector<Va
              "function '" + function.name + "'", function.range);
         return;
     }
-    if (!function.next_overload->body) {
-        script_.not_supported(function.range, "an overload in C behind one in the language");
-        builder_.CreateBr(exit_);
-        return;
-    }
     flush_actions();
-    calls_.emplace_back(scratch_top_, function.next_overload);
-    std::vector<Value> all{
-        ctx_, builder_.CreateConstGEP1_32(script_.types.i8, scratch_base_, scratch_top_)};
-    if (text_result_)
-        all.push_back(text_result_);
-    all.insert(all.end(), arguments.begin(), arguments.end());
-    Value result = builder_.CreateCall(script_.functions.at(function.next_overload).function, all);
+    Value result = call_overload(*function.next_overload, arguments, text_result_, function.range);
     if (number_result_)
         builder_.CreateStore(result, number_result_);
     builder_.CreateBr(exit_);
+}
+
+// A function by its parameters' values; a number, or `out`.
+Value Body::call_overload(const program::Function& function, const std::vector<Value>& arguments,
+                          Value out, SourceRange range) {
+    if (!function.body && function.intrinsic.empty())
+        return call_embedded(function, arguments, out, range);
+    if (!function.body) {
+        script_.not_supported(range, "an overload that is built into djstap behind another one");
+        return script_.number(0);
+    }
+    calls_.emplace_back(scratch_top_, &function);
+    std::vector<Value> all{
+        ctx_, builder_.CreateConstGEP1_32(script_.types.i8, scratch_base_, scratch_top_)};
+    if (out)
+        all.push_back(out);
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    Value result = builder_.CreateCall(script_.functions.at(&function).function, all);
+    check_error();
+    return out ? out : result;
 }
 
 void Body::emit_entry_values(const std::vector<program::ExpressionPtr>& values) {

@@ -89,6 +89,12 @@ class Body {
     // embedded.cpp
     Value embedded_expression(const program::EmbeddedC& node);
     void embedded_statement(const program::EmbeddedStatement& node);
+    Value call_embedded(const program::Function& function, const std::vector<Value>& arguments,
+                        Value out, SourceRange range);
+    Value after_next(const program::Function& function, const std::vector<Value>& arguments,
+                     Value out, Value result, SourceRange range);
+    Value call_overload(const program::Function& function, const std::vector<Value>& arguments,
+                        Value out, SourceRange range);
     void check_error_at(const std::string& what, SourceRange range);
 
     // histograms.cpp

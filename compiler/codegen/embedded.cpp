@@ -139,33 +139,69 @@ void Body::check_error_at(const std::string& what, SourceRange range) {
 
 Value Body::embedded_call(const program::Call& node) {
     const program::Function& function = *node.function;
-    const bool is_text = function.return_type == Type::String;
-    std::vector<Value> arguments{ctx_};
+    std::vector<Value> arguments;
+    for (uint32_t i = 0; i < node.arguments.size(); i++)
+        arguments.push_back(function.locals[i].type == Type::String ? text(*node.arguments[i])
+                                                                    : number(*node.arguments[i]));
+    return call_embedded(function, arguments,
+                         function.return_type == Type::String ? scratch_text() : nullptr,
+                         node.range);
+}
+
+// A number, or `out`.
+Value Body::call_embedded(const program::Function& function, const std::vector<Value>& arguments,
+                          Value out, SourceRange range) {
+    std::vector<Value> all{ctx_};
     std::vector<llvm::Type*> types{script_.types.pointer};
-    if (is_text) {
-        arguments.push_back(scratch_text());
+    if (out) {
+        all.push_back(out);
         types.push_back(script_.types.pointer);
     }
-    for (uint32_t i = 0; i < node.arguments.size(); i++) {
+    for (uint32_t i = 0; i < arguments.size(); i++) {
         // By the parameter's type: C has no other. A copy of a text, which the code may change.
         if (function.locals[i].type == Type::String) {
             Value copy = scratch_text();
-            copy_text(copy, text(*node.arguments[i]));
-            arguments.push_back(copy);
+            copy_text(copy, arguments[i]);
+            all.push_back(copy);
             types.push_back(script_.types.pointer);
         } else {
-            arguments.push_back(number(*node.arguments[i]));
+            all.push_back(arguments[i]);
             types.push_back(script_.types.i64);
         }
     }
-    Value out = is_text ? arguments[1] : nullptr;
     const bool is_number = function.return_type == Type::Long;
     auto* callee = declare(
         script_, script_.embedded().function(function),
         is_number ? static_cast<llvm::Type*>(script_.types.i64) : script_.types.void_type, types);
-    Value result = builder_.CreateCall(callee, arguments);
-    check_error_at("function '" + function.name + "'", node.range);
-    return is_text ? out : is_number ? result : script_.number(0);
+    Value result = builder_.CreateCall(callee, all);
+    check_error_at("function '" + function.name + "'", range);
+    if (function.embedded.find("STAP_NEXT") != std::string::npos)
+        return after_next(function, arguments, out, is_number ? result : nullptr, range);
+    return out ? out : is_number ? result : script_.number(0);
+}
+
+// Where the C code said STAP_NEXT, the next overload's value takes the place of its own.
+Value Body::after_next(const program::Function& function, const std::vector<Value>& arguments,
+                       Value out, Value result, SourceRange range) {
+    auto *handed_on = block("handed_on"), *done = block("overload");
+    auto* slot = entry_alloca(script_.types.i64, "overload");
+    builder_.CreateStore(result ? result : script_.number(0), slot);
+    Value mark = field(offsetof(djs_ctx, next_overload), "next_overload");
+    branch_unlikely(builder_.CreateIsNotNull(builder_.CreateLoad(script_.types.i32, mark)),
+                    handed_on, done);
+    begin(handed_on);
+    builder_.CreateStore(script_.word(0), mark);
+    if (function.next_overload) {
+        Value value = call_overload(*function.next_overload, arguments, out, range);
+        if (result)
+            builder_.CreateStore(value, slot);
+        builder_.CreateBr(done);
+    } else {
+        fail("no further overload of '" + function.name + "' to go on with",
+             "function '" + function.name + "'", range);
+    }
+    begin(done);
+    return out ? out : static_cast<Value>(builder_.CreateLoad(script_.types.i64, slot));
 }
 
 Value Body::embedded_expression(const program::EmbeddedC& node) {

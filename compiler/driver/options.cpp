@@ -30,6 +30,7 @@ constexpr Unsupported unsupported[] = {
     {"--all-modules", false, true, "symbol and unwind tables of all modules"},
     {"--remote", true, false, "running on another machine"},
     {"--monitor", false, false, "the monitor"},
+    {"--example", false, false, "running a packaged example by its name"},
 };
 
 // Values as they stand on the command line, before they are checked.

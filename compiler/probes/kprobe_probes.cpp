@@ -15,6 +15,30 @@ bool is_pattern(std::string_view text) {
     return text.find_first_of("*?[") != std::string_view::npos;
 }
 
+// "__{ia32,x64}_sys_open" → both names; braces may be nested.
+std::vector<std::string> alternatives(const std::string& text) {
+    const size_t open = text.find('{');
+    size_t depth = 0, from = open + 1;
+    std::vector<std::string> choices;
+    for (size_t at = open; open != std::string::npos && at < text.size(); at++) {
+        depth += text[at] == '{';
+        if ((text[at] == ',' && depth == 1) || (text[at] == '}' && depth == 1)) {
+            choices.push_back(text.substr(from, at - from));
+            from = at + 1;
+        }
+        depth -= text[at] == '}';
+        if (depth == 0) {
+            std::vector<std::string> out;
+            for (const std::string& choice : choices)
+                for (std::string& whole :
+                     alternatives(text.substr(0, open) + choice + text.substr(at + 1)))
+                    out.push_back(std::move(whole));
+            return out;
+        }
+    }
+    return {text};
+}
+
 bool report_no_symbol(const ast::PointComponent& name, const Target& target, Resolver& resolver) {
     std::vector<std::string> near;
     for (const Symbol& symbol :
@@ -32,8 +56,12 @@ bool resolve_symbols(const ast::ProbePoint& point, Resolver& resolver, std::vect
     const Target* target = need_target(point, resolver);
     if (!target)
         return false;
-    std::vector<Symbol> symbols = is_pattern(name.string) ? target->symbols_matching(name.string)
-                                                          : target->symbols_named(name.string);
+    std::vector<Symbol> symbols;
+    for (const std::string& each : alternatives(name.string)) {
+        auto found =
+            is_pattern(each) ? target->symbols_matching(each) : target->symbols_named(each);
+        symbols.insert(symbols.end(), found.begin(), found.end());
+    }
     std::erase_if(symbols, [&](const Symbol& symbol) {
         return target->has_addresses() && !target->in_text(symbol.address);
     });

@@ -176,7 +176,7 @@ class ProbeResolver {
 
     std::optional<ProbePlan> run() {
         size_t errors = diagnostics_.error_count();
-        for (const auto& probe : program_.probes)
+        for (program::Probe* probe : in_order_of_points())
             resolve_probe(*probe);
         resolve_functions();
         if (diagnostics_.error_count() > errors)
@@ -186,6 +186,33 @@ class ProbeResolver {
     }
 
   private:
+    // The parts of one `probe` of the text by their first points, so that a sufficient one is known
+    // before those that it makes superfluous.
+    std::vector<program::Probe*> in_order_of_points() const {
+        std::vector<program::Probe*> order;
+        for (const auto& probe : program_.probes)
+            order.push_back(probe.get());
+        auto first = [](const program::Probe* probe) {
+            return probe->point_numbers.empty() ? 0 : probe->point_numbers.front();
+        };
+        for (auto begin = order.begin(); begin != order.end();) {
+            auto end = std::find_if(begin, order.end(), [&](const program::Probe* probe) {
+                return probe->declaration != (*begin)->declaration;
+            });
+            std::stable_sort(begin, end, [&](const program::Probe* a, const program::Probe* b) {
+                return first(a) < first(b);
+            });
+            begin = end;
+        }
+        return order;
+    }
+
+    // A library's alias may offer what this point's suffix cannot follow: there is no such point.
+    bool is_passed_over(const program::Probe& probe, size_t point) const {
+        return probe.points[point]->optional && point < probe.alias_names.size() &&
+               !probe.alias_names[point].empty();
+    }
+
     // A point that was found and that is sufficient makes the later ones of its `probe`
     // superfluous.
     bool is_superfluous(const program::Probe& probe, size_t point) const {
@@ -204,7 +231,13 @@ class ProbeResolver {
                 any = true;
                 continue;
             }
+            const size_t messages = diagnostics_.all().size();
             const ProbeFamily* family = find_family(point, resolver_);
+            if (!family && is_passed_over(probe, i)) {
+                diagnostics_.take_back(messages);
+                optional = true;
+                continue;
+            }
             std::vector<Candidate> candidates;
             if (!family || !family->resolve(point, resolver_, candidates)) {
                 failed = true;

@@ -132,11 +132,14 @@ Value Lowering::expression(const ast::Expression& node, bool value_used) {
     case ast::ExpressionKind::Entry:
         return entry(ast::as<ast::Entry>(node));
     case ast::ExpressionKind::PerfCounter:
-        return unsupported(node.range, "@perf");
+        return unsupported(node.range, "@perf",
+                           "it reads counters of processes (perf.….counter), which cannot be "
+                           "probed; perf.type(T).config(C) samples");
     case ast::ExpressionKind::Const:
         return constant(ast::as<ast::Const>(node));
     case ast::ExpressionKind::Enumerator:
-        return unsupported(node.range, "@enum");
+        return unsupported(node.range, "@enum",
+                           "@const(\"NAME\") is the value of an enumerator, with -g");
     case ast::ExpressionKind::ProbeWrite:
         return probe_write(ast::as<ast::ProbeWrite>(node));
     case ast::ExpressionKind::Dereference: {
@@ -201,6 +204,9 @@ Value Lowering::literal(const ast::Expression& node) {
 }
 
 std::string Lowering::nearest_variable(const std::string& name) {
+    const std::vector<std::string> functions = names_.function_names(*body_->file);
+    if (std::find(functions.begin(), functions.end(), name) != functions.end())
+        return "'" + name + "' is a function: it is called as " + name + "()";
     std::vector<std::string> candidates;
     for (const auto& [other, index] : body_->index)
         if (other != name && body_->states[index].written)
@@ -212,7 +218,6 @@ std::string Lowering::nearest_variable(const std::string& name) {
     if (!hint.empty())
         return hint;
     // A function without its parentheses is the other likely slip.
-    const std::vector<std::string> functions = names_.function_names(*body_->file);
     if (auto near = nearest(name, functions))
         return "did you mean '" + *near + "()'?";
     return "";
@@ -311,9 +316,11 @@ Value Lowering::binary(const ast::Binary& node) {
     auto to = make<program::Arithmetic>(node.range);
     to->op = node.op;
     to->op_range = node.op_range;
+    const size_t errors = diagnostics_.error_count();
     auto operand = [&](const ast::Expression& side) {
         Value value = expression(side);
-        require(value, side, Type::Long, node.op == Op::Add ? "strings are joined by '.'" : "");
+        if (diagnostics_.error_count() == errors) // "a" + "b" is one mistake
+            require(value, side, Type::Long, node.op == Op::Add ? "strings are joined by '.'" : "");
         return std::move(value.node);
     };
     to->left = operand(*node.left);

@@ -169,9 +169,11 @@ Value Lowering::place(const ast::Expression& node, bool also_read) {
         if (body_->own_part)
             body_->own_writes.insert(name);
         const bool text = is_procfs_text(name);
-        if (!text && !options_.guru && !names_.in_library(node.range))
+        if (!text && !options_.guru && !names_.in_library(node.range)) {
             diagnostics_.report(DiagnosticKind::TargetWrite, node.range, {name})
                 .hint("give the option -g");
+            return broken(node.range);
+        }
         Value value = node.kind == ast::ExpressionKind::Cast ? cast(ast::as<ast::Cast>(node))
                       : node.kind == ast::ExpressionKind::Autocast
                           ? autocast(ast::as<ast::Autocast>(node))

@@ -302,12 +302,16 @@ program::StatementPtr Lowering::foreach (const ast::Foreach& node) {
         if (fits)
             agree(global ? global->keys[i] : types_.of(Type::Long, range),
                   body_->states[index].type, "'" + node.keys[i] + "'", range);
+        else // told already
+            types_.unify(body_->states[index].type, types_.poison());
     }
     if (!node.value.empty()) {
         const uint32_t index = variable(node.value, node.value_range);
         to->value = index;
         const TypeVar type = body_->states[index].type;
-        if (!global)
+        if (!fits)
+            types_.unify(type, types_.poison());
+        else if (!global)
             agree(types_.of(Type::Long, node.value_range), type, "'" + node.value + "'",
                   node.value_range);
         else

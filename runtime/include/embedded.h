@@ -24,6 +24,12 @@
 		djs_embedded_error(ctx, __VA_ARGS__);                                              \
 		goto djs_done;                                                                     \
 	} while (0)
+/* Hands the call on to the function's next overload. */
+#define STAP_NEXT                                                                                  \
+	do {                                                                                       \
+		ctx->next_overload = 1;                                                            \
+		goto djs_done;                                                                     \
+	} while (0)
 #define STAP_PRINTF(...) djs_embedded_print(ctx, __VA_ARGS__)
 
 /* Memory that may not be there: *(p), or 0 with an error. */

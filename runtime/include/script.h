@@ -232,7 +232,7 @@ struct djs_ctx {
 	const struct djs_handler *token_handler; /* whose text that is */
 	char *file_text;			 /* procfs: what is read or was written */
 	u32 file_bytes;				 /* room for it, with its end */
-	u32 pad;
+	u32 next_overload;			 /* embedded C: STAP_NEXT hands the call on */
 };
 
 #ifdef __cplusplus

@@ -12,7 +12,8 @@
                                     means something else there; may be absent
 
 In place of `output:` a row may have `passes: -p2` (so far without an error) or `error: tag` (the compiler
-refuses it with that diagnostic, and with no other error). Rows are separated by blank lines.
+refuses it with that diagnostic, and with no other error; `times: 2` where it has two such mistakes). Rows
+are separated by blank lines.
 
     run.py --djstap build/release/bin/djstap [--kernel 6.1] [--update] [TABLE…]
     run.py --djstap build/release/bin/djstap --user [TABLE…]
@@ -36,7 +37,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "harness"))
 import matching  # noqa: E402
 
 TIMEOUT = 300
-FIELDS = {"feature", "options", "script", "output", "passes", "error", "needs"}
+FIELDS = {"feature", "options", "script", "output", "passes", "error", "needs", "times"}
 
 
 class Row:
@@ -104,7 +105,7 @@ def run(row, djstap, kernel):
         return [] if refused else [f"it needs a kernel, but user space did not refuse it:\n{errors}{done.stdout}"], None
     if row.goal == "error":
         tags = re.findall(r"^\S.*: error: .*\[([a-z0-9-]+)\]$", errors, re.MULTILINE)
-        if done.returncode == 1 and tags and set(tags) == {row.fields["error"]}:
+        if done.returncode == 1 and tags == [row.fields["error"]] * int(row.fields.get("times", "1")):
             return [], None
         return [f"expected the error [{row.fields['error']}], got status {done.returncode}:\n{errors}"], None
     if done.returncode != 0:
