@@ -27,6 +27,17 @@ static u64 *epoch_of(const struct statistic *statistic, void *copy)
 	return copy + statistic->stride - sizeof(u64);
 }
 
+/* NULL rather than have other processes killed for it: a quarter of what the machine has to give is
+ * left to them. */
+static void *allocate_map(u64 bytes)
+{
+	u64 available = max_t(s64, si_mem_available(), 0);
+
+	if (!bytes || bytes >> PAGE_SHIFT > available - available / 4)
+		return NULL;
+	return __vmalloc(bytes, GFP_KERNEL | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+}
+
 static int maps_init(void)
 {
 	u32 i;
@@ -34,7 +45,7 @@ static int maps_init(void)
 	for (i = 0; i < djs_script.map_count; i++) {
 		const struct djs_map_use *use = &djs_script.maps[i];
 		u64 bytes = djs_map_bytes(&use->shape);
-		void *memory = bytes && bytes <= SIZE_MAX >> 1 ? vzalloc(bytes) : NULL;
+		void *memory = allocate_map(bytes);
 
 		if (!memory) {
 			djs_error("no memory for an array of %u elements (%llu bytes)",
