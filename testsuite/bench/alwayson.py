@@ -215,8 +215,8 @@ not counted. Measured with {with_what}.
 djstap records `examples/flight-recorder.stp` with `-F`; ftrace its events into its ring buffer, which overwrites; LTTng
 into a snapshot session, which does too. bpftrace has no such buffer: it prints, and its reader is part of what it costs (its own system calls are left out of
 what it records). Each
-holds the thread, the time and the event's arguments, in 8 MB. Exceptions look cheaper here than they are (above), so that on
-hardware, where the job's own page faults and interrupts take longer, all percentages are lower.
+holds the thread, the time and the event's arguments, in 8 MB. Instructions are not time (above): the order can be
+read from this, not what a machine would show.
 
 """
 
