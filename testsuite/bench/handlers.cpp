@@ -320,7 +320,7 @@ void run_on_cpus(benchmark::State& state, const std::string& text) {
     for (auto _ : state) {
         if (djs_user_this_cpu() != static_cast<uint32_t>(state.thread_index()))
             djs_user_be_cpu(static_cast<uint32_t>(state.thread_index()));
-        script->run(0);
+        script->run(1); // the end probe is the first handler
     }
     state.SetItemsProcessed(state.iterations() * turns);
     djs_user_be_cpu(0);
