@@ -92,11 +92,19 @@ DwarfInfo::matching_records(const FunctionPattern& pattern) const {
     return found;
 }
 
+// A weak definition's code stays in the kernel when a strong one takes its symbol. Nothing calls it,
+// and neither ftrace nor kprobes know a function there.
+bool DwarfInfo::is_replaced(const FunctionRecord& record) const {
+    auto symbol = target_.symbol_at(record.entry);
+    return !symbol || symbol->address != record.entry;
+}
+
 std::vector<FunctionInfo> DwarfInfo::functions(const FunctionPattern& pattern, bool details) const {
     std::vector<FunctionInfo> found;
     std::unordered_set<uint64_t> entries;
     for (const FunctionRecord* record : matching_records(pattern)) {
-        if (is_cold(index_.text(record->symbol)) || !entries.insert(record->entry).second)
+        if (is_cold(index_.text(record->symbol)) || is_replaced(*record) ||
+            !entries.insert(record->entry).second)
             continue;
         found.push_back(function_info(*record));
     }

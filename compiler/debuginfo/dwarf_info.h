@@ -34,6 +34,7 @@ class DwarfInfo final : public DebugInfo {
     FunctionInfo syscall_info(std::string_view name, const Symbol& wrapper) const;
     // Records whose name or symbol matches, in the file; each once.
     std::vector<const FunctionRecord*> matching_records(const FunctionPattern& pattern) const;
+    bool is_replaced(const FunctionRecord& record) const;
     std::vector<Variable> parameters(uint32_t first, uint32_t count) const;
     std::optional<FrameBase> frame_base_at(uint64_t address) const;
 
