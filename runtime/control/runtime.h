@@ -111,20 +111,31 @@ void djs_locks_release(const struct djs_handler *handler);
 
 extern struct djs_control_page *djs_control;
 extern s32 djs_target_pid;
-extern unsigned long djs_slide; /* run-time address = link-time address + this */
+extern unsigned long djs_slide; /* run-time address = link-time address + this: the kernel's */
+extern unsigned long *djs_anchor_slides; /* the same of each anchor whose module is there */
+static inline unsigned long djs_site_slide(const struct djs_site *site)
+{
+	return site->anchor == DJS_NO_INDEX ? djs_slide : djs_anchor_slides[site->anchor];
+}
+
+#define DJS_CALL_BYTES 5 /* a near call's */
 
 /* A site at run time. */
 struct djs_site_run {
 	const struct djs_site *site;
+	u32 domain;	       /* 0: the kernel; else the module that it is in */
 	unsigned long address; /* of the fentry site or the instruction */
 	unsigned long probe;   /* where the probe stands: `address`, or the fallback's */
 	u8 mechanism;	       /* enum djs_mechanism */
 	u8 fallback;	       /* enum djs_fallback */
 	u8 armed;
 	u8 follows; /* it is some other site's `next` */
+	u8 absent;  /* its module is not loaded */
+	u8 leaving; /* to be detached */
 	int error;
 	struct djs_site_run *next; /* the next one at the same direct call */
 	void *data;		   /* the mechanism's own */
+	u64 missed;		   /* by what was detached since */
 };
 extern struct djs_site_run *djs_sites;
 
@@ -133,6 +144,27 @@ static inline bool djs_is_direct(const struct djs_site_run *run)
 	return run->mechanism == DJS_MECHANISM_DJPROBE ||
 	       run->mechanism == DJS_MECHANISM_RETURN_DJPROBE;
 }
+
+/* Whether a mechanism that it is planned for attaches it now. */
+static inline bool djs_is_wanted(const struct djs_site_run *run, u32 domain)
+{
+	return run->domain == domain && !run->absent && !run->armed && !run->error;
+}
+
+/* Makes djs_find_site know the sites whose addresses are known now. */
+int djs_lookup_update(void);
+void djs_lookup_exit(void);
+
+int djs_modules_init(void);
+void djs_modules_exit(void);
+u32 djs_site_domain(const struct djs_site *site);
+const char *djs_domain_name(u32 domain);
+/* A module that is loaded and initialized, with a reference to it; NULL: it is not there. */
+struct module *djs_module_get(u32 domain);
+/* Sets the slides of a module's anchors. -ENOEXEC: another one of the same name. */
+int djs_module_place(u32 domain, struct module *module);
+void djs_sites_module_came(u32 domain, struct module *module);
+void djs_sites_module_went(u32 domain);
 
 int djs_sites_init(void);
 void djs_sites_exit(void);
@@ -144,6 +176,9 @@ void djs_sites_disarm(void);
 void djs_site_failed(struct djs_site_run *run, int error, const char *why);
 u64 djs_site_missed(const struct djs_site_run *run);
 u32 djs_sites_failed_count(void);
+/* While it is held no site is attached or detached. */
+void djs_sites_lock(void);
+void djs_sites_unlock(void);
 
 int djs_session_init(void);
 void djs_session_exit(void);
@@ -183,22 +218,21 @@ void djs_inside_drain(void);
 void djs_inside_finish(void);
 u64 djs_inside_count(void);
 
-int djs_djprobes_attach(void);
+/* Attach: the sites of one domain that are wanted. Detach: those that are leaving. */
+int djs_djprobes_attach(u32 domain);
 void djs_djprobes_detach(void);
-int djs_ftraces_attach(void);
+int djs_ftraces_attach(u32 domain);
 void djs_ftraces_detach(void);
-int djs_kprobes_attach(void);
+int djs_kprobes_attach(u32 domain);
 void djs_kprobes_detach(void);
 u64 djs_kprobes_missed(void);
 u64 djs_kprobe_missed(const struct djs_site_run *run);
-void djs_kprobes_free(void); /* detached ones are kept for their counts */
 /* True when the kernel uses ftrace for a kprobe at run->probe. */
 bool djs_at_fentry_site(const struct djs_site_run *run);
-int djs_kretprobes_attach(void);
+int djs_kretprobes_attach(u32 domain);
 void djs_kretprobes_detach(void);
 u64 djs_kretprobes_missed(void);
 u64 djs_kretprobe_missed(const struct djs_site_run *run);
-void djs_kretprobes_free(void);
 int djs_tracepoints_attach(void);
 void djs_tracepoints_detach(void);
 int djs_timers_attach(void);

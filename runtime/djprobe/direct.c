@@ -66,19 +66,37 @@ static int direct_attach(struct djs_group *group)
 	return error;
 }
 
-static void direct_detach(struct djs_group *group)
+/*
+ * The kernel waits for grace periods in every unregistration of an ops that may be freed
+ * (FTRACE_OPS_FL_DYNAMIC), with its locks held; RCU tasks allows about ten grace periods a second.
+ * None of these ops is freed before all have been waited for: so each is taken out of the text
+ * without that flag, then one wait serves all, then their addresses are taken out of the table of
+ * direct calls. See docs/decisions/0009-detaching-at-once.md.
+ */
+static void direct_disconnect(struct djs_group *group)
 {
-	unsigned long target = target_of(group);
 	int error;
 
-#ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
-	error = unregister_ftrace_direct_multi(&group->ops, target);
-	ftrace_free_filter(&group->ops);
-#else
-	error = unregister_ftrace_direct(&group->ops, target, true);
-#endif
+	group->ops.flags &= ~FTRACE_OPS_FL_DYNAMIC;
+	error = unregister_ftrace_function(&group->ops);
 	if (error)
-		djs_error("cannot direct_detach %u direct calls (error %d)", group->count, error);
+		djs_error("cannot detach %u direct calls (error %d)", group->count, error);
+}
+
+static void direct_forget(struct djs_group *group)
+{
+	unsigned long target = target_of(group);
+
+	/* It is no longer in ftrace's list, which that function says; the table is cleared all the
+	 * same. */
+	group->ops.flags |= FTRACE_OPS_FL_ENABLED;
+#ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
+	unregister_ftrace_direct_multi(&group->ops, target);
+#else
+	unregister_ftrace_direct(&group->ops, target, false);
+#endif
+	group->ops.flags &= ~FTRACE_OPS_FL_ENABLED;
+	ftrace_free_filter(&group->ops);
 	direct_count -= group->count;
 }
 
@@ -89,7 +107,7 @@ static void direct_refused(struct djs_site_run *run, int error)
 				     ? DJS_MECHANISM_KRETPROBE
 				     : DJS_MECHANISM_KPROBE;
 		run->fallback = DJS_FALLBACK_BUSY;
-		run->probe = run->site->fallback + djs_slide;
+		run->probe = run->site->fallback + djs_site_slide(run->site);
 		return;
 	}
 	djs_site_failed(run, error,
@@ -99,14 +117,15 @@ static void direct_refused(struct djs_site_run *run, int error)
 
 /* Functions beyond what the kernel's table bears get a plain ftrace_ops a handler, or kretprobes.
  */
-static void respect_table(void)
+static void respect_table(u32 domain)
 {
 	u32 i, planned = 0;
 
 	for (i = 0; i < djs_script.site_count; i++) {
 		struct djs_site_run *run = &djs_sites[i];
 
-		if (!djs_is_direct(run) || run->follows || planned++ < DIRECT_MAX)
+		if (!djs_is_direct(run) || !djs_is_wanted(run, domain) || run->follows ||
+		    direct_count + planned++ < DIRECT_MAX)
 			continue;
 		for (; run; run = run->next) {
 			if (run->site->forced || !djs_script.handlers[run->site->handler].body) {
@@ -122,7 +141,7 @@ static void respect_table(void)
 	}
 }
 
-int djs_djprobes_attach(void)
+int djs_djprobes_attach(u32 domain)
 {
 	static const struct djs_group_kind kind = {
 	    .prepare = direct_prepare,
@@ -133,18 +152,22 @@ int djs_djprobes_attach(void)
 	    .by_target = true,
 	};
 
-	respect_table();
-	return djs_groups_attach(&kind);
+	respect_table(domain);
+	return djs_groups_attach(&kind, domain);
 }
 
 void djs_djprobes_detach(void)
 {
-	struct djs_group *group, *next;
+	struct djs_group *group;
 
-	list_for_each_entry_safe(group, next, &direct_groups, list)
-	{
-		direct_detach(group);
-		list_del(&group->list);
-		kfree(group);
-	}
+	if (!djs_groups_leave(&direct_groups))
+		return;
+	list_for_each_entry (group, &direct_groups, list)
+		if (group->leaving)
+			direct_disconnect(group);
+	djs_drain_handlers();
+	list_for_each_entry (group, &direct_groups, list)
+		if (group->leaving)
+			direct_forget(group);
+	djs_groups_forget(&direct_groups);
 }

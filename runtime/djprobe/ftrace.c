@@ -59,7 +59,7 @@ static bool ops_takes(const struct djs_site_run *run)
 	return run->mechanism == DJS_MECHANISM_FTRACE;
 }
 
-int djs_ftraces_attach(void)
+int djs_ftraces_attach(u32 domain)
 {
 	static const struct djs_group_kind kind = {
 	    .prepare = ops_prepare,
@@ -69,17 +69,17 @@ int djs_ftraces_attach(void)
 	    .takes = ops_takes,
 	};
 
-	return djs_groups_attach(&kind);
+	return djs_groups_attach(&kind, domain);
 }
 
 void djs_ftraces_detach(void)
 {
-	struct djs_group *group, *next;
+	struct djs_group *group;
 
-	list_for_each_entry_safe(group, next, &ops_groups, list)
-	{
-		ops_detach(group);
-		list_del(&group->list);
-		kfree(group);
-	}
+	if (!djs_groups_leave(&ops_groups))
+		return;
+	list_for_each_entry (group, &ops_groups, list)
+		if (group->leaving)
+			ops_detach(group);
+	djs_groups_forget(&ops_groups);
 }

@@ -33,6 +33,7 @@ static int attach_once(const struct djs_group_kind *kind, u32 number, struct djs
 
 	if (!group || !addresses)
 		goto out;
+	group->kind = kind;
 	group->number = number;
 	group->count = count;
 	for (i = 0; i < count; i++)
@@ -104,7 +105,7 @@ static int attach_all(const struct djs_group_kind *kind, u32 number, struct djs_
 	return error;
 }
 
-int djs_groups_attach(const struct djs_group_kind *kind)
+int djs_groups_attach(const struct djs_group_kind *kind, u32 domain)
 {
 	u32 numbers = kind->by_target ? djs_script.target_count : djs_script.handler_count;
 	struct djs_site_run **runs;
@@ -112,7 +113,7 @@ int djs_groups_attach(const struct djs_group_kind *kind)
 	int error = 0;
 
 	for (i = 0, count = 0; i < djs_script.site_count; i++)
-		count += kind->takes(&djs_sites[i]);
+		count += djs_is_wanted(&djs_sites[i], domain) && kind->takes(&djs_sites[i]);
 	if (!count)
 		return 0;
 	runs = kvmalloc_array(count, sizeof(*runs), GFP_KERNEL);
@@ -124,7 +125,8 @@ int djs_groups_attach(const struct djs_group_kind *kind)
 			struct djs_site_run *run = &djs_sites[i];
 			const struct djs_site *site = run->site;
 
-			if (!kind->takes(run) || (kind->by_target && run->follows))
+			if (!djs_is_wanted(run, domain) || !kind->takes(run) ||
+			    (kind->by_target && run->follows))
 				continue;
 			if (number == (kind->by_target ? site->target : site->handler))
 				runs[count++] = run;
@@ -133,4 +135,50 @@ int djs_groups_attach(const struct djs_group_kind *kind)
 	}
 	kvfree(runs);
 	return error;
+}
+
+static struct djs_group *group_of(const struct djs_site_run *run)
+{
+	bool in_group =
+	    run->armed && (djs_is_direct(run) || run->mechanism == DJS_MECHANISM_FTRACE);
+
+	return in_group ? run->data : NULL;
+}
+
+bool djs_groups_leave(const struct list_head *groups)
+{
+	struct djs_group *group;
+	bool any = false;
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		if (djs_sites[i].leaving && group_of(&djs_sites[i]))
+			group_of(&djs_sites[i])->leaving = true;
+	for (i = 0; i < djs_script.site_count; i++)
+		if (group_of(&djs_sites[i]) && group_of(&djs_sites[i])->leaving)
+			djs_sites[i].leaving = 1;
+	list_for_each_entry (group, groups, list)
+		any |= group->leaving;
+	return any;
+}
+
+void djs_groups_forget(struct list_head *groups)
+{
+	struct djs_group *group, *next;
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++) {
+		group = group_of(&djs_sites[i]);
+		if (!group || !group->leaving || group->kind->groups != groups)
+			continue;
+		djs_sites[i].armed = 0;
+		djs_sites[i].data = NULL;
+	}
+	list_for_each_entry_safe(group, next, groups, list)
+	{
+		if (!group->leaving)
+			continue;
+		list_del(&group->list);
+		kfree(group);
+	}
 }

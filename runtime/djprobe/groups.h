@@ -11,12 +11,16 @@
 
 #include "control/runtime.h"
 
+struct djs_group_kind;
+
 struct djs_group {
 	struct list_head list;
+	const struct djs_group_kind *kind;
 	struct ftrace_ops ops;
 	u32 number;   /* of the target, or of the handler */
 	u32 count;    /* functions */
 	bool returns; /* its target has return handlers */
+	bool leaving; /* some site of it is to be detached, and so all are */
 };
 
 struct djs_group_kind {
@@ -29,8 +33,12 @@ struct djs_group_kind {
 	bool by_target; /* an ops bears a target's sites, else a handler's */
 };
 
-/* Attaches all sites that kind->takes; what fails goes to kind->refused. Only -ENOMEM is
- * an error. */
-int djs_groups_attach(const struct djs_group_kind *kind);
+/* Attaches all sites of a domain that are wanted and that kind->takes; what fails goes to
+ * kind->refused. Only -ENOMEM is an error. */
+int djs_groups_attach(const struct djs_group_kind *kind, u32 domain);
+/* Sets `leaving` of the groups that have to go, with all their sites. True: there are some. */
+bool djs_groups_leave(const struct list_head *groups);
+/* Forgets the groups that have left. */
+void djs_groups_forget(struct list_head *groups);
 
 #endif

@@ -14,9 +14,15 @@ struct djs_kprobe {
 	struct kprobe kprobe;
 	struct djs_site_run *run;
 };
-static struct djs_kprobe *all_kprobes;
-static struct kprobe **kprobe_batch;
-static u32 kprobe_count;
+/* What was attached in one go: a domain's. */
+struct kprobe_batch {
+	struct list_head list;
+	u32 count;
+	struct kprobe **kprobes;
+	struct djs_kprobe probes[];
+};
+static LIST_HEAD(kprobe_batches);
+static u64 detached_missed; /* of those that are gone */
 
 static DJS_HANDLER_CODE int kprobe_hit(struct kprobe *kprobe, struct pt_regs *regs)
 {
@@ -53,7 +59,7 @@ static int first_byte(unsigned long address)
  */
 bool djs_at_fentry_site(const struct djs_site_run *run)
 {
-	unsigned long entry = run->site->entry + djs_slide;
+	unsigned long entry = run->site->entry + djs_site_slide(run->site);
 	static const u8 endbr[4] = {0xf3, 0x0f, 0x1e, 0xfa};
 	static const u8 nop5[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
 	unsigned long start = entry;
@@ -116,10 +122,10 @@ static void verify_kprobe(struct djs_kprobe *probe)
 						  : "the kernel uses a breakpoint there");
 }
 
-static bool is_kprobe(const struct djs_site_run *run)
+static bool is_kprobe(const struct djs_site_run *run, u32 domain)
 {
 	return run->mechanism >= DJS_MECHANISM_KPROBE &&
-	       run->mechanism <= DJS_MECHANISM_KPROBE_FTRACE && !run->error;
+	       run->mechanism <= DJS_MECHANISM_KPROBE_FTRACE && djs_is_wanted(run, domain);
 }
 
 static void fill_kprobe(struct djs_kprobe *probe, struct djs_site_run *run)
@@ -133,12 +139,12 @@ static void fill_kprobe(struct djs_kprobe *probe, struct djs_site_run *run)
 	probe->kprobe.post_handler = wants_post_handler(run) ? kprobe_after : NULL;
 }
 
-static void attach_kprobes_singly(void)
+static void attach_kprobes_singly(struct kprobe_batch *batch)
 {
 	u32 i;
 
-	for (i = 0; i < kprobe_count; i++) {
-		struct djs_kprobe *probe = &all_kprobes[i];
+	for (i = 0; i < batch->count; i++) {
+		struct djs_kprobe *probe = &batch->probes[i];
 		int error;
 
 		/* A registration that failed leaves its marks in it. */
@@ -153,72 +159,115 @@ static void attach_kprobes_singly(void)
 	}
 }
 
-int djs_kprobes_attach(void)
+static struct kprobe_batch *new_kprobe_batch(u32 planned)
 {
+	struct kprobe_batch *batch = kvzalloc(struct_size(batch, probes, planned), GFP_KERNEL);
+
+	if (!batch)
+		return NULL;
+	batch->kprobes = kvcalloc(planned, sizeof(*batch->kprobes), GFP_KERNEL);
+	if (batch->kprobes)
+		return batch;
+	kvfree(batch);
+	return NULL;
+}
+
+int djs_kprobes_attach(u32 domain)
+{
+	struct kprobe_batch *batch;
 	u32 i, planned = 0;
 
 	for (i = 0; i < djs_script.site_count; i++)
-		planned += is_kprobe(&djs_sites[i]);
+		planned += is_kprobe(&djs_sites[i], domain);
 	if (!planned)
 		return 0;
-	all_kprobes = kvcalloc(planned, sizeof(*all_kprobes), GFP_KERNEL);
-	kprobe_batch = kvcalloc(planned, sizeof(*kprobe_batch), GFP_KERNEL);
-	if (!all_kprobes || !kprobe_batch)
+	batch = new_kprobe_batch(planned);
+	if (!batch)
 		return -ENOMEM;
 	/* From the last one: of several kprobes at an address the kernel calls the latest first. */
-	for (i = djs_script.site_count, kprobe_count = 0; i-- > 0;) {
-		if (!is_kprobe(&djs_sites[i]))
+	for (i = djs_script.site_count; i-- > 0;) {
+		struct djs_kprobe *probe = &batch->probes[batch->count];
+
+		if (!is_kprobe(&djs_sites[i], domain))
 			continue;
-		fill_kprobe(&all_kprobes[kprobe_count], &djs_sites[i]);
-		djs_sites[i].data = &all_kprobes[kprobe_count];
-		kprobe_batch[kprobe_count] = &all_kprobes[kprobe_count].kprobe;
-		kprobe_count++;
+		fill_kprobe(probe, &djs_sites[i]);
+		djs_sites[i].data = probe;
+		batch->kprobes[batch->count++] = &probe->kprobe;
 	}
-	if (register_kprobes(kprobe_batch, kprobe_count)) {
-		attach_kprobes_singly(); /* all are out again: learn which one it was */
+	list_add_tail(&batch->list, &kprobe_batches);
+	if (register_kprobes(batch->kprobes, batch->count)) {
+		attach_kprobes_singly(batch); /* all are out again: learn which one it was */
 	} else {
-		for (i = 0; i < kprobe_count; i++)
-			all_kprobes[i].run->armed = 1;
+		for (i = 0; i < batch->count; i++)
+			batch->probes[i].run->armed = 1;
 	}
-	for (i = 0; i < kprobe_count; i++)
-		if (all_kprobes[i].run->armed)
-			verify_kprobe(&all_kprobes[i]);
+	for (i = 0; i < batch->count; i++)
+		if (batch->probes[i].run->armed)
+			verify_kprobe(&batch->probes[i]);
 	return 0;
+}
+
+/* Whether a site still has this probe: not one that failed, or has been detached. */
+static bool bears_kprobe(const struct djs_kprobe *probe)
+{
+	return probe->run->armed && probe->run->data == probe;
+}
+
+static void detach_kprobes_of(struct kprobe_batch *batch)
+{
+	u32 i, leaving = 0, staying = 0;
+
+	for (i = 0; i < batch->count; i++) {
+		if (!bears_kprobe(&batch->probes[i]))
+			continue;
+		if (batch->probes[i].run->leaving)
+			batch->kprobes[leaving++] = &batch->probes[i].kprobe;
+		else
+			staying++;
+	}
+	if (leaving)
+		unregister_kprobes(batch->kprobes, leaving);
+	for (i = 0; i < batch->count; i++) {
+		struct djs_kprobe *probe = &batch->probes[i];
+
+		if (!bears_kprobe(probe) || !probe->run->leaving)
+			continue;
+		probe->run->missed += probe->kprobe.nmissed;
+		detached_missed += probe->kprobe.nmissed;
+		probe->run->armed = 0;
+		probe->run->data = NULL;
+	}
+	if (staying)
+		return;
+	for (i = 0; i < batch->count; i++) /* those that could not be attached */
+		if (batch->probes[i].run->data == &batch->probes[i])
+			batch->probes[i].run->data = NULL;
+	list_del(&batch->list);
+	kvfree(batch->kprobes);
+	kvfree(batch);
 }
 
 void djs_kprobes_detach(void)
 {
-	u32 i, armed = 0;
+	struct kprobe_batch *batch, *next;
 
-	for (i = 0; i < kprobe_count; i++)
-		if (all_kprobes[i].run->armed)
-			kprobe_batch[armed++] = &all_kprobes[i].kprobe;
-	if (armed)
-		unregister_kprobes(kprobe_batch, armed);
-	for (i = 0; i < kprobe_count; i++)
-		all_kprobes[i].run->armed = 0;
+	list_for_each_entry_safe(batch, next, &kprobe_batches, list) detach_kprobes_of(batch);
 }
 
 u64 djs_kprobes_missed(void)
 {
-	u64 missed = 0;
+	const struct kprobe_batch *batch;
+	u64 missed = detached_missed;
 	u32 i;
 
-	for (i = 0; i < kprobe_count; i++)
-		missed += READ_ONCE(all_kprobes[i].kprobe.nmissed);
+	list_for_each_entry (batch, &kprobe_batches, list)
+		for (i = 0; i < batch->count; i++)
+			if (bears_kprobe(&batch->probes[i]))
+				missed += READ_ONCE(batch->probes[i].kprobe.nmissed);
 	return missed;
 }
 
 u64 djs_kprobe_missed(const struct djs_site_run *run)
 {
 	return READ_ONCE(((struct djs_kprobe *)run->data)->kprobe.nmissed);
-}
-
-void djs_kprobes_free(void)
-{
-	kvfree(all_kprobes);
-	kvfree(kprobe_batch);
-	all_kprobes = NULL;
-	kprobe_batch = NULL;
-	kprobe_count = 0;
 }

@@ -10,9 +10,15 @@ struct djs_kretprobe {
 	struct kretprobe kretprobe;
 	struct djs_site_run *run;
 };
-static struct djs_kretprobe *all_kretprobes;
-static struct kretprobe **kretprobe_batch;
-static u32 kretprobe_count;
+/* What was attached in one go: a domain's. */
+struct kretprobe_batch {
+	struct list_head list;
+	u32 count;
+	struct kretprobe **kretprobes;
+	struct djs_kretprobe probes[];
+};
+static LIST_HEAD(kretprobe_batches);
+static u64 detached_missed_returns; /* of those that are gone */
 
 static __always_inline const struct djs_site *site_of_instance(struct kretprobe_instance *instance)
 {
@@ -29,7 +35,7 @@ static __always_inline struct djs_ctx *enter_kretprobe(const struct djs_handler 
 	if (ctx) {
 		ctx->regs = regs;
 		ctx->saved = (u64 *)instance->data;
-		ctx->address = site->address + djs_slide;
+		ctx->address = site->address + djs_site_slide(site);
 	}
 	return ctx;
 }
@@ -93,17 +99,17 @@ static void fill_kretprobe(struct djs_kretprobe *probe, struct djs_site_run *run
 	probe->kretprobe.maxactive = run->site->maxactive ?: default_instances();
 }
 
-static bool is_kretprobe(const struct djs_site_run *run)
+static bool is_kretprobe(const struct djs_site_run *run, u32 domain)
 {
-	return run->mechanism == DJS_MECHANISM_KRETPROBE && !run->error;
+	return run->mechanism == DJS_MECHANISM_KRETPROBE && djs_is_wanted(run, domain);
 }
 
-static void attach_kretprobes_singly(void)
+static void attach_kretprobes_singly(struct kretprobe_batch *batch)
 {
 	u32 i;
 
-	for (i = 0; i < kretprobe_count; i++) {
-		struct djs_kretprobe *probe = &all_kretprobes[i];
+	for (i = 0; i < batch->count; i++) {
+		struct djs_kretprobe *probe = &batch->probes[i];
 		int error;
 
 		memset(&probe->kretprobe, 0, sizeof(probe->kretprobe));
@@ -117,68 +123,111 @@ static void attach_kretprobes_singly(void)
 	}
 }
 
-int djs_kretprobes_attach(void)
+static struct kretprobe_batch *new_kretprobe_batch(u32 planned)
 {
+	struct kretprobe_batch *batch = kvzalloc(struct_size(batch, probes, planned), GFP_KERNEL);
+
+	if (!batch)
+		return NULL;
+	batch->kretprobes = kvcalloc(planned, sizeof(*batch->kretprobes), GFP_KERNEL);
+	if (batch->kretprobes)
+		return batch;
+	kvfree(batch);
+	return NULL;
+}
+
+int djs_kretprobes_attach(u32 domain)
+{
+	struct kretprobe_batch *batch;
 	u32 i, planned = 0;
 
 	for (i = 0; i < djs_script.site_count; i++)
-		planned += is_kretprobe(&djs_sites[i]);
+		planned += is_kretprobe(&djs_sites[i], domain);
 	if (!planned)
 		return 0;
-	all_kretprobes = kvcalloc(planned, sizeof(*all_kretprobes), GFP_KERNEL);
-	kretprobe_batch = kvcalloc(planned, sizeof(*kretprobe_batch), GFP_KERNEL);
-	if (!all_kretprobes || !kretprobe_batch)
+	batch = new_kretprobe_batch(planned);
+	if (!batch)
 		return -ENOMEM;
-	for (i = 0, kretprobe_count = 0; i < djs_script.site_count; i++) {
-		if (!is_kretprobe(&djs_sites[i]))
+	for (i = 0; i < djs_script.site_count; i++) {
+		struct djs_kretprobe *probe = &batch->probes[batch->count];
+
+		if (!is_kretprobe(&djs_sites[i], domain))
 			continue;
-		fill_kretprobe(&all_kretprobes[kretprobe_count], &djs_sites[i]);
-		djs_sites[i].data = &all_kretprobes[kretprobe_count];
-		kretprobe_batch[kretprobe_count] = &all_kretprobes[kretprobe_count].kretprobe;
-		kretprobe_count++;
+		fill_kretprobe(probe, &djs_sites[i]);
+		djs_sites[i].data = probe;
+		batch->kretprobes[batch->count++] = &probe->kretprobe;
 	}
-	if (register_kretprobes(kretprobe_batch, kretprobe_count)) {
-		attach_kretprobes_singly();
+	list_add_tail(&batch->list, &kretprobe_batches);
+	if (register_kretprobes(batch->kretprobes, batch->count)) {
+		attach_kretprobes_singly(batch);
 	} else {
-		for (i = 0; i < kretprobe_count; i++)
-			all_kretprobes[i].run->armed = 1;
+		for (i = 0; i < batch->count; i++)
+			batch->probes[i].run->armed = 1;
 	}
 	return 0;
 }
 
+/* Whether a site still has this probe: not one that failed, or has been detached. */
+static bool bears_kretprobe(const struct djs_kretprobe *probe)
+{
+	return probe->run->armed && probe->run->data == probe;
+}
+
+static void detach_kretprobes_of(struct kretprobe_batch *batch)
+{
+	u32 i, leaving = 0, staying = 0;
+
+	for (i = 0; i < batch->count; i++) {
+		if (!bears_kretprobe(&batch->probes[i]))
+			continue;
+		if (batch->probes[i].run->leaving)
+			batch->kretprobes[leaving++] = &batch->probes[i].kretprobe;
+		else
+			staying++;
+	}
+	if (leaving)
+		unregister_kretprobes(batch->kretprobes, leaving);
+	for (i = 0; i < batch->count; i++) {
+		struct djs_kretprobe *probe = &batch->probes[i];
+
+		if (!bears_kretprobe(probe) || !probe->run->leaving)
+			continue;
+		probe->run->missed += probe->kretprobe.nmissed;
+		detached_missed_returns += probe->kretprobe.nmissed;
+		probe->run->armed = 0;
+		probe->run->data = NULL;
+	}
+	if (staying)
+		return;
+	for (i = 0; i < batch->count; i++) /* those that could not be attached */
+		if (batch->probes[i].run->data == &batch->probes[i])
+			batch->probes[i].run->data = NULL;
+	list_del(&batch->list);
+	kvfree(batch->kretprobes);
+	kvfree(batch);
+}
+
 void djs_kretprobes_detach(void)
 {
-	u32 i, armed = 0;
+	struct kretprobe_batch *batch, *next;
 
-	for (i = 0; i < kretprobe_count; i++)
-		if (all_kretprobes[i].run->armed)
-			kretprobe_batch[armed++] = &all_kretprobes[i].kretprobe;
-	if (armed)
-		unregister_kretprobes(kretprobe_batch, armed);
-	for (i = 0; i < kretprobe_count; i++)
-		all_kretprobes[i].run->armed = 0;
+	list_for_each_entry_safe(batch, next, &kretprobe_batches, list) detach_kretprobes_of(batch);
 }
 
 u64 djs_kretprobes_missed(void)
 {
-	u64 missed = 0;
+	const struct kretprobe_batch *batch;
+	u64 missed = detached_missed_returns;
 	u32 i;
 
-	for (i = 0; i < kretprobe_count; i++)
-		missed += READ_ONCE(all_kretprobes[i].kretprobe.nmissed);
+	list_for_each_entry (batch, &kretprobe_batches, list)
+		for (i = 0; i < batch->count; i++)
+			if (bears_kretprobe(&batch->probes[i]))
+				missed += READ_ONCE(batch->probes[i].kretprobe.nmissed);
 	return missed;
 }
 
 u64 djs_kretprobe_missed(const struct djs_site_run *run)
 {
 	return READ_ONCE(((struct djs_kretprobe *)run->data)->kretprobe.nmissed);
-}
-
-void djs_kretprobes_free(void)
-{
-	kvfree(all_kretprobes);
-	kvfree(kretprobe_batch);
-	all_kretprobes = NULL;
-	kretprobe_batch = NULL;
-	kretprobe_count = 0;
 }
