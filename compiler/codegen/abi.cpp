@@ -35,7 +35,7 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context)
     regex = make("djs_regex", {p, p, p, p, i32, i32, i32, regex_start, regex_start, regex_start});
     script = make("djs_script", {i32, i32, i32, i32, i32, i32, i32, i32, p,   p,   p,   p,   p,
                                  p,   i32, i32, p,   i32, i32, p,   p,   p,   p,   i32, i64, p,
-                                 p,   p,   i32, i32, i32, i32, i32, i32, i32, i32, i32});
+                                 p,   p,   i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32});
 }
 
 bool AbiTypes::sizes_agree(const llvm::DataLayout& layout) const {
@@ -53,7 +53,7 @@ bool AbiTypes::sizes_agree(const llvm::DataLayout& layout) const {
            agrees(regex, sizeof(struct djs_regex)) && agrees(script, sizeof(struct djs_script)) &&
            layout.getStructLayout(script)->getElementOffset(24) ==
                offsetof(struct djs_script, anchor) &&
-           layout.getStructLayout(script)->getElementOffset(36) ==
+           layout.getStructLayout(script)->getElementOffset(38) ==
                offsetof(struct djs_script, hash_seed);
 }
 

@@ -3,6 +3,7 @@
 
 #include "include/script.h"
 
+#include <algorithm>
 #include <llvm/IR/Constants.h>
 
 namespace djstap::codegen {
@@ -54,6 +55,18 @@ void ScriptModule::fill_handlers(const std::vector<CompiledHandler>& handlers) {
     handlers_->setInitializer(
         llvm::ConstantArray::get(llvm::ArrayType::get(types.handler, elements.size()), elements));
 }
+
+namespace {
+
+// Of a CPU's time; 0: no limit. At most 100, which a handler that never ends reaches.
+int64_t overload_percent(const Limits& limits) {
+    if (limits.STP_NO_OVERLOAD != 0)
+        return 0;
+    return std::clamp<int64_t>(limits.STP_OVERLOAD_THRESHOLD / (limits.STP_OVERLOAD_INTERVAL / 100),
+                               1, 100);
+}
+
+} // namespace
 
 // The number of the anchor in the section that holds the site.
 uint32_t ScriptModule::anchor_of(const Site& site) const {
@@ -198,6 +211,8 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
                                         word(string_bytes()),
                                         limit(limits.MAXBACKTRACE),
                                         limit(limits.RING_KB * 1024),
+                                        limit(limits.STP_OVERLOAD_INTERVAL / 1000000),
+                                        limit(overload_percent(limits)),
                                         word(0x9e3779b9u)};
     auto* script =
         new llvm::GlobalVariable(module, types.script, true, llvm::GlobalValue::ExternalLinkage,

@@ -173,9 +173,20 @@ void djs_sites_exit(void);
 int djs_sites_arm(void);
 /* Takes all probes out; when it returns no handler runs and none can start. */
 void djs_sites_disarm(void);
+/* `why` NULL: has been told. */
 void djs_site_failed(struct djs_site_run *run, int error, const char *why);
 u64 djs_site_missed(const struct djs_site_run *run);
 u32 djs_sites_failed_count(void);
+int djs_sites_forced_error(void); /* of a site that may have no other mechanism */
+/* Where it lies and what is planned for it, once that can be told. */
+void djs_site_place(struct djs_site_run *run);
+/* Whatever happened to it before. */
+void djs_site_forgive(struct djs_site_run *run);
+/* Takes out the probes of a handler, or of the target `owner` - handler_count, which had a CPU for
+ * `percent` of the time. */
+void djs_sites_overload(u32 owner, u32 percent);
+void djs_overload_start(void);
+void djs_overload_stop(void);
 /* While it is held no site is attached or detached. */
 void djs_sites_lock(void);
 void djs_sites_unlock(void);
@@ -220,7 +231,7 @@ u64 djs_inside_count(void);
 
 /* Attach: the sites of one domain that are wanted. Detach: those that are leaving. */
 int djs_djprobes_attach(u32 domain);
-void djs_djprobes_detach(void);
+bool djs_djprobes_detach(void); /* true: djs_drain_handlers was called */
 int djs_ftraces_attach(u32 domain);
 void djs_ftraces_detach(void);
 int djs_kprobes_attach(u32 domain);
@@ -233,6 +244,7 @@ int djs_kretprobes_attach(u32 domain);
 void djs_kretprobes_detach(void);
 u64 djs_kretprobes_missed(void);
 u64 djs_kretprobe_missed(const struct djs_site_run *run);
+/* All of them; detach: those that are leaving. */
 int djs_tracepoints_attach(void);
 void djs_tracepoints_detach(void);
 int djs_timers_attach(void);

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The sites of a script at run time: where they lie in this kernel, which mechanism each has, and
-// arming all of them.
+// The sites of a script at run time: where they lie in this kernel and what became of each.
 #include <linux/mm.h>
-#include <linux/mutex.h>
-#include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include "control/runtime.h"
 
 struct djs_site_run *djs_sites;
 unsigned long djs_slide;
-
-/* Attaching and detaching; the state of sites. Inside session_life, and inside the kernel's lock
- * for the notifiers of modules. */
-static DEFINE_MUTEX(sites_mutex);
-static bool open_to_modules; /* the sites of modules that come now are armed */
 
 static u32 failed_count;
 static int forced_error; /* of a site that may have no other mechanism */
@@ -56,8 +48,7 @@ static bool site_is_valid(const struct djs_site *site)
 	return handler->body;
 }
 
-/* Where it lies and what is planned for it, once that can be told. */
-static void place_site(struct djs_site_run *run)
+void djs_site_place(struct djs_site_run *run)
 {
 	run->address = run->site->address + djs_site_slide(run->site);
 	run->probe = run->address;
@@ -98,7 +89,7 @@ int djs_sites_init(void)
 			djs_sites[site->next].follows = 1;
 		}
 		if (!djs_sites[i].absent)
-			place_site(&djs_sites[i]);
+			djs_site_place(&djs_sites[i]);
 	}
 	error = djs_lookup_update();
 	if (!error)
@@ -116,22 +107,14 @@ void djs_sites_exit(void)
 	djs_sites = NULL;
 }
 
-void djs_sites_lock(void)
-{
-	mutex_lock(&sites_mutex);
-}
-
-void djs_sites_unlock(void)
-{
-	mutex_unlock(&sites_mutex);
-}
-
 void djs_site_failed(struct djs_site_run *run, int error, const char *why)
 {
 	run->error = error;
 	failed_count++;
 	if (run->site->forced)
 		forced_error = error;
+	if (!why)
+		return;
 	djs_session_message(DJS_RECORD_WARNING, "cannot attach %s: %s (error %d)",
 			    run->site->point ?: "a probe", why, error);
 }
@@ -139,6 +122,17 @@ void djs_site_failed(struct djs_site_run *run, int error, const char *why)
 u32 djs_sites_failed_count(void)
 {
 	return failed_count;
+}
+
+int djs_sites_forced_error(void)
+{
+	return forced_error;
+}
+
+void djs_site_forgive(struct djs_site_run *run)
+{
+	failed_count -= run->error != 0;
+	run->error = 0;
 }
 
 u64 djs_site_missed(const struct djs_site_run *run)
@@ -150,316 +144,4 @@ u64 djs_site_missed(const struct djs_site_run *run)
 	if (run->mechanism >= DJS_MECHANISM_KPROBE && run->mechanism <= DJS_MECHANISM_KPROBE_FTRACE)
 		return run->missed + djs_kprobe_missed(run);
 	return run->missed;
-}
-
-/* Whether attaching it as planned changes what ftrace knows. */
-static bool uses_ftrace(const struct djs_site_run *run)
-{
-	switch (run->mechanism) {
-	case DJS_MECHANISM_DJPROBE:
-	case DJS_MECHANISM_RETURN_DJPROBE:
-	case DJS_MECHANISM_FTRACE:
-	case DJS_MECHANISM_KPROBE_FTRACE:
-		return true;
-	case DJS_MECHANISM_KPROBE:
-	case DJS_MECHANISM_KPROBE_INT3:
-	case DJS_MECHANISM_KPROBE_JUMP:
-	case DJS_MECHANISM_KRETPROBE:
-		return djs_at_fentry_site(run);
-	}
-	return false;
-}
-
-/* kernel.ftrace_enabled is 0: only what can do without ftrace is attached. */
-static void do_without_ftrace(u32 domain)
-{
-	u32 i;
-
-	for (i = 0; i < djs_script.site_count; i++) {
-		struct djs_site_run *run = &djs_sites[i];
-
-		if (!djs_is_wanted(run, domain) || !uses_ftrace(run))
-			continue;
-		if (run->mechanism == DJS_MECHANISM_DJPROBE && !run->site->forced &&
-		    run->site->fallback) {
-			run->mechanism = DJS_MECHANISM_KPROBE;
-			run->fallback = DJS_FALLBACK_FTRACE_OFF;
-			run->probe = run->site->fallback + djs_site_slide(run->site);
-		} else {
-			djs_site_failed(run, -EPERM, "kernel.ftrace_enabled is 0");
-		}
-	}
-}
-
-static void refuse_unknown(void)
-{
-	u32 i;
-
-	for (i = 0; i < djs_script.site_count; i++)
-		if (djs_sites[i].mechanism > DJS_MECHANISM_TIMER)
-			djs_site_failed(&djs_sites[i], -EOPNOTSUPP,
-					"this runtime does not have its mechanism");
-}
-
-static void heed_ftrace_switch(u32 domain)
-{
-	u32 i, ftrace = 0;
-	int enabled;
-
-	for (i = 0; i < djs_script.site_count; i++)
-		ftrace += djs_is_wanted(&djs_sites[i], domain) && uses_ftrace(&djs_sites[i]);
-	if (!ftrace)
-		return;
-	enabled = djs_ftrace_enabled();
-	if (enabled < 0)
-		djs_session_message(
-		    DJS_RECORD_WARNING,
-		    "cannot read kernel.ftrace_enabled (error %d): is /proc mounted?", enabled);
-	if (enabled <= 0)
-		do_without_ftrace(domain);
-}
-
-/* All that is at addresses. */
-static int attach_domain(u32 domain)
-{
-	int error;
-
-	heed_ftrace_switch(domain);
-	error = djs_djprobes_attach(domain);
-	if (!error)
-		error = djs_ftraces_attach(domain);
-	if (!error)
-		error = djs_kprobes_attach(domain);
-	if (!error)
-		error = djs_kretprobes_attach(domain);
-	return error;
-}
-
-static u32 sites_of(u32 domain, bool armed_only)
-{
-	u32 i, count = 0;
-
-	for (i = 0; i < djs_script.site_count; i++)
-		count += djs_sites[i].domain == domain && (djs_sites[i].armed || !armed_only);
-	return count;
-}
-
-/* The sites of a module that is there now: as if they had never been tried. */
-static int place_domain(u32 domain, struct module *module)
-{
-	int error = djs_module_place(domain, module);
-	u32 i;
-
-	for (i = 0; i < djs_script.site_count; i++) {
-		struct djs_site_run *run = &djs_sites[i];
-
-		if (run->domain != domain)
-			continue;
-		failed_count -= run->error != 0;
-		run->error = 0;
-		run->absent = error != 0;
-		if (!error)
-			place_site(run);
-	}
-	if (!error)
-		return djs_lookup_update();
-	djs_session_message(DJS_RECORD_WARNING,
-			    "the module '%s' that is loaded is not the one that this was made for: "
-			    "%u of its functions are not probed",
-			    djs_domain_name(domain), sites_of(domain, false));
-	for (i = 0; i < djs_script.site_count; i++)
-		if (djs_sites[i].domain == domain) {
-			djs_sites[i].error = error;
-			failed_count++;
-		}
-	return 0;
-}
-
-static int attach_modules(void)
-{
-	u32 domain;
-	int error = 0;
-
-	for (domain = 1; domain <= djs_script.anchor_count && !error; domain++) {
-		u32 sites = sites_of(domain, false);
-		struct module *module;
-
-		if (!sites)
-			continue;
-		module = djs_module_get(domain);
-		if (!module) {
-			djs_session_message(DJS_RECORD_WARNING,
-					    "the module '%s' is not loaded: %u of its functions "
-					    "will be probed when it is",
-					    djs_domain_name(domain), sites);
-			continue;
-		}
-		error = place_domain(domain, module);
-		if (!error)
-			error = attach_domain(domain);
-		module_put(module);
-	}
-	return error;
-}
-
-void djs_sites_module_came(u32 domain, struct module *module)
-{
-	u32 i, absent = 0;
-	int error;
-
-	mutex_lock(&sites_mutex);
-	for (i = 0; i < djs_script.site_count; i++)
-		absent +=
-		    djs_sites[i].domain == domain && djs_sites[i].absent && !djs_sites[i].error;
-	if (open_to_modules && absent) {
-		error = place_domain(domain, module);
-		if (!error)
-			error = attach_domain(domain);
-		if (error)
-			djs_session_message(
-			    DJS_RECORD_WARNING,
-			    "the module '%s' was loaded and cannot be probed (error %d)",
-			    djs_domain_name(domain), error);
-	}
-	mutex_unlock(&sites_mutex);
-}
-
-static void detach_leaving(void)
-{
-	djs_kretprobes_detach();
-	djs_kprobes_detach();
-	djs_ftraces_detach();
-	djs_djprobes_detach();
-}
-
-/* For detaching what is leaving; true: it is to be switched off afterwards. */
-static bool switch_ftrace_on(void)
-{
-	bool ftrace = false;
-	u32 i;
-
-	for (i = 0; i < djs_script.site_count; i++)
-		ftrace |= djs_sites[i].leaving && uses_ftrace(&djs_sites[i]);
-	if (!ftrace || djs_ftrace_enabled() != 0)
-		return false;
-	djs_warning("kernel.ftrace_enabled was set to 0 meanwhile; it is set to 1 for the time of "
-		    "detaching");
-	return djs_ftrace_enable(true) == 0;
-}
-
-/* Before its text goes. */
-void djs_sites_module_went(u32 domain)
-{
-	u32 i, armed;
-
-	mutex_lock(&sites_mutex);
-	armed = sites_of(domain, true);
-	for (i = 0; i < djs_script.site_count; i++)
-		djs_sites[i].leaving = djs_sites[i].domain == domain && djs_sites[i].armed;
-	if (armed) {
-		bool switched_on = switch_ftrace_on();
-
-		detach_leaving();
-		if (switched_on)
-			djs_ftrace_enable(false);
-		if (open_to_modules)
-			djs_session_message(DJS_RECORD_WARNING,
-					    "the module '%s' was unloaded: %u of its functions are "
-					    "no longer probed",
-					    djs_domain_name(domain), armed);
-	}
-	for (i = 0; i < djs_script.site_count; i++) {
-		struct djs_site_run *run = &djs_sites[i];
-
-		run->leaving = 0;
-		if (run->domain != domain)
-			continue;
-		failed_count -= run->error != 0;
-		run->error = 0;
-		run->absent = 1;
-	}
-	mutex_unlock(&sites_mutex);
-}
-
-static int arm_locked(void)
-{
-	u32 i, planned = 0;
-	int error;
-
-	refuse_unknown();
-	for (i = 0; i < djs_script.site_count; i++)
-		planned += djs_script.sites[i].mechanism != DJS_MECHANISM_NONE;
-	open_to_modules = true;
-	error = attach_domain(0);
-	if (!error)
-		error = attach_modules();
-	if (!error)
-		error = djs_tracepoints_attach();
-	if (!error)
-		error = forced_error;
-	if (!error && planned && failed_count == planned)
-		error = djs_sites[0].error ?: -ENODEV;
-	if (!error)
-		error = djs_timers_attach();
-	return error;
-}
-
-int djs_sites_arm(void)
-{
-	int error;
-
-	mutex_lock(&sites_mutex);
-	error = arm_locked();
-	mutex_unlock(&sites_mutex);
-	if (error)
-		djs_sites_disarm();
-	return error;
-}
-
-void djs_drain_handlers(void)
-{
-	/* Handlers are entered from text and from trampolines that no reference count guards: wait
-	 * until every task has been seen elsewhere.
-	 */
-#ifdef DJS_HAVE_RCU_TASKS_RUDE
-	synchronize_rcu_tasks_rude();
-#endif
-#ifdef DJS_HAVE_RCU_TASKS
-	synchronize_rcu_tasks();
-#endif
-	synchronize_rcu();
-}
-
-static void disarm_locked(void)
-{
-	bool armed = false, switched_on, returns = false;
-	u32 i;
-
-	open_to_modules = false;
-	for (i = 0; i < djs_script.site_count; i++) {
-		djs_sites[i].leaving = djs_sites[i].armed;
-		armed |= djs_sites[i].armed;
-		returns |=
-		    djs_sites[i].armed && djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE;
-	}
-	if (!armed)
-		return;
-	djs_timers_detach();
-	switched_on = switch_ftrace_on();
-	djs_tracepoints_detach();
-	detach_leaving();
-	for (i = 0; i < djs_script.site_count; i++)
-		djs_sites[i].armed = 0;
-	djs_drain_handlers(); /* who entered a function with a return djprobe is counted now */
-	if (switched_on)
-		djs_ftrace_enable(false);
-	if (returns)
-		djs_inside_drain();
-}
-
-void djs_sites_disarm(void)
-{
-	mutex_lock(&sites_mutex);
-	disarm_locked();
-	mutex_unlock(&sites_mutex);
 }

@@ -156,12 +156,12 @@ int djs_djprobes_attach(u32 domain)
 	return djs_groups_attach(&kind, domain);
 }
 
-void djs_djprobes_detach(void)
+bool djs_djprobes_detach(void)
 {
 	struct djs_group *group;
 
 	if (!djs_groups_leave(&direct_groups))
-		return;
+		return false;
 	list_for_each_entry (group, &direct_groups, list)
 		if (group->leaving)
 			direct_disconnect(group);
@@ -170,4 +170,5 @@ void djs_djprobes_detach(void)
 		if (group->leaving)
 			direct_forget(group);
 	djs_groups_forget(&direct_groups);
+	return true;
 }

@@ -181,6 +181,7 @@ struct djs_script {
 	u32 max_errors, max_skipped, max_trylock, max_nesting, string_bytes, max_backtrace;
 	u32 ring_bytes; /* default size of a CPU's ring, a power of two; a module parameter
 			   overrides it */
+	u32 overload_ms, overload_percent; /* a handler that has a CPU for so long is taken out; 0: none */
 	u32 hash_seed;
 };
 extern const struct djs_script djs_script;

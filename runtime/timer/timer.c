@@ -90,6 +90,6 @@ void djs_timers_detach(void)
 	u32 i;
 
 	for (i = 0; i < djs_script.site_count; i++)
-		if (djs_sites[i].mechanism == DJS_MECHANISM_TIMER && djs_sites[i].armed)
+		if (djs_sites[i].mechanism == DJS_MECHANISM_TIMER && djs_sites[i].leaving)
 			detach_timer(&djs_sites[i]);
 }

@@ -85,19 +85,23 @@ int djs_tracepoints_attach(void)
 
 void djs_tracepoints_detach(void)
 {
-	u32 i;
+	u32 i, leaving = 0, staying = 0;
 
 	for (i = 0; i < traced_count; i++) {
 		struct djs_site_run *run = traced[i];
 		const struct djs_handler *handler = &djs_script.handlers[run->site->handler];
 
-		if (run->armed)
-			tracepoint_probe_unregister(run->data, handler->tracepoint,
-						    (void *)run->site);
+		leaving += run->leaving;
+		staying += run->armed && !run->leaving;
+		if (!run->leaving)
+			continue;
+		tracepoint_probe_unregister(run->data, handler->tracepoint, (void *)run->site);
 		run->armed = 0;
 	}
-	if (traced_count)
+	if (leaving)
 		tracepoint_synchronize_unregister();
+	if (staying)
+		return;
 	kvfree(traced);
 	traced = NULL;
 	traced_count = 0;
