@@ -19,10 +19,11 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context)
         return llvm::StructType::create(context, std::vector<llvm::Type*>(fields), name);
     };
     lock_use = make("djs_lock_use", {i32, i32});
-    handler = make("djs_handler", {p, p, p, p, p, p, i32, i32, i32, i32, i32, i32, i64, i64});
+    handler = make("djs_handler", {p, p, p, p, p, p, i32, i32, i32, i32, i32, i32, i64, i64,
+                                   llvm::ArrayType::get(i64, 3), i32});
     site = make("djs_site", {i64, i64, i64, i32, i32, i32, i32, i8, i8, i16, p, p, p});
     anchor = make("djs_anchor", {p, p, p, i64, i64});
-    target = make("djs_target", {p, p});
+    target = make("djs_target", {p, p, i32});
     statistic_shape = make("djs_statistic_shape", {i32, i32, i64, i64, i64, i32, i32, i32, i32});
     map_shape = make("djs_map_shape", {i8, i8, i8, i8, llvm::ArrayType::get(i8, DJS_MAX_KEYS),
                                        llvm::ArrayType::get(i8, 3), i32, i32, statistic_shape});
@@ -33,9 +34,9 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context)
     regex_start = make("djs_regex_start", {i16, i16});
     regex_step = make("djs_regex_step", {i16, i16, i16, i16, i16, regex_start, regex_start});
     regex = make("djs_regex", {p, p, p, p, i32, i32, i32, regex_start, regex_start, regex_start});
-    script = make("djs_script", {i32, i32, i32, i32, i32, i32, i32, i32, p,   p,   p,   p,   p,
-                                 p,   i32, i32, p,   i32, i32, p,   p,   p,   p,   i32, i64, p,
-                                 p,   p,   i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32});
+    script = make("djs_script", {i32, i32, i32, i32, i32, i32, i32, i32, p,   p,   p,   p,   p, p,
+                                 i32, i32, p,   i32, i32, p,   p,   p,   p,   i32, i64, p,   p, p,
+                                 i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, p});
 }
 
 bool AbiTypes::sizes_agree(const llvm::DataLayout& layout) const {
@@ -70,6 +71,10 @@ constexpr std::array runtime_functions{
     RuntimeFunction{"djs_commit", "vppi"},
     RuntimeFunction{"djs_make_room", "ii"},
     RuntimeFunction{"djs_reschedule", "v"},
+    RuntimeFunction{"djs_file_set", "vpp"},
+    RuntimeFunction{"djs_file_append", "vpp"},
+    RuntimeFunction{"djs_file_get", "pp"},
+    RuntimeFunction{"djs_conditions_changed", "v"},
     RuntimeFunction{"djs_fail", "vppi"},
     RuntimeFunction{"djs_load", "lplii"},
     RuntimeFunction{"djs_store", "vplili"},

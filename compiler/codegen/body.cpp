@@ -42,6 +42,18 @@ void Body::emit_probe(const program::Block& body, const program::Expression* con
     statement(body);
     jump(exit_);
     begin(exit_);
+    for (llvm::Function* comparison : comparisons_)
+        builder_.CreateCall(comparison, {ctx_});
+}
+
+void Body::emit_condition(const program::Expression& expression) {
+    exit_ = block("end");
+    error_ = next_ = exit_;
+    forget_match();
+    Value holds = builder_.CreateZExt(condition(expression), script_.types.i64);
+    builder_.CreateStore(holds, field(offsetof(djs_ctx, return_value), "return_value"));
+    jump(exit_);
+    begin(exit_);
 }
 
 void Body::emit_function(const program::Function& function, const std::vector<Value>& arguments,
@@ -207,6 +219,11 @@ void Body::copy_text(Value to, Value from) {
                             {to, from, script_.number(script_.string_bytes())});
 }
 
+void Body::compare_conditions(const program::Probe& probe) {
+    for (const program::Probe* other : probe.arms_others)
+        comparisons_.push_back(script_.conditions[script_.condition_number(*other)].comparison);
+}
+
 void Body::count_action(SourceRange range) {
     // Long straight code is checked on its way, too; that also keeps LLVM's blocks short, in whose
     // length it is quadratic.
@@ -273,6 +290,10 @@ constexpr std::array infallible{"pid",
                                 "task_current",
                                 "addr",
                                 "randint",
+                                "speculation",
+                                "speculate",
+                                "commit",
+                                "discard",
                                 "pexecname"};
 constexpr std::array site_aware{"pp",   "pn",         "probefunc", "ppfunc",
                                 "addr", "probe_type", "usymname",  "symname_here"};

@@ -11,6 +11,8 @@ struct HitContext {
     // Value of a register at the probed place. Null function: there is none (begin, timers).
     std::function<llvm::Value*(PtReg)> reg;
     std::function<llvm::Value*()> return_value;
+    // Where a register is kept that goes on as it is left there. Null function: nowhere.
+    std::function<llvm::Value*(PtReg)> register_address;
     const AccessMap* accesses = nullptr; // of the variant, or of functions
     const DefinedMap* defined = nullptr;
     const std::vector<program::ExpressionPtr>* entry_values = nullptr; // of a return probe
@@ -36,6 +38,8 @@ class Body {
     void emit_probe(const program::Block& block, const program::Expression* condition);
     void emit_function(const program::Function& function, const std::vector<Value>& arguments,
                        Value text_result);
+    // A probe's condition as a handler of its own: in ctx->return_value, which an error leaves.
+    void emit_condition(const program::Expression& expression);
     // Evaluates the entry values of a return probe to where they are saved.
     void emit_entry_values(const std::vector<program::ExpressionPtr>& values);
 
@@ -56,6 +60,10 @@ class Body {
     void if_statement(const program::If& statement);
     void loop(const program::Loop& loop);
     void foreach (const program::Foreach& loop);
+    // The loop's frame: `bind` sets its variables for the index `at`, which goes from 0 to below
+    // `count`.
+    void iterate(const program::Foreach& loop, Value count,
+                 const std::function<void(Value at)>& bind);
     void return_statement(const program::Return& statement);
     void delete_statement(const program::Delete& statement);
     void try_catch(const program::TryCatch& statement);
@@ -180,10 +188,13 @@ class Body {
     uint32_t scratch_top_ = 0, scratch_peak_ = 0;
     std::vector<ScratchCall> calls_;
     std::vector<llvm::AllocaInst*> slots_;
+    std::vector<llvm::Function*> comparisons_;
 
   public:
     // Loops and recursion make MAXACTION necessary; straight code is bounded by its length.
     void count_actions(bool on) { counts_actions_ = on; }
+    // Conditions that the probe may have changed: compared at its end.
+    void compare_conditions(const program::Probe& probe);
 };
 
 // True where a call of this intrinsic can set ctx->error.

@@ -18,9 +18,9 @@ namespace {
 constexpr std::array argument_registers{PtReg::Rdi, PtReg::Rsi, PtReg::Rdx,
                                         PtReg::Rcx, PtReg::R8,  PtReg::R9};
 
-constexpr std::array regs_mechanisms{Mechanism::Kprobe,     Mechanism::KprobeInt3,
-                                     Mechanism::KprobeJump, Mechanism::KprobeFtrace,
-                                     Mechanism::Kretprobe,  Mechanism::Timer};
+constexpr std::array regs_mechanisms{
+    Mechanism::Kprobe,    Mechanism::KprobeInt3, Mechanism::KprobeJump, Mechanism::KprobeFtrace,
+    Mechanism::Kretprobe, Mechanism::Timer,      Mechanism::Perf,       Mechanism::Netfilter};
 
 HitContext hit_of(const Variant& variant) {
     HitContext hit;
@@ -164,6 +164,7 @@ llvm::Function* compile_tracepoint(ScriptModule& script, uint32_t index, Compile
         builder.CreateConstGEP1_32(script.types.i8, ctx, offsetof(djs_ctx, scratch)));
     Body body(script, function, builder, ctx, memory, variant.probe->locals, hit);
     body.count_actions(variant.probe->effects.loops);
+    body.compare_conditions(*variant.probe);
     body.emit_probe(*variant.probe->body, variant.probe->condition.get());
     builder.CreateCall(script.runtime("djs_leave"), {ctx});
     builder.CreateBr(done);

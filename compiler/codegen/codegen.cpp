@@ -68,7 +68,7 @@ std::optional<CompiledObject> generate(const program::Program& program, const Pr
     int optimization = plan.variants.size() > many_handlers ? std::min(options.optimization, 1)
                                                             : options.optimization;
     llvm::LLVMContext context;
-    auto machine = codegen::make_target_machine(optimization);
+    auto machine = codegen::make_target_machine(optimization, kernel.user_space);
     if (!machine) {
         diagnostics.report(DiagnosticKind::CodegenInternal, {},
                            {"this LLVM has no x86-64 back end"});
@@ -85,6 +85,7 @@ std::optional<CompiledObject> generate(const program::Program& program, const Pr
     uint32_t scratch = 0;
     std::vector<codegen::CompiledHandler> handlers;
     codegen::compile_functions(script);
+    codegen::compile_conditions(script, scratch);
     for (uint32_t i = 0; i < plan.variants.size(); i++)
         handlers.push_back(codegen::compile_handler(script, i, scratch));
     std::vector<codegen::CompiledTarget> targets;
@@ -92,6 +93,7 @@ std::optional<CompiledObject> generate(const program::Program& program, const Pr
         targets.push_back(codegen::compile_target(script, i, scratch));
     for (uint32_t i = 0; i < plan.variants.size(); i++)
         codegen::choose_locks(script, plan.variants[i], handlers[i]);
+    codegen::choose_condition_locks(script);
     if (diagnostics.error_count() > errors)
         return std::nullopt;
 

@@ -22,10 +22,11 @@ struct Limits {
     int64_t MAXTRYLOCK = 1000;
     int64_t MAXNESTING = 10;
     int64_t MAXBACKTRACE = 20;
-    int64_t MINSTACKSPACE = 1024; // SystemTap's: without effect here (codegen.cpp: most_stack)
-    int64_t KRETACTIVE = 0;       // 0: the runtime's default
-    int64_t MAXKPROBES = 1000;    // of one pattern for functions
-    int64_t RING_KB = 1024;       // per CPU (-s)
+    int64_t MINSTACKSPACE = 1024;    // SystemTap's: without effect here (codegen.cpp: most_stack)
+    int64_t KRETACTIVE = 0;          // 0: the runtime's default
+    int64_t MAXKPROBES = 1000;       // of one pattern for functions
+    int64_t MAXSPECULATIONS = 65536; // texts of speculate() that a reader keeps
+    int64_t RING_KB = 1024;          // per CPU (-s)
     // A probe whose handlers run for THRESHOLD of INTERVAL nanoseconds on a CPU is taken out.
     int64_t STP_OVERLOAD_INTERVAL = 1000000000;
     int64_t STP_OVERLOAD_THRESHOLD = 900000000;
@@ -49,6 +50,9 @@ struct CodegenKernel {
     bool ibt = false;     // endbr64 at indirect targets
     int call_padding = 0; // CONFIG_FUNCTION_PADDING_BYTES: 16 or 0
     bool return_thunks = true, retpolines = true;
+    // No kernel at all: the object is linked into a process (compiler/user). It is
+    // position-independent, and reaches the runtime through the table that its linker makes.
+    bool user_space = false;
     // From the runtime kit: {symbol, value} under a name ("current_task", "task_struct.pid" …).
     std::function<std::optional<std::pair<std::string, int64_t>>(std::string_view)> offset;
 };

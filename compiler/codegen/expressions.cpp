@@ -371,6 +371,10 @@ Value Body::assignment(const program::Assignment& node) {
     }
     case ExpressionKind::TargetValue: {
         const auto& place = program::as<program::TargetValue>(*node.place);
+        if (is_text && node.op) { // in its place: a file's text may be longer than a string
+            builder_.CreateCall(script_.runtime("djs_file_append"), {ctx_, right});
+            return target_value(place);
+        }
         Value value = node.op ? combined(target_value(place)) : right;
         write_target(place, value);
         return value;

@@ -13,22 +13,32 @@ using program::Type;
 
 // One instruction on this CPU's memory: whole whatever interrupts it, and no lock.
 void Body::add_to_counter(const program::GlobalValue& place, Value delta) {
-    std::string at =
-        "%gs:djs_counters+" + std::to_string(8 * script_.storage(*place.global).index) + "(%rip)";
-    const std::string clobbers = "~{dirflag},~{fpsr},~{flags}";
+    const uint32_t counter = script_.storage(*place.global).index;
+    std::string at = "%gs:djs_counters+" + std::to_string(8 * counter) + "(%rip)";
+    std::string constraints = "~{dirflag},~{fpsr},~{flags}";
+    std::vector<Value> operands;
+    if (script_.kernel.user_space) { // too far away for an offset from the instruction
+        at = "%gs:($0)";
+        constraints = "r," + constraints;
+        operands.push_back(script_.counter_address(counter));
+    }
     auto* constant = llvm::dyn_cast<llvm::ConstantInt>(delta);
     int64_t amount = constant ? constant->getSExtValue() : 0;
+    std::string text;
     if (constant && amount >= INT32_MIN && amount <= INT32_MAX) {
-        std::string text = amount == 1    ? "incq " + at
-                           : amount == -1 ? "decq " + at
-                                          : "addq $$" + std::to_string(amount) + ", " + at;
-        auto* type = llvm::FunctionType::get(script_.types.void_type, false);
-        builder_.CreateCall(type, llvm::InlineAsm::get(type, text, clobbers, true));
-        return;
+        text = amount == 1    ? "incq " + at
+               : amount == -1 ? "decq " + at
+                              : "addq $$" + std::to_string(amount) + ", " + at;
+    } else {
+        text = "addq $" + std::to_string(operands.size()) + ", " + at;
+        constraints = "r," + constraints;
+        operands.push_back(delta);
     }
-    auto* type = llvm::FunctionType::get(script_.types.void_type, {script_.types.i64}, false);
-    builder_.CreateCall(type, llvm::InlineAsm::get(type, "addq $0, " + at, "r," + clobbers, true),
-                        {delta});
+    std::vector<llvm::Type*> parameters;
+    for (Value operand : operands)
+        parameters.push_back(operand->getType());
+    auto* type = llvm::FunctionType::get(script_.types.void_type, parameters, false);
+    builder_.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, true), operands);
 }
 
 Value Body::map(const program::Global& array) {

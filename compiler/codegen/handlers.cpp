@@ -4,6 +4,7 @@
 #include "codegen/callbacks.h"
 #include "codegen/depth.h"
 #include "include/script.h"
+#include "semantics/walk.h"
 
 #include <algorithm>
 
@@ -34,12 +35,13 @@ llvm::Value* field(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Value
 HitContext hit_by_regs(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Value* ctx,
                        const Variant& variant) {
     HitContext hit;
-    hit.reg = [&script, &builder, ctx](PtReg reg) {
+    hit.register_address = [&script, &builder, ctx](PtReg reg) {
         llvm::Value* regs =
             field(script, builder, ctx, offsetof(djs_ctx, regs), script.types.pointer);
-        return builder.CreateLoad(
-            script.types.i64,
-            builder.CreateConstGEP1_32(script.types.i64, regs, static_cast<unsigned>(reg)));
+        return builder.CreateConstGEP1_32(script.types.i64, regs, static_cast<unsigned>(reg));
+    };
+    hit.reg = [&script, &builder, address = hit.register_address](PtReg reg) {
+        return builder.CreateLoad(script.types.i64, address(reg));
     };
     hit.return_value = [&script, &builder, ctx] {
         return field(script, builder, ctx, offsetof(djs_ctx, return_value), script.types.i64);
@@ -64,10 +66,15 @@ llvm::Function* compile_body(ScriptModule& script, const Variant& variant, const
     Body body(script, function, builder, ctx, memory, variant.probe->locals,
               hit_by_regs(script, builder, ctx, variant));
     body.count_actions(variant.probe->effects.loops);
-    if (entry_values)
+    const bool is_session = variant.kind == HandlerKind::Begin ||
+                            variant.kind == HandlerKind::End || variant.kind == HandlerKind::Error;
+    if (entry_values) {
         body.emit_entry_values(variant.probe->entry_values);
-    else
+    } else {
+        if (!is_session) // sites are armed after begin, and disarmed before end
+            body.compare_conditions(*variant.probe);
         body.emit_probe(*variant.probe->body, variant.probe->condition.get());
+    }
     builder.CreateRetVoid();
     scratch = std::max(scratch, scratch_of(script, body));
     add_calls(calls, body);
@@ -134,6 +141,78 @@ CompiledHandler compile_handler(ScriptModule& script, uint32_t index, uint32_t& 
     const program::Effects& effects = variant.probe->effects;
     handler.checks_state = effects.prints || effects.can_fail || effects.can_exit;
     return handler;
+}
+
+namespace {
+
+// Asks for the sites to be armed anew when the condition is not what it was; also after an error,
+// which says nothing of the condition.
+llvm::Function* compile_comparison(ScriptModule& script, uint32_t number) {
+    auto* type = llvm::FunctionType::get(script.types.void_type, {script.types.pointer}, false);
+    auto* function = script.create_function(type, "djs_compare_" + std::to_string(number));
+    auto block = [&](const char* name) {
+        return llvm::BasicBlock::Create(script.context, name, function);
+    };
+    llvm::IRBuilder<> builder(block("entry"));
+    script.set_attributes(function);
+    llvm::Value* ctx = function->getArg(0);
+    auto *good = block("good"), *changed = block("changed"), *done = block("done");
+    builder.CreateCondBr(builder.CreateIsNull(field(script, builder, ctx, offsetof(djs_ctx, error),
+                                                    script.types.pointer)),
+                         good, changed);
+    builder.SetInsertPoint(good);
+    // It is that of the probed function, and wanted no more.
+    builder.CreateCall(script.conditions[number].handler.body, {ctx});
+    llvm::Value* now = builder.CreateTrunc(
+        field(script, builder, ctx, offsetof(djs_ctx, return_value), script.types.i64),
+        script.types.i32);
+    llvm::Value* before =
+        builder.CreateLoad(script.types.i32, script.condition_state(number), true, "before");
+    builder.CreateCondBr(builder.CreateICmpEQ(now, before), done, changed);
+    builder.SetInsertPoint(changed);
+    builder.CreateCall(script.runtime("djs_conditions_changed"));
+    builder.CreateBr(done);
+    builder.SetInsertPoint(done);
+    builder.CreateRetVoid();
+    return function;
+}
+
+} // namespace
+
+void compile_conditions(ScriptModule& script, uint32_t& scratch) {
+    auto* type = llvm::FunctionType::get(script.types.void_type, {script.types.pointer}, false);
+    for (uint32_t i = 0; i < script.conditions.size(); i++) {
+        Condition& condition = script.conditions[i];
+        auto* function = script.create_function(type, "djs_condition_" + std::to_string(i));
+        llvm::IRBuilder<> builder(llvm::BasicBlock::Create(script.context, "entry", function));
+        script.set_attributes(function);
+        llvm::Value* ctx = function->getArg(0);
+        llvm::Value* memory =
+            field(script, builder, ctx, offsetof(djs_ctx, scratch), script.types.pointer);
+        const std::vector<program::Local> no_locals;
+        Body body(script, function, builder, ctx, memory, no_locals, {});
+        body.emit_condition(*condition.probe->condition);
+        builder.CreateRetVoid();
+        scratch = std::max(scratch, scratch_of(script, body));
+        condition.handler.body = function;
+        condition.comparison = compile_comparison(script, i);
+    }
+}
+
+void choose_condition_locks(ScriptModule& script) {
+    for (Condition& condition : script.conditions) {
+        std::map<int, bool> locks;
+        program::walk_expressions(*condition.probe->condition, [&](program::Expression& node) {
+            const program::Global* global = node.kind == program::ExpressionKind::GlobalValue
+                                                ? program::as<program::GlobalValue>(node).global
+                                            : node.kind == program::ExpressionKind::Membership
+                                                ? program::as<program::Membership>(node).array
+                                                : nullptr;
+            if (global && script.storage(*global).lock >= 0)
+                locks[script.storage(*global).lock] |= script.is_walked(*global);
+        });
+        condition.handler.locks.assign(locks.begin(), locks.end());
+    }
 }
 
 void choose_locks(const ScriptModule& script, const Variant& variant, CompiledHandler& handler) {

@@ -7,11 +7,15 @@ namespace djstap::codegen {
 // Compiles all script functions; fills ScriptModule::functions.
 void compile_functions(ScriptModule& script);
 
+// Compiles the conditions that arm sites: ScriptModule::conditions, all but their locks.
+void compile_conditions(ScriptModule& script, uint32_t& scratch);
+
 // Compiles one variant's handler: the parts that the runtime calls, for every mechanism but direct
 // calls. `scratch` gets the string memory that it needs with all that it calls.
 CompiledHandler compile_handler(ScriptModule& script, uint32_t variant, uint32_t& scratch);
 
 // Fills in which locks the handler takes. After all bodies are compiled.
 void choose_locks(const ScriptModule& script, const Variant& variant, CompiledHandler& handler);
+void choose_condition_locks(ScriptModule& script);
 
 } // namespace djstap::codegen

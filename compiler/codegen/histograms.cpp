@@ -22,21 +22,13 @@ void Body::foreach_bucket(const program::Foreach& node) {
     }
     Value statistic = node.value ? statistic_address(place) : nullptr;
 
-    auto* index = entry_alloca(script_.types.i64, "bucket");
-    builder_.CreateStore(script_.number(0), index);
-    auto *head = block("buckets"), *body = block("body"), *step = block("step"),
-         *done = block("done");
-    jump(head);
-    begin(head);
-    check_actions(node.range);
-    Value at = builder_.CreateLoad(script_.types.i64, index);
-    flush_actions();
-    builder_.CreateCondBr(builder_.CreateICmpSLT(at, limit), body, done);
-    begin(body);
-    const bool downwards = node.sort_key == 1 && !node.ascending;
-    Value bucket = downwards ? builder_.CreateSub(script_.number(count - 1), at) : at;
-    builder_.CreateStore(bucket, locals_[node.keys[0]]);
-    if (node.value) { // an absent element has nothing in any bucket
+    iterate(node, limit, [&](Value at) {
+        const bool downwards = node.sort_key == 1 && !node.ascending;
+        Value bucket = downwards ? builder_.CreateSub(script_.number(count - 1), at) : at;
+        builder_.CreateStore(bucket, locals_[node.keys[0]]);
+        if (!node.value)
+            return;
+        // An absent element has nothing in any bucket.
         auto *present = block("present"), *joined = block("joined");
         builder_.CreateStore(script_.number(0), locals_[*node.value]);
         builder_.CreateCondBr(builder_.CreateIsNotNull(statistic), present, joined);
@@ -48,18 +40,7 @@ void Body::foreach_bucket(const program::Foreach& node) {
         builder_.CreateStore(hits, locals_[*node.value]);
         builder_.CreateBr(joined);
         begin(joined);
-    }
-    loops_.push_back({done, step});
-    statement(*node.body);
-    loops_.pop_back();
-    jump(step);
-    begin(step);
-    count_action(node.range);
-    Value next =
-        builder_.CreateAdd(builder_.CreateLoad(script_.types.i64, index), script_.number(1));
-    builder_.CreateStore(next, index);
-    jump(head);
-    begin(done);
+    });
 }
 
 } // namespace djstap::codegen

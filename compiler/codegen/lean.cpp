@@ -203,6 +203,8 @@ class NeedsCheck {
 
 Needs needs_of(const ScriptModule& script, const Variant& variant) {
     const auto& locals = variant.probe->locals;
+    if (!variant.probe->arms_others.empty())
+        return Needs::Context;
     if (std::any_of(locals.begin(), locals.end(),
                     [](const program::Local& local) { return local.type == Type::String; }))
         return Needs::Context;
@@ -245,7 +247,7 @@ llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder,
         return builder.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {});
     if (name == "target") {
         auto* target = script.module.getOrInsertGlobal("djs_target_pid", script.types.i32);
-        llvm::cast<llvm::GlobalVariable>(target)->setDSOLocal(true);
+        llvm::cast<llvm::GlobalVariable>(target)->setDSOLocal(!script.kernel.user_space);
         return builder.CreateSExt(builder.CreateLoad(script.types.i32, target), script.types.i64);
     }
     auto percpu = [&](std::string_view what, llvm::Type* type, const char* move) {

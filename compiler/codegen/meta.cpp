@@ -35,7 +35,8 @@ std::string describe(const ScriptModule& script) {
                 {"places", script.places()},
                 {"sites", script.plan.sites.size()},
                 {"probes", probes},
-                {"max_skipped", script.options.limits.MAXSKIPPED}};
+                {"max_skipped", script.options.limits.MAXSKIPPED},
+                {"max_speculations", script.options.limits.MAXSPECULATIONS}};
     return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

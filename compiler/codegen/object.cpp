@@ -12,7 +12,7 @@
 
 namespace djstap::codegen {
 
-std::unique_ptr<llvm::TargetMachine> make_target_machine(int optimization) {
+std::unique_ptr<llvm::TargetMachine> make_target_machine(int optimization, bool user_space) {
     static const llvm::Target* target = [] {
         LLVMInitializeX86TargetInfo();
         LLVMInitializeX86Target();
@@ -29,7 +29,8 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(int optimization) {
                                      : llvm::CodeGenOptLevel::None;
     return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
         "x86_64-pc-linux-gnu", "x86-64", "-sse,-sse2,-mmx,-avx,-x87,+soft-float",
-        llvm::TargetOptions(), llvm::Reloc::Static, llvm::CodeModel::Kernel, level));
+        llvm::TargetOptions(), user_space ? llvm::Reloc::PIC_ : llvm::Reloc::Static,
+        user_space ? llvm::CodeModel::Small : llvm::CodeModel::Kernel, level));
 }
 
 namespace {

@@ -26,9 +26,9 @@ Value Body::register_value(const program::Register& node) {
     if (!node.user && direct) {
         if (std::find(kept.begin(), kept.end(), reg) != kept.end())
             return hit_.reg(reg);
-        script_.not_supported(node.range, "a register that no argument is passed in, at a function "
-                                          "that is probed by a direct call,");
-        return script_.number(0);
+        script_.diagnostics.report(DiagnosticKind::CodegenInternal, node.range,
+                                   {"a register that a direct call does not keep"});
+        return script_.number(0); // probes/ chooses another mechanism for such a handler
     }
     auto* place = script_.word(script_.place(node.user ? "@uregister" : "@kregister", node.range));
     Value value = builder_.CreateCall(

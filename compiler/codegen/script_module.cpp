@@ -33,11 +33,15 @@ ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Progr
       plan(sites), kernel(k), options(o), diagnostics(d), regex_(module, types, p, d),
       embedded_(p, d.sources(), string_bytes()) {
     module.setTargetTriple("x86_64-pc-linux-gnu");
-    module.setCodeModel(llvm::CodeModel::Kernel);
+    if (kernel.user_space)
+        module.setPICLevel(llvm::PICLevel::BigPIC);
+    else
+        module.setCodeModel(llvm::CodeModel::Kernel);
     if (kernel.return_thunks)
         module.addModuleFlag(llvm::Module::Override, "function_return_thunk_extern", 1);
     module.addModuleFlag(llvm::Module::Override, "indirect_branch_cs_prefix", 1);
-    module.addModuleFlag(llvm::Module::Error, "override-stack-alignment", 8);
+    if (!kernel.user_space)
+        module.addModuleFlag(llvm::Module::Error, "override-stack-alignment", 8);
     module.addModuleFlag(llvm::Module::Override, "SkipRaxSetup", 1);
     if (kernel.ibt)
         module.addModuleFlag(llvm::Module::Min, "cf-protection-branch", 1);
@@ -48,7 +52,18 @@ ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Progr
         variable->setDSOLocal(true);
         return variable;
     };
-    handlers_ = table(types.handler, plan.variants.size(), "djs_script_handlers");
+    for (const auto& probe : program.probes)
+        if (probe->arms)
+            conditions.push_back({probe.get(), {}, nullptr});
+    handlers_ =
+        table(types.handler, plan.variants.size() + conditions.size(), "djs_script_handlers");
+    if (!conditions.empty()) {
+        auto* type = llvm::ArrayType::get(types.i32, conditions.size());
+        condition_states_ = new llvm::GlobalVariable(
+            module, type, false, llvm::GlobalValue::InternalLinkage,
+            llvm::ConstantAggregateZero::get(type), "djs_condition_states");
+        condition_states_->setDSOLocal(true);
+    }
     sites_ = table(types.site, plan.sites.size(), "djs_script_sites");
     place_globals();
 }
@@ -62,6 +77,19 @@ llvm::Constant* ScriptModule::handler_address(uint32_t variant) {
 llvm::Constant* ScriptModule::site_address(uint32_t site) {
     return llvm::ConstantExpr::getInBoundsGetElementPtr(
         sites_->getValueType(), sites_, llvm::ArrayRef<llvm::Constant*>{number(0), number(site)});
+}
+
+uint32_t ScriptModule::condition_number(const program::Probe& probe) const {
+    for (uint32_t i = 0; i < conditions.size(); i++)
+        if (conditions[i].probe == &probe)
+            return i;
+    return no_index;
+}
+
+llvm::Constant* ScriptModule::condition_state(uint32_t condition) {
+    return llvm::ConstantExpr::getInBoundsGetElementPtr(
+        condition_states_->getValueType(), condition_states_,
+        llvm::ArrayRef<llvm::Constant*>{number(0), number(condition)});
 }
 
 std::string ScriptModule::kernel_address(uint64_t address) const {
@@ -132,7 +160,7 @@ llvm::Function* ScriptModule::runtime(std::string_view name) {
         parameters.push_back(type_of_letter(types, letter));
     auto* type = llvm::FunctionType::get(type_of_letter(types, signature[0]), parameters, false);
     auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
-    function->setDSOLocal(true);
+    function->setDSOLocal(!kernel.user_space);
     set_attributes(function);
     return function;
 }
@@ -152,7 +180,7 @@ llvm::Function* ScriptModule::intrinsic(const program::Function& function) {
     llvm::Type* result = function.return_type == program::Type::Long ? types.i64 : types.void_type;
     auto* declared = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
                                             llvm::GlobalValue::ExternalLinkage, name, module);
-    declared->setDSOLocal(true);
+    declared->setDSOLocal(!kernel.user_space);
     set_attributes(declared);
     return declared;
 }
@@ -237,6 +265,11 @@ void ScriptModule::place_globals() {
     }
     if (counter_count_ > 0) {
         auto* type = llvm::ArrayType::get(types.i64, counter_count_);
+        if (kernel.user_space) { // the runtime's own memory
+            counters_ = new llvm::GlobalVariable(
+                module, type, false, llvm::GlobalValue::ExternalLinkage, nullptr, "djs_counters");
+            return;
+        }
         counters_ =
             new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage,
                                      llvm::ConstantAggregateZero::get(type), "djs_counters");
@@ -246,12 +279,10 @@ void ScriptModule::place_globals() {
     }
 }
 
-llvm::Constant* ScriptModule::counter_address(uint32_t counter) {
-    auto* element = llvm::ConstantExpr::getInBoundsGetElementPtr(
+llvm::Constant* ScriptModule::counter_address(uint32_t counter) const {
+    return llvm::ConstantExpr::getInBoundsGetElementPtr(
         counters_->getValueType(), counters_,
         llvm::ArrayRef<llvm::Constant*>{number(0), number(counter)});
-    return llvm::ConstantExpr::getIntToPtr(llvm::ConstantExpr::getPtrToInt(element, types.i64),
-                                           types.percpu_pointer);
 }
 
 llvm::Constant* ScriptModule::statistic_shape_value(const program::StatisticNeeds& needs,

@@ -66,10 +66,18 @@ struct CompiledHandler {
     std::vector<ScratchCall> calls; // of all forms
 };
 
+// A condition that arms and disarms sites.
+struct Condition {
+    const program::Probe* probe = nullptr;
+    CompiledHandler handler;              // its body yields the condition in ctx->return_value
+    llvm::Function* comparison = nullptr; // for handlers that write the condition's globals
+};
+
 struct CompiledTarget {
     llvm::Function* direct = nullptr;
     llvm::Constant* dispatch = nullptr; // null where it needs none
     std::vector<ScratchCall> calls;     // of all its handlers
+    bool by_address = false;            // asks which of several functions was hit
 };
 
 class ScriptModule {
@@ -109,8 +117,8 @@ class ScriptModule {
     const GlobalStorage& storage(const program::Global& global) const {
         return storage_.at(&global);
     }
-    // The address of a counter relative to this CPU's memory.
-    llvm::Constant* counter_address(uint32_t counter);
+    // A counter's address in this CPU's memory (%gs).
+    llvm::Constant* counter_address(uint32_t counter) const;
     llvm::GlobalVariable* statistic_shape(const program::StatisticNeeds& needs);
     llvm::Constant* statistic_shape_value(const program::StatisticNeeds& needs,
                                           bool inline_adds = false) const;
@@ -124,6 +132,12 @@ class ScriptModule {
     const RegexTables& regex() const { return regex_; }
     // The script's own C code, as far as it is used.
     EmbeddedCode& embedded() { return embedded_; }
+
+    // All conditions that arm sites, by number; and the number of a probe's, or no_index.
+    std::vector<Condition> conditions;
+    uint32_t condition_number(const program::Probe& probe) const;
+    // Where it is kept what a condition was when its sites were last armed by it.
+    llvm::Constant* condition_state(uint32_t condition);
 
     // A feature that is parsed and typed but not compiled yet.
     void not_supported(SourceRange range, const std::string& what);
@@ -153,6 +167,8 @@ class ScriptModule {
 
   private:
     void place_globals();
+    llvm::Constant* handler_entry(const CompiledHandler& handler, uint32_t kind, uint32_t flags,
+                                  const Variant* variant);
     llvm::Constant* lock_table(const CompiledHandler& handler);
     void fill_handlers(const std::vector<CompiledHandler>& handlers);
     void fill_sites();
@@ -177,7 +193,7 @@ class ScriptModule {
     };
     std::vector<Iterator> iterators_;
     std::map<std::string, llvm::GlobalVariable*> shapes_;
-    llvm::GlobalVariable *handlers_ = nullptr, *sites_ = nullptr;
+    llvm::GlobalVariable *handlers_ = nullptr, *sites_ = nullptr, *condition_states_ = nullptr;
     llvm::GlobalVariable* counters_ = nullptr;
     uint32_t counter_count_ = 0;
     uint32_t lock_count_ = 0;

@@ -130,43 +130,53 @@ void Body::foreach (const program::Foreach& node) {
     Value count = builder_.CreateCall(script_.runtime("djs_map_list"),
                                       {the_map, how, slice, limit, order}, "count");
 
-    auto* index = entry_alloca(script_.types.i32, "index");
-    builder_.CreateStore(script_.word(0), index);
-    auto *head = block("foreach"), *body = block("body"), *step = block("step"),
-         *done = block("done");
-    jump(head);
-    begin(head);
-    check_actions(node.range);
-    Value at = builder_.CreateLoad(script_.types.i32, index);
-    flush_actions();
-    builder_.CreateCondBr(builder_.CreateICmpULT(at, count), body, done);
-    begin(body);
-    Value element = builder_.CreateLoad(
-        script_.types.i32, builder_.CreateGEP(script_.types.i32, order, at), "element");
-    for (size_t i = 0; i < node.keys.size(); i++) {
-        Value key = builder_.CreateCall(script_.runtime("djs_map_key"),
-                                        {the_map, element, script_.word(static_cast<uint32_t>(i))});
-        Value local = locals_[node.keys[i]];
-        if (array.keys[i] == program::Type::String)
-            copy_text(local, builder_.CreateIntToPtr(key, script_.types.pointer));
-        else
-            builder_.CreateStore(key, local);
-    }
-    if (node.value) {
+    iterate(node, count, [&](Value at) {
+        Value element = builder_.CreateLoad(
+            script_.types.i32, builder_.CreateGEP(script_.types.i32, order, at), "element");
+        for (size_t i = 0; i < node.keys.size(); i++) {
+            Value key =
+                builder_.CreateCall(script_.runtime("djs_map_key"),
+                                    {the_map, element, script_.word(static_cast<uint32_t>(i))});
+            Value local = locals_[node.keys[i]];
+            if (array.keys[i] == program::Type::String)
+                copy_text(local, builder_.CreateIntToPtr(key, script_.types.pointer));
+            else
+                builder_.CreateStore(key, local);
+        }
+        if (!node.value)
+            return;
         Value value = builder_.CreateCall(script_.runtime("djs_map_value"), {the_map, element});
         Value local = locals_[*node.value];
         if (array.value == program::Type::String)
             copy_text(local, value);
         else // a statistic begins with its count
             builder_.CreateStore(builder_.CreateLoad(script_.types.i64, value), local);
-    }
+    });
+}
+
+void Body::iterate(const program::Foreach& node, Value count,
+                   const std::function<void(Value at)>& bind) {
+    llvm::Type* type = count->getType();
+    auto* index = entry_alloca(type, "index");
+    builder_.CreateStore(llvm::ConstantInt::get(type, 0), index);
+    auto *head = block("foreach"), *body = block("body"), *step = block("step"),
+         *done = block("done");
+    jump(head);
+    begin(head);
+    check_actions(node.range);
+    Value at = builder_.CreateLoad(type, index);
+    flush_actions();
+    builder_.CreateCondBr(builder_.CreateICmpULT(at, count), body, done);
+    begin(body);
+    bind(at);
     loops_.push_back({done, step});
     statement(*node.body);
     loops_.pop_back();
     jump(step);
     begin(step);
     count_action(node.range);
-    Value next = builder_.CreateAdd(builder_.CreateLoad(script_.types.i32, index), script_.word(1));
+    Value next =
+        builder_.CreateAdd(builder_.CreateLoad(type, index), llvm::ConstantInt::get(type, 1));
     builder_.CreateStore(next, index);
     jump(head);
     begin(done);
@@ -228,6 +238,17 @@ void Body::delete_statement(const program::Delete& node) {
     }
 }
 
+namespace {
+
+bool is_next(const program::Statement& handler) {
+    if (handler.kind != StatementKind::Block)
+        return handler.kind == StatementKind::Next;
+    const auto& statements = program::as<program::Block>(handler).statements;
+    return statements.size() == 1 && is_next(*statements.front());
+}
+
+} // namespace
+
 void Body::try_catch(const program::TryCatch& node) {
     auto *caught = block("catch"), *after = block("after_try");
     auto* outer = error_;
@@ -240,8 +261,9 @@ void Body::try_catch(const program::TryCatch& node) {
     if (node.message)
         copy_text(locals_[*node.message], builder_.CreateLoad(script_.types.pointer, error));
     builder_.CreateStore(script_.null(), error);
-    // An error by exhaustion must not be caught for ever.
-    check_actions(node.range);
+    // An error by exhaustion must not be caught for ever: only where the handler ends at once.
+    if (!is_next(*node.handler))
+        check_actions(node.range);
     statement(*node.handler);
     jump(after);
     begin(after);

@@ -24,34 +24,47 @@ llvm::Constant* ScriptModule::lock_table(const CompiledHandler& handler) {
     return array(types.lock_use, uses, "djs_locks");
 }
 
+llvm::Constant* ScriptModule::handler_entry(const CompiledHandler& handler, uint32_t kind,
+                                            uint32_t flags, const Variant* variant) {
+    uint32_t saved = 0, condition = 0;
+    if (variant) {
+        for (const auto& value : variant->probe->entry_values)
+            saved += value->type == program::Type::String ? (string_bytes() + 7) / 8 : 1;
+        condition = variant->probe->arms ? condition_number(*variant->probe) + 1 : 0;
+    }
+    const bool is_session =
+        kind == DJS_HANDLER_BEGIN || kind == DJS_HANDLER_END || kind == DJS_HANDLER_ERROR;
+    int64_t actions =
+        is_session ? options.limits.MAXACTION_INTERRUPTIBLE : options.limits.MAXACTION;
+    std::vector<llvm::Constant*> arguments;
+    for (size_t i = 0; i < 3; i++)
+        arguments.push_back(number(variant ? static_cast<int64_t>(variant->arguments[i]) : 0));
+    auto function = [&](llvm::Function* f) { return f ? static_cast<llvm::Constant*>(f) : null(); };
+    if (!handler.locks.empty())
+        flags |= DJS_HANDLER_IRQS_OFF;
+    return llvm::ConstantStruct::get(
+        types.handler,
+        {function(handler.body), function(handler.entry), function(handler.tracepoint),
+         function(handler.by_regs), function(handler.by_ftrace), lock_table(handler),
+         word(static_cast<uint32_t>(handler.locks.size())), word(kind), word(flags), word(saved),
+         word(static_cast<uint32_t>(actions)),
+         word(static_cast<uint32_t>(variant ? variant->priority : 0)),
+         number(static_cast<int64_t>(variant ? variant->timer_ns : 0)),
+         number(static_cast<int64_t>(variant ? variant->timer_random_ns : 0)),
+         llvm::ConstantArray::get(llvm::ArrayType::get(types.i64, 3), arguments), word(condition)});
+}
+
 void ScriptModule::fill_handlers(const std::vector<CompiledHandler>& handlers) {
     std::vector<llvm::Constant*> elements;
     for (size_t i = 0; i < handlers.size(); i++) {
-        const CompiledHandler& handler = handlers[i];
         const Variant& variant = plan.variants[i];
-        bool is_session = variant.kind == HandlerKind::Begin || variant.kind == HandlerKind::End ||
-                          variant.kind == HandlerKind::Error;
-        uint32_t flags = (handler.checks_state ? DJS_HANDLER_CHECKS_STATE : 0) |
-                         (handler.locks.empty() ? 0 : DJS_HANDLER_IRQS_OFF) |
+        uint32_t flags = (handlers[i].checks_state ? DJS_HANDLER_CHECKS_STATE : 0) |
                          (variant.kind == HandlerKind::Return ? DJS_HANDLER_MAY_LINGER : 0);
-        uint32_t saved = 0;
-        for (const auto& value : variant.probe->entry_values)
-            saved += value->type == program::Type::String ? (string_bytes() + 7) / 8 : 1;
-        int64_t actions =
-            is_session ? options.limits.MAXACTION_INTERRUPTIBLE : options.limits.MAXACTION;
-        auto function = [&](llvm::Function* f) {
-            return f ? static_cast<llvm::Constant*>(f) : null();
-        };
-        elements.push_back(llvm::ConstantStruct::get(
-            types.handler,
-            {function(handler.body), function(handler.entry), function(handler.tracepoint),
-             function(handler.by_regs), function(handler.by_ftrace), lock_table(handler),
-             word(static_cast<uint32_t>(handler.locks.size())),
-             word(static_cast<uint32_t>(variant.kind)), word(flags), word(saved),
-             word(static_cast<uint32_t>(actions)), word(static_cast<uint32_t>(variant.priority)),
-             number(static_cast<int64_t>(variant.timer_ns)),
-             number(static_cast<int64_t>(variant.timer_random_ns))}));
+        elements.push_back(
+            handler_entry(handlers[i], static_cast<uint32_t>(variant.kind), flags, &variant));
     }
+    for (const Condition& condition : conditions)
+        elements.push_back(handler_entry(condition.handler, DJS_HANDLER_CONDITION, 0, nullptr));
     handlers_->setInitializer(
         llvm::ConstantArray::get(llvm::ArrayType::get(types.handler, elements.size()), elements));
 }
@@ -144,7 +157,8 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
         place_texts;
     for (const CompiledTarget& target : compiled_targets)
         targets.push_back(llvm::ConstantStruct::get(
-            types.target, {target.direct, target.dispatch ? target.dispatch : null()}));
+            types.target,
+            {target.direct, target.dispatch ? target.dispatch : null(), word(target.by_address)}));
     for (const program::Global* global : maps_)
         maps.push_back(llvm::ConstantStruct::get(
             types.map_use, {map_shape(*global), storage_.at(global).variable}));
@@ -175,45 +189,48 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
     uint32_t anchor_count = 0;
     llvm::Constant* anchors = anchor_table(anchor_count);
     llvm::Constant* counters = counters_ ? static_cast<llvm::Constant*>(counters_) : null();
-    std::vector<llvm::Constant*> fields{word(DJS_ABI_VERSION),
-                                        size(handlers),
-                                        size(plan.sites),
-                                        size(maps),
-                                        size(statistics),
-                                        size(iterators),
-                                        word(lock_count_),
-                                        size(format_texts),
-                                        handlers_,
-                                        sites_,
-                                        array(types.map_use, maps, "djs_maps"),
-                                        array(types.statistic_use, statistics, "djs_statistics"),
-                                        array(types.iterator_use, iterators, "djs_iterators"),
-                                        array(types.target, targets, "djs_targets"),
-                                        size(targets),
-                                        word(anchor_count),
-                                        anchors,
-                                        word(counter_count_),
-                                        word(scratch_bytes),
-                                        counters,
-                                        array(types.pointer, format_texts, "djs_formats"),
-                                        array(types.pointer, format_types, "djs_format_types"),
-                                        meta_variable,
-                                        word(static_cast<uint32_t>(meta.size())),
-                                        number(static_cast<int64_t>(kernel.anchor)),
-                                        text(kernel.version),
-                                        text(kernel.release),
-                                        array(types.pointer, place_texts, "djs_places"),
-                                        size(place_texts),
-                                        limit(limits.MAXERRORS),
-                                        limit(limits.MAXSKIPPED),
-                                        limit(limits.MAXTRYLOCK),
-                                        limit(limits.MAXNESTING),
-                                        word(string_bytes()),
-                                        limit(limits.MAXBACKTRACE),
-                                        limit(limits.RING_KB * 1024),
-                                        limit(limits.STP_OVERLOAD_INTERVAL / 1000000),
-                                        limit(overload_percent(limits)),
-                                        word(0x9e3779b9u)};
+    std::vector<llvm::Constant*> fields{
+        word(DJS_ABI_VERSION),
+        word(static_cast<uint32_t>(handlers.size() + conditions.size())),
+        size(plan.sites),
+        size(maps),
+        size(statistics),
+        size(iterators),
+        word(lock_count_),
+        size(format_texts),
+        handlers_,
+        sites_,
+        array(types.map_use, maps, "djs_maps"),
+        array(types.statistic_use, statistics, "djs_statistics"),
+        array(types.iterator_use, iterators, "djs_iterators"),
+        array(types.target, targets, "djs_targets"),
+        size(targets),
+        word(anchor_count),
+        anchors,
+        word(counter_count_),
+        word(scratch_bytes),
+        counters,
+        array(types.pointer, format_texts, "djs_formats"),
+        array(types.pointer, format_types, "djs_format_types"),
+        meta_variable,
+        word(static_cast<uint32_t>(meta.size())),
+        number(static_cast<int64_t>(kernel.anchor)),
+        text(kernel.version),
+        text(kernel.release),
+        array(types.pointer, place_texts, "djs_places"),
+        size(place_texts),
+        limit(limits.MAXERRORS),
+        limit(limits.MAXSKIPPED),
+        limit(limits.MAXTRYLOCK),
+        limit(limits.MAXNESTING),
+        word(string_bytes()),
+        limit(limits.MAXBACKTRACE),
+        limit(limits.RING_KB * 1024),
+        limit(limits.STP_OVERLOAD_INTERVAL / 1000000),
+        limit(overload_percent(limits)),
+        word(0x9e3779b9u),
+        size(conditions),
+        condition_states_ ? condition_state(0) : null()};
     auto* script =
         new llvm::GlobalVariable(module, types.script, true, llvm::GlobalValue::ExternalLinkage,
                                  llvm::ConstantStruct::get(types.script, fields), "djs_script");

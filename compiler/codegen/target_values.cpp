@@ -4,6 +4,8 @@
 
 #include <llvm/IR/Constants.h>
 
+#include <algorithm>
+
 namespace djstap::codegen {
 
 const TargetAccess* Body::find_access(const program::Expression& value) {
@@ -23,6 +25,8 @@ Value Body::target_value(const program::TargetValue& node) {
     }
     if (found->is_text)
         return target_text(*found, node.range);
+    if (found->value.base == Access::Base::FileText)
+        return builder_.CreateCall(script_.runtime("djs_file_get"), {ctx_});
     return access(found->value, node.range);
 }
 
@@ -57,6 +61,8 @@ Value Body::access(const Access& how, SourceRange range) {
     case Access::Base::ReturnValue:
         value = hit_.return_value();
         break;
+    case Access::Base::FileText: // a text: target_value
+        return script_.number(0);
     }
     auto narrow = [&](Value wide, uint8_t size, bool is_signed) {
         if (size >= 8)
@@ -143,11 +149,34 @@ Value Body::target_text(const TargetAccess& how, SourceRange range) {
     return out;
 }
 
+namespace {
+
+// A variable that is in a register, as a whole.
+bool is_register(const Access& access) {
+    return access.base == Access::Base::Register &&
+           std::all_of(access.steps.begin(), access.steps.end(), [](const AccessStep& step) {
+               return step.kind == AccessStep::Kind::Extend;
+           });
+}
+
+} // namespace
+
 void Body::write_target(const program::TargetValue& place, Value value) {
     const TargetAccess* found = find_access(place);
-    if (!found || found->is_text || found->value.steps.empty() ||
+    if (!found)
+        return; // only in code that @defined keeps from running
+    if (found->value.base == Access::Base::FileText) {
+        builder_.CreateCall(script_.runtime("djs_file_set"), {ctx_, value});
+        return;
+    }
+    if (!found->is_text && is_register(found->value) && hit_.register_address) {
+        builder_.CreateStore(value, hit_.register_address(found->value.reg));
+        return;
+    }
+    if (found->is_text || found->value.steps.empty() ||
         found->value.steps.back().kind != AccessStep::Kind::Load) {
-        script_.not_supported(place.range, "an assignment to a variable that is not in memory");
+        script_.not_supported(place.range, "an assignment to what is neither in memory nor in a "
+                                           "register that the mechanism gives back");
         return;
     }
     Access address = found->value;

@@ -59,7 +59,7 @@ class TargetCompiler {
         run_handlers(HandlerKind::Entry);
         if (!returns) {
             builder_.CreateRetVoid();
-            return {function_, nullptr, std::move(calls_)};
+            return {function_, nullptr, std::move(calls_), by_address_};
         }
         for (uint32_t number : variants_)
             save_entry_values(number);
@@ -68,7 +68,7 @@ class TargetCompiler {
         return_value_ = results.rax;
         run_handlers(HandlerKind::Return);
         continuation.leave(results);
-        return {function_, continuation.dispatch(), std::move(calls_)};
+        return {function_, continuation.dispatch(), std::move(calls_), by_address_};
     }
 
   private:
@@ -218,6 +218,7 @@ class TargetCompiler {
         with_context(number, [&](Body& body, llvm::Value* ctx) {
             if (return_value_)
                 builder_.CreateStore(return_value_, field(ctx, offsetof(djs_ctx, return_value)));
+            body.compare_conditions(*variant.probe);
             body.emit_probe(*variant.probe->body, variant.probe->condition.get());
         });
         builder_.CreateBr(next);
@@ -269,6 +270,7 @@ class TargetCompiler {
             return script_.site_address(sites[0]);
         if (!asks_for_site(script_))
             return script_.null();
+        by_address_ = true;
         return builder_.CreateCall(script_.runtime("djs_find_site"),
                                    {script_.handler_address(variant), return_address()});
     }
@@ -308,6 +310,7 @@ class TargetCompiler {
     llvm::Value* return_value_ = nullptr; // once the function has returned
     std::map<uint32_t, Saved> saved_;     // by variant
     std::vector<ScratchCall> calls_;
+    bool by_address_ = false; // it asks which of its functions was hit
 };
 
 } // namespace

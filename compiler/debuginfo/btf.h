@@ -84,6 +84,8 @@ class Btf {
                                       : pool_string(strings_, offset - first_string_);
     }
     uint32_t bare(uint32_t id) const;
+    // Bytes of an array of any number of dimensions; 0 where it is an array of itself.
+    uint64_t array_size(const BtfType& array) const;
     std::optional<uint32_t> tagged(std::string_view name,
                                    std::initializer_list<BtfKind> kinds) const;
     void index_names() const;

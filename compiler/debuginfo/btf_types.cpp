@@ -56,6 +56,18 @@ uint32_t Btf::bare(uint32_t id) const {
     return 0;
 }
 
+uint64_t Btf::array_size(const BtfType& array) const {
+    uint64_t elements = 1;
+    BtfType at = array;
+    TypeId element = 0;
+    for (int depth = 0; at.kind == BtfKind::Array && depth < deepest; depth++) {
+        elements *= word(at.extra, 2);
+        element = word(at.extra, 0);
+        at = type(bare(static_cast<uint32_t>(element)));
+    }
+    return at.kind == BtfKind::Array ? 0 : elements * resolve(element).size;
+}
+
 CType Btf::resolve(TypeId id) const {
     CType result;
     if (id >> pointer_shift) {
@@ -88,7 +100,7 @@ CType Btf::resolve(TypeId id) const {
         result.kind = CTypeKind::Array;
         result.target = word(at.extra, 0);
         result.count = word(at.extra, 2);
-        result.size = result.count * resolve(result.target).size;
+        result.size = array_size(at);
         break;
     case BtfKind::Struct:
     case BtfKind::Union:

@@ -209,8 +209,9 @@ class DebugInfo {
 
     // Variables (parameters and locals) visible at an address, each with its location there.
     virtual std::vector<Variable> variables_at(uint64_t address) const = 0;
-    // A global variable of the kernel by name.
-    virtual std::optional<Variable> global(std::string_view name) const = 0;
+    // A global variable of the kernel: "jiffies_64", or the one of a source file, whose pattern is
+    // as in function patterns: "jiffies_64@kernel/time/timer.c".
+    virtual std::optional<Variable> global(std::string_view name_and_file) const = 0;
 
     // Types. resolve() strips typedefs and qualifiers.
     virtual CType resolve(TypeId type) const = 0;

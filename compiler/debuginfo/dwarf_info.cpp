@@ -207,16 +207,31 @@ bool DwarfInfo::only_inlined(std::string_view name) const {
     return !index_.inlines_named(name).empty() && index_.functions_named(name).empty();
 }
 
-std::optional<Variable> DwarfInfo::global(std::string_view name) const {
-    auto found = index_.variables_named(name);
-    if (found.empty())
-        return std::nullopt;
-    Variable variable;
-    variable.name = name;
-    variable.type = found.front().type;
-    variable.location.kind = LocationKind::Address;
-    variable.location.constant = found.front().address;
-    return variable;
+std::string DwarfInfo::unit_of(uint32_t offset) const {
+    Dwarf* dwarf = dwarf_.get();
+    Dwarf_Die die, unit;
+    if (!dwarf || !dwarf_offdie(dwarf, offset, &die) || !dwarf_diecu(&die, &unit, nullptr, nullptr))
+        return {};
+    const char* name = dwarf_diename(&unit);
+    return name ? name : "";
+}
+
+std::optional<Variable> DwarfInfo::global(std::string_view name_and_file) const {
+    const size_t at = name_and_file.find('@');
+    const std::string_view name = name_and_file.substr(0, at);
+    const std::string_view file =
+        at == std::string_view::npos ? std::string_view() : name_and_file.substr(at + 1);
+    for (const VariableRecord& record : index_.variables_named(name)) {
+        if (!file.empty() && !file_matches(file, unit_of(record.die)))
+            continue;
+        Variable variable;
+        variable.name = name;
+        variable.type = record.type;
+        variable.location.kind = LocationKind::Address;
+        variable.location.constant = record.address;
+        return variable;
+    }
+    return std::nullopt;
 }
 
 std::string DwarfInfo::type_name(TypeId type) const {

@@ -36,6 +36,9 @@ class DwarfInfo final : public DebugInfo {
     std::vector<const FunctionRecord*> matching_records(const FunctionPattern& pattern) const;
     bool is_replaced(const FunctionRecord& record) const;
     std::vector<Variable> parameters(uint32_t first, uint32_t count) const;
+    // The name of the compile unit that holds the entry at this offset; empty where it cannot be
+    // read.
+    std::string unit_of(uint32_t offset) const;
     std::optional<FrameBase> frame_base_at(uint64_t address) const;
 
     const Target& target_;

@@ -10,10 +10,11 @@ namespace djstap {
 namespace {
 
 constexpr int deepest = 32; // of nested types: damaged debug information may go round in circles
+constexpr int most_steps = 1000; // functions that take functions that take functions …
 
 std::string write(TypeId type, std::string inner, const std::function<TypeStep(TypeId)>& step,
-                  int depth) {
-    if (depth > deepest)
+                  int depth, int& steps_left) {
+    if (depth > deepest || --steps_left < 0)
         return "…";
     auto spaced = [&inner](std::string text) {
         return inner.empty() ? text : text.append(" ").append(inner);
@@ -25,8 +26,8 @@ std::string write(TypeId type, std::string inner, const std::function<TypeStep(T
     case TypeStep::Form::Qualified: {
         TypeStep target = at.target ? step(at.target) : TypeStep{};
         if (target.form == TypeStep::Form::Pointer)
-            return write(at.target, spaced(at.text), step, depth + 1);
-        std::string written = write(at.target, inner, step, depth + 1);
+            return write(at.target, spaced(at.text), step, depth + 1, steps_left);
+        std::string written = write(at.target, inner, step, depth + 1, steps_left);
         return at.text + " " + written;
     }
     case TypeStep::Form::Pointer: {
@@ -37,20 +38,21 @@ std::string write(TypeId type, std::string inner, const std::function<TypeStep(T
         star += inner;
         if (wraps)
             star.insert(0, "(").append(")");
-        return write(at.target, star, step, depth + 1);
+        return write(at.target, star, step, depth + 1, steps_left);
     }
     case TypeStep::Form::Array:
         inner += '[';
         inner += (at.count ? std::to_string(at.count) : std::string());
-        return write(at.target, inner + "]", step, depth + 1);
+        return write(at.target, inner + "]", step, depth + 1, steps_left);
     case TypeStep::Form::Function: {
         std::string list;
         for (TypeId parameter : at.parameters)
-            list.append(list.empty() ? "" : ", ").append(write(parameter, "", step, depth + 1));
+            list.append(list.empty() ? "" : ", ")
+                .append(write(parameter, "", step, depth + 1, steps_left));
         if (at.varargs)
             list.append(list.empty() ? "..." : ", ...");
-        return write(at.target, inner + "(" + (list.empty() ? "void" : list) + ")", step,
-                     depth + 1);
+        return write(at.target, inner + "(" + (list.empty() ? "void" : list) + ")", step, depth + 1,
+                     steps_left);
     }
     }
     return at.text;
@@ -111,7 +113,8 @@ uint64_t letters_of(std::string_view name) {
 } // namespace
 
 std::string write_type(TypeId type, const std::function<TypeStep(TypeId)>& step) {
-    return write(type, "", step, 0);
+    int steps_left = most_steps;
+    return write(type, "", step, 0, steps_left);
 }
 
 std::optional<CMember> find_member(const DebugInfo& info, TypeId type, std::string_view name) {

@@ -160,8 +160,10 @@ Examples:
             "kprobe-ftrace, kretprobe, return-djprobe, tracepoint")
             ->type_name("NAME")
             ->group(group);
-        one("--runtime", raw.runtime, "kernel; user is not supported yet")
-            ->type_name("NAME")
+        one("--runtime", raw.runtime,
+            "where the script runs: kernel, or user (in this process: begin, end and timer probes "
+            "only, no root, no kernel's files)")
+            ->type_name("kernel|user")
             ->group(group);
         one("--diagnostics", raw.diagnostics,
             "errors and warnings as text or as json, an object a line")
@@ -333,9 +335,10 @@ std::optional<Failure> Parser::check_names() {
     options.mechanism = raw.mechanism == "auto" ? "" : raw.mechanism;
     if (auto failure = one_of("--runtime", raw.runtime, {"kernel", "user", "dyninst", "bpf"}))
         return failure;
-    if (!raw.runtime.empty() && raw.runtime != "kernel")
-        return bad("--runtime=" + raw.runtime + " is not supported yet",
-                   "scripts run as kernel modules");
+    if (raw.runtime == "dyninst" || raw.runtime == "bpf")
+        return bad("--runtime=" + raw.runtime + " is not supported",
+                   "scripts run as kernel modules, or with --runtime=user in djstap's own process");
+    options.user_space = raw.runtime == "user";
     if (auto failure = one_of("--diagnostics", raw.diagnostics, {"text", "json"}))
         return failure;
     options.json_diagnostics = raw.diagnostics == "json";
@@ -408,6 +411,15 @@ std::optional<Failure> Parser::check() {
         return bad("--guest=" + *options.guest + " and -r " + options.kernel +
                        " name different kernels",
                    "--guest alone runs the kernel of -r");
+    if (options.user_space) {
+        if (options.guest)
+            return bad("--guest and --runtime=user are different places to run in",
+                       "give one of them");
+        if (options.recorder)
+            return bad("-F leaves a module in the kernel: --runtime=user makes none");
+        if (options.last_pass == 4)
+            return bad("-p4 makes a module: --runtime=user has none", "-p3 compiles, -p5 runs");
+    }
     if (options.guest && options.target_pid)
         return bad("-x " + raw.pid + ": a guest has none of this machine's processes",
                    "-c CMD runs a command of this machine in the guest");

@@ -62,6 +62,7 @@ struct Options {
 
     std::optional<std::string> guest; // --guest: the wanted release, empty for the newest
     bool guest_root = false;
+    bool user_space = false; // --runtime=user
 
     bool json_output = false;
     bool json_diagnostics = false;

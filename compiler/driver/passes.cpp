@@ -7,6 +7,8 @@
 #include "driver/script.h"
 #include "probes/mechanisms.h"
 #include "semantics/semantics.h"
+#include "user/check.h"
+#include "user/user.h"
 
 #include <algorithm>
 #include <charconv>
@@ -107,6 +109,25 @@ CodegenKernel describe_kernel(const Target& target, const RuntimeKit& kit) {
     return kernel;
 }
 
+// The kernel's files and the runtime that was built for it.
+std::optional<CodegenKernel> open_kernel(RunState& state) {
+    Result<const Target*> target = state.kernel.target();
+    if (!target) {
+        state.fail(DiagnosticKind::KernelUnusable, target.failure());
+        return std::nullopt;
+    }
+    if (!open_kit(state, **target))
+        return std::nullopt;
+    return describe_kernel(**target, *state.kit);
+}
+
+CodegenKernel user_space_kernel() {
+    CodegenKernel kernel;
+    kernel.user_space = true;
+    kernel.return_thunks = kernel.retpolines = false;
+    return kernel;
+}
+
 // From -D and -s.
 bool set_limits(RunState& state) {
     std::vector<std::string> names = Limits::names();
@@ -155,8 +176,10 @@ bool parse(RunState& state) {
     }
     if (state.diagnostics.has_errors())
         return false;
-    if (state.options.suppress_handler_errors)
+    if (state.options.suppress_handler_errors) {
         suppress_errors(*state.script);
+        state.limits.MAXSKIPPED = INT32_MAX; // errors and skipped hits may add up
+    }
     if (state.script->probes.empty() && state.options.last_pass > 1) {
         state.diagnostics.report(DiagnosticKind::NoProbes, {})
             .hint("the smallest script is: probe begin { println(\"hello\") }");
@@ -179,9 +202,15 @@ bool analyze(RunState& state) {
 }
 
 bool resolve(RunState& state) {
-    if (state.options.last_pass == 5 && !check_machine(state))
+    if (state.options.user_space) {
+        if (!check_for_user_space(*state.program, state.diagnostics))
+            return false;
+    } else if (state.options.last_pass == 5 && !check_machine(state)) {
         return false;
+    }
     ProbeOptions options;
+    if (state.options.user_space)
+        options.hz = DJS_USER_HZ;
     if (!state.options.mechanism.empty())
         options.forced = mechanism_by_name(state.options.mechanism);
     options.max_kprobes = state.limits.MAXKPROBES;
@@ -193,12 +222,9 @@ bool resolve(RunState& state) {
 }
 
 bool generate(RunState& state) {
-    Result<const Target*> target = state.kernel.target();
-    if (!target) {
-        state.fail(DiagnosticKind::KernelUnusable, target.failure());
-        return false;
-    }
-    if (!open_kit(state, **target))
+    std::optional<CodegenKernel> kernel =
+        state.options.user_space ? user_space_kernel() : open_kernel(state);
+    if (!kernel)
         return false;
     state.module_name =
         state.options.module_name.empty() ? made_up_name(state) : state.options.module_name;
@@ -209,8 +235,7 @@ bool generate(RunState& state) {
     options.explain = state.options.explain;
     options.script_name = state.options.script_name();
     state.object =
-        djstap::generate(*state.program, *state.plan, describe_kernel(**target, *state.kit),
-                         options, state.diagnostics);
+        djstap::generate(*state.program, *state.plan, *kernel, options, state.diagnostics);
     if (state.object)
         for (const std::string& line : state.object->explanation)
             fprintf(stderr, "%s\n", line.c_str());
@@ -221,6 +246,8 @@ bool generate(RunState& state) {
 }
 
 bool link(RunState& state) {
+    if (state.options.user_space)
+        return true; // where it runs
     ModuleRequest request;
     request.name = state.module_name;
     request.object = state.object->object;

@@ -6,8 +6,10 @@
 #include "guest/guest.h"
 #include "session/command.h"
 #include "session/session.h"
+#include "user/user_session.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -30,10 +32,8 @@ void extend_path(const Places& places) {
     setenv("PATH", path.c_str(), 1);
 }
 
-bool run_here(RunState& state) {
-    const Options& options = state.options;
+SessionOptions session_options(const Options& options) {
     SessionOptions session;
-    session.module = state.module_path;
     session.command = options.command;
     session.target_pid = options.target_pid;
     session.output_file = options.output_file;
@@ -43,7 +43,18 @@ bool run_here(RunState& state) {
     session.warnings = options.warnings;
     session.recorder = options.recorder;
     session.buffer_mb = static_cast<unsigned>(options.buffer_megabytes);
-    Result<SessionOutcome> outcome = run_session(session);
+    return session;
+}
+
+bool run_here(RunState& state) {
+    SessionOptions session = session_options(state.options);
+    session.module = state.module_path;
+    Result<SessionOutcome> outcome =
+        state.options.user_space
+            ? run_in_user_space(state.object->object, state.object->meta,
+                                std::bit_ceil(static_cast<uint64_t>(state.limits.RING_KB) * 1024),
+                                session)
+            : run_session(session);
     if (!outcome) {
         state.fail(DiagnosticKind::SessionFailed, outcome.failure());
         return false;
@@ -157,6 +168,8 @@ Result<GuestJob> guest_job(RunState& state) {
         for (std::string word; words >> word;)
             job.qemu_arguments.push_back(word);
     }
+    if (const char* more = getenv("DJSTAP_KERNEL_ARGUMENTS"))
+        job.kernel_arguments = more;
     Result<std::vector<FileToCopy>> reader = program_closure(state.places.djrun);
     if (!reader)
         return Failure{"djrun, which reads in the guest: " + reader.failure().message,

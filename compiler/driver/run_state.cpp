@@ -128,6 +128,10 @@ RunState::RunState(Options given)
              options.guest ? KernelView::Completion(ask_the_guest) : nullptr) {
     if (options.keep_work_files)
         work.keep();
+    if (options.user_space)
+        kernel.refuse({"this needs a kernel, and --runtime=user has none: it runs begin, end, "
+                       "error, never and timer probes",
+                       "leave out --runtime=user; with --guest that needs no root"});
 }
 
 PreprocessorContext RunState::preprocessor() {
@@ -144,6 +148,8 @@ PreprocessorContext RunState::preprocessor() {
     };
     context.language_version = options.language_version;
     context.guru = options.guru;
+    if (options.user_space)
+        context.runtime = "user";
     context.arguments = options.arguments;
     return context;
 }

@@ -17,7 +17,8 @@ struct Candidate {
     uint64_t scope_address = 0; // where $variables are looked up; 0: only the function's parameters
     int priority = 0;
     uint64_t timer_ns = 0, timer_random_ns = 0;
-    const ModuleView* module = nullptr; // whose it is; null: the kernel's
+    const ModuleView* module = nullptr;  // whose it is; null: the kernel's
+    std::array<uint64_t, 3> arguments{}; // of its mechanism: enum djs_argument
 };
 
 // What resolving a point needs of its surroundings.
@@ -50,6 +51,18 @@ bool resolve_function_return(const ast::ProbePoint& point, Resolver& resolver,
 bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
                         std::vector<Candidate>& out);
 bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver,
+                       std::vector<Candidate>& out);
+
+// kprobe.function(…), .return; kprobe.statement(N).absolute, kernel.statement(N).absolute
+bool resolve_kprobe(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
+bool resolve_kprobe_return(const ast::ProbePoint& point, Resolver& resolver,
+                           std::vector<Candidate>& out);
+bool resolve_absolute(const ast::ProbePoint& point, Resolver& resolver,
+                      std::vector<Candidate>& out);
+bool resolve_profile(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
+bool resolve_perf(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
+bool resolve_procfs(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
+bool resolve_netfilter(const ast::ProbePoint& point, Resolver& resolver,
                        std::vector<Candidate>& out);
 
 // All families, one line a shape.

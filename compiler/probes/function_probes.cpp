@@ -103,6 +103,8 @@ std::string objection_of_probe(const ast::ProbePoint& point, const Resolver& res
         return "the pattern fits more than " + std::to_string(most_return_functions) + " functions";
     if (!resolver.probe)
         return {};
+    if (resolver.probe->effects.registers)
+        return "its handler uses registers that a return djprobe does not keep";
     const auto& values = resolver.probe->entry_values;
     if (std::any_of(values.begin(), values.end(),
                     [](const auto& value) { return value->type == program::Type::String; }))
@@ -142,7 +144,8 @@ void add_candidates(const ast::ProbePoint& point, const CodeView& code,
             is_return ? choose_for_return(*code.target, function.entry,
                                           safety_of(function, objection, resolver, *code.info),
                                           resolver.options.forced)
-                      : choose_for_entry(*code.target, function.entry, resolver.options.forced);
+                      : choose_for_entry(*code.target, function.entry, resolver.options.forced,
+                                         resolver.probe && resolver.probe->effects.registers);
         if (!choice.refusal.empty()) {
             refusal = {function.name, choice.refusal};
             continue;

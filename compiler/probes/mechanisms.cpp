@@ -8,9 +8,10 @@ namespace djstap {
 namespace {
 
 // The order of enum djs_mechanism.
-constexpr std::array<std::string_view, 11> names{
-    "none",          "djprobe",   "ftrace",         "kprobe",     "kprobe-int3", "kprobe-jump",
-    "kprobe-ftrace", "kretprobe", "return-djprobe", "tracepoint", "timer"};
+constexpr std::array<std::string_view, 14> names{
+    "none",        "djprobe",       "ftrace",    "kprobe",         "kprobe-int3",
+    "kprobe-jump", "kprobe-ftrace", "kretprobe", "return-djprobe", "tracepoint",
+    "timer",       "perf",          "procfs",    "netfilter"};
 
 MechanismChoice refuse(std::string why) {
     MechanismChoice choice;
@@ -48,15 +49,20 @@ std::vector<std::string> mechanism_names() {
 }
 
 MechanismChoice choose_for_entry(const Target& target, uint64_t entry,
-                                 std::optional<Mechanism> forced) {
+                                 std::optional<Mechanism> forced, bool all_registers) {
     if (is_gone(target, entry))
         return refuse(gone);
+    if (forced == Mechanism::Djprobe && all_registers)
+        return refuse("its handler uses registers that a direct call does not keep");
     std::optional<uint64_t> site = target.fentry_site(entry);
     MechanismChoice choice;
     if (!forced || forced == Mechanism::Djprobe || forced == Mechanism::Ftrace) {
         if (site) {
-            choice.mechanism = forced.value_or(Mechanism::Djprobe);
-            choice.reason = forced ? "forced" : "fentry site";
+            choice.mechanism =
+                forced.value_or(all_registers ? Mechanism::Ftrace : Mechanism::Djprobe);
+            choice.reason = forced          ? "forced"
+                            : all_registers ? "its handler uses all registers"
+                                            : "fentry site";
             choice.address = *site;
             if (target.knows_fentry_sites())
                 choice.fallback = *site + fentry_bytes;

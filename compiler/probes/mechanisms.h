@@ -22,7 +22,7 @@ struct MechanismChoice {
 
 // For the entry of the function at `entry`. `forced`: that mechanism or none.
 MechanismChoice choose_for_entry(const Target& target, uint64_t entry,
-                                 std::optional<Mechanism> forced);
+                                 std::optional<Mechanism> forced, bool all_registers = false);
 // For the return of the function at `entry`. `safety` is what is known of it, or a reason of the
 // probe's own why it cannot have a return djprobe.
 MechanismChoice choose_for_return(const Target& target, uint64_t entry, const ReturnSafety& safety,

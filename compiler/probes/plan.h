@@ -5,6 +5,7 @@
 #include "semantics/program.h"
 #include "target/module_file.h"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -24,7 +25,10 @@ enum class Mechanism : uint8_t {
     Kretprobe,
     ReturnDjprobe,
     Tracepoint,
-    Timer
+    Timer,
+    Perf,
+    Procfs,
+    Netfilter
 };
 std::string_view mechanism_name(Mechanism mechanism); // "djprobe", "kprobe-int3", …
 
@@ -58,7 +62,8 @@ struct Access {
         Constant,
         KernelAddress, // link-time address `constant`, moved with the kernel
         Operand,       // the value of `operand` (@cast)
-        ReturnValue
+        ReturnValue,
+        FileText // what a procfs file holds: a text
     } base = Base::Register;
     PtReg reg = PtReg::Rdi;
     uint64_t constant = 0;
@@ -89,6 +94,7 @@ struct Variant {
     }
     int priority = 0; // begin, end, error: begin(N)
     uint64_t timer_ns = 0, timer_random_ns = 0;
+    std::array<uint64_t, 3> arguments{}; // of its mechanism: enum djs_argument
 };
 
 // The target of direct calls: a function can have one only, so it runs all the handlers that the

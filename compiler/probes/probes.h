@@ -43,6 +43,8 @@ class KernelView {
     // kernel.
     Result<std::vector<std::string>> modules_matching(std::string_view glob);
     bool opened() const { return target_ != nullptr; }
+    // From now on nothing of a kernel is to be had, and this is said to who asks.
+    void refuse(const Failure& failure) { target_failure_ = debuginfo_failure_ = failure; }
 
   private:
     std::string release_;
@@ -58,6 +60,7 @@ class KernelView {
 struct ProbeOptions {
     std::optional<Mechanism> forced; // --mechanism; an error where it cannot be
     int64_t max_kprobes = 1000;      // of one pattern (-D MAXKPROBES)
+    uint64_t hz = 0;                 // jiffies a second; 0: as the kernel was configured
     bool skip_bad_variables = false; // --skip-badvars: 0 for what cannot be read
 };
 

@@ -15,6 +15,11 @@ namespace {
 using program::ExpressionKind;
 using program::StatementKind;
 
+// $value of a procfs probe: semantics types no other variable as a text.
+bool is_file_text(const program::TargetValue& node) {
+    return node.name == "$value" && node.type == program::Type::String && node.pretty == 0;
+}
+
 // Resolves the target values of one body at one candidate. Code that @defined keeps from running is
 // not looked at, so that its variables need not exist.
 class BodyResolver {
@@ -76,6 +81,11 @@ class BodyResolver {
 
   private:
     AccessResult resolve(const program::TargetValue& node) {
+        if (is_file_text(node)) {
+            TargetAccess text;
+            text.value.base = Access::Base::FileText;
+            return text;
+        }
         if (!scope_.info)
             return AccessError{DiagnosticKind::NoTargetVariables,
                                node.range,
@@ -143,7 +153,8 @@ class BodyResolver {
 bool has_target_values(program::Probe& probe) {
     bool found = false;
     auto look = [&](program::Expression& node) {
-        found |= node.kind == ExpressionKind::TargetValue;
+        found |= node.kind == ExpressionKind::TargetValue &&
+                 !is_file_text(program::as<program::TargetValue>(node));
     };
     program::walk_expressions(*probe.body, look);
     for (auto& value : probe.entry_values) {
@@ -246,6 +257,7 @@ class ProbeResolver {
         variant.priority = candidate.priority;
         variant.timer_ns = candidate.timer_ns;
         variant.timer_random_ns = candidate.timer_random_ns;
+        variant.arguments = candidate.arguments;
         VariableScope scope = make_scope(info, candidate);
         scope.scope_of = [&](const program::Probe* origin) {
             return origin == &probe ? &scope : foreign_scope(origin);
@@ -332,6 +344,8 @@ class ProbeResolver {
                           std::to_string(variant.priority) + "/" +
                           std::to_string(variant.timer_ns) + "/" +
                           std::to_string(variant.timer_random_ns);
+        for (const uint64_t argument : variant.arguments)
+            key += "," + std::to_string(argument);
         // In the order of the nodes' addresses: stable within a run, which is all that a key needs.
         std::map<const program::Expression*, std::string> parts;
         for (const auto& [node, access] : variant.accesses)

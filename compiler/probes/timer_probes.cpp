@@ -26,6 +26,18 @@ constexpr std::array units{Unit{"s", 1'000'000'000},
 constexpr uint64_t shortest_ns =
     10'000; // an interrupt oftener than this leaves no time for anything else
 
+// Jiffies; 0 after reporting that the kernel does not tell.
+uint64_t ticks_a_second(const ast::ProbePoint& point, Resolver& resolver) {
+    if (resolver.options.hz)
+        return resolver.options.hz;
+    const Target* target = need_target(point, resolver);
+    if (!target)
+        return 0;
+    const std::string hz = target->config("HZ");
+    return hz.empty() ? 250
+                      : static_cast<uint64_t>(std::max(1L, std::strtol(hz.c_str(), nullptr, 10)));
+}
+
 } // namespace
 
 bool resolve_timer(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
@@ -36,12 +48,10 @@ bool resolve_timer(const ast::ProbePoint& point, Resolver& resolver, std::vector
         if (unit.name == amount.name)
             unit_ns = unit.ns;
     if (amount.name == "jiffies") {
-        const Target* target = need_target(point, resolver);
-        if (!target)
+        const uint64_t hz = ticks_a_second(point, resolver);
+        if (!hz)
             return false;
-        std::string hz = target->config("HZ");
-        unit_ns =
-            1'000'000'000 / (hz.empty() ? 250 : std::max(1L, std::strtol(hz.c_str(), nullptr, 10)));
+        unit_ns = 1'000'000'000 / hz;
     }
     bool too_long = unit_ns > 0 && amount.number > static_cast<int64_t>(INT64_MAX / 2 / unit_ns);
     if (amount.number <= 0 || too_long) {

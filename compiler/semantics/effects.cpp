@@ -3,6 +3,7 @@
 #include "semantics/walk.h"
 
 #include <algorithm>
+#include <array>
 
 namespace djstap::semantics {
 
@@ -33,7 +34,8 @@ bool is_locked(const Global* global) {
 
 class Collector {
   public:
-    explicit Collector(Found& found) : found_(found) {}
+    explicit Collector(Found& found, bool in_function = false)
+        : found_(found), in_function_(in_function) {}
 
     void statement(Statement& root) {
         walk_statements(root, [&](Statement& node) { one(node); });
@@ -104,10 +106,12 @@ class Collector {
             write(*assignment.place);
             effects.can_fail |= assignment.op && divides(*assignment.op);
             effects.can_fail |= assignment.place->kind == ExpressionKind::TargetValue;
+            effects.registers |= is_whole_variable(*assignment.place);
             break;
         }
         case ExpressionKind::Increment:
             write(*as<program::Increment>(node).place);
+            effects.registers |= is_whole_variable(*as<program::Increment>(node).place);
             break;
         case ExpressionKind::Aggregation:
             write(*as<Aggregation>(node).place);
@@ -141,9 +145,14 @@ class Collector {
                                 target.base != TargetValue::Base::Variable;
             break;
         }
+        case ExpressionKind::Register:
+            effects.registers |=
+                !as<program::Register>(node).user &&
+                (in_function_ || !is_argument(*as<program::Register>(node).number));
+            effects.can_fail = effects.calls_runtime = true;
+            break;
         case ExpressionKind::Dereference:
         case ExpressionKind::RegexMatch:
-        case ExpressionKind::Register:
         case ExpressionKind::EmbeddedC:
             effects.can_fail = effects.calls_runtime = true;
             break;
@@ -156,11 +165,27 @@ class Collector {
         }
     }
 
+    // By DWARF's numbers: those that arguments are passed in, and the stack's.
+    static bool is_argument(const Expression& number) {
+        constexpr std::array arguments{1, 2, 4, 5, 7, 8, 9};
+        return number.kind == ExpressionKind::Number &&
+               std::find(arguments.begin(), arguments.end(), as<Number>(number).value) !=
+                   arguments.end();
+    }
+
+    // Such a variable may be in a register.
+    static bool is_whole_variable(const Expression& place) {
+        return place.kind == ExpressionKind::TargetValue &&
+               as<TargetValue>(place).base == TargetValue::Base::Variable &&
+               as<TargetValue>(place).components.empty();
+    }
+
     static bool divides(ast::BinaryOp op) {
         return op == ast::BinaryOp::Divide || op == ast::BinaryOp::Modulo;
     }
 
     Found& found_;
+    bool in_function_;
 };
 
 using FoundOf = std::unordered_map<const Function*, Found>;
@@ -211,6 +236,52 @@ void join(Effects& into, const Effects& from) {
     into.strings |= from.strings;
     into.calls_runtime |= from.calls_runtime;
     into.can_exit |= from.can_exit;
+    into.registers |= from.registers;
+}
+
+// Whether a probe's condition has the same value wherever it is asked for.
+bool depends_on_globals_alone(Expression& condition) {
+    bool alone = true;
+    walk_expressions(condition, [&](Expression& node) {
+        switch (node.kind) {
+        case ExpressionKind::GlobalValue:
+        case ExpressionKind::Membership:
+        case ExpressionKind::Number:
+        case ExpressionKind::Text:
+        case ExpressionKind::Unary:
+        case ExpressionKind::Arithmetic:
+        case ExpressionKind::Comparison:
+        case ExpressionKind::Concatenation:
+        case ExpressionKind::Logical:
+        case ExpressionKind::Conditional:
+        case ExpressionKind::StatisticRead:
+        case ExpressionKind::RegexMatch:
+            break;
+        default:
+            alone = false;
+        }
+    });
+    return alone;
+}
+
+// Who writes what a condition reads also evaluates it: with its locks, and all else that it needs.
+void join_conditions(const std::vector<Probe*>& probes, std::vector<Found>& found) {
+    for (size_t i = 0; i < probes.size(); i++) {
+        if (!probes[i]->arms)
+            continue;
+        Found condition;
+        Collector(condition).expression(*probes[i]->condition);
+        for (size_t j = 0; j < probes.size(); j++) {
+            const bool touches =
+                std::any_of(condition.reads.begin(), condition.reads.end(),
+                            [&](const Global* global) { return found[j].writes.count(global); });
+            if (!touches)
+                continue;
+            probes[j]->arms_others.push_back(probes[i]);
+            found[j].reads.insert(condition.reads.begin(), condition.reads.end());
+            join(found[j].effects, condition.effects);
+        }
+    }
 }
 
 } // namespace
@@ -248,7 +319,7 @@ void compute_effects(Program& program) {
         Found& found = functions[function.get()];
         found.effects = function->effects; // an intrinsic's own, from its declaration
         if (function->body)
-            Collector(found).statement(*function->body);
+            Collector(found, true).statement(*function->body);
         if (!function->embedded.empty())
             found.effects.prints = found.effects.can_fail = found.effects.calls_runtime =
                 found.effects.can_exit = true;
@@ -284,7 +355,8 @@ void compute_effects(Program& program) {
         return reads != found.reads.size() || writes != found.writes.size() ||
                before.prints != now.prints || before.can_fail != now.can_fail ||
                before.loops != now.loops || before.strings != now.strings ||
-               before.calls_runtime != now.calls_runtime || before.can_exit != now.can_exit;
+               before.calls_runtime != now.calls_runtime || before.can_exit != now.can_exit ||
+               before.registers != now.registers;
     };
     for (bool changed = true; changed;) {
         changed = false;
@@ -302,20 +374,27 @@ void compute_effects(Program& program) {
     };
     for (auto& function : program.functions)
         fill(functions[function.get()], function->effects);
+    std::vector<Probe*> probes;
+    std::vector<Found> found_of;
     for (auto& probe : program.probes) {
-        Found found;
+        Found& found = found_of.emplace_back();
         Collector collector(found);
         collector.statement(*probe->body);
-        if (probe->condition)
+        if (probe->condition) {
             collector.expression(*probe->condition);
+            probe->arms = depends_on_globals_alone(*probe->condition);
+        }
         for (auto& value : probe->entry_values)
             collector.expression(*value);
         bound_body(functions, found);
         if (found.statements > many_statements)
             count_at_run_time(found.effects);
         absorb(found);
-        fill(found, probe->effects);
+        probes.push_back(probe.get());
     }
+    join_conditions(probes, found_of);
+    for (size_t i = 0; i < probes.size(); i++)
+        fill(found_of[i], probes[i]->effects);
 }
 
 } // namespace djstap::semantics

@@ -195,6 +195,7 @@ void Names::declare(const ast::Function& function, const ast::File& file, bool l
             node.effects.prints = has_pragma(code, "prints");
             node.effects.can_fail = has_pragma(code, "fails");
             node.effects.can_exit = has_pragma(code, "exits");
+            node.effects.registers = has_pragma(code, "registers");
             node.effects.calls_runtime = true;
             if (!library)
                 diagnostics_.report(DiagnosticKind::IntrinsicOutsideLibrary, function.range,

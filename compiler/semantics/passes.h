@@ -15,6 +15,7 @@ struct GlobalUse {
     bool read = false, written = false;
     bool only_lone_updates = true; // every write is a lone ++ -- += -= <<< whose value is unused
     bool deleted = false;
+    bool in_condition = false; // of a probe
 };
 using GlobalUses = std::unordered_map<const program::Global*, GlobalUse>;
 GlobalUses global_uses(program::Program& program);

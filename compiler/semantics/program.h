@@ -68,8 +68,8 @@ struct StatisticNeeds {
 
 // How a global is stored (semantics/storage.cpp decides it from every use in the program).
 enum class Storage : uint8_t {
-    PerCpu,  // scalar long or statistic whose every write is a lone ++ -- += -= <<<: no lock; reads
-             // merge
+    PerCpu,  // scalar long or statistic whose every write is a lone ++ -- += -= <<<, and that no
+             // probe's condition reads: no lock; reads merge
     Locked,  // one copy; a lock is held for the whole body of each handler that uses it
     Constant // a scalar that nothing writes: its initial value
 };
@@ -104,6 +104,7 @@ struct Effects {
     bool strings = false;  // needs string scratch memory
     bool calls_runtime = false;
     bool can_exit = false;
+    bool registers = false; // needs registers that no argument is passed in, or gives some back
 };
 
 struct Block;
@@ -136,6 +137,10 @@ struct Probe {
     std::vector<Local> locals;
     std::unique_ptr<Block> body;
     ExpressionPtr condition; // if (…): over globals; may be null
+    // The condition depends on nothing but globals: sites are armed while it holds.
+    bool arms = false;
+    // Probes with such conditions whose globals this one writes. It holds their locks, too.
+    std::vector<const Probe*> arms_others;
     // Evaluated at the entry of the function of a return probe; EntryValue refers to them by index.
     std::vector<ExpressionPtr> entry_values;
     Effects effects;

@@ -158,8 +158,13 @@ GlobalUses global_uses(Program& program) {
             collector.statement(*function->body);
     for (auto& probe : program.probes) {
         collector.statement(*probe->body);
-        if (probe->condition)
+        if (probe->condition) {
             collector.expression(*probe->condition);
+            walk_expressions(*probe->condition, [&](Expression& node) {
+                if (node.kind == ExpressionKind::GlobalValue)
+                    uses[as<GlobalValue>(node).global].in_condition = true;
+            });
+        }
         for (auto& value : probe->entry_values)
             collector.expression(*value);
     }
@@ -179,7 +184,9 @@ void choose_storage(Program& program, const GlobalUses& uses, bool atomic) {
             global->storage = Storage::Constant;
         // Clearing exchanges each CPU's value for 0, which an initial value that is not 0 would
         // outlive.
-        else if (counter && use.only_lone_updates && !atomic &&
+        // A condition is looked at by each handler that changes it: its sums would cost more than a
+        // lock.
+        else if (counter && use.only_lone_updates && !atomic && !use.in_condition &&
                  !(use.deleted && global->initial_number != 0))
             global->storage = Storage::PerCpu;
     }

@@ -7,8 +7,10 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <map>
 #include <poll.h>
 #include <sys/mman.h>
+#include <tuple>
 
 namespace djstap {
 
@@ -28,6 +30,14 @@ std::string_view fallback_reason(uint32_t fallback) {
     default:
         return "";
     }
+}
+
+void fill(AttachedProbe& probe, const djs_site_state& state) {
+    probe.mechanism = mechanism_name(state.mechanism);
+    probe.attached = state.error == 0;
+    probe.reason = state.error ? std::strerror(std::abs(state.error))
+                               : std::string(fallback_reason(state.fallback));
+    probe.missed = state.missed;
 }
 
 // Modules that a reader can attach to.
@@ -85,6 +95,12 @@ std::string mechanism_name(uint32_t mechanism) {
         return "tracepoint";
     case DJS_MECHANISM_TIMER:
         return "timer";
+    case DJS_MECHANISM_PERF:
+        return "perf";
+    case DJS_MECHANISM_PROCFS:
+        return "procfs";
+    case DJS_MECHANISM_NETFILTER:
+        return "netfilter";
     }
     return "mechanism " + std::to_string(mechanism);
 }
@@ -197,25 +213,45 @@ std::optional<djs_counts> ControlFile::counts() const {
     return counts;
 }
 
-std::vector<AttachedProbe> ControlFile::probes() const {
-    std::vector<AttachedProbe> all;
+std::optional<djs_site_state> ControlFile::site(size_t index) const {
+    djs_site_state state{};
+    state.index = static_cast<uint32_t>(index);
+    if (ioctl(file_.get(), DJS_IOC_SITE, &state) != 0)
+        return std::nullopt;
+    return state;
+}
+
+std::vector<AttachedProbe> ControlFile::probes(bool all) const {
+    std::vector<AttachedProbe> found;
     for (const auto& planned : meta_.probes) {
-        djs_site_state state{};
-        state.index = static_cast<uint32_t>(all.size());
         AttachedProbe probe;
         probe.point = planned.point;
         probe.planned = planned.mechanism;
         probe.mechanism = planned.mechanism;
-        if (ioctl(file_.get(), DJS_IOC_SITE, &state) == 0) {
-            probe.mechanism = mechanism_name(state.mechanism);
-            probe.attached = state.error == 0;
-            probe.reason = state.error ? std::strerror(std::abs(state.error))
-                                       : std::string(fallback_reason(state.fallback));
-            probe.missed = state.missed;
-        }
-        all.push_back(std::move(probe));
+        if (const auto state = site(found.size()))
+            fill(probe, *state);
+        found.push_back(std::move(probe));
     }
-    return all;
+    if (all)
+        add_unlisted(found);
+    return found;
+}
+
+void ControlFile::add_unlisted(std::vector<AttachedProbe>& probes) const {
+    std::map<std::tuple<uint32_t, uint32_t, int32_t>, AttachedProbe> kinds;
+    for (size_t index = probes.size();; index++) {
+        const auto state = site(index);
+        if (!state)
+            break;
+        auto [kind, first] = kinds.try_emplace({state->mechanism, state->fallback, state->error});
+        AttachedProbe& probe = kind->second;
+        const uint64_t missed = probe.missed;
+        probe.sites += !first;
+        fill(probe, *state);
+        probe.missed += missed;
+    }
+    for (auto& kind : kinds)
+        probes.push_back(std::move(kind.second));
 }
 
 void ControlFile::wait(int milliseconds) const {

@@ -38,7 +38,9 @@ class ControlFile {
     int start(int target_pid) const;
     int stop() const;
     std::optional<djs_counts> counts() const;
-    std::vector<AttachedProbe> probes() const;
+    // The probes that the module lists. `all`: and the others, one element for all that were
+    // attached alike.
+    std::vector<AttachedProbe> probes(bool all) const;
     // Returns after `milliseconds`, or sooner when the session is to end or a signal arrives.
     void wait(int milliseconds) const;
 
@@ -48,6 +50,9 @@ class ControlFile {
     };
     ControlFile() = default;
     Status map_all(const std::string& path);
+    // Nothing where the module has no site of this number.
+    std::optional<djs_site_state> site(size_t index) const;
+    void add_unlisted(std::vector<AttachedProbe>& probes) const;
     Result<RingMapping> map_ring(uint32_t cpu, const std::string& path);
 
     FileDescriptor file_;

@@ -80,8 +80,9 @@ struct Frames {
     std::vector<uint64_t> numbers;
 };
 
-void add_dump_page(const djs_dump_page& page, std::map<uint32_t, Frames>& rings) {
-    const bool possible = page.ring_bytes >= page_bytes && page.ring_bytes <= largest_ring &&
+// `most`: bytes that a ring may have. A damaged page may tell anything.
+void add_dump_page(const djs_dump_page& page, uint64_t most, std::map<uint32_t, Frames>& rings) {
+    const bool possible = page.ring_bytes >= page_bytes && page.ring_bytes <= most &&
                           (page.ring_bytes & (page.ring_bytes - 1)) == 0 &&
                           page.count <= DJS_DUMP_PAGES &&
                           page.first <= page.ring_bytes / page_bytes;
@@ -134,7 +135,8 @@ Result<std::vector<DumpedRing>> find_rings(const std::string& path, uint64_t ide
             djs_dump_page page;
             std::memcpy(&page, bytes, sizeof page);
             if (page.identity == identity)
-                add_dump_page(page, rings);
+                add_dump_page(page, std::min<uint64_t>(largest_ring, (*file)->bytes().size()),
+                              rings);
             else
                 others++;
         }

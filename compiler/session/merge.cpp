@@ -65,15 +65,19 @@ RecordMerger::Sweep RecordMerger::run(uint64_t limit, bool last,
         Ring& ring = rings_[i];
         std::pop_heap(heads.begin(), heads.end());
         heads.pop_back();
-        if (ring.record().id != DJS_RECORD_PADDING) {
-            sink(ring.record());
-            result.records++;
-        }
-        ring.take();
-        if (ring.taken() >= ring.bytes() / 4) {
-            result.full = true;
-            ring.release();
-        }
+        // This CPU's records, until another CPU has an older one.
+        const uint64_t until = heads.empty() ? limit : std::min(limit, heads.front().time);
+        do {
+            if (ring.record().id != DJS_RECORD_PADDING) {
+                sink(ring.record());
+                result.records++;
+            }
+            ring.take();
+            if (ring.taken() >= ring.bytes() / 4) {
+                result.full = true;
+                ring.release();
+            }
+        } while (ring.state() == Ring::State::Ready && ring.time() < until);
         look(i);
     }
     result.pending |= !heads.empty();

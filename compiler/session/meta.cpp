@@ -27,6 +27,17 @@ class Reader {
         return member->get<std::string>();
     }
 
+    uint64_t number(const json& object, const char* name, uint64_t instead) {
+        const auto member = object.find(name);
+        if (member == object.end())
+            return instead;
+        if (!member->is_number_unsigned()) {
+            blame(name, "is no number");
+            return instead;
+        }
+        return member->get<uint64_t>();
+    }
+
     const json& list(const json& object, const char* name) {
         static const json none = json::array();
         const auto member = object.find(name);
@@ -59,6 +70,7 @@ ModuleMeta read(const json& root, Reader& reader) {
     meta.release = reader.text(root, "release");
     meta.build_id = reader.text(root, "build_id");
     meta.script = reader.text(root, "script");
+    meta.max_speculations = reader.number(root, "max_speculations", meta.max_speculations);
     for (const json& format : reader.list(root, "formats"))
         if (reader.is_object(format, "formats"))
             meta.formats.push_back(

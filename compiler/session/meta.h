@@ -3,6 +3,7 @@
 #pragma once
 #include "diagnostics/result.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,7 @@ struct ModuleMeta {
     std::vector<std::string> places; // by an error record's number
     std::vector<Probe> probes;       // by the index of DJS_IOC_SITE
     std::string script;
+    uint64_t max_speculations = 65536; // texts of speculate() that a reader keeps
 };
 
 // Reads the JSON text; trailing NULs are ignored. Fails on anything that is not a description of

@@ -13,7 +13,6 @@
 namespace djstap {
 
 namespace {
-constexpr size_t flush_at = 256 * 1024;
 constexpr size_t first_guess = 512;
 } // namespace
 
@@ -22,16 +21,8 @@ void Writer::append(std::string_view bytes) {
     advance(bytes.size());
 }
 
-char* Writer::reserve(size_t size) {
-    if (used_ + size > buffer_.size())
-        buffer_.resize(std::max(used_ + size, 2 * flush_at));
-    return buffer_.data() + used_;
-}
-
-void Writer::advance(size_t size) {
-    used_ += size;
-    if (used_ >= flush_at)
-        flush();
+void Writer::grow(size_t size) {
+    buffer_.resize(std::max(used_ + size, 2 * flush_at));
 }
 
 void Writer::flush() {
@@ -73,6 +64,8 @@ class TextOutput : public Output {
         format_to(writer_, format, types, arguments);
     }
 
+    void text(std::string_view text) override { writer_.append(text); }
+
     void error(std::string_view message, std::string_view place) override {
         std::string line("ERROR: ");
         line.append(message);
@@ -90,10 +83,11 @@ class TextOutput : public Output {
         // The module itself warns of those that it could not attach.
         if (!verbose_ || (probe.attached && probe.mechanism == "session"))
             return;
-        std::string line(probe.point);
+        std::string line(probe.point.empty() ? std::to_string(probe.sites) + " more" : probe.point);
         line.append(": ").append(probe.attached ? probe.mechanism : "not attached");
         if (!probe.reason.empty())
-            line.append(probe.attached ? " instead of " + probe.planned : "")
+            line.append(probe.attached && !probe.planned.empty() ? " instead of " + probe.planned
+                                                                 : "")
                 .append(": ")
                 .append(probe.reason);
         say(std::move(line));
@@ -105,6 +99,7 @@ class TextOutput : public Output {
     }
 
     Writer& writer() override { return writer_; }
+    bool prints_text() const override { return true; }
 
   private:
     void say(std::string line) {
@@ -128,8 +123,10 @@ class JsonOutput : public Output {
         text_.resize(length + 1);
         djs_format(text_.data(), length + 1, format, types, arguments.data(), arguments.size());
         text_.resize(length);
-        put({{"type", "print"}, {"text", text_}});
+        text(text_);
     }
+
+    void text(std::string_view text) override { put({{"type", "print"}, {"text", text}}); }
 
     void error(std::string_view message, std::string_view place) override {
         Object object{{"type", "error"}, {"message", message}};
@@ -143,12 +140,16 @@ class JsonOutput : public Output {
     }
 
     void probe(const AttachedProbe& probe) override {
-        Object object{{"type", "probe"},
-                      {"point", probe.point},
-                      {"mechanism", probe.mechanism},
-                      {"attached", probe.attached}};
+        Object object{{"type", "probe"}};
+        if (probe.point.empty())
+            object["more"] = probe.sites;
+        else
+            object["point"] = probe.point;
+        object["mechanism"] = probe.mechanism;
+        object["attached"] = probe.attached;
         if (!probe.reason.empty()) {
-            object["planned"] = probe.planned;
+            if (!probe.planned.empty())
+                object["planned"] = probe.planned;
             object["reason"] = probe.reason;
         }
         put(object);
@@ -168,6 +169,7 @@ class JsonOutput : public Output {
     }
 
     Writer& writer() override { return writer_; }
+    bool prints_text() const override { return false; }
 
   private:
     using Object = nlohmann::ordered_json;

@@ -20,14 +20,25 @@ class Writer {
 
     void append(std::string_view bytes);
     // Room for `size` bytes behind what was appended; advance() says how many are used.
-    char* reserve(size_t size);
-    void advance(size_t size);
+    char* reserve(size_t size) {
+        if (used_ + size > buffer_.size())
+            grow(size);
+        return buffer_.data() + used_;
+    }
+    void advance(size_t size) {
+        used_ += size;
+        if (used_ >= flush_at)
+            flush();
+    }
     void flush();
     // 0, or errno of the write that failed: all after it is dropped. EPIPE: the reader has gone.
     int error() const { return error_; }
     const std::string& name() const { return name_; }
 
   private:
+    static constexpr size_t flush_at = 256 * 1024;
+    void grow(size_t size);
+
     int fd_;
     std::string name_;
     std::vector<char> buffer_;
@@ -38,11 +49,12 @@ class Writer {
 // Makes the file that the output goes to (-o), or empties it. No descriptor where `path` is empty.
 Result<FileDescriptor> open_output(const std::string& path);
 
-// A probe as it was attached.
+// A probe as it was attached, or all that were attached alike of those that a module does not list.
 struct AttachedProbe {
-    std::string point;
+    std::string point; // empty: `sites` probes that are not listed
+    uint64_t sites = 1;
     std::string mechanism; // in use
-    std::string planned;   // by the compiler
+    std::string planned;   // by the compiler; empty: not told
     std::string reason; // why these differ, or why it is not attached; empty where it is as planned
     bool attached = true;
     uint64_t missed = 0;
@@ -53,6 +65,8 @@ class Output {
     virtual ~Output() = default;
     // A format of the script and the arguments of a record, for djs_format().
     virtual void print(const char* format, const char* types, std::string_view arguments) = 0;
+    // A text of the script as it is.
+    virtual void text(std::string_view text) = 0;
     // A run-time error of the script; `place` may be empty.
     virtual void error(std::string_view message, std::string_view place) = 0;
     virtual void warning(std::string_view message) = 0;
@@ -60,6 +74,8 @@ class Output {
     // What was lost or skipped; called once, at the end.
     virtual void counts(const djs_counts& counts) = 0;
     virtual Writer& writer() = 0;
+    // Whether what is printed goes to writer() as it is.
+    virtual bool prints_text() const = 0;
 };
 
 // Prints go to `writer`; errors, warnings and counts that are not zero to `messages`, in their

@@ -1,33 +1,19 @@
 #include "session/printer.h"
 
 #include "include/text.h"
+#include "session/arguments.h"
 
 #include <cstring>
 #include <optional>
 
 namespace djstap {
 
-namespace {
-
-std::string_view arguments_of(const djs_record& record) {
-    return {reinterpret_cast<const char*>(&record + 1), record.size - sizeof(record)};
+RecordPrinter::RecordPrinter(const ModuleMeta& meta, Output& output)
+    : meta_(meta), output_(output), writer_(output.writer()), speculations_(meta.max_speculations) {
+    if (output.prints_text())
+        for (const ModuleMeta::Format& format : meta.formats)
+            plain_.push_back(PlainFormat::of(format));
 }
-
-// The text at the beginning of `arguments`, which then begin behind it.
-std::optional<std::string_view> take_text(std::string_view& arguments) {
-    uint32_t length;
-    if (arguments.size() < sizeof(length))
-        return std::nullopt;
-    std::memcpy(&length, arguments.data(), sizeof(length));
-    if (length > arguments.size() - sizeof(length))
-        return std::nullopt;
-    const auto text = arguments.substr(sizeof(length), length);
-    arguments.remove_prefix(
-        std::min<size_t>(arguments.size(), DJS_ALIGN8(sizeof(length) + size_t{length})));
-    return text;
-}
-
-} // namespace
 
 void RecordPrinter::damaged(const djs_record& record) {
     if (damaged_++ == 0)
@@ -35,7 +21,33 @@ void RecordPrinter::damaged(const djs_record& record) {
                         " was dropped; more of them are only counted");
 }
 
-void RecordPrinter::print(const djs_record& record) {
+void RecordPrinter::speculation(const djs_record& record) {
+    auto arguments = arguments_of(record);
+    std::optional<std::string_view> text;
+    if (record.id == DJS_RECORD_SPECULATION) {
+        text = take_text(arguments);
+        if (!text)
+            return damaged(record);
+    }
+    const auto id = take_number(arguments);
+    if (!id)
+        return damaged(record);
+    if (text)
+        speculations_.add(*id, *text);
+    else if (record.id == DJS_RECORD_COMMIT)
+        speculations_.commit(*id, [&](std::string_view kept) { output_.text(kept); });
+    else
+        speculations_.discard(*id);
+}
+
+void RecordPrinter::finish() {
+    if (const uint64_t dropped = speculations_.dropped())
+        output_.warning(std::to_string(dropped) + (dropped == 1 ? " text" : " texts") +
+                        " of speculate() gave way to newer ones; -D MAXSPECULATIONS=" +
+                        std::to_string(2 * meta_.max_speculations) + " keeps more");
+}
+
+void RecordPrinter::print_other(const djs_record& record) {
     auto arguments = arguments_of(record);
     if (record.id < meta_.formats.size()) {
         const auto& format = meta_.formats[record.id];
@@ -46,7 +58,15 @@ void RecordPrinter::print(const djs_record& record) {
     case DJS_RECORD_PADDING:
         return;
     case DJS_RECORD_TEXT:
-        output_.print("%s", "s", arguments);
+        if (const auto text = take_text(arguments))
+            output_.text(*text);
+        else
+            damaged(record);
+        return;
+    case DJS_RECORD_SPECULATION:
+    case DJS_RECORD_COMMIT:
+    case DJS_RECORD_DISCARD:
+        speculation(record);
         return;
     case DJS_RECORD_EXIT:
         exit_requested_ = true;

@@ -20,6 +20,7 @@ void print_snapshot(const Snapshot& snapshot, const ModuleMeta& meta, Output& ou
         printer.print(*record);
         outcome.records++;
     }
+    printer.finish();
     if (const uint64_t damaged = printer.damaged() + snapshot.damaged()) {
         output.warning("damage was found in " + std::to_string(damaged) +
                        (damaged == 1 ? " place" : " places") + "; what is there is left out");
@@ -32,14 +33,14 @@ void print_snapshot(const Snapshot& snapshot, const ModuleMeta& meta, Output& ou
 
 } // namespace
 
-RecorderStart start_recorder(ControlFile& control, int target_pid, Output& output) {
+RecorderStart start_recorder(ControlFile& control, const SessionOptions& options, Output& output) {
     RecorderStart start;
-    if (const int error = control.start(target_pid)) {
+    if (const int error = control.start(options.target_pid)) {
         start.outcome.status = 1;
         output.error(std::string("the probes could not be started: ") + std::strerror(error), "");
         return start;
     }
-    for (const AttachedProbe& probe : control.probes())
+    for (const AttachedProbe& probe : control.probes(options.verbose > 0 || options.json))
         output.probe(probe);
     start.ended = control.exit_requested();
     return start;

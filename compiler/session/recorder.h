@@ -15,7 +15,7 @@ struct RecorderStart {
     SessionOutcome outcome;
     bool ended = false;
 };
-RecorderStart start_recorder(ControlFile& control, int target_pid, Output& output);
+RecorderStart start_recorder(ControlFile& control, const SessionOptions& options, Output& output);
 
 // Prints what the recorder holds. `stop`: detaches its probes first, so that what the end probes
 // print is there too.

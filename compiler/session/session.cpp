@@ -7,6 +7,7 @@
 #include "session/printer.h"
 #include "session/recorder.h"
 #include "session/signals.h"
+#include "session/target.h"
 
 #include <atomic>
 #include <cerrno>
@@ -176,6 +177,7 @@ void Session::finish() {
     const auto last =
         merger_.last_sweep([this](const djs_record& record) { printer_.print(record); });
     take(last);
+    printer_.finish();
     if (const auto counts = control_.counts()) {
         outcome_.counts = *counts;
         outcome_.counts.lost_records += last.unfinished;
@@ -191,7 +193,7 @@ void Session::finish() {
 
 SessionOutcome Session::run() {
     if (start()) {
-        for (const AttachedProbe& probe : control_.probes())
+        for (const AttachedProbe& probe : control_.probes(options_.verbose > 0 || options_.json))
             output_.probe(probe);
         bool go_on = !is_over();
         if (go_on && command_) {
@@ -210,25 +212,6 @@ SessionOutcome Session::run() {
     }
     finish();
     return outcome_;
-}
-
-Status check_target(const SessionOptions& options) {
-    if (options.target_pid && options.check_target_exists && kill(options.target_pid, 0) != 0 &&
-        errno == ESRCH)
-        return Failure{"there is no process " + std::to_string(options.target_pid),
-                       "see ps, or start it with -c"};
-    return Done{};
-}
-
-Result<std::vector<std::string>> command_of(const SessionOptions& options) {
-    if (!options.command_arguments.empty()) {
-        if (auto found = check_program(options.command_arguments.front()); !found)
-            return found.failure();
-        return options.command_arguments;
-    }
-    if (options.command.empty())
-        return std::vector<std::string>();
-    return parse_command(options.command);
 }
 
 // Checks and loads; yields the module's name.
@@ -290,7 +273,7 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
                             "djrun --attach " + *name + " shows what it holds"});
         std::optional<Command> command;
         if (options.recorder) {
-            auto start = start_recorder(*control, options.target_pid, *output);
+            auto start = start_recorder(*control, options, *output);
             stays = start.outcome.status == 0 && !start.ended;
             outcome = start.outcome;
             if (stays)

@@ -109,11 +109,18 @@ static int find_symbol(struct djprobe *probe)
 
 static int attach(struct djprobe_set *set)
 {
+	int error;
+
 #ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
-	return register_ftrace_direct_multi(&set->ops, (unsigned long)djprobe_entry);
+	error = register_ftrace_direct_multi(&set->ops, (unsigned long)djprobe_entry);
 #else
-	return register_ftrace_direct(&set->ops, (unsigned long)djprobe_entry);
+	error = register_ftrace_direct(&set->ops, (unsigned long)djprobe_entry);
 #endif
+	if (!error)
+		/* kernel.ftrace_enabled = 0 is refused from here on; not earlier, since
+		 * registering sets the flags anew. */
+		set->ops.flags |= FTRACE_OPS_FL_PERMANENT;
+	return error;
 }
 
 static void detach(struct djprobe_set *set)

@@ -3,7 +3,14 @@
 // them: ftrace's records and the text would no longer agree. The variable is not exported, so its
 // file is read; by a work item, since the caller may be a task that is exiting, or one with another
 // root directory.
+//
+// Setting it to 0 while probes are attached would lose their hits without a trace. The kernel
+// refuses that (EBUSY) as long as an ftrace_ops says that it is permanent: those of djprobes do
+// (djprobe/groups.c); for kprobes, whose ops is the kernel's own, there is one here that does
+// nothing else.
 #include <linux/fs.h>
+#include <linux/ftrace.h>
+#include <linux/reboot.h>
 #include <linux/workqueue.h>
 
 #include "control/runtime.h"
@@ -57,4 +64,37 @@ int djs_ftrace_enabled(void)
 int djs_ftrace_enable(bool on)
 {
 	return ask_switch(on);
+}
+
+static void keeper_hit(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+		       struct ftrace_regs *regs)
+{
+}
+
+static struct ftrace_ops keeper = {.func = keeper_hit, .flags = FTRACE_OPS_FL_PERMANENT};
+static bool keeping;
+
+int djs_ftrace_keep(void)
+{
+	int error;
+
+	if (keeping)
+		return 0;
+	/* An ops has to be at some function: one that a running machine does not call. */
+	error = ftrace_set_filter_ip(&keeper, (unsigned long)kernel_halt, 0, 0);
+	if (!error)
+		error = register_ftrace_function(&keeper);
+	if (error)
+		ftrace_free_filter(&keeper);
+	keeping = !error;
+	return error;
+}
+
+void djs_ftrace_let_go(void)
+{
+	if (!keeping)
+		return;
+	unregister_ftrace_function(&keeper);
+	ftrace_free_filter(&keeper);
+	keeping = false;
 }

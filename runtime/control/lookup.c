@@ -170,8 +170,7 @@ static struct lookup *new_lookup(u32 buckets, u32 slots)
 
 static bool is_told_by_address(const struct djs_site_run *run)
 {
-	return run->site->address && !run->absent && run->mechanism != DJS_MECHANISM_TRACEPOINT &&
-	       run->mechanism != DJS_MECHANISM_TIMER;
+	return run->site->address && !run->absent;
 }
 
 static void gather_keys(struct lookup_work *work)

@@ -12,11 +12,6 @@
 #include "include/recorder.h"
 #include "include/script.h"
 
-/* Code that runs inside handlers: not traced (the whole module is built without fentry calls) and
- * refused to kprobes, since a probe in there would only find the context busy.
- */
-#define DJS_HANDLER_CODE __kprobes
-
 #define djs_error(format, ...)	 pr_err("%s: " format "\n", THIS_MODULE->name, ##__VA_ARGS__)
 #define djs_warning(format, ...) pr_warn("%s: " format "\n", THIS_MODULE->name, ##__VA_ARGS__)
 
@@ -63,8 +58,10 @@ int djs_dump_pages_init(unsigned long pages_of_a_ring);
 int djs_dump_pages_add(unsigned int cpu, struct page **pages, unsigned long count);
 void djs_dump_pages_exit(void);
 
-/* Writes a record of one text (and one number for DJS_RECORD_ERROR). Any context. */
+/* Writes a record of one text (and one number, for DJS_RECORD_ERROR and DJS_RECORD_SPECULATION).
+ * Any context. */
 void djs_record_text(struct djs_ctx *ctx, u32 id, const char *text, s64 number);
+void djs_record_number(struct djs_ctx *ctx, u32 id, s64 number);
 void djs_record_plain(struct djs_ctx *ctx, u32 id);
 
 /* Prints what no reader took to the kernel log, in the order of time, and drops it. */
@@ -130,12 +127,14 @@ struct djs_site_run {
 	u8 fallback;	       /* enum djs_fallback */
 	u8 armed;
 	u8 follows; /* it is some other site's `next` */
-	u8 absent;  /* its module is not loaded */
-	u8 leaving; /* to be detached */
+	u8 wanted;  /* by its condition: to be armed */
+	u8 was_armed;
+	u8 absent;   /* its module is not loaded: not wanted */
+	u8 disarmed; /* it took too much time: not wanted */
 	int error;
 	struct djs_site_run *next; /* the next one at the same direct call */
 	void *data;		   /* the mechanism's own */
-	u64 missed;		   /* by what was detached since */
+	u64 missed;		   /* by kprobes that are gone */
 };
 extern struct djs_site_run *djs_sites;
 
@@ -143,12 +142,6 @@ static inline bool djs_is_direct(const struct djs_site_run *run)
 {
 	return run->mechanism == DJS_MECHANISM_DJPROBE ||
 	       run->mechanism == DJS_MECHANISM_RETURN_DJPROBE;
-}
-
-/* Whether a mechanism that it is planned for attaches it now. */
-static inline bool djs_is_wanted(const struct djs_site_run *run, u32 domain)
-{
-	return run->domain == domain && !run->absent && !run->armed && !run->error;
 }
 
 /* Makes djs_find_site know the sites whose addresses are known now. */
@@ -166,41 +159,45 @@ int djs_module_place(u32 domain, struct module *module);
 void djs_sites_module_came(u32 domain, struct module *module);
 void djs_sites_module_went(u32 domain);
 
-int djs_sites_init(void);
-void djs_sites_exit(void);
-/* Arms every site. Sites that fail are reported and counted; an error only when a forced one fails.
- */
-int djs_sites_arm(void);
-/* Takes all probes out; when it returns no handler runs and none can start. */
-void djs_sites_disarm(void);
-/* `why` NULL: has been told. */
-void djs_site_failed(struct djs_site_run *run, int error, const char *why);
-u64 djs_site_missed(const struct djs_site_run *run);
-u32 djs_sites_failed_count(void);
-int djs_sites_forced_error(void); /* of a site that may have no other mechanism */
-/* Where it lies and what is planned for it, once that can be told. */
-void djs_site_place(struct djs_site_run *run);
-/* Whatever happened to it before. */
-void djs_site_forgive(struct djs_site_run *run);
 /* Takes out the probes of a handler, or of the target `owner` - handler_count, which had a CPU for
  * `percent` of the time. */
 void djs_sites_overload(u32 owner, u32 percent);
 void djs_overload_start(void);
 void djs_overload_stop(void);
+
+int djs_sites_init(void);
+void djs_sites_exit(void);
+/* Arms every site. Sites that fail are reported and counted; an error only when a forced one fails.
+ */
+int djs_sites_arm(void);
+/* Arms and disarms what conditions now ask for. */
+void djs_sites_rearm(void);
+/* Takes all probes out; when it returns no handler runs and none can start. */
+void djs_sites_disarm(void);
+void djs_site_failed(struct djs_site_run *run, int error, const char *why);
+u64 djs_site_missed(const struct djs_site_run *run);
+u32 djs_sites_failed_count(void);
 /* While it is held no site is attached or detached. */
 void djs_sites_lock(void);
 void djs_sites_unlock(void);
+
+/* Finds out what each condition is, and which sites are wanted by that. Task context. */
+void djs_conditions_evaluate(void);
+void djs_conditions_exit(void);
 
 int djs_session_init(void);
 void djs_session_exit(void);
 int djs_session_start(void);
 void djs_session_stop(void);
+void djs_session_rearm(void);	  /* conditions have changed */
 void djs_session_abandoned(void); /* the owner closed without stopping */
 /* exit() or a fatal error: closes the gate and has the reader, or a work item, stop the session.
  * NMI-safe. */
 void djs_request_exit(bool error);
 /* A message of the session itself: a record, and a line in the kernel log. Task context. */
 void djs_session_message(u32 id, const char *format, ...) __printf(2, 3);
+/* The same, a fixed text, at any time. Task context. */
+void djs_message_alone(const char *text);
 /* Counts an error and reports it as a record; too many of them end the session. Any context. */
 void djs_report_error(struct djs_ctx *ctx);
 u32 djs_error_count(void);
@@ -215,8 +212,12 @@ void djs_reader_wake(void);
 int djs_ftrace_enabled(void);
 /* Sets it; 0 or an error. May sleep. */
 int djs_ftrace_enable(bool on);
+/* Has the kernel refuse to set it to 0 until djs_ftrace_let_go; -EBUSY: it is 0. May sleep. */
+int djs_ftrace_keep(void);
+void djs_ftrace_let_go(void);
 
-/* ---- the mechanisms: attach all sites that are planned so, detach all -------------------------
+/* ---- the mechanisms: attach all sites that are planned so, wanted and not armed; detach those
+ * that are armed and not wanted. Kprobes and kretprobes stay registered and are disabled.
  */
 
 /* Waits until no handler runs that was entered before. Without effect on who sleeps in a function
@@ -229,24 +230,42 @@ void djs_inside_drain(void);
 void djs_inside_finish(void);
 u64 djs_inside_count(void);
 
-/* Attach: the sites of one domain that are wanted. Detach: those that are leaving. */
-int djs_djprobes_attach(u32 domain);
-bool djs_djprobes_detach(void); /* true: djs_drain_handlers was called */
-int djs_ftraces_attach(u32 domain);
+int djs_djprobes_attach(void);
+void djs_djprobes_detach(void);
+int djs_ftraces_attach(void);
 void djs_ftraces_detach(void);
-int djs_kprobes_attach(u32 domain);
-void djs_kprobes_detach(void);
+int djs_kprobes_attach(void);
+void djs_kprobes_disable(void);
+void djs_kprobes_detach(void); /* all of them */
 u64 djs_kprobes_missed(void);
 u64 djs_kprobe_missed(const struct djs_site_run *run);
+/* A livepatch came: probes that stand behind fentry sites may have lost their functions. */
+void djs_livepatch_watch(void);
+void djs_livepatch_ignore(void);
+/* Unregisters those in a module that goes. */
+void djs_kprobes_forget(u32 domain);
+void djs_kretprobes_forget(u32 domain);
+void djs_kprobes_free(void); /* detached ones are kept for their counts */
 /* True when the kernel uses ftrace for a kprobe at run->probe. */
 bool djs_at_fentry_site(const struct djs_site_run *run);
-int djs_kretprobes_attach(u32 domain);
-void djs_kretprobes_detach(void);
+/* Enables or disables a registered kprobe as its site is wanted. */
+struct kprobe;
+void djs_kprobe_follow(struct kprobe *kprobe, const struct djs_site_run *run);
+int djs_kretprobes_attach(void);
+void djs_kretprobes_disable(void);
+void djs_kretprobes_detach(void); /* all of them */
 u64 djs_kretprobes_missed(void);
 u64 djs_kretprobe_missed(const struct djs_site_run *run);
-/* All of them; detach: those that are leaving. */
+void djs_kretprobes_free(void);
 int djs_tracepoints_attach(void);
 void djs_tracepoints_detach(void);
+void djs_tracepoints_free(void);
+int djs_perf_attach(void);
+void djs_perf_detach(void);
+int djs_procfs_attach(void);
+void djs_procfs_detach(void); /* all of them */
+int djs_netfilter_attach(void);
+void djs_netfilter_detach(void);
 int djs_timers_attach(void);
 void djs_timers_detach(void);
 

@@ -42,6 +42,7 @@ int djs_session_init(void)
 
 void djs_session_exit(void)
 {
+	djs_conditions_exit();
 	irq_work_sync(&exit_work);
 	cancel_work_sync(&stop_work);
 	free_page((unsigned long)djs_control); /* a reader that maps it has its own reference */
@@ -108,6 +109,16 @@ void djs_session_message(u32 id, const char *format, ...)
 		djs_warning("%s", text);
 }
 
+void djs_message_alone(const char *text)
+{
+	struct djs_ctx ctx = {.level = DJS_LEVEL_SESSION};
+
+	preempt_disable_notrace();
+	djs_record_text(&ctx, DJS_RECORD_WARNING, text, -1);
+	preempt_enable_notrace();
+	djs_warning("%s", text);
+}
+
 static void run_session_handler(const struct djs_handler *handler, const struct djs_site *site)
 {
 	struct djs_ctx *ctx = &djs_session_ctx;
@@ -137,7 +148,7 @@ static void run_session_handlers(enum djs_handler_kind kind)
 
 		for (number = 0; number < djs_script.handler_count; number++) {
 			const struct djs_handler *candidate = &djs_script.handlers[number];
-			s64 rank = ((s64)candidate->priority << 32) + number;
+			s64 rank = (s64)candidate->priority * (1ll << 32) + number;
 
 			if (candidate->kind == kind && rank > last && rank < best) {
 				handler = candidate;
@@ -192,6 +203,14 @@ int djs_session_start(void)
 	error = start_locked();
 	mutex_unlock(&session_life);
 	return error;
+}
+
+void djs_session_rearm(void)
+{
+	mutex_lock(&session_life);
+	if (djs_control->state == DJS_STATE_RUNNING)
+		djs_sites_rearm();
+	mutex_unlock(&session_life);
 }
 
 static void stop_locked(void)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // djprobes: direct calls from functions' fentry sites to handlers.
+#include <linux/kallsyms.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 
 #include "djprobe/groups.h"
 
@@ -19,11 +21,21 @@ static u32 direct_count;
 #endif
 
 #ifdef DJS_HAVE_FTRACE_OPS_FUNC
-/* A livepatch that wants to share a function may: handlers of entries never change where execution
- * goes on. Those of returns do: the function would be called past the patch. */
+/*
+ * A livepatch that wants to share a function may: handlers of entries never change where execution
+ * goes on. Those of returns do: the function would be called past the patch. Those that ask which
+ * function it is would take it for another one.
+ */
 static int direct_share(struct ftrace_ops *ops, enum ftrace_ops_cmd command)
 {
-	return container_of(ops, struct djs_group, ops)->returns ? -EBUSY : 0;
+	const struct djs_group *group = container_of(ops, struct djs_group, ops);
+
+	if (!group->returns && !djs_script.targets[group->number].by_address)
+		return 0;
+	if (command == FTRACE_OPS_CMD_ENABLE_SHARE_IPMODIFY_PEER)
+		djs_message_alone("a livepatch was refused one of the functions that are probed: "
+				  "these probes cannot share it");
+	return -EBUSY;
 }
 #endif
 
@@ -83,7 +95,7 @@ static void direct_disconnect(struct djs_group *group)
 		djs_error("cannot detach %u direct calls (error %d)", group->count, error);
 }
 
-static void direct_forget(struct djs_group *group)
+static void direct_detach(struct djs_group *group)
 {
 	unsigned long target = target_of(group);
 
@@ -100,16 +112,48 @@ static void direct_forget(struct djs_group *group)
 	direct_count -= group->count;
 }
 
+/*
+ * Whether the fentry site calls somebody else's direct target, and no trampoline of ftrace's. The
+ * latter have no symbols, but for the two that are part of the kernel.
+ */
+static bool is_called_directly(unsigned long site)
+{
+	char callee[KSYM_SYMBOL_LEN];
+	u8 text[MCOUNT_INSN_SIZE];
+
+	if (copy_from_kernel_nofault(text, (void *)site, sizeof(text)) || text[0] != 0xe8)
+		return false;
+	sprint_symbol(callee, site + sizeof(text) + *(s32 *)(text + 1));
+	return !strstarts(callee, "0x") && !strstarts(callee, "ftrace_");
+}
+
+/*
+ * Another direct user has the function. A kprobe at the instruction after the site leaves that
+ * user's call alone, and is reached unless a livepatch sends the caller elsewhere. Where ftrace is
+ * at the site already that may be, so an ftrace_ops it is.
+ */
+static bool find_other_way(struct djs_site_run *run)
+{
+	const struct djs_site *site = run->site;
+	bool returns = run->mechanism == DJS_MECHANISM_RETURN_DJPROBE;
+
+	if (site->forced || !djs_script.handlers[site->handler].body ||
+	    (returns && !site->fallback))
+		return false;
+	run->fallback = DJS_FALLBACK_BUSY;
+	if (!returns && !(site->fallback && is_called_directly(run->address))) {
+		run->mechanism = DJS_MECHANISM_FTRACE;
+		return true;
+	}
+	run->mechanism = returns ? DJS_MECHANISM_KRETPROBE : DJS_MECHANISM_KPROBE;
+	run->probe = site->fallback + djs_site_slide(site);
+	return true;
+}
+
 static void direct_refused(struct djs_site_run *run, int error)
 {
-	if (error == -EBUSY && !run->site->forced && run->site->fallback) {
-		run->mechanism = run->mechanism == DJS_MECHANISM_RETURN_DJPROBE
-				     ? DJS_MECHANISM_KRETPROBE
-				     : DJS_MECHANISM_KPROBE;
-		run->fallback = DJS_FALLBACK_BUSY;
-		run->probe = run->site->fallback + djs_site_slide(run->site);
+	if (error == -EBUSY && find_other_way(run))
 		return;
-	}
 	djs_site_failed(run, error,
 			error == -EBUSY ? "another user has the function's direct call"
 					: "there is no fentry site at its address");
@@ -117,15 +161,14 @@ static void direct_refused(struct djs_site_run *run, int error)
 
 /* Functions beyond what the kernel's table bears get a plain ftrace_ops a handler, or kretprobes.
  */
-static void respect_table(u32 domain)
+static void respect_table(void)
 {
 	u32 i, planned = 0;
 
 	for (i = 0; i < djs_script.site_count; i++) {
 		struct djs_site_run *run = &djs_sites[i];
 
-		if (!djs_is_direct(run) || !djs_is_wanted(run, domain) || run->follows ||
-		    direct_count + planned++ < DIRECT_MAX)
+		if (!djs_is_direct(run) || run->absent || run->follows || planned++ < DIRECT_MAX)
 			continue;
 		for (; run; run = run->next) {
 			if (run->site->forced || !djs_script.handlers[run->site->handler].body) {
@@ -141,34 +184,24 @@ static void respect_table(u32 domain)
 	}
 }
 
-int djs_djprobes_attach(u32 domain)
-{
-	static const struct djs_group_kind kind = {
-	    .prepare = direct_prepare,
-	    .attach = direct_attach,
-	    .refused = direct_refused,
-	    .groups = &direct_groups,
-	    .takes = djs_is_direct,
-	    .by_target = true,
-	};
+static const struct djs_group_kind direct_kind = {
+    .prepare = direct_prepare,
+    .attach = direct_attach,
+    .refused = direct_refused,
+    .groups = &direct_groups,
+    .takes = djs_is_direct,
+    .disconnect = direct_disconnect,
+    .detach = direct_detach,
+    .by_target = true,
+};
 
-	respect_table(domain);
-	return djs_groups_attach(&kind, domain);
+int djs_djprobes_attach(void)
+{
+	respect_table();
+	return djs_groups_attach(&direct_kind);
 }
 
-bool djs_djprobes_detach(void)
+void djs_djprobes_detach(void)
 {
-	struct djs_group *group;
-
-	if (!djs_groups_leave(&direct_groups))
-		return false;
-	list_for_each_entry (group, &direct_groups, list)
-		if (group->leaving)
-			direct_disconnect(group);
-	djs_drain_handlers();
-	list_for_each_entry (group, &direct_groups, list)
-		if (group->leaving)
-			direct_forget(group);
-	djs_groups_forget(&direct_groups);
-	return true;
+	djs_groups_detach(&direct_kind);
 }

@@ -59,27 +59,21 @@ static bool ops_takes(const struct djs_site_run *run)
 	return run->mechanism == DJS_MECHANISM_FTRACE;
 }
 
-int djs_ftraces_attach(u32 domain)
-{
-	static const struct djs_group_kind kind = {
-	    .prepare = ops_prepare,
-	    .attach = ops_attach,
-	    .refused = ops_refused,
-	    .groups = &ops_groups,
-	    .takes = ops_takes,
-	};
+static const struct djs_group_kind ops_kind = {
+    .prepare = ops_prepare,
+    .attach = ops_attach,
+    .refused = ops_refused,
+    .groups = &ops_groups,
+    .takes = ops_takes,
+    .detach = ops_detach,
+};
 
-	return djs_groups_attach(&kind, domain);
+int djs_ftraces_attach(void)
+{
+	return djs_groups_attach(&ops_kind);
 }
 
 void djs_ftraces_detach(void)
 {
-	struct djs_group *group;
-
-	if (!djs_groups_leave(&ops_groups))
-		return;
-	list_for_each_entry (group, &ops_groups, list)
-		if (group->leaving)
-			ops_detach(group);
-	djs_groups_forget(&ops_groups);
+	djs_groups_detach(&ops_kind);
 }

@@ -33,7 +33,6 @@ static int attach_once(const struct djs_group_kind *kind, u32 number, struct djs
 
 	if (!group || !addresses)
 		goto out;
-	group->kind = kind;
 	group->number = number;
 	group->count = count;
 	for (i = 0; i < count; i++)
@@ -46,6 +45,9 @@ static int attach_once(const struct djs_group_kind *kind, u32 number, struct djs
 		ftrace_free_filter(&group->ops);
 		goto out;
 	}
+	/* kernel.ftrace_enabled cannot be set to 0 from here on. Registering a direct call sets the
+	 * flags anew, so not earlier. */
+	group->ops.flags |= FTRACE_OPS_FL_PERMANENT;
 	list_add_tail(&group->list, kind->groups);
 	for (i = 0; i < count; i++)
 		for (run = runs[i]; run; run = next_run(kind, run)) {
@@ -105,80 +107,80 @@ static int attach_all(const struct djs_group_kind *kind, u32 number, struct djs_
 	return error;
 }
 
-int djs_groups_attach(const struct djs_group_kind *kind, u32 domain)
+static bool to_attach(const struct djs_group_kind *kind, const struct djs_site_run *run)
+{
+	return kind->takes(run) && run->wanted && !run->armed && !run->error;
+}
+
+static bool group_is_wanted(const struct djs_group *group)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		if (djs_sites[i].armed && djs_sites[i].data == group)
+			return djs_sites[i].wanted;
+	return false;
+}
+
+void djs_groups_detach(const struct djs_group_kind *kind)
+{
+	struct djs_group *group, *next;
+	bool any = false;
+	u32 i;
+
+	if (kind->disconnect)
+		list_for_each_entry (group, kind->groups, list)
+			if (!group_is_wanted(group)) {
+				kind->disconnect(group);
+				any = true;
+			}
+	if (any)
+		djs_drain_handlers();
+	list_for_each_entry_safe(group, next, kind->groups, list)
+	{
+		if (group_is_wanted(group))
+			continue;
+		kind->detach(group);
+		for (i = 0; i < djs_script.site_count; i++)
+			if (djs_sites[i].data == group) {
+				djs_sites[i].armed = 0;
+				djs_sites[i].data = NULL;
+			}
+		list_del(&group->list);
+		kfree(group);
+	}
+}
+
+int djs_groups_attach(const struct djs_group_kind *kind)
 {
 	u32 numbers = kind->by_target ? djs_script.target_count : djs_script.handler_count;
 	struct djs_site_run **runs;
-	u32 number, i, count;
+	u32 number, domain, i, count;
 	int error = 0;
 
 	for (i = 0, count = 0; i < djs_script.site_count; i++)
-		count += djs_is_wanted(&djs_sites[i], domain) && kind->takes(&djs_sites[i]);
+		count += to_attach(kind, &djs_sites[i]);
 	if (!count)
 		return 0;
 	runs = kvmalloc_array(count, sizeof(*runs), GFP_KERNEL);
 	if (!runs)
 		return -ENOMEM;
-	/* From the last one: of several ops at a function ftrace calls the latest first. */
-	for (number = numbers; number-- > 0 && !error;) {
-		for (i = 0, count = 0; i < djs_script.site_count; i++) {
-			struct djs_site_run *run = &djs_sites[i];
-			const struct djs_site *site = run->site;
+	for (domain = 0; domain <= djs_script.anchor_count && !error; domain++) {
+		/* From the last one: of several ops at a function ftrace calls the latest first. */
+		for (number = numbers; number-- > 0 && !error;) {
+			for (i = 0, count = 0; i < djs_script.site_count; i++) {
+				struct djs_site_run *run = &djs_sites[i];
+				const struct djs_site *site = run->site;
 
-			if (!djs_is_wanted(run, domain) || !kind->takes(run) ||
-			    (kind->by_target && run->follows))
-				continue;
-			if (number == (kind->by_target ? site->target : site->handler))
-				runs[count++] = run;
+				if (run->domain != domain || !to_attach(kind, run) ||
+				    (kind->by_target && run->follows))
+					continue;
+				if (number == (kind->by_target ? site->target : site->handler))
+					runs[count++] = run;
+			}
+			error = attach_all(kind, number, runs, count);
 		}
-		error = attach_all(kind, number, runs, count);
 	}
 	kvfree(runs);
 	return error;
-}
-
-static struct djs_group *group_of(const struct djs_site_run *run)
-{
-	bool in_group =
-	    run->armed && (djs_is_direct(run) || run->mechanism == DJS_MECHANISM_FTRACE);
-
-	return in_group ? run->data : NULL;
-}
-
-bool djs_groups_leave(const struct list_head *groups)
-{
-	struct djs_group *group;
-	bool any = false;
-	u32 i;
-
-	for (i = 0; i < djs_script.site_count; i++)
-		if (djs_sites[i].leaving && group_of(&djs_sites[i]))
-			group_of(&djs_sites[i])->leaving = true;
-	for (i = 0; i < djs_script.site_count; i++)
-		if (group_of(&djs_sites[i]) && group_of(&djs_sites[i])->leaving)
-			djs_sites[i].leaving = 1;
-	list_for_each_entry (group, groups, list)
-		any |= group->leaving;
-	return any;
-}
-
-void djs_groups_forget(struct list_head *groups)
-{
-	struct djs_group *group, *next;
-	u32 i;
-
-	for (i = 0; i < djs_script.site_count; i++) {
-		group = group_of(&djs_sites[i]);
-		if (!group || !group->leaving || group->kind->groups != groups)
-			continue;
-		djs_sites[i].armed = 0;
-		djs_sites[i].data = NULL;
-	}
-	list_for_each_entry_safe(group, next, groups, list)
-	{
-		if (!group->leaving)
-			continue;
-		list_del(&group->list);
-		kfree(group);
-	}
 }

@@ -11,16 +11,12 @@
 
 #include "control/runtime.h"
 
-struct djs_group_kind;
-
 struct djs_group {
 	struct list_head list;
-	const struct djs_group_kind *kind;
 	struct ftrace_ops ops;
 	u32 number;   /* of the target, or of the handler */
 	u32 count;    /* functions */
 	bool returns; /* its target has return handlers */
-	bool leaving; /* some site of it is to be detached, and so all are */
 };
 
 struct djs_group_kind {
@@ -30,15 +26,16 @@ struct djs_group_kind {
 	void (*refused)(struct djs_site_run *run, int error);
 	struct list_head *groups;
 	bool (*takes)(const struct djs_site_run *run); /* whether it is planned so */
+	/* What can be done for many before one wait for their handlers; NULL: nothing. */
+	void (*disconnect)(struct djs_group *group);
+	void (*detach)(struct djs_group *group); /* unregisters it, with its filter */
 	bool by_target; /* an ops bears a target's sites, else a handler's */
 };
 
-/* Attaches all sites of a domain that are wanted and that kind->takes; what fails goes to
- * kind->refused. Only -ENOMEM is an error. */
-int djs_groups_attach(const struct djs_group_kind *kind, u32 domain);
-/* Sets `leaving` of the groups that have to go, with all their sites. True: there are some. */
-bool djs_groups_leave(const struct list_head *groups);
-/* Forgets the groups that have left. */
-void djs_groups_forget(struct list_head *groups);
+/* Attaches all wanted sites that kind->takes; what fails goes to kind->refused. Only -ENOMEM is
+ * an error. */
+int djs_groups_attach(const struct djs_group_kind *kind);
+/* Detaches the groups whose sites are not wanted: all of a group are, or none. */
+void djs_groups_detach(const struct djs_group_kind *kind);
 
 #endif

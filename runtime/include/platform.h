@@ -13,7 +13,8 @@
 #include <linux/string.h>
 #include <linux/limits.h>
 #include <asm-generic/kprobes.h>
-/* What probe handlers call must not be probed itself: neither by ftrace nor by a kprobe. */
+/* What probe handlers call must not be probed itself, neither by ftrace (the whole module is built
+ * without fentry calls) nor by a kprobe: a probe in there would only find the context busy. */
 #define DJS_HANDLER_CODE __kprobes
 #else
 #include <stdbool.h>

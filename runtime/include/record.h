@@ -29,6 +29,10 @@ struct djs_record {
 #define DJS_RECORD_PADDING	 0xffffff03u /* nothing; skipped */
 #define DJS_RECORD_TEXT		 0xffffff04u /* s text, printed as it is: log(), print_backtrace() */
 
+#define DJS_RECORD_SPECULATION 0xffffff05u /* s text, l id: kept by readers until one of these: */
+#define DJS_RECORD_COMMIT      0xffffff06u /* l id: prints what was kept under it */
+#define DJS_RECORD_DISCARD     0xffffff07u /* l id: drops it */
+
 #define DJS_RECORD_MAX 16384u /* a longer one is truncated at its last string */
 
 struct djs_histogram_header {

@@ -27,6 +27,9 @@ enum djs_mechanism {
 	DJS_MECHANISM_RETURN_DJPROBE,
 	DJS_MECHANISM_TRACEPOINT,
 	DJS_MECHANISM_TIMER,
+	DJS_MECHANISM_PERF,	 /* a perf event on each CPU */
+	DJS_MECHANISM_PROCFS,	 /* a file below /proc/systemtap */
+	DJS_MECHANISM_NETFILTER, /* a hook of the packet filter */
 };
 
 /* Why a site does not have the mechanism that was planned. */
@@ -46,6 +49,7 @@ enum djs_handler_kind {
 	DJS_HANDLER_ENTRY, /* at a function's entry or any instruction: pt_regs, or a direct call's
 			      registers */
 	DJS_HANDLER_RETURN,
+	DJS_HANDLER_CONDITION, /* yields a probe's condition in ctx->return_value */
 };
 
 /* A lock taken for a handler's body; sorted by `lock` so that no two handlers can wait for each
@@ -60,6 +64,21 @@ struct djs_lock_use {
 #define DJS_HANDLER_IRQS_OFF 2u /* holds locks: interrupts stay off */
 /* A return handler: a task that sleeps in the function may come back when the session is over. */
 #define DJS_HANDLER_MAY_LINGER 4u
+
+/* What djs_handler.arguments mean. */
+enum djs_argument {
+	/* A perf event fires after timer_ns units, or timer_ns times a second. */
+	DJS_PERF_TYPE = 0,
+	DJS_PERF_CONFIG,
+	DJS_PERF_BY_FREQUENCY,
+	/* A file's name is its site's function. */
+	DJS_PROCFS_WRITES = 0,
+	DJS_PROCFS_UMASK,
+	DJS_PROCFS_BYTES, /* of its text; 0: as any string */
+	DJS_NETFILTER_FAMILY = 0,
+	DJS_NETFILTER_HOOK,
+	DJS_NETFILTER_PRIORITY, /* signed */
+};
 
 struct djs_handler {
 	/* For every mechanism but direct calls: called between djs_enter and djs_leave with
@@ -86,6 +105,8 @@ struct djs_handler {
 	s32 priority;	     /* begin, end: order of running, lowest first; ties as in the table */
 	u64 timer_ns;	     /* DJS_HANDLER_TIMER: period */
 	u64 timer_random_ns; /* … plus or minus this much */
+	u64 arguments[3];    /* of the mechanism: enum djs_argument */
+	u32 condition;	     /* 0: none; N: its sites are armed while condition N - 1 holds */
 };
 
 /* A direct call's target: runs the handlers of all sites that have it, in their order. A function
@@ -98,6 +119,9 @@ struct djs_target {
 	/* Return handlers and several functions: what such a target calls, to go on in the function
 	 * that it was called from. */
 	void (*dispatch)(void);
+	/* 1: it asks which of its functions called it, by where it returns to. That is not told
+	 * where a livepatch sends the caller on. */
+	u32 by_address;
 };
 
 #define DJS_NO_INDEX (~0u)
@@ -183,8 +207,16 @@ struct djs_script {
 			   overrides it */
 	u32 overload_ms, overload_percent; /* a handler that has a CPU for so long is taken out; 0: none */
 	u32 hash_seed;
+	/* Conditions that others change: the last handlers of the table. */
+	u32 condition_count;
+	u32 *condition_states; /* what each was when the sites were last armed by it; set by the
+				  runtime, and compared by handlers that change its globals */
 };
+#ifdef __KERNEL__
 extern const struct djs_script djs_script;
+#else
+extern struct djs_script djs_script; /* runtime/user: a copy of the one that is linked in */
+#endif
 
 /* ---- what a handler sees ----------------------------------------------------------------------
  */
@@ -213,6 +245,9 @@ struct djs_ctx {
 	char *work;	      /* DJS_WORK_BYTES for the runtime's own functions */
 	u32 token_at; /* tokenize(): where the next word begins in its text, behind `work` */
 	const struct djs_handler *token_handler; /* whose text that is */
+	char *file_text;			 /* procfs: what is read or was written */
+	u32 file_bytes;				 /* room for it, with its end */
+	u32 pad;
 };
 
 #ifdef __cplusplus
@@ -245,6 +280,15 @@ void djs_commit(struct djs_ctx *ctx, struct djs_record *record, u32 size);
  * djs_reschedule: after preemption was turned on by hand and found due. */
 u32 djs_make_room(u32 size);
 void djs_reschedule(void);
+
+/* $value of a procfs probe; elsewhere there is none, and nothing happens. */
+void djs_file_set(struct djs_ctx *ctx, const char *text);
+void djs_file_append(struct djs_ctx *ctx, const char *text);
+const char *djs_file_get(struct djs_ctx *ctx);
+
+/* A handler has made some condition different from its state: sites are to be armed or disarmed,
+ * soon, by a task. Any context. */
+void djs_conditions_changed(void);
 
 /* Sets ctx->error, unless one is set. */
 void djs_fail(struct djs_ctx *ctx, const char *message, u32 place);

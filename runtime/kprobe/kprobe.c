@@ -13,16 +13,13 @@
 struct djs_kprobe {
 	struct kprobe kprobe;
 	struct djs_site_run *run;
+	bool forgotten; /* its module went: to be used again when it comes back */
+	bool verified;	/* what the kernel made of it is known */
 };
-/* What was attached in one go: a domain's. */
-struct kprobe_batch {
-	struct list_head list;
-	u32 count;
-	struct kprobe **kprobes;
-	struct djs_kprobe probes[];
-};
-static LIST_HEAD(kprobe_batches);
-static u64 detached_missed; /* of those that are gone */
+static struct djs_kprobe *all_kprobes;
+static struct kprobe **kprobe_batch;
+static u32 kprobe_count;
+static u64 forgotten_kprobe_misses; /* of modules that went */
 
 static DJS_HANDLER_CODE int kprobe_hit(struct kprobe *kprobe, struct pt_regs *regs)
 {
@@ -122,10 +119,10 @@ static void verify_kprobe(struct djs_kprobe *probe)
 						  : "the kernel uses a breakpoint there");
 }
 
-static bool is_kprobe(const struct djs_site_run *run, u32 domain)
+static bool is_kprobe(const struct djs_site_run *run)
 {
 	return run->mechanism >= DJS_MECHANISM_KPROBE &&
-	       run->mechanism <= DJS_MECHANISM_KPROBE_FTRACE && djs_is_wanted(run, domain);
+	       run->mechanism <= DJS_MECHANISM_KPROBE_FTRACE && !run->error;
 }
 
 static void fill_kprobe(struct djs_kprobe *probe, struct djs_site_run *run)
@@ -137,14 +134,15 @@ static void fill_kprobe(struct djs_kprobe *probe, struct djs_site_run *run)
 	probe->kprobe.pre_handler =
 	    handler->by_regs ? (kprobe_pre_handler_t)(void *)handler->by_regs : kprobe_hit;
 	probe->kprobe.post_handler = wants_post_handler(run) ? kprobe_after : NULL;
+	probe->kprobe.flags = run->wanted ? 0 : KPROBE_FLAG_DISABLED;
 }
 
-static void attach_kprobes_singly(struct kprobe_batch *batch)
+static void attach_kprobes_singly(u32 first)
 {
 	u32 i;
 
-	for (i = 0; i < batch->count; i++) {
-		struct djs_kprobe *probe = &batch->probes[i];
+	for (i = first; i < kprobe_count; i++) {
+		struct djs_kprobe *probe = &all_kprobes[i];
 		int error;
 
 		/* A registration that failed leaves its marks in it. */
@@ -159,115 +157,169 @@ static void attach_kprobes_singly(struct kprobe_batch *batch)
 	}
 }
 
-static struct kprobe_batch *new_kprobe_batch(u32 planned)
+void djs_kprobe_follow(struct kprobe *kprobe, const struct djs_site_run *run)
 {
-	struct kprobe_batch *batch = kvzalloc(struct_size(batch, probes, planned), GFP_KERNEL);
+	int error = 0;
 
-	if (!batch)
-		return NULL;
-	batch->kprobes = kvcalloc(planned, sizeof(*batch->kprobes), GFP_KERNEL);
-	if (batch->kprobes)
-		return batch;
-	kvfree(batch);
-	return NULL;
+	if (run->wanted && kprobe_disabled(kprobe))
+		error = enable_kprobe(kprobe);
+	else if (!run->wanted && !kprobe_disabled(kprobe))
+		error = disable_kprobe(kprobe);
+	if (error)
+		djs_warning("cannot %s the kprobe at %s (error %d)",
+			    run->wanted ? "enable" : "disable", run->site->point, error);
 }
 
-int djs_kprobes_attach(u32 domain)
+static int make_kprobe_room(void)
 {
-	struct kprobe_batch *batch;
 	u32 i, planned = 0;
 
+	/* A djprobe that is armed again later may then need one. */
 	for (i = 0; i < djs_script.site_count; i++)
-		planned += is_kprobe(&djs_sites[i], domain);
-	if (!planned)
+		planned += is_kprobe(&djs_sites[i]) ||
+			   (djs_is_direct(&djs_sites[i]) &&
+			    (djs_script.condition_count || djs_script.anchor_count));
+	if (!planned || all_kprobes)
 		return 0;
-	batch = new_kprobe_batch(planned);
-	if (!batch)
+	all_kprobes = kvcalloc(planned, sizeof(*all_kprobes), GFP_KERNEL);
+	kprobe_batch = kvcalloc(planned, sizeof(*kprobe_batch), GFP_KERNEL);
+	return all_kprobes && kprobe_batch ? 0 : -ENOMEM;
+}
+
+static void register_kprobes_from(u32 first)
+{
+	u32 i;
+
+	if (first == kprobe_count)
+		return;
+	if (register_kprobes(kprobe_batch + first, kprobe_count - first)) {
+		attach_kprobes_singly(first); /* all are out again: learn which one it was */
+	} else {
+		for (i = first; i < kprobe_count; i++)
+			all_kprobes[i].run->armed = 1;
+	}
+}
+
+/* True: it has one from before its module went. */
+static bool kprobe_comes_back(struct djs_site_run *run)
+{
+	u32 i;
+
+	for (i = 0; i < kprobe_count; i++) {
+		struct djs_kprobe *probe = &all_kprobes[i];
+		int error;
+
+		if (!probe->forgotten || probe->run != run)
+			continue;
+		memset(&probe->kprobe, 0, sizeof(probe->kprobe));
+		fill_kprobe(probe, run);
+		probe->forgotten = false;
+		run->data = probe;
+		error = register_kprobe(&probe->kprobe);
+		run->armed = !error;
+		if (error)
+			djs_site_failed(run, error, "the kernel refuses a kprobe at its address");
+		return true;
+	}
+	return false;
+}
+
+void djs_kprobes_forget(u32 domain)
+{
+	u32 i;
+
+	for (i = 0; i < kprobe_count; i++) {
+		struct djs_kprobe *probe = &all_kprobes[i];
+		struct djs_site_run *run = probe->run;
+
+		if (run->domain != domain || run->data != probe)
+			continue;
+		if (run->armed) {
+			unregister_kprobe(&probe->kprobe);
+			run->missed += probe->kprobe.nmissed;
+			forgotten_kprobe_misses += probe->kprobe.nmissed;
+		}
+		run->armed = 0;
+		run->data = NULL;
+		probe->forgotten = true;
+	}
+}
+
+int djs_kprobes_attach(void)
+{
+	u32 i, first = kprobe_count;
+
+	if (make_kprobe_room())
 		return -ENOMEM;
 	/* From the last one: of several kprobes at an address the kernel calls the latest first. */
 	for (i = djs_script.site_count; i-- > 0;) {
-		struct djs_kprobe *probe = &batch->probes[batch->count];
-
-		if (!is_kprobe(&djs_sites[i], domain))
+		if (!is_kprobe(&djs_sites[i]) || djs_sites[i].absent || djs_sites[i].data ||
+		    kprobe_comes_back(&djs_sites[i]))
 			continue;
-		fill_kprobe(probe, &djs_sites[i]);
-		djs_sites[i].data = probe;
-		batch->kprobes[batch->count++] = &probe->kprobe;
+		fill_kprobe(&all_kprobes[kprobe_count], &djs_sites[i]);
+		djs_sites[i].data = &all_kprobes[kprobe_count];
+		kprobe_batch[kprobe_count] = &all_kprobes[kprobe_count].kprobe;
+		kprobe_count++;
 	}
-	list_add_tail(&batch->list, &kprobe_batches);
-	if (register_kprobes(batch->kprobes, batch->count)) {
-		attach_kprobes_singly(batch); /* all are out again: learn which one it was */
-	} else {
-		for (i = 0; i < batch->count; i++)
-			batch->probes[i].run->armed = 1;
+	register_kprobes_from(first);
+	for (i = 0; i < kprobe_count; i++) {
+		struct djs_kprobe *probe = &all_kprobes[i];
+
+		if (!probe->run->armed)
+			continue;
+		if (probe->run->wanted)
+			djs_kprobe_follow(&probe->kprobe, probe->run);
+		if (!probe->verified && !kprobe_disabled(&probe->kprobe)) {
+			probe->verified = true;
+			verify_kprobe(probe);
+		}
 	}
-	for (i = 0; i < batch->count; i++)
-		if (batch->probes[i].run->armed)
-			verify_kprobe(&batch->probes[i]);
 	return 0;
 }
 
-/* Whether a site still has this probe: not one that failed, or has been detached. */
-static bool bears_kprobe(const struct djs_kprobe *probe)
+void djs_kprobes_disable(void)
 {
-	return probe->run->armed && probe->run->data == probe;
-}
+	u32 i;
 
-static void detach_kprobes_of(struct kprobe_batch *batch)
-{
-	u32 i, leaving = 0, staying = 0;
-
-	for (i = 0; i < batch->count; i++) {
-		if (!bears_kprobe(&batch->probes[i]))
-			continue;
-		if (batch->probes[i].run->leaving)
-			batch->kprobes[leaving++] = &batch->probes[i].kprobe;
-		else
-			staying++;
-	}
-	if (leaving)
-		unregister_kprobes(batch->kprobes, leaving);
-	for (i = 0; i < batch->count; i++) {
-		struct djs_kprobe *probe = &batch->probes[i];
-
-		if (!bears_kprobe(probe) || !probe->run->leaving)
-			continue;
-		probe->run->missed += probe->kprobe.nmissed;
-		detached_missed += probe->kprobe.nmissed;
-		probe->run->armed = 0;
-		probe->run->data = NULL;
-	}
-	if (staying)
-		return;
-	for (i = 0; i < batch->count; i++) /* those that could not be attached */
-		if (batch->probes[i].run->data == &batch->probes[i])
-			batch->probes[i].run->data = NULL;
-	list_del(&batch->list);
-	kvfree(batch->kprobes);
-	kvfree(batch);
+	for (i = 0; i < kprobe_count; i++)
+		if (all_kprobes[i].run->armed && !all_kprobes[i].run->wanted)
+			djs_kprobe_follow(&all_kprobes[i].kprobe, all_kprobes[i].run);
 }
 
 void djs_kprobes_detach(void)
 {
-	struct kprobe_batch *batch, *next;
+	u32 i, armed = 0;
 
-	list_for_each_entry_safe(batch, next, &kprobe_batches, list) detach_kprobes_of(batch);
+	for (i = 0; i < kprobe_count; i++)
+		if (all_kprobes[i].run->armed)
+			kprobe_batch[armed++] = &all_kprobes[i].kprobe;
+	if (armed)
+		unregister_kprobes(kprobe_batch, armed);
+	for (i = 0; i < kprobe_count; i++)
+		all_kprobes[i].run->armed = 0;
 }
 
 u64 djs_kprobes_missed(void)
 {
-	const struct kprobe_batch *batch;
-	u64 missed = detached_missed;
+	u64 missed = forgotten_kprobe_misses;
 	u32 i;
 
-	list_for_each_entry (batch, &kprobe_batches, list)
-		for (i = 0; i < batch->count; i++)
-			if (bears_kprobe(&batch->probes[i]))
-				missed += READ_ONCE(batch->probes[i].kprobe.nmissed);
+	for (i = 0; i < kprobe_count; i++)
+		if (!all_kprobes[i].forgotten)
+			missed += READ_ONCE(all_kprobes[i].kprobe.nmissed);
 	return missed;
 }
 
 u64 djs_kprobe_missed(const struct djs_site_run *run)
 {
 	return READ_ONCE(((struct djs_kprobe *)run->data)->kprobe.nmissed);
+}
+
+void djs_kprobes_free(void)
+{
+	kvfree(all_kprobes);
+	kvfree(kprobe_batch);
+	all_kprobes = NULL;
+	kprobe_batch = NULL;
+	kprobe_count = 0;
 }

@@ -9,16 +9,12 @@
 struct djs_kretprobe {
 	struct kretprobe kretprobe;
 	struct djs_site_run *run;
+	bool forgotten; /* its module went: to be used again when it comes back */
 };
-/* What was attached in one go: a domain's. */
-struct kretprobe_batch {
-	struct list_head list;
-	u32 count;
-	struct kretprobe **kretprobes;
-	struct djs_kretprobe probes[];
-};
-static LIST_HEAD(kretprobe_batches);
-static u64 detached_missed_returns; /* of those that are gone */
+static struct djs_kretprobe *all_kretprobes;
+static struct kretprobe **kretprobe_batch;
+static u32 kretprobe_count;
+static u64 forgotten_kretprobe_misses; /* of modules that went */
 
 static __always_inline const struct djs_site *site_of_instance(struct kretprobe_instance *instance)
 {
@@ -97,19 +93,20 @@ static void fill_kretprobe(struct djs_kretprobe *probe, struct djs_site_run *run
 	probe->kretprobe.entry_handler = handler->entry ? kretprobe_entered : NULL;
 	probe->kretprobe.data_size = handler->saved * sizeof(u64);
 	probe->kretprobe.maxactive = run->site->maxactive ?: default_instances();
+	probe->kretprobe.kp.flags = run->wanted ? 0 : KPROBE_FLAG_DISABLED;
 }
 
-static bool is_kretprobe(const struct djs_site_run *run, u32 domain)
+static bool is_kretprobe(const struct djs_site_run *run)
 {
-	return run->mechanism == DJS_MECHANISM_KRETPROBE && djs_is_wanted(run, domain);
+	return run->mechanism == DJS_MECHANISM_KRETPROBE && !run->error;
 }
 
-static void attach_kretprobes_singly(struct kretprobe_batch *batch)
+static void attach_kretprobes_singly(u32 first)
 {
 	u32 i;
 
-	for (i = 0; i < batch->count; i++) {
-		struct djs_kretprobe *probe = &batch->probes[i];
+	for (i = first; i < kretprobe_count; i++) {
+		struct djs_kretprobe *probe = &all_kretprobes[i];
 		int error;
 
 		memset(&probe->kretprobe, 0, sizeof(probe->kretprobe));
@@ -123,111 +120,138 @@ static void attach_kretprobes_singly(struct kretprobe_batch *batch)
 	}
 }
 
-static struct kretprobe_batch *new_kretprobe_batch(u32 planned)
+static int make_kretprobe_room(void)
 {
-	struct kretprobe_batch *batch = kvzalloc(struct_size(batch, probes, planned), GFP_KERNEL);
-
-	if (!batch)
-		return NULL;
-	batch->kretprobes = kvcalloc(planned, sizeof(*batch->kretprobes), GFP_KERNEL);
-	if (batch->kretprobes)
-		return batch;
-	kvfree(batch);
-	return NULL;
-}
-
-int djs_kretprobes_attach(u32 domain)
-{
-	struct kretprobe_batch *batch;
 	u32 i, planned = 0;
 
+	/* A return djprobe that is armed again later may then need one. */
 	for (i = 0; i < djs_script.site_count; i++)
-		planned += is_kretprobe(&djs_sites[i], domain);
-	if (!planned)
+		planned += is_kretprobe(&djs_sites[i]) ||
+			   (djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE &&
+			    (djs_script.condition_count || djs_script.anchor_count));
+	if (!planned || all_kretprobes)
 		return 0;
-	batch = new_kretprobe_batch(planned);
-	if (!batch)
+	all_kretprobes = kvcalloc(planned, sizeof(*all_kretprobes), GFP_KERNEL);
+	kretprobe_batch = kvcalloc(planned, sizeof(*kretprobe_batch), GFP_KERNEL);
+	return all_kretprobes && kretprobe_batch ? 0 : -ENOMEM;
+}
+
+/* True: it has one from before its module went. */
+static bool kretprobe_comes_back(struct djs_site_run *run)
+{
+	u32 i;
+
+	for (i = 0; i < kretprobe_count; i++) {
+		struct djs_kretprobe *probe = &all_kretprobes[i];
+		int error;
+
+		if (!probe->forgotten || probe->run != run)
+			continue;
+		memset(&probe->kretprobe, 0, sizeof(probe->kretprobe));
+		fill_kretprobe(probe, run);
+		probe->forgotten = false;
+		run->data = probe;
+		error = register_kretprobe(&probe->kretprobe);
+		run->armed = !error;
+		if (error)
+			djs_site_failed(run, error,
+					"the kernel refuses a kretprobe at its address");
+		return true;
+	}
+	return false;
+}
+
+void djs_kretprobes_forget(u32 domain)
+{
+	u32 i;
+
+	for (i = 0; i < kretprobe_count; i++) {
+		struct djs_kretprobe *probe = &all_kretprobes[i];
+		struct djs_site_run *run = probe->run;
+
+		if (run->domain != domain || run->data != probe)
+			continue;
+		if (run->armed) {
+			unregister_kretprobe(&probe->kretprobe);
+			run->missed += probe->kretprobe.nmissed;
+			forgotten_kretprobe_misses += probe->kretprobe.nmissed;
+		}
+		run->armed = 0;
+		run->data = NULL;
+		probe->forgotten = true;
+	}
+}
+
+int djs_kretprobes_attach(void)
+{
+	u32 i, first = kretprobe_count;
+
+	if (make_kretprobe_room())
 		return -ENOMEM;
 	for (i = 0; i < djs_script.site_count; i++) {
-		struct djs_kretprobe *probe = &batch->probes[batch->count];
-
-		if (!is_kretprobe(&djs_sites[i], domain))
+		if (!is_kretprobe(&djs_sites[i]) || djs_sites[i].absent || djs_sites[i].data ||
+		    kretprobe_comes_back(&djs_sites[i]))
 			continue;
-		fill_kretprobe(probe, &djs_sites[i]);
-		djs_sites[i].data = probe;
-		batch->kretprobes[batch->count++] = &probe->kretprobe;
+		fill_kretprobe(&all_kretprobes[kretprobe_count], &djs_sites[i]);
+		djs_sites[i].data = &all_kretprobes[kretprobe_count];
+		kretprobe_batch[kretprobe_count] = &all_kretprobes[kretprobe_count].kretprobe;
+		kretprobe_count++;
 	}
-	list_add_tail(&batch->list, &kretprobe_batches);
-	if (register_kretprobes(batch->kretprobes, batch->count)) {
-		attach_kretprobes_singly(batch);
-	} else {
-		for (i = 0; i < batch->count; i++)
-			batch->probes[i].run->armed = 1;
-	}
+	if (first < kretprobe_count &&
+	    register_kretprobes(kretprobe_batch + first, kretprobe_count - first))
+		attach_kretprobes_singly(first);
+	else
+		for (i = first; i < kretprobe_count; i++)
+			all_kretprobes[i].run->armed = 1;
+	for (i = 0; i < first; i++)
+		if (all_kretprobes[i].run->armed && all_kretprobes[i].run->wanted)
+			djs_kprobe_follow(&all_kretprobes[i].kretprobe.kp, all_kretprobes[i].run);
 	return 0;
 }
 
-/* Whether a site still has this probe: not one that failed, or has been detached. */
-static bool bears_kretprobe(const struct djs_kretprobe *probe)
+void djs_kretprobes_disable(void)
 {
-	return probe->run->armed && probe->run->data == probe;
-}
+	u32 i;
 
-static void detach_kretprobes_of(struct kretprobe_batch *batch)
-{
-	u32 i, leaving = 0, staying = 0;
-
-	for (i = 0; i < batch->count; i++) {
-		if (!bears_kretprobe(&batch->probes[i]))
-			continue;
-		if (batch->probes[i].run->leaving)
-			batch->kretprobes[leaving++] = &batch->probes[i].kretprobe;
-		else
-			staying++;
-	}
-	if (leaving)
-		unregister_kretprobes(batch->kretprobes, leaving);
-	for (i = 0; i < batch->count; i++) {
-		struct djs_kretprobe *probe = &batch->probes[i];
-
-		if (!bears_kretprobe(probe) || !probe->run->leaving)
-			continue;
-		probe->run->missed += probe->kretprobe.nmissed;
-		detached_missed_returns += probe->kretprobe.nmissed;
-		probe->run->armed = 0;
-		probe->run->data = NULL;
-	}
-	if (staying)
-		return;
-	for (i = 0; i < batch->count; i++) /* those that could not be attached */
-		if (batch->probes[i].run->data == &batch->probes[i])
-			batch->probes[i].run->data = NULL;
-	list_del(&batch->list);
-	kvfree(batch->kretprobes);
-	kvfree(batch);
+	for (i = 0; i < kretprobe_count; i++)
+		if (all_kretprobes[i].run->armed && !all_kretprobes[i].run->wanted)
+			djs_kprobe_follow(&all_kretprobes[i].kretprobe.kp, all_kretprobes[i].run);
 }
 
 void djs_kretprobes_detach(void)
 {
-	struct kretprobe_batch *batch, *next;
+	u32 i, armed = 0;
 
-	list_for_each_entry_safe(batch, next, &kretprobe_batches, list) detach_kretprobes_of(batch);
+	for (i = 0; i < kretprobe_count; i++)
+		if (all_kretprobes[i].run->armed)
+			kretprobe_batch[armed++] = &all_kretprobes[i].kretprobe;
+	if (armed)
+		unregister_kretprobes(kretprobe_batch, armed);
+	for (i = 0; i < kretprobe_count; i++)
+		all_kretprobes[i].run->armed = 0;
 }
 
 u64 djs_kretprobes_missed(void)
 {
-	const struct kretprobe_batch *batch;
-	u64 missed = detached_missed_returns;
+	u64 missed = forgotten_kretprobe_misses;
 	u32 i;
 
-	list_for_each_entry (batch, &kretprobe_batches, list)
-		for (i = 0; i < batch->count; i++)
-			if (bears_kretprobe(&batch->probes[i]))
-				missed += READ_ONCE(batch->probes[i].kretprobe.nmissed);
+	for (i = 0; i < kretprobe_count; i++)
+		if (!all_kretprobes[i].forgotten)
+			missed += READ_ONCE(all_kretprobes[i].kretprobe.nmissed);
 	return missed;
 }
 
 u64 djs_kretprobe_missed(const struct djs_site_run *run)
 {
 	return READ_ONCE(((struct djs_kretprobe *)run->data)->kretprobe.nmissed);
+}
+
+void djs_kretprobes_free(void)
+{
+	kvfree(all_kretprobes);
+	kvfree(kretprobe_batch);
+	all_kretprobes = NULL;
+	kretprobe_batch = NULL;
+	kretprobe_count = 0;
 }

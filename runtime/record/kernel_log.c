@@ -69,11 +69,23 @@ static void log_special(const struct djs_record *record, size_t bytes, char *buf
 	log_end_line();
 }
 
+/* The number that ends a record of a text and a number, or of a number alone. */
+static s64 last_number(const struct djs_record *record)
+{
+	size_t bytes = record->size - sizeof(*record);
+
+	return bytes < sizeof(s64) ? 0 : ((const s64 *)((const char *)record + record->size))[-1];
+}
+
+static void log_speculations(const struct djs_record *end, char *buffer, size_t size);
+
 static void log_record(const struct djs_record *record, char *buffer, size_t size)
 {
 	size_t bytes = record->size - sizeof(*record);
 
-	if (record->id >= DJS_RECORD_FIRST_SPECIAL) {
+	if (record->id == DJS_RECORD_COMMIT || record->id == DJS_RECORD_DISCARD) {
+		log_speculations(record, buffer, size);
+	} else if (record->id >= DJS_RECORD_FIRST_SPECIAL) {
 		log_special(record, bytes, buffer, size);
 	} else if (record->id < djs_script.format_count) {
 		djs_format(buffer, size, djs_script.formats[record->id],
@@ -82,25 +94,78 @@ static void log_record(const struct djs_record *record, char *buffer, size_t siz
 	}
 }
 
-/* The next unread record of a CPU, or NULL. */
-static const struct djs_record *next_record(unsigned int cpu)
+/* How far a walk over all CPUs' records in the order of time has come. */
+struct walk {
+	u64 *at; /* [nr_cpu_ids]: as a tail */
+};
+
+/* The next record of a CPU, or NULL. */
+static struct djs_record *next_of(struct walk *walk, unsigned int cpu)
 {
 	const struct djs_cpu *data = per_cpu_ptr(&djs_cpu, cpu);
-	const struct djs_record *record;
+	struct djs_record *record;
 	u64 left, rest;
 
 	if (!data->data)
 		return NULL;
-	rest = DJS_PART_BYTES - (data->page->tail & (DJS_PART_BYTES - 1));
+	rest = DJS_PART_BYTES - (walk->at[cpu] & (DJS_PART_BYTES - 1));
 	if (djs_overwrite && rest < sizeof(*record))
-		data->page->tail += rest; /* too little for a padding record */
-	left = data->head - data->page->tail;
+		walk->at[cpu] += rest; /* too little for a padding record */
+	left = data->head - walk->at[cpu];
 	if (left < sizeof(*record) || left > djs_ring_bytes)
 		return NULL;
-	record = (const struct djs_record *)(data->data + (data->page->tail & data->mask));
+	record = (struct djs_record *)(data->data + (walk->at[cpu] & data->mask));
 	if (record->size < sizeof(*record) || record->size > left || (record->size & 7))
 		return NULL;
 	return record;
+}
+
+/* Takes the earliest record that is left; NULL: none. */
+static struct djs_record *next_record(struct walk *walk)
+{
+	struct djs_record *record, *first = NULL;
+	unsigned int cpu, first_cpu = 0;
+
+	for_each_possible_cpu (cpu) {
+		record = next_of(walk, cpu);
+		if (record && (!first || record->time < first->time)) {
+			first = record;
+			first_cpu = cpu;
+		}
+	}
+	if (first)
+		walk->at[first_cpu] += first->size;
+	return first;
+}
+
+static void walk_begin(struct walk *walk)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu (cpu) {
+		const struct djs_cpu *data = per_cpu_ptr(&djs_cpu, cpu);
+
+		walk->at[cpu] = djs_overwrite ? djs_oldest_part(data) : data->page->tail;
+	}
+}
+
+static struct walk all_records, speculations;
+
+/* What was speculated before `end` under its number: printed, or not, and gone. */
+static void log_speculations(const struct djs_record *end, char *buffer, size_t size)
+{
+	struct djs_record *record;
+
+	walk_begin(&speculations);
+	while ((record = next_record(&speculations)) && record != end) {
+		if (record->id != DJS_RECORD_SPECULATION || last_number(record) != last_number(end))
+			continue;
+		if (end->id == DJS_RECORD_COMMIT)
+			log_text(text_argument(buffer, size, record + 1,
+					       record->size - sizeof(*record)));
+		record->id = DJS_RECORD_PADDING;
+		cond_resched();
+	}
 }
 
 void djs_rings_to_log(unsigned int max_lines)
@@ -108,40 +173,31 @@ void djs_rings_to_log(unsigned int max_lines)
 	size_t size = 4 * DJS_RECORD_MAX;
 	char *buffer = kvmalloc(size, GFP_KERNEL);
 
-	if (!buffer)
-		return;
+	struct djs_record *record;
+	unsigned int cpu;
+
+	all_records.at = kcalloc(nr_cpu_ids, sizeof(u64), GFP_KERNEL);
+	speculations.at = kcalloc(nr_cpu_ids, sizeof(u64), GFP_KERNEL);
+	if (!buffer || !all_records.at || !speculations.at)
+		goto out;
 	log_lines = 0;
 	log_lines_max = max_lines;
 	log_line_length = 0;
-	if (djs_overwrite) {
-		unsigned int cpu;
-
-		for_each_possible_cpu (cpu)
-			per_cpu(djs_cpu, cpu).page->tail =
-			    djs_oldest_part(per_cpu_ptr(&djs_cpu, cpu));
-	}
-	for (;;) {
-		const struct djs_record *record, *first = NULL;
-		unsigned int cpu, first_cpu = 0;
-
-		for_each_possible_cpu (cpu) {
-			record = next_record(cpu);
-			if (record && (!first || record->time < first->time)) {
-				first = record;
-				first_cpu = cpu;
-			}
-		}
-		if (!first)
-			break;
-		log_record(first, buffer, size);
-		per_cpu(djs_cpu, first_cpu).page->tail += first->size;
+	walk_begin(&all_records);
+	while ((record = next_record(&all_records))) {
+		log_record(record, buffer, size);
 		cond_resched();
 	}
+	for_each_possible_cpu (cpu)
+		per_cpu(djs_cpu, cpu).page->tail = all_records.at[cpu];
 	if (log_line_length)
 		log_end_line();
 	if (log_lines > log_lines_max)
 		pr_info("%s: … %u more lines\n", THIS_MODULE->name, log_lines - log_lines_max);
 	if (djs_rings_lost())
 		djs_warning("%llu records were lost: no room", djs_rings_lost());
+out:
+	kfree(speculations.at);
+	kfree(all_records.at);
 	kvfree(buffer);
 }

@@ -255,30 +255,3 @@ DJS_HANDLER_CODE void djs_commit(struct djs_ctx *ctx, struct djs_record *record,
 	if (unlikely(ctx->can_wait))
 		preempt_enable_notrace();
 }
-
-DJS_HANDLER_CODE void djs_record_text(struct djs_ctx *ctx, u32 id, const char *text, s64 number)
-{
-	u32 length = min_t(size_t, strlen(text), DJS_RECORD_MAX / 2);
-	u32 text_bytes = DJS_ALIGN8(sizeof(u32) + length);
-	u32 size =
-	    sizeof(struct djs_record) + text_bytes + (id == DJS_RECORD_ERROR ? sizeof(s64) : 0);
-	struct djs_record *record = djs_reserve(ctx, id, size);
-	char *to;
-
-	if (!record)
-		return;
-	to = (char *)(record + 1);
-	*(u32 *)to = length;
-	memcpy(to + sizeof(u32), text, length);
-	if (id == DJS_RECORD_ERROR)
-		*(s64 *)(to + text_bytes) = number;
-	djs_commit(ctx, record, size);
-}
-
-DJS_HANDLER_CODE void djs_record_plain(struct djs_ctx *ctx, u32 id)
-{
-	struct djs_record *record = djs_reserve(ctx, id, sizeof(*record));
-
-	if (record)
-		djs_commit(ctx, record, sizeof(*record));
-}

@@ -79,7 +79,8 @@ int djs_timers_attach(void)
 	for (i = 0; i < djs_script.site_count; i++) {
 		struct djs_site_run *run = &djs_sites[i];
 
-		if (run->mechanism == DJS_MECHANISM_TIMER && attach_timer(run))
+		if (run->mechanism == DJS_MECHANISM_TIMER && run->wanted && !run->armed &&
+		    attach_timer(run))
 			return -ENOMEM;
 	}
 	return 0;
@@ -90,6 +91,7 @@ void djs_timers_detach(void)
 	u32 i;
 
 	for (i = 0; i < djs_script.site_count; i++)
-		if (djs_sites[i].mechanism == DJS_MECHANISM_TIMER && djs_sites[i].leaving)
+		if (djs_sites[i].mechanism == DJS_MECHANISM_TIMER && djs_sites[i].armed &&
+		    !djs_sites[i].wanted)
 			detach_timer(&djs_sites[i]);
 }

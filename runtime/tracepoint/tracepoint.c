@@ -23,6 +23,14 @@ static int compare_names(const void *a, const void *b)
 	return strcmp((*left)->site->function, (*right)->site->function);
 }
 
+static void register_tracepoint(struct djs_site_run *run)
+{
+	const struct djs_handler *handler = &djs_script.handlers[run->site->handler];
+
+	run->error = tracepoint_probe_register(run->data, handler->tracepoint, (void *)run->site);
+	run->armed = !run->error;
+}
+
 /* All sites of this tracepoint: several probes may have it. */
 static void attach_tracepoint(struct tracepoint *tracepoint, void *unused)
 {
@@ -38,14 +46,12 @@ static void attach_tracepoint(struct tracepoint *tracepoint, void *unused)
 	}
 	for (; low < traced_count; low++) {
 		struct djs_site_run *run = traced[low];
-		const struct djs_handler *handler = &djs_script.handlers[run->site->handler];
 
 		if (strcmp(run->site->function, tracepoint->name))
 			return;
-		run->error =
-		    tracepoint_probe_register(tracepoint, handler->tracepoint, (void *)run->site);
 		run->data = tracepoint;
-		run->armed = !run->error;
+		if (run->wanted)
+			register_tracepoint(run);
 	}
 }
 
@@ -63,10 +69,29 @@ static void report_failures(void)
 	}
 }
 
+static void attach_tracepoints_again(void)
+{
+	u32 i;
+
+	for (i = 0; i < traced_count; i++) {
+		struct djs_site_run *run = traced[i];
+
+		if (!run->data || run->error || run->armed || !run->wanted)
+			continue;
+		register_tracepoint(run);
+		if (run->error)
+			djs_site_failed(run, run->error, "the tracepoint refuses a callback");
+	}
+}
+
 int djs_tracepoints_attach(void)
 {
 	u32 i, planned = 0;
 
+	if (traced) {
+		attach_tracepoints_again();
+		return 0;
+	}
 	for (i = 0; i < djs_script.site_count; i++)
 		planned += is_tracepoint(&djs_sites[i]);
 	if (!planned)
@@ -85,23 +110,25 @@ int djs_tracepoints_attach(void)
 
 void djs_tracepoints_detach(void)
 {
-	u32 i, leaving = 0, staying = 0;
+	bool any = false;
+	u32 i;
 
 	for (i = 0; i < traced_count; i++) {
 		struct djs_site_run *run = traced[i];
 		const struct djs_handler *handler = &djs_script.handlers[run->site->handler];
 
-		leaving += run->leaving;
-		staying += run->armed && !run->leaving;
-		if (!run->leaving)
+		if (!run->armed || run->wanted)
 			continue;
 		tracepoint_probe_unregister(run->data, handler->tracepoint, (void *)run->site);
 		run->armed = 0;
+		any = true;
 	}
-	if (leaving)
+	if (any)
 		tracepoint_synchronize_unregister();
-	if (staying)
-		return;
+}
+
+void djs_tracepoints_free(void)
+{
 	kvfree(traced);
 	traced = NULL;
 	traced_count = 0;
@@ -119,6 +146,10 @@ int djs_tracepoints_attach(void)
 }
 
 void djs_tracepoints_detach(void)
+{
+}
+
+void djs_tracepoints_free(void)
 {
 }
 #endif

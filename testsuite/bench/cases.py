@@ -88,7 +88,7 @@ def mechanism_cases():
 
 @dataclass
 class Peer:
-    """A bpftrace program. `beside`: the key of the case that does the same."""
+    """A peer's program. `beside`: the key of the case that does the same."""
     key: str
     title: str
     program: str
@@ -96,7 +96,7 @@ class Peer:
 
 
 _FIVE = r'printf("%d %x %x %x %x\n", pid, args->regs, args->regs, args->regs, args->regs)'
-PEERS = [
+BPFTRACE = [
     Peer("kfunc-empty", "kfunc `{ }`", f"kfunc:{FUNCTION} {{ }}", "empty"),
     Peer("kfunc-count", "kfunc `@ = count()`", f"kfunc:{FUNCTION} {{ @ = count() }}", "count"),
     Peer("kfunc-increment", "kfunc `@++`", f"kfunc:{FUNCTION} {{ @++ }}", "count"),
@@ -113,7 +113,39 @@ PEERS = [
     Peer("kprobe-record", "kprobe `printf`, five values",
          f'kprobe:{FUNCTION} {{ printf("%d %x %x %x %x\\n", pid, arg0, arg0, arg0, arg0) }}', "kprobe-ftrace-record"),
     Peer("kretprobe-empty", "kretprobe `{ }`", f"kretprobe:{FUNCTION} {{ }}", "kretprobe-empty"),
+    Peer("rawtracepoint-count", "rawtracepoint `@ = count()`", "rawtracepoint:sys_enter { @ = count() }",
+         "tracepoint-count"),
+    Peer("tracepoint-count", "tracepoint `@ = count()`", "tracepoint:raw_syscalls:sys_enter { @ = count() }",
+         "tracepoint-count"),
+    Peer("tracepoint-record", "tracepoint `printf(pid, args->id)`",
+         r'tracepoint:raw_syscalls:sys_enter { printf("%d %d\n", pid, args->id) }', "tracepoint-record"),
+    Peer("tracepoint-names", "tracepoint `printf`, tv and tz by name",
+         r'tracepoint:syscalls:sys_enter_gettimeofday { printf("%p %p\n", args->tv, args->tz) }', "record-names"),
 ]
+
+# Compiled with -u, which keeps a body that does nothing.
+SYSTEMTAP = [
+    Peer("stap-empty", "`{ }`", f"probe {POINT} {{ }}", "empty"),
+    Peer("stap-count", "`n++`", f"global n probe {POINT} {{ n++ }}", "count"),
+    Peer("stap-stats", "`s <<< pid()`", f"global s probe {POINT} {{ s <<< pid() }}", "statistic"),
+    Peer("stap-map", "`a[pid()]++`", f"global a probe {POINT} {{ a[pid()]++ }}", "map"),
+    Peer("stap-record", "`printf` of pid and four arguments", f"probe {POINT} {{ {RECORD} }}", "record"),
+    Peer("stap-return", "`.return { n++ }`", f"global n probe {POINT}.return {{ n++ }}", "return-count"),
+    Peer("stap-return-record", '`.return { printf("%d", $return) }`',
+         f'probe {POINT}.return {{ printf("%d\\n", $return) }}', "return-record"),
+    Peer("stap-trace", '`kernel.trace("sys_enter")`, `n++`', f"global n probe {TRACEPOINT} {{ n++ }}",
+         "tracepoint-count"),
+    Peer("stap-statement", "`kernel.statement`, `n++`", f"global n probe {STATEMENT} {{ n++ }}", "statement"),
+]
+
+# LTTng's events, each with the process's number beside it: what enable-event takes.
+LTTNG = [
+    Peer("lttng-kprobe", "kprobe", f"--probe={FUNCTION} hit", "record"),
+    Peer("lttng-kretprobe", "kretprobe (entry and return: two events)", f"--function={FUNCTION} hit", "return-record"),
+    Peer("lttng-syscall", "system call's tracepoints (entry and exit: two events)", "--syscall gettimeofday",
+         "tracepoint-record"),
+]
+PEERS = {"bpftrace": BPFTRACE, "SystemTap": SYSTEMTAP, "LTTng": LTTNG}
 
 # M. Hiramatsu, "Overhead Evaluation about Kprobes and Djprobe (Direct Jump Probe)", Hitachi, 13 July 2005:
 # nanoseconds over the unprobed Linux 2.6.12.

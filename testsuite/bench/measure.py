@@ -80,8 +80,9 @@ class Plan:
         values = [float(value) for value in re.findall(rf"^{self.calls} ([0-9.]+)$", part, re.MULTILINE)]
         outcome = Outcome(log=log[1].strip())
         if len(values) != SAMPLES * RUNS or int(status[1]):
-            last = outcome.log.split("\n")[-1] if outcome.log else ""
-            outcome.problem = f"exit status {status[1]}: {last}"
+            lines = outcome.log.split("\n")
+            why = next((line for line in lines if re.match("FATAL|ERROR", line)), lines[-1])
+            outcome.problem = f"exit status {status[1]}: {why}"
             return outcome
         outcome.samples = [min(values[i:i + RUNS]) for i in range(0, len(values), RUNS)]
         check = self.checks[key]
@@ -161,25 +162,6 @@ def in_guest(release, djstap, all_cases, folder, calls, count_instructions):
         archive.file("modules/" + os.path.basename(path), path)
     script = "export T=/tmp B=/bin M=/modules" + plan.text
     return plan.outcomes(guest.run(release, archive, script, count_instructions)) | refused
-
-
-def peers_in_guest(release, djstap, bpftrace, calls, count_instructions):
-    """{key: Outcome} of bpftrace's programs, of a boot of their own."""
-    plan = Plan(calls)
-    plan.add("unprobed", "sh $B/samples")
-    for peer in cases.PEERS:
-        check = None
-        if "printf" in peer.program:
-            def check(log, lines, first):
-                return "" if lines >= calls * LEAST_HITS else f"it printed {lines} of {calls * LEAST_HITS} lines"
-        plan.add(peer.key, f"env BPFTRACE_PERF_RB_PAGES=4096 bpftrace -B full -o $T/out -c '/bin/sh /bin/samples' "
-                           f"-e '{peer.program}'", check)
-    archive = guest.base_archive()
-    archive.program(bpftrace)
-    add_samples(archive, djstap, calls)
-    console = guest.run(release, archive, "export T=/tmp B=/bin" + plan.text, count_instructions, memory_mb=3072,
-                        timeout=1800)
-    return plan.outcomes(console)
 
 
 def natively(djstap, all_cases, folder, calls):

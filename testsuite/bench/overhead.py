@@ -1,70 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command `scripts/bench overhead`."""
 import os
-import re
-import shutil
-import subprocess
 import sys
 import tempfile
 
 import cases
 import guest
+import kernels
 import measure
+import packages
+import page
+import peers
 import report
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CALLS = 2000  # a run: short enough to fall between two timer interrupts
 CALLS_TIMED = 20000  # a run that is measured by a real clock
-PEERS = ["bpftrace", "systemtap"]
 
 
 def all_cases():
     return cases.COST + list(cases.mechanism_cases().values())
-
-
-def first_line(command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    return (done.stdout or done.stderr).split("\n")[0].strip()
-
-
-def install_peers():
-    missing = [name for name in PEERS if not shutil.which("stap" if name == "systemtap" else name)]
-    if missing:
-        print(f"installing {' and '.join(missing)} …", flush=True)
-        subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", *missing], check=True,
-                       stdout=subprocess.DEVNULL, env=dict(os.environ, DEBIAN_FRONTEND="noninteractive"))
-
-
-def systemtap_problem(release):
-    """Why SystemTap's figures are not here."""
-    if not shutil.which("stap"):
-        return "not run here, it is not installed (--with-peers installs it)"
-    version = re.search(r"version ([0-9.]+)", first_line(["stap", "-V"]))
-    name = f"SystemTap {version[1] if version else ''}".strip()
-    debug = f"+:{guest.KERNELS}/{release}/usr/lib/debug:/usr/lib/debug"
-    with tempfile.TemporaryDirectory() as folder:
-        environment = dict(os.environ, SYSTEMTAP_DIR=folder, SYSTEMTAP_DEBUGINFO_PATH=debug)
-        command = ["stap", "-p4", "-m", "bench_stap", "-r", release, "-e", f"global n probe {cases.POINT} {{ n++ }}"]
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    if done.returncode == 0:
-        return f"{name} builds its modules here; they are not run by this command yet"
-    error = re.search(r"([^/\s]+):\d+:\d+: error: (.*)", done.stderr)
-    why = f"its runtime's `{error[1]}` does not compile: {error[2]}" if error else "its pass 4 fails"
-    return f"{name} does not build here ({why})".replace("‘", "'").replace("’", "'")
-
-
-def peers_of(release, djstap, count_instructions=True):
-    """({key: Outcome}, "") of bpftrace's programs, or ({}, why there are none)."""
-    bpftrace = shutil.which("bpftrace")
-    if not bpftrace:
-        return {}, "not run here, it is not installed (--with-peers installs it)"
-    print(f"  bpftrace on {release} …", flush=True)
-    try:
-        outcomes = measure.peers_in_guest(release, djstap, bpftrace, CALLS, count_instructions)
-    except guest.GuestLost as lost:
-        return {}, "not run here, its guest was lost: " + str(lost).strip().split("\n")[-1]
-    outcomes["version"] = measure.Outcome(log=first_line([bpftrace, "--version"]))
-    return outcomes, ""
 
 
 def measure_kernel(release, djstap):
@@ -73,8 +27,8 @@ def measure_kernel(release, djstap):
         instructions = measure.in_guest(release, djstap, all_cases(), folder, CALLS, True)
         print(f"  djstap on {release}, by the clock …", flush=True)
         times = measure.in_guest(release, djstap, all_cases(), folder, CALLS_TIMED, False)
-    peers, problem = peers_of(release, djstap)
-    return report.Results(release, instructions, times, peers, problem, systemtap_problem(release))
+        ran = {tool: peers.run(tool, release, djstap, CALLS, folder) for tool in cases.PEERS}
+    return report.Results(release, instructions, times, ran)
 
 
 def show(results):
@@ -91,11 +45,10 @@ def show(results):
         what = f"{value:8.1f}" if value is not None else f"       – {results.instructions[case.key].problem}"
         target = report.target_cell(case, results).replace("*", "")
         print(f"  {title[:64]:<64} {what}  {target if case.targets else ''}".rstrip())
-    for peer in cases.PEERS if results.peers else []:
-        print(f"  bpftrace {peer.title:<55} {results.cell(peer.key, results.peers):>8}")
-    if results.peers_problem:
-        print(f"  bpftrace: {results.peers_problem}")
-    print(f"  SystemTap: {results.systemtap}")
+    for tool, run in results.peers.items():
+        print(f"  {tool}: {run.problem or run.note}")
+        for peer in cases.PEERS[tool] if run.outcomes else []:
+            print(f"  {tool} {peer.title:<55} {results.cell(peer.key, run.outcomes):>8}")
     return failed
 
 
@@ -106,7 +59,7 @@ def on_this_machine(djstap):
         return 1
     with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:
         outcomes = measure.natively(djstap, all_cases(), folder, CALLS_TIMED)
-    results = report.Results(os.uname().release, outcomes, outcomes, {}, "not run by --on-this-machine", "not run here")
+    results = report.Results(os.uname().release, outcomes, outcomes, {})
     base = outcomes["unprobed"]
     if base.problem:
         print(f"gtodbench does not run: {base.problem}")
@@ -122,39 +75,18 @@ def on_this_machine(djstap):
 
 
 def add_arguments(parser):
-    parser.add_argument("--kernels", nargs="+", default=["6.1", "6.12"], metavar="RELEASE",
-                        help="kernels, or their beginnings; the page is written when both 6.1 and 6.12 ran")
-    parser.add_argument("--djstap", metavar="PATH", help="use this djstap, with djrun and gtodbench beside it; "
-                        "without this option build/release is built first")
-    parser.add_argument("--with-peers", action="store_true", help="install bpftrace and SystemTap where they are missing")
+    kernels.add_arguments(parser)
+    packages.add_arguments(parser)
     parser.add_argument("--on-this-machine", action="store_true", help="run on this machine's kernel, in nanoseconds")
 
 
-def build():
-    """Builds the release version; its djstap."""
-    common = os.path.join(ROOT, "scripts", "common.sh")
-    subprocess.run(["sh", "-c", '. "$0"; build_preset release', common], check=True)
-    return os.path.join(ROOT, "build", "release", "bin", "djstap")
-
-
-def release_of(djstap, beginning):
-    text = subprocess.run([djstap, "--info", "-r", beginning], capture_output=True, text=True).stdout
-    match = re.search(r"Compiling for kernel (\S+)", text)
-    if not match:
-        sys.exit(f"bench: there is no kernel {beginning}: scripts/kernels fetches 6.1 and 6.12")
-    return match[1]
-
-
 def main(options):
-    djstap = os.path.abspath(options.djstap) if options.djstap else build()
-    for program in ("djstap", "djrun", "gtodbench"):
-        if not os.access(os.path.join(os.path.dirname(djstap), program), os.X_OK):
-            sys.exit(f"bench: there is no {program} beside {djstap}")
+    djstap = kernels.djstap_of(options)
     if options.on_this_machine:
         return on_this_machine(djstap)
     if options.with_peers:
-        install_peers()
-    releases = [release_of(djstap, kernel) for kernel in options.kernels]
+        packages.install()
+    releases = kernels.releases_of(djstap, options)
     everything = []
     try:
         for release in releases:
@@ -162,14 +94,6 @@ def main(options):
     except guest.GuestLost as lost:
         sys.exit(f"bench: the guest was lost:\n{lost}")
     failed = sum(show(results) for results in everything)
-    if [results.series for results in everything] == ["6.1", "6.12"]:
-        docs = os.path.join(ROOT, "docs")
-        os.makedirs(os.path.join(docs, "benchmarks"), exist_ok=True)
-        for name, text in report.charts(everything).items():
-            with open(os.path.join(docs, "benchmarks", name), "w", encoding="utf-8") as file:
-                file.write(text)
-        with open(os.path.join(docs, "benchmarks.md"), "w", encoding="utf-8") as file:
-            file.write(report.page(everything, first_line([djstap, "--version"]).split()[-1],
-                                   first_line(["qemu-system-x86_64", "--version"]).split(" (")[0], CALLS))
-        print("\nwrote docs/benchmarks.md and docs/benchmarks/")
+    if kernels.both_ran(releases):
+        page.put("overhead", report.text(everything, kernels.measured_with(djstap, releases), CALLS), report.charts(everything))
     return 1 if failed else 0

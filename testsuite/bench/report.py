@@ -3,12 +3,14 @@
 import re
 
 import cases
+import kernels
 import measure
 import plots
+from page import table
 
 INTRODUCTION = """# What a probe costs
 
-This page is written by `scripts/bench overhead`; do not edit it. Measured with djstap {version} in guests with {kernels}, {qemu}.
+This page is written by the commands of `scripts/bench`; do not edit it. Measured with {measured_with}.
 
 A raw `gettimeofday` system call is repeated (`gtodbench`) without a probe and with one on `{function}`.
 The guest has one CPU and counts instructions (`-icount shift=0,sleep=off`): its clock then advances by one nanosecond an
@@ -30,30 +32,25 @@ the average of {samples} samples. Every hit is checked to have been counted or r
 
 AGAIN = """## How to run it again
 
-    scripts/bench overhead                     # both kernels, and this page again
-    scripts/bench overhead --with-peers        # installs bpftrace and SystemTap first (apt-get, root)
+    scripts/bench overhead                     # both kernels, and this part of the page again
+    scripts/bench overhead --with-peers        # installs bpftrace, SystemTap and LTTng first (apt-get, root)
     scripts/bench overhead --kernels 6.1       # one kernel; prints, writes nothing
     scripts/bench overhead --on-this-machine   # on the kernel that runs, in nanoseconds; where modules can be loaded
+    scripts/bench always-on, records, scale    # and their parts, each by its own command
 
 From a script to its module: `scripts/bench compile`.
 """
 
 
-def series_of(release):
-    return re.match(r"\d+\.\d+", release)[0]
-
-
 class Results:
     """What was measured on one kernel."""
 
-    def __init__(self, release, instructions, times, peers, peers_problem, systemtap):
+    def __init__(self, release, instructions, times, peers):
         self.release = release
-        self.series = series_of(release)
+        self.series = kernels.series_of(release)
         self.instructions = instructions  # {key: Outcome}
         self.times = times  # the same in nanoseconds
-        self.peers = peers
-        self.peers_problem = peers_problem
-        self.systemtap = systemtap  # why it is not here
+        self.peers = peers  # {tool: PeerRun}
 
     def added(self, key, outcomes=None):
         """Instructions that `key` adds to a call, or None."""
@@ -71,10 +68,12 @@ class Results:
         outcome = outcomes.get(key)
         return f"not to be had: {outcome.problem}" if outcome else "not run here"
 
-
-def table(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+    def peer_rows(self, keys):
+        """(title, outcome, its own unprobed run) of those programs of the peers that ran."""
+        for tool, run in self.peers.items():
+            for peer in cases.PEERS[tool]:
+                if peer.key in keys and peer.key in run.outcomes:
+                    yield f"{tool} {peer.title}", run.outcomes[peer.key], run.outcomes["unprobed"]
 
 
 def target_index(results):
@@ -90,10 +89,11 @@ def target_cell(case, results):
     return f"≤ {target}: " + ("not measured" if value is None else "reached" if round(value) <= target else "**missed**")
 
 
-def peers_beside(case, results):
-    if results.peers_problem:
-        return "not run here"
-    cells = [f"{results.cell(peer.key, results.peers)} ({peer.title})" for peer in cases.PEERS if peer.beside == case.key]
+def peers_beside(case, results, tool):
+    run = results.peers[tool]
+    if run.problem:
+        return "–"
+    cells = [f"{results.cell(peer.key, run.outcomes)} ({peer.title})" for peer in cases.PEERS[tool] if peer.beside == case.key]
     return "; ".join(cells) or "–"
 
 
@@ -108,11 +108,12 @@ def cost_section(everything):
             outcome = results.instructions.get(case.key)
             how = re.search(r": ([a-z0-9-]+)", outcome.log) if outcome and outcome.log else None
             lines.append([title, how[1] if how else "–", f"**{results.cell(case.key)}**", target_cell(case, results),
-                          peers_beside(case, results)])
-        text += table(["script body", "by", "added", "target", "bpftrace"], lines) + "\n"
+                          *(peers_beside(case, results, tool) for tool in results.peers)])
+        text += table(["script body", "by", "added", "target", *results.peers], lines) + "\n"
         text += f"Without a probe the call takes {results.instructions['unprobed'].average:.0f} instructions.\n"
-        text += f"bpftrace: {results.peers_problem or 'in the same kind of guest, ' + results.peers['version'].log}.\n"
-        text += f"SystemTap: {results.systemtap}.\n\n"
+        for tool, run in results.peers.items():
+            text += f"{tool}: {run.problem or 'in a guest of the same kind, ' + run.note}.\n"
+        text += "\n"
     return text
 
 
@@ -121,6 +122,15 @@ def samples_row(title, outcome, base, what="instructions"):
         return [title] + ["–"] * measure.SAMPLES + ["–", f"not to be had: {outcome.problem}" if outcome else "not run here"]
     return [title] + [f"{value:.0f}" for value in outcome.samples] + \
         [f"{outcome.average:.1f}", f"{outcome.average - base.average:.1f}"]
+
+
+# The peers' programs in the tables of the evaluation.
+EVALUATED_PEERS = {
+    "empty": {"kprobe-empty", "kfunc-empty", "kretprobe-empty", "stap-empty"},
+    "count": {"kprobe-count", "kfunc-count", "tracepoint-count", "stap-count", "stap-return", "stap-trace"},
+    "record": {"kprobe-record", "kfunc-record", "kretfunc-record", "tracepoint-record", "stap-record",
+               "stap-return-record", "lttng-kprobe", "lttng-kretprobe", "lttng-syscall"},
+}
 
 
 def evaluation_rows(results, what):
@@ -132,11 +142,7 @@ def evaluation_rows(results, what):
         rows.append((title, results.instructions.get(mechanisms[name, what].key), base))
     if what == "record":
         rows.append(("djprobe, `$tv` and `$tz` by name", results.instructions.get("record-names"), base))
-    if not results.peers_problem:
-        for kind in ("kprobe", "kfunc", "kretprobe"):
-            if f"{kind}-{what}" in results.peers:
-                rows.append((f"bpftrace {kind}", results.peers[f"{kind}-{what}"], results.peers["unprobed"]))
-    return rows
+    return rows + list(results.peer_rows(EVALUATED_PEERS[what]))
 
 
 def evaluation_section(everything):
@@ -149,8 +155,8 @@ def evaluation_section(everything):
             header = ["probe"] + [f"sample {i + 1}" for i in range(measure.SAMPLES)] + ["average", "overhead"]
             text += table(header, [samples_row(*row) for row in evaluation_rows(results, what)]) + "\n"
     return text + ("A djprobe's no-op handler reads no argument; the jprobe's place, arguments by name at the entry, is taken by "
-                   "`$tv` and `$tz`, which a system call's wrapper reads from memory. LTTng, in the place of LKST: not run here, its "
-                   "modules are built for each kernel by DKMS.\n\n")
+                   "`$tv` and `$tz`, which a system call's wrapper reads from memory. In the place of LKST's own hook stands LTTng, which records the "
+                   "static tracepoints of the system call; the kernel has none between them.\n\n")
 
 
 def times_section(everything):
@@ -205,11 +211,11 @@ def charts(everything):
     return found
 
 
-def page(everything, version, qemu, calls):
-    kernels = " and ".join(f"Linux {results.release}" for results in everything)
-    text = INTRODUCTION.format(version=version, kernels=kernels, qemu=qemu, function=cases.FUNCTION, runs=measure.RUNS,
-                               calls=f"{calls:,}", samples=measure.SAMPLES)
-    text += "\n" + cost_section(everything) + evaluation_section(everything)
+def text(everything, measured_with, calls):
+    """The section "overhead" of the page."""
+    page = INTRODUCTION.format(measured_with=measured_with, function=cases.FUNCTION, runs=measure.RUNS, calls=f"{calls:,}",
+                               samples=measure.SAMPLES)
+    page += "\n" + cost_section(everything) + evaluation_section(everything)
     for what, name, title in CHARTS:
-        text += f"![{title}](benchmarks/{name}.svg)\n\n"
-    return text + times_section(everything) + history_section() + AGAIN
+        page += f"![{title}](benchmarks/{name}.svg)\n\n"
+    return page + times_section(everything) + history_section() + AGAIN

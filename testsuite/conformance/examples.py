@@ -39,6 +39,17 @@ def arguments_of(path):
     return words[:words.index("-c")] if "-c" in words else words
 
 
+def folders_of(path):
+    """Libraries beside it that its test command names: -I FOLDER."""
+    try:
+        with open(path.removesuffix(".stp") + ".meta", encoding="utf-8", errors="replace") as file:
+            check = re.search(r"^test_check:.*$", file.read(), re.MULTILINE)
+    except OSError:
+        return []
+    found = re.findall(r"\s-I\s*(\S+)", check[0]) if check else []
+    return [word for name in found for word in ("-I", os.path.join(os.path.dirname(path), name))]
+
+
 def compile_script(command):
     return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT,
                           stdin=subprocess.DEVNULL)
@@ -60,7 +71,7 @@ def main():
     reasons = collections.Counter()
     for script in scripts:
         command = [os.path.abspath(options.djstap), "-g", "-w", f"-p{options.last}", "-r", options.kernel,
-                   "-I", f"{SHARE}/tapset", script]
+                   "-I", f"{SHARE}/tapset", *folders_of(script), script]
         no_arguments = False
         try:
             done = compile_script(command + arguments_of(script))

@@ -8,13 +8,17 @@
         probe begin { println(-7 / 2) exit() }
     output:                         it runs in a guest and prints this
         -3
+    needs: kernel                   with output: --runtime=user must refuse it; or `configuration`: it
+                                    means something else there; may be absent
 
 In place of `output:` a row may have `passes: -p2` (so far without an error) or `error: tag` (the compiler
 refuses it with that diagnostic, and with no other error). Rows are separated by blank lines.
 
     run.py --djstap build/release/bin/djstap [--kernel 6.1] [--update] [TABLE…]
-    run.py --coverage       every word of the grammar and every function of the library stands in some row
-                            (or in a kernel case)
+    run.py --djstap build/release/bin/djstap --user [TABLE…]
+                            the rows with output again, in this machine's user space
+    run.py --coverage PROGRAM   every alternative of the grammar is reached by some row (PROGRAM tells which are
+                            not: grammar_coverage), every function of the library stands in a row or in a case
 """
 import argparse
 import os
@@ -22,6 +26,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import textwrap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -31,7 +36,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "harness"))
 import matching  # noqa: E402
 
 TIMEOUT = 300
-FIELDS = {"feature", "options", "script", "output", "passes", "error"}
+FIELDS = {"feature", "options", "script", "output", "passes", "error", "needs"}
 
 
 class Row:
@@ -84,7 +89,9 @@ def read_table(path):
 
 def run(row, djstap, kernel):
     command = [djstap, "-w"] + shlex.split(row.fields.get("options", ""))
-    if row.goal == "output":
+    if kernel is None:
+        command.append("--runtime=user")
+    elif row.goal == "output":
         command.append(f"--guest={kernel}")
     else:
         command += ["-r", kernel, row.fields["passes"] if row.goal == "passes" else "-p3"]
@@ -92,6 +99,9 @@ def run(row, djstap, kernel):
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
                           timeout=TIMEOUT)
     errors = "\n".join(line for line in done.stderr.split("\n") if "(once)" not in line)
+    if kernel is None and "needs" in row.fields:
+        refused = done.returncode == 1 and re.search(r"\[(needs-kernel|no-kernel)\]$", errors, re.MULTILINE)
+        return [] if refused else [f"it needs a kernel, but user space did not refuse it:\n{errors}{done.stdout}"], None
     if row.goal == "error":
         tags = re.findall(r"^\S.*: error: .*\[([a-z0-9-]+)\]$", errors, re.MULTILINE)
         if done.returncode == 1 and tags and set(tags) == {row.fields["error"]}:
@@ -124,21 +134,34 @@ def update(path, changes):
         file.write("\n".join(lines))
 
 
-def coverage(tables):
-    scripts = "\n".join(row.fields["script"] for path in tables for row in read_table(path))
+# The lines that tell which places of the grammar no script of the rows reaches.
+def grammar_problems(program, rows):
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for number, row in enumerate(rows):
+            if row.goal == "error":
+                continue
+            paths.append(os.path.join(folder, f"{number}.stp"))
+            with open(paths[-1], "w", encoding="utf-8") as file:
+                file.write(row.fields["script"])
+        done = subprocess.run([program] + paths, capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    if not lines or done.returncode not in (0, 1):
+        return [f"{program} ended with status {done.returncode}: {done.stderr}"]
+    print(lines[-1])
+    return [f"no row reaches this place of the grammar: {line}" for line in lines[:-1]]
+
+
+def coverage(program, tables):
+    rows = [row for path in tables for row in read_table(path)]
+    scripts = "\n".join(row.fields["script"] for row in rows)
     cases = ""
     for folder in ("testsuite/kernel", "testsuite/language", "examples"):
         for name in sorted(os.listdir(os.path.join(ROOT, folder))):
             if name.endswith((".case", ".stp")):
                 with open(os.path.join(ROOT, folder, name), encoding="utf-8", errors="replace") as file:
                     cases += file.read()
-    problems = []
-    with open(os.path.join(ROOT, "grammar", "DjstapLexer.g4"), encoding="utf-8") as file:
-        grammar = re.sub(r"//.*", "", file.read())
-    words = {word for word in re.findall(r"'((?:[^'\\\n]|\\.)+)'", grammar) if re.fullmatch(r"@?[a-z_]{2,}|[-+*/%&|^<>=!~.?]{1,4}", word)}
-    for word in sorted(words):
-        if word not in scripts and word not in cases:
-            problems.append(f"no row has the grammar's {word}")
+    problems = grammar_problems(program, rows)
     for name in sorted(os.listdir(os.path.join(ROOT, "tapsets"))):
         if not name.endswith(".stp"):
             continue
@@ -148,7 +171,7 @@ def coverage(tables):
                      if not re.search(rf"\b{function}\b", scripts + cases)]
     for problem in problems:
         print(f"FAILED {problem}")
-    print(f"{len(words)} words of the grammar, {len(problems)} things that no row shows")
+    print(f"{len(rows)} rows, {len(problems)} things that none shows")
     return 1 if problems else 0
 
 
@@ -157,19 +180,22 @@ def main():
     parser.add_argument("--djstap", help="the program to test")
     parser.add_argument("--kernel", default="6.1")
     parser.add_argument("--update", action="store_true", help="write what is printed into the tables")
-    parser.add_argument("--coverage", action="store_true")
+    parser.add_argument("--coverage", metavar="PROGRAM", help="check that the rows reach all of the grammar")
+    parser.add_argument("--user", action="store_true", help="run in user space (--runtime=user)")
     parser.add_argument("tables", nargs="*", help="default: all of this folder")
     options = parser.parse_args()
     tables = options.tables or sorted(os.path.join(HERE, name) for name in os.listdir(HERE) if name.endswith(".table"))
     if options.coverage:
-        return coverage(tables)
+        return coverage(options.coverage, tables)
     failed = total = 0
     for path in tables:
         changes = []
         for row in read_table(path):
+            if options.user and (row.goal != "output" or row.fields.get("needs") == "configuration"):
+                continue
             total += 1
             try:
-                problems, actual = run(row, os.path.abspath(options.djstap), options.kernel)
+                problems, actual = run(row, os.path.abspath(options.djstap), None if options.user else options.kernel)
             except subprocess.TimeoutExpired:
                 problems, actual = ["took too long"], None
             if problems and options.update and actual is not None:

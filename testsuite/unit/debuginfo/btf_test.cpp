@@ -59,6 +59,12 @@ TEST(Btf, KindsByHand) {
     b.type("note", BtfKind::DeclTag, 0, 8); // 9
     b.words({0});
     b.type("loop", BtfKind::Typedef, 0, 10); // 10: refers to itself
+    b.type("", BtfKind::Array, 0, 0);        // 11: int [2][3]
+    b.words({12, 1, 2});
+    b.type("", BtfKind::Array, 0, 0); // 12
+    b.words({1, 1, 3});
+    b.type("", BtfKind::Array, 0, 0); // 13: an array of itself
+    b.words({13, 1, 2});
     std::string bytes = b.finish();
     auto btf = Btf::parse(bytes);
     ASSERT_TRUE(btf);
@@ -82,6 +88,10 @@ TEST(Btf, KindsByHand) {
     EXPECT_EQ(write_type(6, step), "int *");
     EXPECT_EQ(btf->resolve(btf->resolve(6).target).name, "int");
     EXPECT_EQ(btf->resolve(10).kind, CTypeKind::Void);
+    EXPECT_EQ(btf->resolve(11).size, 24u);
+    EXPECT_EQ(write_type(11, step), "int [2][3]");
+    EXPECT_EQ(btf->resolve(13).size, 0u);
+    EXPECT_FALSE(write_type(13, step).empty());
     EXPECT_EQ(btf->resolve(4000).kind, CTypeKind::Unknown);
     EXPECT_EQ(write_type(btf->by_declaration("const int __user * *"), step), "int **");
     EXPECT_EQ(write_type(btf->by_declaration("void *"), step), "void *");

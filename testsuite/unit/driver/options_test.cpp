@@ -121,7 +121,12 @@ TEST(Options, MisspeltValuesGetTheNearestOne) {
     EXPECT_EQ(reject({"--mechanism=kprob", "x"}).hint, "did you mean 'kprobe'?");
     EXPECT_EQ(accept({"--mechanism=auto", "x"}).mechanism, "");
     EXPECT_EQ(accept({"--mechanism=kprobe-int3", "x"}).mechanism, "kprobe-int3");
-    reject({"--runtime=user", "x"});
+    reject({"--runtime=bpf", "x"});
+    reject({"--runtime=user", "--guest", "x"});
+    reject({"--runtime=user", "-F", "x"});
+    reject({"--runtime=user", "-p4", "x"});
+    EXPECT_TRUE(accept({"--runtime=user", "x"}).user_space);
+    EXPECT_FALSE(accept({"--runtime=kernel", "x"}).user_space);
     reject({"--color=pink", "x"});
 }
 

@@ -1,40 +1,11 @@
-// Scripts → typed programs, shown by the dump.
-#include "analysis.h"
+// Scripts → typed programs, shown by the dump: types, storage, what is unused.
+#include "dumps.h"
 
 #include "semantics/walk.h"
 
 using namespace djstap;
 using namespace djstap::test;
 using program::Storage;
-
-namespace {
-
-void expect_dump(const std::string& script, const std::string& expected,
-                 SemanticsOptions options = {}, const std::string& library = "") {
-    Analysis analysis(script, options, library);
-    EXPECT_EQ(analysis.dump(), expected) << script << "\n" << analysis.errors();
-}
-
-// The lines of a dump's only body, joined by " | ", without its head and effects.
-std::string body(const std::string& script, const std::string& library = "",
-                 SemanticsOptions options = {}) {
-    Analysis analysis(script, options, library);
-    std::string dump = analysis.dump(), result;
-    bool in_probe = false;
-    for (size_t at = 0; at < dump.size();) {
-        const size_t end = dump.find('\n', at);
-        std::string line = dump.substr(at, end - at);
-        at = end + 1;
-        if (line.rfind("probe ", 0) == 0)
-            in_probe = true;
-        else if (line.rfind("no program", 0) == 0)
-            return analysis.errors();
-        else if (in_probe && line.find("# ") == std::string::npos &&
-                 line.rfind("    local ", 0) != 0)
-            result += (result.empty() ? "" : " | ") + line.substr(4);
-    }
-    return result;
-}
 
 TEST(SemanticsProgram, TheSmallestScript) {
     expect_dump("probe begin { printf(\"%s(%d)\\n\", execname(), pid()) }",
@@ -262,179 +233,6 @@ TEST(SemanticsUnused, EmptyProbesAreKept) {
     EXPECT_EQ(analysis.program->probes.size(), 2u);
 }
 
-TEST(SemanticsAliases, WrapTheBodyFromTheInsideOut) {
-    const std::string library = "probe inner = kernel.function(\"f\"), "
-                                "kernel.function(\"g\").return { println(\"inner\") }\n"
-                                "probe outer = inner { println(\"outer\") }\n"
-                                "probe tail += inner { println(\"tail\") }\n";
-    const std::string in_order =
-        "printf(\"%s\\n\", \"inner\") | printf(\"%s\\n\", \"outer\") | printf(\"%s\\n\", \"own\")";
-    EXPECT_EQ(body("probe outer { println(\"own\") }", library), in_order + " | " + in_order)
-        << "one for the entry, one for the return";
-    Analysis analysis("probe tail?, outer { println(\"own\") }", {}, library);
-    ASSERT_TRUE(analysis.program) << analysis.errors();
-    const auto& probes = analysis.program->probes;
-    ASSERT_EQ(probes.size(), 4u) << "two bodies, each for an entry and a return";
-    EXPECT_FALSE(probes[0]->is_return);
-    EXPECT_TRUE(probes[1]->is_return);
-    EXPECT_TRUE(probes[0]->points[0]->optional);
-    EXPECT_FALSE(probes[2]->points[0]->optional);
-    EXPECT_EQ(probes[0]->alias_names[0], (std::vector<std::string>{"tail", "inner"}));
-    EXPECT_EQ(ast::to_string(*probes[2]->points[0]), "kernel.function(\"f\")");
-    for (const auto& probe : probes)
-        EXPECT_EQ(probe->declaration, 0u);
-    EXPECT_EQ(probes[3]->point_numbers, std::vector<uint32_t>{3});
-}
-
-TEST(SemanticsAliases, MayHaveBothAPrologueAndAnEpilogue) {
-    EXPECT_EQ(
-        body("probe mine { println(2) }", "probe mine = begin { println(1) }, { println(3) }"),
-        "printf(\"%d\\n\", 1) | printf(\"%d\\n\", 2) | printf(\"%d\\n\", 3)");
-}
-
-TEST(SemanticsAliases, MayExtendABuiltinFamily) {
-    Analysis analysis("probe timer.profile { exit() }", {},
-                      "probe timer.profile = timer.profile.tick !, timer.s(1) { }");
-    ASSERT_TRUE(analysis.program) << analysis.errors();
-    ASSERT_EQ(analysis.program->probes[0]->points.size(), 2u);
-    EXPECT_EQ(ast::to_string(*analysis.program->probes[0]->points[0]), "timer.profile.tick!");
-}
-
-TEST(SemanticsAliases, WildcardsAndSuffixes) {
-    const std::string library = "probe io.read = kernel.function(\"r\") { name = \"read\" }\n"
-                                "probe io.write = kernel.function(\"w\") { name = \"write\" }\n";
-    Analysis wild("probe io.* { println(name) }", {}, library);
-    ASSERT_TRUE(wild.program) << wild.errors();
-    EXPECT_EQ(wild.program->probes.size(), 2u);
-    Analysis suffix("probe io.read.return { println(name) }", {}, library);
-    ASSERT_TRUE(suffix.program) << suffix.errors();
-    EXPECT_TRUE(suffix.program->probes[0]->is_return);
-    EXPECT_EQ(ast::to_string(*suffix.program->probes[0]->points[0]),
-              "kernel.function(\"r\").return");
-    Analysis optional("probe nowhere.at.all ?, begin { exit() }", {}, library);
-    ASSERT_TRUE(optional.program) << optional.errors();
-    EXPECT_EQ(optional.program->probes[0]->points.size(), 1u);
-}
-
-TEST(SemanticsReturnProbes, TakeParametersAtTheEntry) {
-    expect_dump(
-        "probe kernel.function(\"f\").return { printf(\"%d %d %d %d %s\", $x->y, $x->y, $return, "
-        "gettimeofday_ns() - @entry(gettimeofday_ns()), $$vars) }",
-        "function gettimeofday_ns(): long, pure, intrinsic\n"
-        "probe kernel.function(\"f\").return (return)\n"
-        "    # prints, can fail, strings\n"
-        "    entry#0 = $x->y\n"
-        "    entry#1 = gettimeofday_ns()\n"
-        "    entry#2 = $$vars\n"
-        "    printf(\"%d %d %d %d %s\", entry#0, entry#0, $return, (gettimeofday_ns() - entry#1), "
-        "entry#2)\n");
-}
-
-TEST(SemanticsReturnProbes, OneProbeOfBothKindsIsSplit) {
-    Analysis analysis(
-        "probe kernel.function(\"f\"), kernel.function(\"f\").return { println($x) }");
-    ASSERT_TRUE(analysis.program) << analysis.errors();
-    ASSERT_EQ(analysis.program->probes.size(), 2u);
-    EXPECT_TRUE(analysis.program->probes[0]->entry_values.empty());
-    EXPECT_EQ(analysis.program->probes[1]->entry_values.size(), 1u);
-}
-
-TEST(SemanticsConditions, AreJoined) {
-    const std::string library = "global level = 2\nprobe mine = timer.s(1) if (level > 1) { }\n";
-    EXPECT_EQ(body("global on probe mine if (on) { exit() } probe begin { on = 1 }", library),
-              "if ((level > 1) && on) | exit() | on = 1");
-}
-
-TEST(SemanticsFunctions, OverloadsGoByArityThenByPriority) {
-    const char* script =
-        "function f(a) { if (a > 5) next; println(\"first\") }\n"
-        "function f(a) { println(\"second\") }\nfunction f() { println(\"none\") }\n"
-        "probe begin { f(1); f() }";
-    Analysis analysis(script);
-    ASSERT_TRUE(analysis.program) << analysis.errors();
-    ASSERT_EQ(analysis.program->functions.size(), 3u);
-    EXPECT_EQ(analysis.program->functions[0]->next_overload, analysis.program->functions[1].get());
-    EXPECT_EQ(analysis.program->functions[1]->next_overload, nullptr);
-    EXPECT_EQ(analysis.program->functions[2]->next_overload, nullptr);
-}
-
-TEST(SemanticsFunctions, RecursionIsFound) {
-    Analysis analysis(
-        "function a(n) { if (n) b(n - 1) }\nfunction b(n) { a(n) }\nfunction c() { exit() }\n"
-        "probe begin { a(3); c() }");
-    ASSERT_TRUE(analysis.program) << analysis.errors();
-    for (const auto& function : analysis.program->functions)
-        EXPECT_EQ(function->recursive, function->name == "a" || function->name == "b")
-            << function->name;
-    EXPECT_TRUE(analysis.program->probes[0]->effects.loops);
-    EXPECT_TRUE(analysis.program->probes[0]->effects.can_exit);
-}
-
-TEST(SemanticsFunctions, CallsThatMultiplyAreCounted) {
-    std::string script = "function f0() { return 1 }\n";
-    for (int i = 1; i < 9; i++) {
-        const std::string before = "f" + std::to_string(i - 1) + "()";
-        script += "function f" + std::to_string(i) + "() { return " + before + " + " + before +
-                  " + " + before + " + " + before + " }\n";
-    }
-    Analysis analysis(script + "probe begin { print(f8()) } probe end { print(f2()) }");
-    ASSERT_TRUE(analysis.program) << analysis.errors();
-    EXPECT_TRUE(analysis.program->probes[0]->effects.loops);
-    EXPECT_TRUE(analysis.program->probes[0]->effects.can_fail);
-    EXPECT_FALSE(analysis.program->probes[1]->effects.loops);
-    for (const auto& function : analysis.program->functions)
-        EXPECT_FALSE(function->counts_nesting) << function->name;
-}
-
-TEST(SemanticsFunctions, StraightCodeIsCountedOnlyWhenVeryLong) {
-    std::string many;
-    for (int i = 0; i < 1100; i++)
-        many += "n += 2\n";
-    Analysis analysis("global n probe begin { " + many + " } probe end { n += 1 print(n) }");
-    ASSERT_TRUE(analysis.program) << analysis.errors();
-    EXPECT_TRUE(analysis.program->probes[0]->effects.loops);
-    EXPECT_FALSE(analysis.program->probes[1]->effects.loops);
-}
-
-TEST(SemanticsFunctions, DeepCallsCountTheirNesting) {
-    std::string script = "function f0() { return 1 }\n";
-    for (int i = 1; i < 3000; i++)
-        script +=
-            "function f" + std::to_string(i) + "() { return f" + std::to_string(i - 1) + "() }\n";
-    Analysis analysis(script + "probe begin { print(f2999()) }");
-    ASSERT_TRUE(analysis.program) << analysis.errors();
-    EXPECT_TRUE(analysis.program->probes[0]->effects.can_fail);
-    for (const auto& function : analysis.program->functions)
-        ASSERT_TRUE(function->counts_nesting && !function->recursive) << function->name;
-}
-
-TEST(SemanticsFunctions, TheScriptHidesTheLibrary) {
-    expect_dump("function pid() { return 7 } probe begin { print(pid()) }",
-                "function pid(): long, pure\n"
-                "    return 7\n"
-                "probe begin\n"
-                "    # prints\n"
-                "    printf(\"%d\", pid())\n");
-}
-
-TEST(SemanticsNames, PrivateOnesStayInTheirFile) {
-    Analysis analysis("probe begin { print(helper()) }", {},
-                      "private function secret() { return 1 }\n"
-                      "private global count\n"
-                      "function helper() { count++; return secret() }");
-    EXPECT_TRUE(analysis.program) << analysis.errors();
-    Analysis hidden(
-        "probe begin { print(helper()); print(secret()) }", {},
-        "private function secret() { return 1 }\nfunction helper() { return secret() }");
-    EXPECT_EQ(hidden.count("unknown-function"), 1u) << hidden.errors();
-}
-
-TEST(SemanticsNames, ParametersHideGlobals) {
-    Analysis analysis("global n function f(n) { return n . \"\" } probe begin { n = 1; print(n); "
-                      "print(f(\"a\")) }");
-    EXPECT_TRUE(analysis.program) << analysis.errors();
-}
-
 TEST(SemanticsStatements, AllLower) {
     EXPECT_EQ(
         body("global a probe begin { for (i = 0; i < 3; i++) { if (i == 1) continue; a[i] = i; if "
@@ -512,5 +310,3 @@ TEST(SemanticsRobustness, DeepAndLongScripts) {
     ASSERT_TRUE(large.program);
     EXPECT_EQ(large.program->globals.size(), 5000u);
 }
-
-} // namespace

@@ -99,6 +99,35 @@ TEST(Output, FormatsErrorsWarningsAndExit) {
     EXPECT_EQ(printed.errors, 2u);
 }
 
+TEST(Output, SpeculationsArePrintedWhereTheyAreCommitted) {
+    const auto kept = [](const char* text, int64_t id) {
+        return Record(DJS_RECORD_SPECULATION).text(text).number(id);
+    };
+    const auto printed =
+        print({kept("one ", 1), kept("other\n", 2), Record(1), kept("two\n", 1), kept("gone\n", 3),
+               Record(DJS_RECORD_COMMIT).number(1), Record(DJS_RECORD_DISCARD).number(3),
+               kept("again\n", 3), Record(DJS_RECORD_COMMIT).number(1),
+               Record(DJS_RECORD_COMMIT).number(3), Record(DJS_RECORD_COMMIT).number(77)});
+    EXPECT_EQ(printed.out, "hello\none two\nagain\n");
+    EXPECT_EQ(printed.damaged, 0u);
+    EXPECT_EQ(print({Record(DJS_RECORD_COMMIT), Record(DJS_RECORD_SPECULATION).text("x")}).damaged,
+              2u);
+}
+
+TEST(Output, TheOldestSpeculationGivesWay) {
+    Speculations speculations(2);
+    std::string out;
+    const auto print = [&](std::string_view text) { out += text; };
+    speculations.add(1, "a");
+    speculations.add(2, "b");
+    speculations.add(1, "c");
+    speculations.add(1, "d");
+    EXPECT_EQ(speculations.dropped(), 2u);
+    speculations.commit(2, print);
+    speculations.commit(1, print);
+    EXPECT_EQ(out, "cd");
+}
+
 TEST(Output, JsonIsOneObjectALine) {
     const auto printed =
         print({Record(0).text("c\"\xff").number(1), Record(DJS_RECORD_ERROR).text("bad").number(0),
@@ -153,10 +182,10 @@ TEST(Output, CountsNameTheirReason) {
 }
 
 TEST(Output, ProbesAreShownWithTheirMechanismWhenAsked) {
-    const AttachedProbe planned{"a", "djprobe", "djprobe", "", true, 0};
-    const AttachedProbe fallen{"b",  "kprobe", "djprobe", "another direct user has the function",
+    const AttachedProbe planned{"a", 1, "djprobe", "djprobe", "", true, 0};
+    const AttachedProbe fallen{"b",  1, "kprobe", "djprobe", "another direct user has the function",
                                true, 0};
-    const AttachedProbe failed{"c", "kprobe", "kprobe", "Invalid argument", false, 0};
+    const AttachedProbe failed{"c", 1, "kprobe", "kprobe", "Invalid argument", false, 0};
     for (bool verbose : {false, true}) {
         Capture out, err;
         Writer writer(out.fd(), "out"), messages(err.fd(), "err");

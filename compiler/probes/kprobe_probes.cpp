@@ -1,0 +1,130 @@
+// kprobe.function("symbol"), .return: functions by their symbols, without debug information.
+// Addresses.
+#include "probes/families.h"
+
+#include "diagnostics/suggest.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace djstap {
+
+namespace {
+
+bool is_pattern(std::string_view text) {
+    return text.find_first_of("*?[") != std::string_view::npos;
+}
+
+bool report_no_symbol(const ast::PointComponent& name, const Target& target, Resolver& resolver) {
+    std::vector<std::string> near;
+    for (const Symbol& symbol :
+         target.symbols_matching("*" + name.string.substr(0, name.string.size() / 2) + "*"))
+        near.emplace_back(symbol.name);
+    resolver.diagnostics
+        .report(DiagnosticKind::NoFunction, name.argument_range, {name.string, target.release()})
+        .hint(is_pattern(name.string) ? "" : did_you_mean(name.string, near));
+    return false;
+}
+
+bool resolve_symbols(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out,
+                     bool is_return) {
+    const ast::PointComponent& name = point.components[1];
+    const Target* target = need_target(point, resolver);
+    if (!target)
+        return false;
+    std::vector<Symbol> symbols = is_pattern(name.string) ? target->symbols_matching(name.string)
+                                                          : target->symbols_named(name.string);
+    std::erase_if(symbols, [&](const Symbol& symbol) {
+        return target->has_addresses() && !target->in_text(symbol.address);
+    });
+    if (symbols.empty())
+        return point.optional || resolver.quiet || report_no_symbol(name, *target, resolver);
+    const ast::PointComponent* maxactive = find_component(point, "maxactive");
+    const ReturnSafety unknown{ReturnSafety::Verdict::Unsafe,
+                               "nothing is known of how it is called"};
+    MechanismChoice refusal;
+    for (const Symbol& symbol : symbols) {
+        MechanismChoice choice =
+            is_return ? choose_for_return(*target, symbol.address, unknown, resolver.options.forced)
+                      : choose_for_entry(*target, symbol.address, resolver.options.forced,
+                                         resolver.probe && resolver.probe->effects.registers);
+        if (!choice.refusal.empty()) {
+            refusal = choice;
+            continue;
+        }
+        Candidate candidate;
+        candidate.kind = is_return ? HandlerKind::Return : HandlerKind::Entry;
+        candidate.site.mechanism = choice.mechanism;
+        candidate.site.reason = choice.reason;
+        candidate.site.forced = resolver.options.forced.has_value();
+        candidate.site.address = choice.address;
+        candidate.site.fallback = choice.fallback;
+        candidate.site.entry = symbol.address;
+        candidate.site.maxactive =
+            maxactive ? static_cast<uint32_t>(std::clamp<int64_t>(maxactive->number, 0, 65535)) : 0;
+        candidate.site.function = std::string(symbol.name);
+        candidate.site.point =
+            "kprobe.function(\"" + candidate.site.function + "\")" + (is_return ? ".return" : "");
+        out.push_back(std::move(candidate));
+    }
+    if (out.empty() && !point.optional && !resolver.quiet) {
+        resolver.diagnostics.report(DiagnosticKind::CannotProbe, name.argument_range,
+                                    {name.string, refusal.refusal});
+        return false;
+    }
+    return true;
+}
+
+} // namespace
+
+bool resolve_kprobe(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
+    return resolve_symbols(point, resolver, out, false);
+}
+
+bool resolve_kprobe_return(const ast::ProbePoint& point, Resolver& resolver,
+                           std::vector<Candidate>& out) {
+    return resolve_symbols(point, resolver, out, true);
+}
+
+// An address as the kernel was linked. What lies there is the user's affair, but for what the
+// kernel itself refuses.
+bool resolve_absolute(const ast::ProbePoint& point, Resolver& resolver,
+                      std::vector<Candidate>& out) {
+    const ast::PointComponent& address = point.components[1];
+    const Target* target = need_target(point, resolver);
+    if (!target)
+        return false;
+    char text[24];
+    snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address.number));
+    const auto where = static_cast<uint64_t>(address.number);
+    const auto symbol = target->symbol_at(where);
+    MechanismChoice choice =
+        target->fentry_site(where) || (symbol && symbol->address == where)
+            ? choose_for_entry(*target, symbol ? symbol->address : where, resolver.options.forced,
+                               resolver.probe && resolver.probe->effects.registers)
+            : choose_for_instruction(*target, where, resolver.options.forced);
+    if (choice.refusal.empty() && !symbol)
+        choice.refusal = "there is no function of the kernel";
+    if (!choice.refusal.empty()) {
+        if (point.optional)
+            return true;
+        resolver.diagnostics.report(DiagnosticKind::CannotProbe, address.argument_range,
+                                    {text, choice.refusal});
+        return false;
+    }
+    Candidate candidate;
+    candidate.kind = HandlerKind::Entry;
+    candidate.site.mechanism = choice.mechanism;
+    candidate.site.reason = choice.reason;
+    candidate.site.forced = resolver.options.forced.has_value();
+    candidate.site.address = choice.address;
+    candidate.site.fallback = choice.fallback;
+    candidate.site.entry = symbol->address;
+    candidate.site.function = std::string(symbol->name);
+    candidate.site.point =
+        point.components[0].name + ".statement(" + std::string(text) + ").absolute";
+    out.push_back(std::move(candidate));
+    return true;
+}
+
+} // namespace djstap

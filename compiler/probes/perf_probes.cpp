@@ -1,0 +1,69 @@
+// perf.type(T).config(C), timer.profile: an event on each CPU.
+#include "probes/families.h"
+
+#include "include/script.h"
+
+#include <algorithm>
+
+namespace djstap {
+
+namespace {
+
+// Of the kernel's user interface (linux/perf_event.h).
+constexpr uint64_t type_software = 1, software_cpu_clock = 0;
+constexpr int64_t default_sample = 1'000'000; // SystemTap's
+
+Candidate make_candidate(const ast::ProbePoint& point, uint64_t type, uint64_t config,
+                         uint64_t period, bool by_frequency) {
+    Candidate candidate;
+    candidate.kind = HandlerKind::Timer;
+    candidate.timer_ns = period;
+    candidate.arguments[DJS_PERF_TYPE] = type;
+    candidate.arguments[DJS_PERF_CONFIG] = config;
+    candidate.arguments[DJS_PERF_BY_FREQUENCY] = by_frequency;
+    candidate.site.mechanism = Mechanism::Perf;
+    candidate.site.reason = "an event on each CPU";
+    candidate.site.point = ast::to_string(point);
+    return candidate;
+}
+
+} // namespace
+
+// The CPU's clock, at the rate of the kernel's tick unless one is given.
+bool resolve_profile(const ast::ProbePoint& point, Resolver& resolver,
+                     std::vector<Candidate>& out) {
+    const Target* target = need_target(point, resolver);
+    if (!target)
+        return false;
+    const std::string tick = target->config("HZ");
+    int64_t hz = tick.empty() ? 250 : std::max(1L, std::strtol(tick.c_str(), nullptr, 10));
+    if (const ast::PointComponent* wanted = find_component(point, "hz")) {
+        hz = wanted->number;
+        if (hz < 1 || hz > 100'000) {
+            resolver.diagnostics.report(DiagnosticKind::TimerPeriod, wanted->argument_range,
+                                        {std::to_string(hz)});
+            return false;
+        }
+    }
+    out.push_back(make_candidate(point, type_software, software_cpu_clock,
+                                 1'000'000'000 / static_cast<uint64_t>(hz), false));
+    return true;
+}
+
+bool resolve_perf(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
+    const ast::PointComponent* frequency = find_component(point, "hz");
+    const ast::PointComponent* sample = find_component(point, "sample");
+    const ast::PointComponent* given = frequency ? frequency : sample;
+    const int64_t period = given ? given->number : default_sample;
+    if (period < 1) {
+        resolver.diagnostics.report(DiagnosticKind::TimerPeriod, given->argument_range,
+                                    {std::to_string(period)});
+        return false;
+    }
+    out.push_back(make_candidate(point, static_cast<uint64_t>(point.components[1].number),
+                                 static_cast<uint64_t>(point.components[2].number),
+                                 static_cast<uint64_t>(period), frequency != nullptr));
+    return true;
+}
+
+} // namespace djstap

@@ -1,0 +1,86 @@
+#include "user/check.h"
+
+#include "semantics/walk.h"
+#include "user/user.h"
+
+namespace djstap {
+
+using program::ExpressionKind;
+using program::StatementKind;
+
+namespace {
+
+class Check {
+  public:
+    explicit Check(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+
+    void body(program::Block& block) {
+        program::walk_expressions(block, [this](program::Expression& node) { expression(node); });
+        program::walk_statements(block, [this](program::Statement& node) {
+            if (node.kind == StatementKind::EmbeddedStatement)
+                refuse("C code", node.range);
+        });
+    }
+    void expression(const program::Expression& node) {
+        switch (node.kind) {
+        case ExpressionKind::Call:
+            call(program::as<program::Call>(node));
+            break;
+        case ExpressionKind::TargetValue:
+            target_value(program::as<program::TargetValue>(node));
+            break;
+        case ExpressionKind::Register:
+            refuse("a register", node.range);
+            break;
+        case ExpressionKind::EmbeddedC:
+            refuse("C code", node.range);
+            break;
+        default:
+            break;
+        }
+    }
+
+  private:
+    void target_value(const program::TargetValue& node) {
+        using Base = program::TargetValue::Base;
+        // $variables are refused where their probe point is.
+        if (node.base == Base::GlobalVariable)
+            refuse("a variable of the kernel", node.range);
+        else if (node.base != Base::Variable)
+            refuse("a type of the kernel", node.range);
+    }
+    void call(const program::Call& node) {
+        const program::Function& function = *node.function;
+        if (!function.embedded.empty())
+            refuse(function.name + "(), which is C code,", node.range);
+        else if (!function.intrinsic.empty() &&
+                 !djs_user_symbol(("djs_fn_" + function.intrinsic).c_str()))
+            refuse(function.name + "()", node.range);
+    }
+    void refuse(const std::string& what, SourceRange range) {
+        diagnostics_.report(DiagnosticKind::NeedsKernel, range, {what})
+            .hint("without --runtime=user the script runs as a kernel module; --guest needs no "
+                  "root for that");
+    }
+
+    Diagnostics& diagnostics_;
+};
+
+} // namespace
+
+bool check_for_user_space(program::Program& program, Diagnostics& diagnostics) {
+    const size_t errors = diagnostics.error_count();
+    Check check(diagnostics);
+    for (const auto& function : program.functions)
+        if (function->body)
+            check.body(*function->body);
+    for (const auto& probe : program.probes) {
+        check.body(*probe->body);
+        if (probe->condition)
+            program::walk_expressions(*probe->condition,
+                                      [&](program::Expression& node) { check.expression(node); });
+    }
+    return diagnostics.error_count() == errors;
+}
+
+} // namespace djstap

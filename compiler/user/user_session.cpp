@@ -1,0 +1,234 @@
+#include "user/user_session.h"
+
+#include "session/command.h"
+#include "session/merge.h"
+#include "session/printer.h"
+#include "session/signals.h"
+#include "session/target.h"
+#include "user/linked_script.h"
+#include "user/user.h"
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <optional>
+#include <unistd.h>
+
+namespace djstap {
+
+namespace {
+
+// A signal that comes just before a sleep, and the end of the command, are seen so late at most.
+constexpr uint64_t longest_sleep_ns = 20'000'000, longest_sleep_with_command_ns = 2'000'000;
+constexpr uint64_t second_ns = 1'000'000'000;
+
+uint64_t now_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64_t>(now.tv_sec) * second_ns + static_cast<uint64_t>(now.tv_nsec);
+}
+
+void sleep_until(uint64_t time_ns) {
+    const timespec until{static_cast<time_t>(time_ns / second_ns),
+                         static_cast<long>(time_ns % second_ns)};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+}
+
+// The runtime's own memory: made before a script is linked, which refers to it.
+class RuntimeMemory {
+  public:
+    RuntimeMemory() : error_(djs_user_init(1)) {}
+    ~RuntimeMemory() { djs_user_exit(); }
+    RuntimeMemory(const RuntimeMemory&) = delete;
+    RuntimeMemory& operator=(const RuntimeMemory&) = delete;
+    bool made() const { return error_ == 0; }
+
+  private:
+    int error_;
+};
+
+// What the runtime makes for a script: given back before the script goes, whose tables name it.
+class LoadedScript {
+  public:
+    LoadedScript(const djs_script& script, const djs_user_options& options)
+        : error_(djs_user_load(&script, &options)) {}
+    ~LoadedScript() {
+        if (error_ == 0)
+            djs_user_unload();
+    }
+    LoadedScript(const LoadedScript&) = delete;
+    LoadedScript& operator=(const LoadedScript&) = delete;
+    bool made() const { return error_ == 0; }
+
+  private:
+    int error_;
+};
+
+class UserSession {
+  public:
+    UserSession(const SessionOptions& options, const ModuleMeta& meta, Output& output,
+                Command* command)
+        : options_(options), meta_(meta), output_(output), command_(command),
+          printer_(meta, output) {}
+
+    // What the runtime calls when a ring is full.
+    static void drain(void* session) { static_cast<UserSession*>(session)->take_records(); }
+
+    SessionOutcome run();
+
+  private:
+    void take_records();
+    bool is_over();
+    void wait();
+    void release_command();
+    void finish();
+
+    const SessionOptions& options_;
+    const ModuleMeta& meta_;
+    Output& output_;
+    Command* command_;
+    std::optional<RecordMerger> merger_;
+    RecordPrinter printer_;
+    uint64_t began_ = now_ns();
+    bool command_failed_ = false;
+    SessionOutcome outcome_;
+};
+
+void UserSession::take_records() {
+    outcome_.records +=
+        merger_->last_sweep([this](const djs_record& record) { printer_.print(record); }).records;
+}
+
+bool UserSession::is_over() {
+    if (StopSignals::stop_requested()) {
+        outcome_.ended_by_signal = true;
+        return true;
+    }
+    if (djs_user_exit_requested() || command_failed_ || output_.writer().error() ||
+        (command_ && command_->ended()))
+        return true;
+    const auto limit = static_cast<uint64_t>(options_.time_limit.count()) * 1'000'000;
+    return limit > 0 && now_ns() - began_ >= limit;
+}
+
+// Until the next timer, or until something may have changed.
+void UserSession::wait() {
+    const uint64_t now = now_ns();
+    const uint64_t longest = command_ ? longest_sleep_with_command_ns : longest_sleep_ns;
+    uint64_t until = std::min(djs_user_next_timer(), now + longest);
+    if (options_.time_limit.count() > 0)
+        until = std::min(until,
+                         began_ + static_cast<uint64_t>(options_.time_limit.count()) * 1'000'000);
+    if (until <= now)
+        return;
+    output_.writer().flush();
+    sleep_until(until);
+}
+
+void UserSession::release_command() {
+    if (auto released = command_->release(); !released) {
+        outcome_.status = 1;
+        output_.error(released.failure().message, "");
+        command_failed_ = true;
+    }
+}
+
+void UserSession::finish() {
+    djs_session_stop();
+    take_records();
+    printer_.finish();
+    djs_user_counts(&outcome_.counts);
+    output_.counts(outcome_.counts);
+    if (command_)
+        if (const auto status = command_->ended())
+            if (const std::string text = describe_status(*status); !text.empty()) {
+                outcome_.status = 1;
+                output_.warning("the command " + text);
+            }
+    outcome_.errors = printer_.errors();
+    if (printer_.errors() || djs_user_failed() || printer_.damaged())
+        outcome_.status = 1;
+}
+
+SessionOutcome UserSession::run() {
+    uint64_t* tail = nullptr;
+    char* data = nullptr;
+    uint64_t bytes = 0;
+    djs_user_ring(0, &tail, &data, &bytes);
+    merger_.emplace(std::vector<Ring>{Ring(tail, data, bytes)});
+    if (djs_session_start()) {
+        outcome_.status = 1;
+        output_.error("the probes could not be started", "");
+    }
+    take_records();
+    for (const ModuleMeta::Probe& probe : meta_.probes)
+        output_.probe({.point = probe.point,
+                       .mechanism = probe.mechanism,
+                       .planned = probe.mechanism,
+                       .reason = ""});
+    if (command_ && !is_over())
+        release_command();
+    while (!is_over()) {
+        djs_user_run_due(now_ns());
+        take_records();
+        if (!djs_user_exit_requested())
+            wait();
+    }
+    finish();
+    return outcome_;
+}
+
+} // namespace
+
+Result<SessionOutcome> run_in_user_space(const std::string& object, const std::string& meta,
+                                         uint64_t ring_bytes, const SessionOptions& options) {
+    if (auto target = check_target(options); !target)
+        return target.failure();
+    auto arguments = command_of(options);
+    if (!arguments)
+        return arguments.failure();
+    auto description = parse_meta(meta);
+    if (!description)
+        return description.failure();
+    const RuntimeMemory memory;
+    if (!memory.made())
+        return Failure{"there is no memory for the runtime", ""};
+    auto script = LinkedScript::link(object);
+    if (!script)
+        return script.failure();
+    auto file = open_output(options.output_file);
+    if (!file)
+        return file.failure();
+    const StopSignals signals;
+    Writer writer(*file ? file->get() : STDOUT_FILENO, *file ? options.output_file : "the output");
+    Writer messages(STDERR_FILENO, "the messages");
+    const auto output =
+        options.json ? make_json_output(writer)
+                     : make_text_output(writer, messages, options.warnings, options.verbose > 0);
+    std::optional<Command> command;
+    if (!arguments->empty()) {
+        auto prepared = Command::prepare(*arguments);
+        if (!prepared)
+            return prepared.failure();
+        command.emplace(std::move(*prepared));
+    }
+    UserSession session(options, *description, *output, command ? &*command : nullptr);
+    djs_user_options runtime_options{};
+    runtime_options.ring_bytes = ring_bytes;
+    runtime_options.target_pid = command ? command->pid() : options.target_pid;
+    runtime_options.drain = UserSession::drain;
+    runtime_options.data = &session;
+    const LoadedScript loaded(script->script(), runtime_options);
+    if (!loaded.made())
+        return Failure{djs_user_complaint(), ""};
+    SessionOutcome outcome = session.run();
+    writer.flush();
+    if (writer.error() && writer.error() != EPIPE) {
+        messages.append("ERROR: " + writer.name() + ": " + std::strerror(writer.error()) + "\n");
+        messages.flush();
+        outcome.status = 1;
+    }
+    return outcome;
+}
+
+} // namespace djstap

@@ -1,0 +1,17 @@
+// One run of a script in this process (--runtime=user): link, begin, timers, end.
+#pragma once
+#include "diagnostics/result.h"
+#include "session/session.h"
+
+#include <string>
+
+namespace djstap {
+
+// Runs an object that was compiled for user space until the script, the command, a signal or the
+// time limit ends it, and prints what it records as run_session() does. `meta`: the object's
+// description (CompiledObject::meta). `ring_bytes`: a power of two. Of the options those that
+// concern modules have no meaning here. Fails when the session could not begin.
+Result<SessionOutcome> run_in_user_space(const std::string& object, const std::string& meta,
+                                         uint64_t ring_bytes, const SessionOptions& options);
+
+} // namespace djstap

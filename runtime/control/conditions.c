@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// probe … if (condition): sites are armed while the condition holds. Handlers that change a
+// condition's globals compare; a task arms and disarms.
+#include <linux/irq_work.h>
+#include <linux/workqueue.h>
+
+#include "control/runtime.h"
+
+static u32 conditions_differ; /* 1 from a handler's call until the task begins to look */
+
+static void rearm_work_run(struct work_struct *work)
+{
+	WRITE_ONCE(conditions_differ, 0);
+	smp_mb(); /* what is changed from here on is told again */
+	djs_session_rearm();
+}
+static DECLARE_WORK(rearm_work, rearm_work_run);
+
+static void schedule_rearm(struct irq_work *work)
+{
+	schedule_work(&rearm_work);
+}
+static DEFINE_IRQ_WORK(changed_work, schedule_rearm);
+
+/* A handler that hits inside of this finds the mark set. */
+DJS_HANDLER_CODE void djs_conditions_changed(void)
+{
+	if (READ_ONCE(conditions_differ))
+		return;
+	WRITE_ONCE(conditions_differ, 1);
+	irq_work_queue(&changed_work);
+}
+
+void djs_conditions_exit(void)
+{
+	irq_work_sync(&changed_work);
+	cancel_work_sync(&rearm_work);
+}
+
+/* The value of a condition; the last one where its locks are not to be had, which is counted, and
+ * tried again. */
+static u32 evaluate_condition(u32 number)
+{
+	const struct djs_handler *handler =
+	    &djs_script.handlers[djs_script.handler_count - djs_script.condition_count + number];
+	struct djs_ctx *ctx = djs_enter(handler, NULL);
+	u32 holds;
+
+	if (!ctx) {
+		djs_conditions_changed();
+		return djs_script.condition_states[number];
+	}
+	ctx->return_value = 0;
+	handler->body(ctx);
+	holds = ctx->return_value != 0;
+	djs_leave(ctx);
+	return holds;
+}
+
+static bool condition_holds(const struct djs_site_run *run)
+{
+	u32 condition = djs_script.handlers[run->site->handler].condition;
+
+	return !condition || djs_script.condition_states[condition - 1];
+}
+
+void djs_conditions_evaluate(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.condition_count; i++)
+		WRITE_ONCE(djs_script.condition_states[i], evaluate_condition(i));
+	for (i = 0; i < djs_script.site_count; i++) {
+		struct djs_site_run *run = &djs_sites[i], *other;
+		bool wanted = false;
+
+		if (djs_is_direct(run) && run->follows)
+			continue; /* as the first at the same direct call */
+		for (other = run; other; other = djs_is_direct(run) ? other->next : NULL)
+			wanted |= condition_holds(other);
+		for (other = run; other; other = djs_is_direct(run) ? other->next : NULL)
+			other->wanted = wanted && !other->absent && !other->disarmed;
+	}
+}

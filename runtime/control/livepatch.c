@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A livepatch sends the callers of a function elsewhere from its fentry site. A kprobe that stands
+// behind the site, because somebody else had the direct call, is not reached any more then. It
+// cannot be moved while it is armed, so the user is told.
+#include <linux/module.h>
+#include <linux/notifier.h>
+
+#include "control/runtime.h"
+
+static bool watching;
+
+static int module_changed(struct notifier_block *block, unsigned long state, void *data)
+{
+	if (state == MODULE_STATE_LIVE && is_livepatch_module(data))
+		djs_message_alone("a livepatch came: hits of functions that it replaces are missed "
+				  "where a probe is a kprobe instead of a djprobe");
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block module_changes = {.notifier_call = module_changed};
+
+/* Once kprobes are attached. */
+void djs_livepatch_watch(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count && !watching; i++)
+		if (djs_sites[i].armed && djs_sites[i].fallback &&
+		    djs_sites[i].mechanism >= DJS_MECHANISM_KPROBE &&
+		    djs_sites[i].mechanism <= DJS_MECHANISM_KPROBE_FTRACE)
+			watching = !register_module_notifier(&module_changes);
+}
+
+void djs_livepatch_ignore(void)
+{
+	if (watching)
+		unregister_module_notifier(&module_changes);
+	watching = false;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// netfilter.hook(…).pf(…): hooks of the packet filter, in the first network namespace. What a
+// script sees as $hooknum, $skb, $in, $out, $verdict and $pf are the first arguments of a call, as
+// in compiler/probes/netfilter_probes.cpp.
+#include <linux/mm.h>
+#include <linux/netfilter.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "control/runtime.h"
+
+#ifdef CONFIG_NETFILTER
+static DJS_HANDLER_CODE unsigned int packet_seen(void *data, struct sk_buff *skb,
+						 const struct nf_hook_state *state)
+{
+	const struct djs_site_run *run = data;
+	const struct djs_handler *handler = &djs_script.handlers[run->site->handler];
+	struct pt_regs regs = {
+	    .di = state->hook,
+	    .si = (unsigned long)skb,
+	    .dx = (unsigned long)state->in,
+	    .cx = (unsigned long)state->out,
+	    .r8 = NF_ACCEPT,
+	    .r9 = state->pf,
+	    .ip = _THIS_IP_,
+	    .sp = (unsigned long)__builtin_frame_address(0),
+	    .bp = (unsigned long)__builtin_frame_address(0),
+	    .cs = __KERNEL_CS,
+	};
+
+	if (handler->by_regs)
+		handler->by_regs(NULL, &regs);
+	else
+		djs_run_handler(handler, run->site, &regs);
+	/* A packet that is stolen or queued without an owner would never be freed. */
+	return regs.r8 == NF_DROP || regs.r8 == NF_STOP ? regs.r8 : NF_ACCEPT;
+}
+
+static int attach_hook(struct djs_site_run *run)
+{
+	const struct djs_handler *handler = &djs_script.handlers[run->site->handler];
+	struct nf_hook_ops *ops = kzalloc(sizeof(*ops), GFP_KERNEL);
+	int error;
+
+	if (!ops)
+		return -ENOMEM;
+	ops->hook = packet_seen;
+	ops->priv = run;
+	ops->pf = handler->arguments[DJS_NETFILTER_FAMILY];
+	ops->hooknum = handler->arguments[DJS_NETFILTER_HOOK];
+	ops->priority = (int)(s64)handler->arguments[DJS_NETFILTER_PRIORITY];
+	error = nf_register_net_hook(&init_net, ops);
+	if (error) {
+		kfree(ops);
+		djs_site_failed(run, error, "the kernel refuses the hook");
+		return 0;
+	}
+	run->data = ops;
+	run->armed = 1;
+	return 0;
+}
+
+static void detach_hook(struct djs_site_run *run)
+{
+	nf_unregister_net_hook(&init_net, run->data);
+	synchronize_net(); /* packets that are in it */
+	kfree(run->data);
+	run->data = NULL;
+	run->armed = 0;
+}
+#else
+static int attach_hook(struct djs_site_run *run)
+{
+	djs_site_failed(run, -EOPNOTSUPP, "this kernel has no packet filter");
+	return 0;
+}
+
+static void detach_hook(struct djs_site_run *run)
+{
+}
+#endif
+
+int djs_netfilter_attach(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++) {
+		struct djs_site_run *run = &djs_sites[i];
+
+		if (run->mechanism == DJS_MECHANISM_NETFILTER && run->wanted && !run->armed &&
+		    !run->error && attach_hook(run))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void djs_netfilter_detach(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		if (djs_sites[i].mechanism == DJS_MECHANISM_NETFILTER && djs_sites[i].armed &&
+		    !djs_sites[i].wanted)
+			detach_hook(&djs_sites[i]);
+}

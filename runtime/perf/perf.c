@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// perf.*, timer.profile: a perf event on each CPU that is online when the session begins. Its
+// overflow calls the handler with the registers of what it interrupted.
+#include <linux/perf_event.h>
+#include <linux/slab.h>
+
+#include "control/runtime.h"
+
+struct djs_perf {
+	struct djs_site_run *run;
+	struct perf_event *events[]; /* [nr_cpu_ids] */
+};
+
+static DJS_HANDLER_CODE void perf_overflowed(struct perf_event *event,
+					     struct perf_sample_data *data, struct pt_regs *regs)
+{
+	const struct djs_perf *perf = event->overflow_handler_context;
+	const struct djs_handler *handler = &djs_script.handlers[perf->run->site->handler];
+
+	if (handler->by_regs)
+		handler->by_regs(NULL, regs);
+	else
+		djs_run_handler(handler, perf->run->site, regs);
+}
+
+static void detach_perf(struct djs_site_run *run)
+{
+	struct djs_perf *perf = run->data;
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
+		if (perf->events[cpu])
+			perf_event_release_kernel(perf->events[cpu]);
+	run->armed = 0;
+	run->data = NULL;
+	kfree(perf);
+}
+
+static int attach_perf(struct djs_site_run *run)
+{
+	const struct djs_handler *handler = &djs_script.handlers[run->site->handler];
+	struct perf_event_attr attr = {
+	    .size = sizeof(attr),
+	    .type = handler->arguments[DJS_PERF_TYPE],
+	    .config = handler->arguments[DJS_PERF_CONFIG],
+	    .freq = handler->arguments[DJS_PERF_BY_FREQUENCY],
+	    .sample_period = handler->timer_ns, /* or the frequency: a union */
+	};
+	struct djs_perf *perf = kzalloc(struct_size(perf, events, nr_cpu_ids), GFP_KERNEL);
+	unsigned int cpu;
+	int error = 0;
+
+	if (!perf)
+		return -ENOMEM;
+	perf->run = run;
+	run->data = perf;
+	run->armed = 1;
+	cpus_read_lock();
+	for_each_online_cpu (cpu) {
+		struct perf_event *event =
+		    perf_event_create_kernel_counter(&attr, cpu, NULL, perf_overflowed, perf);
+
+		if (IS_ERR(event)) {
+			error = PTR_ERR(event);
+			break;
+		}
+		perf->events[cpu] = event;
+	}
+	cpus_read_unlock();
+	if (error) {
+		detach_perf(run);
+		djs_site_failed(run, error, "this machine has no such perf event");
+	}
+	return 0;
+}
+
+int djs_perf_attach(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++) {
+		struct djs_site_run *run = &djs_sites[i];
+
+		if (run->mechanism == DJS_MECHANISM_PERF && run->wanted && !run->armed &&
+		    !run->error && attach_perf(run))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void djs_perf_detach(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		if (djs_sites[i].mechanism == DJS_MECHANISM_PERF && djs_sites[i].armed &&
+		    !djs_sites[i].wanted)
+			detach_perf(&djs_sites[i]);
+}

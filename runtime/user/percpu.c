@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Per-CPU memory: one area for each CPU, all in a row. An address of CPU 0's area stands for all of
+// them; a CPU's own copy is so many areas further on, and that distance is its thread's gs base.
+// Thus handlers use the same %gs: instructions as in the kernel.
+#include <asm/prctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "control/runtime.h"
+
+u32 djs_user_cpus;
+__thread u32 djs_user_cpu;
+
+static char *areas;
+static u64 area_used;
+
+int djs_user_init(u32 cpus)
+{
+	void *memory;
+
+	if (!cpus || cpus > DJS_USER_CPUS_MAX)
+		return -ENOMEM;
+	memory = mmap(NULL, cpus * DJS_USER_PERCPU_BYTES, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return -ENOMEM;
+	areas = memory;
+	area_used = DJS_USER_COUNTERS * sizeof(s64);
+	djs_user_cpus = cpus;
+	djs_user_be_cpu(0);
+	return 0;
+}
+
+void djs_user_exit(void)
+{
+	if (areas)
+		munmap(areas, djs_user_cpus * DJS_USER_PERCPU_BYTES);
+	areas = NULL;
+	djs_user_cpus = 0;
+}
+
+void djs_user_be_cpu(u32 cpu)
+{
+	djs_user_cpu = cpu;
+	syscall(SYS_arch_prctl, ARCH_SET_GS, cpu * DJS_USER_PERCPU_BYTES);
+}
+
+void *djs_user_percpu_alloc(u64 bytes)
+{
+	void *at = areas + area_used;
+
+	bytes = ALIGN(bytes, 64ull);
+	if (bytes > DJS_USER_PERCPU_BYTES - area_used)
+		return NULL;
+	area_used += bytes;
+	return at;
+}
+
+/* The script's plain counters lie at the beginning of each area. */
+s64 *djs_user_counters(void)
+{
+	return (s64 *)areas;
+}

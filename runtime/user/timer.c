@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// timer.*: deadlines that the session's loop asks for. They are all the sites there are to arm.
+#include <time.h>
+
+#include "user/internal.h"
+
+struct timer {
+	const struct djs_site *site;
+	u64 due;
+	u64 random; /* state of the generator that spreads the periods */
+};
+static struct timer *timers;
+static u32 timer_count;
+
+#define SHORTEST_NS 10000ull /* as in the kernel */
+
+u64 djs_user_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
+}
+
+static const struct djs_handler *handler_of(const struct timer *timer)
+{
+	return &djs_script.handlers[timer->site->handler];
+}
+
+static u64 next_period(struct timer *timer)
+{
+	u64 period = handler_of(timer)->timer_ns;
+	u64 spread = min(handler_of(timer)->timer_random_ns, period);
+
+	if (spread) {
+		/* xorshift64 */
+		timer->random ^= timer->random << 13;
+		timer->random ^= timer->random >> 7;
+		timer->random ^= timer->random << 17;
+		period = period - spread + timer->random % (2 * spread + 1);
+	}
+	return max(period, SHORTEST_NS);
+}
+
+int djs_sites_arm(void)
+{
+	u64 now = djs_user_now();
+	u32 i;
+
+	timers = djs_user_zeroed(djs_script.site_count, sizeof(*timers));
+	if (!timers)
+		return -ENOMEM;
+	for (i = 0; i < djs_script.site_count; i++) {
+		struct timer *timer = &timers[timer_count];
+
+		if (djs_script.sites[i].mechanism != DJS_MECHANISM_TIMER)
+			continue;
+		timer->site = &djs_script.sites[i];
+		timer->random = (now + i) | 1;
+		timer->due = now + next_period(timer);
+		timer_count++;
+	}
+	return 0;
+}
+
+void djs_sites_disarm(void)
+{
+	free(timers);
+	timers = NULL;
+	timer_count = 0;
+}
+
+/* A timer stays armed while its probe's condition does not hold: its handler looks at it, and
+ * nothing in this process would be spared. */
+void djs_sites_rearm(void)
+{
+}
+void djs_conditions_changed(void)
+{
+}
+void djs_conditions_exit(void)
+{
+}
+
+u64 djs_user_next_timer(void)
+{
+	u64 next = U64_MAX;
+	u32 i;
+
+	for (i = 0; i < timer_count; i++)
+		next = min(next, timers[i].due);
+	return next;
+}
+
+/* The one that is due first, if it is due. */
+static struct timer *first_due(u64 now)
+{
+	struct timer *first = NULL;
+	u32 i;
+
+	for (i = 0; i < timer_count; i++)
+		if (timers[i].due <= now && (!first || timers[i].due < first->due))
+			first = &timers[i];
+	return first;
+}
+
+void djs_user_run_due(u64 now)
+{
+	struct timer *timer;
+
+	while ((timer = first_due(now)) && !djs_user_exit_requested()) {
+		const struct djs_handler *handler = handler_of(timer);
+
+		if (handler->by_regs)
+			handler->by_regs(NULL, NULL);
+		else
+			djs_run_handler(handler, timer->site, NULL);
+		/* What was missed meanwhile is left out. */
+		do
+			timer->due += next_period(timer);
+		while (timer->due <= now);
+	}
+}

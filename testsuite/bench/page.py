@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""docs/benchmarks.md: a page of sections, each written by its own command and left alone by the others."""
+import os
+import re
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PAGE = os.path.join(ROOT, "docs", "benchmarks.md")
+FOLDER = os.path.join(ROOT, "docs", "benchmarks")
+
+# The order on the page.
+SECTIONS = ["overhead", "always-on", "records", "scale"]
+
+
+def mark(name):
+    return f"<!-- written by scripts/bench {name} -->"
+
+
+def sections_of(text):
+    """{name: its text} of a page."""
+    pieces = re.split(r"<!-- written by scripts/bench ([a-z-]+) -->\n", text)
+    return {name: body.strip("\n") + "\n" for name, body in zip(pieces[1::2], pieces[2::2])}
+
+
+def table(header, rows):
+    """A table as the page shows it."""
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+
+
+def put(name, text, charts=None):
+    """Replaces a section of the page. charts: {file name: SVG}, written to docs/benchmarks/."""
+    old = ""
+    if os.path.exists(PAGE):
+        with open(PAGE, encoding="utf-8") as file:
+            old = file.read()
+    sections = sections_of(old) | {name: text.strip("\n") + "\n"}
+    os.makedirs(FOLDER, exist_ok=True)
+    for chart, svg in (charts or {}).items():
+        with open(os.path.join(FOLDER, chart), "w", encoding="utf-8") as file:
+            file.write(svg)
+    with open(PAGE, "w", encoding="utf-8") as file:
+        file.write("\n".join(f"{mark(each)}\n{sections[each]}" for each in SECTIONS if each in sections))
+    print(f"\nwrote {os.path.relpath(PAGE, ROOT)}")

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs the peers' programs of cases.PEERS in guests of the same kind."""
+import os
+import re
+import shutil
+from dataclasses import dataclass, field
+
+import cases
+import guest
+import kernels
+import lttng
+import measure
+import packages
+import systemtap
+
+
+@dataclass
+class PeerRun:
+    """What one peer cost on one kernel."""
+    tool: str
+    outcomes: dict = field(default_factory=dict)  # {key: Outcome}; with "unprobed"
+    problem: str = ""  # why there are none
+    note: str = ""  # its version, and what was done to make it run
+
+
+def _guest(release, djstap, calls, archive, plan, before=""):
+    measure.add_samples(archive, djstap, calls)
+    console = guest.run(release, archive, "export T=/tmp B=/bin\n" + before + plan.text, memory_mb=3072, timeout=1800)
+    return plan.outcomes(console)
+
+
+def _lines_check(calls):
+    """A check that as many lines were printed as there were hits."""
+    hits = calls * measure.LEAST_HITS
+    return lambda log, lines, first: "" if lines >= hits else f"it printed {lines} of {hits} lines"
+
+
+def _bpftrace(release, djstap, calls, folder):
+    if not shutil.which("bpftrace"):
+        return PeerRun("bpftrace", problem=packages.NOT_INSTALLED)
+    plan = measure.Plan(calls)
+    plan.add("unprobed", "sh $B/samples")
+    for peer in cases.BPFTRACE:
+        plan.add(peer.key, "env BPFTRACE_PERF_RB_PAGES=4096 bpftrace -B full -o $T/out -c '/bin/sh /bin/samples' "
+                           f"-e '{peer.program}'", _lines_check(calls) if "printf" in peer.program else None)
+    archive = guest.base_archive()
+    archive.program(shutil.which("bpftrace"))
+    return PeerRun("bpftrace", _guest(release, djstap, calls, archive, plan),
+                   note=kernels.first_line(["bpftrace", "--version"]))
+
+
+def _systemtap(release, djstap, calls, folder):
+    if not shutil.which("stap"):
+        return PeerRun("SystemTap", problem=packages.NOT_INSTALLED)
+    first = cases.SYSTEMTAP[0]
+    note, own_runtime = systemtap.version(), ""
+    path, why = systemtap.module(release, folder, "stap_try", first.program, "")
+    if not path:
+        own_runtime = systemtap.runtime()
+        note += f", its runtime corrected ({systemtap.CORRECTION}; as packaged it {why})"
+        path, why = systemtap.module(release, folder, "stap_try", first.program, own_runtime)
+        if not path:
+            return PeerRun("SystemTap", problem=f"{note}, {why}")
+    plan, refused = measure.Plan(calls), {}
+    plan.add("unprobed", "sh $B/samples")
+    archive = guest.base_archive()
+    systemtap.add(archive)
+    for peer in cases.SYSTEMTAP:
+        name = peer.key.replace("-", "_")
+        path, why = systemtap.module(release, folder, name, peer.program, own_runtime)
+        if not path:
+            refused[peer.key] = measure.Outcome(problem=why)
+            continue
+        archive.file(f"modules/{name}.ko", path)
+        plan.add(peer.key, f"staprun -b 16 -o $T/out -c '/bin/sh /bin/samples' /modules/{name}.ko",
+                 _lines_check(calls) if "printf" in peer.program else None)
+    return PeerRun("SystemTap", _guest(release, djstap, calls, archive, plan) | refused, note=note)
+
+
+def _lttng(release, djstap, calls, folder):
+    if not shutil.which("lttng"):
+        return PeerRun("LTTng", problem=packages.NOT_INSTALLED)
+    root, why = lttng.build(release)
+    if not root:
+        return PeerRun("LTTng", problem=f"{lttng.version()} {why}")
+    hits = calls * measure.LEAST_HITS
+
+    def check(log, lines, first):
+        written = re.search(r"^recorded (\d+) bytes", log, re.MULTILINE)
+        if "discarded 0" not in log or not written:
+            return "events were discarded"
+        return "" if int(written[1]) >= 12 * hits else f"{written[1]} bytes for {hits} hits"
+
+    plan = measure.Plan(calls)
+    plan.add("unprobed", "sh $B/samples")
+    for peer in cases.LTTNG:
+        plan.add(peer.key, f"lttng-record '-t pid' '{peer.program}' sh $B/samples", check)
+    archive = guest.base_archive()
+    lttng.add(archive, root)
+    return PeerRun("LTTng", _guest(release, djstap, calls, archive, plan, "lttng-begin\n"),
+                   note=f"{lttng.version()}, a copy of lttng-modules corrected for this kernel (testsuite/bench/lttng.py)")
+
+
+RUN = {"bpftrace": _bpftrace, "SystemTap": _systemtap, "LTTng": _lttng}
+
+
+def run(tool, release, djstap, calls, folder):
+    """The PeerRun of a tool of cases.PEERS; it tells of a guest that was lost."""
+    print(f"  {tool} on {release} …", flush=True)
+    try:
+        return RUN[tool](release, djstap, calls, folder)
+    except guest.GuestLost as lost:
+        return PeerRun(tool, problem="not run here, its guest was lost: " + str(lost).strip().split("\n")[-1])

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command `scripts/bench records`: how many records a second are made and taken without loss."""
+import os
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass
+
+import cases
+import guest
+import kernels
+import measure
+import packages
+import page
+import systemtap
+
+# The kernel's own clock, and how long of that the CPU was idle: both in nanoseconds, or instructions.
+SPENT = """#!/bin/sh
+echo $(($(sed -n -e 's/^now at \\([0-9]*\\) nsecs/\\1/p' -e 's/.*\\.idle_sleeptime *: *\\([0-9]*\\).*/-\\1/p' /proc/timer_list |
+    tr '\\n' '+')0))
+"""
+# $1: the key, $2: calls; then the command. What it prints, if it keeps it, is in /tmp/out.
+RUN = """#!/bin/sh
+key=$1 calls=$2
+shift 2
+: >/tmp/out
+before=$(spent)
+"$@" >/tmp/log 2>&1 </dev/null || echo "@problem $key $(tail -n 1 /tmp/log)"
+after=$(spent)
+echo "@run $key $calls $((after - before)) $(grep -c '^[0-9]* ' /tmp/out)"
+grep -h -i lost /tmp/log /tmp/out | sed "s/^/@lost $key /" | tail -n 1
+"""
+TARGETS = {"bpftrace": 3, "SystemTap": 10}
+OVERFLOW_CALLS = 100000  # into a buffer of 1 MB, at a priority that leaves the reader none of the CPU
+
+
+@dataclass
+class Tool:
+    """What runs a command with one printf probe on it, and how many records for its two runs."""
+    command: str  # with {what}: the command to run, {out}: the file to print to
+    few: int
+    many: int
+
+
+TOOLS = {
+    "djstap": Tool("djrun -s 128 -o {out} -c '{what}' /modules/records.ko", 100000, 600000),
+    "bpftrace": Tool("env BPFTRACE_PERF_RB_PAGES=16384 bpftrace -B full -o {out} -c '/bin/{what}' /records.bt", 20000, 120000),
+    "SystemTap": Tool("staprun -b 64 -o {out} -c '/bin/{what}' /modules/records_stap.ko", 10000, 50000),
+}
+
+
+@dataclass
+class Outcome:
+    """One tool on one kernel. cost: instructions to make and take a record."""
+    cost: float = 0
+    problem: str = ""
+
+    @property
+    def rate(self):
+        """Records in 10^9 instructions."""
+        return 1e9 / self.cost
+
+
+def run_line(key, calls, command):
+    return f"run {key} {calls} {command}\n"
+
+
+def add_tools(archive, djstap, release, folder):
+    """Adds the tools and their programs; yields {tool: why it is not here}."""
+    problems = {}
+    case = cases.Case("records", "", cases.POINT, cases.RECORD)
+    path, why = measure.Builder(djstap, release, folder).module(case)
+    if path:
+        archive.file("modules/records.ko", path)
+    else:
+        problems["djstap"] = why
+    archive.program(os.path.join(os.path.dirname(djstap), "djrun"))
+    if shutil.which("bpftrace"):
+        archive.program(shutil.which("bpftrace"))
+        archive.text("records.bt", next(peer.program for peer in cases.BPFTRACE if peer.key == "kfunc-record"))
+    else:
+        problems["bpftrace"] = packages.NOT_INSTALLED
+    path, why = (None, packages.NOT_INSTALLED)
+    if shutil.which("stap"):
+        program = next(peer.program for peer in cases.SYSTEMTAP if peer.key == "stap-record")
+        path, why = systemtap.module(release, folder, "records_stap", program, systemtap.runtime())
+        systemtap.add(archive)
+    if path:
+        archive.file("modules/records_stap.ko", path)
+    else:
+        problems["SystemTap"] = why
+    return problems
+
+
+def read(console, problems):
+    """({tool: Outcome}, (hits, printed, lost) of the run that overflows) of what the guest wrote."""
+    outcomes = {tool: Outcome(problem=why) for tool, why in problems.items()}
+    runs = {}
+    for key, calls, spent, lines in re.findall(r"^@run (\S+) (\d+) (\d+) (\d+)$", console, re.MULTILINE):
+        runs[key, int(calls)] = (int(spent), int(lines))
+    (few, few_spent), (many, many_spent) = sorted((calls, spent) for (key, calls), (spent, _) in runs.items() if key == "none")
+    call = (many_spent - few_spent) / (many - few)
+    for name, tool in TOOLS.items():
+        if name in outcomes:
+            continue
+        first, second = runs.get((name, tool.few)), runs.get((name, tool.many))
+        kept = runs.get((name + "-kept", tool.many))
+        failed = re.search(rf"^@(?:problem|lost) {name}(?:-kept)? (.*)$", console, re.MULTILINE)
+        if failed or not first or not second or not kept:
+            outcomes[name] = Outcome(problem=failed[1] if failed else "it did not end")
+        elif kept[1] < tool.many:
+            outcomes[name] = Outcome(problem=f"{kept[1]} of {tool.many} records were printed")
+        else:
+            outcomes[name] = Outcome((second[0] - first[0]) / (tool.many - tool.few) - call)
+    printed = runs.get(("overflow", OVERFLOW_CALLS), (0, 0))[1]
+    lost = re.search(r"^@lost overflow .*?(\d+) records? w", console, re.MULTILINE)
+    return outcomes, (OVERFLOW_CALLS, printed, int(lost[1]) if lost else 0)
+
+
+def measure_kernel(release, djstap):
+    archive = guest.base_archive()
+    archive.text("bin/spent", SPENT)
+    archive.text("bin/run", RUN)
+    archive.program(os.path.join(os.path.dirname(djstap), "gtodbench"))
+    archive.program(shutil.which("chrt"))
+    with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:
+        problems = add_tools(archive, djstap, release, folder)
+        script = ""
+        for calls in (100000, 1100000):
+            script += run_line("none", calls, f"gtodbench -n {calls} -q")
+        for name, tool in TOOLS.items():
+            if name in problems:
+                continue
+            for key, calls, out in ((name, tool.few, "/dev/null"), (name, tool.many, "/dev/null"),
+                                    (name + "-kept", tool.many, "/tmp/out")):
+                script += run_line(key, calls, tool.command.format(what=f"gtodbench -n {calls} -q", out=out))
+        script += run_line("overflow", OVERFLOW_CALLS, "djrun -s 1 -o /tmp/out -c "
+                           f"'chrt -f 10 gtodbench -n {OVERFLOW_CALLS} -q' /modules/records.ko")
+        print(f"  making and taking records on {release} …", flush=True)
+        console = guest.run(release, archive, script, memory_mb=3072, timeout=1800)
+    return read(console, problems)
+
+
+def rows_of(outcomes):
+    """[tool, instructions, rate, djstap's against it, target]"""
+    own = outcomes["djstap"]
+    rows = []
+    for name in TOOLS:
+        outcome = outcomes[name]
+        if outcome.problem:
+            rows.append([name, "–", "–", "–", f"not to be had: {outcome.problem}"])
+            continue
+        times, reached = "–", ""
+        if name in TARGETS and not own.problem:
+            ratio = outcome.cost / own.cost
+            times = f"{ratio:.1f} ×"
+            reached = f"≥ {TARGETS[name]} ×: " + ("reached" if ratio >= TARGETS[name] else "**missed**")
+        rows.append([name, f"{outcome.cost:,.0f}", f"{outcome.rate / 1e6:.2f}", times, reached])
+    return rows
+
+
+TEXT = """## Records without loss
+
+How many records can be made and taken without losing one, where the reader and what is probed share a CPU: the CPU's
+instructions are then what limits both. Each hit of `gettimeofday` prints its pid and four arguments (`printf`, a record of
+56 bytes with djstap); the reader formats them and writes the text to /dev/null, since what a file costs is no tool's
+matter. Counted are the instructions of the whole
+guest (`-icount shift=0,sleep=off`, one CPU, idle time left out) from the tool's start to its end, for few and for many
+hits; the difference for one more hit, less the call's own instructions, is what a record costs: to make it, to wake
+the reader, to read, order, format and write it. The rate is the number of records in 10⁹ instructions. The same run is made once more
+into a file, and counts only if no record is missing there. Measured with {with_what}.
+
+"""
+
+
+def section(everything, djstap):
+    text = TEXT.format(with_what=kernels.measured_with(djstap, list(everything)))
+    for release, (outcomes, (hits, printed, lost)) in everything.items():
+        text += f"### Linux {kernels.series_of(release)}\n\n" + page.table(
+            ["tool", "instructions a record", "million records in 10⁹ instructions", "djstap's rate against it", "to reach"],
+            rows_of(outcomes))
+        text += (f"\nBeyond it: {hits:,} hits at a priority that leaves the reader no CPU, into a buffer of 1 MB: {printed:,} records "
+                 f"printed, {lost:,} counted as lost, {printed + lost:,} together.\n\n")
+    return text
+
+
+def main(options):
+    djstap = kernels.djstap_of(options)
+    if options.with_peers:
+        packages.install()
+    releases = kernels.releases_of(djstap, options)
+    everything = {release: measure_kernel(release, djstap) for release in releases}
+    failed = False
+    for release, (outcomes, (hits, printed, lost)) in everything.items():
+        print(f"\n{release}:")
+        for row in rows_of(outcomes):
+            print("  " + "  ".join(row))
+        print(f"  overflow: {hits} hits, {printed} printed, {lost} lost")
+        failed |= bool(outcomes["djstap"].problem) or printed + lost != hits
+    if kernels.both_ran(releases):
+        page.put("records", section(everything, djstap))
+    return 1 if failed else 0

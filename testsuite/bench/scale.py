@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command `scripts/bench scale`: one counting probe on more and more functions."""
+import os
+import re
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+
+import guest
+import kernels
+import page
+
+# About 1, 10, 100, 1,000, 10,000 functions, and all.
+PATTERNS = ["vfs_read", "vfs_f*", "vfs_*", "x*", "*_s*", "*"]
+CYCLES = 3
+CYCLES_OF_ALL = 10  # of the last pattern, which also shows whether memory is lost
+TARGET_SECONDS = 3
+
+# Loads and attaches by leaving the module on, then detaches and unloads. $1: module, $2: functions expected.
+# The kernel's own clock is read from timer_list, the one file that shows it in nanoseconds.
+CYCLE_SCRIPT = """#!/bin/sh
+now() { sed -n 's/^now at \\([0-9]*\\) nsecs/\\1/p' /proc/timer_list; }
+free() { sync; echo 3 >/proc/sys/vm/drop_caches; sed -n 's/^MemAvailable: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo; }
+name=$(basename "$1" .ko)
+before=$(free)
+began=$(now)
+djrun -w -s 1 -F "$1" >/tmp/log 2>&1 || { echo "@failed $(tail -n 1 /tmp/log)"; exit; }
+on=$(now)
+while_on=$(free)
+detaching=$(now)
+djrun -w --attach "$name" --stop >/tmp/counted 2>&1
+off=$(now)
+echo "@cycle $((on - began)) $((off - detaching)) $((before - while_on)) $((before - $(free))) $(tail -n 1 /tmp/counted)"
+"""
+MECHANISM_SCRIPT = """#!/bin/sh
+djrun -v -s 1 -F "$1" 2>/tmp/log >/dev/null
+sed -n 's/^kernel\\.function([^)]*)[^:]*: //p' /tmp/log | sort | uniq -c | sed 's/^ */@mechanism /'
+sed -n 's/^\\([0-9]*\\) more: /@mechanism \\1 /p' /tmp/log
+djrun -w --attach "$(basename "$1" .ko)" --stop >/dev/null 2>&1
+"""
+
+
+@dataclass
+class Row:
+    """One pattern on one kernel. Times in seconds, memory in MB."""
+    pattern: str
+    compiled: float = 0
+    compiler_mb: float = 0
+    module_mb: float = 0
+    attached: list = field(default_factory=list)
+    detached: list = field(default_factory=list)
+    used_mb: list = field(default_factory=list)
+    kept_kb: list = field(default_factory=list)
+    mechanisms: dict = field(default_factory=dict)  # {"djprobe", or "ftrace: why": functions}
+    problem: str = ""
+
+    @property
+    def cycles(self):
+        return CYCLES_OF_ALL if self.pattern == PATTERNS[-1] else CYCLES
+
+    @property
+    def functions(self):
+        return sum(self.mechanisms.values())
+
+
+def script_of(pattern):
+    return f'global n probe kernel.function("{pattern}").call {{ n++ }} probe end {{ println(n) }}'
+
+
+def compile_module(djstap, release, row, folder, number):
+    """The module's path; "" where it does not compile, with row.problem."""
+    name = f"scale_{number}"
+    # Functions without an fentry site are another matter: they would need a kprobe each.
+    command = [djstap, "-r", release, "-p4", "-w", "-D", "MAXKPROBES=0", "-m", name, "-e", script_of(row.pattern)]
+    seconds = []
+    for _ in range(3):
+        with tempfile.TemporaryFile() as errors:
+            began = time.perf_counter()
+            process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                       stderr=errors)
+            _, status, usage = os.wait4(process.pid, 0)
+            seconds.append(time.perf_counter() - began)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            if process.returncode:
+                errors.seek(0)
+                row.problem = errors.read().decode("utf-8", "replace").strip().split("\n")[0]
+                return ""
+        row.compiler_mb = max(row.compiler_mb, usage.ru_maxrss / 1024)
+    row.compiled = min(seconds)
+    path = os.path.join(folder, name + ".ko")
+    row.module_mb = os.path.getsize(path) / 2**20
+    return path
+
+
+def read_console(row, text):
+    for match in re.finditer(r"^@cycle (\d+) (\d+) (-?\d+) (-?\d+) (.*)$", text, re.MULTILINE):
+        row.attached.append(int(match[1]) / 1e9)
+        row.detached.append(int(match[2]) / 1e9)
+        row.used_mb.append(int(match[3]) / 1024)
+        row.kept_kb.append(int(match[4]))
+        if not match[5].isdigit():
+            row.problem = f"it did not print how often it was hit: {match[5]}"
+    for match in re.finditer(r"^@mechanism (\d+) (.*)$", text, re.MULTILINE):
+        how = match[2].strip()
+        row.mechanisms[how] = row.mechanisms.get(how, 0) + int(match[1])
+    failed = re.search(r"^@failed (.*)$", text, re.MULTILINE)
+    if failed:
+        row.problem = failed[1]
+    elif len(row.attached) != row.cycles:
+        row.problem = row.problem or f"{len(row.attached)} of {row.cycles} cycles ran"
+
+
+def measure(release, djstap):
+    """A Row a pattern."""
+    rows = [Row(pattern) for pattern in PATTERNS]
+    archive = guest.base_archive()
+    archive.program(os.path.join(os.path.dirname(djstap), "djrun"))
+    archive.text("bin/cycle", CYCLE_SCRIPT)
+    archive.text("bin/mechanisms", MECHANISM_SCRIPT)
+    script = ""
+    with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:
+        for number, row in enumerate(rows):
+            print(f"  {row.pattern} on {release} …", flush=True)
+            path = compile_module(djstap, release, row, folder, number)
+            if path:
+                name = os.path.basename(path)
+                archive.file("modules/" + name, path)
+                script += f"echo '@pattern {number}'\n" + f"cycle /modules/{name}\n" * row.cycles + \
+                    f"mechanisms /modules/{name}\n"
+        print(f"  attaching and detaching on {release} …", flush=True)
+        console = guest.run(release, archive, script, count_instructions=False)
+    for part in console.split("@pattern ")[1:]:
+        number, text = part.split("\n", 1)
+        read_console(rows[int(number)], text)
+    return rows
+
+
+def seconds(values):
+    return f"{min(values):.2f}" if values else "–"
+
+
+def mechanism_cell(row):
+    return "; ".join(f"{count:,} {how}" for how, count in sorted(row.mechanisms.items())) or "–"
+
+
+def cells(row):
+    if row.problem:
+        return [f"`{row.pattern}`", "–", "–", "–", "–", "–", "–", "–", f"not to be had: {row.problem}"]
+    return [f"`{row.pattern}`", f"{row.functions:,}", f"{row.compiled:.2f}", seconds(row.attached), seconds(row.detached),
+            f"{row.compiler_mb:.0f}", f"{row.module_mb:.2f}", f"{max(row.used_mb):.1f}", mechanism_cell(row)]
+
+
+HEADER = ["pattern", "functions", "compiled, s", "attached, s", "detached, s", "compiler, MB", "module, MB",
+          "kernel memory, MB", "by"]
+
+TEXT = """## Many functions at once
+
+`probe kernel.function(PATTERN).call {{ n++ }}`, with {with_what}; the least of {cycles} runs ({cycles_of_all} for all functions). Compiled: the whole command
+`djstap -p4`, by this machine's clock. Attached: `djrun` from its start until it has loaded the module and armed all probes;
+detached: until they are disarmed and the module is gone; both by the clock of a guest without KVM on one CPU, so these are upper
+bounds, and they depend on what else the machine does. Kernel memory is how much less was available while the
+probes were armed, in the run that took most, a record buffer of 1 MB included. To reach: {target} s each for all functions.
+
+Functions without an fentry site are left out (`-D MAXKPROBES=0`): each needs a kprobe of its own.
+
+"""
+
+
+def section(everything, djstap):
+    text = TEXT.format(with_what=kernels.measured_with(djstap, list(everything)), cycles=CYCLES, cycles_of_all=CYCLES_OF_ALL,
+                       target=TARGET_SECONDS)
+    for release, rows in everything.items():
+        text += f"### Linux {kernels.series_of(release)}\n\n" + page.table(HEADER, [cells(row) for row in rows]) + "\n"
+        if not rows[-1].problem:
+            text += (f"Memory that was available after the first cycle of all functions and no longer after the last of "
+                     f"{CYCLES_OF_ALL}: {max(0, sum(rows[-1].kept_kb[1:])):,} KB.\n\n")
+    return text
+
+
+def main(options):
+    djstap = kernels.djstap_of(options)
+    releases = kernels.releases_of(djstap, options)
+    everything = {release: measure(release, djstap) for release in releases}
+    for release, rows in everything.items():
+        print(f"\n{release}: functions, compiled, attached, detached (s), compiler, module, kernel (MB)")
+        for row in rows:
+            print("  " + "  ".join(f"{cell:>9}" for cell in cells(row)))
+            print(f"             cycles: attached {row.attached}, used {row.used_mb} MB, kept {row.kept_kb} KB")
+    if kernels.both_ran(releases):
+        page.put("scale", section(everything, djstap))
+    return 1 if any(row.problem for rows in everything.values() for row in rows) else 0

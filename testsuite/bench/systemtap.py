@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""SystemTap: its modules compiled for a guest's kernel, with a corrected copy of its runtime where it needs one."""
+import os
+import re
+import shutil
+import subprocess
+
+import guest
+import kernels
+import packages
+
+# Since 6.1.100 task_work_cancel() takes the work itself; what it was is called task_work_cancel_func().
+CORRECTIONS = [("stp_task_work.c", re.compile(r"\btask_work_cancel\b"), "task_work_cancel_func")]
+CORRECTION = "task_work_cancel in stp_task_work.c renamed to task_work_cancel_func"
+
+# stap looks for a kernel in /lib/modules only: in a mount namespace of its own it finds it there.
+_NAMESPACE = 'mkdir -p /lib/modules && mount -t tmpfs modules /lib/modules && ln -s "$0" /lib/modules/ && exec "$@"'
+
+
+def version():
+    found = re.search(r"version ([0-9.]+)", kernels.first_line(["stap", "-V"]))
+    return f"SystemTap {found[1] if found else ''}".strip()
+
+
+def runtime():
+    """The corrected copy of SystemTap's runtime."""
+    path = os.path.join(packages.cache("systemtap"), "runtime")
+    shutil.rmtree(path, ignore_errors=True)
+    shutil.copytree("/usr/share/systemtap/runtime", path)
+    packages.corrected(path, CORRECTIONS)
+    return path
+
+
+def module(release, folder, name, script, own_runtime):
+    """(path, "") of the script's module, or (None, why there is none). own_runtime: a corrected copy, or ""."""
+    state = packages.cache("systemtap", release)
+    environment = dict(os.environ, SYSTEMTAP_DIR=state,
+                       SYSTEMTAP_DEBUGINFO_PATH=f"+:{guest.KERNELS}/{release}/usr/lib/debug:/usr/lib/debug")
+    command = ["stap", "-p4", "-u", "-m", name, "-r", release, "-e", script]
+    if own_runtime:
+        command[1:1] = ["-R", own_runtime]
+    if not os.path.exists(f"/lib/modules/{release}/build"):
+        command = ["unshare", "-m", "sh", "-c", _NAMESPACE, f"{guest.KERNELS}/{release}/lib/modules/{release}", *command]
+    done = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    path = os.path.join(folder, name + ".ko")
+    if done.returncode == 0 and os.path.exists(path):
+        return path, ""
+    if "Pass 4" in done.stderr:
+        return None, f"does not build here ({packages.first_error(done.stderr)})"
+    problem = re.search(r"semantic error: (.*)", done.stderr)
+    return None, problem[1].split(" (")[0] if problem else done.stderr.strip().split("\n")[-1]
+
+
+def add(archive):
+    """Adds what loads SystemTap's modules to a guest's initramfs."""
+    archive.program(shutil.which("staprun"))
+    archive.file("usr/bin/staprun", shutil.which("staprun"))  # where stapio looks for it
+    stapio = next(path for path in ("/usr/lib/systemtap/stapio", "/usr/lib/x86_64-linux-gnu/systemtap/stapio",
+                                    "/usr/libexec/systemtap/stapio") if os.path.exists(path))
+    archive.program(stapio)
+    archive.file(stapio.lstrip("/"), stapio)

@@ -1,0 +1,345 @@
+// Runs random programs twice, by the interpreter and by djstap's user-space back end, and compares.
+//
+//   differential --programs N [--first SEED] [--jobs N]   each in a process of its own; a program
+//   that
+//                                        disagrees is shrunk and printed with its seed
+//   differential --show SEED             prints a program
+//   differential --write FOLDER --programs N [--first SEED]
+//                                        N scripts that run, each with its options and what the
+//                                        interpreter says it prints: for a guest kernel
+#include "codegen/codegen.h"
+#include "generator.h"
+#include "interpreter.h"
+#include "library/library.h"
+#include "probes/probes.h"
+#include "semantics/semantics.h"
+#include "syntax/syntax.h"
+#include "user/user_session.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace djstap::differential {
+
+namespace {
+
+enum class Verdict : uint8_t { Agree, Disagree, Refused, Crashed };
+
+// The file of a descriptor, from its beginning.
+std::string contents(int fd) {
+    std::string text;
+    char piece[65536];
+    lseek(fd, 0, SEEK_SET);
+    for (ssize_t size = 0; (size = read(fd, piece, sizeof piece)) > 0;)
+        text.append(piece, static_cast<size_t>(size));
+    return text;
+}
+
+// The message of each ERROR and WARNING, without the place.
+std::vector<std::string> messages_of(const std::string& text) {
+    std::vector<std::string> messages;
+    size_t begin = 0;
+    auto starts = [&](size_t at) {
+        return text.compare(at, 7, "ERROR: ") == 0 || text.compare(at, 9, "WARNING: ") == 0;
+    };
+    while (begin < text.size()) {
+        size_t end = begin; // a message may hold ends of lines
+        do {
+            end = text.find('\n', end);
+            end = end == std::string::npos ? text.size() : end + 1;
+        } while (end < text.size() && !starts(end));
+        std::string message = text.substr(begin, end - begin);
+        message = message.substr(0, message.rfind(" near "));
+        while (message.ends_with('\n') && message.rfind(" near ") == std::string::npos &&
+               text[end - 1] == '\n' && message.size() == end - begin)
+            message.pop_back();
+        messages.push_back(message);
+        begin = end;
+    }
+    return messages;
+}
+
+class Bench {
+  public:
+    Bench() : diagnostics_(sources_) {
+        context_.kernel_release = [] { return std::string("6.1.0-test"); };
+        context_.kernel_config = [](const std::string&) { return std::string(); };
+        context_.runtime = "user";
+        library_ = Library::open({DJSTAP_SOURCE_DIR "/tapsets"}, sources_, context_, diagnostics_);
+    }
+
+    // The typed program; null after saying why there is none.
+    std::optional<program::Program> analyze(const std::string& script) {
+        const uint32_t source = sources_.add("random.stp", script);
+        auto file = parse_file(sources_, source, context_, library_->macros(), diagnostics_);
+        if (!file)
+            return std::nullopt;
+        return djstap::analyze(std::move(*file), *library_, {}, diagnostics_);
+    }
+
+    // In this process, which it spoils: once.
+    Verdict compare(const RandomProgram& random, std::string& report) {
+        auto program = analyze(random.script);
+        if (!program) {
+            report = "it is refused:\n" + render_all(diagnostics_);
+            return Verdict::Refused;
+        }
+        const Outcome expected = interpret(*program, random.rules);
+        if (!expected.refused.empty()) {
+            report = "the interpreter does not know " + expected.refused;
+            return Verdict::Refused;
+        }
+        const int output = memfd_create("output", 0), messages = memfd_create("messages", 0);
+        auto status = run(*program, random.rules, output, messages);
+        if (!status) {
+            report = "it is not compiled:\n" + render_all(diagnostics_) + contents(messages);
+            return Verdict::Refused;
+        }
+        const std::string printed = contents(output), said = contents(messages);
+        if (printed != expected.output)
+            report += "--- the interpreter prints\n" + expected.output + "--- user space prints\n" +
+                      printed;
+        std::string all;
+        for (const std::string& message : expected.messages)
+            all += message + "\n";
+        std::string heard;
+        for (const std::string& message : messages_of(said))
+            heard += message + "\n";
+        if (all != heard)
+            report += "--- the interpreter says\n" + all + "--- user space says\n" + heard;
+        if (*status != expected.status)
+            report += "--- status " + std::to_string(expected.status) + " and " +
+                      std::to_string(*status) + "\n";
+        return report.empty() ? Verdict::Agree : Verdict::Disagree;
+    }
+
+  private:
+    std::optional<int> run(const program::Program& program, const Rules& rules, int output,
+                           int messages) {
+        KernelView no_kernel("");
+        no_kernel.refuse({"no kernel", ""});
+        auto plan = resolve_probes(program, no_kernel, {}, diagnostics_);
+        if (!plan)
+            return std::nullopt;
+        CodegenKernel host;
+        host.user_space = true;
+        host.return_thunks = host.retpolines = false;
+        CodegenOptions options;
+        options.limits.MAXACTION = options.limits.MAXACTION_INTERRUPTIBLE = INT32_MAX;
+        options.limits.MAXSTRINGLEN = static_cast<int64_t>(rules.string_bytes);
+        options.limits.MAXMAPENTRIES = static_cast<int64_t>(rules.map_entries);
+        options.limits.MAXERRORS = static_cast<int64_t>(rules.max_errors);
+        options.limits.MAXNESTING = rules.max_nesting;
+        options.module_name = "random";
+        options.optimization = rules.optimized ? 2 : 1;
+        auto object = generate(program, *plan, host, options, diagnostics_);
+        if (!object)
+            return std::nullopt;
+        const int standard_error = dup(STDERR_FILENO);
+        dup2(messages, STDERR_FILENO);
+        SessionOptions session;
+        session.output_file = "/proc/self/fd/" + std::to_string(output);
+        auto outcome = run_in_user_space(object->object, object->meta, 64 * 1024, session);
+        dup2(standard_error, STDERR_FILENO);
+        if (!outcome) {
+            fprintf(stderr, "%s\n", outcome.failure().message.c_str());
+            return std::nullopt;
+        }
+        return outcome->status;
+    }
+
+    SourceManager sources_;
+    Diagnostics diagnostics_;
+    PreprocessorContext context_;
+    std::unique_ptr<Library> library_;
+};
+
+// In a process of its own: a crash is one verdict more.
+Verdict judge(Bench& bench, const RandomProgram& random, std::string& report) {
+    const int file = memfd_create("report", 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        std::string text;
+        const Verdict verdict = bench.compare(random, text);
+        if (write(file, text.data(), text.size()) < 0)
+            _exit(100);
+        _exit(static_cast<int>(verdict));
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    report = contents(file);
+    close(file);
+    if (WIFEXITED(status) && WEXITSTATUS(status) <= static_cast<int>(Verdict::Refused))
+        return static_cast<Verdict>(WEXITSTATUS(status));
+    report += WIFSIGNALED(status) ? "ended by signal " + std::to_string(WTERMSIG(status))
+                                  : "ended with status " + std::to_string(WEXITSTATUS(status));
+    return Verdict::Crashed;
+}
+
+// Takes out every statement or block (lines whose braces are balanced) without which the verdict
+// stays.
+RandomProgram shrink(Bench& bench, RandomProgram random, Verdict verdict) {
+    for (bool smaller = true; smaller;) {
+        smaller = false;
+        std::vector<std::string> lines;
+        std::istringstream text(random.script);
+        for (std::string line; std::getline(text, line);)
+            lines.push_back(line);
+        for (size_t begin = 0; begin < lines.size(); begin++) {
+            size_t end = begin;
+            int depth = 0;
+            do {
+                const std::string& line = lines[end++];
+                if (line.ends_with("{"))
+                    depth++;
+                if (line.find_first_not_of(' ') != std::string::npos &&
+                    line[line.find_first_not_of(' ')] == '}')
+                    depth--;
+            } while (depth > 0 && end < lines.size());
+            if (depth != 0)
+                continue;
+            RandomProgram candidate{"", random.rules};
+            for (size_t i = 0; i < lines.size(); i++)
+                if (i < begin || i >= end)
+                    candidate.script += lines[i] + "\n";
+            std::string report;
+            if (judge(bench, candidate, report) == verdict) {
+                random = candidate;
+                smaller = true;
+                break;
+            }
+        }
+    }
+    return random;
+}
+
+std::string options_of(const Rules& rules) {
+    return "-DMAXACTION_INTERRUPTIBLE=2147483647 -DMAXSTRINGLEN=" +
+           std::to_string(rules.string_bytes) +
+           " -DMAXMAPENTRIES=" + std::to_string(rules.map_entries) +
+           " -DMAXERRORS=" + std::to_string(rules.max_errors);
+}
+
+struct Totals {
+    uint64_t agreed = 0, refused = 0, failed = 0;
+};
+
+Totals judge_all(uint64_t first, uint64_t count, uint64_t step) {
+    Bench bench;
+    Totals totals;
+    for (uint64_t seed = first; seed < first + count; seed += step) {
+        const RandomProgram random = generate_program(seed);
+        std::string report;
+        const Verdict verdict = judge(bench, random, report);
+        totals.agreed += verdict == Verdict::Agree;
+        // Types that contradict each other are nobody's mistake, but should be rare.
+        totals.refused += verdict == Verdict::Refused;
+        if (verdict == Verdict::Refused && getenv("DJSTAP_SHOW_REFUSED"))
+            printf("refused: seed %llu: %s\n", static_cast<unsigned long long>(seed),
+                   report.c_str());
+        if (verdict != Verdict::Disagree && verdict != Verdict::Crashed)
+            continue;
+        totals.failed++;
+        const RandomProgram small = shrink(bench, random, verdict);
+        judge(bench, small, report);
+        printf("FAILED seed %llu (%s):\n%s\n%s\n", static_cast<unsigned long long>(seed),
+               options_of(small.rules).c_str(), small.script.c_str(), report.c_str());
+        fflush(stdout);
+    }
+    return totals;
+}
+
+int judge_in_parallel(uint64_t first, uint64_t count, uint64_t jobs) {
+    auto* totals = static_cast<Totals*>(mmap(nullptr, jobs * sizeof(Totals), PROT_READ | PROT_WRITE,
+                                             MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    std::vector<pid_t> workers;
+    for (uint64_t job = 0; job < jobs; job++) {
+        const pid_t worker = fork();
+        if (worker == 0) {
+            totals[job] = judge_all(first + job, count > job ? count - job : 0, jobs);
+            fflush(stdout);
+            _exit(0);
+        }
+        workers.push_back(worker);
+    }
+    bool lost = false;
+    for (pid_t worker : workers) {
+        int status = 0;
+        waitpid(worker, &status, 0);
+        lost |= status != 0;
+    }
+    Totals sum;
+    for (uint64_t job = 0; job < jobs; job++) {
+        sum.agreed += totals[job].agreed;
+        sum.refused += totals[job].refused;
+        sum.failed += totals[job].failed;
+    }
+    printf("%llu programs agree, %llu do not, %llu were refused\n",
+           static_cast<unsigned long long>(sum.agreed), static_cast<unsigned long long>(sum.failed),
+           static_cast<unsigned long long>(sum.refused));
+    const bool generator_is_bad = sum.refused * 10 > count;
+    return lost || sum.failed || generator_is_bad || sum.agreed == 0 ? 1 : 0;
+}
+
+// Scripts for a guest: NAME.stp, NAME.options, NAME.output.
+int write_programs(const std::string& folder, uint64_t first, uint64_t count) {
+    std::filesystem::create_directories(folder);
+    for (uint64_t seed = first, written = 0; written < count; seed++) {
+        const RandomProgram random = generate_program(seed);
+        Bench bench;
+        auto program = bench.analyze(random.script);
+        if (!program)
+            continue;
+        const Outcome outcome = interpret(*program, random.rules);
+        if (!outcome.refused.empty())
+            continue;
+        const std::string name = folder + "/random_" + std::to_string(seed);
+        std::ofstream(name + ".stp") << random.script;
+        std::ofstream(name + ".options") << options_of(random.rules);
+        std::ofstream(name + ".output", std::ios::binary) << outcome.output;
+        written++;
+    }
+    return 0;
+}
+
+} // namespace
+
+} // namespace djstap::differential
+
+int main(int argc, char** argv) {
+    using namespace djstap::differential;
+    uint64_t programs = 500, first = 1, jobs = 2;
+    std::string folder;
+    for (int i = 1; i < argc; i++) {
+        const std::string option = argv[i];
+        const char* value = i + 1 < argc ? argv[++i] : "";
+        if (option == "--programs")
+            programs = strtoull(value, nullptr, 10);
+        else if (option == "--first")
+            first = strtoull(value, nullptr, 10);
+        else if (option == "--jobs")
+            jobs = strtoull(value, nullptr, 10);
+        else if (option == "--write")
+            folder = value;
+        else if (option == "--show") {
+            const RandomProgram random = generate_program(strtoull(value, nullptr, 10));
+            printf("%s", random.script.c_str());
+            return 0;
+        } else {
+            fprintf(stderr, "there is no option %s\n", option.c_str());
+            return 2;
+        }
+    }
+    if (!folder.empty())
+        return write_programs(folder, first, programs);
+    return judge_in_parallel(first, programs, std::max<uint64_t>(jobs, 1));
+}

@@ -1,0 +1,224 @@
+#include "values.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+
+namespace djstap::differential {
+
+using ast::BinaryOp;
+using Histogram = program::StatisticNeeds::Histogram;
+
+int64_t calculate(BinaryOp op, int64_t left, int64_t right) {
+    const auto a = static_cast<uint64_t>(left), b = static_cast<uint64_t>(right);
+    const uint64_t shift = b % 64;
+    switch (op) {
+    case BinaryOp::Add:
+        return static_cast<int64_t>(a + b);
+    case BinaryOp::Subtract:
+        return static_cast<int64_t>(a - b);
+    case BinaryOp::Multiply:
+        return static_cast<int64_t>(a * b);
+    case BinaryOp::And:
+        return left & right;
+    case BinaryOp::Or:
+        return left | right;
+    case BinaryOp::Xor:
+        return left ^ right;
+    case BinaryOp::ShiftLeft:
+        return static_cast<int64_t>(a << shift);
+    case BinaryOp::ShiftRight:
+        return left >> shift;
+    case BinaryOp::ShiftRightLogical:
+        return static_cast<int64_t>(a >> shift);
+    case BinaryOp::Divide:
+        if (right == 0)
+            throw ScriptError{"division by 0"};
+        return static_cast<int64_t>(__int128{left} / right);
+    case BinaryOp::Modulo:
+        if (right == 0)
+            throw ScriptError{"division by 0"};
+        return static_cast<int64_t>(__int128{left} % right);
+    default:
+        throw Unknown("an operator");
+    }
+}
+
+// ---- statistics ----
+
+namespace {
+
+// 64 is the bucket of 0; n above it are the numbers of n bits, n below it their negatives.
+int64_t bucket_of(const program::StatisticNeeds& needs, int64_t value) {
+    if (needs.histogram == Histogram::Log) {
+        const auto magnitude =
+            value < 0 ? -static_cast<__int128>(value) : static_cast<__int128>(value);
+        const int64_t bits = std::bit_width(static_cast<uint64_t>(magnitude));
+        return value < 0 ? 64 - bits : 64 + bits;
+    }
+    if (value < needs.low)
+        return 0;
+    const int64_t last = bucket_count(needs) - 1;
+    if (value > needs.high)
+        return last;
+    return std::min(last, (value - needs.low) / needs.width + 1);
+}
+
+std::string lower_bound(const program::StatisticNeeds& needs, int64_t bucket) {
+    if (needs.histogram == Histogram::Log) {
+        if (bucket == 64)
+            return "0";
+        const auto bound = static_cast<int64_t>(uint64_t{1} << (std::abs(bucket - 64) - 1));
+        return bucket > 64 ? std::to_string(bound)
+                           : std::to_string(static_cast<int64_t>(-static_cast<__int128>(bound)));
+    }
+    if (bucket == 0)
+        return "<" + std::to_string(needs.low);
+    if (bucket == bucket_count(needs) - 1)
+        return ">" + std::to_string(needs.high);
+    return std::to_string(needs.low + (bucket - 1) * needs.width);
+}
+
+std::string right(const std::string& text, size_t width) {
+    return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
+}
+
+} // namespace
+
+int64_t bucket_count(const program::StatisticNeeds& needs) {
+    return needs.histogram == Histogram::Log ? 129 : (needs.high - needs.low) / needs.width + 3;
+}
+
+void Statistic::add(const program::StatisticNeeds& needs, int64_t value) {
+    min = count ? std::min(min, value) : value;
+    max = count ? std::max(max, value) : value;
+    count++;
+    sum = calculate(BinaryOp::Add, sum, value);
+    if (needs.histogram != Histogram::None)
+        hits[bucket_of(needs, value)]++;
+}
+
+int64_t Statistic::read(ast::StatOp op) const {
+    if (op == ast::StatOp::Count)
+        return count;
+    if (op == ast::StatOp::Sum)
+        return sum;
+    if (count == 0)
+        throw ScriptError{"empty aggregate"};
+    switch (op) {
+    case ast::StatOp::Min:
+        return min;
+    case ast::StatOp::Max:
+        return max;
+    case ast::StatOp::Avg:
+        return sum / count;
+    default:
+        throw Unknown("a statistic's operator");
+    }
+}
+
+// The buckets from two before the first that holds something to two behind the last; of more than
+// four empty ones in a row two at either end and a ~; a sign stands for as many hits that the
+// longest bar has at most 50.
+std::string histogram_text(const program::StatisticNeeds& needs, const Statistic& statistic) {
+    const bool linear = needs.histogram == Histogram::Linear;
+    const int64_t last_bucket = bucket_count(needs) - 1;
+    std::vector<int64_t> shown;
+    int64_t most = 0;
+    if (!statistic.hits.empty()) {
+        const int64_t first = statistic.hits.begin()->first, last = statistic.hits.rbegin()->first;
+        const int64_t lowest = linear ? 1 : 0, highest = last_bucket - lowest;
+        const int64_t from = std::min(first, std::max(lowest, first - 2));
+        const int64_t to = std::max(last, std::min(highest, last + 2));
+        for (int64_t bucket = from; bucket <= to; bucket++)
+            shown.push_back(bucket);
+        for (const auto& [bucket, hits] : statistic.hits)
+            most = std::max(most, hits);
+    }
+    auto hits = [&](int64_t bucket) {
+        auto found = statistic.hits.find(bucket);
+        return found == statistic.hits.end() ? 0 : found->second;
+    };
+    size_t label_width = 5, count_width = 1;
+    for (int64_t bucket : shown) {
+        label_width = std::max(label_width, lower_bound(needs, bucket).size());
+        count_width = std::max(count_width, std::to_string(hits(bucket)).size());
+    }
+    const int64_t scale = (most + 49) / 50;
+    std::string text = right("value", label_width) + " |" + std::string(50, '-') + " count\n";
+    for (size_t i = 0; i < shown.size(); i++) {
+        size_t end = i;
+        while (end < shown.size() && hits(shown[end]) == 0)
+            end++;
+        const bool long_run = end - i > 4;
+        auto row = [&](int64_t bucket) {
+            if (linear && (bucket == 0 || bucket == last_bucket) && hits(bucket) == 0)
+                return;
+            const auto bar = static_cast<size_t>(scale ? hits(bucket) / scale : 0);
+            text += right(lower_bound(needs, bucket), label_width) + " |" + std::string(bar, '@') +
+                    std::string(51 - bar, ' ') + right(std::to_string(hits(bucket)), count_width) +
+                    "\n";
+        };
+        if (long_run) {
+            row(shown[i]);
+            row(shown[i + 1]);
+            text += right("~", label_width) + "\n";
+            row(shown[end - 2]);
+            row(shown[end - 1]);
+            i = end - 1;
+        } else {
+            row(shown[i]);
+        }
+    }
+    return text + "\n";
+}
+
+// ---- printf ----
+
+std::string convert(const program::FormatPiece& piece, int width, int precision,
+                    const Value& argument) {
+    std::string format = "%";
+    for (auto [set, flag] :
+         {std::pair(piece.left, '-'), std::pair(piece.plus, '+'), std::pair(piece.space, ' '),
+          std::pair(piece.alternate, '#'), std::pair(piece.zero, '0')})
+        if (set)
+            format += flag;
+    const bool star_width = width != -1, star_precision = precision >= 0;
+    format += star_width ? "*" : "";
+    format += star_precision ? ".*" : "";
+    char text[4096];
+    int length = 0;
+    auto print = [&](auto value) {
+        if (star_width && star_precision)
+            length = snprintf(text, sizeof text, format.c_str(), width, precision, value);
+        else if (star_width || star_precision)
+            length =
+                snprintf(text, sizeof text, format.c_str(), star_width ? width : precision, value);
+        else
+            length = snprintf(text, sizeof text, format.c_str(), value);
+    };
+    switch (piece.conversion) {
+    case 'd':
+    case 'i':
+    case 'u':
+    case 'o':
+    case 'x':
+    case 'X':
+        format += std::string("ll") + piece.conversion;
+        print(static_cast<long long>(std::get<int64_t>(argument)));
+        break;
+    case 'c':
+        format += 'c';
+        print(static_cast<int>(std::get<int64_t>(argument)));
+        break;
+    case 's':
+        format += 's';
+        print(std::get<std::string>(argument).c_str());
+        break;
+    default:
+        throw Unknown(std::string("the conversion ") + piece.conversion);
+    }
+    return {text, static_cast<size_t>(length)};
+}
+
+} // namespace djstap::differential

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A crash dump, from which `djrun --from-dump` reads rings and their records: any file may be given
+// as one.
+#include "session/dump_file.h"
+#include "session/snapshot.h"
+#include "target.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace djstap;
+
+int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    static const int file = memfd_create("dump", 0);
+    fuzz::require(file >= 0 && ftruncate(file, 0) == 0 &&
+                      pwrite(file, data, size, 0) == static_cast<ssize_t>(size),
+                  "the input cannot be written to memory");
+    auto rings = find_rings("/proc/self/fd/" + std::to_string(file), 1);
+    if (!rings)
+        return 0;
+    Snapshot snapshot;
+    for (const DumpedRing& ring : *rings)
+        snapshot.add_still(ring.page, ring.data.data(), ring.data.size());
+    return snapshot.records().size() == SIZE_MAX;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Relocatable objects and finished modules, as the linker's steps and djrun read them.
+#include "module/elf.h"
+#include "module/verify.h"
+#include "session/meta.h"
+#include "target.h"
+
+using namespace djstap;
+
+int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    const std::string bytes(fuzz::view(data, size));
+    auto object = module::ElfObject::read(bytes, "input");
+    if (!object) {
+        (void)parse_meta(bytes); // JSON, the other thing a module is described by
+        return 0;
+    }
+    size_t sum = 0;
+    for (size_t i = 0; i < object->sections().size(); i++)
+        for (const module::ObjectRelocation& relocation : object->relocations(i))
+            sum += object->symbols()[relocation.symbol].name.size();
+    for (const module::ObjectSymbol& symbol : object->symbols())
+        sum += object->section_of(symbol) ? 1 : 0;
+    if (const module::ObjectSection* meta = object->section(".djstap.meta"))
+        (void)parse_meta(meta->bytes);
+    (void)module::read_versions(*object);
+    const RuntimeKit kit;
+    (void)module::check_script_object(*object, kit);
+    (void)module::check_module(*object, kit);
+    return sum == SIZE_MAX;
+}

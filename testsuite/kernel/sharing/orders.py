@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Everybody who can be at a function's entry comes and goes in every order; each counts exactly.
+
+Runs in a guest, in a folder with the modules djstap_entry.ko, djstap_both.ko and patch.ko and the program
+bpf_fentry. Walks until each user has been attached and detached, with each other one there: a step attaches
+or detaches one, then the system call is made CALLS times. A user that comes or goes counts what was called
+while it was there, or was refused with a reason; anything else is printed. At the end: how often
+each user was attached, and by which reasons it was not.
+"""
+import collections
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+
+CALLS = 100
+FUNCTION = "__x64_sys_gettimeofday"
+TRACING = "/sys/kernel/tracing"
+PATIENCE = 20  # seconds
+MOST_STEPS = 80
+
+
+def write(path, text):
+    """Yields why the kernel did not take it, or nothing."""
+    # An event more must not clear the others, and these files cannot be sought to their end.
+    flags = os.O_WRONLY | (0 if text.startswith(("p:", "-:")) else os.O_TRUNC)
+    file = os.open(path, flags)
+    try:
+        os.write(file, (text + "\n").encode())
+    except OSError as error:
+        return error.strerror
+    finally:
+        os.close(file)
+    return ""
+
+
+def read(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def wait_for(condition, what):
+    until = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > until:
+            raise TimeoutError(f"waited in vain until {what}")
+        time.sleep(0.01)
+
+
+def made_calls():
+    """Makes the calls; yields how many."""
+    subprocess.run(["gtodbench", "-n", str(CALLS), "-q"], check=True, stdout=subprocess.DEVNULL)
+
+
+class Script:
+    """A djstap module with its reader: counts entries, and returns too where it has two numbers."""
+
+    def __init__(self, name, numbers):
+        self.name, self.numbers = name, numbers
+        self.session = None
+
+    def attach(self):
+        self.session = subprocess.Popen(["djrun", "-v", f"djstap_{self.name}.ko"], text=True, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE)
+        self.said = ""
+        poll = select.poll()
+        poll.register(self.session.stderr, select.POLLIN)
+        while self.said.count("kernel.function") < self.numbers:  # a line a probe, once all are attached
+            assert poll.poll(PATIENCE * 1000), f"no answer of {self.name}: {self.said}"
+            data = os.read(self.session.stderr.fileno(), 65536).decode()
+            assert data, f"{self.name} ended: {self.said}"
+            self.said += data
+        return ""
+
+    def detach(self):
+        self.session.send_signal(signal.SIGINT)
+        output, said = self.session.communicate(timeout=PATIENCE)
+        self.said += said
+        return [int(number) for number in output.split()] or [output]
+
+    def told(self):
+        """Why what it counted may be less than there was: its own words."""
+        return re.findall(r"WARNING: .*", self.said)
+
+    def mechanisms(self):
+        return re.findall(r"\): ([\w-]+)|\.return: ([\w-]+)", self.said)
+
+
+class Bpf:
+    def attach(self):
+        self.program = subprocess.Popen(["./bpf_fentry", FUNCTION], text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if self.program.stdout.readline() == "attached\n":
+            return ""
+        return self.program.communicate()[1].strip().rsplit(": ", 1)[-1]
+
+    def detach(self):
+        return [int(self.program.communicate(timeout=PATIENCE)[0])]
+
+    def told(self):
+        return []
+
+
+class Livepatch:
+    FOLDER = "/sys/kernel/livepatch/patch"
+
+    def settle(self):
+        wait_for(lambda: not os.path.exists(self.FOLDER) or read(self.FOLDER + "/transition").strip() == "0",
+                 "the livepatch is in place")
+
+    def attach(self):
+        done = subprocess.run(["insmod", "patch.ko"], text=True, stderr=subprocess.PIPE, check=False)
+        if done.returncode:
+            return done.stderr.strip().rsplit(": ", 1)[-1]
+        self.settle()
+        return ""
+
+    def detach(self):
+        calls = int(read("/sys/module/patch/parameters/calls"))
+        write(self.FOLDER + "/enabled", "0")
+        wait_for(lambda: not os.path.exists(self.FOLDER), "the livepatch is gone")
+        subprocess.run(["rmmod", "patch"], check=True)
+        return [calls]
+
+    def told(self):
+        return []
+
+
+class Tracer:
+    """ftrace's function tracer, in a buffer of its own: a kprobe that goes clears the common one."""
+
+    FOLDER = TRACING + "/instances/calls"
+
+    def attach(self):
+        os.mkdir(self.FOLDER)
+        return write(self.FOLDER + "/set_ftrace_filter", FUNCTION) or write(self.FOLDER + "/current_tracer", "function")
+
+    def detach(self):
+        lines = sum(FUNCTION + " <-" in line for line in read(self.FOLDER + "/trace").split("\n"))
+        write(self.FOLDER + "/current_tracer", "nop")
+        os.rmdir(self.FOLDER)
+        return [lines]
+
+    def told(self):
+        return []
+
+
+class Kprobe:
+    """A kprobe of tracefs at the entry."""
+
+    def attach(self):
+        return (write(TRACING + "/kprobe_events", f"p:here {FUNCTION}") or
+                write(TRACING + "/events/kprobes/here/enable", "1"))
+
+    def detach(self):
+        hits = next(int(line.split()[1]) for line in read(TRACING + "/kprobe_profile").split("\n") if "here" in line)
+        write(TRACING + "/events/kprobes/here/enable", "0")
+        write(TRACING + "/kprobe_events", "-:here")
+        return [hits]
+
+    def told(self):
+        return []
+
+
+def walk(names, there):
+    """Who is to come, or to go, next: until each came, or was refused, and went while each other one was `there`."""
+    wanted = {(way, name, other) for way in "+-" for name in names for other in names if name != other}
+    steps = []
+
+    def gains(name):
+        way = "-" if name in there else "+"
+        return {(way, name, other) for other in there} & wanted
+
+    def step(name):
+        steps.append(name)
+        if len(steps) > MOST_STEPS:
+            raise TimeoutError(f"{MOST_STEPS} steps do not show {sorted(wanted)}")
+        wanted.difference_update(gains(name))
+        return name
+
+    while wanted:
+        best = max(names, key=lambda name: len(gains(name)))
+        if gains(best):
+            yield step(best)
+            continue
+        way, name, other = min(wanted)
+        if way == "+":
+            yield step(name if name in there else other)
+            continue
+        for each in list(there):
+            yield step(each)
+        # A livepatch and BPF come only before those that do not share with them.
+        for each in sorted((name, other), key=names.index):
+            yield step(each)
+
+
+def main():
+    users = {"bpf": Bpf(), "livepatch": Livepatch(), "entry": Script("entry", 1), "both": Script("both", 2),
+             "tracer": Tracer(), "kprobe": Kprobe()}
+    expected, attached, refused = {}, collections.Counter(), collections.Counter()
+    reasons = collections.Counter()
+    verbose = "-v" in sys.argv
+    steps = 0
+    for name in walk(list(users), expected):
+        steps += 1
+        user = users[name]
+        began = time.monotonic()
+        if name not in expected:
+            reason = user.attach()
+            if reason:
+                refused[f"{name} beside {' '.join(sorted(expected))}: {reason}"] += 1
+            else:
+                expected[name] = 0
+                attached[name] += 1
+            if verbose:
+                print(f"+{name} {reason}", user.mechanisms() if hasattr(user, "mechanisms") else "", file=sys.stderr)
+        else:
+            counted, wanted = user.detach(), expected.pop(name)
+            if any(number != wanted for number in counted) and not user.told():
+                print(f"{name} counted {counted} of {wanted}, with {' '.join(sorted(expected))} there")
+            for words in user.told():
+                reasons[words] += 1
+            if verbose:
+                print(f"-{name} {counted} of {wanted}", user.told(), file=sys.stderr)
+        if verbose:
+            print(f"    {time.monotonic() - began:.2f} s, with {' '.join(sorted(expected))}", file=sys.stderr)
+        made_calls()
+        for each in expected:
+            expected[each] += CALLS
+    while expected:
+        name = next(iter(expected))
+        wanted = expected.pop(name)
+        counted = users[name].detach()
+        if any(number != wanted for number in counted) and not users[name].told():
+            print(f"{name} counted {counted} of {wanted} at the end")
+    for name in users:
+        print(name, "was attached" if attached[name] else "was never attached")
+    if verbose:
+        print(steps, attached, "\n".join(map(str, refused.items())), reasons, sep="\n", file=sys.stderr)
+
+
+main()

@@ -1,0 +1,123 @@
+// Prepared formats yield what djs_format() yields, byte for byte.
+#include "session/plain_format.h"
+
+#include "include/record.h"
+#include "include/text.h"
+#include "session/output.h"
+
+#include <gtest/gtest.h>
+#include <limits>
+#include <random>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace djstap;
+
+namespace {
+
+std::string printed(const PlainFormat& plain, std::string_view arguments, bool* whole = nullptr) {
+    const int fd = memfd_create("output", 0);
+    Writer writer(fd, "the output");
+    const bool done = plain.print(writer, arguments);
+    if (whole)
+        *whole = done;
+    writer.flush();
+    std::string text(static_cast<size_t>(lseek(fd, 0, SEEK_END)), '\0');
+    EXPECT_EQ(pread(fd, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
+    close(fd);
+    return text;
+}
+
+std::string expected(const ModuleMeta::Format& format, std::string_view arguments) {
+    std::string text(65536, '\0');
+    text.resize(djs_format(text.data(), text.size(), format.text.c_str(), format.types.c_str(),
+                           arguments.data(), arguments.size()));
+    return text;
+}
+
+void append(std::string& arguments, uint64_t value) {
+    arguments.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+void append(std::string& arguments, const std::string& text) {
+    const auto length = static_cast<uint32_t>(text.size());
+    arguments.append(reinterpret_cast<const char*>(&length), sizeof(length)).append(text);
+    arguments.resize(DJS_ALIGN8(arguments.size()));
+}
+
+TEST(PlainFormat, NumbersOfEveryLength) {
+    std::vector<uint64_t> values{0, std::numeric_limits<uint64_t>::max()};
+    for (uint64_t power = 1; power != 0; power <<= 1)
+        values.insert(values.end(), {power - 1, power, power + 1, 0 - power});
+    for (uint64_t power = 10; power < 10000000000000000000u; power *= 10)
+        values.insert(values.end(), {power - 1, power, 10 * power - 1, 10 * power, 0 - power});
+    const ModuleMeta::Format format{"%d|%i %u,%x;%p:%c%%\n", "llllll"};
+    const auto plain = PlainFormat::of(format);
+    ASSERT_TRUE(plain);
+    for (uint64_t value : values) {
+        std::string arguments;
+        for (int i = 0; i < 6; i++)
+            append(arguments, value);
+        EXPECT_EQ(printed(*plain, arguments), expected(format, arguments)) << value;
+    }
+}
+
+TEST(PlainFormat, RandomFormats) {
+    std::mt19937_64 random(1); // NOLINT(cert-msc51-cpp): the same cases every time
+    const std::vector<std::string> pieces{"%d",
+                                          "%x",
+                                          "%u",
+                                          "%p",
+                                          "%s",
+                                          "%c",
+                                          "%i",
+                                          "%%",
+                                          " ",
+                                          "a",
+                                          "a text that is longer than sixteen bytes"};
+    for (int round = 0; round < 2000; round++) {
+        ModuleMeta::Format format;
+        std::string arguments;
+        for (size_t count = random() % 12; count > 0; count--) {
+            const std::string& piece = pieces[random() % pieces.size()];
+            format.text += piece;
+            if (piece == "%s") {
+                format.types += 's';
+                append(arguments,
+                       std::string(random() % 40, static_cast<char>('a' + random() % 26)));
+            } else if (piece[0] == '%' && piece != "%%") {
+                format.types += 'l';
+                append(arguments, random() >> random() % 64);
+            }
+        }
+        const auto plain = PlainFormat::of(format);
+        ASSERT_TRUE(plain) << format.text;
+        EXPECT_EQ(printed(*plain, arguments), expected(format, arguments)) << format.text;
+    }
+}
+
+TEST(PlainFormat, LeavesOthersToTheFormatter) {
+    for (const char* text : {"%5d", "%-d", "%.3s", "%#x", "%X", "%o", "%b", "%m", "%ld", "%H", "%"})
+        EXPECT_FALSE(PlainFormat::of({text, "l"})) << text;
+    EXPECT_FALSE(PlainFormat::of({"%d", ""}));
+    EXPECT_FALSE(PlainFormat::of({"%d", "s"}));
+    EXPECT_FALSE(PlainFormat::of({"%s", "l"}));
+}
+
+TEST(PlainFormat, RefusesDamagedArguments) {
+    const auto plain = PlainFormat::of({"%s %d %s", "sls"});
+    ASSERT_TRUE(plain);
+    std::string whole;
+    append(whole, std::string("first"));
+    append(whole, 7);
+    append(whole, std::string("last"));
+    bool done = false;
+    EXPECT_EQ(printed(*plain, whole, &done), "first 7 last");
+    EXPECT_TRUE(done);
+    for (size_t size = 0; size + 4 < whole.size(); size++) { // the last four bytes are padding
+        EXPECT_EQ(printed(*plain, std::string_view(whole).substr(0, size), &done), "");
+        EXPECT_FALSE(done) << size;
+    }
+}
+
+} // namespace
