@@ -21,7 +21,8 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context)
     lock_use = make("djs_lock_use", {i32, i32});
     handler = make("djs_handler", {p, p, p, p, p, p, i32, i32, i32, i32, i32, i32, i64, i64,
                                    llvm::ArrayType::get(i64, 3), i32});
-    site = make("djs_site", {i64, i64, i64, i32, i32, i32, i8, i8, i16, p, p, p});
+    site = make("djs_site", {i64, i64, i64, i32, i32, i32, i32, i8, i8, i16, p, p, p});
+    anchor = make("djs_anchor", {p, p, p, i64, i64});
     target = make("djs_target", {p, p, i32});
     statistic_shape = make("djs_statistic_shape", {i32, i32, i64, i64, i64, i32, i32, i32, i32});
     map_shape = make("djs_map_shape", {i8, i8, i8, i8, llvm::ArrayType::get(i8, DJS_MAX_KEYS),
@@ -33,9 +34,9 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context)
     regex_start = make("djs_regex_start", {i16, i16});
     regex_step = make("djs_regex_step", {i16, i16, i16, i16, i16, regex_start, regex_start});
     regex = make("djs_regex", {p, p, p, p, i32, i32, i32, regex_start, regex_start, regex_start});
-    script = make("djs_script", {i32, i32, i32, i32, i32, i32, i32, i32, p,   p,   p, p, p,
-                                 p,   i32, i32, i32, p,   p,   p,   p,   i32, i64, p, p, p,
-                                 i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, p});
+    script = make("djs_script", {i32, i32, i32, i32, i32, i32, i32, i32, p,   p,   p,   p,   p, p,
+                                 i32, i32, p,   i32, i32, p,   p,   p,   p,   i32, i64, p,   p, p,
+                                 i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, p});
 }
 
 bool AbiTypes::sizes_agree(const llvm::DataLayout& layout) const {
@@ -43,16 +44,17 @@ bool AbiTypes::sizes_agree(const llvm::DataLayout& layout) const {
         return layout.getTypeAllocSize(type) == size;
     };
     return agrees(lock_use, sizeof(djs_lock_use)) && agrees(handler, sizeof(djs_handler)) &&
-           agrees(site, sizeof(djs_site)) && agrees(target, sizeof(djs_target)) &&
+           agrees(site, sizeof(djs_site)) && agrees(anchor, sizeof(djs_anchor)) &&
+           agrees(target, sizeof(djs_target)) &&
            agrees(statistic_shape, sizeof(djs_statistic_shape)) &&
            agrees(map_shape, sizeof(djs_map_shape)) && agrees(map_use, sizeof(djs_map_use)) &&
            agrees(statistic_use, sizeof(djs_statistic_use)) &&
            agrees(iterator_use, sizeof(djs_iterator_use)) &&
            agrees(map_order, sizeof(djs_map_order)) && agrees(regex_step, sizeof(djs_regex_step)) &&
            agrees(regex, sizeof(struct djs_regex)) && agrees(script, sizeof(struct djs_script)) &&
-           layout.getStructLayout(script)->getElementOffset(22) ==
+           layout.getStructLayout(script)->getElementOffset(24) ==
                offsetof(struct djs_script, anchor) &&
-           layout.getStructLayout(script)->getElementOffset(34) ==
+           layout.getStructLayout(script)->getElementOffset(38) ==
                offsetof(struct djs_script, hash_seed);
 }
 

@@ -18,8 +18,9 @@ struct AbiTypes {
     llvm::IntegerType *i8, *i16, *i32, *i64;
     llvm::PointerType* pointer;
     llvm::PointerType* percpu_pointer; // addresses relative to gs
-    llvm::StructType *lock_use, *handler, *site, *target, *statistic_shape, *map_shape, *map_use,
-        *statistic_use, *iterator_use, *map_order, *script, *regex_start, *regex_step, *regex;
+    llvm::StructType *lock_use, *handler, *site, *anchor, *target, *statistic_shape, *map_shape,
+        *map_use, *statistic_use, *iterator_use, *map_order, *script, *regex_start, *regex_step,
+        *regex;
 
     // True where each struct has the size that the C headers give it.
     bool sizes_agree(const llvm::DataLayout& layout) const;

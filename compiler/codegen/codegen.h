@@ -27,6 +27,10 @@ struct Limits {
     int64_t MAXKPROBES = 1000;       // of one pattern for functions
     int64_t MAXSPECULATIONS = 65536; // texts of speculate() that a reader keeps
     int64_t RING_KB = 1024;          // per CPU (-s)
+    // A probe whose handlers run for THRESHOLD of INTERVAL nanoseconds on a CPU is taken out.
+    int64_t STP_OVERLOAD_INTERVAL = 1000000000;
+    int64_t STP_OVERLOAD_THRESHOLD = 900000000;
+    int64_t STP_NO_OVERLOAD = 0; // 1: none is
     // Sets one by name; false where there is no such limit or the value is out of its range.
     bool set(std::string_view name, int64_t value);
     static std::vector<std::string> names();

@@ -27,6 +27,9 @@ constexpr std::array limits_table{
     LimitEntry{"MAXKPROBES", &Limits::MAXKPROBES, 0, INT32_MAX},
     LimitEntry{"MAXSPECULATIONS", &Limits::MAXSPECULATIONS, 1, INT32_MAX},
     LimitEntry{"RING_KB", &Limits::RING_KB, 16, 1 << 20},
+    LimitEntry{"STP_OVERLOAD_INTERVAL", &Limits::STP_OVERLOAD_INTERVAL, 100000000, 100000000000},
+    LimitEntry{"STP_OVERLOAD_THRESHOLD", &Limits::STP_OVERLOAD_THRESHOLD, 1, 100000000000},
+    LimitEntry{"STP_NO_OVERLOAD", &Limits::STP_NO_OVERLOAD, 0, 1},
 };
 
 } // namespace

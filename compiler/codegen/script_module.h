@@ -172,6 +172,8 @@ class ScriptModule {
     llvm::Constant* lock_table(const CompiledHandler& handler);
     void fill_handlers(const std::vector<CompiledHandler>& handlers);
     void fill_sites();
+    uint32_t anchor_of(const Site& site) const;
+    llvm::Constant* anchor_table(uint32_t& count);
     llvm::Constant* array(llvm::Type* type, const std::vector<llvm::Constant*>& elements,
                           const std::string& name);
     llvm::Constant* map_shape(const program::Global& global) const;

@@ -3,6 +3,7 @@
 
 #include "include/script.h"
 
+#include <algorithm>
 #include <llvm/IR/Constants.h>
 
 namespace djstap::codegen {
@@ -68,6 +69,48 @@ void ScriptModule::fill_handlers(const std::vector<CompiledHandler>& handlers) {
         llvm::ConstantArray::get(llvm::ArrayType::get(types.handler, elements.size()), elements));
 }
 
+namespace {
+
+// Of a CPU's time; 0: no limit. At most 100, which a handler that never ends reaches.
+int64_t overload_percent(const Limits& limits) {
+    if (limits.STP_NO_OVERLOAD != 0)
+        return 0;
+    return std::clamp<int64_t>(limits.STP_OVERLOAD_THRESHOLD / (limits.STP_OVERLOAD_INTERVAL / 100),
+                               1, 100);
+}
+
+} // namespace
+
+// The number of the anchor in the section that holds the site.
+uint32_t ScriptModule::anchor_of(const Site& site) const {
+    if (site.module == no_index)
+        return no_index;
+    uint32_t number = 0;
+    for (uint32_t i = 0; i < site.module; i++)
+        number += static_cast<uint32_t>(plan.modules[i].anchors.size());
+    for (const ModuleAnchor& anchor : plan.modules[site.module].anchors) {
+        if (site.address >= anchor.section_begin && site.address < anchor.section_end)
+            return number;
+        number++;
+    }
+    diagnostics.report(
+        DiagnosticKind::CodegenInternal, {},
+        {"a site of module " + plan.modules[site.module].name + " lies in none of its sections"});
+    return no_index;
+}
+
+llvm::Constant* ScriptModule::anchor_table(uint32_t& count) {
+    std::vector<llvm::Constant*> anchors;
+    for (const ProbedModule& module : plan.modules)
+        for (const ModuleAnchor& anchor : module.anchors)
+            anchors.push_back(llvm::ConstantStruct::get(
+                types.anchor, {text(module.name), text(anchor.symbol), text(anchor.check_symbol),
+                               number(static_cast<int64_t>(anchor.address)),
+                               number(static_cast<int64_t>(anchor.check_address))}));
+    count = static_cast<uint32_t>(anchors.size());
+    return array(types.anchor, anchors, "djs_anchors");
+}
+
 void ScriptModule::fill_sites() {
     std::vector<llvm::Constant*> elements;
     auto byte = [&](unsigned value) { return llvm::ConstantInt::get(types.i8, value); };
@@ -76,8 +119,8 @@ void ScriptModule::fill_sites() {
             types.site,
             {number(static_cast<int64_t>(site.address)), number(static_cast<int64_t>(site.entry)),
              number(static_cast<int64_t>(site.fallback)), word(site.variant), word(site.target),
-             word(site.next), byte(static_cast<unsigned>(site.mechanism)), byte(site.forced),
-             llvm::ConstantInt::get(types.i16, site.maxactive), text(site.point),
+             word(site.next), word(anchor_of(site)), byte(static_cast<unsigned>(site.mechanism)),
+             byte(site.forced), llvm::ConstantInt::get(types.i16, site.maxactive), text(site.point),
              text(site.function), text(site.name)}));
     sites_->setInitializer(
         llvm::ConstantArray::get(llvm::ArrayType::get(types.site, elements.size()), elements));
@@ -143,6 +186,8 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
     const Limits& limits = options.limits;
     auto size = [&](const auto& list) { return word(static_cast<uint32_t>(list.size())); };
     auto limit = [&](int64_t value) { return word(static_cast<uint32_t>(value)); };
+    uint32_t anchor_count = 0;
+    llvm::Constant* anchors = anchor_table(anchor_count);
     llvm::Constant* counters = counters_ ? static_cast<llvm::Constant*>(counters_) : null();
     std::vector<llvm::Constant*> fields{
         word(DJS_ABI_VERSION),
@@ -160,6 +205,8 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
         array(types.iterator_use, iterators, "djs_iterators"),
         array(types.target, targets, "djs_targets"),
         size(targets),
+        word(anchor_count),
+        anchors,
         word(counter_count_),
         word(scratch_bytes),
         counters,
@@ -179,6 +226,8 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
         word(string_bytes()),
         limit(limits.MAXBACKTRACE),
         limit(limits.RING_KB * 1024),
+        limit(limits.STP_OVERLOAD_INTERVAL / 1000000),
+        limit(overload_percent(limits)),
         word(0x9e3779b9u),
         size(conditions),
         condition_states_ ? condition_state(0) : null()};

@@ -72,7 +72,15 @@ BtfKind kind_of(uint32_t info) {
 
 } // namespace
 
-Result<Btf> Btf::parse(std::string_view bytes) {
+Result<Btf> Btf::parse_nothing(const Btf* base) {
+    Btf btf;
+    btf.base_ = base;
+    btf.first_own_ = base->size();
+    btf.first_string_ = base->first_string_ + base->strings_.size();
+    return btf;
+}
+
+Result<Btf> Btf::parse(std::string_view bytes, const Btf* base) {
     Failure failure{"the kernel's BTF is damaged", ""};
     Header header;
     if (bytes.size() < sizeof header)
@@ -91,9 +99,12 @@ Result<Btf> Btf::parse(std::string_view bytes) {
     if (!types || !strings)
         return failure;
     Btf btf;
+    if (base)
+        btf = *parse_nothing(base);
     btf.types_ = *types;
     btf.strings_ = *strings;
-    btf.offsets_.push_back(0);
+    if (!base)
+        btf.offsets_.push_back(0);
     for (size_t at = 0; at < types->size();) {
         if (types->size() - at < sizeof(Common))
             return failure;
@@ -110,16 +121,19 @@ Result<Btf> Btf::parse(std::string_view bytes) {
 
 BtfType Btf::type(uint32_t id) const {
     BtfType type;
-    if (id == 0 || id >= offsets_.size())
+    if (id == 0 || id >= size())
         return type;
+    if (id < first_own_)
+        return base_->type(id);
+    const size_t offset = offsets_[id - first_own_];
     Common common;
-    std::memcpy(&common, types_.data() + offsets_[id], sizeof common);
+    std::memcpy(&common, types_.data() + offset, sizeof common);
     type.name = string(common.name);
     type.kind = kind_of(common.info);
     type.flag = common.info >> 31;
     type.count = common.info & 0xffff;
     type.size_or_type = common.size_or_type;
-    type.extra = types_.substr(offsets_[id] + sizeof common, *extra_size(type.kind, type.count));
+    type.extra = types_.substr(offset + sizeof common, *extra_size(type.kind, type.count));
     return type;
 }
 
@@ -127,9 +141,10 @@ void Btf::index_names() const {
     if (indexed_)
         return;
     indexed_ = true;
-    for (uint32_t id = 1; id < offsets_.size(); id++) {
+    for (uint32_t i = base_ ? 0 : 1; i < offsets_.size(); i++) {
+        const uint32_t id = first_own_ + i;
         Common common;
-        std::memcpy(&common, types_.data() + offsets_[id], sizeof common);
+        std::memcpy(&common, types_.data() + offsets_[i], sizeof common);
         BtfKind kind = kind_of(common.info);
         if (kind == BtfKind::Func)
             functions_.emplace(string(common.name), id);
@@ -142,7 +157,9 @@ void Btf::index_names() const {
 uint32_t Btf::function(std::string_view name) const {
     index_names();
     auto found = functions_.find(name);
-    return found == functions_.end() ? 0 : found->second;
+    if (found != functions_.end())
+        return found->second;
+    return base_ ? base_->function(name) : 0;
 }
 
 std::vector<std::string_view> Btf::function_names() const {

@@ -54,10 +54,15 @@ class Btf {
   public:
     // Fails where the bytes are no (whole, little-endian) BTF. They must stay as long as the
     // object.
-    static Result<Btf> parse(std::string_view bytes);
+    static Result<Btf> parse(std::string_view bytes) { return parse(bytes, nullptr); }
+    // A module's BTF, whose numbers and strings go on where those of `base`, the kernel's, end;
+    // null: it stands alone. `base` must outlive the object.
+    static Result<Btf> parse(std::string_view bytes, const Btf* base);
+    // Nothing beside `base`.
+    static Result<Btf> parse_nothing(const Btf* base);
 
     BtfType type(uint32_t id) const;
-    size_t size() const { return offsets_.size(); }
+    size_t size() const { return first_own_ + offsets_.size(); }
     // The type number of a function; 0 where it has none.
     uint32_t function(std::string_view name) const;
     uint32_t function_result(uint32_t function) const;
@@ -74,7 +79,10 @@ class Btf {
 
   private:
     Btf() = default;
-    std::string_view string(uint32_t offset) const { return pool_string(strings_, offset); }
+    std::string_view string(uint32_t offset) const {
+        return offset < first_string_ ? base_->string(offset)
+                                      : pool_string(strings_, offset - first_string_);
+    }
     uint32_t bare(uint32_t id) const;
     // Bytes of an array of any number of dimensions; 0 where it is an array of itself.
     uint64_t array_size(const BtfType& array) const;
@@ -83,7 +91,10 @@ class Btf {
     void index_names() const;
 
     std::string_view types_, strings_;
-    std::vector<uint32_t> offsets_; // in types_, by number; [0] is void
+    const Btf* base_ = nullptr;
+    uint32_t first_own_ = 0; // numbers and strings below are those of base_
+    uint32_t first_string_ = 0;
+    std::vector<uint32_t> offsets_; // in types_, by number - first_own_; [0] is void without a base
     mutable bool indexed_ = false;
     mutable std::unordered_map<std::string_view, uint32_t> functions_;
     mutable std::unordered_multimap<std::string_view, uint32_t> named_;

@@ -26,28 +26,61 @@ std::string_view without_suffix(std::string_view symbol) {
 
 } // namespace
 
-Result<std::unique_ptr<DebugInfo>> BtfInfo::open(const Target& target) {
+namespace {
+
+// BTF and where its bytes are held; null where they are vmlinux's.
+struct KernelBtf {
+    std::unique_ptr<std::string> bytes;
+    Btf btf;
+};
+
+Result<KernelBtf> kernel_btf(const Target& kernel) {
     std::string held;
     std::string_view bytes;
-    const ElfImage* image = target.image();
+    const ElfImage* image = kernel.image();
     if (const ElfSection* section = image ? image->section(".BTF") : nullptr) {
         bytes = section->bytes;
-    } else if (!target.files().btf.empty()) {
-        auto read = read_whole(target.files().btf);
+    } else if (!kernel.files().btf.empty()) {
+        auto read = read_whole(kernel.files().btf);
         if (!read)
             return read.failure();
         held = std::move(*read);
     } else {
-        return Failure{"kernel " + target.release() + " has no BTF", ""};
+        return Failure{"kernel " + kernel.release() + " has no BTF", ""};
     }
-    // The bytes move into the object before they are looked at: views into them must stay.
+    // The bytes move to where they stay before they are looked at.
     auto storage = std::make_unique<std::string>(std::move(held));
-    if (bytes.empty())
-        bytes = *storage;
-    auto btf = Btf::parse(bytes);
+    auto btf = Btf::parse(bytes.empty() ? std::string_view(*storage) : bytes);
     if (!btf)
         return btf.failure();
-    return std::unique_ptr<DebugInfo>(new BtfInfo(target, std::move(storage), std::move(*btf)));
+    return KernelBtf{std::move(storage), std::move(*btf)};
+}
+
+} // namespace
+
+Result<std::unique_ptr<DebugInfo>> BtfInfo::open(const Target& target) {
+    auto kernel = kernel_btf(target);
+    if (!kernel)
+        return kernel.failure();
+    return std::unique_ptr<DebugInfo>(
+        new BtfInfo(target, std::move(kernel->bytes), nullptr, std::move(kernel->btf)));
+}
+
+Result<std::unique_ptr<DebugInfo>> BtfInfo::open_module(const Target& module,
+                                                        const Target& kernel) {
+    auto below = kernel_btf(kernel);
+    if (!below)
+        return below.failure();
+    auto base = std::make_unique<Btf>(std::move(below->btf));
+    const ElfSection* own = module.image() ? module.image()->section(".BTF") : nullptr;
+    // A module that was built without the kernel at hand tells no types: its functions' names are
+    // had from its symbols, and the kernel's types are known.
+    bool builds_upon = own && !module.image()->section(".BTF.base");
+    auto btf = builds_upon ? Btf::parse(own->bytes, base.get()) : Btf::parse_nothing(base.get());
+    if (!btf)
+        return btf.failure();
+    return std::unique_ptr<DebugInfo>(
+        new BtfInfo(module, std::move(below->bytes), std::move(base), std::move(*btf)));
 }
 
 FunctionInfo BtfInfo::function_info(const Symbol& symbol) const {

@@ -9,6 +9,9 @@ class BtfInfo final : public DebugInfo {
   public:
     // Reads vmlinux's .BTF, else the file of raw BTF. Fails where there is neither.
     static Result<std::unique_ptr<DebugInfo>> open(const Target& target);
+    // A module's, which builds upon that of its kernel.
+    static Result<std::unique_ptr<DebugInfo>> open_module(const Target& module,
+                                                          const Target& kernel);
 
     bool has_dwarf() const override { return false; }
     std::string_view source() const override { return "BTF"; }
@@ -33,13 +36,15 @@ class BtfInfo final : public DebugInfo {
     }
 
   private:
-    BtfInfo(const Target& target, std::unique_ptr<std::string> bytes, Btf btf)
-        : target_(target), bytes_(std::move(bytes)), btf_(std::move(btf)) {}
+    BtfInfo(const Target& target, std::unique_ptr<std::string> bytes, std::unique_ptr<Btf> base,
+            Btf btf)
+        : target_(target), bytes_(std::move(bytes)), base_(std::move(base)), btf_(std::move(btf)) {}
     FunctionInfo function_info(const Symbol& symbol) const;
     void add_syscall_details(FunctionInfo& function) const;
 
     const Target& target_;
     std::unique_ptr<std::string> bytes_; // where they are not vmlinux's
+    std::unique_ptr<Btf> base_;          // the kernel's, for a module
     Btf btf_;
 };
 

@@ -38,7 +38,7 @@ std::optional<uint32_t> Btf::tagged(std::string_view name,
         if (lowest)
             return lowest;
     }
-    return std::nullopt;
+    return base_ ? base_->tagged(name, kinds) : std::nullopt;
 }
 
 uint32_t Btf::bare(uint32_t id) const {
@@ -80,7 +80,7 @@ CType Btf::resolve(TypeId id) const {
     result.name = at.name;
     switch (at.kind) {
     case BtfKind::Void:
-        result.kind = id < offsets_.size() ? CTypeKind::Void : CTypeKind::Unknown;
+        result.kind = id < size() ? CTypeKind::Void : CTypeKind::Unknown;
         break;
     case BtfKind::Int: {
         uint32_t encoding = word(at.extra, 0) >> 24;

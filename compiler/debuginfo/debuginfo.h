@@ -180,6 +180,10 @@ class DebugInfo {
     // thread.
     static Result<std::unique_ptr<DebugInfo>> open(const Target& target,
                                                    void (*progress)(const std::string&) = nullptr);
+    // That of a module of `kernel`, which both must outlive it: DWARF where its file has some, else
+    // BTF upon the kernel's.
+    static Result<std::unique_ptr<DebugInfo>> open_module(const Target& module,
+                                                          const Target& kernel);
     virtual ~DebugInfo() = default;
 
     virtual bool has_dwarf() const = 0;

@@ -22,16 +22,17 @@ bool DirectTarget::returns(const ProbePlan& plan) const {
 }
 
 void choose_direct_targets(ProbePlan& plan) {
-    std::map<uint64_t, std::vector<uint32_t>> sites_at;
+    std::map<std::pair<uint32_t, uint64_t>, std::vector<uint32_t>> sites_at; // module, address
     for (uint32_t i = 0; i < plan.sites.size(); i++)
         if (is_direct(plan.sites[i]))
-            sites_at[plan.sites[i].address].push_back(i);
+            sites_at[{plan.sites[i].module, plan.sites[i].address}].push_back(i);
 
     std::map<std::vector<uint32_t>, uint32_t> known;
     for (uint32_t i = 0; i < plan.sites.size(); i++) {
         if (!is_direct(plan.sites[i]))
             continue;
-        const std::vector<uint32_t>& sites = sites_at[plan.sites[i].address];
+        const std::vector<uint32_t>& sites =
+            sites_at[{plan.sites[i].module, plan.sites[i].address}];
         if (sites.front() != i)
             continue;
         DirectTarget target;

@@ -1,6 +1,7 @@
 #include "probes/families.h"
 
 #include "diagnostics/suggest.h"
+#include "target/glob.h"
 
 #include <algorithm>
 #include <array>
@@ -45,6 +46,13 @@ const std::vector<ProbeFamily>& probe_families() {
         {"kernel.statement(STRING).nearest", resolve_statement},
         {"kernel.statement(NUMBER).absolute", resolve_absolute},
         {"kernel.trace(STRING)", resolve_tracepoint},
+        {"module(STRING).function(STRING)", resolve_function},
+        {"module(STRING).function(STRING).call", resolve_function},
+        {"module(STRING).function(STRING).return", resolve_function_return},
+        {"module(STRING).function(STRING).return.maxactive(NUMBER)", resolve_function_return},
+        {"module(STRING).function(STRING).call.return", resolve_function_return},
+        {"module(STRING).statement(STRING)", resolve_statement},
+        {"module(STRING).statement(STRING).nearest", resolve_statement},
         {"kprobe.function(STRING)", resolve_kprobe},
         {"kprobe.function(STRING).call", resolve_kprobe},
         {"kprobe.function(STRING).return", resolve_kprobe_return},
@@ -116,7 +124,14 @@ constexpr std::array not_supported_yet{
     "process",
     "process(STRING)",
     "process(NUMBER)",
-    "module(STRING)",
+    "module(STRING).function(NUMBER)",
+    "module(STRING).statement(NUMBER)",
+    "module(STRING).function(STRING).inline",
+    "module(STRING).function(STRING).exported",
+    "module(STRING).function(STRING).callee(STRING)",
+    "module(STRING).function(STRING).callees",
+    "module(STRING).function(STRING).callees(NUMBER)",
+    "module(STRING).function(STRING).label(STRING)",
     "java(STRING)",
     "java(NUMBER)",
     "python2",
@@ -224,6 +239,48 @@ const DebugInfo* need_debuginfo(const ast::ProbePoint& point, Resolver& resolver
     resolver.diagnostics.report(DiagnosticKind::NoDebugInfo, point.range, {info.failure().message})
         .hint(info.failure().hint);
     return nullptr;
+}
+
+std::optional<std::vector<CodeView>> find_code(const ast::ProbePoint& point, Resolver& resolver) {
+    const ast::PointComponent& first = point.components.front();
+    if (first.name == "kernel") {
+        const DebugInfo* info = need_debuginfo(point, resolver);
+        if (!info)
+            return std::nullopt;
+        return std::vector<CodeView>{{need_target(point, resolver), info, nullptr, "kernel"}};
+    }
+    if (!need_target(point, resolver))
+        return std::nullopt;
+    std::vector<std::string> names{first.string};
+    if (has_wildcard(first.string)) {
+        auto matching = resolver.kernel.modules_matching(first.string);
+        if (matching)
+            names = std::move(*matching);
+    }
+    auto complain = [&](const Failure& failure) {
+        resolver.diagnostics
+            .report(DiagnosticKind::NoModule, first.argument_range, {failure.message})
+            .hint(failure.hint);
+    };
+    std::vector<CodeView> views;
+    for (const std::string& name : names) {
+        auto module = resolver.kernel.module(name);
+        if (module) {
+            views.push_back({(*module)->target.get(), (*module)->info.get(), *module,
+                             "module(\"" + (*module)->name + "\")"});
+            continue;
+        }
+        if (point.optional || resolver.quiet)
+            continue;
+        complain(module.failure());
+        return std::nullopt;
+    }
+    if (views.empty() && !point.optional && !resolver.quiet) {
+        complain({"no module matches \"" + first.string + "\"",
+                  "of the running kernel a pattern means the modules that are loaded"});
+        return std::nullopt;
+    }
+    return views;
 }
 
 const ast::PointComponent* find_component(const ast::ProbePoint& point, std::string_view name) {

@@ -17,6 +17,7 @@ struct Candidate {
     uint64_t scope_address = 0; // where $variables are looked up; 0: only the function's parameters
     int priority = 0;
     uint64_t timer_ns = 0, timer_random_ns = 0;
+    const ModuleView* module = nullptr;  // whose it is; null: the kernel's
     std::array<uint64_t, 3> arguments{}; // of its mechanism: enum djs_argument
 };
 
@@ -73,6 +74,17 @@ const ProbeFamily* find_family(const ast::ProbePoint& point, Resolver& resolver)
 // Opens the kernel or the debug information; reports the failure at the point.
 const Target* need_target(const ast::ProbePoint& point, Resolver& resolver);
 const DebugInfo* need_debuginfo(const ast::ProbePoint& point, Resolver& resolver);
+
+// A body of code that a point names: the kernel, or one of its modules.
+struct CodeView {
+    const Target* target = nullptr;
+    const DebugInfo* info = nullptr;
+    const ModuleView* module = nullptr; // null: the kernel
+    std::string prefix;                 // "kernel", "module(\"ext4\")"
+};
+// What the first component of a point names: `kernel`, or `module("PATTERN")`. Nothing after an
+// error was reported; empty where an optional point or a listing names no module.
+std::optional<std::vector<CodeView>> find_code(const ast::ProbePoint& point, Resolver& resolver);
 
 // The component of that name, or null.
 const ast::PointComponent* find_component(const ast::ProbePoint& point, std::string_view name);

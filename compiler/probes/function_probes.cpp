@@ -2,6 +2,7 @@
 #include "probes/families.h"
 
 #include "diagnostics/suggest.h"
+#include "target/glob.h"
 
 #include <algorithm>
 
@@ -9,20 +10,27 @@ namespace djstap {
 
 namespace {
 
-std::string quoted_point(const FunctionInfo& function, std::string_view suffix) {
+std::string quoted_point(const CodeView& code, const FunctionInfo& function,
+                         std::string_view suffix) {
     std::string where = function.is_syscall ? function.symbol : function.name;
     if (!function.file.empty())
         where +=
             "@" + function.file + (function.line > 0 ? ":" + std::to_string(function.line) : "");
-    return "kernel.function(\"" + where + "\")" + std::string(suffix);
+    return code.prefix + ".function(\"" + where + "\")" + std::string(suffix);
 }
 
-bool has_wildcard(std::string_view text) {
-    return text.find_first_of("*?[") != std::string_view::npos;
+// "kernel 6.1.0", "module 'ext4' of kernel 6.1.0"
+std::string describe(const std::vector<CodeView>& code, const Resolver& resolver) {
+    std::string kernel = "kernel " + (*resolver.kernel.target())->release();
+    if (!code.front().module)
+        return kernel;
+    return code.size() == 1 ? "module '" + code.front().module->name + "' of " + kernel
+                            : std::to_string(code.size()) + " modules of " + kernel;
 }
 
 void report_no_match(const ast::PointComponent& component, const FunctionPattern& pattern,
-                     const DebugInfo& info, Resolver& resolver) {
+                     const std::vector<CodeView>& code, Resolver& resolver) {
+    const DebugInfo& info = *code.front().info;
     if (info.only_inlined(pattern.function)) {
         resolver.diagnostics
             .report(DiagnosticKind::FunctionOnlyInlined, component.argument_range,
@@ -32,7 +40,7 @@ void report_no_match(const ast::PointComponent& component, const FunctionPattern
     }
     auto& diagnostic =
         resolver.diagnostics.report(DiagnosticKind::NoFunction, component.argument_range,
-                                    {component.string, (*resolver.kernel.target())->release()});
+                                    {component.string, describe(code, resolver)});
     std::string hint;
     if (!has_wildcard(pattern.function))
         hint = did_you_mean(pattern.function, info.similar_functions(pattern.function));
@@ -41,9 +49,8 @@ void report_no_match(const ast::PointComponent& component, const FunctionPattern
     diagnostic.hint(hint);
 }
 
-// Functions of the pattern; nothing after an error was reported.
-std::optional<std::vector<FunctionInfo>> find_functions(const ast::ProbePoint& point,
-                                                        Resolver& resolver) {
+// The pattern of the point's functions; nothing after an error was reported.
+std::optional<FunctionPattern> pattern_of(const ast::ProbePoint& point, Resolver& resolver) {
     const ast::PointComponent& component = point.components[1];
     auto pattern = parse_function_pattern(component.string);
     if (!pattern) {
@@ -60,15 +67,7 @@ std::optional<std::vector<FunctionInfo>> find_functions(const ast::ProbePoint& p
             .hint("kernel.statement(\"" + component.string + "\") probes a line");
         return std::nullopt;
     }
-    const DebugInfo* info = need_debuginfo(point, resolver);
-    if (!info)
-        return std::nullopt;
-    auto functions = info->functions(*pattern, resolver.details);
-    if (functions.empty() && !point.optional && !resolver.quiet) {
-        report_no_match(component, *pattern, *info, resolver);
-        return std::nullopt;
-    }
-    return functions;
+    return *pattern;
 }
 
 // A pattern that fits nearly everything fits thousands of functions with no fentry site, mostly
@@ -124,37 +123,36 @@ ReturnSafety safety_of(FunctionInfo& function, const std::string& objection,
     return judge_return(function, info);
 }
 
-bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
-                       std::vector<Candidate>& out, bool is_return) {
-    auto functions = find_functions(point, resolver);
-    if (!functions)
-        return false;
-    const Target* target = need_target(point, resolver);
-    const DebugInfo* info = need_debuginfo(point, resolver);
-    const ast::PointComponent& argument = point.components[1];
-    std::string objection = is_return ? objection_of_probe(point, resolver, functions->size()) : "";
-    bool many = has_wildcard(argument.string);
+struct Refusal {
+    std::string name, why; // empty: nothing was refused
+};
+
+// The functions of one body of code as candidates.
+void add_candidates(const ast::ProbePoint& point, const CodeView& code,
+                    std::vector<FunctionInfo> functions, bool is_return, Resolver& resolver,
+                    std::vector<Candidate>& out, Refusal& refusal) {
+    std::string objection = is_return ? objection_of_probe(point, resolver, functions.size()) : "";
+    if (code.module && objection.empty())
+        objection = "a module's functions have no fixed address to call";
     std::string suffix;
     for (size_t i = 2; i < point.components.size(); i++)
         if (point.components[i].name != "maxactive")
             suffix += "." + point.components[i].name;
     const ast::PointComponent* maxactive = find_component(point, "maxactive");
-    const FunctionInfo* refused = nullptr;
-    MechanismChoice refusal;
-    for (FunctionInfo& function : *functions) {
+    for (FunctionInfo& function : functions) {
         MechanismChoice choice =
-            is_return ? choose_for_return(*target, function.entry,
-                                          safety_of(function, objection, resolver, *info),
+            is_return ? choose_for_return(*code.target, function.entry,
+                                          safety_of(function, objection, resolver, *code.info),
                                           resolver.options.forced)
-                      : choose_for_entry(*target, function.entry, resolver.options.forced,
+                      : choose_for_entry(*code.target, function.entry, resolver.options.forced,
                                          resolver.probe && resolver.probe->effects.registers);
         if (!choice.refusal.empty()) {
-            refused = &function;
-            refusal = choice;
+            refusal = {function.name, choice.refusal};
             continue;
         }
         Candidate candidate;
         candidate.kind = is_return ? HandlerKind::Return : HandlerKind::Entry;
+        candidate.module = code.module;
         candidate.site.mechanism = choice.mechanism;
         candidate.site.reason = choice.reason;
         candidate.site.forced = resolver.options.forced.has_value();
@@ -163,18 +161,41 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
         candidate.site.entry = function.entry;
         candidate.site.maxactive =
             maxactive ? static_cast<uint32_t>(std::clamp<int64_t>(maxactive->number, 0, 65535)) : 0;
-        candidate.site.point = quoted_point(function, suffix);
+        candidate.site.point = quoted_point(code, function, suffix);
         candidate.site.function = function.is_syscall ? function.symbol : function.name;
         candidate.function = std::make_unique<FunctionInfo>(std::move(function));
         out.push_back(std::move(candidate));
     }
+}
+
+bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
+                       std::vector<Candidate>& out, bool is_return) {
+    const ast::PointComponent& argument = point.components[1];
+    auto pattern = pattern_of(point, resolver);
+    auto code = pattern ? find_code(point, resolver) : std::nullopt;
+    if (!code)
+        return false;
+    Refusal refusal;
+    size_t found = 0;
+    for (const CodeView& each : *code) {
+        std::vector<FunctionInfo> functions = each.info->functions(*pattern, resolver.details);
+        found += functions.size();
+        add_candidates(point, each, std::move(functions), is_return, resolver, out, refusal);
+    }
+    if (found == 0) {
+        if (point.optional || resolver.quiet || code->empty())
+            return true;
+        report_no_match(argument, *pattern, *code, resolver);
+        return false;
+    }
+    bool many = has_wildcard(argument.string) || code->size() > 1;
     if (many && !resolver.options.forced)
         leave_out_kprobes(argument, resolver, out);
     // A pattern leaves out what cannot be probed; one that was named is an error.
-    if (refused && (!many || out.empty()) && !point.optional && !resolver.quiet) {
-        std::string name = refused->name;
+    if (!refusal.name.empty() && (!many || out.empty()) && !point.optional && !resolver.quiet) {
         resolver.diagnostics
-            .report(DiagnosticKind::CannotProbe, argument.argument_range, {name, refusal.refusal})
+            .report(DiagnosticKind::CannotProbe, argument.argument_range,
+                    {refusal.name, refusal.why})
             .hint(resolver.options.forced ? "leave out --mechanism to let djstap choose" : "");
         return false;
     }

@@ -32,7 +32,8 @@ std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& poin
         listing.mechanism = candidate.site.mechanism;
         listing.reason = candidate.site.reason;
         if (info)
-            listing.variables = describe_variables(make_scope(info, candidate));
+            listing.variables = describe_variables(
+                make_scope(candidate.module ? candidate.module->info.get() : info, candidate));
         out.push_back(std::move(listing));
     }
     auto by_point = [](const ProbeListing& a, const ProbeListing& b) { return a.point < b.point; };

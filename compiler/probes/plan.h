@@ -3,6 +3,7 @@
 #pragma once
 #include "debuginfo/debuginfo.h"
 #include "semantics/program.h"
+#include "target/module_file.h"
 
 #include <array>
 #include <cstdint>
@@ -121,14 +122,24 @@ struct Site {
     uint32_t maxactive = 0;
     uint32_t target = no_index;         // of ProbePlan::targets: djprobes of both kinds
     uint32_t next = no_index;           // the site whose handler runs next at the same direct call
+    uint32_t module = no_index;         // of ProbePlan::modules: what its addresses are reckoned by
     std::string point;                  // pp()
     std::string function;               // probefunc()
     std::string name;                   // pn()
     const FunctionInfo* info = nullptr; // of ProbePlan::functions; null for none
 };
 
+// A module whose functions are probed: its sections lie anywhere, and are found by a symbol in
+// each.
+struct ProbedModule {
+    std::string name;
+    std::string file; // the .ko, for loading it into a guest
+    std::vector<ModuleAnchor> anchors;
+};
+
 struct ProbePlan {
     std::vector<Variant> variants;
+    std::vector<ProbedModule> modules;
     std::vector<Site> sites;
     std::vector<DirectTarget> targets;
     AccessMap function_accesses; // TargetValue (@cast) nodes inside script functions

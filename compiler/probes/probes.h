@@ -5,15 +5,26 @@
 #include "diagnostics/diagnostic.h"
 #include "probes/plan.h"
 #include "semantics/program.h"
+#include "target/module_file.h"
 #include "target/target.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace djstap {
+
+// A module of a kernel, opened.
+struct ModuleView {
+    std::string name; // as the kernel has it
+    std::string file; // its .ko
+    std::unique_ptr<Target> target;
+    std::unique_ptr<DebugInfo> info;
+    std::vector<ModuleAnchor> anchors;
+};
 
 // A kernel that is opened only when something asks for it: begin probes need none.
 class KernelView {
@@ -26,6 +37,11 @@ class KernelView {
         : release_(std::move(release)), progress_(progress), complete_(std::move(complete)) {}
     Result<const Target*> target();
     Result<const DebugInfo*> debuginfo();
+    // The module of that name, or in the file of that path.
+    Result<const ModuleView*> module(const std::string& name_or_path);
+    // Names of the kernel's modules that match; of those that are loaded where it is the running
+    // kernel.
+    Result<std::vector<std::string>> modules_matching(std::string_view glob);
     bool opened() const { return target_ != nullptr; }
     // From now on nothing of a kernel is to be had, and this is said to who asks.
     void refuse(const Failure& failure) { target_failure_ = debuginfo_failure_ = failure; }
@@ -37,6 +53,8 @@ class KernelView {
     std::unique_ptr<Target> target_;
     std::unique_ptr<DebugInfo> debuginfo_;
     std::optional<Failure> target_failure_, debuginfo_failure_;
+    std::optional<std::map<std::string, std::string>> module_files_;
+    std::map<std::string, std::unique_ptr<ModuleView>> modules_; // by name or path
 };
 
 struct ProbeOptions {

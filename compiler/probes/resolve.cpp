@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace djstap {
 
@@ -265,10 +266,11 @@ class ProbeResolver {
     }
 
     // How many earlier points of the probe have this place, too: its body runs once for each.
-    size_t repetition(const program::Probe& probe, const Site& site, size_t point) {
+    size_t repetition(const program::Probe& probe, const ModuleView* module, const Site& site,
+                      size_t point) {
         if (site.address == 0)
             return 0;
-        auto& points = points_at_[{probe.index, site.address}];
+        auto& points = points_at_[{probe.index, module, site.address}];
         if (points.empty() || points.back() != point)
             points.push_back(point);
         return points.size() - 1;
@@ -277,7 +279,8 @@ class ProbeResolver {
     bool place(program::Probe& probe, Candidate& candidate, size_t point) {
         const DebugInfo* info = nullptr;
         if (resolver_.details) {
-            info = need_debuginfo(*probe.points[point], resolver_);
+            info = candidate.module ? candidate.module->info.get()
+                                    : need_debuginfo(*probe.points[point], resolver_);
             if (!info)
                 return false;
         }
@@ -305,7 +308,8 @@ class ProbeResolver {
         if (!body.errors().empty())
             return false;
 
-        uint32_t number = find_or_add(std::move(variant), repetition(probe, candidate.site, point));
+        uint32_t number = find_or_add(std::move(variant),
+                                      repetition(probe, candidate.module, candidate.site, point));
         plan_.variants[number].mechanisms |= 1u << static_cast<unsigned>(candidate.site.mechanism);
         candidate.site.variant = number;
         if (candidate.function) {
@@ -313,10 +317,23 @@ class ProbeResolver {
             candidate.site.info = plan_.functions.back().get();
         }
         // One site may be matched twice by one pattern (an alias of a symbol): once is enough.
-        if (candidate.site.address != 0 && !seen_.insert({number, candidate.site.address}).second)
+        if (candidate.module)
+            candidate.site.module = module_number(*candidate.module);
+        if (candidate.site.address != 0 &&
+            !seen_.insert({number, candidate.site.module, candidate.site.address}).second)
             return true;
         plan_.sites.push_back(std::move(candidate.site));
         return true;
+    }
+
+    uint32_t module_number(const ModuleView& module) {
+        auto known = std::find_if(plan_.modules.begin(), plan_.modules.end(),
+                                  [&](const auto& each) { return each.name == module.name; });
+        if (known == plan_.modules.end()) {
+            plan_.modules.push_back({module.name, module.file, module.anchors});
+            return static_cast<uint32_t>(plan_.modules.size() - 1);
+        }
+        return static_cast<uint32_t>(known - plan_.modules.begin());
     }
 
     // The scope at the first place of another probe, whose values have their types from there; or
@@ -341,9 +358,11 @@ class ProbeResolver {
             if (candidates.empty())
                 return nullptr;
             foreign->candidate = std::move(candidates.front());
-            foreign->scope = make_scope(*info, foreign->candidate);
+            const ModuleView* module = foreign->candidate.module;
+            foreign->scope = make_scope(module ? module->info.get() : *info, foreign->candidate);
         }
-        foreign->scope.info = *info;
+        if (!foreign->scope.info)
+            foreign->scope.info = *info;
         const VariableScope* own = &foreign->scope;
         foreign->scope.scope_of = [this, own, probe](const program::Probe* origin) {
             return origin == probe ? own : foreign_scope(origin);
@@ -417,9 +436,10 @@ class ProbeResolver {
     std::map<const program::Probe*, std::unique_ptr<Foreign>> foreign_;
     std::map<std::string, uint32_t> variant_numbers_;
     std::map<uint32_t, uint32_t> sufficient_; // declaration → number of the point that was enough
-    std::set<std::pair<uint32_t, uint64_t>> seen_;
-    // Numbers of the points that a probe's place was found by, under the probe's index and address.
-    std::map<std::pair<uint32_t, uint64_t>, std::vector<size_t>> points_at_;
+    std::set<std::tuple<uint32_t, uint32_t, uint64_t>> seen_; // variant, module, address
+    // Numbers of the points that a probe's place was found by, under the probe's index, module and
+    // address.
+    std::map<std::tuple<uint32_t, const ModuleView*, uint64_t>, std::vector<size_t>> points_at_;
 };
 
 } // namespace

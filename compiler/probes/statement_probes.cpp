@@ -12,32 +12,20 @@ std::string join(const std::vector<uint32_t>& lines) {
     return out;
 }
 
-} // namespace
-
-bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver,
-                       std::vector<Candidate>& out) {
+bool resolve_in(const CodeView& code, const ast::ProbePoint& point, const FunctionPattern& pattern,
+                Resolver& resolver, std::vector<Candidate>& out) {
     const ast::PointComponent& component = point.components[1];
-    auto pattern = parse_function_pattern(component.string);
-    if (!pattern) {
+    if (!code.info->has_dwarf()) {
         resolver.diagnostics
-            .report(DiagnosticKind::BadFunctionPattern, component.argument_range,
-                    {pattern.failure().message})
-            .hint(pattern.failure().hint);
-        return false;
-    }
-    const DebugInfo* info = need_debuginfo(point, resolver);
-    const Target* target = info ? need_target(point, resolver) : nullptr;
-    if (!target)
-        return false;
-    if (!info->has_dwarf()) {
-        resolver.diagnostics
-            .report(DiagnosticKind::StatementNeedsDwarf, point.range, {std::string(info->source())})
-            .hint("install the kernel's debug symbols (on Debian: linux-image-" +
-                  target->release() + "-dbg)");
+            .report(DiagnosticKind::StatementNeedsDwarf, point.range,
+                    {std::string(code.info->source())})
+            .hint(code.module ? "build the module with debug information"
+                              : "install the kernel's debug symbols (on Debian: linux-image-" +
+                                    code.target->release() + "-dbg)");
         return false;
     }
     bool nearest = find_component(point, "nearest") != nullptr;
-    auto result = info->statements(*pattern, nearest);
+    auto result = code.info->statements(pattern, nearest);
     if (!result) {
         if (point.optional || resolver.quiet)
             return true;
@@ -63,8 +51,9 @@ bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver,
         // serves.
         bool at_entry = statement.address == statement.symbol_entry && !statement.inlined;
         MechanismChoice choice =
-            at_entry ? choose_for_entry(*target, statement.address, resolver.options.forced)
-                     : choose_for_instruction(*target, statement.address, resolver.options.forced);
+            at_entry
+                ? choose_for_entry(*code.target, statement.address, resolver.options.forced)
+                : choose_for_instruction(*code.target, statement.address, resolver.options.forced);
         if (!choice.refusal.empty()) {
             if (result->addresses.size() > 1)
                 continue;
@@ -74,6 +63,7 @@ bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver,
         }
         Candidate candidate;
         candidate.kind = HandlerKind::Entry;
+        candidate.module = code.module;
         candidate.site.mechanism = choice.mechanism;
         candidate.site.reason = choice.reason;
         candidate.site.forced = resolver.options.forced.has_value();
@@ -81,8 +71,8 @@ bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver,
         candidate.site.fallback = choice.fallback;
         candidate.site.entry = statement.symbol_entry;
         candidate.site.function = statement.function;
-        candidate.site.point = "kernel.statement(\"" + statement.function + "@" + statement.file +
-                               ":" + std::to_string(statement.line) + "\")";
+        candidate.site.point = code.prefix + ".statement(\"" + statement.function + "@" +
+                               statement.file + ":" + std::to_string(statement.line) + "\")";
         candidate.scope_address = statement.address;
         auto function = std::make_unique<FunctionInfo>();
         function->name = statement.function;
@@ -93,6 +83,28 @@ bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver,
         candidate.function = std::move(function);
         out.push_back(std::move(candidate));
     }
+    return true;
+}
+
+} // namespace
+
+bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver,
+                       std::vector<Candidate>& out) {
+    const ast::PointComponent& component = point.components[1];
+    auto pattern = parse_function_pattern(component.string);
+    if (!pattern) {
+        resolver.diagnostics
+            .report(DiagnosticKind::BadFunctionPattern, component.argument_range,
+                    {pattern.failure().message})
+            .hint(pattern.failure().hint);
+        return false;
+    }
+    auto code = find_code(point, resolver);
+    if (!code)
+        return false;
+    for (const CodeView& each : *code)
+        if (!resolve_in(each, point, *pattern, resolver, out))
+            return false;
     return true;
 }
 

@@ -84,10 +84,18 @@ bool parse_hex(std::string_view& text, uint64_t& value) {
 
 } // namespace
 
-SymbolSource symbols_of_image(const ElfImage& image) {
+namespace {
+
+// Symbols, marks and the functions' sizes.
+struct ImageSymbols {
     SymbolSource source;
     Addresses marks;
     std::unordered_map<uint64_t, uint64_t> sizes;
+};
+
+ImageSymbols read_symbols(const ElfImage& image) {
+    ImageSymbols read;
+    auto& [source, marks, sizes] = read;
     source.symbols.reserve(image.symbols().size());
     for (const Elf64_Sym& symbol : image.symbols()) {
         int type = ELF64_ST_TYPE(symbol.st_info);
@@ -107,6 +115,54 @@ SymbolSource symbols_of_image(const ElfImage& image) {
         if (name.starts_with('_'))
             marks.emplace(name, symbol.st_value);
     }
+    return read;
+}
+
+void forbid_functions(const std::vector<uint64_t>& entries, ImageSymbols& read) {
+    for (uint64_t entry : entries) {
+        auto size = read.sizes.find(entry);
+        uint64_t bytes = std::max<uint64_t>(size == read.sizes.end() ? 0 : size->second, 1);
+        read.source.forbidden.push_back({entry, entry + bytes});
+    }
+}
+
+// All 64-bit values of a section.
+std::vector<uint64_t> values_of(const ElfImage& image, std::string_view name) {
+    const ElfSection* section = image.section(name);
+    std::vector<uint64_t> values;
+    for (size_t i = 0; section && i + sizeof(uint64_t) <= section->bytes.size();
+         i += sizeof(uint64_t)) {
+        uint64_t value;
+        std::memcpy(&value, section->bytes.data() + i, sizeof value);
+        values.push_back(value);
+    }
+    return values;
+}
+
+} // namespace
+
+SymbolSource symbols_of_module(const ElfImage& image) {
+    ImageSymbols read = read_symbols(image);
+    SymbolSource& source = read.source;
+    source.text = {UINT64_MAX, 0};
+    for (const ElfSection& section : image.sections()) {
+        if (!(section.flags & SHF_ALLOC) || !(section.flags & SHF_EXECINSTR) ||
+            section.bytes.empty() || section.name.starts_with(".init"))
+            continue;
+        AddressRange range{section.address, section.address + section.bytes.size()};
+        source.text = {std::min(source.text.begin, range.begin),
+                       std::max(source.text.end, range.end)};
+        if (section.name == ".noinstr.text" || section.name == ".kprobes.text")
+            source.forbidden.push_back(range);
+    }
+    source.fentry_sites = values_of(image, "__mcount_loc");
+    forbid_functions(values_of(image, "_kprobe_blacklist"), read);
+    return std::move(source);
+}
+
+SymbolSource symbols_of_image(const ElfImage& image) {
+    ImageSymbols read = read_symbols(image);
+    auto& [source, marks, sizes] = read;
     add_marked_ranges(marks, source);
     // Marks are text symbols to the linker, but no code: they would hide what stands there.
     std::erase_if(source.symbols, [](const SymbolSource::Entry& entry) {
@@ -115,13 +171,10 @@ SymbolSource symbols_of_image(const ElfImage& image) {
     });
     source.fentry_sites =
         values_between(image, marks["__start_mcount_loc"], marks["__stop_mcount_loc"]);
-    for (uint64_t entry : values_between(image, marks["__start_kprobe_blacklist"],
-                                         marks["__stop_kprobe_blacklist"])) {
-        auto size = sizes.find(entry);
-        source.forbidden.push_back(
-            {entry, entry + std::max<uint64_t>(size == sizes.end() ? 0 : size->second, 1)});
-    }
-    return source;
+    forbid_functions(
+        values_between(image, marks["__start_kprobe_blacklist"], marks["__stop_kprobe_blacklist"]),
+        read);
+    return std::move(source);
 }
 
 Result<SymbolSource> symbols_of_dump(std::string_view dump, std::string_view fentry_functions,

@@ -44,6 +44,8 @@ struct SymbolSource {
 
 // Reads vmlinux's symbols, __mcount_loc and kprobe blacklist.
 SymbolSource symbols_of_image(const ElfImage& image);
+// The same of a module's file, as linked_module() made it.
+SymbolSource symbols_of_module(const ElfImage& image);
 // Reads a dump in the manner of /proc/kallsyms or System.map; modules' symbols are left out. The
 // names stay in `dump`. `fentry_functions` and `kprobe_blacklist` are tracefs' and debugfs' lists,
 // or empty.

@@ -16,6 +16,7 @@ constexpr std::string_view endbr64 = "\xf3\x0f\x1e\xfa";
 class OpenTarget final : public Target {
   public:
     Status open(KernelFiles files, void (*progress)(const std::string&));
+    Status open_module(KernelFiles files, const std::string& linked);
 
     const KernelFiles& files() const override { return files_; }
     const std::string& release() const override { return files_.release; }
@@ -146,6 +147,18 @@ Status OpenTarget::open(KernelFiles files, void (*progress)(const std::string&))
     return Done{};
 }
 
+Status OpenTarget::open_module(KernelFiles files, const std::string& linked) {
+    files_ = std::move(files);
+    files_.vmlinux = linked;
+    auto image = ElfImage::open(linked);
+    if (!image)
+        return image.failure();
+    image_ = std::move(*image);
+    build_id_ = image_->build_id();
+    symbols_ = SymbolTable::hold(SymbolTable::serialize(symbols_of_module(*image_)));
+    return Done{};
+}
+
 std::string OpenTarget::config(std::string_view name) const {
     if (!config_) {
         config_.emplace();
@@ -206,6 +219,14 @@ Result<std::unique_ptr<Target>> Target::open(KernelFiles files,
                                              void (*progress)(const std::string&)) {
     auto target = std::make_unique<OpenTarget>();
     if (Status opened = target->open(std::move(files), progress); !opened)
+        return opened.failure();
+    return std::unique_ptr<Target>(std::move(target));
+}
+
+Result<std::unique_ptr<Target>> Target::open_module(const Target& kernel,
+                                                    const std::string& linked) {
+    auto target = std::make_unique<OpenTarget>();
+    if (Status opened = target->open_module(kernel.files(), linked); !opened)
         return opened.failure();
     return std::unique_ptr<Target>(std::move(target));
 }

@@ -55,6 +55,9 @@ class Target {
     // steps.
     static Result<std::unique_ptr<Target>> open(KernelFiles files,
                                                 void (*progress)(const std::string&) = nullptr);
+    // A module of `kernel` as a target of its own: its file, as linked_module() made it.
+    static Result<std::unique_ptr<Target>> open_module(const Target& kernel,
+                                                       const std::string& linked);
     virtual ~Target() = default;
 
     virtual const KernelFiles& files() const = 0;

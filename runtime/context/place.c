@@ -74,7 +74,7 @@ DJS_HANDLER_CODE s64 djs_fn_addr(struct djs_ctx *ctx)
 			site->mechanism == DJS_MECHANISM_FTRACE
 		    ? site->entry
 		    : site->address) +
-	       djs_slide;
+	       djs_site_slide(site);
 }
 
 DJS_HANDLER_CODE s64 djs_fn_returnval(struct djs_ctx *ctx)
@@ -151,7 +151,7 @@ static DJS_HANDLER_CODE u32 trace_stack(struct djs_ctx *ctx, unsigned long **tra
 	unsigned long *entries = (unsigned long *)ctx->work;
 	unsigned int count = stack_trace_save(entries, TRACE_MAX, 0);
 	const struct djs_site *site = ctx->site;
-	unsigned long address = site && site->address ? site->address + djs_slide : 0;
+	unsigned long address = site && site->address ? site->address + djs_site_slide(site) : 0;
 	unsigned int i, first = 0;
 
 	count = leave_targets_out(entries, count);

@@ -79,6 +79,6 @@ void djs_conditions_evaluate(void)
 		for (other = run; other; other = djs_is_direct(run) ? other->next : NULL)
 			wanted |= condition_holds(other);
 		for (other = run; other; other = djs_is_direct(run) ? other->next : NULL)
-			other->wanted = wanted;
+			other->wanted = wanted && !other->absent && !other->disarmed;
 	}
 }

@@ -139,12 +139,16 @@ static long file_ioctl(struct file *file, unsigned int command, unsigned long ar
 
 	switch (command) {
 	case DJS_IOC_COUNTS:
+		djs_sites_lock();
 		fill_counts(&counts);
+		djs_sites_unlock();
 		return copy_to_user(user, &counts, sizeof(counts)) ? -EFAULT : 0;
 	case DJS_IOC_SITE:
 		if (copy_from_user(&state, user, sizeof(state)))
 			return -EFAULT;
+		djs_sites_lock();
 		error = fill_site(&state);
+		djs_sites_unlock();
 		if (error)
 			return error;
 		return copy_to_user(user, &state, sizeof(state)) ? -EFAULT : 0;

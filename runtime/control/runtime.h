@@ -108,11 +108,19 @@ void djs_locks_release(const struct djs_handler *handler);
 
 extern struct djs_control_page *djs_control;
 extern s32 djs_target_pid;
-extern unsigned long djs_slide; /* run-time address = link-time address + this */
+extern unsigned long djs_slide; /* run-time address = link-time address + this: the kernel's */
+extern unsigned long *djs_anchor_slides; /* the same of each anchor whose module is there */
+static inline unsigned long djs_site_slide(const struct djs_site *site)
+{
+	return site->anchor == DJS_NO_INDEX ? djs_slide : djs_anchor_slides[site->anchor];
+}
+
+#define DJS_CALL_BYTES 5 /* a near call's */
 
 /* A site at run time. */
 struct djs_site_run {
 	const struct djs_site *site;
+	u32 domain;	       /* 0: the kernel; else the module that it is in */
 	unsigned long address; /* of the fentry site or the instruction */
 	unsigned long probe;   /* where the probe stands: `address`, or the fallback's */
 	u8 mechanism;	       /* enum djs_mechanism */
@@ -121,9 +129,12 @@ struct djs_site_run {
 	u8 follows; /* it is some other site's `next` */
 	u8 wanted;  /* by its condition: to be armed */
 	u8 was_armed;
+	u8 absent;   /* its module is not loaded: not wanted */
+	u8 disarmed; /* it took too much time: not wanted */
 	int error;
 	struct djs_site_run *next; /* the next one at the same direct call */
 	void *data;		   /* the mechanism's own */
+	u64 missed;		   /* by kprobes that are gone */
 };
 extern struct djs_site_run *djs_sites;
 
@@ -132,6 +143,27 @@ static inline bool djs_is_direct(const struct djs_site_run *run)
 	return run->mechanism == DJS_MECHANISM_DJPROBE ||
 	       run->mechanism == DJS_MECHANISM_RETURN_DJPROBE;
 }
+
+/* Makes djs_find_site know the sites whose addresses are known now. */
+int djs_lookup_update(void);
+void djs_lookup_exit(void);
+
+int djs_modules_init(void);
+void djs_modules_exit(void);
+u32 djs_site_domain(const struct djs_site *site);
+const char *djs_domain_name(u32 domain);
+/* A module that is loaded and initialized, with a reference to it; NULL: it is not there. */
+struct module *djs_module_get(u32 domain);
+/* Sets the slides of a module's anchors. -ENOEXEC: another one of the same name. */
+int djs_module_place(u32 domain, struct module *module);
+void djs_sites_module_came(u32 domain, struct module *module);
+void djs_sites_module_went(u32 domain);
+
+/* Takes out the probes of a handler, or of the target `owner` - handler_count, which had a CPU for
+ * `percent` of the time. */
+void djs_sites_overload(u32 owner, u32 percent);
+void djs_overload_start(void);
+void djs_overload_stop(void);
 
 int djs_sites_init(void);
 void djs_sites_exit(void);
@@ -145,6 +177,9 @@ void djs_sites_disarm(void);
 void djs_site_failed(struct djs_site_run *run, int error, const char *why);
 u64 djs_site_missed(const struct djs_site_run *run);
 u32 djs_sites_failed_count(void);
+/* While it is held no site is attached or detached. */
+void djs_sites_lock(void);
+void djs_sites_unlock(void);
 
 /* Finds out what each condition is, and which sites are wanted by that. Task context. */
 void djs_conditions_evaluate(void);
@@ -207,6 +242,9 @@ u64 djs_kprobe_missed(const struct djs_site_run *run);
 /* A livepatch came: probes that stand behind fentry sites may have lost their functions. */
 void djs_livepatch_watch(void);
 void djs_livepatch_ignore(void);
+/* Unregisters those in a module that goes. */
+void djs_kprobes_forget(u32 domain);
+void djs_kretprobes_forget(u32 domain);
 void djs_kprobes_free(void); /* detached ones are kept for their counts */
 /* True when the kernel uses ftrace for a kprobe at run->probe. */
 bool djs_at_fentry_site(const struct djs_site_run *run);

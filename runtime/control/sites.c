@@ -2,34 +2,22 @@
 // The sites of a script at run time: where they lie in this kernel, which mechanism each has, and
 // arming all of them.
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
-#include <linux/sort.h>
 
 #include "control/runtime.h"
 
 struct djs_site_run *djs_sites;
 unsigned long djs_slide;
 
-/* For djs_find_site: sorted by handler, then by address. */
-struct lookup {
-	unsigned long address;
-	const struct djs_site *site;
-};
-static struct lookup *lookups;
-static u32 *lookup_starts; /* [handler_count + 1] */
+/* Attaching, detaching and the state of sites. Inside session_life, and inside the kernel's lock
+ * for the notifiers of modules. */
+static DEFINE_MUTEX(sites_mutex);
+static bool open_to_modules; /* the sites of modules that come now are armed */
 
 static u32 failed_count;
 static int forced_error; /* of a site that may have no other mechanism */
-
-static int compare_lookups(const void *a, const void *b)
-{
-	const struct lookup *left = a, *right = b;
-
-	if (left->site->handler != right->site->handler)
-		return left->site->handler < right->site->handler ? -1 : 1;
-	return left->address < right->address ? -1 : left->address > right->address;
-}
 
 static bool is_direct(const struct djs_site *site)
 {
@@ -47,14 +35,16 @@ static bool next_is_valid(const struct djs_site *site)
 	if (site->next >= djs_script.site_count || site->next <= site - djs_script.sites)
 		return false;
 	next = &djs_script.sites[site->next];
-	return is_direct(next) && next->target == site->target && next->address == site->address;
+	return is_direct(next) && next->target == site->target && next->address == site->address &&
+	       next->anchor == site->anchor;
 }
 
 static bool site_is_valid(const struct djs_site *site)
 {
 	const struct djs_handler *handler;
 
-	if (site->handler >= djs_script.handler_count)
+	if (site->handler >= djs_script.handler_count ||
+	    (site->anchor != DJS_NO_INDEX && site->anchor >= djs_script.anchor_count))
 		return false;
 	handler = &djs_script.handlers[site->handler];
 	if (is_direct(site))
@@ -66,9 +56,19 @@ static bool site_is_valid(const struct djs_site *site)
 	return handler->body;
 }
 
+/* Where it lies and what is planned for it, once that can be told. */
+static void place_site(struct djs_site_run *run)
+{
+	run->address = run->site->address + djs_site_slide(run->site);
+	run->probe = run->address;
+	run->mechanism = run->site->mechanism;
+	run->fallback = DJS_FALLBACK_NONE;
+}
+
 int djs_sites_init(void)
 {
 	u32 i, count = djs_script.site_count;
+	int error;
 
 	djs_slide = (unsigned long)_printk - djs_script.anchor;
 	for (i = 0; i < djs_script.handler_count; i++)
@@ -84,62 +84,49 @@ int djs_sites_init(void)
 			return -ENOEXEC;
 		}
 	djs_sites = kvcalloc(max(count, 1u), sizeof(*djs_sites), GFP_KERNEL);
-	lookups = kvcalloc(max(count, 1u), sizeof(*lookups), GFP_KERNEL);
-	lookup_starts = kvcalloc(djs_script.handler_count + 1, sizeof(*lookup_starts), GFP_KERNEL);
-	if (!djs_sites || !lookups || !lookup_starts) {
-		djs_sites_exit();
+	if (!djs_sites)
 		return -ENOMEM;
-	}
 	for (i = 0; i < count; i++) {
 		const struct djs_site *site = &djs_script.sites[i];
 
 		djs_sites[i].site = site;
-		djs_sites[i].address = site->address + djs_slide;
-		djs_sites[i].probe = djs_sites[i].address;
+		djs_sites[i].domain = djs_site_domain(site);
+		djs_sites[i].absent = djs_sites[i].domain != 0;
 		djs_sites[i].mechanism = site->mechanism;
 		if (is_direct(site) && site->next != DJS_NO_INDEX) {
 			djs_sites[i].next = &djs_sites[site->next];
 			djs_sites[site->next].follows = 1;
 		}
-		lookups[i].site = site;
-		lookups[i].address = djs_sites[i].address;
-		lookup_starts[site->handler + 1]++;
+		if (!djs_sites[i].absent)
+			place_site(&djs_sites[i]);
 	}
-	for (i = 0; i < djs_script.handler_count; i++)
-		lookup_starts[i + 1] += lookup_starts[i];
-	sort(lookups, count, sizeof(*lookups), compare_lookups, NULL);
-	return 0;
+	error = djs_lookup_update();
+	if (!error)
+		error = djs_modules_init();
+	if (error)
+		djs_sites_exit();
+	return error;
 }
 
 void djs_sites_exit(void)
 {
+	djs_modules_exit();
 	djs_tracepoints_free();
 	djs_kretprobes_free();
 	djs_kprobes_free();
-	kvfree(lookup_starts);
-	kvfree(lookups);
+	djs_lookup_exit();
 	kvfree(djs_sites);
-	lookup_starts = NULL;
-	lookups = NULL;
 	djs_sites = NULL;
 }
 
-DJS_HANDLER_CODE const struct djs_site *djs_find_site(const struct djs_handler *handler,
-						      u64 return_address)
+void djs_sites_lock(void)
 {
-	unsigned long address = return_address - 5; /* a near call's length */
-	u32 number = handler - djs_script.handlers;
-	u32 low = lookup_starts[number], high = lookup_starts[number + 1];
+	mutex_lock(&sites_mutex);
+}
 
-	while (high - low > 1) {
-		u32 middle = low + (high - low) / 2;
-
-		if (lookups[middle].address <= address)
-			low = middle;
-		else
-			high = middle;
-	}
-	return lookups[low].site;
+void djs_sites_unlock(void)
+{
+	mutex_unlock(&sites_mutex);
 }
 
 void djs_site_failed(struct djs_site_run *run, int error, const char *why)
@@ -160,11 +147,11 @@ u32 djs_sites_failed_count(void)
 u64 djs_site_missed(const struct djs_site_run *run)
 {
 	if (!run->data)
-		return 0;
+		return run->missed;
 	if (run->mechanism == DJS_MECHANISM_KRETPROBE)
-		return djs_kretprobe_missed(run);
+		return run->missed + djs_kretprobe_missed(run);
 	if (run->mechanism >= DJS_MECHANISM_KPROBE && run->mechanism <= DJS_MECHANISM_KPROBE_FTRACE)
-		return djs_kprobe_missed(run);
+		return run->missed + djs_kprobe_missed(run);
 	return 0;
 }
 
@@ -194,13 +181,13 @@ static void do_without_ftrace(void)
 	for (i = 0; i < djs_script.site_count; i++) {
 		struct djs_site_run *run = &djs_sites[i];
 
-		if (!uses_ftrace(run))
+		if (run->absent || !uses_ftrace(run))
 			continue;
 		if (run->mechanism == DJS_MECHANISM_DJPROBE && !run->site->forced &&
 		    run->site->fallback) {
 			run->mechanism = DJS_MECHANISM_KPROBE;
 			run->fallback = DJS_FALLBACK_FTRACE_OFF;
-			run->probe = run->site->fallback + djs_slide;
+			run->probe = run->site->fallback + djs_site_slide(run->site);
 		} else {
 			djs_site_failed(run, -EPERM, "kernel.ftrace_enabled is 0");
 		}
@@ -217,7 +204,7 @@ static void keep_ftrace(void)
 	for (i = 0; i < djs_script.site_count; i++) {
 		if (djs_sites[i].armed && !djs_script.condition_count)
 			return;
-		needed |= !djs_sites[i].error && uses_ftrace(&djs_sites[i]);
+		needed |= !djs_sites[i].error && !djs_sites[i].absent && uses_ftrace(&djs_sites[i]);
 	}
 	if (needed && djs_ftrace_keep() == -EBUSY)
 		do_without_ftrace();
@@ -273,16 +260,79 @@ static void note_armed(void)
 		djs_sites[i].was_armed |= djs_sites[i].armed;
 }
 
-int djs_sites_arm(void)
+/* ---- modules that come and go ---------------------------------------------------------------- */
+
+static u32 sites_of(u32 domain, bool armed_only)
+{
+	u32 i, count = 0;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		count += djs_sites[i].domain == domain && (djs_sites[i].armed || !armed_only);
+	return count;
+}
+
+/* The sites of a module that is there now: as if they had never been tried. */
+static int place_domain(u32 domain, struct module *module)
+{
+	int error = djs_module_place(domain, module);
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++) {
+		struct djs_site_run *run = &djs_sites[i];
+
+		if (run->domain != domain)
+			continue;
+		failed_count += (error != 0) - (run->error != 0);
+		run->error = error;
+		run->absent = error != 0;
+		if (!error)
+			place_site(run);
+	}
+	if (!error)
+		return djs_lookup_update();
+	djs_session_message(DJS_RECORD_WARNING,
+			    "the module '%s' that is loaded is not the one that this was made for: "
+			    "%u of its functions are not probed",
+			    djs_domain_name(domain), sites_of(domain, false));
+	return 0;
+}
+
+static int find_modules(void)
+{
+	u32 domain;
+	int error = 0;
+
+	for (domain = 1; domain <= djs_script.anchor_count && !error; domain++) {
+		u32 sites = sites_of(domain, false);
+		struct module *module = sites ? djs_module_get(domain) : NULL;
+
+		if (module) {
+			error = place_domain(domain, module);
+			module_put(module); /* its going is told before its text is gone */
+		} else if (sites) {
+			djs_session_message(DJS_RECORD_WARNING,
+					    "the module '%s' is not loaded: %u of its functions "
+					    "will be probed when it is",
+					    djs_domain_name(domain), sites);
+		}
+	}
+	return error;
+}
+
+static int arm_locked(void)
 {
 	u32 i, planned = 0, ftrace = 0;
 	int error;
 
 	refuse_unknown();
+	error = find_modules();
+	if (error)
+		return error;
+	open_to_modules = true;
 	djs_conditions_evaluate();
 	for (i = 0; i < djs_script.site_count; i++) {
 		planned += djs_sites[i].mechanism != DJS_MECHANISM_NONE;
-		ftrace += uses_ftrace(&djs_sites[i]);
+		ftrace += !djs_sites[i].absent && uses_ftrace(&djs_sites[i]);
 	}
 	if (ftrace) {
 		int enabled = djs_ftrace_enabled();
@@ -303,8 +353,20 @@ int djs_sites_arm(void)
 	if (!error)
 		error = attach_last();
 	note_armed();
+	return error;
+}
+
+int djs_sites_arm(void)
+{
+	int error;
+
+	mutex_lock(&sites_mutex);
+	error = arm_locked();
+	mutex_unlock(&sites_mutex);
 	if (error)
 		djs_sites_disarm();
+	else
+		djs_overload_start();
 	return error;
 }
 
@@ -315,17 +377,12 @@ static void leave_to_ftrace(void)
 	u32 i;
 
 	for (i = 0; i < djs_script.site_count; i++)
-		if (uses_ftrace(&djs_sites[i]))
+		if (!djs_sites[i].absent && uses_ftrace(&djs_sites[i]))
 			djs_sites[i].wanted = djs_sites[i].armed;
 }
 
-void djs_sites_rearm(void)
+static void detach_unwanted(void)
 {
-	int error;
-
-	djs_conditions_evaluate();
-	if (djs_ftrace_enabled() <= 0)
-		leave_to_ftrace();
 	djs_timers_detach();
 	djs_perf_detach();
 	djs_netfilter_detach();
@@ -334,6 +391,16 @@ void djs_sites_rearm(void)
 	djs_kprobes_disable();
 	djs_ftraces_detach();
 	djs_djprobes_detach();
+}
+
+static void rearm_locked(void)
+{
+	int error;
+
+	djs_conditions_evaluate();
+	if (djs_ftrace_enabled() <= 0)
+		leave_to_ftrace();
+	detach_unwanted();
 	error = attach_wanted();
 	if (!error)
 		error = attach_last();
@@ -341,6 +408,115 @@ void djs_sites_rearm(void)
 		djs_session_message(DJS_RECORD_WARNING, "not all probes could be armed (error %d)",
 				    error);
 	note_armed();
+}
+
+void djs_sites_rearm(void)
+{
+	mutex_lock(&sites_mutex);
+	rearm_locked();
+	mutex_unlock(&sites_mutex);
+}
+
+void djs_sites_module_came(u32 domain, struct module *module)
+{
+	u32 i, absent = 0;
+	int error;
+
+	mutex_lock(&sites_mutex);
+	for (i = 0; i < djs_script.site_count; i++)
+		absent +=
+		    djs_sites[i].domain == domain && djs_sites[i].absent && !djs_sites[i].error;
+	if (open_to_modules && absent) {
+		error = place_domain(domain, module);
+		if (error)
+			djs_session_message(
+			    DJS_RECORD_WARNING,
+			    "the module '%s' was loaded and cannot be probed (error %d)",
+			    djs_domain_name(domain), error);
+		else
+			rearm_locked();
+	}
+	mutex_unlock(&sites_mutex);
+}
+
+/* Before its text goes. */
+void djs_sites_module_went(u32 domain)
+{
+	u32 i, armed;
+
+	mutex_lock(&sites_mutex);
+	armed = sites_of(domain, true);
+	for (i = 0; i < djs_script.site_count; i++) {
+		struct djs_site_run *run = &djs_sites[i];
+
+		if (run->domain != domain)
+			continue;
+		failed_count -= run->error != 0;
+		run->error = 0;
+		run->absent = 1;
+		run->wanted = 0;
+	}
+	if (armed) {
+		djs_kretprobes_forget(domain);
+		djs_kprobes_forget(domain);
+		djs_ftraces_detach();
+		djs_djprobes_detach();
+	}
+	if (armed && open_to_modules)
+		djs_session_message(
+		    DJS_RECORD_WARNING,
+		    "the module '%s' was unloaded: %u of its functions are no longer probed",
+		    djs_domain_name(domain), armed);
+	mutex_unlock(&sites_mutex);
+}
+
+/* ---- probes that take too much time ---------------------------------------------------------- */
+
+static bool belongs_to(const struct djs_site_run *run, u32 owner)
+{
+	if (owner < djs_script.handler_count)
+		return run->site->handler == owner;
+	return djs_is_direct(run) && run->site->target == owner - djs_script.handler_count;
+}
+
+/* With it go those that share its ops. */
+static u32 disarm_owner(u32 owner)
+{
+	u32 i, k, count = 0;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		if (djs_sites[i].armed && belongs_to(&djs_sites[i], owner))
+			djs_sites[i].disarmed = 1;
+	for (i = 0; i < djs_script.site_count; i++) {
+		struct djs_site_run *run = &djs_sites[i];
+
+		for (k = 0; k < djs_script.site_count && djs_is_direct(run) && !run->disarmed; k++)
+			run->disarmed =
+			    djs_sites[k].disarmed && run->data && djs_sites[k].data == run->data;
+		count += run->armed && run->disarmed;
+	}
+	return count;
+}
+
+void djs_sites_overload(u32 owner, u32 percent)
+{
+	const struct djs_site *first = NULL;
+	u32 i, count;
+
+	mutex_lock(&sites_mutex);
+	for (i = 0; i < djs_script.site_count && !first; i++)
+		if (djs_sites[i].armed && belongs_to(&djs_sites[i], owner))
+			first = djs_sites[i].site;
+	count = first && open_to_modules ? disarm_owner(owner) : 0;
+	if (count) {
+		rearm_locked();
+		djs_session_message(DJS_RECORD_WARNING,
+				    "%s had a CPU for %u %% of the time: %u of %u sites are "
+				    "disarmed; -D STP_NO_OVERLOAD leaves them on",
+				    first->name ?: first->point ?: "a probe", percent, count,
+				    djs_script.site_count);
+	}
+	mutex_unlock(&sites_mutex);
 }
 
 void djs_drain_handlers(void)
@@ -357,11 +533,12 @@ void djs_drain_handlers(void)
 	synchronize_rcu();
 }
 
-void djs_sites_disarm(void)
+static void disarm_locked(void)
 {
 	bool ftrace = false, armed = false, switched_on = false, returns = false;
 	u32 i;
 
+	open_to_modules = false;
 	note_armed();
 	for (i = 0; i < djs_script.site_count; i++) {
 		armed |= djs_sites[i].was_armed;
@@ -398,4 +575,12 @@ void djs_sites_disarm(void)
 		djs_ftrace_enable(false);
 	if (returns)
 		djs_inside_drain();
+}
+
+void djs_sites_disarm(void)
+{
+	djs_overload_stop();
+	mutex_lock(&sites_mutex);
+	disarm_locked();
+	mutex_unlock(&sites_mutex);
 }

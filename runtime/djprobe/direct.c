@@ -78,19 +78,37 @@ static int direct_attach(struct djs_group *group)
 	return error;
 }
 
+/*
+ * The kernel waits for grace periods in every unregistration of an ops that may be freed
+ * (FTRACE_OPS_FL_DYNAMIC), with its locks held; RCU tasks allows about ten grace periods a second.
+ * None of these ops is freed before all have been waited for: so each is taken out of the text
+ * without that flag, then one wait serves all, then their addresses are taken out of the table of
+ * direct calls. See docs/decisions/0009-detaching-at-once.md.
+ */
+static void direct_disconnect(struct djs_group *group)
+{
+	int error;
+
+	group->ops.flags &= ~FTRACE_OPS_FL_DYNAMIC;
+	error = unregister_ftrace_function(&group->ops);
+	if (error)
+		djs_error("cannot detach %u direct calls (error %d)", group->count, error);
+}
+
 static void direct_detach(struct djs_group *group)
 {
 	unsigned long target = target_of(group);
-	int error;
 
+	/* It is no longer in ftrace's list, which that function says; the table is cleared all the
+	 * same. */
+	group->ops.flags |= FTRACE_OPS_FL_ENABLED;
 #ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
-	error = unregister_ftrace_direct_multi(&group->ops, target);
-	ftrace_free_filter(&group->ops);
+	unregister_ftrace_direct_multi(&group->ops, target);
 #else
-	error = unregister_ftrace_direct(&group->ops, target, true);
+	unregister_ftrace_direct(&group->ops, target, false);
 #endif
-	if (error)
-		djs_error("cannot direct_detach %u direct calls (error %d)", group->count, error);
+	group->ops.flags &= ~FTRACE_OPS_FL_ENABLED;
+	ftrace_free_filter(&group->ops);
 	direct_count -= group->count;
 }
 
@@ -128,7 +146,7 @@ static bool find_other_way(struct djs_site_run *run)
 		return true;
 	}
 	run->mechanism = returns ? DJS_MECHANISM_KRETPROBE : DJS_MECHANISM_KPROBE;
-	run->probe = site->fallback + djs_slide;
+	run->probe = site->fallback + djs_site_slide(site);
 	return true;
 }
 
@@ -150,7 +168,7 @@ static void respect_table(void)
 	for (i = 0; i < djs_script.site_count; i++) {
 		struct djs_site_run *run = &djs_sites[i];
 
-		if (!djs_is_direct(run) || run->follows || planned++ < DIRECT_MAX)
+		if (!djs_is_direct(run) || run->absent || run->follows || planned++ < DIRECT_MAX)
 			continue;
 		for (; run; run = run->next) {
 			if (run->site->forced || !djs_script.handlers[run->site->handler].body) {
@@ -172,6 +190,7 @@ static const struct djs_group_kind direct_kind = {
     .refused = direct_refused,
     .groups = &direct_groups,
     .takes = djs_is_direct,
+    .disconnect = direct_disconnect,
     .detach = direct_detach,
     .by_target = true,
 };

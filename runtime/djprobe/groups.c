@@ -125,8 +125,17 @@ static bool group_is_wanted(const struct djs_group *group)
 void djs_groups_detach(const struct djs_group_kind *kind)
 {
 	struct djs_group *group, *next;
+	bool any = false;
 	u32 i;
 
+	if (kind->disconnect)
+		list_for_each_entry (group, kind->groups, list)
+			if (!group_is_wanted(group)) {
+				kind->disconnect(group);
+				any = true;
+			}
+	if (any)
+		djs_drain_handlers();
 	list_for_each_entry_safe(group, next, kind->groups, list)
 	{
 		if (group_is_wanted(group))
@@ -146,7 +155,7 @@ int djs_groups_attach(const struct djs_group_kind *kind)
 {
 	u32 numbers = kind->by_target ? djs_script.target_count : djs_script.handler_count;
 	struct djs_site_run **runs;
-	u32 number, i, count;
+	u32 number, domain, i, count;
 	int error = 0;
 
 	for (i = 0, count = 0; i < djs_script.site_count; i++)
@@ -156,18 +165,21 @@ int djs_groups_attach(const struct djs_group_kind *kind)
 	runs = kvmalloc_array(count, sizeof(*runs), GFP_KERNEL);
 	if (!runs)
 		return -ENOMEM;
-	/* From the last one: of several ops at a function ftrace calls the latest first. */
-	for (number = numbers; number-- > 0 && !error;) {
-		for (i = 0, count = 0; i < djs_script.site_count; i++) {
-			struct djs_site_run *run = &djs_sites[i];
-			const struct djs_site *site = run->site;
+	for (domain = 0; domain <= djs_script.anchor_count && !error; domain++) {
+		/* From the last one: of several ops at a function ftrace calls the latest first. */
+		for (number = numbers; number-- > 0 && !error;) {
+			for (i = 0, count = 0; i < djs_script.site_count; i++) {
+				struct djs_site_run *run = &djs_sites[i];
+				const struct djs_site *site = run->site;
 
-			if (!to_attach(kind, run) || (kind->by_target && run->follows))
-				continue;
-			if (number == (kind->by_target ? site->target : site->handler))
-				runs[count++] = run;
+				if (run->domain != domain || !to_attach(kind, run) ||
+				    (kind->by_target && run->follows))
+					continue;
+				if (number == (kind->by_target ? site->target : site->handler))
+					runs[count++] = run;
+			}
+			error = attach_all(kind, number, runs, count);
 		}
-		error = attach_all(kind, number, runs, count);
 	}
 	kvfree(runs);
 	return error;

@@ -26,7 +26,9 @@ struct djs_group_kind {
 	void (*refused)(struct djs_site_run *run, int error);
 	struct list_head *groups;
 	bool (*takes)(const struct djs_site_run *run); /* whether it is planned so */
-	void (*detach)(struct djs_group *group);       /* unregisters it, with its filter */
+	/* What can be done for many before one wait for their handlers; NULL: nothing. */
+	void (*disconnect)(struct djs_group *group);
+	void (*detach)(struct djs_group *group); /* unregisters it, with its filter */
 	bool by_target; /* an ops bears a target's sites, else a handler's */
 };
 

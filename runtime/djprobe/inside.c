@@ -30,18 +30,17 @@ u64 djs_inside_count(void)
 	return lingering ? max_t(s64, calls_inside(), 0) : 0;
 }
 
-#define CALL_BYTES  5
 #define CALL_OPCODE 0xe8
 
 /* Whether `address` is where a target goes on after the function that it called. */
 static bool is_return_to_target(unsigned long address)
 {
-	u8 text[CALL_BYTES];
+	u8 text[DJS_CALL_BYTES];
 	unsigned long callee;
 	u32 i;
 
 	if (!within_module(address, THIS_MODULE) ||
-	    copy_from_kernel_nofault(text, (void *)(address - CALL_BYTES), CALL_BYTES) ||
+	    copy_from_kernel_nofault(text, (void *)(address - DJS_CALL_BYTES), DJS_CALL_BYTES) ||
 	    text[0] != CALL_OPCODE)
 		return false;
 	callee = address + *(s32 *)(text + 1);

@@ -18,7 +18,7 @@
 #include <linux/ioctl.h>
 #endif
 
-#define DJS_ABI_VERSION 2u
+#define DJS_ABI_VERSION 3u
 
 enum djs_state {
 	DJS_STATE_LOADED = 0, /* nothing has run yet */

@@ -135,12 +135,24 @@ struct djs_site {
 	u32 handler;  /* index */
 	u32 target;   /* (return) djprobe: index; else DJS_NO_INDEX */
 	u32 next;     /* (return) djprobe: the next site at the same direct call, or DJS_NO_INDEX */
+	u32 anchor;   /* what its addresses are reckoned from: index, or DJS_NO_INDEX: the kernel */
 	u8 mechanism; /* enum djs_mechanism: planned */
 	u8 forced;    /* 1: no other mechanism may stand in */
 	u16 maxactive;	      /* kretprobe instances; 0: default */
 	const char *point;    /* pp(): kernel.function("vfs_read@fs/read_write.c:450") */
 	const char *function; /* probefunc(); a tracepoint's name */
 	const char *name;     /* pn(): the point as the script wrote it */
+};
+
+/* A section of another module: where it lies is seen from a symbol in it, once the module is loaded;
+ * by a second one, that it is the module that the script was made for. Anchors of one module stand
+ * together. */
+struct djs_anchor {
+	const char *module;
+	const char *symbol;
+	const char *check_symbol;
+	u64 address; /* as linked: what the module's sites are reckoned by */
+	u64 check_address;
 };
 
 /* A map or a per-CPU statistic, and where the script keeps the pointer to it. */
@@ -170,6 +182,8 @@ struct djs_script {
 	const struct djs_iterator_use *iterators;
 	const struct djs_target *targets;
 	u32 target_count;
+	u32 anchor_count;
+	const struct djs_anchor *anchors;
 	/* Plain per-CPU counters in the object's own per-CPU section. */
 	u32 counter_count;
 	u32 scratch_bytes; /* string memory that one handler with all it calls may need */
@@ -191,6 +205,7 @@ struct djs_script {
 	u32 max_errors, max_skipped, max_trylock, max_nesting, string_bytes, max_backtrace;
 	u32 ring_bytes; /* default size of a CPU's ring, a power of two; a module parameter
 			   overrides it */
+	u32 overload_ms, overload_percent; /* a handler that has a CPU for so long is taken out; 0: none */
 	u32 hash_seed;
 	/* Conditions that others change: the last handlers of the table. */
 	u32 condition_count;

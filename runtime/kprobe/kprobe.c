@@ -13,11 +13,13 @@
 struct djs_kprobe {
 	struct kprobe kprobe;
 	struct djs_site_run *run;
-	bool verified; /* what the kernel made of it is known */
+	bool forgotten; /* its module went: to be used again when it comes back */
+	bool verified;	/* what the kernel made of it is known */
 };
 static struct djs_kprobe *all_kprobes;
 static struct kprobe **kprobe_batch;
 static u32 kprobe_count;
+static u64 forgotten_kprobe_misses; /* of modules that went */
 
 static DJS_HANDLER_CODE int kprobe_hit(struct kprobe *kprobe, struct pt_regs *regs)
 {
@@ -54,7 +56,7 @@ static int first_byte(unsigned long address)
  */
 bool djs_at_fentry_site(const struct djs_site_run *run)
 {
-	unsigned long entry = run->site->entry + djs_slide;
+	unsigned long entry = run->site->entry + djs_site_slide(run->site);
 	static const u8 endbr[4] = {0xf3, 0x0f, 0x1e, 0xfa};
 	static const u8 nop5[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
 	unsigned long start = entry;
@@ -175,7 +177,8 @@ static int make_kprobe_room(void)
 	/* A djprobe that is armed again later may then need one. */
 	for (i = 0; i < djs_script.site_count; i++)
 		planned += is_kprobe(&djs_sites[i]) ||
-			   (djs_is_direct(&djs_sites[i]) && djs_script.condition_count);
+			   (djs_is_direct(&djs_sites[i]) &&
+			    (djs_script.condition_count || djs_script.anchor_count));
 	if (!planned || all_kprobes)
 		return 0;
 	all_kprobes = kvcalloc(planned, sizeof(*all_kprobes), GFP_KERNEL);
@@ -197,6 +200,51 @@ static void register_kprobes_from(u32 first)
 	}
 }
 
+/* True: it has one from before its module went. */
+static bool kprobe_comes_back(struct djs_site_run *run)
+{
+	u32 i;
+
+	for (i = 0; i < kprobe_count; i++) {
+		struct djs_kprobe *probe = &all_kprobes[i];
+		int error;
+
+		if (!probe->forgotten || probe->run != run)
+			continue;
+		memset(&probe->kprobe, 0, sizeof(probe->kprobe));
+		fill_kprobe(probe, run);
+		probe->forgotten = false;
+		run->data = probe;
+		error = register_kprobe(&probe->kprobe);
+		run->armed = !error;
+		if (error)
+			djs_site_failed(run, error, "the kernel refuses a kprobe at its address");
+		return true;
+	}
+	return false;
+}
+
+void djs_kprobes_forget(u32 domain)
+{
+	u32 i;
+
+	for (i = 0; i < kprobe_count; i++) {
+		struct djs_kprobe *probe = &all_kprobes[i];
+		struct djs_site_run *run = probe->run;
+
+		if (run->domain != domain || run->data != probe)
+			continue;
+		if (run->armed) {
+			unregister_kprobe(&probe->kprobe);
+			run->missed += probe->kprobe.nmissed;
+			forgotten_kprobe_misses += probe->kprobe.nmissed;
+		}
+		run->armed = 0;
+		run->data = NULL;
+		probe->forgotten = true;
+	}
+}
+
 int djs_kprobes_attach(void)
 {
 	u32 i, first = kprobe_count;
@@ -205,7 +253,8 @@ int djs_kprobes_attach(void)
 		return -ENOMEM;
 	/* From the last one: of several kprobes at an address the kernel calls the latest first. */
 	for (i = djs_script.site_count; i-- > 0;) {
-		if (!is_kprobe(&djs_sites[i]) || djs_sites[i].data)
+		if (!is_kprobe(&djs_sites[i]) || djs_sites[i].absent || djs_sites[i].data ||
+		    kprobe_comes_back(&djs_sites[i]))
 			continue;
 		fill_kprobe(&all_kprobes[kprobe_count], &djs_sites[i]);
 		djs_sites[i].data = &all_kprobes[kprobe_count];
@@ -252,11 +301,12 @@ void djs_kprobes_detach(void)
 
 u64 djs_kprobes_missed(void)
 {
-	u64 missed = 0;
+	u64 missed = forgotten_kprobe_misses;
 	u32 i;
 
 	for (i = 0; i < kprobe_count; i++)
-		missed += READ_ONCE(all_kprobes[i].kprobe.nmissed);
+		if (!all_kprobes[i].forgotten)
+			missed += READ_ONCE(all_kprobes[i].kprobe.nmissed);
 	return missed;
 }
 

@@ -9,10 +9,12 @@
 struct djs_kretprobe {
 	struct kretprobe kretprobe;
 	struct djs_site_run *run;
+	bool forgotten; /* its module went: to be used again when it comes back */
 };
 static struct djs_kretprobe *all_kretprobes;
 static struct kretprobe **kretprobe_batch;
 static u32 kretprobe_count;
+static u64 forgotten_kretprobe_misses; /* of modules that went */
 
 static __always_inline const struct djs_site *site_of_instance(struct kretprobe_instance *instance)
 {
@@ -29,7 +31,7 @@ static __always_inline struct djs_ctx *enter_kretprobe(const struct djs_handler 
 	if (ctx) {
 		ctx->regs = regs;
 		ctx->saved = (u64 *)instance->data;
-		ctx->address = site->address + djs_slide;
+		ctx->address = site->address + djs_site_slide(site);
 	}
 	return ctx;
 }
@@ -126,12 +128,58 @@ static int make_kretprobe_room(void)
 	for (i = 0; i < djs_script.site_count; i++)
 		planned += is_kretprobe(&djs_sites[i]) ||
 			   (djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE &&
-			    djs_script.condition_count);
+			    (djs_script.condition_count || djs_script.anchor_count));
 	if (!planned || all_kretprobes)
 		return 0;
 	all_kretprobes = kvcalloc(planned, sizeof(*all_kretprobes), GFP_KERNEL);
 	kretprobe_batch = kvcalloc(planned, sizeof(*kretprobe_batch), GFP_KERNEL);
 	return all_kretprobes && kretprobe_batch ? 0 : -ENOMEM;
+}
+
+/* True: it has one from before its module went. */
+static bool kretprobe_comes_back(struct djs_site_run *run)
+{
+	u32 i;
+
+	for (i = 0; i < kretprobe_count; i++) {
+		struct djs_kretprobe *probe = &all_kretprobes[i];
+		int error;
+
+		if (!probe->forgotten || probe->run != run)
+			continue;
+		memset(&probe->kretprobe, 0, sizeof(probe->kretprobe));
+		fill_kretprobe(probe, run);
+		probe->forgotten = false;
+		run->data = probe;
+		error = register_kretprobe(&probe->kretprobe);
+		run->armed = !error;
+		if (error)
+			djs_site_failed(run, error,
+					"the kernel refuses a kretprobe at its address");
+		return true;
+	}
+	return false;
+}
+
+void djs_kretprobes_forget(u32 domain)
+{
+	u32 i;
+
+	for (i = 0; i < kretprobe_count; i++) {
+		struct djs_kretprobe *probe = &all_kretprobes[i];
+		struct djs_site_run *run = probe->run;
+
+		if (run->domain != domain || run->data != probe)
+			continue;
+		if (run->armed) {
+			unregister_kretprobe(&probe->kretprobe);
+			run->missed += probe->kretprobe.nmissed;
+			forgotten_kretprobe_misses += probe->kretprobe.nmissed;
+		}
+		run->armed = 0;
+		run->data = NULL;
+		probe->forgotten = true;
+	}
 }
 
 int djs_kretprobes_attach(void)
@@ -141,7 +189,8 @@ int djs_kretprobes_attach(void)
 	if (make_kretprobe_room())
 		return -ENOMEM;
 	for (i = 0; i < djs_script.site_count; i++) {
-		if (!is_kretprobe(&djs_sites[i]) || djs_sites[i].data)
+		if (!is_kretprobe(&djs_sites[i]) || djs_sites[i].absent || djs_sites[i].data ||
+		    kretprobe_comes_back(&djs_sites[i]))
 			continue;
 		fill_kretprobe(&all_kretprobes[kretprobe_count], &djs_sites[i]);
 		djs_sites[i].data = &all_kretprobes[kretprobe_count];
@@ -184,11 +233,12 @@ void djs_kretprobes_detach(void)
 
 u64 djs_kretprobes_missed(void)
 {
-	u64 missed = 0;
+	u64 missed = forgotten_kretprobe_misses;
 	u32 i;
 
 	for (i = 0; i < kretprobe_count; i++)
-		missed += READ_ONCE(all_kretprobes[i].kretprobe.nmissed);
+		if (!all_kretprobes[i].forgotten)
+			missed += READ_ONCE(all_kretprobes[i].kretprobe.nmissed);
 	return missed;
 }
 

@@ -1,0 +1,43 @@
+// Kernel modules as files: where they are, and as images with addresses.
+#pragma once
+#include "target/elf_image.h"
+#include "target/target.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace djstap {
+
+// How a running kernel tells where a section of a module lies: by a symbol in it. A second symbol
+// of the section tells that it is the same module.
+struct ModuleAnchor {
+    std::string symbol, check_symbol;
+    uint64_t address = 0, check_address = 0; // as linked_module() laid them out
+    uint64_t section_begin = 0, section_end = 0;
+};
+
+// "kernel/drivers/virtio/virtio-pci.ko.xz" → "virtio_pci"
+std::string module_name_of(std::string_view path);
+
+// The kernel's modules: names as the kernel has them, and their files. Empty where there are none.
+std::map<std::string, std::string> module_files(const KernelFiles& kernel);
+// True where the kernel has the module built in.
+bool is_built_in(const KernelFiles& kernel, std::string_view module);
+// The names of the modules that are loaded, where `kernel` is the one that runs; else nothing.
+std::optional<std::vector<std::string>> loaded_modules(const KernelFiles& kernel);
+
+// A module's file, unpacked and with an address for each section, as a linker would write it: its
+// symbols have addresses, and relocations are applied to its debug information, its table of fentry
+// sites and its list of functions that kprobes must not touch. Its code keeps its relocations.
+// Fails where the bytes are no relocatable x86-64 ELF file.
+Result<std::string> link_module_image(std::string bytes, const std::string& path);
+
+// The path of the linked file, which is made in the cache of `kernel` where it is missing.
+Result<std::string> linked_module(const Target& kernel, const std::string& path);
+
+// One for each section of code that stays after the module's initialization.
+std::vector<ModuleAnchor> module_anchors(const ElfImage& image);
+
+} // namespace djstap

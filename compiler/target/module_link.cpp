@@ -1,0 +1,189 @@
+// Gives a relocatable module addresses, so that everything else can treat it like vmlinux.
+#include "target/module_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+namespace djstap {
+
+namespace {
+
+// Above the kernel's own text; where modules are, and never exactly where this one will be.
+constexpr uint64_t first_address = 0xffffffffc0000000;
+
+// A view of the file's bytes that reads and writes structures at checked offsets.
+class Bytes {
+  public:
+    explicit Bytes(std::string& bytes) : bytes_(bytes) {}
+    template <class T> bool read(uint64_t offset, T& value) const {
+        if (offset > bytes_.size() || sizeof value > bytes_.size() - offset)
+            return false;
+        std::memcpy(&value, bytes_.data() + offset, sizeof value);
+        return true;
+    }
+    template <class T> bool write(uint64_t offset, const T& value) {
+        if (offset > bytes_.size() || sizeof value > bytes_.size() - offset)
+            return false;
+        std::memcpy(bytes_.data() + offset, &value, sizeof value);
+        return true;
+    }
+    std::string_view text(uint64_t offset) const {
+        if (offset >= bytes_.size())
+            return {};
+        const char* begin = bytes_.data() + offset;
+        return {begin, strnlen(begin, bytes_.size() - offset)};
+    }
+
+  private:
+    std::string& bytes_;
+};
+
+bool is_relocated(std::string_view section) {
+    return section.starts_with(".debug_") || section == "__mcount_loc" ||
+           section == "_kprobe_blacklist";
+}
+
+class ModuleLinker {
+  public:
+    explicit ModuleLinker(std::string& bytes) : bytes_(bytes) {}
+
+    bool link() {
+        if (!bytes_.read(0, header_) || std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0 ||
+            header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_machine != EM_X86_64 ||
+            header_.e_type != ET_REL || header_.e_shentsize != sizeof(Elf64_Shdr))
+            return false;
+        sections_.resize(header_.e_shnum);
+        for (size_t i = 0; i < sections_.size(); i++)
+            if (!bytes_.read(header_.e_shoff + i * sizeof(Elf64_Shdr), sections_[i]))
+                return false;
+        if (header_.e_shstrndx >= sections_.size())
+            return false;
+        place_sections();
+        for (const Elf64_Shdr& section : sections_)
+            if (section.sh_type == SHT_SYMTAB && !place_symbols(section))
+                return false;
+        for (const Elf64_Shdr& section : sections_)
+            if (section.sh_type == SHT_RELA && section.sh_info < sections_.size() &&
+                is_relocated(name(sections_[section.sh_info])) && !relocate(section))
+                return false;
+        header_.e_type = ET_EXEC;
+        bool written = bytes_.write(0, header_);
+        for (size_t i = 0; i < sections_.size(); i++)
+            written &= bytes_.write(header_.e_shoff + i * sizeof(Elf64_Shdr), sections_[i]);
+        return written;
+    }
+
+  private:
+    std::string_view name(const Elf64_Shdr& section) const {
+        return bytes_.text(sections_[header_.e_shstrndx].sh_offset + section.sh_name);
+    }
+
+    // Code that stays comes first, so that it is one range; what is for initialization comes last.
+    void place_sections() {
+        auto rank = [&](const Elf64_Shdr& section) {
+            if (name(section).starts_with(".init"))
+                return 2;
+            return section.sh_flags & SHF_EXECINSTR ? 0 : 1;
+        };
+        uint64_t address = first_address;
+        for (int wanted = 0; wanted <= 2; wanted++)
+            for (Elf64_Shdr& section : sections_) {
+                if (!(section.sh_flags & SHF_ALLOC) || section.sh_size == 0 ||
+                    rank(section) != wanted)
+                    continue;
+                uint64_t alignment = std::clamp<uint64_t>(section.sh_addralign, 16, 4096);
+                address = (address + alignment - 1) / alignment * alignment;
+                section.sh_addr = address;
+                address += section.sh_size;
+            }
+    }
+
+    bool place_symbols(const Elf64_Shdr& table) {
+        for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
+            Elf64_Sym symbol;
+            if (!bytes_.read(table.sh_offset + at, symbol))
+                return false;
+            if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < sections_.size())
+                symbol.st_value += sections_[symbol.st_shndx].sh_addr;
+            bytes_.write(table.sh_offset + at, symbol);
+        }
+        return true;
+    }
+
+    bool relocate(const Elf64_Shdr& table) {
+        if (table.sh_link >= sections_.size())
+            return false;
+        const Elf64_Shdr &target = sections_[table.sh_info], &symbols = sections_[table.sh_link];
+        for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table.sh_size; at += sizeof(Elf64_Rela)) {
+            Elf64_Rela relocation;
+            Elf64_Sym symbol;
+            if (!bytes_.read(table.sh_offset + at, relocation) ||
+                !bytes_.read(symbols.sh_offset + ELF64_R_SYM(relocation.r_info) * sizeof(Elf64_Sym),
+                             symbol) ||
+                relocation.r_offset >= target.sh_size)
+                return false;
+            uint64_t value = symbol.st_value + static_cast<uint64_t>(relocation.r_addend);
+            uint64_t place = target.sh_offset + relocation.r_offset;
+            bool written = true;
+            switch (ELF64_R_TYPE(relocation.r_info)) {
+            case R_X86_64_64:
+                written = bytes_.write(place, value);
+                break;
+            case R_X86_64_32:
+            case R_X86_64_32S:
+                written = bytes_.write(place, static_cast<uint32_t>(value));
+                break;
+            default: // of no use for what is read here
+                break;
+            }
+            if (!written)
+                return false;
+        }
+        return true;
+    }
+
+    Bytes bytes_;
+    Elf64_Ehdr header_{};
+    std::vector<Elf64_Shdr> sections_;
+};
+
+} // namespace
+
+Result<std::string> link_module_image(std::string bytes, const std::string& path) {
+    if (!ModuleLinker(bytes).link())
+        return Failure{path + ": is no kernel module for x86-64, or is damaged", ""};
+    return bytes;
+}
+
+std::vector<ModuleAnchor> module_anchors(const ElfImage& image) {
+    std::unordered_map<std::string_view, int> times;
+    for (const Elf64_Sym& symbol : image.symbols())
+        times[image.symbol_name(symbol)]++;
+    std::vector<ModuleAnchor> anchors;
+    for (const ElfSection& section : image.sections()) {
+        if (!(section.flags & SHF_ALLOC) || !(section.flags & SHF_EXECINSTR) ||
+            section.bytes.empty() || section.name.starts_with(".init"))
+            continue;
+        const Elf64_Sym *first = nullptr, *last = nullptr;
+        for (const Elf64_Sym& symbol : image.symbols()) {
+            if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC ||
+                symbol.st_shndx >= image.sections().size() ||
+                &image.sections()[symbol.st_shndx] != &section ||
+                times[image.symbol_name(symbol)] != 1)
+                continue;
+            if (!first || symbol.st_value < first->st_value)
+                first = &symbol;
+            if (!last || symbol.st_value > last->st_value)
+                last = &symbol;
+        }
+        if (!first)
+            continue;
+        anchors.push_back({std::string(image.symbol_name(*first)),
+                           std::string(image.symbol_name(*last)), first->st_value, last->st_value,
+                           section.address, section.address + section.bytes.size()});
+    }
+    return anchors;
+}
+
+} // namespace djstap

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Probes that take too much of a processor are taken out. Handlers are not timed, which would cost
+// every hit: a timer looks a hundred times a second whether its processor is in one. A handler that
+// keeps interrupts off is seen at its end, when the timer's interrupt comes through.
+#include <asm/irq_regs.h>
+#include <linux/cpuhotplug.h>
+#include <linux/hrtimer.h>
+#include <linux/uaccess.h>
+#include <linux/workqueue.h>
+
+#include "control/runtime.h"
+
+#define SAMPLE_MS   10
+#define STACK_WORDS 48
+#define SEEN_NOBODY DJS_NO_INDEX
+
+/* An owner is a handler's number, or handler_count + that of a target, which runs several. */
+struct sampler {
+	struct hrtimer timer;
+	u32 samples, in_handlers;
+	/* The owner that most samples saw, if one has more than half of them. */
+	u32 suspect, votes;
+};
+static struct sampler __percpu *samplers;
+static enum cpuhp_state hotplug_state;
+static bool sampling;
+static unsigned long script_code; /* where the script's own code begins, behind the runtime's */
+
+static atomic_t overloading = ATOMIC_INIT(SEEN_NOBODY); /* owner to be taken out */
+static u32 overload_percent;
+
+static void overload_work_run(struct work_struct *work)
+{
+	u32 owner = atomic_read(&overloading);
+
+	djs_sites_overload(owner, overload_percent);
+	atomic_set(&overloading, SEEN_NOBODY);
+}
+static DECLARE_WORK(overload_work, overload_work_run);
+
+static void each_entry(void (*seen)(unsigned long address, u32 owner, void *data), void *data)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.target_count; i++)
+		seen((unsigned long)djs_script.targets[i].direct, djs_script.handler_count + i,
+		     data);
+	for (i = 0; i < djs_script.handler_count; i++) {
+		const struct djs_handler *handler = &djs_script.handlers[i];
+
+		seen((unsigned long)handler->body, i, data);
+		seen((unsigned long)handler->entry, i, data);
+		seen((unsigned long)handler->tracepoint, i, data);
+		seen((unsigned long)handler->by_regs, i, data);
+		seen((unsigned long)handler->by_ftrace, i, data);
+	}
+}
+
+struct nearest {
+	unsigned long address, found;
+	u32 owner;
+};
+
+static void see_nearest(unsigned long address, u32 owner, void *data)
+{
+	struct nearest *nearest = data;
+
+	if (!address || address > nearest->address || address < nearest->found)
+		return;
+	nearest->found = address;
+	nearest->owner = owner;
+}
+
+static u32 owner_of_code(unsigned long address)
+{
+	struct nearest nearest = {.address = address, .owner = SEEN_NOBODY};
+
+	if (address >= script_code && within_module(address, THIS_MODULE))
+		each_entry(see_nearest, &nearest);
+	return nearest.owner;
+}
+
+static void see_lowest(unsigned long address, u32 owner, void *data)
+{
+	unsigned long *lowest = data;
+
+	if (address && address < *lowest)
+		*lowest = address;
+}
+
+/* The runtime's code works for the handler that called it. */
+static u32 owner_by_stack(const struct pt_regs *regs)
+{
+	u32 i, owner;
+
+	for (i = 0; i < STACK_WORDS; i++) {
+		unsigned long value;
+
+		if (copy_from_kernel_nofault(&value, (unsigned long *)regs->sp + i, sizeof(value)))
+			break;
+		owner = owner_of_code(value);
+		if (owner != SEEN_NOBODY)
+			return owner;
+	}
+	return SEEN_NOBODY;
+}
+
+static u32 owner_of_context(const struct djs_ctx *ctx)
+{
+	const struct djs_handler *handler = READ_ONCE(ctx->handler);
+
+	return handler ? handler - djs_script.handlers : SEEN_NOBODY;
+}
+
+/* Whose work this processor's timer interrupted. */
+static u32 who_runs(void)
+{
+	const struct djs_ctx *contexts = this_cpu_ptr(&djs_cpu)->contexts;
+	struct pt_regs *regs = get_irq_regs();
+	u32 level, owner;
+
+	for (level = DJS_LEVEL_NMI; level-- > 0;)
+		if (READ_ONCE(contexts[level].busy))
+			return owner_of_context(&contexts[level]);
+	if (!regs || user_mode(regs) || !within_module(regs->ip, THIS_MODULE))
+		return SEEN_NOBODY;
+	owner = owner_of_code(regs->ip);
+	if (owner == SEEN_NOBODY)
+		owner = owner_by_stack(regs);
+	/* A handler that kept interrupts off gives its context back before it lets them in. */
+	return owner != SEEN_NOBODY ? owner : owner_of_context(&contexts[in_serving_softirq()]);
+}
+
+static void judge(struct sampler *sampler)
+{
+	u32 percent = sampler->in_handlers * 100 / sampler->samples;
+
+	if (percent >= djs_script.overload_percent && sampler->votes &&
+	    atomic_cmpxchg(&overloading, SEEN_NOBODY, sampler->suspect) == SEEN_NOBODY) {
+		overload_percent = percent;
+		queue_work(system_unbound_wq, &overload_work);
+	}
+	sampler->samples = 0;
+	sampler->in_handlers = 0;
+	sampler->votes = 0;
+}
+
+static void count_sample(struct sampler *sampler, u32 owner, u32 times)
+{
+	sampler->samples += times;
+	if (owner == SEEN_NOBODY)
+		return;
+	sampler->in_handlers += times;
+	if (sampler->suspect == owner) {
+		sampler->votes += times;
+	} else if (sampler->votes >= times) {
+		sampler->votes -= times;
+	} else {
+		sampler->suspect = owner;
+		sampler->votes = times;
+	}
+}
+
+static enum hrtimer_restart sample(struct hrtimer *timer)
+{
+	struct sampler *sampler = container_of(timer, struct sampler, timer);
+	u32 owner = sampler == this_cpu_ptr(samplers) ? who_runs() : SEEN_NOBODY;
+	u32 times = hrtimer_forward_now(timer, ms_to_ktime(SAMPLE_MS));
+
+	count_sample(sampler, owner, min(times, 100u)); /* the machine may have stood still */
+	if (sampler->samples >= max(djs_script.overload_ms / SAMPLE_MS, 1u))
+		judge(sampler);
+	return HRTIMER_RESTART;
+}
+
+static int start_here(unsigned int cpu)
+{
+	struct sampler *sampler = per_cpu_ptr(samplers, cpu);
+
+#ifdef DJS_HAVE_HRTIMER_SETUP
+	hrtimer_setup(&sampler->timer, sample, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED);
+#else
+	hrtimer_init(&sampler->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED);
+	sampler->timer.function = sample;
+#endif
+	sampler->samples = 0;
+	sampler->in_handlers = 0;
+	sampler->votes = 0;
+	hrtimer_start(&sampler->timer, ms_to_ktime(SAMPLE_MS), HRTIMER_MODE_REL_PINNED);
+	return 0;
+}
+
+static int stop_here(unsigned int cpu)
+{
+	hrtimer_cancel(&per_cpu_ptr(samplers, cpu)->timer);
+	return 0;
+}
+
+/* Counters and other handlers that need no context take too little to be worth a timer. */
+static bool is_needed(void)
+{
+	u32 i;
+
+	if (!djs_script.overload_percent)
+		return false;
+	for (i = 0; i < djs_script.site_count; i++)
+		if (djs_sites[i].mechanism != DJS_MECHANISM_NONE &&
+		    !djs_script.handlers[djs_sites[i].site->handler].by_regs)
+			return true;
+	return false;
+}
+
+void djs_overload_start(void)
+{
+	int state;
+
+	if (!is_needed())
+		return;
+	script_code = ULONG_MAX;
+	each_entry(see_lowest, &script_code);
+	samplers = alloc_percpu(struct sampler);
+	state = samplers ? cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "djstap/overload:online",
+					     start_here, stop_here)
+			 : -ENOMEM;
+	sampling = state >= 0;
+	if (sampling) {
+		hotplug_state = state;
+		return;
+	}
+	free_percpu(samplers);
+	djs_session_message(DJS_RECORD_WARNING,
+			    "no protection from probes that take too much time (error %d)", state);
+}
+
+void djs_overload_stop(void)
+{
+	if (!sampling)
+		return;
+	sampling = false;
+	cpuhp_remove_state(hotplug_state);
+	cancel_work_sync(&overload_work);
+	free_percpu(samplers);
+}
