@@ -11,13 +11,24 @@ static bool watching;
 
 static int module_changed(struct notifier_block *block, unsigned long state, void *data)
 {
-	if (state == MODULE_STATE_LIVE && is_livepatch_module(data))
+	if (READ_ONCE(watching) && state == MODULE_STATE_LIVE && is_livepatch_module(data))
 		djs_message_alone("a livepatch came: hits of functions that it replaces are missed "
 				  "where a probe is a kprobe instead of a djprobe");
 	return NOTIFY_DONE;
 }
 
 static struct notifier_block module_changes = {.notifier_call = module_changed};
+
+/* Not while sites are attached or detached: who is told of modules waits for that. */
+int djs_livepatch_init(void)
+{
+	return register_module_notifier(&module_changes);
+}
+
+void djs_livepatch_exit(void)
+{
+	unregister_module_notifier(&module_changes);
+}
 
 /* Once kprobes are attached. */
 void djs_livepatch_watch(void)
@@ -28,12 +39,10 @@ void djs_livepatch_watch(void)
 		if (djs_sites[i].armed && djs_sites[i].fallback &&
 		    djs_sites[i].mechanism >= DJS_MECHANISM_KPROBE &&
 		    djs_sites[i].mechanism <= DJS_MECHANISM_KPROBE_FTRACE)
-			watching = !register_module_notifier(&module_changes);
+			WRITE_ONCE(watching, true);
 }
 
 void djs_livepatch_ignore(void)
 {
-	if (watching)
-		unregister_module_notifier(&module_changes);
-	watching = false;
+	WRITE_ONCE(watching, false);
 }

@@ -240,6 +240,8 @@ void djs_kprobes_detach(void); /* all of them */
 u64 djs_kprobes_missed(void);
 u64 djs_kprobe_missed(const struct djs_site_run *run);
 /* A livepatch came: probes that stand behind fentry sites may have lost their functions. */
+int djs_livepatch_init(void);
+void djs_livepatch_exit(void);
 void djs_livepatch_watch(void);
 void djs_livepatch_ignore(void);
 /* Unregisters those in a module that goes. */

@@ -103,6 +103,8 @@ int djs_sites_init(void)
 	error = djs_lookup_update();
 	if (!error)
 		error = djs_modules_init();
+	if (!error)
+		error = djs_livepatch_init();
 	if (error)
 		djs_sites_exit();
 	return error;
@@ -110,6 +112,7 @@ int djs_sites_init(void)
 
 void djs_sites_exit(void)
 {
+	djs_livepatch_exit();
 	djs_modules_exit();
 	djs_tracepoints_free();
 	djs_kretprobes_free();

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/cdefs.h>
+#include <unistd.h>
 
 #include "include/platform.h"
 #include "user/user.h"
@@ -43,6 +44,7 @@
 #define S64_MIN			     INT64_MIN
 #define S32_MAX			     INT32_MAX
 #define PAGE_SIZE		     4096ul
+#define PAGE_SHIFT		     12
 #define ALIGN(x, to)		     (((x) + (to) - 1) & ~((__typeof__(x))(to) - 1))
 #define ARRAY_SIZE(a)		     (sizeof(a) / sizeof((a)[0]))
 #define min_t(type, a, b)                                                                          \
@@ -60,7 +62,10 @@
 #define clamp_t(type, x, low, high) min_t(type, max_t(type, x, low), high)
 
 /* ---- memory ---- */
-#define GFP_KERNEL 0
+#define GFP_KERNEL	    0
+#define __GFP_ZERO	    0
+#define __GFP_RETRY_MAYFAIL 0
+#define __GFP_NOWARN	    0
 static inline void *djs_user_zeroed(u64 count, u64 size)
 {
 	u64 bytes;
@@ -73,6 +78,8 @@ static inline void *djs_user_zeroed(u64 count, u64 size)
 	return memory;
 }
 #define vzalloc(size)		     djs_user_zeroed(1, size)
+#define __vmalloc(size, flags)	     djs_user_zeroed(1, size)
+#define si_mem_available()	     sysconf(_SC_AVPHYS_PAGES)
 #define kcalloc(count, size, flags)  djs_user_zeroed(count, size)
 #define kvcalloc(count, size, flags) djs_user_zeroed(count, size)
 #define get_zeroed_page(flags)	     djs_user_zeroed(1, PAGE_SIZE)
