@@ -7,11 +7,11 @@
 
 #include "control/runtime.h"
 
-static bool watching;
+static bool livepatch_matters;
 
 static int module_changed(struct notifier_block *block, unsigned long state, void *data)
 {
-	if (READ_ONCE(watching) && state == MODULE_STATE_LIVE && is_livepatch_module(data))
+	if (READ_ONCE(livepatch_matters) && state == MODULE_STATE_LIVE && is_livepatch_module(data))
 		djs_message_alone("a livepatch came: hits of functions that it replaces are missed "
 				  "where a probe is a kprobe instead of a djprobe");
 	return NOTIFY_DONE;
@@ -35,14 +35,14 @@ void djs_livepatch_watch(void)
 {
 	u32 i;
 
-	for (i = 0; i < djs_script.site_count && !watching; i++)
+	for (i = 0; i < djs_script.site_count && !livepatch_matters; i++)
 		if (djs_sites[i].armed && djs_sites[i].fallback &&
 		    djs_sites[i].mechanism >= DJS_MECHANISM_KPROBE &&
 		    djs_sites[i].mechanism <= DJS_MECHANISM_KPROBE_FTRACE)
-			WRITE_ONCE(watching, true);
+			WRITE_ONCE(livepatch_matters, true);
 }
 
 void djs_livepatch_ignore(void)
 {
-	WRITE_ONCE(watching, false);
+	WRITE_ONCE(livepatch_matters, false);
 }

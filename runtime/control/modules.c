@@ -11,7 +11,7 @@
 unsigned long *djs_anchor_slides;
 static bool watching;
 
-static const char *name_of(u32 domain)
+const char *djs_domain_name(u32 domain)
 {
 	return djs_script.anchors[domain - 1].module;
 }
@@ -38,11 +38,6 @@ static u32 domain_of(const char *name)
 	return 0;
 }
 
-const char *djs_domain_name(u32 domain)
-{
-	return name_of(domain);
-}
-
 #ifdef CONFIG_KALLSYMS
 static unsigned long value_of(const struct mod_kallsyms *symbols, const char *name)
 {
@@ -59,8 +54,8 @@ static int place_anchors(u32 domain, const struct mod_kallsyms *symbols)
 {
 	u32 i;
 
-	for (i = domain - 1;
-	     i < djs_script.anchor_count && !strcmp(djs_script.anchors[i].module, name_of(domain));
+	for (i = domain - 1; i < djs_script.anchor_count &&
+			     !strcmp(djs_script.anchors[i].module, djs_domain_name(domain));
 	     i++) {
 		const struct djs_anchor *anchor = &djs_script.anchors[i];
 		unsigned long address = value_of(symbols, anchor->symbol);
@@ -105,8 +100,8 @@ struct module *djs_module_get(u32 domain)
 		if ((unsigned long)at < MODULES_VADDR || (unsigned long)at >= MODULES_END)
 			continue;
 		/* One that is coming is announced again when it is there. */
-		if (module->state == MODULE_STATE_LIVE && !strcmp(module->name, name_of(domain)) &&
-		    try_module_get(module))
+		if (module->state == MODULE_STATE_LIVE &&
+		    !strcmp(module->name, djs_domain_name(domain)) && try_module_get(module))
 			found = module;
 	}
 	preempt_enable();

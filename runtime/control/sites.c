@@ -504,12 +504,14 @@ static u32 disarm_owner(u32 owner)
 void djs_sites_overload(u32 owner, u32 percent)
 {
 	const struct djs_site *first = NULL;
-	u32 i, count;
+	u32 i, count, sites = 0;
 
 	mutex_lock(&sites_mutex);
-	for (i = 0; i < djs_script.site_count && !first; i++)
-		if (djs_sites[i].armed && belongs_to(&djs_sites[i], owner))
+	for (i = 0; i < djs_script.site_count; i++) {
+		if (djs_sites[i].armed && belongs_to(&djs_sites[i], owner) && !first)
 			first = djs_sites[i].site;
+		sites += djs_sites[i].mechanism != DJS_MECHANISM_NONE;
+	}
 	count = first && open_to_modules ? disarm_owner(owner) : 0;
 	if (count) {
 		rearm_locked();
@@ -517,7 +519,7 @@ void djs_sites_overload(u32 owner, u32 percent)
 				    "%s had a CPU for %u %% of the time: %u of %u sites are "
 				    "disarmed; -D STP_NO_OVERLOAD leaves them on",
 				    first->name ?: first->point ?: "a probe", percent, count,
-				    djs_script.site_count);
+				    sites);
 	}
 	mutex_unlock(&sites_mutex);
 }
