@@ -92,8 +92,8 @@ DwarfInfo::matching_records(const FunctionPattern& pattern) const {
     return found;
 }
 
-// A weak definition's code stays in the kernel when a strong one takes its symbol. Nothing calls it,
-// and neither ftrace nor kprobes know a function there.
+// A weak definition's code stays in the kernel when a strong one takes its symbol. Nothing calls
+// it, and neither ftrace nor kprobes know a function there.
 bool DwarfInfo::is_replaced(const FunctionRecord& record) const {
     auto symbol = target_.symbol_at(record.entry);
     return !symbol || symbol->address != record.entry;

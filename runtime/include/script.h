@@ -144,9 +144,9 @@ struct djs_site {
 	const char *name;     /* pn(): the point as the script wrote it */
 };
 
-/* A section of another module: where it lies is seen from a symbol in it, once the module is loaded;
- * by a second one, that it is the module that the script was made for. Anchors of one module stand
- * together. */
+/* A section of another module: where it lies is seen from a symbol in it, once the module is
+ * loaded; by a second one, that it is the module that the script was made for. Anchors of one
+ * module stand together. */
 struct djs_anchor {
 	const char *module;
 	const char *symbol;
@@ -205,7 +205,8 @@ struct djs_script {
 	u32 max_errors, max_skipped, max_trylock, max_nesting, string_bytes, max_backtrace;
 	u32 ring_bytes; /* default size of a CPU's ring, a power of two; a module parameter
 			   overrides it */
-	u32 overload_ms, overload_percent; /* a handler that has a CPU for so long is taken out; 0: none */
+	u32 overload_ms,
+	    overload_percent; /* a handler that has a CPU for so long is taken out; 0: none */
 	u32 hash_seed;
 	/* Conditions that others change: the last handlers of the table. */
 	u32 condition_count;
