@@ -97,9 +97,12 @@ std::vector<std::string> machine_arguments(const GuestJob& job, const std::strin
     std::string accelerator = job.cpus > 1 ? "tcg,thread=single" : "tcg";
     // tsc=reliable: after a restore the kernel would take its clock for a broken one and read the
     // HPET, which is a hundred times slower here.
-    // loglevel=5: what the kernel warns of is on the console, where complaints() looks.
+    // no_timer_check: a kernel that is not run for a while at the wrong moment takes its timer for
+    // a broken one, and panics. loglevel=5: what the kernel warns of is on the console, where
+    // complaints() looks.
     std::string command_line =
-        "console=ttyS0 loglevel=5 panic=-1 nokaslr unknown_nmi_panic tsc=reliable rdinit=/init";
+        "console=ttyS0 loglevel=5 panic=-1 nokaslr unknown_nmi_panic tsc=reliable no_timer_check "
+        "rdinit=/init";
     if (!measured.empty())
         command_line += " " + measured;
     if (!job.kernel_arguments.empty())
