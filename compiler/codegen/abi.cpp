@@ -23,7 +23,7 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context)
                                    llvm::ArrayType::get(i64, 3), i32});
     site = make("djs_site", {i64, i64, i64, i32, i32, i32, i32, i8, i8, i16, p, p, p});
     anchor = make("djs_anchor", {p, p, p, i64, i64});
-    target = make("djs_target", {p, p, i32});
+    target = make("djs_target", {p, p, p, i32});
     statistic_shape = make("djs_statistic_shape", {i32, i32, i64, i64, i64, i32, i32, i32, i32});
     map_shape = make("djs_map_shape", {i8, i8, i8, i8, llvm::ArrayType::get(i8, DJS_MAX_KEYS),
                                        llvm::ArrayType::get(i8, 3), i32, i32, statistic_shape});
@@ -78,7 +78,9 @@ constexpr std::array runtime_functions{
     RuntimeFunction{"djs_fail", "vppi"},
     RuntimeFunction{"djs_load", "lplii"},
     RuntimeFunction{"djs_store", "vplili"},
+    RuntimeFunction{"djs_copy_memory", "vpplli"},
     RuntimeFunction{"djs_counter_read", "li"},
+    RuntimeFunction{"djs_perf_read", "li"},
     RuntimeFunction{"djs_counter_clear", "vi"},
     RuntimeFunction{"djs_statistic_read", "vip"},
     RuntimeFunction{"djs_statistic_clear", "vi"},
@@ -89,8 +91,10 @@ constexpr std::array runtime_functions{
     RuntimeFunction{"djs_histogram_store", "vppp"},
     RuntimeFunction{"djs_map_find", "ppp"},
     RuntimeFunction{"djs_map_find_long", "ppl"},
+    RuntimeFunction{"djs_map_find_slot", "ppl"},
     RuntimeFunction{"djs_map_insert", "ppp"},
     RuntimeFunction{"djs_map_insert_long", "ppl"},
+    RuntimeFunction{"djs_map_insert_slot", "ppl"},
     RuntimeFunction{"djs_map_erase", "ipp"},
     RuntimeFunction{"djs_map_erase_slice", "vppi"},
     RuntimeFunction{"djs_map_has_slice", "ippi"},

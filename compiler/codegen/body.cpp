@@ -108,8 +108,11 @@ Value Body::call_overload(const program::Function& function, const std::vector<V
     if (!function.body && function.intrinsic.empty())
         return call_embedded(function, arguments, out, range);
     if (!function.body) {
-        script_.not_supported(range, "an overload that is built into djstap behind another one");
-        return script_.number(0);
+        std::vector<Value> all{ctx_};
+        if (out)
+            all.push_back(out);
+        all.insert(all.end(), arguments.begin(), arguments.end());
+        return call_intrinsic(function, all, out, range);
     }
     calls_.emplace_back(scratch_top_, &function);
     std::vector<Value> all{
@@ -220,12 +223,6 @@ void Body::check_error() {
     auto* good = block("no_error");
     branch_unlikely(builder_.CreateIsNotNull(error), error_, good);
     begin(good);
-}
-
-void Body::copy_text(Value to, Value from) {
-    if (to != from)
-        builder_.CreateCall(script_.runtime("djs_text_copy"),
-                            {to, from, script_.number(script_.string_bytes())});
 }
 
 void Body::compare_conditions(const program::Probe& probe) {

@@ -75,13 +75,22 @@ class Body {
     Value number(const program::Expression& expression); // i64
     Value
     text(const program::Expression& expression); // pointer, valid until the end of the statement
+    // As text(), but a local variable's own: where nothing of `others` assigns to one before it is
+    // used.
+    Value text_in_place(const program::Expression& expression,
+                        const std::vector<program::Expression*>& others);
+    void text_into(Value to, const program::Expression& expression);
     Value condition(const program::Expression& expression); // i1
     void effect(const program::Expression& expression);     // value unused
     Value arithmetic(ast::BinaryOp op, Value left, Value right, SourceRange op_range);
     Value comparison(const program::Comparison& comparison);
     Value logical(const program::Logical& logical);
-    Value conditional(const program::Conditional& conditional);
+    Value conditional(const program::Conditional& conditional, bool keeps_branch = false);
+    bool feeds_its_condition(const program::Assignment& assignment) const;
+    void keep_branch();
     Value call(const program::Call& call);
+    Value call_intrinsic(const program::Function& function, const std::vector<Value>& arguments,
+                         Value out, SourceRange range);
     Value embedded_call(const program::Call& call);
     Value assignment(const program::Assignment& assignment);
     Value increment(const program::Increment& increment);
@@ -124,6 +133,9 @@ class Body {
                uint32_t* fixed);
     Value map(const program::Global& array);
     Value find_element(const program::GlobalValue& place, bool insert);
+    Value find_slot(const program::Global& array, Value key, bool insert, llvm::BasicBlock* absent);
+    Value element_or(const program::GlobalValue& place, bool insert, llvm::BasicBlock* absent);
+    Value make_element(const program::GlobalValue& place);
 
     // prints.cpp
     Value print(const program::Print& print);
@@ -135,6 +147,9 @@ class Body {
         const GlobalStorage* storage = nullptr;
         uint32_t histogram_bytes = 0;
     };
+    Argument memory_argument(const program::FormatPiece& piece, Value address, Value precision,
+                             SourceRange range);
+    void read_memory(const program::Print& print, std::vector<Argument>& arguments);
     Value store_arguments(const std::vector<Argument>& arguments, Value at);
     void text_format(const std::vector<program::FormatPiece>& pieces,
                      const std::vector<Argument>& arguments, Value out);
@@ -161,6 +176,8 @@ class Body {
                  SourceRange range);
     void check_error(); // after a call that may have set ctx->error
     void copy_text(Value to, Value from);
+    uint64_t short_literal(Value text) const;
+    void copy_bytes(Value to, Value from, uint64_t bytes);
     void branch_unlikely(Value condition, llvm::BasicBlock* unlikely, llvm::BasicBlock* likely);
     bool terminated() const { return builder_.GetInsertBlock()->getTerminator() != nullptr; }
     void begin(llvm::BasicBlock* block);

@@ -1,6 +1,7 @@
 #include "codegen/codegen.h"
 
 #include "codegen/depth.h"
+#include "codegen/embedded_globals.h"
 #include "codegen/explain.h"
 #include "codegen/handlers.h"
 #include "codegen/meta.h"
@@ -94,6 +95,7 @@ std::optional<CompiledObject> generate(const program::Program& program, const Pr
     for (uint32_t i = 0; i < plan.variants.size(); i++)
         codegen::choose_locks(script, plan.variants[i], handlers[i]);
     codegen::choose_condition_locks(script);
+    codegen::emit_accessors(script);
     if (diagnostics.error_count() > errors)
         return std::nullopt;
 

@@ -1,5 +1,7 @@
 #include "codegen/continuation.h"
 
+#include "include/script.h"
+
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -23,10 +25,14 @@ Continuation::Continuation(ScriptModule& script, llvm::IRBuilder<>& builder,
     : script_(script), builder_(builder), function_(function),
       name_("djs_dispatch_" + std::to_string(index)),
       functions_(script.plan.targets[index].functions) {
-    if (functions_.size() > 1) {
+    const bool in_module = script.plan.targets[index].in_module;
+    if (!in_module && functions_.size() == 1)
+        return;
+    dispatch_ = code_symbol(name_);
+    if (in_module)
+        emit_static_call();
+    else
         emit_dispatch();
-        dispatch_ = code_symbol(name_);
-    }
 }
 
 llvm::Constant* Continuation::code_symbol(const std::string& name) {
@@ -57,6 +63,20 @@ void Continuation::emit_dispatch() {
     };
     search(search, 0, functions.size());
     script_.module.appendModuleInlineAsm(in_section(name_, code));
+}
+
+// Where a module's function lies is known when the module is there. The kernel patches the jump of
+// a static call's trampoline then (static_call_update): the bytes after it are what it knows one
+// by (arch/x86/include/asm/static_call.h; a function of their own for objtool, which looks for a
+// way to every instruction). Until then it goes to a function that returns.
+void Continuation::emit_static_call() {
+    std::string code = script_.kernel.ibt ? "endbr64\n" : "";
+    code += "{disp32} jmp djs_not_aimed\n";
+    script_.module.appendModuleInlineAsm(in_section(name_, code) +
+                                         in_section(name_ + "_end", ".byte 0x0f, 0xb9, 0xcc\n"));
+    auto* key = llvm::ArrayType::get(script_.types.i64, DJS_AIM_WORDS);
+    aim_ = new llvm::GlobalVariable(script_.module, key, false, llvm::GlobalValue::InternalLinkage,
+                                    llvm::ConstantAggregateZero::get(key), name_ + "_aim");
 }
 
 // The direct call left its return address on the stack, below that of the function's caller. It is
@@ -94,14 +114,11 @@ FunctionResult Continuation::call() {
     std::vector<llvm::Value*> arguments{function_->getArg(3), function_->getArg(2)};
     for (unsigned other : {0u, 1u, 4u, 5u})
         arguments.push_back(function_->getArg(other));
-    std::string callee = name_;
+    const std::string callee = dispatch_ ? name_ : script_.kernel_address(functions_.front());
     llvm::Value* from = llvm::UndefValue::get(word);
-    if (dispatch_) {
+    if (functions_.size() > 1)
         from = builder_.CreatePtrToInt(
             builder_.CreateIntrinsic(llvm::Intrinsic::returnaddress, {}, {script_.word(0)}), word);
-    } else {
-        callee = script_.kernel_address(functions_.front());
-    }
     arguments.push_back(from);
     std::vector<llvm::Type*> parameters(arguments.size(), word);
     auto* type = llvm::FunctionType::get(

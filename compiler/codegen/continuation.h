@@ -24,11 +24,13 @@ class Continuation {
     // Counts it out, and returns to the function's caller.
     void leave(const FunctionResult& result);
 
-    // What djs_target.dispatch is; null where there is one function only.
+    // What djs_target.dispatch and .aim are; null where there is one function of the kernel only.
     llvm::Constant* dispatch() const { return dispatch_; }
+    llvm::Constant* aim() const { return aim_; }
 
   private:
     void emit_dispatch();
+    void emit_static_call();
     void emit_second_return();
     void count(const char* instruction);
     llvm::Constant* code_symbol(const std::string& name);
@@ -39,6 +41,7 @@ class Continuation {
     std::string name_; // of the dispatch
     const std::vector<uint64_t>& functions_;
     llvm::Constant* dispatch_ = nullptr;
+    llvm::Constant* aim_ = nullptr;
 };
 
 } // namespace djstap::codegen

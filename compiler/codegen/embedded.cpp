@@ -4,6 +4,8 @@
 #include "diagnostics/source.h"
 #include "include/script.h"
 
+#include <algorithm>
+
 namespace djstap::codegen {
 
 using program::Type;
@@ -21,6 +23,10 @@ std::string c_text(std::string_view text) {
     return out;
 }
 
+bool is_suffix(const std::string& code) {
+    return code.find("/* pragma:suffix */") != std::string::npos;
+}
+
 const char* const ignore_out = "__attribute__((unused));\n";
 
 } // namespace
@@ -35,6 +41,14 @@ std::string EmbeddedCode::line(SourceRange range) const {
            c_text(where.substr(0, number)) + "\"\n";
 }
 
+// Of a function, from its %{ on.
+SourceRange EmbeddedCode::code_range(SourceRange range) const {
+    const size_t at = sources_.text(range).find("%{");
+    if (at != std::string_view::npos)
+        range.begin += static_cast<uint32_t>(at);
+    return range;
+}
+
 std::string EmbeddedCode::add(const std::string& head, const std::string& before,
                               const std::string& code, const std::string& after,
                               SourceRange range) {
@@ -44,6 +58,30 @@ std::string EmbeddedCode::add(const std::string& head, const std::string& before
     return head;
 }
 
+std::string EmbeddedCode::macros(const std::vector<program::EmbeddedGlobal>& globals,
+                                 std::string& undo) {
+    std::string text;
+    for (const program::EmbeddedGlobal& each : globals) {
+        auto known = std::find_if(accessors_.begin(), accessors_.end(),
+                                  [&](const auto& other) { return other.first == each.global; });
+        if (known == accessors_.end())
+            known = accessors_.insert(accessors_.end(), {each.global, {"", "", each.range}});
+        const std::string tail =
+            std::to_string(known - accessors_.begin()) + "_" + each.global->name;
+        auto define = [&](bool wanted, const char* macro, const char* prefix, std::string& name) {
+            if (!wanted)
+                return;
+            name = prefix + tail;
+            text += std::string("#define ") + macro + each.global->name + "(...) " + name +
+                    "(CONTEXT, ##__VA_ARGS__)\n";
+            undo += std::string("#undef ") + macro + each.global->name + "\n";
+        };
+        define(each.reads, "STAP_GLOBAL_GET_", "djs_get_", known->second.get);
+        define(each.writes, "STAP_GLOBAL_SET_", "djs_set_", known->second.set);
+    }
+    return text;
+}
+
 std::string EmbeddedCode::function(const program::Function& function) {
     auto [entry, added] = names_.try_emplace(&function, "djs_c_" + std::to_string(names_.size()) +
                                                             "_" + function.name);
@@ -51,27 +89,62 @@ std::string EmbeddedCode::function(const program::Function& function) {
         return entry->second;
     const bool is_text = function.return_type == Type::String;
     const bool is_number = function.return_type == Type::Long;
-    std::string head = (is_number ? "s64 " : "void ") + entry->second + "(struct djs_ctx *ctx";
-    if (is_text)
-        head += ", char *djs_out";
-    for (uint32_t i = 0; i < function.parameter_count; i++)
-        head += (function.locals[i].type == Type::String ? ", char *" : ", int64_t ") +
-                std::string("STAP_ARG_") + function.locals[i].name;
-    head += ")";
-    std::string before, after, undo = "#undef STAP_RETVALUE\n#undef STAP_RETURN\n";
+    std::string parameters, names, fields, values,
+        undo = "#undef STAP_RETVALUE\n"
+               "#undef STAP_RETURN\n";
+    text_ += macros(function.embedded_globals, undo);
+    for (uint32_t i = 0; i < function.parameter_count; i++) {
+        const std::string& name = function.locals[i].name;
+        const std::string type = function.locals[i].type == Type::String ? "char *" : "int64_t ";
+        const std::string own = (function.unmangled ? "djs_arg_" : "STAP_ARG_") + name;
+        parameters += ", " + type + own;
+        names += ", " + own;
+        if (!function.unmangled)
+            continue;
+        fields += type + name + "; ";
+        values += own + ", ";
+        text_ += "#define STAP_ARG_" + name + " (THIS->" + name + ")\n";
+        undo += "#undef STAP_ARG_" + name + "\n";
+    }
+    const std::string name = entry->second, context = "struct djs_ctx *djs_context";
+    const std::string head = (is_number ? "s64 " : "void ") + name + "(" + context +
+                             (is_text ? ", char *djs_out" : "") + parameters + ")";
+    std::string before, result = "djs_out";
+    if (function.unmangled) { // the result is a member of THIS, too, and STAP_RETVALUE means it
+        text_ += "struct " + name + "_this { " + fields +
+                 (is_text ? "char *__retvalue; };\n" : "int64_t __retvalue; };\n");
+        before = "struct " + name + "_this djs_this = { " + values + (is_text ? "djs_out" : "0") +
+                 " }, *THIS = &djs_this;\n";
+    }
     if (is_text) {
         text_ += "#define STAP_RETVALUE djs_out\n#define STAP_RETURN(v) do { strscpy(djs_out, (v), "
                  "MAXSTRINGLEN); goto djs_done; } while (0)\n";
-        before = "djs_out[0] = 0;\n";
+        before += "djs_out[0] = 0;\n";
     } else if (is_number) {
-        text_ += "#define STAP_RETVALUE djs_result\n#define STAP_RETURN(v) do { djs_result = "
-                 "(int64_t)(v); goto djs_done; } while (0)\n";
-        before = "int64_t djs_result = 0;\n";
-        after = "return djs_result;\n";
+        text_ += std::string("#define STAP_RETVALUE ") +
+                 (function.unmangled ? "(THIS->__retvalue)" : "(*djs_value)") +
+                 "\n#define STAP_RETURN(v) do { STAP_RETVALUE = (int64_t)(v); goto djs_done; } "
+                 "while (0)\n";
     } else {
         text_ += "#define STAP_RETURN(...) goto djs_done\n";
     }
-    add(head, before, function.embedded, after, function.range);
+    const SourceRange place = code_range(function.range);
+    // The code stands in a block of its own, so that it may begin with __label__.
+    const std::string code = "{" + line(place) + function.embedded + "\n;}";
+    if (is_number) { // in a function that yields nothing: the code may `return;`
+        text_ += "DJS_EMBEDDED_BODY void " + name + "_in(" + context +
+                 (function.unmangled ? ", struct " + name + "_this *THIS"
+                                     : ", int64_t *djs_value" + parameters) +
+                 ")\n{\n" + code + "\ngoto djs_done;\ndjs_done: ;\n}\n";
+        text_ += head + ";\nDJS_EMBEDDED " + head + "\n{\n" +
+                 (function.unmangled
+                      ? before + name + "_in(djs_context, THIS);\nreturn THIS->__retvalue;\n}\n"
+                      : "int64_t djs_value = 0;\n" + name + "_in(djs_context, &djs_value" + names +
+                            ");\nreturn djs_value;\n}\n");
+        files_.insert(place.file);
+    } else {
+        add(head, before, code, "", place);
+    }
     text_ += undo;
     return entry->second;
 }
@@ -80,19 +153,27 @@ std::string EmbeddedCode::expression(const program::EmbeddedC& node) {
     auto [entry, added] = names_.try_emplace(&node, "djs_c_" + std::to_string(names_.size()));
     if (!added)
         return entry->second;
+    std::string undo;
+    text_ += macros(node.globals, undo);
     if (node.type == Type::String)
-        add("void " + entry->second + "(struct djs_ctx *ctx, char *djs_out)", "strscpy(djs_out, (",
-            node.code + "\n), MAXSTRINGLEN)", "", node.range);
+        add("void " + entry->second + "(struct djs_ctx *djs_context, char *djs_out)",
+            "strscpy(djs_out, (", node.code + "\n), MAXSTRINGLEN)", "", node.range);
     else
-        add("s64 " + entry->second + "(struct djs_ctx *ctx)", "int64_t djs_result = (int64_t)(",
-            node.code + "\n)", "return djs_result;\n", node.range);
+        add("s64 " + entry->second + "(struct djs_ctx *djs_context)",
+            "int64_t djs_result = (int64_t)(", node.code + "\n)", "return djs_result;\n",
+            node.range);
+    text_ += undo;
     return entry->second;
 }
 
 std::string EmbeddedCode::statement(const program::EmbeddedStatement& node) {
     auto [entry, added] = names_.try_emplace(&node, "djs_c_" + std::to_string(names_.size()));
-    if (added)
-        add("void " + entry->second + "(struct djs_ctx *ctx)", "", node.code, "", node.range);
+    if (!added)
+        return entry->second;
+    std::string undo;
+    text_ += macros(node.globals, undo);
+    add("void " + entry->second + "(struct djs_ctx *djs_context)", "", node.code, "", node.range);
+    text_ += undo;
     return entry->second;
 }
 
@@ -101,10 +182,22 @@ std::string EmbeddedCode::source() const {
         return {};
     std::string out = "#define MAXSTRINGLEN " + std::to_string(string_bytes_) +
                       "\n#include \"include/embedded.h\"\n";
+    std::string last; // what is to stand at the end
     for (const ast::EmbeddedBlock* block : program_.embedded)
         if (files_.count(block->range.file) || !sources_.file(block->range.file).is_library)
-            out += line(block->range) + block->code + "\n";
-    return out + text_;
+            (is_suffix(block->code) ? last : out) += line(block->range) + block->code + "\n";
+    out += "\n";
+    for (const auto& [global, names] : accessors_) {
+        auto type = [](Type each) { return each == Type::String ? "const char *" : "s64 "; };
+        std::string keys = "(struct djs_ctx *djs_context";
+        for (const Type key : global->keys)
+            keys += std::string(", ") + type(key);
+        if (!names.get.empty())
+            out += type(global->value) + names.get + keys + ");\n";
+        if (!names.set.empty())
+            out += "void " + names.set + keys + ", " + type(global->value) + ");\n";
+    }
+    return out + text_ + last;
 }
 
 // ---- calls

@@ -2,9 +2,11 @@
 #pragma once
 #include "semantics/program.h"
 
+#include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace djstap {
 class SourceManager;
@@ -29,8 +31,21 @@ class EmbeddedCode {
     // The whole source; empty where nothing of it is used.
     std::string source() const;
 
+    // The functions that C code reads and writes a global with; empty names: not used.
+    //   get: s64 or const char * name(ctx, keys…); set: void name(ctx, keys…, value)
+    struct Accessors {
+        std::string get, set;
+        SourceRange range; // of the first code that uses one
+    };
+    const std::vector<std::pair<const program::Global*, Accessors>>& accessors() const {
+        return accessors_;
+    }
+
   private:
     std::string line(SourceRange range) const; // #line
+    SourceRange code_range(SourceRange range) const;
+    // The macros that code needs for its globals, and what takes them back.
+    std::string macros(const std::vector<program::EmbeddedGlobal>& globals, std::string& undo);
     std::string add(const std::string& head, const std::string& before, const std::string& code,
                     const std::string& after, SourceRange range);
 
@@ -40,6 +55,7 @@ class EmbeddedCode {
     std::string text_;
     std::set<uint32_t> files_; // whose top-level blocks are needed
     std::unordered_map<const void*, std::string> names_;
+    std::vector<std::pair<const program::Global*, Accessors>> accessors_; // in order of use
 };
 
 } // namespace djstap::codegen

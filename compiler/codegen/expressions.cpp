@@ -2,8 +2,10 @@
 #include "codegen/lean.h"
 
 #include "include/script.h"
+#include "semantics/walk.h"
 
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/InlineAsm.h>
 
 namespace djstap::codegen {
 
@@ -111,8 +113,8 @@ Value Body::text(const program::Expression& node) {
         return read_global(program::as<program::GlobalValue>(node));
     case ExpressionKind::Concatenation: {
         const auto& concatenation = program::as<program::Concatenation>(node);
-        Value left = text(*concatenation.left);
-        Value right = text(*concatenation.right);
+        Value left = text_in_place(*concatenation.left, {concatenation.right.get()});
+        Value right = text_in_place(*concatenation.right, {});
         Value out = scratch_text();
         builder_.CreateCall(script_.runtime("djs_text_concat"),
                             {out, left, right, script_.number(script_.string_bytes())});
@@ -133,7 +135,7 @@ Value Body::text(const program::Expression& node) {
     case ExpressionKind::EntryValue:
         return entry_slot(program::as<program::EntryValue>(node).slot);
     default:
-        script_.not_supported(node.range, "this text expression");
+        script_.unexpected(node.range, "a text that is none");
         return script_.text("");
     }
 }
@@ -155,9 +157,19 @@ Value Body::condition(const program::Expression& node) {
 }
 
 void Body::effect(const program::Expression& node) {
-    if (node.kind == ExpressionKind::Aggregation)
+    if (node.kind == ExpressionKind::Aggregation) {
         aggregate(program::as<program::Aggregation>(node));
-    else if (node.type == Type::String)
+        return;
+    }
+    if (node.kind == ExpressionKind::Assignment && node.type == Type::String) {
+        const auto& assigned = program::as<program::Assignment>(node);
+        if (assigned.place->kind == ExpressionKind::LocalValue && !assigned.op) {
+            text_into(locals_[program::as<program::LocalValue>(*assigned.place).local],
+                      *assigned.value);
+            return;
+        }
+    }
+    if (node.type == Type::String)
         text(node);
     else
         number(node);
@@ -208,8 +220,8 @@ Value Body::arithmetic(BinaryOp op, Value left, Value right, SourceRange op_rang
 Value Body::comparison(const program::Comparison& node) {
     Value left, right;
     if (node.left->type == Type::String) {
-        Value left_text = text(*node.left);
-        Value right_text = text(*node.right);
+        Value left_text = text_in_place(*node.left, {node.right.get()});
+        Value right_text = text_in_place(*node.right, {});
         left = builder_.CreateCall(script_.runtime("djs_text_compare"), {left_text, right_text});
         right = script_.word(0);
     } else {
@@ -247,29 +259,55 @@ Value Body::logical(const program::Logical& node) {
     return result;
 }
 
-Value Body::conditional(const program::Conditional& node) {
+namespace {
+
+bool reads_local(program::Expression& expression, uint32_t local) {
+    bool found = false;
+    program::walk_expressions(expression, [&](program::Expression& node) {
+        found |= node.kind == ExpressionKind::LocalValue &&
+                 program::as<program::LocalValue>(node).local == local;
+    });
+    return found;
+}
+
+} // namespace
+
+// In a loop, `n = n & 1 ? … : …`: the next turn's condition waits for this value. The processor
+// guesses a branch and goes on; a conditional move would make it wait for both alternatives.
+bool Body::feeds_its_condition(const program::Assignment& node) const {
+    return !loops_.empty() && node.value->kind == ExpressionKind::Conditional &&
+           node.place->kind == ExpressionKind::LocalValue && node.type != Type::String &&
+           reads_local(*program::as<program::Conditional>(*node.value).condition,
+                       program::as<program::LocalValue>(*node.place).local);
+}
+
+// Nothing, which the optimizer may not do before it is known that the block is entered.
+void Body::keep_branch() {
+    auto* type = llvm::FunctionType::get(script_.types.void_type, false);
+    auto* nothing = builder_.CreateCall(type, llvm::InlineAsm::get(type, "", "", true));
+    nothing->setOnlyAccessesInaccessibleMemory();
+    nothing->setDoesNotThrow();
+    nothing->addFnAttr(llvm::Attribute::WillReturn);
+}
+
+Value Body::conditional(const program::Conditional& node, bool keeps_branch) {
     bool is_text = node.type == Type::String;
-    Value out = is_text ? scratch_text() : nullptr;
     auto *yes = block("yes"), *no = block("no"), *joined = block("joined");
     builder_.CreateCondBr(condition(*node.condition), yes, no);
     auto branch = [&](const program::Expression& value) {
-        Value result = nullptr;
-        if (is_text)
-            copy_text(out, text(value));
-        else
-            result = number(value);
+        Value result = is_text ? text(value) : number(value);
         return std::pair(result, builder_.GetInsertBlock());
     };
     begin(yes);
+    if (keeps_branch)
+        keep_branch();
     auto [yes_value, from_yes] = branch(*node.then_value);
     builder_.CreateBr(joined);
     begin(no);
     auto [no_value, from_no] = branch(*node.else_value);
     builder_.CreateBr(joined);
     begin(joined);
-    if (is_text)
-        return out;
-    auto* result = builder_.CreatePHI(script_.types.i64, 2);
+    auto* result = builder_.CreatePHI(yes_value->getType(), 2);
     result->addIncoming(yes_value, from_yes);
     result->addIncoming(no_value, from_no);
     return result;
@@ -291,24 +329,8 @@ Value Body::call(const program::Call& node) {
         arguments.push_back(argument->type == Type::String ? text(*argument) : number(*argument));
     Value out = yields_text ? arguments[1] : nullptr;
 
-    if (is_intrinsic) {
-        auto* call = builder_.CreateCall(script_.intrinsic(function), arguments);
-        if (intrinsic_can_fail(function.intrinsic)) {
-            // The runtime does not know where the call stands.
-            auto *failed = block("failed"), *good = block("no_error");
-            Value error = load_field(offsetof(djs_ctx, error), script_.types.pointer, "error");
-            branch_unlikely(builder_.CreateIsNotNull(error), failed, good);
-            begin(failed);
-            auto* place =
-                script_.word(script_.place("function '" + function.name + "'", node.range));
-            builder_.CreateStore(place, field(offsetof(djs_ctx, error_place), "error_place"));
-            builder_.CreateBr(error_);
-            begin(good);
-        }
-        return yields_text                          ? out
-               : function.return_type == Type::Long ? static_cast<Value>(call)
-                                                    : script_.number(0);
-    }
+    if (is_intrinsic)
+        return call_intrinsic(function, arguments, out, node.range);
 
     Value nesting_at = field(offsetof(djs_ctx, nesting), "nesting");
     if (function.counts_nesting) {
@@ -332,10 +354,24 @@ Value Body::call(const program::Call& node) {
     return yields_text ? out : static_cast<Value>(result);
 }
 
+// `arguments`: the context, `out` where it yields a text, and the parameters' values.
+Value Body::call_intrinsic(const program::Function& function, const std::vector<Value>& arguments,
+                           Value out, SourceRange range) {
+    auto* call = builder_.CreateCall(script_.intrinsic(function), arguments);
+    if (intrinsic_can_fail(function.intrinsic)) // the runtime does not know where the call stands
+        check_error_at("function '" + function.name + "'", range);
+    return out                                  ? out
+           : function.return_type == Type::Long ? static_cast<Value>(call)
+                                                : script_.number(0);
+}
+
 Value Body::assignment(const program::Assignment& node) {
     bool is_text = node.type == Type::String;
     // The value comes first: its calls may change the array that the place is in.
-    Value right = is_text ? text(*node.value) : number(*node.value);
+    Value right = is_text ? text(*node.value)
+                  : feeds_its_condition(node)
+                      ? conditional(program::as<program::Conditional>(*node.value), true)
+                      : number(*node.value);
     auto combined = [&](Value old) {
         if (!node.op)
             return right;
@@ -380,7 +416,7 @@ Value Body::assignment(const program::Assignment& node) {
         return value;
     }
     default:
-        script_.not_supported(node.range, "this assignment");
+        script_.unexpected(node.range, "an assignment to no place");
         return script_.number(0);
     }
 }

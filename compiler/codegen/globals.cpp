@@ -51,6 +51,9 @@ Value Body::keys(const program::Global& array,
                  const std::vector<program::ExpressionPtr>& expressions, uint32_t* fixed) {
     auto* type = llvm::ArrayType::get(script_.types.i64, expressions.size());
     std::vector<Value> values;
+    std::vector<program::Expression*> all;
+    for (const auto& expression : expressions)
+        all.push_back(expression.get());
     for (size_t i = 0; i < expressions.size(); i++) {
         if (!expressions[i]) {
             values.push_back(nullptr);
@@ -58,9 +61,10 @@ Value Body::keys(const program::Global& array,
         }
         if (fixed)
             *fixed |= 1u << i;
-        values.push_back(array.keys[i] == Type::String
-                             ? builder_.CreatePtrToInt(text(*expressions[i]), script_.types.i64)
-                             : number(*expressions[i]));
+        values.push_back(
+            array.keys[i] == Type::String
+                ? builder_.CreatePtrToInt(text_in_place(*expressions[i], all), script_.types.i64)
+                : number(*expressions[i]));
     }
     auto* area = entry_alloca(type, "keys");
     for (size_t i = 0; i < values.size(); i++)
@@ -82,6 +86,68 @@ Value Body::find_element(const program::GlobalValue& place, bool insert) {
     Value key_values = keys(array, place.keys, nullptr);
     return builder_.CreateCall(script_.runtime(insert ? "djs_map_insert" : "djs_map_find"),
                                {map(array), key_values});
+}
+
+// An array of longs by one long: the slot where the key's hash sends it (djs_map_home) is looked at
+// here, all others by the runtime.
+Value Body::find_slot(const program::Global& array, Value key, bool insert,
+                      llvm::BasicBlock* absent) {
+    auto *search = block("search"), *home = block("home"), *found = block("found");
+    Value the_map = map(array);
+    Value complement = builder_.CreateNot(key);
+    branch_unlikely(builder_.CreateICmpEQ(key, script_.number(-1)), search, home);
+    begin(home);
+    auto* wide = llvm::IntegerType::get(script_.context, 128);
+    auto constant = [&](uint64_t value) { return script_.number(static_cast<int64_t>(value)); };
+    const uint64_t count = djs_map_slot_count(script_.capacity(array));
+    Value hash = builder_.CreateAdd(builder_.CreateMul(key, constant(DJS_MAP_FACTOR)),
+                                    constant(djs_map_front_seed(ScriptModule::hash_seed)));
+    Value product =
+        builder_.CreateMul(builder_.CreateZExt(hash, wide), llvm::ConstantInt::get(wide, count));
+    Value index = builder_.CreateTrunc(builder_.CreateLShr(product, 64), script_.types.i64);
+    Value slots = builder_.CreateConstGEP1_32(script_.types.i8, the_map, DJS_MAP_SLOTS_AT);
+    auto* slot_type = llvm::ArrayType::get(script_.types.i64, sizeof(djs_slot) / 8);
+    Value slot = builder_.CreateGEP(slot_type, slots, index);
+    Value here = builder_.CreateICmpEQ(builder_.CreateLoad(script_.types.i64, slot), complement);
+    Value at_home = builder_.CreateConstGEP1_32(script_.types.i8, slot, offsetof(djs_slot, value));
+    branch_unlikely(builder_.CreateNot(here), search, found);
+    begin(search);
+    Value elsewhere = builder_.CreateCall(
+        script_.runtime(insert ? "djs_map_insert_slot" : "djs_map_find_slot"), {the_map, key});
+    builder_.CreateCondBr(builder_.CreateIsNull(elsewhere), absent, found);
+    begin(found);
+    auto* at = builder_.CreatePHI(script_.types.pointer, 2);
+    at->addIncoming(at_home, home);
+    at->addIncoming(elsewhere, search);
+    return at;
+}
+
+// The element's value; where it is absent (find) or has no room (insert), the code goes on in
+// `absent`.
+Value Body::element_or(const program::GlobalValue& place, bool insert, llvm::BasicBlock* absent) {
+    const program::Global& array = *place.global;
+    if (array.keys.size() == 1 && array.keys[0] == Type::Long && array.value == Type::Long)
+        return find_slot(array, number(*place.keys[0]), insert, absent);
+    Value at = find_element(place, insert);
+    auto* found = block("found");
+    if (insert)
+        branch_unlikely(builder_.CreateIsNull(at), absent, found);
+    else
+        builder_.CreateCondBr(builder_.CreateIsNull(at), absent, found);
+    begin(found);
+    return at;
+}
+
+// The element's value, of one that is there now. No room for it is an error.
+Value Body::make_element(const program::GlobalValue& place) {
+    auto* full = block("full");
+    Value at = element_or(place, true, full);
+    auto* good = builder_.GetInsertBlock();
+    begin(full);
+    fail(array_overflow,
+         "array '" + place.global->name + "'", place.range);
+    begin(good);
+    return at;
 }
 
 Value Body::read_global(const program::GlobalValue& node) {
@@ -108,14 +174,9 @@ Value Body::read_global(const program::GlobalValue& node) {
         return copy;
     }
     case Kind::Map: {
-        Value element = find_element(node, false);
-        auto *present = block("present"), *joined = block("joined");
-        auto* from = builder_.GetInsertBlock();
+        auto *absent = block("absent"), *joined = block("joined");
         Value copy = is_text ? scratch_text() : nullptr;
-        if (is_text)
-            builder_.CreateStore(llvm::ConstantInt::get(script_.types.i8, 0), copy);
-        builder_.CreateCondBr(builder_.CreateIsNotNull(element), present, joined);
-        begin(present);
+        Value element = element_or(node, false, absent);
         Value value = nullptr;
         if (is_text)
             copy_text(copy, element);
@@ -123,11 +184,15 @@ Value Body::read_global(const program::GlobalValue& node) {
             value = builder_.CreateLoad(script_.types.i64, element);
         auto* from_present = builder_.GetInsertBlock();
         builder_.CreateBr(joined);
+        begin(absent);
+        if (is_text)
+            builder_.CreateStore(llvm::ConstantInt::get(script_.types.i8, 0), copy);
+        builder_.CreateBr(joined);
         begin(joined);
         if (is_text)
             return copy;
         auto* result = builder_.CreatePHI(script_.types.i64, 2);
-        result->addIncoming(script_.number(0), from);
+        result->addIncoming(script_.number(0), absent);
         result->addIncoming(value, from_present);
         return result;
     }
@@ -145,16 +210,13 @@ void Body::write_global(const program::GlobalValue& place, Value value) {
     } else if (storage.kind == Kind::Text) {
         copy_text(storage.variable, value);
     } else if (storage.kind == Kind::Map) {
-        Value element = find_element(place, true);
-        fail_if(builder_.CreateIsNull(element),
-                "array overflow, check MAXMAPENTRIES or the array's size",
-                "array '" + place.global->name + "'", place.range);
+        Value element = make_element(place);
         if (place.global->value == Type::String)
             copy_text(element, value);
         else
             builder_.CreateStore(value, element);
     } else {
-        script_.not_supported(place.range, "an assignment to this kind of variable");
+        script_.unexpected(place.range, "an assignment to what is no variable");
     }
 }
 
@@ -163,12 +225,8 @@ std::pair<Value, Value> Body::update_global(const program::GlobalValue& place,
     const GlobalStorage& storage = script_.storage(*place.global);
     bool is_text = place.global->value == Type::String;
     Value at = storage.variable;
-    if (storage.kind == Kind::Map) {
-        at = find_element(place, true);
-        fail_if(builder_.CreateIsNull(at),
-                "array overflow, check MAXMAPENTRIES or the array's size",
-                "array '" + place.global->name + "'", place.range);
-    }
+    if (storage.kind == Kind::Map)
+        at = make_element(place);
     Value old = is_text ? at : builder_.CreateLoad(script_.types.i64, at);
     Value changed = change(old);
     if (is_text)
@@ -250,12 +308,8 @@ void Body::aggregate(const program::Aggregation& node) {
         return;
     }
     Value at = storage.variable;
-    if (storage.kind == Kind::Map) {
-        at = find_element(place, true);
-        fail_if(builder_.CreateIsNull(at),
-                "array overflow, check MAXMAPENTRIES or the array's size",
-                "array '" + place.global->name + "'", place.range);
-    }
+    if (storage.kind == Kind::Map)
+        at = make_element(place);
     builder_.CreateCall(script_.runtime("djs_statistic_add"), {storage.shape, at, value});
 }
 

@@ -121,7 +121,8 @@ class NeedsCheck {
     bool in_registers(const program::Expression& node) const {
         auto access = accesses_.find(&node);
         if (access == accesses_.end() || access->second.is_text ||
-            access->second.value.base == Access::Base::Operand)
+            access->second.value.base == Access::Base::Operand ||
+            access->second.value.base == Access::Base::PerfCounter)
             return false;
         const auto& steps = access->second.value.steps;
         return std::all_of(steps.begin(), steps.end(), [](const AccessStep& step) {

@@ -7,6 +7,8 @@
 
 #include <llvm/IR/Constants.h>
 
+#include <algorithm>
+
 namespace djstap::codegen {
 
 using program::ExpressionKind;
@@ -40,8 +42,7 @@ Format Body::make_format(const std::vector<FormatPiece>& pieces,
             out.text += piece.width == -2 ? "*" : std::to_string(piece.width);
         if (piece.precision != -1)
             out.text += piece.precision == -2 ? ".*" : "." + std::to_string(piece.precision);
-        if (piece.size > 0 && piece.width == -1 &&
-            (piece.conversion == 'b' || piece.conversion == 'm' || piece.conversion == 'M'))
+        if (piece.conversion == 'b' && piece.width == -1)
             out.text += std::to_string(piece.size);
         out.text += piece.conversion;
     }
@@ -112,6 +113,40 @@ Value Body::print_lean(const program::Print& node) {
     return script_.number(0);
 }
 
+// %m and %M: what is at the address, as a text that may hold anything. `precision`: how many bytes,
+// where an argument says so.
+Body::Argument Body::memory_argument(const FormatPiece& piece, Value address, Value precision,
+                                     SourceRange range) {
+    const int64_t most = script_.string_bytes() - 1;
+    Argument argument{'s'};
+    argument.length = script_.number(std::min<int64_t>(piece.size, most));
+    if (precision) {
+        Value fits = builder_.CreateICmpULE(precision, script_.number(most));
+        argument.length = builder_.CreateSelect(fits, precision, script_.number(most));
+    }
+    argument.value = scratch_text();
+    auto* place =
+        script_.word(script_.place(std::string("conversion %") + piece.conversion, range));
+    builder_.CreateCall(script_.runtime("djs_copy_memory"),
+                        {ctx_, argument.value, address, argument.length, place});
+    check_error();
+    return argument;
+}
+
+// Puts what they show in the place of the addresses that %m and %M are given.
+void Body::read_memory(const program::Print& node, std::vector<Argument>& arguments) {
+    size_t next = 0;
+    for (const FormatPiece& piece : node.format) {
+        if (!piece.conversion)
+            continue;
+        next += piece.width == -2;
+        Value precision = piece.precision == -2 ? arguments[next++].value : nullptr;
+        Argument& shown = arguments[next++];
+        if (piece.conversion == 'm' || piece.conversion == 'M')
+            shown = memory_argument(piece, shown.value, precision, node.range);
+    }
+}
+
 Value Body::print(const program::Print& node) {
     if (!ctx_)
         return print_lean(node);
@@ -136,12 +171,14 @@ Value Body::print(const program::Print& node) {
         }
         arguments.push_back(argument);
     }
+    read_memory(node, arguments);
     uint32_t fixed_bytes = node.to_string ? 0 : sizeof(djs_record);
     Value bytes = nullptr;
     for (Argument& argument : arguments) {
         if (argument.type == 's') {
-            argument.length =
-                builder_.CreateCall(script_.runtime("djs_text_length"), {argument.value});
+            if (!argument.length)
+                argument.length =
+                    builder_.CreateCall(script_.runtime("djs_text_length"), {argument.value});
             Value size = builder_.CreateAnd(
                 builder_.CreateAdd(argument.length, script_.number(4 + 7)), script_.number(~7));
             bytes = bytes ? builder_.CreateAdd(bytes, size) : size;

@@ -189,8 +189,12 @@ llvm::Constant* ScriptModule::text(std::string_view value) {
     auto known = texts_.find(value);
     if (known != texts_.end())
         return known->second;
-    auto* data = llvm::ConstantDataArray::getString(context, value, true);
-    llvm::Constant* result = constant(data, "djs_text");
+    // To a multiple of 8, with 0, as short texts are copied.
+    std::string padded(value);
+    padded.resize((value.size() + 8) & ~size_t{7});
+    auto* data = llvm::ConstantDataArray::getString(context, padded, false);
+    llvm::GlobalVariable* result = constant(data, "djs_text");
+    result->setAlignment(llvm::Align(8)); // for runtime/text/words.h
     texts_.emplace(value, result);
     return result;
 }
@@ -244,6 +248,7 @@ void ScriptModule::place_globals() {
             initial.resize(string_bytes());
             storage.variable = variable(
                 type, llvm::ConstantDataArray::getString(context, initial, false), global->name);
+            storage.variable->setAlignment(llvm::Align(8));
         } else if (percpu) {
             storage.kind = GlobalStorage::Kind::Counter;
             storage.index = counter_count_++;
@@ -335,8 +340,8 @@ llvm::GlobalVariable* ScriptModule::iterator(uint32_t map, bool sorts) {
     return variable;
 }
 
-void ScriptModule::not_supported(SourceRange range, const std::string& what) {
-    diagnostics.report(DiagnosticKind::NotCompiledYet, range, {what});
+void ScriptModule::unexpected(SourceRange range, const std::string& what) {
+    diagnostics.report(DiagnosticKind::CodegenInternal, range, {what});
 }
 
 } // namespace djstap::codegen

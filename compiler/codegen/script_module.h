@@ -17,6 +17,10 @@
 
 namespace djstap::codegen {
 
+// Where an element has no room.
+inline constexpr const char* array_overflow =
+    "array overflow, check MAXMAPENTRIES or the array's size";
+
 // Where a global lives in the module.
 struct GlobalStorage {
     enum class Kind : uint8_t {
@@ -76,6 +80,7 @@ struct Condition {
 struct CompiledTarget {
     llvm::Function* direct = nullptr;
     llvm::Constant* dispatch = nullptr; // null where it needs none
+    llvm::Constant* aim = nullptr;      // of the dispatch; null: it needs none
     std::vector<ScratchCall> calls;     // of all its handlers
     bool by_address = false;            // asks which of several functions was hit
 };
@@ -139,8 +144,14 @@ class ScriptModule {
     // Where it is kept what a condition was when its sites were last armed by it.
     llvm::Constant* condition_state(uint32_t condition);
 
-    // A feature that is parsed and typed but not compiled yet.
-    void not_supported(SourceRange range, const std::string& what);
+    // What semantics lets nobody write: a mistake of djstap's own.
+    void unexpected(SourceRange range, const std::string& what);
+
+    // Of an array: elements.
+    uint32_t capacity(const program::Global& array) const {
+        return static_cast<uint32_t>(array.size > 0 ? array.size : options.limits.MAXMAPENTRIES);
+    }
+    static constexpr uint32_t hash_seed = 0x9e3779b9u;
 
     uint32_t string_bytes() const { return static_cast<uint32_t>(options.limits.MAXSTRINGLEN); }
 

@@ -136,15 +136,13 @@ llvm::Constant* ScriptModule::map_shape(const program::Global& global) const {
     std::vector<llvm::Constant*> keys;
     for (size_t i = 0; i < DJS_MAX_KEYS; i++)
         keys.push_back(byte(i < global.keys.size() ? type_of(global.keys[i]) : 0));
-    int64_t capacity = global.size > 0 ? global.size : options.limits.MAXMAPENTRIES;
     return llvm::ConstantStruct::get(
         types.map_shape,
         {byte(static_cast<unsigned>(global.keys.size())), byte(type_of(global.value)),
          byte(global.wrap), byte(0),
          llvm::ConstantArray::get(llvm::ArrayType::get(types.i8, DJS_MAX_KEYS), keys),
          llvm::ConstantAggregateZero::get(llvm::ArrayType::get(types.i8, 3)),
-         word(static_cast<uint32_t>(capacity)), word(string_bytes()),
-         statistic_shape_value(global.statistic)});
+         word(capacity(global)), word(string_bytes()), statistic_shape_value(global.statistic)});
 }
 
 void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
@@ -157,8 +155,8 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
         place_texts;
     for (const CompiledTarget& target : compiled_targets)
         targets.push_back(llvm::ConstantStruct::get(
-            types.target,
-            {target.direct, target.dispatch ? target.dispatch : null(), word(target.by_address)}));
+            types.target, {target.direct, target.dispatch ? target.dispatch : null(),
+                           target.aim ? target.aim : null(), word(target.by_address)}));
     for (const program::Global* global : maps_)
         maps.push_back(llvm::ConstantStruct::get(
             types.map_use, {map_shape(*global), storage_.at(global).variable}));
@@ -228,7 +226,7 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
         limit(limits.RING_KB * 1024),
         limit(limits.STP_OVERLOAD_INTERVAL / 1000000),
         limit(overload_percent(limits)),
-        word(0x9e3779b9u),
+        word(hash_seed),
         size(conditions),
         condition_states_ ? condition_state(0) : null()};
     auto* script =

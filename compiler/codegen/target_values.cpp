@@ -61,6 +61,9 @@ Value Body::access(const Access& how, SourceRange range) {
     case Access::Base::ReturnValue:
         value = hit_.return_value();
         break;
+    case Access::Base::PerfCounter:
+        return builder_.CreateCall(script_.runtime("djs_perf_read"),
+                                   {script_.word(static_cast<uint32_t>(how.constant))});
     case Access::Base::FileText: // a text: target_value
         return script_.number(0);
     }
@@ -173,19 +176,34 @@ void Body::write_target(const program::TargetValue& place, Value value) {
         builder_.CreateStore(value, hit_.register_address(found->value.reg));
         return;
     }
-    if (found->is_text || found->value.steps.empty() ||
-        found->value.steps.back().kind != AccessStep::Kind::Load) {
-        script_.not_supported(place.range, "an assignment to what is neither in memory nor in a "
-                                           "register that the mechanism gives back");
+    Access address = found->value;
+    std::optional<AccessStep> bits;
+    if (!address.steps.empty() && address.steps.back().kind == AccessStep::Kind::BitField) {
+        bits = address.steps.back();
+        address.steps.pop_back();
+    }
+    const std::string name(script_.diagnostics.sources().text(place.range));
+    if (found->is_text || address.steps.empty() ||
+        address.steps.back().kind != AccessStep::Kind::Load) {
+        script_.diagnostics.report(DiagnosticKind::TargetNotWritable, place.range, {name})
+            .hint("what it points to can be changed, with -g");
         return;
     }
-    Access address = found->value;
+    if (bits) {
+        // The others of its word stay as they are.
+        const uint64_t mask =
+            (bits->bit_size >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits->bit_size) - 1)
+            << bits->bit_offset;
+        Value old = access(address, place.range);
+        value =
+            builder_.CreateOr(builder_.CreateAnd(old, script_.number(static_cast<int64_t>(~mask))),
+                              builder_.CreateAnd(builder_.CreateShl(value, bits->bit_offset),
+                                                 script_.number(static_cast<int64_t>(mask))));
+    }
     uint8_t size = address.steps.back().size;
     address.steps.pop_back();
     Value at = access(address, place.range);
-    auto* where = script_.word(script_.place(
-        "write to '" + std::string(script_.diagnostics.sources().text(place.range)) + "'",
-        place.range));
+    auto* where = script_.word(script_.place("write to '" + name + "'", place.range));
     builder_.CreateCall(script_.runtime("djs_store"), {ctx_, at, script_.word(size), value, where});
     check_error();
 }

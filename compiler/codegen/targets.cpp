@@ -59,7 +59,7 @@ class TargetCompiler {
         run_handlers(HandlerKind::Entry);
         if (!returns) {
             builder_.CreateRetVoid();
-            return {function_, nullptr, std::move(calls_), by_address_};
+            return {function_, nullptr, nullptr, std::move(calls_), by_address_};
         }
         for (uint32_t number : variants_)
             save_entry_values(number);
@@ -68,7 +68,8 @@ class TargetCompiler {
         return_value_ = results.rax;
         run_handlers(HandlerKind::Return);
         continuation.leave(results);
-        return {function_, continuation.dispatch(), std::move(calls_), by_address_};
+        return {function_, continuation.dispatch(), continuation.aim(), std::move(calls_),
+                by_address_};
     }
 
   private:

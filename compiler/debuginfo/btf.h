@@ -72,6 +72,9 @@ class Btf {
     CType resolve(TypeId type) const;
     std::vector<CMember> members(TypeId type) const;
     std::vector<CEnumerator> enumerators(TypeId type) const;
+    // Of any enumeration; of several of that name the first.
+    std::optional<int64_t> enumerator(std::string_view name) const;
+    std::vector<std::string> enumerator_names() const;
     std::optional<TypeId> by_name(std::string_view name) const;
     TypeStep step(TypeId type) const;
     // "const char __user *", as the kernel's system call table writes types.

@@ -222,6 +222,13 @@ std::vector<std::string> BtfInfo::similar_functions(std::string_view name) const
     return similar.take();
 }
 
+std::vector<std::string> BtfInfo::similar_enumerators(std::string_view name) const {
+    SimilarNames similar(name);
+    for (const std::string& each : btf_.enumerator_names())
+        similar.consider(each);
+    return similar.take();
+}
+
 Result<StatementResult> BtfInfo::statements(const FunctionPattern& pattern, bool) const {
     if (pattern.line_kind == FunctionPattern::LineKind::None && pattern.file.empty()) {
         StatementResult result;

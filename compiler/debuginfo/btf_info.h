@@ -21,6 +21,13 @@ class BtfInfo final : public DebugInfo {
     std::vector<std::string> similar_functions(std::string_view name) const override;
     // BTF does not say what was inlined.
     bool only_inlined(std::string_view) const override { return false; }
+    std::vector<StatementAddress> inlined(const FunctionPattern&, bool) const override {
+        return {};
+    }
+    size_t inlined_count(const FunctionPattern&) const override { return 0; }
+    std::vector<Variable> variables_of_inlined(const StatementAddress&) const override {
+        return {};
+    }
     Result<StatementResult> statements(const FunctionPattern& pattern, bool nearest) const override;
     std::vector<Variable> variables_at(uint64_t address) const override;
     std::optional<Variable> global(std::string_view name) const override;
@@ -31,6 +38,10 @@ class BtfInfo final : public DebugInfo {
     std::vector<CEnumerator> enumerators(TypeId type) const override {
         return btf_.enumerators(type);
     }
+    std::optional<int64_t> enumerator(std::string_view name) const override {
+        return btf_.enumerator(name);
+    }
+    std::vector<std::string> similar_enumerators(std::string_view name) const override;
     std::optional<TypeId> type_by_name(std::string_view name) const override {
         return btf_.by_name(name);
     }

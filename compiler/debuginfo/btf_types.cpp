@@ -174,6 +174,25 @@ std::vector<CEnumerator> Btf::enumerators(TypeId id) const {
     return values;
 }
 
+std::optional<int64_t> Btf::enumerator(std::string_view name) const {
+    for (uint32_t id = 1; id < size(); id++) {
+        const BtfType at = type(id);
+        const uint32_t words = at.kind == BtfKind::Enum ? 2 : at.kind == BtfKind::Enum64 ? 3 : 0;
+        for (uint32_t i = 0; words && i < at.count; i++)
+            if (string(word(at.extra, words * i)) == name)
+                return enumerators(id)[i].value;
+    }
+    return std::nullopt;
+}
+
+std::vector<std::string> Btf::enumerator_names() const {
+    std::vector<std::string> names;
+    for (uint32_t id = 1; id < size(); id++)
+        for (CEnumerator& each : enumerators(id))
+            names.push_back(std::move(each.name));
+    return names;
+}
+
 std::optional<TypeId> Btf::by_name(std::string_view name) const {
     NamedType wanted = parse_type_name(name);
     if (wanted.name.empty())

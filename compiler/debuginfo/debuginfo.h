@@ -144,6 +144,7 @@ struct StatementAddress {
     uint32_t line = 0;
     bool is_stmt = true; // false: no is_stmt row existed, a note is due
     bool inlined = false;
+    uint64_t scope = 0; // of inlined(): for variables_of_inlined()
 };
 
 // The parsed argument of kernel.function / kernel.statement: "func", "func@file", "func@file:line",
@@ -202,6 +203,15 @@ class DebugInfo {
     // True where `name` exists only inlined: for the message.
     virtual bool only_inlined(std::string_view name) const = 0;
 
+    // Where functions that match were inlined: the first instruction of each copy, by address.
+    // `function`, `file` and `line` are the inlined function's, the symbol is what it is inlined
+    // into. `first_only`: one copy of each. Nothing where there is no
+    // DWARF.
+    virtual std::vector<StatementAddress> inlined(const FunctionPattern& pattern,
+                                                  bool first_only) const = 0;
+    // How many these are at most: cheap.
+    virtual size_t inlined_count(const FunctionPattern& pattern) const = 0;
+
     // Addresses of the pattern's line(s). `nearest`: where the line has no row take the nearest one
     // that has.
     virtual Result<StatementResult> statements(const FunctionPattern& pattern,
@@ -209,6 +219,8 @@ class DebugInfo {
 
     // Variables (parameters and locals) visible at an address, each with its location there.
     virtual std::vector<Variable> variables_at(uint64_t address) const = 0;
+    // Those of one inlined copy, and of no function around or inside it, at its first instruction.
+    virtual std::vector<Variable> variables_of_inlined(const StatementAddress& inlined) const = 0;
     // A global variable of the kernel: "jiffies_64", or the one of a source file, whose pattern is
     // as in function patterns: "jiffies_64@kernel/time/timer.c".
     virtual std::optional<Variable> global(std::string_view name_and_file) const = 0;
@@ -220,6 +232,11 @@ class DebugInfo {
     // Finds a member, also inside anonymous members (offsets are added up).
     virtual std::optional<CMember> member(TypeId struct_or_union, std::string_view name) const = 0;
     virtual std::vector<CEnumerator> enumerators(TypeId enumeration) const = 0;
+    // The value of the enumerator of that name, of whichever enumeration; of several the one that
+    // comes first.
+    virtual std::optional<int64_t> enumerator(std::string_view name) const = 0;
+    // Names for hints, as similar_functions().
+    virtual std::vector<std::string> similar_enumerators(std::string_view name) const = 0;
     // "struct foo", "union foo", "enum foo", a typedef or a base type's name.
     virtual std::optional<TypeId> type_by_name(std::string_view name) const = 0;
 };

@@ -234,6 +234,18 @@ std::optional<Variable> DwarfInfo::global(std::string_view name_and_file) const 
     return std::nullopt;
 }
 
+std::optional<int64_t> DwarfInfo::enumerator(std::string_view name) const {
+    const EnumeratorRecord* record = index_.enumerator(name);
+    return record ? std::optional(record->value) : std::nullopt;
+}
+
+std::vector<std::string> DwarfInfo::similar_enumerators(std::string_view name) const {
+    SimilarNames similar(name);
+    for (const EnumeratorRecord& record : index_.enumerators())
+        similar.consider(index_.text(record.name));
+    return similar.take();
+}
+
 std::string DwarfInfo::type_name(TypeId type) const {
     return write_type(type, [this](TypeId each) { return types_.step(each); });
 }

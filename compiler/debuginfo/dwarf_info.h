@@ -15,6 +15,10 @@ class DwarfInfo final : public DebugInfo {
     void add_details(FunctionInfo& function) const override;
     std::vector<std::string> similar_functions(std::string_view name) const override;
     bool only_inlined(std::string_view name) const override;
+    std::vector<StatementAddress> inlined(const FunctionPattern& pattern,
+                                          bool first_only) const override;
+    size_t inlined_count(const FunctionPattern& pattern) const override;
+    std::vector<Variable> variables_of_inlined(const StatementAddress& inlined) const override;
     Result<StatementResult> statements(const FunctionPattern& pattern, bool nearest) const override;
     std::vector<Variable> variables_at(uint64_t address) const override;
     std::optional<Variable> global(std::string_view name) const override;
@@ -25,6 +29,8 @@ class DwarfInfo final : public DebugInfo {
     std::vector<CEnumerator> enumerators(TypeId type) const override {
         return types_.enumerators(type);
     }
+    std::optional<int64_t> enumerator(std::string_view name) const override;
+    std::vector<std::string> similar_enumerators(std::string_view name) const override;
     std::optional<TypeId> type_by_name(std::string_view name) const override {
         return types_.by_name(name);
     }
@@ -34,6 +40,7 @@ class DwarfInfo final : public DebugInfo {
     FunctionInfo syscall_info(std::string_view name, const Symbol& wrapper) const;
     // Records whose name or symbol matches, in the file; each once.
     std::vector<const FunctionRecord*> matching_records(const FunctionPattern& pattern) const;
+    std::vector<const InlineRecord*> matching_inlines(const FunctionPattern& pattern) const;
     bool is_replaced(const FunctionRecord& record) const;
     std::vector<Variable> parameters(uint32_t first, uint32_t count) const;
     // The name of the compile unit that holds the entry at this offset; empty where it cannot be

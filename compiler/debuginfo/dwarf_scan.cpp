@@ -105,6 +105,27 @@ void DwarfScanner::scan_type(Dwarf_Die* die, int tag) {
         result_.types.push_back({number, uint32_t(dwarf_dieoffset(die)), uint32_t(tag)});
 }
 
+// A header's enumeration stands in thousands of units: each name is taken once.
+void DwarfScanner::scan_enumerators(Dwarf_Die* die) {
+    Dwarf_Die child;
+    if (dwarf_child(die, &child) != 0)
+        return;
+    do {
+        Dwarf_Attribute attribute;
+        const char* name = dwarf_formstring(dwarf_attr(&child, DW_AT_name, &attribute));
+        if (!name || dwarf_tag(&child) != DW_TAG_enumerator)
+            continue;
+        const bool shared = attribute.form != DW_FORM_string;
+        if (shared && !first_sight(name, DW_TAG_enumerator))
+            continue;
+        Dwarf_Attribute value;
+        if (auto number =
+                dwarf_attr(&child, DW_AT_const_value, &value) ? constant_of(&value) : std::nullopt)
+            result_.enumerators.push_back(
+                {*number, result_.strings.add(name), uint32_t(dwarf_dieoffset(&child))});
+    } while (dwarf_siblingof(&child, &child) == 0);
+}
+
 void DwarfScanner::scan_variable(Dwarf_Die* die) {
     Dwarf_Attribute attribute;
     if (!dwarf_attr(die, DW_AT_location, &attribute))
@@ -162,6 +183,8 @@ void DwarfScanner::scan_unit(Dwarf_Off unit) {
         case DW_TAG_typedef:
         case DW_TAG_base_type:
             scan_type(&die, tag);
+            if (tag == DW_TAG_enumeration_type)
+                scan_enumerators(&die);
             break;
         case DW_TAG_variable:
             scan_variable(&die);

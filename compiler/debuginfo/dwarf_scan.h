@@ -64,6 +64,7 @@ struct ScanResult {
     std::vector<Inline> inlines; // an instance each
     std::vector<TypeRecord> types;
     std::vector<VariableRecord> variables;
+    std::vector<EnumeratorRecord> enumerators;
 };
 
 class DwarfScanner {
@@ -77,6 +78,7 @@ class DwarfScanner {
         uint32_t name, file, line;
     };
     void scan_type(Dwarf_Die* die, int tag);
+    void scan_enumerators(Dwarf_Die* die);
     void scan_variable(Dwarf_Die* die);
     void scan_subprogram(Dwarf_Die* die);
     void scan_syscall(Dwarf_Die* die, std::string_view name);

@@ -37,7 +37,8 @@ class ScopeWalk {
   public:
     explicit ScopeWalk(const LocationContext& context) : context_(context) {}
 
-    void walk(Dwarf_Die* scope) {
+    // Not `into_inlined`: what is inlined there is another function.
+    void walk(Dwarf_Die* scope, bool into_inlined) {
         std::vector<Variable> here;
         std::unordered_set<Dwarf_Off> seen;
         std::vector<Dwarf_Die> inner;
@@ -47,7 +48,8 @@ class ScopeWalk {
                 if (auto origin = origin_of(child))
                     seen.insert(dwarf_dieoffset(&*origin));
                 add(child, here, location_of(child, context_));
-            } else if ((tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine) &&
+            } else if ((tag == DW_TAG_lexical_block ||
+                        (into_inlined && tag == DW_TAG_inlined_subroutine)) &&
                        dwarf_haspc(child, context_.address) == 1) {
                 inner.push_back(*child);
             }
@@ -62,7 +64,7 @@ class ScopeWalk {
         }
         scopes_.push_back(std::move(here));
         for (Dwarf_Die& scope_inside : inner)
-            walk(&scope_inside);
+            walk(&scope_inside, into_inlined);
     }
 
     // Innermost scope first; of variables of one name, what the source means at this place.
@@ -149,7 +151,7 @@ std::vector<Variable> DwarfInfo::variables_at(uint64_t address) const {
         address == function->entry || target_.fentry_site(function->entry) == address;
     context.frame_base = [&] { return frame_base_at(address); };
     ScopeWalk walk(context);
-    walk.walk(&die);
+    walk.walk(&die, true);
     std::vector<Variable> variables = walk.take();
     if (context.at_entry) {
         for (const Variable& parameter :
@@ -161,6 +163,19 @@ std::vector<Variable> DwarfInfo::variables_at(uint64_t address) const {
         }
     }
     return variables;
+}
+
+std::vector<Variable> DwarfInfo::variables_of_inlined(const StatementAddress& inlined) const {
+    Dwarf* dwarf = dwarf_.get();
+    Dwarf_Die die;
+    if (!dwarf || !dwarf_offdie(dwarf, inlined.scope, &die))
+        return {};
+    LocationContext context;
+    context.address = inlined.address;
+    context.frame_base = [&] { return frame_base_at(inlined.address); };
+    ScopeWalk walk(context);
+    walk.walk(&die, false);
+    return walk.take();
 }
 
 } // namespace djstap

@@ -42,6 +42,7 @@ DwarfIndex::DwarfIndex(TableView view) : view_(std::move(view)) {
     section(IndexSection::instances, instances_);
     section(IndexSection::types, types_);
     section(IndexSection::variables, variables_);
+    section(IndexSection::enumerators, enumerators_);
     strings_ = view_.raw(size_t(IndexSection::strings));
 }
 
@@ -134,6 +135,11 @@ std::span<const uint32_t> DwarfIndex::instances(const InlineRecord& record) cons
 
 std::span<const TypeRecord> DwarfIndex::types_named(std::string_view name) const {
     return equal_names(types_, name, false, [&](uint32_t at) { return text(at); });
+}
+
+const EnumeratorRecord* DwarfIndex::enumerator(std::string_view name) const {
+    auto found = equal_names(enumerators_, name, false, [&](uint32_t at) { return text(at); });
+    return found.empty() ? nullptr : &found.front();
 }
 
 std::span<const VariableRecord> DwarfIndex::variables_named(std::string_view name) const {

@@ -28,6 +28,8 @@ class DwarfIndex {
     std::span<const uint32_t> instances(const InlineRecord& record) const;
     std::span<const TypeRecord> types_named(std::string_view name) const;
     std::span<const VariableRecord> variables_named(std::string_view name) const;
+    const EnumeratorRecord* enumerator(std::string_view name) const;
+    std::span<const EnumeratorRecord> enumerators() const { return enumerators_; }
     std::string_view text(uint32_t offset) const { return pool_string(strings_, offset); }
     // Every record whose name begins with `prefix`.
     std::span<const FunctionRecord> functions_with_prefix(std::string_view prefix) const;
@@ -45,6 +47,7 @@ class DwarfIndex {
     std::span<const uint32_t> instances_;
     std::span<const TypeRecord> types_;
     std::span<const VariableRecord> variables_;
+    std::span<const EnumeratorRecord> enumerators_;
     std::string_view strings_;
 };
 

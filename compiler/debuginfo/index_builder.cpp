@@ -69,6 +69,7 @@ struct Merged {
     std::vector<uint32_t> instances;
     std::vector<TypeRecord> types;
     std::vector<VariableRecord> variables;
+    std::vector<EnumeratorRecord> enumerators;
 
     void add(ScanResult& part, const std::vector<uint32_t>& text) {
         uint32_t first_parameter = parameters.size(), first_function = functions.size();
@@ -102,10 +103,13 @@ struct Merged {
             variable.name = text[variable.name];
             variables.push_back(variable);
         }
+        for (const EnumeratorRecord& each : part.enumerators)
+            enumerators.push_back({each.value, text[each.name], each.die});
     }
 
     void sort() {
         sort_functions();
+        sort_enumerators();
         std::sort(syscalls.begin(), syscalls.end(), [](auto& a, auto& b) {
             return std::tuple(a.name, ~a.parameter_count, a.first_parameter) <
                    std::tuple(b.name, ~b.parameter_count, b.first_parameter);
@@ -132,6 +136,15 @@ struct Merged {
             return std::tuple(a.name, !a.external, a.address) <
                    std::tuple(b.name, !b.external, b.address);
         });
+    }
+
+    void sort_enumerators() {
+        std::sort(enumerators.begin(), enumerators.end(), [](auto& a, auto& b) {
+            return std::tuple(a.name, a.die) < std::tuple(b.name, b.die);
+        });
+        enumerators.erase(std::unique(enumerators.begin(), enumerators.end(),
+                                      [](auto& a, auto& b) { return a.name == b.name; }),
+                          enumerators.end());
     }
 
     void sort_functions() {
@@ -204,6 +217,7 @@ Result<std::string> build_index(const Target& target) {
     writer.add(merged.instances);
     writer.add(merged.types);
     writer.add(merged.variables);
+    writer.add(merged.enumerators);
     writer.add(std::move(pool.bytes));
     return writer.finish();
 }

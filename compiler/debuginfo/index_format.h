@@ -7,18 +7,19 @@
 
 namespace djstap {
 
-inline constexpr TableFormat index_format = {{'d', 'j', 'd', 'w', 'a', 'r', 'f', '\n'}, 2, 10};
+inline constexpr TableFormat index_format = {{'d', 'j', 'd', 'w', 'a', 'r', 'f', '\n'}, 4, 11};
 
 enum class IndexSection : size_t {
-    functions,  // FunctionRecord by name, then entry
-    by_symbol,  // uint32_t: functions by symbol
-    ranges,     // RangeRecord by address
-    parameters, // ParameterRecord
-    syscalls,   // SyscallRecord by name
-    inlines,    // InlineRecord by name
-    instances,  // uint32_t: entries of inlined instances
-    types,      // TypeRecord by name, then tag
-    variables,  // VariableRecord by name
+    functions,   // FunctionRecord by name, then entry
+    by_symbol,   // uint32_t: functions by symbol
+    ranges,      // RangeRecord by address
+    parameters,  // ParameterRecord
+    syscalls,    // SyscallRecord by name
+    inlines,     // InlineRecord by name
+    instances,   // uint32_t: entries of inlined instances
+    types,       // TypeRecord by name, then tag
+    variables,   // VariableRecord by name
+    enumerators, // EnumeratorRecord by name, each name once
     strings
 };
 
@@ -87,6 +88,12 @@ struct VariableRecord {
     uint32_t type;
     uint32_t die;
     uint32_t external;
+};
+
+struct EnumeratorRecord {
+    int64_t value;
+    uint32_t name;
+    uint32_t die;
 };
 
 } // namespace djstap

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <unistd.h>
@@ -188,10 +189,23 @@ bool parse(RunState& state) {
     return state.diagnostics.has_errors() || state.options.last_pass < 5 || check_command(state);
 }
 
+namespace {
+
+bool is_before_1_8(const std::string& version) {
+    const size_t dot = version.find('.');
+    const int major = std::atoi(version.c_str());
+    const int minor = dot == std::string::npos ? 0 : std::atoi(version.c_str() + dot + 1);
+    return major < 1 || (major == 1 && minor < 8);
+}
+
+} // namespace
+
 bool analyze(RunState& state) {
     SemanticsOptions options;
     options.guru = state.options.guru;
     options.keep_unused = state.options.keep_unused;
+    // SystemTap 1.8 hid the arguments of C functions behind macros.
+    options.unmangled = is_before_1_8(state.options.language_version);
     options.global_values = state.options.global_values;
     state.script_source = state.script->source;
     if (!keep(state, "script.stp", state.sources.file(state.script_source).text))

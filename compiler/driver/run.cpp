@@ -192,6 +192,13 @@ Result<GuestJob> guest_job(RunState& state) {
             return Failure{"-c: " + command.failure().message, command.failure().hint};
         add_files(job, *command);
     }
+    // Those that are probed can be loaded there.
+    for (const ProbedModule& probed : state.plan->modules) {
+        if (probed.file.starts_with(files.modules + "/"))
+            job.modules.push_back(probed.name);
+        else
+            add_files(job, {{probed.file, std::filesystem::absolute(probed.file, error), 0, ""}});
+    }
     std::string module = "/run/" + state.module_name + ".ko";
     job.files.push_back({std::filesystem::absolute(state.module_path), module, 0644, ""});
     job.command = reader_command(state, module);

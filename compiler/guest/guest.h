@@ -28,6 +28,7 @@ struct FileToCopy {
 struct GuestJob {
     GuestKernel kernel;
     std::vector<FileToCopy> files;
+    std::vector<std::string> modules;     // names: the guest's modprobe finds them (not: host_root)
     std::vector<std::string> command;     // argv, run as root with stdin empty
     std::vector<std::string> environment; // NAME=value, beside PATH, HOME, USER and TERM
     std::string directory = "/root";      // where the command runs; made when missing

@@ -111,9 +111,31 @@ Result<std::vector<ModuleFile>> modules_with_dependencies(const GuestKernel& ker
         Result<std::string> bytes = module_bytes(kernel.modules + "/" + path->second);
         if (!bytes)
             return bytes.failure();
-        files.push_back({name, std::move(*bytes)});
+        std::vector<std::string> needs;
+        for (const std::string& needed : tables->dependencies[name])
+            if (!tables->builtin.count(needed))
+                needs.push_back(needed);
+        files.push_back({name, std::move(*bytes), std::move(needs)});
     }
     return files;
+}
+
+Status add_for_modprobe(const GuestKernel& kernel, const std::vector<std::string>& names,
+                        Archive& archive) {
+    Result<std::vector<ModuleFile>> files = modules_with_dependencies(kernel, names);
+    if (!files)
+        return files.failure();
+    const std::string folder = "/lib/modules/" + kernel.release + "/";
+    std::string table;
+    for (ModuleFile& file : *files) {
+        table += file.name + ".ko:";
+        for (const std::string& needed : file.needs)
+            table += " " + needed + ".ko";
+        table += "\n";
+        archive.add_text(folder + file.name + ".ko", std::move(file.bytes));
+    }
+    archive.add_text(folder + "modules.dep", std::move(table));
+    return Done{};
 }
 
 } // namespace djstap::guest

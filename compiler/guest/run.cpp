@@ -1,5 +1,7 @@
 #include "guest/run.h"
 
+#include "guest/modules.h"
+
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -31,6 +33,9 @@ Status Run::queue_start() {
         return system_failure("read", "random bytes");
     for (const FileToCopy& file : job_.files)
         if (Status added = archive_.add(file); !added)
+            return added;
+    if (!job_.modules.empty() && !job_.host_root)
+        if (Status added = add_for_modprobe(job_.kernel, job_.modules, archive_); !added)
             return added;
     if (job_.host_root) {
         machine_.channel().queue(GUEST_ROOT, "");

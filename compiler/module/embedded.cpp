@@ -124,14 +124,22 @@ class Compiler {
     const Scratch& scratch_;
 };
 
-// The kernel's symbols that the object needs and the kit does not have yet.
-Result<std::set<std::string>> missing_symbols(std::string_view bytes, const RuntimeKit& kit) {
+// The kernel's symbols that the object needs and neither the kit nor the script's own object has.
+Result<std::set<std::string>> missing_symbols(std::string_view bytes, std::string_view script,
+                                              const RuntimeKit& kit) {
     auto object = ElfObject::read(bytes, "the script's C code");
     if (!object)
         return object.failure();
-    std::set<std::string> missing;
+    auto own = ElfObject::read(script, "the script");
+    if (!own)
+        return own.failure();
+    std::set<std::string> missing, defined;
+    for (const ObjectSymbol& symbol : own->symbols())
+        if (!symbol.undefined())
+            defined.emplace(symbol.name);
     for (const ObjectSymbol& symbol : object->symbols())
-        if (symbol.undefined() && !symbol.name.empty() && !kit.has_runtime_symbol(symbol.name) &&
+        if (symbol.undefined() && !symbol.name.empty() &&
+            !defined.contains(std::string(symbol.name)) && !kit.has_runtime_symbol(symbol.name) &&
             !kit.has_kernel_symbol(symbol.name))
             missing.emplace(symbol.name);
     return missing;
@@ -180,7 +188,7 @@ Result<EmbeddedObject> add_embedded_code(const RuntimeKit& kit, const RuntimeSou
     auto code = compiler.object();
     if (!code)
         return code.failure();
-    auto needed = missing_symbols(*code, kit);
+    auto needed = missing_symbols(*code, object, kit);
     if (!needed)
         return needed.failure();
     std::set<std::string> unknown = *needed;

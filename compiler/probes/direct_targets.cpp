@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace djstap {
 
@@ -27,7 +28,10 @@ void choose_direct_targets(ProbePlan& plan) {
         if (is_direct(plan.sites[i]))
             sites_at[{plan.sites[i].module, plan.sites[i].address}].push_back(i);
 
-    std::map<std::vector<uint32_t>, uint32_t> known;
+    // A target that calls functions of modules has one only: its call is aimed when the module
+    // comes.
+    using Key = std::tuple<std::vector<uint32_t>, uint32_t, uint64_t>;
+    std::map<Key, uint32_t> known;
     for (uint32_t i = 0; i < plan.sites.size(); i++) {
         if (!is_direct(plan.sites[i]))
             continue;
@@ -38,8 +42,12 @@ void choose_direct_targets(ProbePlan& plan) {
         DirectTarget target;
         for (uint32_t site : sites)
             target.variants.push_back(plan.sites[site].variant);
+        target.in_module = plan.sites[i].module != no_index && target.returns(plan);
+        Key key = target.in_module
+                      ? Key{target.variants, plan.sites[i].module, plan.sites[i].address}
+                      : Key{target.variants, no_index, 0};
         auto [entry, added] =
-            known.emplace(target.variants, static_cast<uint32_t>(plan.targets.size()));
+            known.emplace(std::move(key), static_cast<uint32_t>(plan.targets.size()));
         if (added)
             plan.targets.push_back(std::move(target));
         plan.targets[entry->second].functions.push_back(plan.sites[i].address + fentry_bytes);

@@ -15,6 +15,7 @@ struct Candidate {
     Site site;                              // variant is filled in later
     std::unique_ptr<FunctionInfo> function; // null for begin, timers …
     uint64_t scope_address = 0; // where $variables are looked up; 0: only the function's parameters
+    uint64_t scope = 0; // the inlined copy of a function that they are of; 0: all that is visible
     int priority = 0;
     uint64_t timer_ns = 0, timer_random_ns = 0;
     const ModuleView* module = nullptr;  // whose it is; null: the kernel's
@@ -29,6 +30,7 @@ struct Resolver {
     bool details = true;                   // parameters are wanted
     bool quiet = false;                    // listing: what matches nothing is no error
     const program::Probe* probe = nullptr; // whose points these are; null when listing
+    std::vector<std::string> counters{};   // of the whole script: perf.….counter("NAME")
 };
 
 // A family: the shape of its points and the function that resolves one of them. A candidate list
@@ -46,6 +48,13 @@ bool resolve_never(const ast::ProbePoint& point, Resolver& resolver, std::vector
 bool resolve_timer(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
 bool resolve_function(const ast::ProbePoint& point, Resolver& resolver,
                       std::vector<Candidate>& out);
+// The same with .call, .inline and .exported.
+bool resolve_function_call(const ast::ProbePoint& point, Resolver& resolver,
+                           std::vector<Candidate>& out);
+bool resolve_function_inline(const ast::ProbePoint& point, Resolver& resolver,
+                             std::vector<Candidate>& out);
+bool resolve_function_exported(const ast::ProbePoint& point, Resolver& resolver,
+                               std::vector<Candidate>& out);
 bool resolve_function_return(const ast::ProbePoint& point, Resolver& resolver,
                              std::vector<Candidate>& out);
 bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
@@ -61,6 +70,8 @@ bool resolve_absolute(const ast::ProbePoint& point, Resolver& resolver,
                       std::vector<Candidate>& out);
 bool resolve_profile(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
 bool resolve_perf(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
+bool resolve_perf_counter(const ast::ProbePoint& point, Resolver& resolver,
+                          std::vector<Candidate>& out);
 bool resolve_procfs(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
 bool resolve_netfilter(const ast::ProbePoint& point, Resolver& resolver,
                        std::vector<Candidate>& out);

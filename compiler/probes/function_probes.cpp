@@ -1,4 +1,5 @@
-// kernel.function("name"), .call, .return: entries and returns of functions.
+// kernel.function("name"), .call, .inline, .exported, .return: entries and returns of functions,
+// and where they are inlined.
 #include "probes/families.h"
 
 #include "diagnostics/suggest.h"
@@ -9,6 +10,9 @@
 namespace djstap {
 
 namespace {
+
+// What a point means: functions with code of their own, copies that are inlined, or both.
+enum class Wanted : uint8_t { All, Own, Inlined, Exported, Return };
 
 std::string quoted_point(const CodeView& code, const FunctionInfo& function,
                          std::string_view suffix) {
@@ -29,13 +33,25 @@ std::string describe(const std::vector<CodeView>& code, const Resolver& resolver
 }
 
 void report_no_match(const ast::PointComponent& component, const FunctionPattern& pattern,
-                     const std::vector<CodeView>& code, Resolver& resolver) {
+                     const std::vector<CodeView>& code, Wanted wanted, Resolver& resolver) {
     const DebugInfo& info = *code.front().info;
+    if (wanted == Wanted::Inlined && !info.functions(pattern, false).empty()) {
+        resolver.diagnostics
+            .report(DiagnosticKind::NotInlined, component.argument_range, {pattern.function})
+            .hint("without .inline its own code is probed");
+        return;
+    }
     if (info.only_inlined(pattern.function)) {
         resolver.diagnostics
             .report(DiagnosticKind::FunctionOnlyInlined, component.argument_range,
-                    {pattern.function})
-            .hint("probe one of its lines with kernel.statement, or a function that calls it");
+                    {pattern.function, wanted == Wanted::Return     ? "return"
+                                       : wanted == Wanted::Exported ? "exported"
+                                                                    : "call"})
+            .hint("without ." +
+                  std::string(wanted == Wanted::Return     ? "return"
+                              : wanted == Wanted::Exported ? "exported"
+                                                           : "call") +
+                  " each inlined copy of it is probed");
         return;
     }
     auto& diagnostic =
@@ -123,6 +139,12 @@ ReturnSafety safety_of(FunctionInfo& function, const std::string& objection,
     return judge_return(function, info);
 }
 
+// Return djprobes of modules' functions are aimed by them (runtime/djprobe/direct.c).
+bool has_static_calls(Resolver& resolver) {
+    auto target = resolver.kernel.target();
+    return target && (*target)->config("CONFIG_HAVE_STATIC_CALL") == "y";
+}
+
 struct Refusal {
     std::string name, why; // empty: nothing was refused
 };
@@ -132,8 +154,8 @@ void add_candidates(const ast::ProbePoint& point, const CodeView& code,
                     std::vector<FunctionInfo> functions, bool is_return, Resolver& resolver,
                     std::vector<Candidate>& out, Refusal& refusal) {
     std::string objection = is_return ? objection_of_probe(point, resolver, functions.size()) : "";
-    if (code.module && objection.empty())
-        objection = "a module's functions have no fixed address to call";
+    if (is_return && code.module && objection.empty() && !has_static_calls(resolver))
+        objection = "without static calls a module's functions cannot be called directly";
     std::string suffix;
     for (size_t i = 2; i < point.components.size(); i++)
         if (point.components[i].name != "maxactive")
@@ -168,8 +190,80 @@ void add_candidates(const ast::ProbePoint& point, const CodeView& code,
     }
 }
 
+constexpr size_t most_listed_places = 5000;
+
+// Where the pattern's functions are inlined: a kprobe at each copy's first instruction.
+size_t add_inlined(const CodeView& code, const FunctionPattern& pattern, Resolver& resolver,
+                   std::vector<Candidate>& out, Refusal& refusal) {
+    // A listing names a function once; one of very many is as good as all.
+    const bool one_of_each =
+        resolver.probe == nullptr && code.info->inlined_count(pattern) > most_listed_places;
+    std::vector<StatementAddress> places = code.info->inlined(pattern, one_of_each);
+    for (const StatementAddress& place : places) {
+        MechanismChoice choice =
+            choose_for_instruction(*code.target, place.address, resolver.options.forced);
+        if (!choice.refusal.empty()) {
+            refusal = {place.function, choice.refusal};
+            continue;
+        }
+        auto function = std::make_unique<FunctionInfo>();
+        function->name = place.function;
+        function->symbol = place.symbol;
+        function->entry = place.symbol_entry;
+        function->file = place.file;
+        function->line = place.line;
+        Candidate candidate;
+        candidate.kind = HandlerKind::Entry;
+        candidate.module = code.module;
+        candidate.site.mechanism = choice.mechanism;
+        candidate.site.reason = "inlined into " + place.symbol;
+        candidate.site.forced = resolver.options.forced.has_value();
+        candidate.site.address = choice.address;
+        candidate.site.fallback = choice.fallback;
+        candidate.site.entry = place.symbol_entry;
+        candidate.site.point = quoted_point(code, *function, ".inline");
+        candidate.site.function = place.function;
+        candidate.scope_address = place.address;
+        candidate.scope = place.scope;
+        candidate.function = std::move(function);
+        out.push_back(std::move(candidate));
+    }
+    return places.size();
+}
+
+// So many breakpoints take long to set; a pattern does without them, one function by its name must
+// be asked for so.
+bool too_many_inlined(const ast::PointComponent& argument, const FunctionPattern& pattern,
+                      const std::vector<CodeView>& code, bool own_found, Resolver& resolver) {
+    size_t count = 0;
+    for (const CodeView& each : code)
+        count += each.info->inlined_count(pattern);
+    if (resolver.probe == nullptr || count <= static_cast<size_t>(resolver.options.max_kprobes))
+        return false;
+    const std::string hint =
+        "-D MAXKPROBES=" + std::to_string(count) + " probes them too, each by a breakpoint";
+    if (own_found)
+        resolver.diagnostics
+            .report(DiagnosticKind::InlinedLeftOut, argument.argument_range,
+                    {argument.string, std::to_string(count)})
+            .hint(hint + "; .call means functions' own code alone");
+    else
+        resolver.diagnostics
+            .report(DiagnosticKind::CannotProbe, argument.argument_range,
+                    {argument.string,
+                     "it is inlined at " + std::to_string(count) + " places, more than MAXKPROBES"})
+            .hint(hint);
+    return true;
+}
+
+void keep_exported(const CodeView& code, std::vector<FunctionInfo>& functions) {
+    std::erase_if(functions, [&](const FunctionInfo& function) {
+        return !code.target->symbol("__ksymtab_" + function.symbol);
+    });
+}
+
 bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
-                       std::vector<Candidate>& out, bool is_return) {
+                       std::vector<Candidate>& out, Wanted wanted) {
     const ast::PointComponent& argument = point.components[1];
     auto pattern = pattern_of(point, resolver);
     auto code = pattern ? find_code(point, resolver) : std::nullopt;
@@ -178,18 +272,41 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
     Refusal refusal;
     size_t found = 0;
     for (const CodeView& each : *code) {
+        if (wanted == Wanted::Inlined)
+            break;
         std::vector<FunctionInfo> functions = each.info->functions(*pattern, resolver.details);
+        const bool any = !functions.empty();
+        if (wanted == Wanted::Exported)
+            keep_exported(each, functions);
+        if (any && functions.empty() && !has_wildcard(argument.string) && !point.optional) {
+            resolver.diagnostics
+                .report(DiagnosticKind::NotExported, argument.argument_range, {pattern->function})
+                .hint("without .exported it is probed all the same");
+            return false;
+        }
         found += functions.size();
-        add_candidates(point, each, std::move(functions), is_return, resolver, out, refusal);
+        add_candidates(point, each, std::move(functions), wanted == Wanted::Return, resolver, out,
+                       refusal);
+    }
+    if (wanted == Wanted::All || wanted == Wanted::Inlined) {
+        const bool too_many = too_many_inlined(argument, *pattern, *code, found > 0, resolver);
+        if (too_many && found == 0)
+            return false;
+        Refusal of_copies; // of no account where there is code of its own
+        for (const CodeView& each : *code)
+            if (!too_many)
+                found += add_inlined(each, *pattern, resolver, out, of_copies);
+        if (out.empty() && refusal.name.empty())
+            refusal = of_copies;
     }
     if (found == 0) {
         if (point.optional || resolver.quiet || code->empty())
             return true;
-        report_no_match(argument, *pattern, *code, resolver);
+        report_no_match(argument, *pattern, *code, wanted, resolver);
         return false;
     }
     bool many = has_wildcard(argument.string) || code->size() > 1;
-    if (many && !resolver.options.forced)
+    if (many && !resolver.options.forced && wanted != Wanted::Inlined)
         leave_out_kprobes(argument, resolver, out);
     // A pattern leaves out what cannot be probed; one that was named is an error.
     if (!refusal.name.empty() && (!many || out.empty()) && !point.optional && !resolver.quiet) {
@@ -206,12 +323,27 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
 
 bool resolve_function(const ast::ProbePoint& point, Resolver& resolver,
                       std::vector<Candidate>& out) {
-    return resolve_functions(point, resolver, out, false);
+    return resolve_functions(point, resolver, out, Wanted::All);
+}
+
+bool resolve_function_call(const ast::ProbePoint& point, Resolver& resolver,
+                           std::vector<Candidate>& out) {
+    return resolve_functions(point, resolver, out, Wanted::Own);
+}
+
+bool resolve_function_inline(const ast::ProbePoint& point, Resolver& resolver,
+                             std::vector<Candidate>& out) {
+    return resolve_functions(point, resolver, out, Wanted::Inlined);
+}
+
+bool resolve_function_exported(const ast::ProbePoint& point, Resolver& resolver,
+                               std::vector<Candidate>& out) {
+    return resolve_functions(point, resolver, out, Wanted::Exported);
 }
 
 bool resolve_function_return(const ast::ProbePoint& point, Resolver& resolver,
                              std::vector<Candidate>& out) {
-    return resolve_functions(point, resolver, out, true);
+    return resolve_functions(point, resolver, out, Wanted::Return);
 }
 
 } // namespace djstap

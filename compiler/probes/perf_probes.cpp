@@ -14,13 +14,13 @@ constexpr uint64_t type_software = 1, software_cpu_clock = 0;
 constexpr int64_t default_sample = 1'000'000; // SystemTap's
 
 Candidate make_candidate(const ast::ProbePoint& point, uint64_t type, uint64_t config,
-                         uint64_t period, bool by_frequency) {
+                         uint64_t period, uint64_t how) {
     Candidate candidate;
     candidate.kind = HandlerKind::Timer;
     candidate.timer_ns = period;
     candidate.arguments[DJS_PERF_TYPE] = type;
     candidate.arguments[DJS_PERF_CONFIG] = config;
-    candidate.arguments[DJS_PERF_BY_FREQUENCY] = by_frequency;
+    candidate.arguments[DJS_PERF_HOW] = how;
     candidate.site.mechanism = Mechanism::Perf;
     candidate.site.reason = "an event on each CPU";
     candidate.site.point = ast::to_string(point);
@@ -46,7 +46,7 @@ bool resolve_profile(const ast::ProbePoint& point, Resolver& resolver,
         }
     }
     out.push_back(make_candidate(point, type_software, software_cpu_clock,
-                                 1'000'000'000 / static_cast<uint64_t>(hz), false));
+                                 1'000'000'000 / static_cast<uint64_t>(hz), DJS_PERF_BY_COUNT));
     return true;
 }
 
@@ -62,7 +62,25 @@ bool resolve_perf(const ast::ProbePoint& point, Resolver& resolver, std::vector<
     }
     out.push_back(make_candidate(point, static_cast<uint64_t>(point.components[1].number),
                                  static_cast<uint64_t>(point.components[2].number),
-                                 static_cast<uint64_t>(period), frequency != nullptr));
+                                 static_cast<uint64_t>(period),
+                                 frequency ? DJS_PERF_BY_FREQUENCY : DJS_PERF_BY_COUNT));
+    return true;
+}
+
+// Counts on each CPU for @perf("NAME").
+bool resolve_perf_counter(const ast::ProbePoint& point, Resolver& resolver,
+                          std::vector<Candidate>& out) {
+    const ast::PointComponent& name = point.components.back();
+    const auto known = std::find(resolver.counters.begin(), resolver.counters.end(), name.string);
+    const auto number = static_cast<uint64_t>(known - resolver.counters.begin());
+    if (number >= DJS_MOST_PERF_COUNTERS) {
+        resolver.diagnostics.report(DiagnosticKind::TooManyPerfCounters, name.argument_range,
+                                    {std::to_string(DJS_MOST_PERF_COUNTERS)});
+        return false;
+    }
+    out.push_back(make_candidate(point, static_cast<uint64_t>(point.components[1].number),
+                                 static_cast<uint64_t>(point.components[2].number), 0,
+                                 DJS_PERF_COUNTER + number));
     return true;
 }
 

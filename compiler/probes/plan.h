@@ -63,7 +63,8 @@ struct Access {
         KernelAddress, // link-time address `constant`, moved with the kernel
         Operand,       // the value of `operand` (@cast)
         ReturnValue,
-        FileText // what a procfs file holds: a text
+        FileText,   // what a procfs file holds: a text
+        PerfCounter // the counter number `constant`
     } base = Base::Register;
     PtReg reg = PtReg::Rdi;
     uint64_t constant = 0;
@@ -104,6 +105,9 @@ struct DirectTarget {
     std::vector<uint32_t> variants;
     // Link-time addresses where its functions go on after their fentry sites.
     std::vector<uint64_t> functions;
+    // It has return handlers, and its one function lies in a module: where that goes on is known
+    // when the module is there.
+    bool in_module = false;
     // True where some handler runs at the return.
     bool returns(const ProbePlan& plan) const;
 };

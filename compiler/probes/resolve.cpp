@@ -1,9 +1,11 @@
+#include "probes/body_resolver.h"
 #include "probes/direct_targets.h"
 #include "probes/families.h"
 #include "probes/target_values.h"
 #include "semantics/walk.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -15,147 +17,9 @@ namespace {
 using program::ExpressionKind;
 using program::StatementKind;
 
-// $value of a procfs probe: semantics types no other variable as a text.
-bool is_file_text(const program::TargetValue& node) {
-    return node.name == "$value" && node.type == program::Type::String && node.pretty == 0;
-}
-
-// Resolves the target values of one body at one candidate. Code that @defined keeps from running is
-// not looked at, so that its variables need not exist.
-class BodyResolver {
-  public:
-    BodyResolver(const VariableScope& scope, AccessMap& accesses, DefinedMap& defined,
-                 bool skip_bad)
-        : scope_(scope), accesses_(accesses), defined_(defined), skip_bad_(skip_bad) {}
-
-    void statement(program::Statement& node) {
-        if (node.kind == StatementKind::If) {
-            auto& branch = program::as<program::If>(node);
-            expression(*branch.condition);
-            std::optional<bool> value = constant(*branch.condition);
-            if (!value || *value)
-                statement(*branch.then_branch);
-            if (branch.else_branch && (!value || !*value))
-                statement(*branch.else_branch);
-            return;
-        }
-        program::for_each_child(
-            node, [this](program::ExpressionPtr& child) { expression(*child); },
-            [this](program::StatementPtr& child) { statement(*child); });
-    }
-
-    void expression(program::Expression& node) {
-        switch (node.kind) {
-        case ExpressionKind::Defined:
-            defined_[&node] = is_defined(*program::as<program::Defined>(node).operand);
-            return;
-        case ExpressionKind::Conditional: {
-            auto& conditional = program::as<program::Conditional>(node);
-            expression(*conditional.condition);
-            std::optional<bool> value = constant(*conditional.condition);
-            if (!value || *value)
-                expression(*conditional.then_value);
-            if (!value || !*value)
-                expression(*conditional.else_value);
-            return;
-        }
-        case ExpressionKind::Logical: {
-            auto& logical = program::as<program::Logical>(node);
-            expression(*logical.left);
-            std::optional<bool> left = constant(*logical.left);
-            if (!left || *left == logical.conjunction)
-                expression(*logical.right);
-            return;
-        }
-        case ExpressionKind::TargetValue:
-            value(program::as<program::TargetValue>(node));
-            break;
-        default:
-            break;
-        }
-        program::for_each_child(node,
-                                [this](program::ExpressionPtr& child) { expression(*child); });
-    }
-
-    const std::vector<AccessError>& errors() const { return errors_; }
-
-  private:
-    AccessResult resolve(const program::TargetValue& node) {
-        if (is_file_text(node)) {
-            TargetAccess text;
-            text.value.base = Access::Base::FileText;
-            return text;
-        }
-        if (!scope_.info)
-            return AccessError{DiagnosticKind::NoTargetVariables,
-                               node.range,
-                               node.name,
-                               "this probe point",
-                               {},
-                               {}};
-        return resolve_value(node, scope_);
-    }
-
-    void value(const program::TargetValue& node) {
-        AccessResult result = resolve(node);
-        if (auto* error = std::get_if<AccessError>(&result)) {
-            if (!skip_bad_)
-                errors_.push_back(*error);
-            return;
-        }
-        accesses_[&node] = std::get<TargetAccess>(std::move(result));
-    }
-
-    bool is_defined(program::Expression& operand) {
-        bool all = true;
-        auto check = [&](program::Expression& node) {
-            if (node.kind == ExpressionKind::TargetValue &&
-                std::holds_alternative<AccessError>(
-                    resolve(program::as<program::TargetValue>(node))))
-                all = false;
-        };
-        check(operand);
-        program::walk_expressions(operand, check);
-        return all;
-    }
-
-    // The value of a condition that is known now.
-    std::optional<bool> constant(const program::Expression& node) const {
-        if (node.kind == ExpressionKind::Defined) {
-            auto known = defined_.find(&node);
-            return known != defined_.end() ? std::optional(known->second) : std::nullopt;
-        }
-        if (node.kind == ExpressionKind::Number)
-            return program::as<program::Number>(node).value != 0;
-        if (node.kind == ExpressionKind::Unary &&
-            program::as<program::Unary>(node).op == ast::UnaryOp::Not) {
-            auto inner = constant(*program::as<program::Unary>(node).operand);
-            return inner ? std::optional(!*inner) : std::nullopt;
-        }
-        if (node.kind == ExpressionKind::Logical) {
-            const auto& logical = program::as<program::Logical>(node);
-            auto left = constant(*logical.left);
-            if (left && *left != logical.conjunction)
-                return left;
-            auto right = constant(*logical.right);
-            return left && right ? right : std::nullopt;
-        }
-        return std::nullopt;
-    }
-
-    const VariableScope& scope_;
-    AccessMap& accesses_;
-    DefinedMap& defined_;
-    bool skip_bad_;
-    std::vector<AccessError> errors_;
-};
-
 bool has_target_values(program::Probe& probe) {
     bool found = false;
-    auto look = [&](program::Expression& node) {
-        found |= node.kind == ExpressionKind::TargetValue &&
-                 !is_file_text(program::as<program::TargetValue>(node));
-    };
+    auto look = [&](program::Expression& node) { found |= is_typed(node); };
     program::walk_expressions(*probe.body, look);
     for (auto& value : probe.entry_values) {
         look(*value);
@@ -177,6 +41,7 @@ class ProbeResolver {
 
     std::optional<ProbePlan> run() {
         size_t errors = diagnostics_.error_count();
+        note_counters();
         for (program::Probe* probe : in_order_of_points())
             resolve_probe(*probe);
         resolve_functions();
@@ -187,6 +52,16 @@ class ProbeResolver {
     }
 
   private:
+    void note_counters() {
+        for (const auto& probe : program_.probes)
+            for (const ast::ProbePoint* point : probe->points)
+                if (const ast::PointComponent* counter = find_component(*point, "counter"))
+                    resolver_.counters.push_back(counter->string);
+        auto& names = resolver_.counters;
+        std::sort(names.begin(), names.end());
+        names.erase(std::unique(names.begin(), names.end()), names.end());
+    }
+
     // The parts of one `probe` of the text by their first points, so that a sufficient one is known
     // before those that it makes superfluous.
     std::vector<program::Probe*> in_order_of_points() const {
@@ -248,15 +123,24 @@ class ProbeResolver {
             std::string name = i < probe.alias_names.size() && !probe.alias_names[i].empty()
                                    ? probe.alias_names[i].front()
                                    : ast::to_string(point);
-            bool placed = !candidates.empty();
+            bool placed = false;
+            std::vector<AccessError> missing;
+            size_t left_out = 0;
             for (Candidate& candidate : candidates) {
                 candidate.site.name = name;
-                placed = place(probe, candidate, i);
-                if (!placed && !point.optional)
+                const bool is_copy = candidate.scope != 0;
+                const bool here = place(probe, candidate, i, is_copy ? &missing : nullptr);
+                placed |= here;
+                left_out += is_copy && !here;
+                if (here || is_copy)
+                    continue;
+                if (!point.optional)
                     return; // the same mistake would be found at every site
-                if (!placed)
-                    break; // what an optional point's body needs is not there: as if it were not
+                placed = false;
+                break; // what an optional point's body needs is not there: as if it were not
             }
+            if (left_out > 0 && !tell_of_copies(point, missing, left_out, placed))
+                return;
             any |= placed;
             if (point.sufficient && placed && i < probe.point_numbers.size())
                 sufficient_[probe.declaration] = probe.point_numbers[i];
@@ -276,7 +160,27 @@ class ProbeResolver {
         return points.size() - 1;
     }
 
-    bool place(program::Probe& probe, Candidate& candidate, size_t point) {
+    // Each inlined copy was optimized by itself: where it lacks a variable, it is left out while
+    // there are places that have all. False after an error was reported.
+    bool tell_of_copies(const ast::ProbePoint& point, const std::vector<AccessError>& missing,
+                        size_t left_out, bool placed) {
+        if (missing.empty())
+            return false; // reported already
+        if (point.optional)
+            return true;
+        if (placed)
+            diagnostics_
+                .report(DiagnosticKind::CopiesLeftOut, missing.front().range,
+                        {missing.front().first, std::to_string(left_out)})
+                .hint(".call means functions' own code alone");
+        else
+            report(diagnostics_, missing.front());
+        return placed;
+    }
+
+    // With `missing`, what is not there is left in it and not reported.
+    bool place(program::Probe& probe, Candidate& candidate, size_t point,
+               std::vector<AccessError>* missing) {
         const DebugInfo* info = nullptr;
         if (resolver_.details) {
             info = candidate.module ? candidate.module->info.get()
@@ -292,17 +196,19 @@ class ProbeResolver {
         variant.timer_random_ns = candidate.timer_random_ns;
         variant.arguments = candidate.arguments;
         VariableScope scope = make_scope(info, candidate);
+        scope.counters = &resolver_.counters;
+        scope.info_of_module = [this](const std::string& name) { return info_of_module(name); };
         scope.scope_of = [&](const program::Probe* origin) {
             return origin == &probe ? &scope : foreign_scope(origin);
         };
         BodyResolver body(scope, variant.accesses, variant.defined,
-                          resolver_.options.skip_bad_variables);
+                          resolver_.options.skip_bad_variables, &probe.entry_values);
         body.statement(*probe.body);
         if (probe.condition)
             body.expression(*probe.condition);
-        for (auto& value : probe.entry_values)
-            body.expression(*value);
-        if (!probe.points[point]->optional)
+        if (missing)
+            missing->insert(missing->end(), body.errors().begin(), body.errors().end());
+        else if (!probe.points[point]->optional)
             for (const AccessError& error : body.errors())
                 report(diagnostics_, error);
         if (!body.errors().empty())
@@ -348,7 +254,8 @@ class ProbeResolver {
         auto foreign = std::make_unique<Foreign>();
         if (probe) {
             Diagnostics ignored(diagnostics_.sources()); // the probe itself is resolved, too
-            Resolver resolver{resolver_.kernel, resolver_.options, ignored, true, true};
+            Resolver resolver{resolver_.kernel, resolver_.options, ignored, true, true,
+                              nullptr,          resolver_.counters};
             std::vector<Candidate> candidates;
             for (const ast::ProbePoint* point : probe->points) {
                 const ProbeFamily* family = find_family(*point, resolver);
@@ -363,12 +270,26 @@ class ProbeResolver {
         }
         if (!foreign->scope.info)
             foreign->scope.info = *info;
+        foreign->scope.info_of_module = [this](const std::string& name) {
+            return info_of_module(name);
+        };
         const VariableScope* own = &foreign->scope;
         foreign->scope.scope_of = [this, own, probe](const program::Probe* origin) {
             return origin == probe ? own : foreign_scope(origin);
         };
         made = std::move(foreign);
         return own;
+    }
+
+    // "kernel", or a module's name or path; a header in <> is part of one of them.
+    const DebugInfo* info_of_module(const std::string& name) {
+        const std::string bare = name.substr(0, name.find('<'));
+        if (bare.empty() || bare == "kernel" || bare == "vmlinux") {
+            auto info = resolver_.kernel.debuginfo();
+            return info ? *info : nullptr;
+        }
+        auto module = resolver_.kernel.module(bare);
+        return module ? (*module)->info.get() : nullptr;
     }
 
     uint32_t find_or_add(Variant variant, size_t repetition) {
@@ -398,22 +319,28 @@ class ProbeResolver {
         for (const auto& function : program_.functions) {
             if (!function->body)
                 continue;
-            const program::TargetValue* first = nullptr;
+            const program::TargetValue *first = nullptr, *typed = nullptr;
             program::walk_expressions(*function->body, [&](program::Expression& node) {
                 if (node.kind == ExpressionKind::TargetValue && !first)
                     first = &program::as<program::TargetValue>(node);
+                if (is_typed(node) && !typed)
+                    typed = &program::as<program::TargetValue>(node);
             });
             if (!first)
                 continue;
-            auto info = resolver_.kernel.debuginfo();
-            if (!info) {
-                diagnostics_
-                    .report(DiagnosticKind::NoDebugInfo, first->range, {info.failure().message})
-                    .hint(info.failure().hint);
-                return;
-            }
             VariableScope scope;
-            scope.info = *info;
+            scope.counters = &resolver_.counters;
+            if (typed) {
+                auto info = resolver_.kernel.debuginfo();
+                if (!info) {
+                    diagnostics_
+                        .report(DiagnosticKind::NoDebugInfo, typed->range, {info.failure().message})
+                        .hint(info.failure().hint);
+                    return;
+                }
+                scope.info = *info;
+            }
+            scope.info_of_module = [this](const std::string& name) { return info_of_module(name); };
             scope.scope_of = [&](const program::Probe* origin) {
                 return origin ? foreign_scope(origin) : &scope;
             };

@@ -18,7 +18,12 @@ VariableScope make_scope(const DebugInfo* info, const Candidate& candidate) {
     scope.where = (is_tracepoint ? "tracepoint '" : "function '") + scope.function->name + "'";
     if (is_tracepoint)
         scope.tracepoint = scope.function->name;
-    if (candidate.scope_address != 0)
+    if (candidate.scope != 0) {
+        StatementAddress inlined;
+        inlined.address = candidate.scope_address;
+        inlined.scope = candidate.scope;
+        scope.variables = info->variables_of_inlined(inlined);
+    } else if (candidate.scope_address != 0)
         scope.variables = info->variables_at(candidate.scope_address);
     else
         scope.variables = scope.function->parameters;
@@ -66,6 +71,25 @@ AccessError unknown_variable(const program::TargetValue& value, const VariableSc
     return error;
 }
 
+std::optional<TypeId> find_type(const DebugInfo& info, const std::string& name) {
+    std::optional<TypeId> type;
+    for (const char* prefix : {"", "struct ", "union "})
+        if (!type)
+            type = info.type_by_name(prefix + name);
+    return type;
+}
+
+// "struct foo *" without its stars.
+std::string pointed_name(const std::string& type, bool& pointer) {
+    std::string name = type;
+    while (!name.empty() && name.back() == ' ')
+        name.pop_back();
+    pointer = !name.empty() && name.back() == '*';
+    while (!name.empty() && (name.back() == '*' || name.back() == ' '))
+        name.pop_back();
+    return name;
+}
+
 std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetValue& value,
                                  const VariableScope& scope);
 
@@ -77,61 +101,86 @@ bool is_indexed(const program::TargetValue& value) {
 
 constexpr int max_origins = 64;
 
-// The type that a value keeps from where it was taken; nothing where it is not known or there is
-// nothing to point to.
-std::optional<TypeId> pointed_type(const program::TargetValue& value, const VariableScope& scope,
-                                   int depth) {
-    if (!value.origin || !scope.scope_of || depth > max_origins)
-        return std::nullopt;
-    const VariableScope* origin_scope = scope.scope_of(value.origin->probe);
-    if (!origin_scope)
-        return std::nullopt;
-    const program::TargetValue& from = *value.origin->value;
-    AccessBuilder builder(*scope.info);
-    if (from.base == program::TargetValue::Base::Autocast) {
-        auto inner = pointed_type(from, *origin_scope, depth + 1);
-        if (!inner)
-            return std::nullopt;
-        builder.start_pointer_to(*inner, nullptr, is_indexed(from));
-    } else if (begin(builder, from, *origin_scope)) {
-        return std::nullopt;
+// A type, and the debug information that it is a type of.
+struct PointedType {
+    const DebugInfo* info = nullptr; // null: it is not known, or there is nothing to point to
+    TypeId type = 0;
+};
+PointedType pointed_type(const program::TargetValue& value, const VariableScope& scope, int depth);
+
+// Where a value's types are: of the modules that it names ("nfsd:sunrpc") the first that has what
+// is asked for, else what it keeps from where it was taken, else what the probe's own place belongs
+// to.
+const DebugInfo& info_of(const program::TargetValue& value, const VariableScope& scope) {
+    using Base = program::TargetValue::Base;
+    if (value.base == Base::Autocast) {
+        const PointedType pointed = pointed_type(value, scope, 0);
+        return pointed.info ? *pointed.info : *scope.info;
     }
+    if ((value.base != Base::Cast && value.base != Base::Enumerator) || !scope.info_of_module)
+        return *scope.info;
+    for (std::string_view rest = value.module; !rest.empty();) {
+        const size_t end = std::min(rest.find(':'), rest.size());
+        const std::string name(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        bool pointer = false;
+        const DebugInfo* info = scope.info_of_module(name);
+        if (info && (value.base == Base::Cast
+                         ? find_type(*info, pointed_name(value.cast_type, pointer)).has_value()
+                         : info->enumerator(value.name).has_value()))
+            return *info;
+    }
+    return *scope.info;
+}
+
+// The type that a value keeps from where it was taken.
+PointedType pointed_type(const program::TargetValue& value, const VariableScope& scope, int depth) {
+    if (!value.origin || !scope.scope_of || depth > max_origins)
+        return {};
+    const VariableScope* origin_scope = scope.scope_of(value.origin->probe);
+    if (!origin_scope || !origin_scope->info)
+        return {};
+    const program::TargetValue& from = *value.origin->value;
+    const bool is_autocast = from.base == program::TargetValue::Base::Autocast;
+    const PointedType inner =
+        is_autocast ? pointed_type(from, *origin_scope, depth + 1) : PointedType();
+    if (is_autocast && !inner.info)
+        return {};
+    const DebugInfo& info = is_autocast ? *inner.info : info_of(from, *origin_scope);
+    AccessBuilder builder(info);
+    if (is_autocast)
+        builder.start_pointer_to(inner.type, nullptr, is_indexed(from));
+    else if (begin(builder, from, *origin_scope))
+        return {};
     static const program::Number zero;
     for (const program::TargetComponent& component : from.components)
         if (!(component.kind == program::TargetComponent::Kind::Member
                   ? builder.member(component.member, component.range)
                   : builder.index(&zero, component.range)))
-            return std::nullopt;
+            return {};
     if (from.address_of)
-        return builder.type();
-    const CType type = scope.info->resolve(builder.type());
+        return {&info, builder.type()};
+    const CType type = info.resolve(builder.type());
     switch (type.kind) {
     case CTypeKind::Pointer:
     case CTypeKind::Array:
-        return type.target;
+        return {&info, type.target};
     case CTypeKind::Struct:
     case CTypeKind::Union: // its value is its address
-        return builder.type();
+        return {&info, builder.type()};
     default:
-        return std::nullopt;
+        return {};
     }
 }
 
-// Finds the base of a value and leaves `builder` there.
+// Finds the base of a value and leaves `builder`, which is upon info_of() it, there.
 std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetValue& value,
                                  const VariableScope& scope) {
     using Base = program::TargetValue::Base;
     if (value.base == Base::Cast) {
-        std::string name = value.cast_type;
-        while (!name.empty() && name.back() == ' ')
-            name.pop_back();
-        bool pointer = !name.empty() && name.back() == '*';
-        while (!name.empty() && (name.back() == '*' || name.back() == ' '))
-            name.pop_back();
-        std::optional<TypeId> type;
-        for (const char* prefix : {"", "struct ", "union "})
-            if (!type)
-                type = scope.info->type_by_name(prefix + name);
+        bool pointer = false;
+        const DebugInfo& info = info_of(value, scope);
+        const std::optional<TypeId> type = find_type(info, pointed_name(value.cast_type, pointer));
         if (!type)
             return AccessError{DiagnosticKind::UnknownCastType,
                                value.range,
@@ -139,7 +188,7 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
                                {},
                                {},
                                "write it as C does: \"struct task_struct\""};
-        CTypeKind kind = scope.info->resolve(*type).kind;
+        CTypeKind kind = info.resolve(*type).kind;
         const bool indexed = is_indexed(value) && !pointer && kind != CTypeKind::Array;
         bool structure = kind == CTypeKind::Struct || kind == CTypeKind::Union;
         if (pointer || structure || !value.components.empty())
@@ -149,15 +198,31 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
         return std::nullopt;
     }
     if (value.base == Base::Autocast) {
-        const std::optional<TypeId> type = pointed_type(value, scope, 0);
-        if (!type)
+        const PointedType pointed = pointed_type(value, scope, 0);
+        if (!pointed.info)
             return AccessError{DiagnosticKind::UntypedValue,
                                value.range,
                                value.name,
                                {},
                                {},
                                "say it: @cast(" + value.name + ", \"struct …\")"};
-        builder.start_pointer_to(*type, value.operand.get(), is_indexed(value));
+        builder.start_pointer_to(pointed.type, value.operand.get(), is_indexed(value));
+        return std::nullopt;
+    }
+    if (value.base == Base::Enumerator) {
+        const DebugInfo& info = info_of(value, scope);
+        const std::optional<int64_t> number = info.enumerator(value.name);
+        if (!number)
+            return AccessError{DiagnosticKind::UnknownEnumerator,
+                               value.range,
+                               value.name,
+                               value.module.empty() ? "the kernel" : "'" + value.module + "'",
+                               {},
+                               did_you_mean(value.name, info.similar_enumerators(value.name))};
+        Location constant;
+        constant.kind = LocationKind::Constant;
+        constant.constant = static_cast<uint64_t>(*number);
+        builder.start(constant, 0, value.name, "the kernel", value.range);
         return std::nullopt;
     }
     if (value.base == Base::GlobalVariable) {
@@ -214,7 +279,7 @@ AccessResult resolve_value(const program::TargetValue& value, const VariableScop
         return pretty_variables(value, scope);
     if (value.pretty > 0)
         return pretty_value(value, scope);
-    AccessBuilder builder(*scope.info);
+    AccessBuilder builder(info_of(value, scope));
     if (auto error = begin(builder, value, scope))
         return *error;
     for (const program::TargetComponent& component : value.components) {
@@ -224,7 +289,8 @@ AccessResult resolve_value(const program::TargetValue& value, const VariableScop
         if (!good)
             return builder.error();
     }
-    if (!builder.finish(value.address_of, value.range))
+    if (value.base != program::TargetValue::Base::Enumerator && // a constant, and of no type
+        !builder.finish(value.address_of, value.range))
         return builder.error();
     TargetAccess out;
     out.value = builder.access();
@@ -232,7 +298,7 @@ AccessResult resolve_value(const program::TargetValue& value, const VariableScop
 }
 
 AccessResult pretty_value(const program::TargetValue& value, const VariableScope& scope) {
-    AccessBuilder builder(*scope.info);
+    AccessBuilder builder(info_of(value, scope));
     if (auto error = begin(builder, value, scope))
         return *error;
     for (const program::TargetComponent& component : value.components) {
@@ -244,7 +310,7 @@ AccessResult pretty_value(const program::TargetValue& value, const VariableScope
     }
     TargetAccess out;
     out.is_text = true;
-    append_pretty(out, builder, *scope.info, value.pretty, value.range);
+    append_pretty(out, builder, info_of(value, scope), value.pretty, value.range);
     return out;
 }
 

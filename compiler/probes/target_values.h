@@ -18,7 +18,10 @@ struct VariableScope {
     std::vector<Variable> variables;        // visible there
     bool is_return = false;                 // $return has a meaning
     std::string tracepoint;                 // its name, where it is one: $$name
-    std::string where;                      // for messages: "function 'vfs_read'"
+    // The debug information of a module that a script names; null where there is none.
+    std::function<const DebugInfo*(const std::string&)> info_of_module;
+    const std::vector<std::string>* counters = nullptr; // of perf events, by number
+    std::string where;                                  // for messages: "function 'vfs_read'"
     // The scope in which another value got its type: a probe's, or a function's (null). Yields null
     // where there is none.
     std::function<const VariableScope*(const program::Probe*)> scope_of;

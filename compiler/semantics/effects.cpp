@@ -45,6 +45,15 @@ class Collector {
         walk_expressions(root, [&](Expression& node) { one(node); });
     }
 
+    void embedded(const std::vector<EmbeddedGlobal>& globals) {
+        for (const EmbeddedGlobal& each : globals) {
+            if (each.reads)
+                read(each.global);
+            if (each.writes && is_locked(each.global))
+                found_.writes.insert(each.global);
+        }
+    }
+
   private:
     void read(const Global* global) {
         if (is_locked(global))
@@ -83,6 +92,7 @@ class Collector {
             effects.strings |= as<program::TryCatch>(node).message.has_value();
             break;
         case StatementKind::EmbeddedStatement:
+            embedded(as<program::EmbeddedStatement>(node).globals);
             effects.prints = effects.can_fail = effects.calls_runtime = true;
             break;
         default:
@@ -142,7 +152,10 @@ class Collector {
             auto& target = as<TargetValue>(node);
             effects.can_fail |= !target.components.empty() || target.pretty > 0 ||
                                 target.name.rfind("$$", 0) == 0 ||
-                                target.base != TargetValue::Base::Variable;
+                                (target.base != TargetValue::Base::Variable &&
+                                 target.base != TargetValue::Base::Enumerator &&
+                                 target.base != TargetValue::Base::PerfCounter);
+            effects.calls_runtime |= target.base == TargetValue::Base::PerfCounter;
             break;
         }
         case ExpressionKind::Register:
@@ -151,9 +164,11 @@ class Collector {
                 (in_function_ || !is_argument(*as<program::Register>(node).number));
             effects.can_fail = effects.calls_runtime = true;
             break;
+        case ExpressionKind::EmbeddedC:
+            embedded(as<EmbeddedC>(node).globals);
+            [[fallthrough]];
         case ExpressionKind::Dereference:
         case ExpressionKind::RegexMatch:
-        case ExpressionKind::EmbeddedC:
             effects.can_fail = effects.calls_runtime = true;
             break;
         case ExpressionKind::Call:
@@ -320,6 +335,7 @@ void compute_effects(Program& program) {
         found.effects = function->effects; // an intrinsic's own, from its declaration
         if (function->body)
             Collector(found, true).statement(*function->body);
+        Collector(found, true).embedded(function->embedded_globals);
         if (!function->embedded.empty())
             found.effects.prints = found.effects.can_fail = found.effects.calls_runtime =
                 found.effects.can_exit = true;

@@ -82,6 +82,9 @@ class Lowering {
     Value regex(const ast::RegexMatch& node);
     Value call(const ast::Call& node, bool value_used);
     Value embedded(const ast::EmbeddedC& node);
+    std::vector<program::EmbeddedGlobal> embedded_globals(const std::string& code,
+                                                          const ast::File& file, SourceRange range);
+    void check_guru(const ast::Call& node, const std::vector<FunctionState*>& found);
     // ---- places (lower_place.cpp)
     Value assignment(const ast::Assignment& node, bool value_used);
     Value aggregate(const ast::Assignment& node, bool value_used);
@@ -125,6 +128,7 @@ class Lowering {
     void note_source(const program::Expression& place, const program::Expression& value);
     void settle_autocasts();
     Value probe_write(const ast::ProbeWrite& node);
+    Value enumerator(const ast::Enumerator& node);
     Value constant(const ast::Const& node);
     // ---- printing (format.cpp)
     Value print(const ast::Print& node);
@@ -158,7 +162,6 @@ class Lowering {
         return typed(std::move(node), types_.of(type, range));
     }
     Value broken(SourceRange range);
-    Value unsupported(SourceRange range, const std::string& what, const std::string& hint = "");
     // The value must be of this type.
     program::ExpressionPtr expect(const ast::Expression& node, program::Type type);
     void require(const Value& value, const ast::Expression& node, program::Type type,

@@ -24,11 +24,6 @@ Value Lowering::broken(SourceRange range) {
     return {make<program::Number>(range), types_.poison()};
 }
 
-Value Lowering::unsupported(SourceRange range, const std::string& what, const std::string& hint) {
-    diagnostics_.report(DiagnosticKind::NotSupported, range, {what}).hint(hint);
-    return broken(range);
-}
-
 std::string Lowering::subject(const ast::Expression& node) {
     switch (node.kind) {
     case ast::ExpressionKind::Identifier:
@@ -131,15 +126,16 @@ Value Lowering::expression(const ast::Expression& node, bool value_used) {
         return defined(ast::as<ast::Defined>(node));
     case ast::ExpressionKind::Entry:
         return entry(ast::as<ast::Entry>(node));
-    case ast::ExpressionKind::PerfCounter:
-        return unsupported(node.range, "@perf",
-                           "it reads counters of processes (perf.….counter), which cannot be "
-                           "probed; perf.type(T).config(C) samples");
+    case ast::ExpressionKind::PerfCounter: {
+        auto to = make<program::TargetValue>(node.range);
+        to->base = program::TargetValue::Base::PerfCounter;
+        to->name = ast::as<ast::PerfCounter>(node).name;
+        return known(std::move(to), Type::Long);
+    }
     case ast::ExpressionKind::Const:
         return constant(ast::as<ast::Const>(node));
     case ast::ExpressionKind::Enumerator:
-        return unsupported(node.range, "@enum",
-                           "@const(\"NAME\") is the value of an enumerator, with -g");
+        return enumerator(ast::as<ast::Enumerator>(node));
     case ast::ExpressionKind::ProbeWrite:
         return probe_write(ast::as<ast::ProbeWrite>(node));
     case ast::ExpressionKind::Dereference: {
@@ -404,6 +400,7 @@ Value Lowering::call(const ast::Call& node, bool value_used) {
             expression(*argument);
         return broken(node.range);
     }
+    check_guru(node, found);
     auto to = make<program::Call>(node.range);
     to->function = found.front()->node.get();
     for (size_t i = 0; i < node.arguments.size(); ++i) {
@@ -435,6 +432,17 @@ Value Lowering::call(const ast::Call& node, bool value_used) {
     return typed(std::move(to), result);
 }
 
+// A library marks what it trusts itself with, and a script only with -g.
+void Lowering::check_guru(const ast::Call& node, const std::vector<FunctionState*>& found) {
+    const bool marked = std::any_of(found.begin(), found.end(), [](const FunctionState* each) {
+        const auto& code = each->declaration->embedded_code;
+        return code && has_pragma(*code, "guru");
+    });
+    if (marked && !options_.guru && !names_.in_library(node.range))
+        diagnostics_.report(DiagnosticKind::GuruFunction, node.name_range, {node.function})
+            .hint("run djstap with -g if you trust the script");
+}
+
 void Lowering::require_parameter(const Value& value, const ast::Expression& node, TypeVar parameter,
                                  const ast::Parameter& declaration) {
     auto conflict = types_.unify(value.type, parameter);
@@ -454,8 +462,37 @@ void Lowering::require_parameter(const Value& value, const ast::Expression& node
 Value Lowering::embedded(const ast::EmbeddedC& node) {
     auto to = make<program::EmbeddedC>(node.range);
     to->code = node.code;
+    to->globals = embedded_globals(node.code, *body_->file, node.range);
     const bool text = node.code.find("/* string */") != std::string::npos;
     return known(std::move(to), text ? Type::String : Type::Long);
+}
+
+// The globals that /* pragma:read:x */ and /* pragma:write:x */ name.
+std::vector<program::EmbeddedGlobal>
+Lowering::embedded_globals(const std::string& code, const ast::File& file, SourceRange range) {
+    std::vector<program::EmbeddedGlobal> found;
+    auto note = [&](const std::string& marker, bool writes) {
+        for (size_t at = code.find(marker); at != std::string::npos; at = code.find(marker, at)) {
+            at += marker.size();
+            const std::string name = code.substr(at, code.find(" */", at) - at);
+            GlobalState* global = names_.global(name, file);
+            if (!global) {
+                diagnostics_
+                    .report(DiagnosticKind::EmbeddedGlobal, range, {name, "no global variable"})
+                    .hint(did_you_mean(name, names_.global_names(file)));
+                continue;
+            }
+            auto known = std::find_if(found.begin(), found.end(), [&](const auto& each) {
+                return each.global == global->node.get();
+            });
+            if (known == found.end())
+                known = found.insert(found.end(), {global->node.get(), false, false, range});
+            (writes ? known->writes : known->reads) = true;
+        }
+    };
+    note("/* pragma:read:", false);
+    note("/* pragma:write:", true);
+    return found;
 }
 
 } // namespace djstap::semantics

@@ -9,6 +9,9 @@ using program::Type;
 void Lowering::function(FunctionState& function) {
     const ast::Function& declaration = *function.declaration;
     if (declaration.embedded_code) {
+        const std::string& code = *declaration.embedded_code;
+        function.node->embedded_globals = embedded_globals(code, *function.file, declaration.range);
+        function.node->unmangled = options_.unmangled || has_pragma(code, "unmangled");
         for (size_t i = 0; i < function.parameters.size(); ++i)
             typed_locals_.emplace_back(&function.node->locals[i], function.parameters[i]);
         return;
@@ -136,6 +139,7 @@ program::StatementPtr Lowering::statement(const ast::Statement& node) {
     case ast::StatementKind::EmbeddedStatement: {
         auto to = make<program::EmbeddedStatement>(node.range);
         to->code = ast::as<ast::EmbeddedStatement>(node).code;
+        to->globals = embedded_globals(to->code, *body_->file, node.range);
         return to;
     }
     }

@@ -187,7 +187,8 @@ Value Lowering::defined(const ast::Defined& node) {
     // the return.
     const Body::Mode before = body_->mode;
     if (body_->probe && body_->probe->is_return &&
-        node.operand->kind == ast::ExpressionKind::TargetSymbol)
+        (node.operand->kind == ast::ExpressionKind::TargetSymbol ||
+         node.operand->kind == ast::ExpressionKind::Entry))
         body_->mode = Body::Mode::Entry;
     const ast::Expression& operand = *node.operand;
     Value value =

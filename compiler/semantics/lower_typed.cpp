@@ -129,6 +129,25 @@ Value Lowering::probe_write(const ast::ProbeWrite& node) {
     return known(std::move(to), Type::Long);
 }
 
+// @enum("NAME"), @enum("NAME", "module"): debug information knows its value.
+Value Lowering::enumerator(const ast::Enumerator& node) {
+    std::vector<std::string> texts;
+    for (const ast::ExpressionPtr& argument : node.arguments) {
+        if (argument->kind != ast::ExpressionKind::StringLiteral || texts.size() == 2) {
+            diagnostics_.report(DiagnosticKind::EnumeratorName, argument->range)
+                .hint("@enum(\"PIDTYPE_PID\"), or with a module: @enum(\"NAME\", \"nfsd\")");
+            return broken(node.range);
+        }
+        texts.push_back(ast::as<ast::StringLiteral>(*argument).value);
+    }
+    auto to = make<program::TargetValue>(node.range);
+    to->base = program::TargetValue::Base::Enumerator;
+    to->name = texts.front();
+    if (texts.size() > 1)
+        to->module = texts.back();
+    return known(std::move(to), Type::Long);
+}
+
 // @const: what is not a number already, the kernel's compiler works out.
 Value Lowering::constant(const ast::Const& node) {
     if (const std::optional<int64_t> value = c_constant(node.text)) {

@@ -10,10 +10,6 @@ program::Type type_of(ast::TypeName name) {
     return name == ast::TypeName::String ? program::Type::String : program::Type::Long;
 }
 
-bool has_pragma(const std::string& code, const std::string& pragma) {
-    return code.find("/* " + pragma + " */") != std::string::npos;
-}
-
 // Fills initial_number or initial_text; yields the type, or nothing for an expression that is no
 // literal.
 std::optional<program::Type> read_initial(const ast::Expression& value, program::Global& global) {
@@ -104,6 +100,10 @@ const std::vector<std::string>& print_names() {
     return names;
 }
 
+bool has_pragma(const std::string& code, const std::string& pragma) {
+    return code.find("/* " + pragma + " */") != std::string::npos;
+}
+
 void Names::include(const ast::File& file) {
     if (!included_.insert(&file).second)
         return;
@@ -150,11 +150,6 @@ void Names::declare(const ast::Global& global, const ast::File& file, bool libra
             types_.unify(state->value, types_.of(*type, global.initial->range));
             state->arity = 0;
             state->arity_at = global.range;
-        } else {
-            diagnostics_
-                .report(DiagnosticKind::NotSupported, global.initial->range,
-                        {"an initial value that is not a literal"})
-                .hint("assign it in 'probe begin'");
         }
     }
     globals_by_name_[global.name].push_back(state.get());

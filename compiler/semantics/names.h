@@ -103,6 +103,9 @@ class Names {
     std::unordered_set<std::string> asked_globals_, asked_functions_, asked_aliases_;
 };
 
+// Whether C code has this marker: /* pure */.
+bool has_pragma(const std::string& code, const std::string& pragma);
+
 // True when `name` matches `pattern`, in which * stands for any text without a dot.
 bool matches_component(const std::string& pattern, const std::string& name);
 

@@ -197,6 +197,13 @@ class ExpressionPrinter {
         case TargetValue::Base::Autocast:
             result += "(" + text(*node.operand) + ")";
             break;
+        case TargetValue::Base::PerfCounter:
+            result += "@perf(" + quoted(node.name) + ")";
+            break;
+        case TargetValue::Base::Enumerator:
+            result += "@enum(" + quoted(node.name) +
+                      (node.module.empty() ? "" : ", " + quoted(node.module)) + ")";
+            break;
         case TargetValue::Base::GlobalVariable:
             result += "@var(" + quoted(node.name) +
                       (node.module.empty() ? "" : ", " + quoted(node.module)) + ")";

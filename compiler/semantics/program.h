@@ -109,6 +109,13 @@ struct Effects {
 
 struct Block;
 
+// A global that C code uses (/* pragma:read:x */, /* pragma:write:x */).
+struct EmbeddedGlobal {
+    const Global* global = nullptr;
+    bool reads = false, writes = false;
+    SourceRange range; // of the code
+};
+
 struct Function {
     std::string name;
     SourceRange range;
@@ -118,6 +125,8 @@ struct Function {
     std::unique_ptr<Block> body; // exactly one of body, intrinsic, embedded
     std::string intrinsic;       // codegen/intrinsics.def implements it
     std::string embedded;        // C text
+    std::vector<EmbeddedGlobal> embedded_globals;
+    bool unmangled = false;      // the C text may say THIS->x for STAP_ARG_x
     bool pure = false;           // /* pure */: may be dropped when its value is unused
     bool recursive = false;      // calls itself, directly or not
     bool counts_nesting = false; // recursive, or calls go deep: MAXNESTING must be counted
@@ -267,12 +276,20 @@ struct TypeOrigin {
     const Probe* probe = nullptr;
 };
 struct TargetValue : ExpressionOf<ExpressionKind::TargetValue> { // Long, or String with `pretty`
-    enum class Base : uint8_t { Variable, Cast, GlobalVariable, Autocast } base = Base::Variable;
-    std::string name;      // Variable: "$tv", "$return", "$$vars", "$arg1"; GlobalVariable: name or
-                           // "name@file"; Autocast: the operand's text
-    std::string module;    // GlobalVariable, Cast
-    ExpressionPtr operand; // Cast, Autocast: the address or value
-    std::string cast_type; // Cast
+    enum class Base : uint8_t {
+        Variable,
+        Cast,
+        GlobalVariable,
+        Autocast,
+        Enumerator,
+        PerfCounter
+    } base = Base::Variable;
+    std::string
+        name; // Variable: "$tv", "$return", "$$vars", "$arg1"; GlobalVariable: name or
+              // "name@file"; Autocast: the operand's text; Enumerator, PerfCounter: its name
+    std::string module;                       // GlobalVariable, Cast, Enumerator
+    ExpressionPtr operand;                    // Cast, Autocast: the address or value
+    std::string cast_type;                    // Cast
     std::shared_ptr<const TypeOrigin> origin; // Autocast; null: nothing tells its type
     bool address_of = false;
     int pretty = 0; // 1: $, 2: $$ (also of $$vars$): the type is String
@@ -300,6 +317,7 @@ struct RegexMatch : ExpressionOf<ExpressionKind::RegexMatch> {
 };
 struct EmbeddedC : ExpressionOf<ExpressionKind::EmbeddedC> {
     std::string code;
+    std::vector<EmbeddedGlobal> globals;
 };
 
 // ---- statements
@@ -348,6 +366,7 @@ struct TryCatch : StatementOf<StatementKind::TryCatch> {
 };
 struct EmbeddedStatement : StatementOf<StatementKind::EmbeddedStatement> {
     std::string code;
+    std::vector<EmbeddedGlobal> globals;
 };
 
 } // namespace djstap::program

@@ -130,6 +130,10 @@ class Analysis {
             for (auto& value : probe->entry_values)
                 program::walk_expressions(*value, note);
         }
+        if (options_.keep_unused) // what they call is kept with them
+            for (auto& function : names_.all_functions())
+                if (!function->library)
+                    pending.push_back(function->node.get());
         while (!pending.empty()) {
             const program::Function* function = pending.back();
             pending.pop_back();
@@ -142,8 +146,7 @@ class Analysis {
         }
         std::vector<program::Function*> kept;
         for (auto& function : names_.all_functions()) {
-            if (reached.count(function->node.get()) ||
-                (options_.keep_unused && !function->library)) {
+            if (reached.count(function->node.get())) {
                 kept.push_back(function->node.get());
                 program_.functions.push_back(std::move(function->node));
             } else if (!function->library) {
@@ -159,8 +162,16 @@ class Analysis {
         if (!options_.keep_unused)
             semantics::drop_unused(program, names_, diagnostics_);
         for (auto& probe : program.probes)
-            if (probe->body->statements.empty() && !names_.in_library(probe->range))
+            if (probe->body->statements.empty() && !names_.in_library(probe->range) &&
+                !is_counter(*probe))
                 diagnostics_.report(DiagnosticKind::EmptyProbe, probe->range);
+    }
+
+    // perf.….counter("NAME"): its body is never run.
+    static bool is_counter(const program::Probe& probe) {
+        return std::any_of(probe.points.begin(), probe.points.end(), [](const auto* point) {
+            return point->components.back().name == "counter";
+        });
     }
 
     // Types of the globals that are left; the others are dropped.

@@ -15,6 +15,7 @@ struct SemanticsOptions {
     bool keep_unused = false; // -u: no dropping of unused code
     bool atomic = false; // --atomic: no global is kept per CPU; each handler locks what it uses
     std::vector<std::pair<std::string, std::string>> global_values; // -G name=value
+    bool unmangled = false; // --compatible below 1.8: all C functions have THIS->x
 };
 
 // Checks and types `script` together with the library files that it needs (parsed on demand).

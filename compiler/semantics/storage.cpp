@@ -18,14 +18,28 @@ class UseCollector {
             use.written = use.deleted = true;
         } else if (node.kind == StatementKind::Foreach && as<program::Foreach>(node).array) {
             uses_[as<program::Foreach>(node).array].read = true;
+        } else if (node.kind == StatementKind::EmbeddedStatement) {
+            embedded(as<program::EmbeddedStatement>(node).globals);
         }
         for_each_child(
             node, [&](ExpressionPtr& child) { expression(*child); },
             [&](StatementPtr& child) { statement(*child); });
     }
 
+    void embedded(const std::vector<EmbeddedGlobal>& globals) {
+        for (const EmbeddedGlobal& each : globals) {
+            GlobalUse& use = uses_[each.global];
+            use.read |= each.reads;
+            use.written |= each.writes;
+            use.only_lone_updates &= !each.writes;
+        }
+    }
+
     void expression(Expression& node) {
         switch (node.kind) {
+        case ExpressionKind::EmbeddedC:
+            embedded(as<EmbeddedC>(node).globals);
+            break;
         case ExpressionKind::GlobalValue:
             uses_[as<GlobalValue>(node).global].read = true;
             break;
@@ -153,9 +167,11 @@ void collect_needs(Program& program) {
 GlobalUses global_uses(Program& program) {
     GlobalUses uses;
     UseCollector collector(uses);
-    for (auto& function : program.functions)
+    for (auto& function : program.functions) {
+        collector.embedded(function->embedded_globals);
         if (function->body)
             collector.statement(*function->body);
+    }
     for (auto& probe : program.probes) {
         collector.statement(*probe->body);
         if (probe->condition) {

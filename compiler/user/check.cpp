@@ -46,6 +46,10 @@ class Check {
         // $variables are refused where their probe point is.
         if (node.base == Base::GlobalVariable)
             refuse("a variable of the kernel", node.range);
+        else if (node.base == Base::PerfCounter)
+            refuse("a perf event", node.range);
+        else if (node.base == Base::Enumerator)
+            refuse("an enumerator of the kernel", node.range);
         else if (node.base != Base::Variable)
             refuse("a type of the kernel", node.range);
     }

@@ -156,6 +156,22 @@ DJS_HANDLER_CODE u64 djs_load(struct djs_ctx *ctx, u64 address, u32 size, u32 pl
 	return value;
 }
 
+DJS_HANDLER_CODE void djs_copy_memory(struct djs_ctx *ctx, char *out, u64 address, u64 size,
+				      u32 place)
+{
+	while (size) {
+		u32 step = size >= 8 ? 8 : 1;
+		u64 value = djs_load(ctx, address, step, place);
+
+		if (ctx->error)
+			return;
+		memcpy(out, &value, step);
+		out += step;
+		address += step;
+		size -= step;
+	}
+}
+
 DJS_HANDLER_CODE void djs_store(struct djs_ctx *ctx, u64 address, u32 size, u64 value, u32 place)
 {
 	if (unlikely(!djs_write_word(address, size, value)))

@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "djprobe/drain.h"
 #include "include/djprobe.h"
 
 int djs_ftrace_enabled(void); /* control/ftrace_switch.c */
@@ -133,17 +134,6 @@ static void detach(struct djprobe_set *set)
 #endif
 }
 
-static void wait_for_handlers(void)
-{
-#ifdef DJS_HAVE_RCU_TASKS_RUDE
-	synchronize_rcu_tasks_rude();
-#endif
-#ifdef DJS_HAVE_RCU_TASKS
-	synchronize_rcu_tasks();
-#endif
-	synchronize_rcu();
-}
-
 static void free_set(struct djprobe_set *set)
 {
 	int i;
@@ -207,7 +197,7 @@ static int register_locked(struct djprobe_set *set, struct djprobe **probes, int
 		return 0;
 	for (i = 0; i < count; i++)
 		hlist_del_rcu(&set->entries[i].node);
-	wait_for_handlers();
+	djs_drain_handlers();
 	ftrace_free_filter(&set->ops);
 	return error;
 }
@@ -249,7 +239,7 @@ void unregister_djprobes(struct djprobe *one_of_them)
 		detach(set);
 		for (i = 0; i < set->count; i++)
 			hlist_del_rcu(&set->entries[i].node);
-		wait_for_handlers();
+		djs_drain_handlers();
 		free_set(set);
 	}
 	mutex_unlock(&registering);

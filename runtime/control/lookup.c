@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "control/runtime.h"
+#include "djprobe/drain.h"
 
 /*
  * A key is multiplied to 128 bits. The highest bits of the low half name its bucket, the lowest

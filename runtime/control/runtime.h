@@ -174,6 +174,8 @@ int djs_sites_arm(void);
 void djs_sites_rearm(void);
 /* Takes all probes out; when it returns no handler runs and none can start. */
 void djs_sites_disarm(void);
+/* Where it lies and what is planned for it, once that can be told. */
+void djs_site_place(struct djs_site_run *run);
 void djs_site_failed(struct djs_site_run *run, int error, const char *why);
 u64 djs_site_missed(const struct djs_site_run *run);
 u32 djs_sites_failed_count(void);
@@ -220,11 +222,9 @@ void djs_ftrace_let_go(void);
  * that are armed and not wanted. Kprobes and kretprobes stay registered and are disabled.
  */
 
-/* Waits until no handler runs that was entered before. Without effect on who sleeps in a function
- * with a return djprobe. */
-void djs_drain_handlers(void);
-/* After that: waits up to two seconds for those. Where some go on sleeping it names them, closes
- * the way to return handlers, and keeps the module from being unloaded until they have returned. */
+/* After djs_drain_handlers, which does not wait for who sleeps in a function with a return djprobe:
+ * waits up to two seconds for those. Where some go on sleeping it names them, closes the way to
+ * return handlers, and keeps the module from being unloaded until they have returned. */
 void djs_inside_drain(void);
 /* However long it takes. Before anything is freed. */
 void djs_inside_finish(void);

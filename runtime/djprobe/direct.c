@@ -2,9 +2,14 @@
 // djprobes: direct calls from functions' fentry sites to handlers.
 #include <linux/kallsyms.h>
 #include <linux/slab.h>
+#include <linux/static_call.h>
 #include <linux/uaccess.h>
 
 #include "djprobe/groups.h"
+
+#ifndef ENDBR_INSN_SIZE /* kernels before IBT */
+#define ENDBR_INSN_SIZE 0
+#endif
 
 static LIST_HEAD(direct_groups);
 static u32 direct_count;
@@ -63,11 +68,35 @@ static unsigned long target_of(const struct djs_group *group)
 	return (unsigned long)djs_script.targets[group->number].direct;
 }
 
+/* A target that calls a function of a module learns where that goes on. Nobody can be in it: it is
+ * attached nowhere, and when it was detached its handlers were waited for. */
+static int direct_aim(const struct djs_group *group)
+{
+	const struct djs_target *target = &djs_script.targets[group->number];
+
+	if (!target->aim)
+		return 0;
+#ifdef CONFIG_HAVE_STATIC_CALL
+	BUILD_BUG_ON(sizeof(struct static_call_key) > DJS_AIM_WORDS * sizeof(long));
+	__static_call_update(target->aim, (u8 *)target->dispatch + ENDBR_INSN_SIZE,
+			     (void *)(group->first + MCOUNT_INSN_SIZE));
+	return 0;
+#else
+	return -EOPNOTSUPP;
+#endif
+}
+
+void djs_not_aimed(void)
+{
+}
+
 static int direct_attach(struct djs_group *group)
 {
 	unsigned long target = target_of(group);
-	int error;
+	int error = direct_aim(group);
 
+	if (error)
+		return error;
 #ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
 	error = register_ftrace_direct_multi(&group->ops, target);
 #else

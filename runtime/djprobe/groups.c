@@ -3,6 +3,7 @@
 #include <linux/mm.h>
 #include <linux/uaccess.h>
 
+#include "djprobe/drain.h"
 #include "djprobe/groups.h"
 
 /* True when nobody at all is attached to this fentry site. */
@@ -37,6 +38,7 @@ static int attach_once(const struct djs_group_kind *kind, u32 number, struct djs
 	group->count = count;
 	for (i = 0; i < count; i++)
 		addresses[i] = runs[i]->address;
+	group->first = addresses[0];
 	kind->prepare(group);
 	error = ftrace_set_filter_ips(&group->ops, addresses, count, 0, 0);
 	if (!error)

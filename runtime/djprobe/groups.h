@@ -14,9 +14,10 @@
 struct djs_group {
 	struct list_head list;
 	struct ftrace_ops ops;
-	u32 number;   /* of the target, or of the handler */
-	u32 count;    /* functions */
-	bool returns; /* its target has return handlers */
+	u32 number;	     /* of the target, or of the handler */
+	u32 count;	     /* functions */
+	unsigned long first; /* the fentry site of one */
+	bool returns;	     /* its target has return handlers */
 };
 
 struct djs_group_kind {

@@ -8,6 +8,7 @@
 #include <linux/workqueue.h>
 
 #include "control/runtime.h"
+#include "djprobe/drain.h"
 
 #define PATIENCE_MS 2000
 #define POLL_MS	    10

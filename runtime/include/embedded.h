@@ -9,34 +9,39 @@
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/version.h>
 
 #include "include/script.h"
 
 /* Code of a handler: no probe may be placed in it. */
 #define DJS_EMBEDDED __attribute__((__section__(".kprobes.text"), __noinline__, __used__))
+/* What a function says, within one that yields its value: it may `return;`. */
+#define DJS_EMBEDDED_BODY static __always_inline
 
-#define CONTEXT ctx
+#define CONTEXT djs_context
 
 /* Ends the function, and the handler unless it is caught. */
 #define STAP_ERROR(...)                                                                            \
 	do {                                                                                       \
-		djs_embedded_error(ctx, __VA_ARGS__);                                              \
+		djs_embedded_error(CONTEXT, __VA_ARGS__);                                          \
 		goto djs_done;                                                                     \
 	} while (0)
 /* Hands the call on to the function's next overload. */
 #define STAP_NEXT                                                                                  \
 	do {                                                                                       \
-		ctx->next_overload = 1;                                                            \
+		CONTEXT->next_overload = 1;                                                        \
 		goto djs_done;                                                                     \
 	} while (0)
-#define STAP_PRINTF(...) djs_embedded_print(ctx, __VA_ARGS__)
+#define STAP_PRINTF(...) djs_embedded_print(CONTEXT, __VA_ARGS__)
 
 /* Memory that may not be there: *(p), or 0 with an error. */
 #define kread(p)                                                                                   \
-	((typeof(*(p)))djs_load(ctx, (u64)(unsigned long)(p), sizeof(*(p)), djs_embedded_place))
+	((typeof(*(p)))djs_load(CONTEXT, (u64)(unsigned long)(p), sizeof(*(p)), djs_embedded_place))
 #define kderef(size, p)                                                                            \
-	((int64_t)djs_load(ctx, (u64)(unsigned long)(p), (size), djs_embedded_place))
+	((int64_t)djs_load(CONTEXT, (u64)(unsigned long)(p), (size), djs_embedded_place))
 #define djs_embedded_place ((u32) - 1)
 
 __printf(2, 3) void djs_embedded_error(struct djs_ctx *ctx, const char *format, ...);

@@ -33,6 +33,41 @@ struct djs_map_shape {
 
 struct djs_map; /* map/map.c */
 
+/* What generated code looks at to find an element of an array of longs by one long. `complement` is
+ * the key's, 0: the slot is free. A key that is not in the slot of its hash may be elsewhere; -1
+ * always is. */
+struct djs_slot {
+	u64 complement;
+	s64 value;
+};
+/* How far behind a map's beginning its slots are. */
+#define DJS_MAP_SLOTS_AT 192
+/* How each map begins. */
+struct djs_map_front {
+	u64 seed;
+	struct djs_slot *slots; /* NULL: the map is of another kind */
+	u64 slot_count;
+};
+#define DJS_MAP_FACTOR 0x9e3779b97f4a7c15ull
+
+static inline u64 djs_map_front_seed(u64 seed)
+{
+	return seed * DJS_MAP_FACTOR;
+}
+
+static inline u64 djs_map_slot_count(u32 capacity)
+{
+	return (u64)capacity + capacity / 2 + 1;
+}
+
+/* The slot where a key is looked for first. */
+static inline u64 djs_map_home(const struct djs_map_front *front, s64 key)
+{
+	u64 hash = (u64)key * DJS_MAP_FACTOR + front->seed;
+
+	return (u64)(((unsigned __int128)hash * front->slot_count) >> 64);
+}
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -44,12 +79,14 @@ struct djs_map *djs_map_init(void *memory, const struct djs_map_shape *shape, u6
 
 /* The element's value (s64, char[string_bytes], struct djs_statistic), or NULL. O(1). */
 void *djs_map_find(struct djs_map *map, const union djs_value *keys);
-/* The same for maps whose only key is a long. */
+/* The same for maps whose only key is a long: with values of other types, and with long values. */
 void *djs_map_find_long(struct djs_map *map, s64 key);
+void *djs_map_find_slot(struct djs_map *map, s64 key);
 /* As find, but an absent element is created with value 0, "" or an empty statistic. NULL when full.
  */
 void *djs_map_insert(struct djs_map *map, const union djs_value *keys);
 void *djs_map_insert_long(struct djs_map *map, s64 key);
+void *djs_map_insert_slot(struct djs_map *map, s64 key);
 /* Removes an element; 1 when it was there. */
 int djs_map_erase(struct djs_map *map, const union djs_value *keys);
 /* Removes the elements whose keys equal those of `keys` that `fixed` has a bit for (bit 0: the

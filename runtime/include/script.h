@@ -70,7 +70,7 @@ enum djs_argument {
 	/* A perf event fires after timer_ns units, or timer_ns times a second. */
 	DJS_PERF_TYPE = 0,
 	DJS_PERF_CONFIG,
-	DJS_PERF_BY_FREQUENCY,
+	DJS_PERF_HOW, /* one of the following */
 	/* A file's name is its site's function. */
 	DJS_PROCFS_WRITES = 0,
 	DJS_PROCFS_UMASK,
@@ -79,6 +79,13 @@ enum djs_argument {
 	DJS_NETFILTER_HOOK,
 	DJS_NETFILTER_PRIORITY, /* signed */
 };
+/* DJS_PERF_HOW */
+enum djs_perf_how {
+	DJS_PERF_BY_COUNT = 0,
+	DJS_PERF_BY_FREQUENCY = 1,
+	DJS_PERF_COUNTER = 2, /* + its number: no handler runs, @perf reads it */
+};
+#define DJS_MOST_PERF_COUNTERS 64
 
 struct djs_handler {
 	/* For every mechanism but direct calls: called between djs_enter and djs_leave with
@@ -109,6 +116,10 @@ struct djs_handler {
 	u32 condition;	     /* 0: none; N: its sites are armed while condition N - 1 holds */
 };
 
+#define DJS_AIM_WORDS 2 /* of djs_target.aim */
+/* Where djs_target.dispatch leads before it is aimed. */
+void djs_not_aimed(void);
+
 /* A direct call's target: runs the handlers of all sites that have it, in their order. A function
  * can have one direct call only. */
 struct djs_target {
@@ -119,6 +130,10 @@ struct djs_target {
 	/* Return handlers and several functions: what such a target calls, to go on in the function
 	 * that it was called from. */
 	void (*dispatch)(void);
+	/* Return handlers and a function of a module: `dispatch` is the trampoline of a static call
+	 * (behind an endbr64 where the kernel has IBT) that is aimed at the function when it is
+	 * there. DJS_AIM_WORDS words for the key. */
+	void *aim;
 	/* 1: it asks which of its functions called it, by where it returns to. That is not told
 	 * where a livepatch sends the caller on. */
 	u32 by_address;
@@ -298,9 +313,13 @@ void djs_fail(struct djs_ctx *ctx, const char *message, u32 place);
  * fault sets ctx->error and yields 0. Zero-extended. */
 u64 djs_load(struct djs_ctx *ctx, u64 address, u32 size, u32 place);
 void djs_store(struct djs_ctx *ctx, u64 address, u32 size, u64 value, u32 place);
+/* The same for `size` bytes, which are copied to `out`. */
+void djs_copy_memory(struct djs_ctx *ctx, char *out, u64 address, u64 size, u32 place);
 
 /* Totals of per-CPU storage; exact when no writer runs. */
 s64 djs_counter_read(u32 counter);
+/* @perf: what this CPU's event of perf.….counter has counted. Callable in any context. */
+s64 djs_perf_read(u32 counter);
 void djs_counter_clear(u32 counter);
 /* <<< on a per-CPU statistic: on this CPU's copy, whole even when interrupted. */
 void djs_statistic_record(u32 statistic, s64 value);

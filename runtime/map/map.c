@@ -3,9 +3,10 @@
  * A chained hash table in one block of memory: this header, the buckets, the entries. Links are
  * entry numbers from 1; number 0 means "none" in a chain, and entry 0 is the head of the ring of
  * all entries in the order of their insertion. A chain is at most as long as chance makes it: there
- * are as many buckets as entries or more.
+ * are as many buckets as entries or more. In arrays of longs by one long, slots take the place of
+ * the buckets (slots.c).
  */
-#include "map/layout.h"
+#include "map/keys.h"
 
 #define MAX_CAPACITY (1u << 30)
 
@@ -30,10 +31,16 @@ static u64 field_bytes(const struct djs_map_shape *shape, u8 type)
 	}
 }
 
+static int wants_slots(const struct djs_map_shape *shape)
+{
+	return shape->key_count == 1 && shape->key_types[0] == DJS_LONG &&
+	       shape->value_type == DJS_LONG;
+}
+
 /* Bytes of an entry; 0 for a shape that no map can have. */
 static u64 entry_bytes(const struct djs_map_shape *shape)
 {
-	u64 bytes = sizeof(struct entry) + field_bytes(shape, shape->value_type);
+	u64 bytes = sizeof(struct entry);
 	u32 i;
 
 	if (shape->key_count == 0 || shape->key_count > DJS_MAX_KEYS || shape->capacity == 0 ||
@@ -48,6 +55,8 @@ static u64 entry_bytes(const struct djs_map_shape *shape)
 	}
 	if (shape->value_type == DJS_STRING && shape->string_bytes == 0)
 		return 0;
+	if (!wants_slots(shape))
+		bytes += field_bytes(shape, shape->value_type);
 	return bytes <= U32_LIMIT ? bytes : 0;
 }
 
@@ -56,14 +65,19 @@ static DJS_HANDLER_CODE u64 bucket_area(u32 capacity)
 	return sizeof(u32) << bucket_bits(capacity);
 }
 
+/* Of the buckets, or the slots. */
+static u64 table_bytes(const struct djs_map_shape *shape)
+{
+	return wants_slots(shape) ? djs_slots_bytes(shape->capacity) : bucket_area(shape->capacity);
+}
+
 u64 djs_map_bytes(const struct djs_map_shape *shape)
 {
 	u64 entry = entry_bytes(shape);
 	u64 all;
 
 	if (!entry || __builtin_mul_overflow(entry, (u64)shape->capacity + 1, &all) ||
-	    __builtin_add_overflow(all, sizeof(struct djs_map) + bucket_area(shape->capacity),
-				   &all))
+	    __builtin_add_overflow(all, sizeof(struct djs_map) + table_bytes(shape), &all))
 		return 0;
 	return all;
 }
@@ -75,120 +89,33 @@ struct djs_map *djs_map_init(void *memory, const struct djs_map_shape *shape, u6
 	u32 i;
 
 	map->shape = *shape;
-	map->seed = seed * 0x9e3779b97f4a7c15ull;
+	map->front.seed = djs_map_front_seed(seed);
+	map->text_most = shape->string_bytes - 1;
 	map->shift = 32 - bucket_bits(shape->capacity);
 	map->stride = (u32)entry_bytes(shape);
-	map->entries = (char *)memory + sizeof(*map) + bucket_area(shape->capacity);
+	map->entries = (char *)memory + sizeof(*map) + table_bytes(shape);
+	if (wants_slots(shape))
+		djs_slots_init(map, map + 1);
 	for (i = 0; i < shape->key_count; i++) {
 		map->key_offsets[i] = offset;
+		if (shape->key_types[i] == DJS_STRING)
+			map->text_keys |= 1u << i;
 		offset += (u32)field_bytes(shape, shape->key_types[i]);
 	}
 	map->value_offset = offset;
 	return map;
 }
 
-/* ---- keys ---- */
-
-static DJS_HANDLER_CODE size_t text_length(const struct djs_map *map, const char *text)
-{
-	size_t length = 0;
-
-	if (!text)
-		return 0;
-	while (length + 1 < map->shape.string_bytes && text[length])
-		length++;
-	return length;
-}
-
-static DJS_HANDLER_CODE u64 hash_text(const struct djs_map *map, const char *text, u64 hash)
-{
-	size_t length = text_length(map, text);
-	u64 word = 0;
-
-	for (; length >= 8; length -= 8, text += 8) {
-		memcpy(&word, text, 8);
-		hash = mix(hash ^ word);
-		hash ^= hash >> 29;
-	}
-	word = length;
-	while (length)
-		word = word << 8 | (u8)text[--length];
-	return hash ^ word;
-}
-
-static DJS_HANDLER_CODE u32 hash_keys(const struct djs_map *map, const union djs_value *keys)
-{
-	u64 hash = map->seed;
-	u32 i;
-
-	for (i = 0; i < map->shape.key_count; i++) {
-		if (i)
-			hash ^= hash >> 29;
-		if (map->shape.key_types[i] == DJS_LONG)
-			hash ^= (u64)keys[i].number;
-		else
-			hash = hash_text(map, keys[i].text, hash);
-		hash = mix(hash);
-	}
-	return (u32)(hash >> 32);
-}
-
-static DJS_HANDLER_CODE int same_text(const struct djs_map *map, const char *stored,
-				      const char *text)
-{
-	size_t i;
-
-	if (!text)
-		return !stored[0];
-	for (i = 0; i + 1 < map->shape.string_bytes; i++) {
-		if (stored[i] != text[i])
-			return 0;
-		if (!text[i])
-			return 1;
-	}
-	return 1;
-}
-
-static DJS_HANDLER_CODE int same_key(const struct djs_map *map, const struct entry *entry, u32 i,
-				     const union djs_value *key)
-{
-	const char *stored = (const char *)entry + map->key_offsets[i];
-
-	if (map->shape.key_types[i] == DJS_LONG)
-		return *(const s64 *)stored == key->number;
-	return same_text(map, stored, key->text);
-}
-
-static DJS_HANDLER_CODE int same_keys(const struct djs_map *map, const struct entry *entry,
-				      const union djs_value *keys)
-{
-	u32 i;
-
-	for (i = 0; i < map->shape.key_count; i++)
-		if (!same_key(map, entry, i, &keys[i]))
-			return 0;
-	return 1;
-}
-
-static DJS_HANDLER_CODE void store_text(const struct djs_map *map, char *stored, const char *text)
-{
-	size_t length = text_length(map, text);
-
-	if (length)
-		memcpy(stored, text, length);
-	stored[length] = 0;
-}
-
 /* ---- finding ---- */
 
-static DJS_HANDLER_CODE u32 find(const struct djs_map *map, u32 hash, const union djs_value *keys)
+static inline u32 find(const struct djs_map *map, u32 hash, const union djs_value *keys)
 {
 	u32 number = buckets(map)[hash >> map->shift];
 
 	while (number) {
 		const struct entry *entry = entry_at(map, number);
 
-		if (entry->hash == hash && same_keys(map, entry, keys))
+		if (entry->place == hash && same_keys(map, entry, keys))
 			break;
 		number = entry->chain;
 	}
@@ -197,14 +124,17 @@ static DJS_HANDLER_CODE u32 find(const struct djs_map *map, u32 hash, const unio
 
 DJS_HANDLER_CODE void *djs_map_find(struct djs_map *map, const union djs_value *keys)
 {
-	u32 number = find(map, hash_keys(map, keys), keys);
+	u32 number;
 
+	if (has_slots(map))
+		return djs_map_find_slot(map, keys[0].number);
+	number = find(map, hash_keys(map, keys), keys);
 	return number ? (char *)entry_at(map, number) + map->value_offset : NULL;
 }
 
 static inline u32 long_hash(const struct djs_map *map, s64 key)
 {
-	return (u32)(mix(map->seed ^ (u64)key) >> 32);
+	return (u32)(mix(map->front.seed ^ (u64)key) >> 32);
 }
 
 /* The only key lies right behind the links, and the value behind it: no offset is looked up. */
@@ -227,17 +157,29 @@ DJS_HANDLER_CODE void *djs_map_find_long(struct djs_map *map, s64 key)
 	return find_long(map, long_hash(map, key), key);
 }
 
+DJS_HANDLER_CODE void *djs_map_find_slot(struct djs_map *map, s64 key)
+{
+	u32 number = djs_slots_find(map, key);
+
+	return number ? djs_slots_value(map, number) : NULL;
+}
+
 /* ---- inserting and removing ---- */
 
-/* Takes `number` out of its chain and out of the order. */
+/* Takes `number` out of its chain or slot and out of the order. */
 static DJS_HANDLER_CODE void unlink_entry(struct djs_map *map, u32 number)
 {
 	struct entry *entry = entry_at(map, number);
-	u32 *link = &buckets(map)[entry->hash >> map->shift];
 
-	while (*link != number)
-		link = &entry_at(map, *link)->chain;
-	*link = entry->chain;
+	if (has_slots(map)) {
+		djs_slots_release(map, number);
+	} else {
+		u32 *link = &buckets(map)[entry->place >> map->shift];
+
+		while (*link != number)
+			link = &entry_at(map, *link)->chain;
+		*link = entry->chain;
+	}
 	entry_at(map, entry->before)->after = entry->after;
 	entry_at(map, entry->after)->before = entry->before;
 }
@@ -270,25 +212,33 @@ static inline u32 take_entry(struct djs_map *map)
 	return number;
 }
 
-/* A new entry at the head of its chain and the end of the order; NULL: full. */
+/* At the end of the order. */
+static inline struct entry *append_entry(struct djs_map *map, u32 number)
+{
+	struct entry *head = entry_at(map, 0);
+	struct entry *entry = entry_at(map, number);
+
+	entry->after = 0;
+	entry->before = head->before;
+	entry_at(map, head->before)->after = number;
+	head->before = number;
+	return entry;
+}
+
+/* A new entry at the head of its chain; NULL: full. */
 static inline struct entry *new_entry(struct djs_map *map, u32 hash)
 {
 	u32 number = take_entry(map);
-	struct entry *head = entry_at(map, 0);
 	struct entry *entry;
 	u32 *bucket;
 
 	if (unlikely(!number))
 		return NULL;
-	entry = entry_at(map, number);
+	entry = append_entry(map, number);
 	bucket = &buckets(map)[hash >> map->shift];
-	entry->hash = hash;
+	entry->place = hash;
 	entry->chain = *bucket;
 	*bucket = number;
-	entry->after = 0;
-	entry->before = head->before;
-	entry_at(map, head->before)->after = number;
-	head->before = number;
 	return entry;
 }
 
@@ -307,24 +257,19 @@ static DJS_HANDLER_CODE void *empty_value(const struct djs_map *map, struct entr
 
 DJS_HANDLER_CODE void *djs_map_insert(struct djs_map *map, const union djs_value *keys)
 {
-	u32 hash = hash_keys(map, keys);
-	u32 number = find(map, hash, keys);
 	struct entry *entry;
-	u32 i;
+	u32 number, hash;
 
+	if (has_slots(map))
+		return djs_map_insert_slot(map, keys[0].number);
+	hash = hash_keys(map, keys);
+	number = find(map, hash, keys);
 	if (number)
 		return (char *)entry_at(map, number) + map->value_offset;
 	entry = new_entry(map, hash);
 	if (!entry)
 		return NULL;
-	for (i = 0; i < map->shape.key_count; i++) {
-		char *stored = (char *)entry + map->key_offsets[i];
-
-		if (map->shape.key_types[i] == DJS_LONG)
-			*(s64 *)stored = keys[i].number;
-		else
-			store_text(map, stored, keys[i].text);
-	}
+	store_keys(map, entry, keys);
 	return empty_value(map, entry);
 }
 
@@ -348,9 +293,23 @@ DJS_HANDLER_CODE void *djs_map_insert_long(struct djs_map *map, s64 key)
 	return likely(value) ? value : new_long(map, hash, key);
 }
 
+DJS_HANDLER_CODE void *djs_map_insert_slot(struct djs_map *map, s64 key)
+{
+	u32 number = djs_slots_find(map, key);
+
+	if (number)
+		return djs_slots_value(map, number);
+	number = take_entry(map);
+	if (unlikely(!number))
+		return NULL;
+	((struct long_entry *)append_entry(map, number))->key = key;
+	return djs_slots_take(map, number, key);
+}
+
 DJS_HANDLER_CODE int djs_map_erase(struct djs_map *map, const union djs_value *keys)
 {
-	u32 number = find(map, hash_keys(map, keys), keys);
+	u32 number = has_slots(map) ? djs_slots_find(map, keys[0].number)
+				    : find(map, hash_keys(map, keys), keys);
 
 	if (!number)
 		return 0;
@@ -394,18 +353,26 @@ DJS_HANDLER_CODE int djs_map_has_slice(struct djs_map *map, const union djs_valu
 	return 0;
 }
 
-DJS_HANDLER_CODE void djs_map_clear(struct djs_map *map)
+/* Few elements in a large map: their buckets are fewer than all. */
+static DJS_HANDLER_CODE void clear_buckets(struct djs_map *map)
 {
 	u64 area = bucket_area(map->shape.capacity);
 	u32 number;
 
-	/* Few elements in a large map: their buckets are fewer than all. */
 	if (map->count < area / 64)
 		for (number = entry_at(map, 0)->after; number;
 		     number = entry_at(map, number)->after)
-			buckets(map)[entry_at(map, number)->hash >> map->shift] = 0;
+			buckets(map)[entry_at(map, number)->place >> map->shift] = 0;
 	else
 		memset(buckets(map), 0, area);
+}
+
+DJS_HANDLER_CODE void djs_map_clear(struct djs_map *map)
+{
+	if (has_slots(map))
+		djs_slots_clear(map);
+	else
+		clear_buckets(map);
 	entry_at(map, 0)->after = 0;
 	entry_at(map, 0)->before = 0;
 	map->count = 0;
@@ -432,5 +399,7 @@ DJS_HANDLER_CODE union djs_value djs_map_key(const struct djs_map *map, u32 numb
 
 DJS_HANDLER_CODE void *djs_map_value(const struct djs_map *map, u32 number)
 {
+	if (has_slots(map))
+		return djs_slots_value(map, number);
 	return (char *)entry_at(map, number) + map->value_offset;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // perf.*, timer.profile: a perf event on each CPU that is online when the session begins. Its
-// overflow calls the handler with the registers of what it interrupted.
+// overflow calls the handler with the registers of what it interrupted. perf.….counter: the same
+// without a handler; @perf reads what it has counted.
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 
@@ -10,6 +11,8 @@ struct djs_perf {
 	struct djs_site_run *run;
 	struct perf_event *events[]; /* [nr_cpu_ids] */
 };
+
+static struct djs_perf *counters[DJS_MOST_PERF_COUNTERS];
 
 static DJS_HANDLER_CODE void perf_overflowed(struct perf_event *event,
 					     struct perf_sample_data *data, struct pt_regs *regs)
@@ -23,11 +26,52 @@ static DJS_HANDLER_CODE void perf_overflowed(struct perf_event *event,
 		djs_run_handler(handler, perf->run->site, regs);
 }
 
+/*
+ * perf_event_read_local() is not exported. This is what it does, and as it may be done in an NMI:
+ * an event of this CPU that is running is brought up to date by its own driver, which counts on
+ * interrupts being off.
+ */
+DJS_HANDLER_CODE s64 djs_perf_read(u32 number)
+{
+	const struct djs_perf *perf = READ_ONCE(counters[number]);
+	struct perf_event *event;
+	unsigned long flags;
+	s64 count = 0;
+	int cpu;
+
+	if (!perf)
+		return 0;
+	raw_local_irq_save(flags);
+	cpu = raw_smp_processor_id();
+	event = perf->events[cpu];
+	if (event) {
+		if (READ_ONCE(event->oncpu) == cpu)
+			event->pmu->read(event);
+		count = local64_read(&event->count);
+	}
+	raw_local_irq_restore(flags);
+	return count;
+}
+
+/* The counter that the site is, or DJS_MOST_PERF_COUNTERS. */
+static u32 counter_of(const struct djs_site_run *run)
+{
+	u64 how = djs_script.handlers[run->site->handler].arguments[DJS_PERF_HOW];
+
+	return how < DJS_PERF_COUNTER ? DJS_MOST_PERF_COUNTERS
+				      : min_t(u64, how - DJS_PERF_COUNTER, DJS_MOST_PERF_COUNTERS);
+}
+
 static void detach_perf(struct djs_site_run *run)
 {
 	struct djs_perf *perf = run->data;
+	u32 counter = counter_of(run);
 	unsigned int cpu;
 
+	if (counter < DJS_MOST_PERF_COUNTERS && counters[counter] == perf) {
+		WRITE_ONCE(counters[counter], NULL);
+		synchronize_rcu(); /* handlers that read it run with preemption off */
+	}
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
 		if (perf->events[cpu])
 			perf_event_release_kernel(perf->events[cpu]);
@@ -43,10 +87,11 @@ static int attach_perf(struct djs_site_run *run)
 	    .size = sizeof(attr),
 	    .type = handler->arguments[DJS_PERF_TYPE],
 	    .config = handler->arguments[DJS_PERF_CONFIG],
-	    .freq = handler->arguments[DJS_PERF_BY_FREQUENCY],
+	    .freq = handler->arguments[DJS_PERF_HOW] == DJS_PERF_BY_FREQUENCY,
 	    .sample_period = handler->timer_ns, /* or the frequency: a union */
 	};
 	struct djs_perf *perf = kzalloc(struct_size(perf, events, nr_cpu_ids), GFP_KERNEL);
+	u32 counter = counter_of(run);
 	unsigned int cpu;
 	int error = 0;
 
@@ -57,8 +102,9 @@ static int attach_perf(struct djs_site_run *run)
 	run->armed = 1;
 	cpus_read_lock();
 	for_each_online_cpu (cpu) {
-		struct perf_event *event =
-		    perf_event_create_kernel_counter(&attr, cpu, NULL, perf_overflowed, perf);
+		struct perf_event *event = perf_event_create_kernel_counter(
+		    &attr, cpu, NULL, counter < DJS_MOST_PERF_COUNTERS ? NULL : perf_overflowed,
+		    perf);
 
 		if (IS_ERR(event)) {
 			error = PTR_ERR(event);
@@ -70,6 +116,8 @@ static int attach_perf(struct djs_site_run *run)
 	if (error) {
 		detach_perf(run);
 		djs_site_failed(run, error, "this machine has no such perf event");
+	} else if (counter < DJS_MOST_PERF_COUNTERS) {
+		WRITE_ONCE(counters[counter], perf);
 	}
 	return 0;
 }

@@ -3,6 +3,7 @@
  * The language's string functions. NULL reads as the empty string.
  */
 #include "include/text.h"
+#include "text/words.h"
 
 #define S64_LARGEST 0x7fffffffffffffffull
 
@@ -12,6 +13,20 @@ DJS_HANDLER_CODE size_t djs_text_copy(char *out, const char *in, size_t size)
 
 	if (!size)
 		return 0;
+	if (in && WHOLE_WORDS(in) && WHOLE_WORDS(out)) {
+		for (; length + 8 <= size; length += 8) {
+			u64 word = load_word(in + length);
+			u64 ends = ends_in(word);
+
+			if (ends)
+				word = before_end(word, ends);
+			__builtin_memcpy(out + length, &word, sizeof(word));
+			if (ends)
+				return length + bytes_before_end(ends);
+		}
+	}
+	if (length == size) /* it goes on, and is cut */
+		length--;
 	if (in)
 		for (; length + 1 < size && in[length]; length++)
 			out[length] = in[length];

@@ -9,10 +9,10 @@
 #define RUNTIME(F) \
 	F(djs_enter) F(djs_leave) F(djs_lock_enter) F(djs_lock_leave) F(djs_fail_alone) \
 	F(djs_reserve) F(djs_commit) F(djs_fail) F(djs_load) F(djs_store) F(djs_counter_read) \
-	F(djs_counter_clear) F(djs_statistic_read) F(djs_statistic_clear) \
+	F(djs_copy_memory) F(djs_counter_clear) F(djs_statistic_read) F(djs_statistic_clear) \
 	F(djs_statistic_record) F(djs_statistic_add) F(djs_statistic_avg) \
 	F(djs_statistic_variance) F(djs_histogram_store) F(djs_map_find) F(djs_map_find_long) \
-	F(djs_map_insert) F(djs_map_insert_long) F(djs_map_erase) F(djs_map_erase_slice) \
+	F(djs_map_insert) F(djs_map_insert_long) F(djs_map_find_slot) F(djs_map_insert_slot) F(djs_map_erase) F(djs_map_erase_slice) \
 	F(djs_map_has_slice) F(djs_map_clear) F(djs_map_list) F(djs_map_key) F(djs_map_value) \
 	F(djs_format) F(djs_text_copy) F(djs_text_concat) F(djs_text_compare) \
 	F(djs_text_length) F(djs_regex_search) F(djs_match_regex) F(memcpy) F(memmove) F(memset) \

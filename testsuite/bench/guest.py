@@ -94,7 +94,7 @@ def base_archive():
     return archive
 
 
-def run(release, archive, script, count_instructions=True, cpus=1, memory_mb=1024, timeout=900):
+def run(release, archive, script, count_instructions=True, cpus=1, memory_mb=1024, timeout=3600):
     """Boots kernel `release`, runs the shell `script` as init, and yields what it wrote to the console.
 
     Raises GuestLost when the script does not come to its end within `timeout` seconds.

@@ -1,7 +1,7 @@
 // What handlers cost, in user space: the code that codegen makes beside the same written in C, and
 // the runtime's arrays beside std::unordered_map. scripts/bench handlers runs it.
 //
-//   bench_handlers --instructions CASE SIZE OPERATIONS
+//   bench_handlers --instructions BENCHMARK OPERATIONS
 //       runs one case so often and nothing else: for callgrind
 #include "codegen/codegen.h"
 #include "library/library.h"
@@ -186,27 +186,28 @@ BENCHMARK(CollatzC);
 // ---- arrays ----
 
 // The same keys for all: the upper bits of a linear congruence.
-constexpr const char* next_in_script = "k = k * 6364136223846793005 + 1442695040888963407; ";
-int64_t next_key(uint64_t& k, int64_t size) {
+constexpr const char* next_in_script = "l = l * 6364136223846793005 + 1442695040888963407; ";
+// The size is a constant for both: dividing by a variable would be most of what a look-up takes.
+template <int64_t size> int64_t next_key(uint64_t& k) {
     k = k * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<int64_t>((k >> 33) % static_cast<uint64_t>(size));
+    return static_cast<int64_t>(k >> 33) % size;
 }
 
 std::string array_script(int64_t size, const std::string& use) {
     const std::string of = std::to_string(size);
     return "global a[" + of + "], k = 1, out probe timer.s(100000) { for (i = 0; i < " + of +
            "; i++) a[i] = 1 } " +
-           in_loop("", "", next_in_script + std::string("j = (k >>> 33) % ") + of + "; " + use,
-                   "out = s");
+           in_loop("", "l = k", next_in_script + std::string("j = (l >>> 33) % ") + of + "; " + use,
+                   "out = s; k = l");
 }
 std::string mixed_script(int64_t size, const std::string& use) {
     const std::string of = std::to_string(size);
     return "global a[" + of + "], k = 1, out probe timer.s(100000) { for (i = 0; i < " + of +
            "; i++) a[i, (i & 1) ? \"read\" : \"write\", i & 7] = 1 } " +
-           in_loop("", "",
-                   next_in_script + std::string("j = (k >>> 33) % ") + of +
+           in_loop("", "l = k",
+                   next_in_script + std::string("j = (l >>> 33) % ") + of +
                        "; w = (j & 1) ? \"read\" : \"write\"; " + use,
-                   "out = s");
+                   "out = s; k = l");
 }
 
 // The first handler fills, the second works.
@@ -219,17 +220,22 @@ void run_array(benchmark::State& state, const std::string& text) {
     state.SetItemsProcessed(state.iterations() * turns);
 }
 
-void UpdateScript(benchmark::State& state) {
-    run_array(state, array_script(state.range(0), "a[j] += i; s++"));
+constexpr const char* update = "a[j] += i; s++";
+constexpr const char* look_up = "s += a[j]";
+constexpr const char* mixed_update = "a[j, w, j & 7] += i; s++";
+constexpr const char* mixed_look_up = "s += a[j, w, j & 7]";
+
+template <int64_t size> void UpdateScript(benchmark::State& state) {
+    run_array(state, array_script(size, update));
 }
-void LookupScript(benchmark::State& state) {
-    run_array(state, array_script(state.range(0), "s += a[j]"));
+template <int64_t size> void LookupScript(benchmark::State& state) {
+    run_array(state, array_script(size, look_up));
 }
-void MixedUpdateScript(benchmark::State& state) {
-    run_array(state, mixed_script(state.range(0), "a[j, w, j & 7] += i; s++"));
+template <int64_t size> void MixedUpdateScript(benchmark::State& state) {
+    run_array(state, mixed_script(size, mixed_update));
 }
-void MixedLookupScript(benchmark::State& state) {
-    run_array(state, mixed_script(state.range(0), "s += a[j, w, j & 7]"));
+template <int64_t size> void MixedLookupScript(benchmark::State& state) {
+    run_array(state, mixed_script(size, mixed_look_up));
 }
 
 using Map = std::unordered_map<int64_t, int64_t>;
@@ -261,54 +267,63 @@ MixedMap make_mixed(int64_t size) {
     return map;
 }
 
-template <class Container, class Use>
+// One run of the handler's loop.
+template <int64_t size, class Container, class Use>
+void use_container(Container& map, uint64_t& k, Use use) {
+    int64_t s = 0;
+    for (int64_t i = 0; i < turns; i++)
+        use(map, next_key<size>(k), i, s);
+    benchmark::DoNotOptimize(s);
+}
+template <int64_t size, class Container, class Use>
 void run_container(benchmark::State& state, Container map, Use use) {
     uint64_t k = 1;
-    for (auto _ : state) {
-        int64_t s = 0;
-        for (int64_t i = 0; i < turns; i++)
-            use(map, next_key(k, state.range(0)), i, s);
-        benchmark::DoNotOptimize(s);
-    }
+    use_container<size>(map, k, use);
+    for (auto _ : state)
+        use_container<size>(map, k, use);
     state.SetItemsProcessed(state.iterations() * turns);
 }
-void update_map(Map& map, int64_t j, int64_t i, int64_t& s) {
+constexpr auto update_map = [](Map& map, int64_t j, int64_t i, int64_t& s) {
     map[j] += i;
     s++;
-}
-void look_up_map(Map& map, int64_t j, int64_t, int64_t& s) {
+};
+constexpr auto look_up_map = [](Map& map, int64_t j, int64_t, int64_t& s) {
     auto found = map.find(j);
     s += found == map.end() ? 0 : found->second;
-}
+};
+constexpr auto update_mixed = [](MixedMap& map, int64_t j, int64_t i, int64_t& s) {
+    map[mixed_key(j)] += i;
+    s++;
+};
+constexpr auto look_up_mixed = [](MixedMap& map, int64_t j, int64_t, int64_t& s) {
+    auto found = map.find(mixed_key(j));
+    s += found == map.end() ? 0 : found->second;
+};
 
-void UpdateUnordered(benchmark::State& state) {
-    run_container(state, make_map(state.range(0)), update_map);
+template <int64_t size> void UpdateUnordered(benchmark::State& state) {
+    run_container<size>(state, make_map(size), update_map);
 }
-void LookupUnordered(benchmark::State& state) {
-    run_container(state, make_map(state.range(0)), look_up_map);
+template <int64_t size> void LookupUnordered(benchmark::State& state) {
+    run_container<size>(state, make_map(size), look_up_map);
 }
-void MixedUpdateUnordered(benchmark::State& state) {
-    run_container(state, make_mixed(state.range(0)),
-                  [](MixedMap& map, int64_t j, int64_t i, int64_t& s) {
-                      map[mixed_key(j)] += i;
-                      s++;
-                  });
+template <int64_t size> void MixedUpdateUnordered(benchmark::State& state) {
+    run_container<size>(state, make_mixed(size), update_mixed);
 }
-void MixedLookupUnordered(benchmark::State& state) {
-    run_container(state, make_mixed(state.range(0)),
-                  [](MixedMap& map, int64_t j, int64_t, int64_t& s) {
-                      auto found = map.find(mixed_key(j));
-                      s += found == map.end() ? 0 : found->second;
-                  });
+template <int64_t size> void MixedLookupUnordered(benchmark::State& state) {
+    run_container<size>(state, make_mixed(size), look_up_mixed);
 }
-BENCHMARK(UpdateScript)->Arg(1000)->Arg(1000000);
-BENCHMARK(UpdateUnordered)->Arg(1000)->Arg(1000000);
-BENCHMARK(LookupScript)->Arg(1000)->Arg(1000000);
-BENCHMARK(LookupUnordered)->Arg(1000)->Arg(1000000);
-BENCHMARK(MixedUpdateScript)->Arg(1000);
-BENCHMARK(MixedUpdateUnordered)->Arg(1000);
-BENCHMARK(MixedLookupScript)->Arg(1000);
-BENCHMARK(MixedLookupUnordered)->Arg(1000);
+BENCHMARK(UpdateScript<1000>);
+BENCHMARK(UpdateScript<1000000>);
+BENCHMARK(UpdateUnordered<1000>);
+BENCHMARK(UpdateUnordered<1000000>);
+BENCHMARK(LookupScript<1000>);
+BENCHMARK(LookupScript<1000000>);
+BENCHMARK(LookupUnordered<1000>);
+BENCHMARK(LookupUnordered<1000000>);
+BENCHMARK(MixedUpdateScript<1000>);
+BENCHMARK(MixedUpdateUnordered<1000>);
+BENCHMARK(MixedLookupScript<1000>);
+BENCHMARK(MixedLookupUnordered<1000>);
 
 // ---- two threads ----
 
@@ -341,21 +356,55 @@ BENCHMARK(CounterOnCpus)->Threads(1)->Threads(2)->UseRealTime();
 BENCHMARK(StatisticOnCpus)->Threads(1)->Threads(2)->UseRealTime();
 BENCHMARK(ArrayOnCpus)->Threads(1)->Threads(2)->UseRealTime();
 
-int run_for_callgrind(const std::string& name, int64_t size, int64_t operations) {
-    const bool update = name == "update";
-    const Script script(array_script(size, update ? "a[j] += i; s++" : "s += a[j]"));
+// ---- for callgrind ----
+
+void run_scripts(const std::string& text, int64_t operations) {
+    const Script script(text);
     script.run(0);
     for (int64_t done = 0; done < operations; done += turns)
         script.run(1);
-    return 0;
+}
+template <int64_t size, class Container, class Use>
+void run_containers(Container map, Use use, int64_t operations) {
+    uint64_t k = 1;
+    for (int64_t done = 0; done < operations; done += turns)
+        use_container<size>(map, k, use);
+}
+
+struct Counted {
+    const char* name;
+    void (*run)(int64_t operations);
+};
+template <int64_t size>
+constexpr Counted counted[] = {
+    {"UpdateScript", [](int64_t n) { run_scripts(array_script(size, update), n); }},
+    {"LookupScript", [](int64_t n) { run_scripts(array_script(size, look_up), n); }},
+    {"MixedUpdateScript", [](int64_t n) { run_scripts(mixed_script(size, mixed_update), n); }},
+    {"MixedLookupScript", [](int64_t n) { run_scripts(mixed_script(size, mixed_look_up), n); }},
+    {"UpdateUnordered", [](int64_t n) { run_containers<size>(make_map(size), update_map, n); }},
+    {"LookupUnordered", [](int64_t n) { run_containers<size>(make_map(size), look_up_map, n); }},
+    {"MixedUpdateUnordered",
+     [](int64_t n) { run_containers<size>(make_mixed(size), update_mixed, n); }},
+    {"MixedLookupUnordered",
+     [](int64_t n) { run_containers<size>(make_mixed(size), look_up_mixed, n); }},
+};
+
+int run_for_callgrind(const std::string& name, int64_t operations) {
+    for (const Counted& each : counted<1000>)
+        if (name == std::string(each.name) + "<1000>")
+            return each.run(operations), 0;
+    for (const Counted& each : counted<1000000>)
+        if (name == std::string(each.name) + "<1000000>")
+            return each.run(operations), 0;
+    fprintf(stderr, "there is no case %s\n", name.c_str());
+    return 1;
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-    if (argc == 5 && std::string(argv[1]) == "--instructions")
-        return run_for_callgrind(argv[2], strtoll(argv[3], nullptr, 10),
-                                 strtoll(argv[4], nullptr, 10));
+    if (argc == 4 && std::string(argv[1]) == "--instructions")
+        return run_for_callgrind(argv[2], strtoll(argv[3], nullptr, 10));
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 1;

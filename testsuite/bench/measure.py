@@ -44,6 +44,7 @@ class Outcome:
     samples: list = field(default_factory=list)
     log: str = ""
     problem: str = ""
+    remark: str = ""  # what to know about the samples
 
     @property
     def average(self):
@@ -57,8 +58,11 @@ class Plan:
         self.calls = calls
         self.text = ""
         self.checks = {}
+        self.remarks = {}
 
-    def add(self, key, command, check=None):
+    def add(self, key, command, check=None, remark=None):
+        """`check` and `remark` yield what is wrong, or remarkable, from (log, lines, first line); "": nothing."""
+        self.remarks[key] = remark
         self.text += CASE_SCRIPT % {"key": key, "command": command}
         self.checks[key] = check
 
@@ -86,7 +90,9 @@ class Plan:
             return outcome
         outcome.samples = [min(values[i:i + RUNS]) for i in range(0, len(values), RUNS)]
         check = self.checks[key]
+        remark = self.remarks[key]
         outcome.problem = check(outcome.log, int(log[2]), log[3].strip()) if check else ""
+        outcome.remark = remark(outcome.log, int(log[2]), log[3].strip()) if remark else ""
         return outcome
 
 
@@ -168,13 +174,18 @@ def natively(djstap, all_cases, folder, calls):
     """{key: Outcome} on the kernel that runs. Modules must be loadable: see why_not_native()."""
     modules = []
     plan, refused = plan_of(Builder(djstap, os.uname().release, folder), all_cases, calls, modules)
+    return run_natively(djstap, plan, folder) | refused
+
+
+def run_natively(djstap, plan, folder):
+    """{key: Outcome} of a plan whose modules are in `folder`."""
     with open(os.path.join(folder, "samples"), "w", encoding="utf-8") as file:
-        file.write(sample_script(calls))
+        file.write(sample_script(plan.calls))
     environment = dict(os.environ, T=folder, B=folder, M=folder,
                        PATH=os.path.dirname(djstap) + ":" + os.environ.get("PATH", ""))
     done = subprocess.run(["sh", "-c", plan.text], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
                           text=True)
-    return plan.outcomes(done.stdout) | refused
+    return plan.outcomes(done.stdout)
 
 
 def why_not_native(djstap):

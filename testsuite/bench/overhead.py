@@ -45,11 +45,15 @@ def show(results):
         what = f"{value:8.1f}" if value is not None else f"       – {results.instructions[case.key].problem}"
         target = report.target_cell(case, results).replace("*", "")
         print(f"  {title[:64]:<64} {what}  {target if case.targets else ''}".rstrip())
+    show_peers(results)
+    return failed
+
+
+def show_peers(results):
     for tool, run in results.peers.items():
         print(f"  {tool}: {run.problem or run.note}")
         for peer in cases.PEERS[tool] if run.outcomes else []:
             print(f"  {tool} {peer.title:<55} {results.cell(peer.key, run.outcomes):>8}")
-    return failed
 
 
 def on_this_machine(djstap):
@@ -59,7 +63,8 @@ def on_this_machine(djstap):
         return 1
     with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:
         outcomes = measure.natively(djstap, all_cases(), folder, CALLS_TIMED)
-    results = report.Results(os.uname().release, outcomes, outcomes, {})
+        ran = peers.natively(djstap, CALLS_TIMED, folder)
+    results = report.Results(os.uname().release, outcomes, outcomes, ran)
     base = outcomes["unprobed"]
     if base.problem:
         print(f"gtodbench does not run: {base.problem}")
@@ -71,6 +76,7 @@ def on_this_machine(djstap):
         failed += value is None
         title = f"{case.title}: {case.body}" if case not in cases.COST else case.title
         print(f"  {title[:64]:<64} {results.cell(case.key)}")
+    show_peers(results)
     return 1 if failed else 0
 
 
@@ -82,10 +88,10 @@ def add_arguments(parser):
 
 def main(options):
     djstap = kernels.djstap_of(options)
-    if options.on_this_machine:
-        return on_this_machine(djstap)
     if options.with_peers:
         packages.install()
+    if options.on_this_machine:
+        return on_this_machine(djstap)
     releases = kernels.releases_of(djstap, options)
     everything = []
     try:

@@ -25,33 +25,36 @@ class PeerRun:
 
 def _guest(release, djstap, calls, archive, plan, before=""):
     measure.add_samples(archive, djstap, calls)
-    console = guest.run(release, archive, "export T=/tmp B=/bin\n" + before + plan.text, memory_mb=3072, timeout=1800)
+    console = guest.run(release, archive, "export T=/tmp B=/bin M=/modules\n" + before + plan.text, memory_mb=3072, timeout=1800)
     return plan.outcomes(console)
 
 
-def _lines_check(calls):
-    """A check that as many lines were printed as there were hits."""
+def _lines_remark(calls):
+    """A remark where fewer lines were printed than there were hits."""
     hits = calls * measure.LEAST_HITS
-    return lambda log, lines, first: "" if lines >= hits else f"it printed {lines} of {hits} lines"
+    return lambda log, lines, first: "" if lines >= hits else f"it lost {hits - lines:,} of {hits:,} lines"
+
+
+def _bpftrace_plan(calls):
+    plan = measure.Plan(calls)
+    plan.add("unprobed", "sh $B/samples")
+    for peer in cases.BPFTRACE:
+        plan.add(peer.key, f"env BPFTRACE_PERF_RB_PAGES=4096 bpftrace -B full -o $T/out -c '/bin/sh '$B/samples -e '{peer.program}'",
+                 remark=_lines_remark(calls) if "printf" in peer.program else None)
+    return plan
 
 
 def _bpftrace(release, djstap, calls, folder):
     if not shutil.which("bpftrace"):
         return PeerRun("bpftrace", problem=packages.NOT_INSTALLED)
-    plan = measure.Plan(calls)
-    plan.add("unprobed", "sh $B/samples")
-    for peer in cases.BPFTRACE:
-        plan.add(peer.key, "env BPFTRACE_PERF_RB_PAGES=4096 bpftrace -B full -o $T/out -c '/bin/sh /bin/samples' "
-                           f"-e '{peer.program}'", _lines_check(calls) if "printf" in peer.program else None)
     archive = guest.base_archive()
     archive.program(shutil.which("bpftrace"))
-    return PeerRun("bpftrace", _guest(release, djstap, calls, archive, plan),
+    return PeerRun("bpftrace", _guest(release, djstap, calls, archive, _bpftrace_plan(calls)),
                    note=kernels.first_line(["bpftrace", "--version"]))
 
 
-def _systemtap(release, djstap, calls, folder):
-    if not shutil.which("stap"):
-        return PeerRun("SystemTap", problem=packages.NOT_INSTALLED)
+def _systemtap_plan(release, calls, folder):
+    """(Plan or None, paths of modules, {key: Outcome} of what does not compile, a note, or why there is no plan)"""
     first = cases.SYSTEMTAP[0]
     note, own_runtime = systemtap.version(), ""
     path, why = systemtap.module(release, folder, "stap_try", first.program, "")
@@ -60,20 +63,31 @@ def _systemtap(release, djstap, calls, folder):
         note += f", its runtime corrected ({systemtap.CORRECTION}; as packaged it {why})"
         path, why = systemtap.module(release, folder, "stap_try", first.program, own_runtime)
         if not path:
-            return PeerRun("SystemTap", problem=f"{note}, {why}")
-    plan, refused = measure.Plan(calls), {}
+            return None, [], {}, f"{note}, {why}"
+    plan, modules, refused = measure.Plan(calls), [], {}
     plan.add("unprobed", "sh $B/samples")
-    archive = guest.base_archive()
-    systemtap.add(archive)
     for peer in cases.SYSTEMTAP:
         name = peer.key.replace("-", "_")
         path, why = systemtap.module(release, folder, name, peer.program, own_runtime)
         if not path:
             refused[peer.key] = measure.Outcome(problem=why)
             continue
-        archive.file(f"modules/{name}.ko", path)
-        plan.add(peer.key, f"staprun -b 16 -o $T/out -c '/bin/sh /bin/samples' /modules/{name}.ko",
-                 _lines_check(calls) if "printf" in peer.program else None)
+        modules.append(path)
+        plan.add(peer.key, f"staprun -b 16 -o $T/out -c '/bin/sh '$B/samples $M/{name}.ko",
+                 remark=_lines_remark(calls) if "printf" in peer.program else None)
+    return plan, modules, refused, note
+
+
+def _systemtap(release, djstap, calls, folder):
+    if not shutil.which("stap"):
+        return PeerRun("SystemTap", problem=packages.NOT_INSTALLED)
+    plan, modules, refused, note = _systemtap_plan(release, calls, folder)
+    if not plan:
+        return PeerRun("SystemTap", problem=note)
+    archive = guest.base_archive()
+    systemtap.add(archive)
+    for path in modules:
+        archive.file("modules/" + os.path.basename(path), path)
     return PeerRun("SystemTap", _guest(release, djstap, calls, archive, plan) | refused, note=note)
 
 
@@ -111,3 +125,19 @@ def run(tool, release, djstap, calls, folder):
         return RUN[tool](release, djstap, calls, folder)
     except guest.GuestLost as lost:
         return PeerRun(tool, problem="not run here, its guest was lost: " + str(lost).strip().split("\n")[-1])
+
+
+def natively(djstap, calls, folder):
+    """{tool: PeerRun} on the kernel that runs, as far as that can be: the copy of LTTng's modules is made for guests."""
+    runs = {"LTTng": PeerRun("LTTng", problem="run in guests only")}
+    for tool, program in (("bpftrace", "bpftrace"), ("SystemTap", "stap")):
+        if not shutil.which(program):
+            runs[tool] = PeerRun(tool, problem=packages.NOT_INSTALLED)
+    if "bpftrace" not in runs:
+        runs["bpftrace"] = PeerRun("bpftrace", measure.run_natively(djstap, _bpftrace_plan(calls), folder),
+                                   note=kernels.first_line(["bpftrace", "--version"]))
+    if "SystemTap" not in runs:
+        plan, _, refused, note = _systemtap_plan(os.uname().release, calls, folder)
+        runs["SystemTap"] = (PeerRun("SystemTap", measure.run_natively(djstap, plan, folder) | refused, note=note)
+                             if plan else PeerRun("SystemTap", problem=note))
+    return {tool: runs[tool] for tool in cases.PEERS}

@@ -24,8 +24,9 @@ the average of {samples} samples. Every hit is checked to have been counted or r
   cache miss look as cheap as an addition. On hardware the breakpoint's rows are several times worse against the others (the report
   of 2005, below, has it at 9 to 90 times a djprobe).
 - QEMU translates code; its nanoseconds are ratios at best. They stand below for their order only.
-- Guests with several CPUs run on one thread, so how probes scale with CPUs cannot be seen here. What can be said is
-  structural: per-CPU counters and records use no `lock` prefix and no cache line of another CPU.
+- Guests with several CPUs run on one thread, and do not boot while instructions are counted, so how probes scale with CPUs cannot
+  be seen here. What can be said is structural: per-CPU counters and records use no `lock` prefix and write no cache line of
+  another CPU, whose number they do not depend on; `testsuite/kernel/percpu-instructions.case` looks at their instructions.
 - The reader of the records is left out: `gtodbench` has a real-time priority and the buffers hold all records of a run, so
   that readers, djstap's and the peers', run between the runs. Waking a reader at a hit, as bpftrace does, is part of the hit.
 """
@@ -63,9 +64,9 @@ class Results:
     def cell(self, key, outcomes=None):
         outcomes = self.instructions if outcomes is None else outcomes
         value = self.added(key, outcomes)
-        if value is not None:
-            return f"{value:.0f}"
         outcome = outcomes.get(key)
+        if value is not None:
+            return f"{value:.0f}" + (f", {outcome.remark}" if outcome.remark else "")
         return f"not to be had: {outcome.problem}" if outcome else "not run here"
 
     def peer_rows(self, keys):
@@ -121,7 +122,7 @@ def samples_row(title, outcome, base, what="instructions"):
     if not outcome or outcome.problem:
         return [title] + ["–"] * measure.SAMPLES + ["–", f"not to be had: {outcome.problem}" if outcome else "not run here"]
     return [title] + [f"{value:.0f}" for value in outcome.samples] + \
-        [f"{outcome.average:.1f}", f"{outcome.average - base.average:.1f}"]
+        [f"{outcome.average:.1f}", f"{outcome.average - base.average:.1f}" + (f", {outcome.remark}" if outcome.remark else "")]
 
 
 # The peers' programs in the tables of the evaluation.

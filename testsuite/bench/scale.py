@@ -16,6 +16,9 @@ PATTERNS = ["vfs_read", "vfs_f*", "vfs_*", "x*", "*_s*", "*"]
 CYCLES = 3
 CYCLES_OF_ALL = 10  # of the last pattern, which also shows whether memory is lost
 TARGET_SECONDS = 3
+# Probes whose handlers differ: each has an ftrace ops of its own, and the kernel would wait for each when it is detached.
+HANDLERS = [1, 20, 100]  # as far as vfs_* has functions
+TARGET_HANDLERS, TARGET_HANDLERS_SECONDS = 20, 0.4
 
 # Loads and attaches by leaving the module on, then detaches and unloads. $1: module, $2: functions expected.
 # The kernel's own clock is read from timer_list, the one file that shows it in nanoseconds.
@@ -43,8 +46,9 @@ djrun -w --attach "$(basename "$1" .ko)" --stop >/dev/null 2>&1
 
 @dataclass
 class Row:
-    """One pattern on one kernel. Times in seconds, memory in MB."""
+    """One pattern, or one number of handlers, on one kernel. Times in seconds, memory in MB."""
     pattern: str
+    handlers: int = 0
     compiled: float = 0
     compiler_mb: float = 0
     module_mb: float = 0
@@ -60,19 +64,30 @@ class Row:
         return CYCLES_OF_ALL if self.pattern == PATTERNS[-1] else CYCLES
 
     @property
+    def what(self):
+        return f"{self.handlers} handlers that differ" if self.handlers else self.pattern
+
+    @property
     def functions(self):
         return sum(self.mechanisms.values())
 
 
-def script_of(pattern):
-    return f'global n probe kernel.function("{pattern}").call {{ n++ }} probe end {{ println(n) }}'
+def script_of(row, djstap, release):
+    if not row.handlers:
+        return f'global n probe kernel.function("{row.pattern}").call {{ n++ }} probe end {{ println(n) }}'
+    listing = subprocess.run([djstap, "-r", release, "-L", f'kernel.function("{row.pattern}").call'], text=True,
+                             stdout=subprocess.PIPE, check=True).stdout
+    functions = re.findall(r'^kernel\.function\("([^"@]+).*# djprobe', listing, re.MULTILINE)[:row.handlers]
+    probes = [f'global n{i} probe kernel.function("{function}").call {{ n{i}++ }}' for i, function in enumerate(functions)]
+    return "\n".join(probes) + f'\nprobe end {{ println({" + ".join(f"n{i}" for i in range(len(functions)))}) }}'
 
 
 def compile_module(djstap, release, row, folder, number):
     """The module's path; "" where it does not compile, with row.problem."""
     name = f"scale_{number}"
     # Functions without an fentry site are another matter: they would need a kprobe each.
-    command = [djstap, "-r", release, "-p4", "-w", "-D", "MAXKPROBES=0", "-m", name, "-e", script_of(row.pattern)]
+    command = [djstap, "-r", release, "-p4", "-w", "-D", "MAXKPROBES=0", "-m", name, "-e",
+               script_of(row, djstap, release)]
     seconds = []
     for _ in range(3):
         with tempfile.TemporaryFile() as errors:
@@ -111,9 +126,8 @@ def read_console(row, text):
         row.problem = row.problem or f"{len(row.attached)} of {row.cycles} cycles ran"
 
 
-def measure(release, djstap):
-    """A Row a pattern."""
-    rows = [Row(pattern) for pattern in PATTERNS]
+def run_cycles(release, djstap, rows, count_instructions):
+    """Fills in what a guest tells of `rows`."""
     archive = guest.base_archive()
     archive.program(os.path.join(os.path.dirname(djstap), "djrun"))
     archive.text("bin/cycle", CYCLE_SCRIPT)
@@ -121,7 +135,7 @@ def measure(release, djstap):
     script = ""
     with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:
         for number, row in enumerate(rows):
-            print(f"  {row.pattern} on {release} …", flush=True)
+            print(f"  {row.what} on {release} …", flush=True)
             path = compile_module(djstap, release, row, folder, number)
             if path:
                 name = os.path.basename(path)
@@ -129,11 +143,19 @@ def measure(release, djstap):
                 script += f"echo '@pattern {number}'\n" + f"cycle /modules/{name}\n" * row.cycles + \
                     f"mechanisms /modules/{name}\n"
         print(f"  attaching and detaching on {release} …", flush=True)
-        console = guest.run(release, archive, script, count_instructions=False)
+        console = guest.run(release, archive, script, count_instructions)
     for part in console.split("@pattern ")[1:]:
         number, text = part.split("\n", 1)
         read_console(rows[int(number)], text)
-    return rows
+
+
+def measure(release, djstap):
+    """A Row a pattern, then one a number of handlers."""
+    patterns = [Row(pattern) for pattern in PATTERNS]
+    run_cycles(release, djstap, patterns, False)
+    handlers = [Row("vfs_*", handlers) for handlers in HANDLERS]
+    run_cycles(release, djstap, handlers, True)
+    return patterns + handlers
 
 
 def seconds(values):
@@ -167,14 +189,33 @@ Functions without an fentry site are left out (`-D MAXKPROBES=0`): each needs a 
 """
 
 
+HANDLERS_HEADER = ["handlers", "compiled, s", "attached, s", "detached, s", "by"]
+
+HANDLERS_TEXT = """Handlers that differ cannot share an ftrace ops, and the kernel waits when each is unregistered; djstap takes all out and
+waits once ([decision 9](decisions/0009-detaching-at-once.md)). One counting handler a function, Linux {series}, in a guest whose
+clock advances by a nanosecond an instruction and skips idle time until the next timer; to reach: {handlers} detached in {target} s.
+
+"""
+
+
+def handler_cells(row):
+    if row.problem:
+        return [str(row.handlers), "–", "–", "–", f"not to be had: {row.problem}"]
+    return [str(row.functions), f"{row.compiled:.2f}", seconds(row.attached), seconds(row.detached), mechanism_cell(row)]
+
+
 def section(everything, djstap):
     text = TEXT.format(with_what=kernels.measured_with(djstap, list(everything)), cycles=CYCLES, cycles_of_all=CYCLES_OF_ALL,
                        target=TARGET_SECONDS)
     for release, rows in everything.items():
-        text += f"### Linux {kernels.series_of(release)}\n\n" + page.table(HEADER, [cells(row) for row in rows]) + "\n"
-        if not rows[-1].problem:
+        patterns, handlers = [row for row in rows if not row.handlers], [row for row in rows if row.handlers]
+        text += f"### Linux {kernels.series_of(release)}\n\n" + page.table(HEADER, [cells(row) for row in patterns]) + "\n"
+        if not patterns[-1].problem:
             text += (f"Memory that was available after the first cycle of all functions and no longer after the last of "
-                     f"{CYCLES_OF_ALL}: {max(0, sum(rows[-1].kept_kb[1:])):,} KB.\n\n")
+                     f"{CYCLES_OF_ALL}: {max(0, sum(patterns[-1].kept_kb[1:])):,} KB.\n\n")
+        text += HANDLERS_TEXT.format(series=kernels.series_of(release), handlers=TARGET_HANDLERS,
+                                     target=TARGET_HANDLERS_SECONDS)
+        text += page.table(HANDLERS_HEADER, [handler_cells(row) for row in handlers]) + "\n"
     return text
 
 

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which functions of SystemTap's packaged tapset (Debian's systemtap-common) can be used with -I.
 
-    tapset.py --djstap build/release/bin/djstap [--kernel 6.1] [--pass 2] [--least N] [--list]
+    tapset.py --djstap build/release/bin/djstap [--kernel 6.1] [--pass 2] [--embedded] [--every N]
+              [--least N] [--list]
 
 Each function that the tapset defines for this architecture is called once in a begin probe, with 0 or ""
-for each parameter, up to that pass. Several share a script; where one fails, its halves are tried. --list names
-for each one that fails its first error. The exit status is 0 when at least N pass, 77 where the package is
-not installed.
+for each parameter, up to that pass; with --embedded those whose body is C, with --every only each Nth. Of pass 4
+that means that the kernel's compiler takes the code, and that the kernel exports to modules what it calls.
+Several share a script; where one fails, its halves are tried. --list names for each one that fails its first
+error. The exit status is 0 when at least N pass, 77 where the package is not installed.
 """
 import argparse
 import collections
@@ -18,18 +20,20 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 TAPSET = "/usr/share/systemtap/tapset"
 TIMEOUT = 100
 BATCH = 24
 # Of other architectures, and of programs that run in user space.
 ELSEWHERE = {"arm", "arm64", "i386", "ia64", "mips", "powerpc", "riscv", "s390", "bpf", "dyninst"}
-FUNCTION = re.compile(r"^\s*(private\s|@__private30\s)?\s*function\s+(\w+)\s*(?::\s*(\w+))?\s*\(([^)]*)\)", re.MULTILINE)
+FUNCTION = re.compile(r"^\s*(private\s|@__private30\s)?\s*function\s+(\w+)\s*(?::\s*(\w+))?\s*\(([^)]*)\)[^{%]*([{%])", re.MULTILINE)
 
 
 class Function:
-    def __init__(self, name, result, parameters):
+    def __init__(self, name, result, parameters, is_c):
         self.name = name
+        self.is_c = is_c
         self.result = result
         self.types = [match[1] if (match := re.search(r":\s*(long|string)", each)) else None for each in parameters]
 
@@ -47,11 +51,11 @@ def functions():
             continue
         with open(path, encoding="utf-8", errors="replace") as file:
             text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.DOTALL)
-        for private, name, result, parameters in FUNCTION.findall(text):
+        for private, name, result, parameters, opening in FUNCTION.findall(text):
             if private:
                 continue
             words = [word for word in parameters.split(",") if word.strip()]
-            found.setdefault((name, len(words)), Function(name, result, words))
+            found.setdefault((name, len(words)), Function(name, result, words, opening == "%"))
     return list(found.values())
 
 
@@ -65,13 +69,14 @@ class Checker:
         """The first error of a script that makes these calls; None: it passes."""
         script = "".join(f"probe begin {{ {call} }}\n" for call in calls)
         try:
-            done = subprocess.run(self.command + ["-e", script], capture_output=True, text=True, errors="replace",
-                                  timeout=TIMEOUT, stdin=subprocess.DEVNULL)
+            with tempfile.TemporaryDirectory() as folder:  # -p4 leaves a module
+                done = subprocess.run(self.command + ["-e", script], capture_output=True, text=True, errors="replace",
+                                      timeout=TIMEOUT, stdin=subprocess.DEVNULL, cwd=folder)
         except subprocess.TimeoutExpired:
             return "takes too long"
         if done.returncode == 0:
             return None
-        errors = [line for line in done.stderr.split("\n") if ": error: " in line]
+        errors = [line for line in done.stderr.split("\n") if ": error: " in line and "does not compile:" not in line]
         return errors[0].split(": error: ", 1)[-1] if errors else f"status {done.returncode}"
 
     def check(self, batch):
@@ -95,13 +100,15 @@ def main():
     parser.add_argument("--djstap", required=True)
     parser.add_argument("--kernel", default="6.1")
     parser.add_argument("--pass", dest="last", default="2")
+    parser.add_argument("--embedded", action="store_true")
+    parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--least", type=int)
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     if not os.path.isdir(TAPSET):
         print("systemtap-common is not installed")
         return 77
-    every = functions()
+    every = [each for each in functions() if each.is_c or not options.embedded][::options.every]
     checker = Checker(options)
     batches = [every[i:i + BATCH] for i in range(0, len(every), BATCH)]
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:

@@ -26,6 +26,7 @@ struct Function {
     T result;
     std::vector<T> parameters;
     bool recursive;
+    bool overloaded; // the first of two goes on with the second by `next`
 };
 
 class Generator {
@@ -39,12 +40,16 @@ class Generator {
         out_.rules.map_entries = one_in(4) ? 4 : 64;
         out_.rules.max_errors = one_in(3) ? below(4) : 1000;
         out_.rules.optimized = one_in(2);
+        out_.rules.target = one_in(2) ? 0 : 1;
         declare();
         for (size_t i = 0, count = below(4); i < count; i++)
             function(i);
         for (uint64_t i = 0, count = 1 + below(3); i < count; i++)
             probe(i == 0 ? "begin" : "begin(" + std::to_string(below(5)) + ")", 4 + below(10));
-        line("probe begin(1000) { exit() }");
+        if (one_in(3))
+            timer();
+        else
+            line("probe begin(1000) { exit() }");
         report();
         if (one_in(2))
             probe("error", 1 + below(3));
@@ -133,7 +138,8 @@ class Generator {
     }
 
     void function(size_t number) {
-        Function made{"f" + std::to_string(number), one_in(2) ? T::Long : T::Text, {}, one_in(3)};
+        Function made{
+            "f" + std::to_string(number), one_in(2) ? T::Long : T::Text, {}, one_in(3), one_in(3)};
         std::string parameters = made.recursive ? "depth:long" : "";
         for (size_t i = 0, count = below(3); i < count; i++) {
             made.parameters.push_back(one_in(2) ? T::Long : T::Text);
@@ -143,8 +149,18 @@ class Generator {
         parameters_ = made.parameters;
         in_function_ = true;
         result_ = made.result;
+        for (int priority = 1; priority <= 1 + made.overloaded; priority++) {
+            has_next_ = made.overloaded && priority == 1;
+            one_function(made, parameters, made.overloaded ? ":" + std::to_string(priority) : "");
+        }
+        in_function_ = has_next_ = false;
+        parameters_.clear();
+        functions_.push_back(made);
+    }
+    void one_function(const Function& made, const std::string& parameters,
+                      const std::string& priority) {
         open("function " + made.name + (made.result == T::Long ? ":long" : ":string") + "(" +
-             parameters + ")");
+             parameters + ")" + priority);
         settle_locals();
         if (made.recursive) {
             open("if (depth > 0)");
@@ -158,12 +174,22 @@ class Generator {
         }
         for (size_t i = 0, count = 1 + below(4); i < count; i++)
             statement(1);
-        if (!one_in(5))
+        if (has_next_ && one_in(2))
+            line("next");
+        else if (!one_in(5))
             line("return " + expression(made.result, 2));
         close();
-        in_function_ = false;
-        parameters_.clear();
-        functions_.push_back(made);
+    }
+
+    // Goes off a few times; what it does last is to exit, if nothing did before.
+    void timer() {
+        line("global ticks");
+        open(one_in(2) ? "probe timer.ms(1)" : "probe timer.us(300)");
+        line("if (++ticks >= " + std::to_string(1 + below(4)) + ") exit()");
+        settle_locals();
+        for (uint64_t i = 0, count = 1 + below(6); i < count; i++)
+            statement(2);
+        close();
     }
 
     void probe(const std::string& point, uint64_t statements) {
@@ -193,9 +219,10 @@ class Generator {
         close();
     }
     void show_statistic(const std::string& place, int histogram) {
-        line("if (@count(" + place + ")) printf(\"%d %d %d %d %d\\n\", @count(" + place +
-             "), @sum(" + place + "), @min(" + place + "), @max(" + place + "), @avg(" + place +
-             "))");
+        const bool variance = one_in(3);
+        line("if (@count(" + place + ")) printf(\"%d %d %d %d %d" + (variance ? " %d" : "") +
+             "\\n\", @count(" + place + "), @sum(" + place + "), @min(" + place + "), @max(" +
+             place + "), @avg(" + place + (variance ? "), @variance(" + place : "") + "))");
         if (histogram)
             line("print(" + histogram_of(place, histogram) + ")");
     }
@@ -347,7 +374,9 @@ class Generator {
                    array.name + ")";
         }
         case 13:
-            switch (below(5)) {
+            switch (below(6)) {
+            case 5:
+                return "target()";
             case 0:
                 return "strlen(" + text_expression(depth - 1) + ")";
             case 1:
@@ -369,8 +398,8 @@ class Generator {
         case 14: {
             int histogram = 0;
             const std::string place = statistic_place(depth, &histogram);
-            static const char* const operators[] = {"@count", "@sum", "@count",
-                                                    "@min",   "@max", "@avg"};
+            static const char* const operators[] = {"@count", "@sum", "@count",   "@min",
+                                                    "@max",   "@avg", "@variance"};
             if (place.empty())
                 break;
             if (histogram && one_in(3))
@@ -436,9 +465,9 @@ class Generator {
     std::string format_of(int depth, std::string* arguments) {
         std::string format;
         for (uint64_t i = 0, count = 1 + below(4); i < count; i++) {
-            static const char* const numbers[] = {"%d",  "%i",   "%u",    "%x",    "%X",   "%o",
-                                                  "%5d", "%-5d", "%05d",  "%+d",   "% d",  "%#x",
-                                                  "%#o", "%.3d", "%8.3x", "%-8x|", "%+.2d"};
+            static const char* const numbers[] = {
+                "%d",  "%i",  "%u",  "%x",   "%X",    "%o",    "%5d",   "%-5d", "%05d", "%+d",
+                "% d", "%#x", "%#o", "%.3d", "%8.3x", "%-8x|", "%+.2d", "%p",   "%12p", "%-4p"};
             static const char* const texts[] = {"%s", "%8s", "%-8s", "%.2s", "%6.3s|"};
             static const char* const between[] = {"", " ", "%%", ", ", "[", "\\t"};
             format += pick(between);
@@ -514,7 +543,9 @@ class Generator {
                 attempt(depth);
             break;
         case 18:
-            if (!loop_variables_.empty() && one_in(2))
+            if (has_next_ && one_in(3))
+                line("if (" + number_expression(1) + ") next");
+            else if (!loop_variables_.empty() && one_in(2))
                 line("if (" + number_expression(1) + ") " + (one_in(2) ? "break" : "continue"));
             else if (in_function_ && one_in(2))
                 line("if (" + number_expression(1) + ") return " + expression(result_, 2));
@@ -601,7 +632,12 @@ class Generator {
             [[fallthrough]];
         }
         default: {
-            const std::string format = format_of(2, &arguments);
+            std::string format = format_of(2, &arguments);
+            if (one_in(6)) { // whose bytes would end a string
+                static const char* const bytes[] = {"%b", "%1b", "%2b", "%4b", "%8b"};
+                format += pick(bytes);
+                arguments += ", " + number_expression(2);
+            }
             line("printf(\"" + format + "\\n\"" + arguments + ")");
         }
         }
@@ -658,7 +694,8 @@ class Generator {
         if (sliced)
             head += "[" + slice_of(array, 1) + "]";
         if (sorted == array.keys.size()) {
-            static const char* const operators[] = {"", "@count", "@sum", "@min", "@max", "@avg"};
+            static const char* const operators[] = {"",     "@count", "@sum",     "@min",
+                                                    "@max", "@avg",   "@variance"};
             if (array.value == T::Statistic)
                 head += pick(operators);
             head += order;
@@ -720,7 +757,7 @@ class Generator {
     std::vector<T> parameters_;
     std::vector<std::pair<std::string, T>> loop_variables_;
     std::vector<const Array*> walked_;
-    bool in_function_ = false;
+    bool in_function_ = false, has_next_ = false;
     T result_ = T::Long;
     size_t loops_ = 0;
 };

@@ -21,10 +21,20 @@ def run(command, **options):
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=600, **options)
 
 
+def options_of(name, folder):
+    with open(f"{folder}/{name}.options", encoding="utf-8") as file:
+        return file.read().split()
+
+
+def target_of(name, folder):
+    """-x, which a module is told when it is run."""
+    options = options_of(name, folder)
+    return f"-x {options[options.index('-x') + 1]}" if "-x" in options else ""
+
+
 def compile_all(djstap, kernel, names, folder):
     for name in names:
-        with open(f"{folder}/{name}.options", encoding="utf-8") as file:
-            options = file.read().split()
+        options = options_of(name, folder)
         done = run([djstap, "-w", "-r", kernel, "-p4", "-m", name, *options, f"{name}.stp"], cwd=folder)
         if done.returncode:
             sys.exit(f"FAILED {name}.stp is not compiled:\n{done.stderr.decode(errors='replace')}")
@@ -32,7 +42,8 @@ def compile_all(djstap, kernel, names, folder):
 
 def run_in_guest(djstap, kernel, names, folder):
     """{name: output}"""
-    command = f"cd {shlex.quote(folder)}; for m in {' '.join(names)}; do echo; echo \"==== $m\"; djrun $m.ko 2>/dev/null; done"
+    command = f"cd {shlex.quote(folder)}; " + "".join(
+        f"echo; echo '==== {name}'; djrun {target_of(name, folder)} {name}.ko 2>/dev/null; " for name in names)
     done = run([djstap, f"--guest={kernel}", "--guest-root", "-c", command, "-e", "probe begin { }"])
     parts = done.stdout.split(b"\n" + MARK)
     if len(parts) != len(names) + 1:
@@ -59,8 +70,7 @@ def main():
         for name in names:
             with open(f"{folder}/{name}.output", "rb") as file:
                 expected = file.read()
-            with open(f"{folder}/{name}.options", encoding="utf-8") as file:
-                user = run([djstap, "-w", "--runtime=user", *file.read().split(), f"{folder}/{name}.stp"]).stdout
+            user = run([djstap, "-w", "--runtime=user", *options_of(name, folder), f"{folder}/{name}.stp"]).stdout
             # The mark of the next program begins with an end of line of its own.
             kernel = outputs[name]
             if name == names[-1]:

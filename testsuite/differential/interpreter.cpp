@@ -40,6 +40,7 @@ class Interpreter {
 
     void make_globals();
     void run_probes(const char* point);
+    void run_timer();
     void run_probe(const program::Probe& probe);
 
     Flow statement(const program::Statement& node);
@@ -412,6 +413,8 @@ Value Interpreter::intrinsic(const program::Call& node, const std::vector<Value>
         outcome_.messages.push_back("WARNING: " + text(0));
         return int64_t{0};
     }
+    if (name == "target")
+        return rules_.target;
     if (name == "strlen")
         return static_cast<int64_t>(text(0).size());
     if (name == "isinstr")
@@ -637,12 +640,24 @@ void Interpreter::run_probes(const char* point) {
     }
 }
 
+// Only one: who of several is first is nobody's promise.
+void Interpreter::run_timer() {
+    const program::Probe* timer = nullptr;
+    for (const auto& probe : program_.probes)
+        if (probe->points.front()->components[0].name == "timer")
+            timer = probe.get();
+    constexpr int most = 1000;
+    for (int i = 0; i < most && timer && !exit_; i++)
+        run_probe(*timer);
+    if (!exit_)
+        throw Unknown("a script that does not end");
+}
+
 Outcome Interpreter::run() {
     try {
         make_globals();
         run_probes("begin");
-        if (!exit_)
-            throw Unknown("a script that does not end");
+        run_timer();
         if (!failed_)
             run_probes("end");
         if (failed_)

@@ -1,6 +1,7 @@
 // A second opinion on what a program means: a plain tree-walking interpreter of begin, end and
-// error probes. It shares the typed program with djstap and nothing else: texts are std::string,
-// arrays are lists, printf is the C library's.
+// error probes and of a timer. It shares the typed program with djstap and nothing else: texts are
+// std::string, arrays are lists, printf is the C library's. One timer may go on until it calls
+// exit().
 #pragma once
 #include "semantics/program.h"
 
@@ -15,6 +16,7 @@ struct Rules {
     uint64_t map_entries = 2048;
     uint64_t max_errors = 0;
     int64_t max_nesting = 10;
+    int64_t target = 0;    // -x
     bool optimized = true; // for djstap's back end
 };
 

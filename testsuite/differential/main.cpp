@@ -157,6 +157,7 @@ class Bench {
         const int standard_error = dup(STDERR_FILENO);
         dup2(messages, STDERR_FILENO);
         SessionOptions session;
+        session.target_pid = static_cast<int>(rules.target);
         session.output_file = "/proc/self/fd/" + std::to_string(output);
         auto outcome = run_in_user_space(object->object, object->meta, 64 * 1024, session);
         dup2(standard_error, STDERR_FILENO);
@@ -234,8 +235,9 @@ RandomProgram shrink(Bench& bench, RandomProgram random, Verdict verdict) {
 }
 
 std::string options_of(const Rules& rules) {
-    return "-DMAXACTION_INTERRUPTIBLE=2147483647 -DMAXSTRINGLEN=" +
-           std::to_string(rules.string_bytes) +
+    return "-DMAXACTION=2147483647 -DMAXACTION_INTERRUPTIBLE=2147483647 -DSTP_NO_OVERLOAD=1" +
+           (rules.target ? " -x " + std::to_string(rules.target) : std::string()) +
+           " -DMAXSTRINGLEN=" + std::to_string(rules.string_bytes) +
            " -DMAXMAPENTRIES=" + std::to_string(rules.map_entries) +
            " -DMAXERRORS=" + std::to_string(rules.max_errors);
 }

@@ -94,6 +94,11 @@ void Statistic::add(const program::StatisticNeeds& needs, int64_t value) {
     max = count ? std::max(max, value) : value;
     count++;
     sum = calculate(BinaryOp::Add, sum, value);
+    const int64_t from_old = calculate(BinaryOp::Subtract, value, mean);
+    mean = calculate(BinaryOp::Add, mean, from_old / count);
+    distances = calculate(
+        BinaryOp::Add, distances,
+        calculate(BinaryOp::Multiply, from_old, calculate(BinaryOp::Subtract, value, mean)));
     if (needs.histogram != Histogram::None)
         hits[bucket_of(needs, value)]++;
 }
@@ -112,6 +117,15 @@ int64_t Statistic::read(ast::StatOp op) const {
         return max;
     case ast::StatOp::Avg:
         return sum / count;
+    case ast::StatOp::Variance: {
+        if (count < 2)
+            return 0;
+        // The distances from the running mean, seen from the mean of all.
+        const int64_t off = calculate(BinaryOp::Subtract, mean, sum / count);
+        const int64_t square = calculate(BinaryOp::Multiply, off, off);
+        return calculate(BinaryOp::Add, distances, calculate(BinaryOp::Multiply, count, square)) /
+               (count - 1);
+    }
     default:
         throw Unknown("a statistic's operator");
     }
@@ -211,6 +225,19 @@ std::string convert(const program::FormatPiece& piece, int width, int precision,
         format += 'c';
         print(static_cast<int>(std::get<int64_t>(argument)));
         break;
+    case 'b': // the lowest bytes first
+        for (int i = 0; i < piece.size; i++)
+            text[length++] =
+                static_cast<char>(static_cast<uint64_t>(std::get<int64_t>(argument)) >> 8 * i);
+        break;
+    case 'p': {
+        char digits[32];
+        snprintf(digits, sizeof digits, "0x%llx",
+                 static_cast<unsigned long long>(std::get<int64_t>(argument)));
+        length =
+            snprintf(text, sizeof text, piece.left ? "%-*s" : "%*s", std::max(width, 0), digits);
+        break;
+    }
     case 's':
         format += 's';
         print(std::get<std::string>(argument).c_str());

@@ -25,9 +25,10 @@ using Value = std::variant<int64_t, std::string>;
 
 struct Statistic {
     int64_t count = 0, sum = 0, min = 0, max = 0;
+    int64_t mean = 0, distances = 0; // running: what @variance is made of
     std::map<int64_t, int64_t> hits; // by bucket
     void add(const program::StatisticNeeds& needs, int64_t value);
-    int64_t read(ast::StatOp op) const; // Count … Avg
+    int64_t read(ast::StatOp op) const;
 };
 
 // How many buckets a histogram has, and the text of one.

@@ -269,7 +269,10 @@ TEST_F(Dwarf, BrokenIndexIsBuiltAgain) {
     std::filesystem::resize_file(path, whole / 2);
     EXPECT_TRUE(open());
     EXPECT_GT(told, 0);
-    EXPECT_EQ(std::filesystem::file_size(path), whole);
+    // What it has written is whole, however long the one in the cache was.
+    told = 0;
+    EXPECT_TRUE(open());
+    EXPECT_EQ(told, 0);
     // A folder where nothing can be written: it works, from memory.
     std::string file = folder + "/file";
     std::ofstream(file) << "x";

@@ -72,10 +72,16 @@ constexpr djs_map_order as_inserted{-1, 0, 0, 0};
 
 } // namespace
 
-TEST(Map, LongKeysBehaveLikeAModelUnderRandomOperations) {
+// Arrays of longs by one long have slots, those of other values by one long have buckets.
+class LongKeys : public testing::TestWithParam<u8> {};
+INSTANTIATE_TEST_SUITE_P(Map, LongKeys, testing::Values(DJS_LONG, DJS_STATISTIC));
+
+TEST_P(LongKeys, BehaveLikeAModelUnderRandomOperations) {
+    auto* const find_long = GetParam() == DJS_LONG ? djs_map_find_slot : djs_map_find_long;
+    auto* const insert_long = GetParam() == DJS_LONG ? djs_map_insert_slot : djs_map_insert_long;
     for (u32 capacity : {1u, 2u, 3u, 64u, 1000u}) {
         for (bool wrap : {false, true}) {
-            Map map(shape_of({DJS_LONG}, DJS_LONG, capacity, wrap), capacity);
+            Map map(shape_of({DJS_LONG}, GetParam(), capacity, wrap), capacity);
             std::list<std::pair<s64, s64>> model; // as inserted
             std::mt19937_64 random(capacity * 2 + wrap);
             const auto find = [&](s64 key) {
@@ -83,8 +89,9 @@ TEST(Map, LongKeysBehaveLikeAModelUnderRandomOperations) {
                                     [&](auto& e) { return e.first == key; });
             };
             for (int step = 0; step < 20000; step++) {
-                const s64 key = static_cast<s64>(random() % (capacity * 3 + 2)) *
-                                (random() % 2 ? 1 : -(1LL << 40));
+                // -1, 0 and the extremes among them
+                const s64 key = (static_cast<s64>(random() % (capacity * 3 + 2)) - 1) *
+                                (random() % 2 ? 1 : INT64_MIN / 4096);
                 const djs_value keys[] = {number(key)};
                 const auto at = find(key);
                 switch (random() % 8) {
@@ -94,7 +101,7 @@ TEST(Map, LongKeysBehaveLikeAModelUnderRandomOperations) {
                         model.erase(at);
                     break;
                 case 1: {
-                    auto* found = static_cast<s64*>(random() % 2 ? djs_map_find_long(map.map, key)
+                    auto* found = static_cast<s64*>(random() % 2 ? find_long(map.map, key)
                                                                  : djs_map_find(map.map, keys));
                     ASSERT_EQ(found != nullptr, at != model.end());
                     if (found) {
@@ -109,7 +116,7 @@ TEST(Map, LongKeysBehaveLikeAModelUnderRandomOperations) {
                     }
                     break;
                 default: {
-                    auto* value = static_cast<s64*>(random() % 2 ? djs_map_insert_long(map.map, key)
+                    auto* value = static_cast<s64*>(random() % 2 ? insert_long(map.map, key)
                                                                  : djs_map_insert(map.map, keys));
                     if (at != model.end()) {
                         ASSERT_NE(value, nullptr);
@@ -285,11 +292,63 @@ TEST(Map, ManyRoundsOfInsertAndEraseKeepChainsShort) {
     // Keys as kernels have them: small, page-aligned addresses, high halves only.
     for (s64 step : {s64{1}, s64{4096}, s64{1} << 32, s64{64} << 40}) {
         for (s64 i = 0; i < capacity; i++)
-            ASSERT_NE(djs_map_insert_long(map.map, i * step), nullptr) << step;
+            ASSERT_NE(djs_map_insert_slot(map.map, i * step), nullptr) << step;
         for (s64 i = 0; i < capacity; i++) {
             const djs_value keys[] = {number(i * step)};
             ASSERT_EQ(djs_map_erase(map.map, keys), 1);
         }
         ASSERT_EQ(djs_map_count(map.map), 0u);
+    }
+}
+
+// Whoever lists elements by number may find one gone: then it still has its key, and 0.
+TEST(Map, KeysOfRemovedElementsStayTillTheirPlaceIsTaken) {
+    for (bool all : {false, true}) {
+        Map map(shape_of({DJS_LONG}, DJS_LONG, 8));
+        for (s64 key : {5, -1, 7})
+            *static_cast<s64*>(djs_map_insert_slot(map.map, key)) = 10 * key;
+        const auto numbers = list(map, as_inserted, 8);
+        const djs_value keys[] = {number(5)}, last[] = {number(-1)};
+        if (all) {
+            djs_map_clear(map.map);
+        } else {
+            EXPECT_EQ(djs_map_erase(map.map, keys), 1);
+            EXPECT_EQ(djs_map_erase(map.map, last), 1);
+        }
+        EXPECT_EQ(long_keys(map, numbers), (std::vector<s64>{5, -1, 7}));
+        EXPECT_EQ(*static_cast<s64*>(djs_map_value(map.map, numbers[0])), 0);
+        EXPECT_EQ(*static_cast<s64*>(djs_map_value(map.map, numbers[1])), 0);
+        EXPECT_EQ(*static_cast<s64*>(djs_map_value(map.map, numbers[2])), all ? 0 : 70);
+        EXPECT_EQ(djs_map_find_slot(map.map, 5), nullptr);
+        EXPECT_EQ(djs_map_find_slot(map.map, -1), nullptr);
+        EXPECT_EQ(djs_map_find_slot(map.map, 7) == nullptr, all);
+    }
+}
+
+// Texts at any address, with anything behind their end, are the same key.
+TEST(Map, TextsAreTheSameWhereverTheyLie) {
+    for (u32 string_bytes : {16u, 17u, 20u, 24u, 128u}) {
+        auto shape = shape_of({DJS_STRING, DJS_LONG}, DJS_LONG, 300);
+        shape.string_bytes = string_bytes;
+        Map map(shape);
+        std::mt19937_64 random(string_bytes);
+        for (size_t length = 0; length < string_bytes; length++) {
+            const std::string name(length, static_cast<char>('a' + length % 26));
+            void* value = nullptr;
+            for (size_t offset = 0; offset < 16; offset++) {
+                alignas(8) char memory[160];
+                for (char& byte : memory)
+                    byte = static_cast<char>(random());
+                std::strcpy(memory + offset, name.c_str());
+                const djs_value keys[] = {text(memory + offset), number(3)};
+                if (!value)
+                    value = djs_map_insert(map.map, keys);
+                ASSERT_NE(value, nullptr);
+                EXPECT_EQ(djs_map_find(map.map, keys), value) << length << " at " << offset;
+            }
+        }
+        EXPECT_EQ(djs_map_count(map.map), string_bytes);
+        for (u32 n : list(map, as_inserted, 300))
+            EXPECT_LT(std::strlen(djs_map_key(map.map, n, 0).text), string_bytes);
     }
 }

@@ -1,0 +1,159 @@
+#include "probes/body_resolver.h"
+
+#include "semantics/walk.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace djstap {
+
+using program::ExpressionKind;
+using program::StatementKind;
+
+bool is_file_text(const program::TargetValue& node) {
+    return node.name == "$value" && node.type == program::Type::String && node.pretty == 0;
+}
+
+bool is_typed(const program::Expression& node) {
+    return node.kind == ExpressionKind::TargetValue &&
+           !is_file_text(program::as<program::TargetValue>(node)) &&
+           program::as<program::TargetValue>(node).base != program::TargetValue::Base::PerfCounter;
+}
+
+void BodyResolver::statement(program::Statement& node) {
+    if (node.kind == StatementKind::If) {
+        auto& branch = program::as<program::If>(node);
+        expression(*branch.condition);
+        std::optional<bool> value = constant(*branch.condition);
+        if (!value || *value)
+            statement(*branch.then_branch);
+        if (branch.else_branch && (!value || !*value))
+            statement(*branch.else_branch);
+        return;
+    }
+    program::for_each_child(
+        node, [this](program::ExpressionPtr& child) { expression(*child); },
+        [this](program::StatementPtr& child) { statement(*child); });
+}
+
+void BodyResolver::expression(program::Expression& node) {
+    switch (node.kind) {
+    case ExpressionKind::Defined:
+        defined_[&node] = is_defined(*program::as<program::Defined>(node).operand);
+        return;
+    case ExpressionKind::Conditional: {
+        auto& conditional = program::as<program::Conditional>(node);
+        expression(*conditional.condition);
+        std::optional<bool> value = constant(*conditional.condition);
+        if (!value || *value)
+            expression(*conditional.then_value);
+        if (!value || !*value)
+            expression(*conditional.else_value);
+        return;
+    }
+    case ExpressionKind::Logical: {
+        auto& logical = program::as<program::Logical>(node);
+        expression(*logical.left);
+        std::optional<bool> left = constant(*logical.left);
+        if (!left || *left == logical.conjunction)
+            expression(*logical.right);
+        return;
+    }
+    case ExpressionKind::TargetValue:
+        value(program::as<program::TargetValue>(node));
+        break;
+    case ExpressionKind::EntryValue: {
+        // Read at the entry; only what something reads at the return has to be there.
+        const uint32_t slot = program::as<program::EntryValue>(node).slot;
+        if (entry_values_ && entries_seen_.insert(slot).second)
+            expression(*(*entry_values_)[slot]);
+        break;
+    }
+    default:
+        break;
+    }
+    program::for_each_child(node, [this](program::ExpressionPtr& child) { expression(*child); });
+}
+
+AccessResult BodyResolver::resolve(const program::TargetValue& node) {
+    if (is_file_text(node)) {
+        TargetAccess text;
+        text.value.base = Access::Base::FileText;
+        return text;
+    }
+    if (node.base == program::TargetValue::Base::PerfCounter)
+        return counter(node);
+    if (!scope_.info)
+        return AccessError{
+            DiagnosticKind::NoTargetVariables, node.range, node.name, "this probe point", {}, {}};
+    return resolve_value(node, scope_);
+}
+
+AccessResult BodyResolver::counter(const program::TargetValue& node) const {
+    const auto known = std::find(scope_.counters->begin(), scope_.counters->end(), node.name);
+    if (known == scope_.counters->end())
+        return AccessError{DiagnosticKind::UnknownCounter,
+                           node.range,
+                           node.name,
+                           {},
+                           {},
+                           "probe perf.type(T).config(C).counter(\"" + node.name +
+                               "\") { } makes it"};
+    TargetAccess out;
+    out.value.base = Access::Base::PerfCounter;
+    out.value.constant = static_cast<uint64_t>(known - scope_.counters->begin());
+    return out;
+}
+
+void BodyResolver::value(const program::TargetValue& node) {
+    AccessResult result = resolve(node);
+    if (auto* error = std::get_if<AccessError>(&result)) {
+        if (!skip_bad_)
+            errors_.push_back(*error);
+        return;
+    }
+    accesses_[&node] = std::get<TargetAccess>(std::move(result));
+}
+
+bool BodyResolver::is_defined(program::Expression& operand) {
+    bool all = true;
+    std::function<void(program::Expression&)> check = [&](program::Expression& node) {
+        if (node.kind == ExpressionKind::EntryValue && entry_values_) {
+            program::Expression& kept =
+                *(*entry_values_)[program::as<program::EntryValue>(node).slot];
+            check(kept);
+            program::walk_expressions(kept, check);
+        }
+        if (node.kind == ExpressionKind::TargetValue &&
+            std::holds_alternative<AccessError>(resolve(program::as<program::TargetValue>(node))))
+            all = false;
+    };
+    check(operand);
+    program::walk_expressions(operand, check);
+    return all;
+}
+
+std::optional<bool> BodyResolver::constant(const program::Expression& node) const {
+    if (node.kind == ExpressionKind::Defined) {
+        auto known = defined_.find(&node);
+        return known != defined_.end() ? std::optional(known->second) : std::nullopt;
+    }
+    if (node.kind == ExpressionKind::Number)
+        return program::as<program::Number>(node).value != 0;
+    if (node.kind == ExpressionKind::Unary &&
+        program::as<program::Unary>(node).op == ast::UnaryOp::Not) {
+        auto inner = constant(*program::as<program::Unary>(node).operand);
+        return inner ? std::optional(!*inner) : std::nullopt;
+    }
+    if (node.kind == ExpressionKind::Logical) {
+        const auto& logical = program::as<program::Logical>(node);
+        auto left = constant(*logical.left);
+        if (left && *left != logical.conjunction)
+            return left;
+        auto right = constant(*logical.right);
+        return left && right ? right : std::nullopt;
+    }
+    return std::nullopt;
+}
+
+} // namespace djstap

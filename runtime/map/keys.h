@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * The keys of maps that have buckets: their hash, whether they are an entry's, and how an entry
+ * keeps them. In an entry the bytes behind a text's end are 0, up to the next multiple of 8.
+ */
+#ifndef DJSTAP_MAP_KEYS_H
+#define DJSTAP_MAP_KEYS_H
+
+#include "map/layout.h"
+#include "text/words.h"
+
+/* Eight bytes of a text, one by one: not more than `left`, and 0 behind its end. */
+static __attribute__((__noinline__)) DJS_HANDLER_CODE u64 bytes_of_text(const char *text,
+									size_t left)
+{
+	u64 word = 0;
+	u32 i;
+
+	for (i = 0; i < 8 && i < left && text[i]; i++)
+		word |= (u64)(u8)text[i] << 8 * i;
+	return word;
+}
+
+/* The same by the fastest way there is. Yields whether the text ends in there. */
+static inline int text_word(const char *text, size_t left, u64 *word)
+{
+	u64 bytes =
+	    likely(WHOLE_WORDS(text) && left >= 8) ? load_word(text) : bytes_of_text(text, left);
+	u64 ends = ends_in(bytes);
+
+	*word = ends ? before_end(bytes, ends) : bytes;
+	return ends != 0;
+}
+
+static inline u64 hash_text(const struct djs_map *map, const char *text, u64 hash)
+{
+	size_t left = map->text_most;
+	u64 word;
+
+	if (!text)
+		return hash;
+	for (;; text += 8, left -= 8) {
+		int last = text_word(text, left, &word);
+
+		hash ^= word;
+		if (likely(last))
+			return hash;
+		hash = mix(hash);
+		hash ^= hash >> 29;
+	}
+}
+
+static inline u32 hash_keys(const struct djs_map *map, const union djs_value *keys)
+{
+	const union djs_value *end = keys + map->shape.key_count;
+	u64 hash = map->front.seed;
+	u32 texts = map->text_keys;
+
+	for (;; hash ^= hash >> 29, texts >>= 1) {
+		if (texts & 1)
+			hash = hash_text(map, keys->text, hash);
+		else
+			hash ^= (u64)keys->number;
+		hash = mix(hash);
+		if (++keys == end)
+			return (u32)(hash >> 32);
+	}
+}
+
+static inline int same_text(const struct djs_map *map, const char *stored, const char *text)
+{
+	size_t left = map->text_most;
+	u64 word;
+
+	if (!text)
+		return !stored[0];
+	for (;; text += 8, stored += 8, left -= 8) {
+		int last = text_word(text, left, &word);
+
+		if (*(const u64 *)stored != word)
+			return 0;
+		if (likely(last))
+			return 1;
+	}
+}
+
+static inline int same_key(const struct djs_map *map, const struct entry *entry, u32 i,
+			   const union djs_value *key)
+{
+	const char *stored = (const char *)entry + map->key_offsets[i];
+
+	if (map->text_keys >> i & 1)
+		return same_text(map, stored, key->text);
+	return *(const s64 *)stored == key->number;
+}
+
+static inline int same_keys(const struct djs_map *map, const struct entry *entry,
+			    const union djs_value *keys)
+{
+	const union djs_value *end = keys + map->shape.key_count;
+	const char *stored = (const char *)(entry + 1);
+	u32 texts = map->text_keys;
+
+	for (; keys < end; keys++, texts >>= 1) {
+		if (texts & 1) {
+			if (!same_text(map, stored, keys->text))
+				return 0;
+			stored += DJS_ALIGN8((u64)map->text_most + 1);
+		} else {
+			if (*(const s64 *)stored != keys->number)
+				return 0;
+			stored += sizeof(s64);
+		}
+	}
+	return 1;
+}
+
+static DJS_HANDLER_CODE void store_text(const struct djs_map *map, char *stored, const char *text)
+{
+	size_t left = map->text_most;
+	int last = 0;
+
+	if (!text) {
+		*(u64 *)stored = 0;
+		return;
+	}
+	for (; !last; text += 8, stored += 8, left -= 8)
+		last = text_word(text, left, (u64 *)stored);
+}
+
+static inline void store_keys(const struct djs_map *map, struct entry *entry,
+			      const union djs_value *keys)
+{
+	u32 i;
+
+	for (i = 0; i < map->shape.key_count; i++) {
+		char *stored = (char *)entry + map->key_offsets[i];
+
+		if (map->shape.key_types[i] == DJS_LONG)
+			*(s64 *)stored = keys[i].number;
+		else
+			store_text(map, stored, keys[i].text);
+	}
+}
+
+#endif
