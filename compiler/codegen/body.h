@@ -2,9 +2,14 @@
 #pragma once
 #include "codegen/script_module.h"
 
+#include <array>
 #include <functional>
 
 namespace djstap::codegen {
+
+// Where the calling convention passes numbers and addresses.
+inline constexpr std::array argument_registers{PtReg::Rdi, PtReg::Rsi, PtReg::Rdx,
+                                               PtReg::Rcx, PtReg::R8,  PtReg::R9};
 
 // Where a body finds what was in the registers when its probe was hit.
 struct HitContext {

@@ -14,10 +14,6 @@ namespace djstap::codegen {
 
 namespace {
 
-// Where the calling convention passes numbers and addresses.
-constexpr std::array argument_registers{PtReg::Rdi, PtReg::Rsi, PtReg::Rdx,
-                                        PtReg::Rcx, PtReg::R8,  PtReg::R9};
-
 constexpr std::array regs_mechanisms{
     Mechanism::Kprobe,    Mechanism::KprobeInt3, Mechanism::KprobeJump, Mechanism::KprobeFtrace,
     Mechanism::Kretprobe, Mechanism::Timer,      Mechanism::Perf,       Mechanism::Netfilter};

@@ -31,22 +31,13 @@ const char* const ignore_out = "__attribute__((unused));\n";
 
 } // namespace
 
+// What makes the compiler name the script's places: the code stands behind its %{, in its column.
 std::string EmbeddedCode::line(SourceRange range) const {
-    const std::string where = sources_.where(range); // NAME:LINE:COLUMN
-    const size_t column = where.rfind(':');
-    const size_t number = column == std::string::npos ? column : where.rfind(':', column - 1);
-    if (number == std::string::npos)
+    if (!range.valid())
         return "\n";
-    return "\n#line " + where.substr(number + 1, column - number - 1) + " \"" +
-           c_text(where.substr(0, number)) + "\"\n";
-}
-
-// Of a function, from its %{ on.
-SourceRange EmbeddedCode::code_range(SourceRange range) const {
-    const size_t at = sources_.text(range).find("%{");
-    if (at != std::string_view::npos)
-        range.begin += static_cast<uint32_t>(at);
-    return range;
+    const LineColumn at = sources_.position(range);
+    return "\n#line " + std::to_string(at.line) + " \"" + c_text(sources_.file(range.file).name) +
+           "\"\n" + std::string(at.column + 1, ' ');
 }
 
 std::string EmbeddedCode::add(const std::string& head, const std::string& before,
@@ -128,7 +119,7 @@ std::string EmbeddedCode::function(const program::Function& function) {
     } else {
         text_ += "#define STAP_RETURN(...) goto djs_done\n";
     }
-    const SourceRange place = code_range(function.range);
+    const SourceRange place = function.embedded_range;
     // The code stands in a block of its own, so that it may begin with __label__.
     const std::string code = "{" + line(place) + function.embedded + "\n;}";
     if (is_number) { // in a function that yields nothing: the code may `return;`

@@ -43,7 +43,6 @@ class EmbeddedCode {
 
   private:
     std::string line(SourceRange range) const; // #line
-    SourceRange code_range(SourceRange range) const;
     // The macros that code needs for its globals, and what takes them back.
     std::string macros(const std::vector<program::EmbeddedGlobal>& globals, std::string& undo);
     std::string add(const std::string& head, const std::string& before, const std::string& code,

@@ -56,8 +56,7 @@ class Accessor {
             builder_.SetInsertPoint(full);
             builder_.CreateCall(
                 script_.runtime("djs_fail"),
-                {function_->getArg(0),
-                 script_.text(array_overflow),
+                {function_->getArg(0), script_.text(array_overflow),
                  script_.word(script_.place("array '" + global_.name + "'", range_))});
             builder_.CreateRetVoid();
             builder_.SetInsertPoint(found);

@@ -144,8 +144,7 @@ Value Body::make_element(const program::GlobalValue& place) {
     Value at = element_or(place, true, full);
     auto* good = builder_.GetInsertBlock();
     begin(full);
-    fail(array_overflow,
-         "array '" + place.global->name + "'", place.range);
+    fail(array_overflow, "array '" + place.global->name + "'", place.range);
     begin(good);
     return at;
 }
@@ -354,7 +353,7 @@ Value Body::read_statistic(const program::StatisticRead& node) {
             script_.types.i64,
             builder_.CreateConstGEP1_32(script_.types.i8, at, static_cast<unsigned>(offset)));
     };
-    Value value = script_.number(0);
+    Value value = nullptr;
     switch (node.op) {
     case ast::StatOp::Count:
         value = word_at(offsetof(djs_statistic, count));

@@ -18,10 +18,6 @@ namespace djstap::codegen {
 
 namespace {
 
-// The registers that the calling convention passes arguments in.
-constexpr std::array argument_registers{PtReg::Rdi, PtReg::Rsi, PtReg::Rdx,
-                                        PtReg::Rcx, PtReg::R8,  PtReg::R9};
-
 // True where the script asks which of several sites was hit.
 bool asks_for_site(const ScriptModule& script) {
     return std::any_of(

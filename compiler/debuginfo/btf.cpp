@@ -25,13 +25,6 @@ struct Common {
     uint32_t size_or_type;
 };
 
-uint32_t word(std::string_view bytes, size_t index) {
-    uint32_t value = 0;
-    if ((index + 1) * sizeof value <= bytes.size())
-        std::memcpy(&value, bytes.data() + index * sizeof value, sizeof value);
-    return value;
-}
-
 // Bytes behind the common part; nothing for a kind that is not known, past which nothing can be
 // read.
 std::optional<size_t> extra_size(BtfKind kind, size_t count) {
@@ -182,8 +175,8 @@ std::vector<BtfParameter> Btf::function_parameters(uint32_t function, bool& vara
     if (prototype.kind != BtfKind::FuncProto)
         return parameters;
     for (uint32_t i = 0; i < prototype.count; i++) {
-        BtfParameter parameter{string(word(prototype.extra, 2 * i)),
-                               word(prototype.extra, 2 * i + 1)};
+        BtfParameter parameter{string(btf_word(prototype.extra, 2 * i)),
+                               btf_word(prototype.extra, 2 * i + 1)};
         if (i + 1 == prototype.count && parameter.name.empty() && parameter.type == 0)
             varargs = true;
         else

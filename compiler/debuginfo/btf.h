@@ -4,6 +4,7 @@
 #include "cache/cache.h"
 #include "debuginfo/type_names.h"
 
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -42,6 +43,14 @@ struct BtfType {
     uint32_t size_or_type = 0; // as the kind has it
     std::string_view extra;    // what follows the common part
 };
+
+// A word of what follows a type's common part; 0 behind its end.
+inline uint32_t btf_word(std::string_view bytes, size_t index) {
+    uint32_t value = 0;
+    if ((index + 1) * sizeof value <= bytes.size())
+        std::memcpy(&value, bytes.data() + index * sizeof value, sizeof value);
+    return value;
+}
 
 struct BtfParameter {
     std::string_view name;

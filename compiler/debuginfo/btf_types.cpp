@@ -8,15 +8,8 @@ namespace djstap {
 namespace {
 
 constexpr int pointer_shift = 32;
-constexpr int deepest = 64;
+constexpr int deepest_btf = 64;
 constexpr uint32_t int_signed = 1, int_bool = 4; // BTF_INT_*
-
-uint32_t word(std::string_view bytes, size_t index) {
-    uint32_t value = 0;
-    if ((index + 1) * sizeof value <= bytes.size())
-        std::memcpy(&value, bytes.data() + index * sizeof value, sizeof value);
-    return value;
-}
 
 bool is_wrapper(BtfKind kind) {
     return kind == BtfKind::Typedef || kind == BtfKind::Const || kind == BtfKind::Volatile ||
@@ -42,7 +35,7 @@ std::optional<uint32_t> Btf::tagged(std::string_view name,
 }
 
 uint32_t Btf::bare(uint32_t id) const {
-    for (int depth = 0; depth < deepest; depth++) {
+    for (int depth = 0; depth < deepest_btf; depth++) {
         BtfType at = type(id);
         if (is_wrapper(at.kind)) {
             id = at.size_or_type;
@@ -60,9 +53,9 @@ uint64_t Btf::array_size(const BtfType& array) const {
     uint64_t elements = 1;
     BtfType at = array;
     TypeId element = 0;
-    for (int depth = 0; at.kind == BtfKind::Array && depth < deepest; depth++) {
-        elements *= word(at.extra, 2);
-        element = word(at.extra, 0);
+    for (int depth = 0; at.kind == BtfKind::Array && depth < deepest_btf; depth++) {
+        elements *= btf_word(at.extra, 2);
+        element = btf_word(at.extra, 0);
         at = type(bare(static_cast<uint32_t>(element)));
     }
     return at.kind == BtfKind::Array ? 0 : elements * resolve(element).size;
@@ -83,7 +76,7 @@ CType Btf::resolve(TypeId id) const {
         result.kind = id < size() ? CTypeKind::Void : CTypeKind::Unknown;
         break;
     case BtfKind::Int: {
-        uint32_t encoding = word(at.extra, 0) >> 24;
+        uint32_t encoding = btf_word(at.extra, 0) >> 24;
         result.kind = encoding & int_bool         ? CTypeKind::Bool
                       : at.name.ends_with("char") ? CTypeKind::Char
                                                   : CTypeKind::Integer;
@@ -98,8 +91,8 @@ CType Btf::resolve(TypeId id) const {
         break;
     case BtfKind::Array:
         result.kind = CTypeKind::Array;
-        result.target = word(at.extra, 0);
-        result.count = word(at.extra, 2);
+        result.target = btf_word(at.extra, 0);
+        result.count = btf_word(at.extra, 2);
         result.size = array_size(at);
         break;
     case BtfKind::Struct:
@@ -137,19 +130,19 @@ std::vector<CMember> Btf::members(TypeId id) const {
         return members;
     for (uint32_t i = 0; i < at.count; i++) {
         CMember member;
-        member.name = string(word(at.extra, 3 * i));
-        member.type = word(at.extra, 3 * i + 1);
-        uint32_t place = word(at.extra, 3 * i + 2);
+        member.name = string(btf_word(at.extra, 3 * i));
+        member.type = btf_word(at.extra, 3 * i + 1);
+        uint32_t place = btf_word(at.extra, 3 * i + 2);
         uint64_t bits = at.flag ? place & 0xffffff : place;
         member.offset = bits / 8;
         BtfType storage = type(bare(member.type));
         if (at.flag)
             member.bit_size = place >> 24;
         else if (storage.kind == BtfKind::Int &&
-                 (word(storage.extra, 0) & 0xff) != storage.size_or_type * 8) {
+                 (btf_word(storage.extra, 0) & 0xff) != storage.size_or_type * 8) {
             member.bit_size =
-                word(storage.extra, 0) & 0xff; // the old form: an integer of so many bits
-            bits += (word(storage.extra, 0) >> 16) & 0xff;
+                btf_word(storage.extra, 0) & 0xff; // the old form: an integer of so many bits
+            bits += (btf_word(storage.extra, 0) >> 16) & 0xff;
         }
         if (uint64_t size = resolve(member.type).size; member.bit_size && size)
             place_bit_field(member, bits, size);
@@ -163,12 +156,13 @@ std::vector<CEnumerator> Btf::enumerators(TypeId id) const {
     BtfType at = id >> pointer_shift ? BtfType() : type(bare(id));
     for (uint32_t i = 0; i < at.count; i++) {
         if (at.kind == BtfKind::Enum) {
-            uint32_t value = word(at.extra, 2 * i + 1);
-            values.push_back({std::string(string(word(at.extra, 2 * i))),
+            uint32_t value = btf_word(at.extra, 2 * i + 1);
+            values.push_back({std::string(string(btf_word(at.extra, 2 * i))),
                               at.flag ? int64_t(int32_t(value)) : value});
         } else if (at.kind == BtfKind::Enum64) {
-            uint64_t value = word(at.extra, 3 * i + 1) | uint64_t(word(at.extra, 3 * i + 2)) << 32;
-            values.push_back({std::string(string(word(at.extra, 3 * i))), int64_t(value)});
+            uint64_t value = btf_word(at.extra, 3 * i + 1) | uint64_t(btf_word(at.extra, 3 * i + 2))
+                                                                 << 32;
+            values.push_back({std::string(string(btf_word(at.extra, 3 * i))), int64_t(value)});
         }
     }
     return values;
@@ -179,7 +173,7 @@ std::optional<int64_t> Btf::enumerator(std::string_view name) const {
         const BtfType at = type(id);
         const uint32_t words = at.kind == BtfKind::Enum ? 2 : at.kind == BtfKind::Enum64 ? 3 : 0;
         for (uint32_t i = 0; words && i < at.count; i++)
-            if (string(word(at.extra, words * i)) == name)
+            if (string(btf_word(at.extra, words * i)) == name)
                 return enumerators(id)[i].value;
     }
     return std::nullopt;
@@ -219,7 +213,7 @@ TypeStep Btf::step(TypeId id) const {
         return step;
     }
     BtfType at = type(id);
-    for (int depth = 0; at.kind == BtfKind::TypeTag && depth < deepest; depth++)
+    for (int depth = 0; at.kind == BtfKind::TypeTag && depth < deepest_btf; depth++)
         at = type(at.size_or_type);
     step.target = at.size_or_type;
     auto tagged_text = [&](const char* keyword) {
@@ -245,14 +239,14 @@ TypeStep Btf::step(TypeId id) const {
         break;
     case BtfKind::Array:
         step.form = TypeStep::Form::Array;
-        step.target = word(at.extra, 0);
-        step.count = word(at.extra, 2);
+        step.target = btf_word(at.extra, 0);
+        step.count = btf_word(at.extra, 2);
         break;
     case BtfKind::FuncProto:
         step.form = TypeStep::Form::Function;
         for (uint32_t i = 0; i < at.count; i++) {
-            uint32_t parameter = word(at.extra, 2 * i + 1);
-            if (parameter || word(at.extra, 2 * i))
+            uint32_t parameter = btf_word(at.extra, 2 * i + 1);
+            if (parameter || btf_word(at.extra, 2 * i))
                 step.parameters.push_back(parameter);
             else
                 step.varargs = true;

@@ -1,5 +1,7 @@
 #include "debuginfo/calling_convention.h"
 
+#include "debuginfo/location.h"
+
 namespace djstap {
 
 namespace {
@@ -7,25 +9,19 @@ namespace {
 constexpr PtReg argument_registers[] = {PtReg::Rdi, PtReg::Rsi, PtReg::Rdx,
                                         PtReg::Rcx, PtReg::R8,  PtReg::R9};
 constexpr size_t register_count = std::size(argument_registers);
-constexpr uint64_t word = 8;
-
-Location nowhere(const char* why) {
-    Location location;
-    location.why = why;
-    return location;
-}
+constexpr uint64_t word_size = 8;
 
 } // namespace
 
 std::vector<Location> argument_locations(const std::vector<ArgumentShape>& arguments,
                                          const ArgumentShape& result) {
     std::vector<Location> locations;
-    size_t next = result.aggregate && result.size > 2 * word ? 1 : 0;
-    uint64_t stack = word; // above the return address
+    size_t next = result.aggregate && result.size > 2 * word_size ? 1 : 0;
+    uint64_t stack = word_size; // above the return address
     bool lost = false;
     for (const ArgumentShape& argument : arguments) {
         Location location;
-        uint64_t words = (argument.size + word - 1) / word;
+        uint64_t words = (argument.size + word_size - 1) / word_size;
         if (lost || !argument.known || argument.floating) {
             // A floating argument takes no general register, but the kernel has no business with it
             // either.
@@ -48,7 +44,7 @@ std::vector<Location> argument_locations(const std::vector<ArgumentShape>& argum
             location.kind = LocationKind::Memory;
             location.reg = PtReg::Rsp;
             location.offset = stack;
-            stack += words * word;
+            stack += words * word_size;
         }
         locations.push_back(location);
     }

@@ -1,9 +1,9 @@
 // Functions, their parameters and what is inlined into them.
 #include "debuginfo/calling_convention.h"
 #include "debuginfo/dwarf_scan.h"
+#include "debuginfo/dwarf_tree.h"
 
 #include <algorithm>
-#include <dwarf.h>
 
 namespace djstap {
 
@@ -11,24 +11,6 @@ namespace {
 
 constexpr std::string_view syscall_prefix = "__do_sys_";
 constexpr int64_t return_address_size = 8;
-
-template <class Found> void each_child(Dwarf_Die* parent, Found found) {
-    Dwarf_Die child;
-    if (dwarf_child(parent, &child) != 0)
-        return;
-    do {
-        found(&child);
-    } while (dwarf_siblingof(&child, &child) == 0);
-}
-
-// What DW_AT_abstract_origin of an entry refers to.
-std::optional<Dwarf_Die> origin_of(Dwarf_Die* die) {
-    Dwarf_Attribute attribute;
-    Dwarf_Die origin;
-    if (dwarf_formref_die(dwarf_attr(die, DW_AT_abstract_origin, &attribute), &origin))
-        return origin;
-    return std::nullopt;
-}
 
 // Of a parameter, or of a function's result.
 ArgumentShape shape_of(Dwarf_Die* parameter) {

@@ -1,8 +1,9 @@
 // Variables in scope at an address.
 #include "debuginfo/dwarf_info.h"
 
+#include "debuginfo/dwarf_tree.h"
+
 #include <cstdlib>
-#include <dwarf.h>
 #include <set>
 #include <unordered_set>
 
@@ -10,26 +11,9 @@ namespace djstap {
 
 namespace {
 
-template <class Found> void each_child(Dwarf_Die* parent, Found found) {
-    Dwarf_Die child;
-    if (dwarf_child(parent, &child) != 0)
-        return;
-    do {
-        found(&child);
-    } while (dwarf_siblingof(&child, &child) == 0);
-}
-
 bool is_variable(Dwarf_Die* die) {
     int tag = dwarf_tag(die);
     return tag == DW_TAG_formal_parameter || tag == DW_TAG_variable;
-}
-
-std::optional<Dwarf_Die> origin_of(Dwarf_Die* die) {
-    Dwarf_Attribute attribute;
-    Dwarf_Die origin;
-    if (dwarf_formref_die(dwarf_attr(die, DW_AT_abstract_origin, &attribute), &origin))
-        return origin;
-    return std::nullopt;
 }
 
 // Gathers variables scope by scope, the outermost first.

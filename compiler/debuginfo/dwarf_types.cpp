@@ -1,7 +1,8 @@
 #include "debuginfo/dwarf_types.h"
 
+#include "debuginfo/dwarf_tree.h"
+
 #include <algorithm>
-#include <dwarf.h>
 
 namespace djstap {
 
@@ -9,16 +10,7 @@ namespace {
 
 constexpr int dimension_shift = 48;
 constexpr TypeId offset_mask = (TypeId(1) << dimension_shift) - 1;
-constexpr int deepest = 64; // typedefs of typedefs
-
-template <class Found> void each_child(Dwarf_Die* parent, Found found) {
-    Dwarf_Die child;
-    if (dwarf_child(parent, &child) != 0)
-        return;
-    do {
-        found(&child);
-    } while (dwarf_siblingof(&child, &child) == 0);
-}
+constexpr int deepest_typedef = 64; // typedefs of typedefs
 
 std::optional<int64_t> number(Dwarf_Die* die, unsigned name) {
     Dwarf_Attribute attribute;
@@ -91,7 +83,7 @@ std::optional<TypeId> DwarfTypes::tagged(std::string_view name, int tag) const {
 }
 
 bool DwarfTypes::bare(TypeId type, Dwarf_Die* die, TypeId* id) const {
-    for (int depth = 0; depth < deepest; depth++) {
+    for (int depth = 0; depth < deepest_typedef; depth++) {
         if (!die_of(type, die))
             return false;
         int tag = dwarf_tag(die);

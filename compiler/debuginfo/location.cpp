@@ -12,12 +12,6 @@ constexpr PtReg numbered[] = {PtReg::Rax, PtReg::Rdx, PtReg::Rcx, PtReg::Rbx, Pt
                               PtReg::R10, PtReg::R11, PtReg::R12, PtReg::R13, PtReg::R14,
                               PtReg::R15, PtReg::Rip};
 
-Location nowhere(const char* why) {
-    Location location;
-    location.why = why;
-    return location;
-}
-
 Location constant(uint64_t value) {
     Location location;
     location.kind = LocationKind::Constant;

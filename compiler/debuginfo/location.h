@@ -24,6 +24,13 @@ struct LocationContext {
     std::function<std::optional<FrameBase>()> frame_base;
 };
 
+// No location, and why there is none.
+inline Location nowhere(const char* why) {
+    Location location;
+    location.why = why;
+    return location;
+}
+
 // The location of a variable or parameter at an address; DW_AT_const_value counts. `why` is set for
 // None.
 Location location_of(Dwarf_Die* variable, const LocationContext& context);

@@ -1,8 +1,8 @@
 #include "guest/modules.h"
 
 #include "guest/files.h"
+#include "target/module_file.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -11,14 +11,6 @@
 namespace djstap::guest {
 
 namespace {
-
-// "kernel/drivers/virtio/virtio-pci.ko.xz" → "virtio_pci"
-std::string module_name(std::string_view path) {
-    std::string name(path.substr(path.rfind('/') + 1));
-    name.resize(std::min(name.size(), name.find(".ko")));
-    std::replace(name.begin(), name.end(), '-', '_');
-    return name;
-}
 
 Result<std::string> dependency_table(const GuestKernel& kernel) {
     if (Result<std::string> table = read_file(kernel.modules + "/modules.dep"))
@@ -32,17 +24,6 @@ Result<std::string> dependency_table(const GuestKernel& kernel) {
                            "/modules.dep, and it could not be made: " + table.failure().message,
                        "install the kernel's modules and the package kmod"};
     return table;
-}
-
-Result<std::string> module_bytes(const std::string& path) {
-    auto ends = [&](std::string_view suffix) { return path.ends_with(suffix); };
-    if (ends(".xz"))
-        return output_of({"busybox", "xzcat", path});
-    if (ends(".gz"))
-        return output_of({"busybox", "zcat", path});
-    if (ends(".zst"))
-        return output_of({"zstd", "-dcq", path});
-    return read_file(path);
 }
 
 struct Tables {
@@ -65,16 +46,16 @@ Result<Tables> read_tables(const GuestKernel& kernel) {
         std::string path = line.substr(0, colon);
         if (path.find(".ko") == std::string::npos)
             continue;
-        std::string name = module_name(path);
+        std::string name = module_name_of(path);
         tables.paths[name] = path;
         std::istringstream rest(line.substr(colon + 1));
         while (rest >> path)
-            tables.dependencies[name].push_back(module_name(path));
+            tables.dependencies[name].push_back(module_name_of(path));
     }
     if (Result<std::string> builtin = read_file(kernel.modules + "/modules.builtin")) {
         std::istringstream names(*builtin);
         while (std::getline(names, line))
-            tables.builtin.insert(module_name(line));
+            tables.builtin.insert(module_name_of(line));
     }
     return tables;
 }

@@ -22,13 +22,6 @@ bool is_family(const std::string& pattern) {
                        [&](const std::string& name) { return matches_component(pattern, name); });
 }
 
-std::string dotted(const std::vector<ast::PointComponent>& components) {
-    std::string text;
-    for (const ast::PointComponent& component : components)
-        text += (text.empty() ? "" : ".") + component.name;
-    return text;
-}
-
 struct Step {
     AliasState alias;
     std::string name;

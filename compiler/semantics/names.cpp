@@ -33,13 +33,6 @@ std::optional<program::Type> read_initial(const ast::Expression& value, program:
     return std::nullopt;
 }
 
-std::string dotted(const std::vector<ast::PointComponent>& components) {
-    std::string text;
-    for (const ast::PointComponent& component : components)
-        text += (text.empty() ? "" : ".") + component.name;
-    return text;
-}
-
 // Whether pattern[p…] matches all of name[n…], or, with `prefix`, all of name and leaves a rest:
 // then *rest is where the suffix begins.
 bool match_alias(const std::vector<ast::PointComponent>& pattern, size_t p,
@@ -72,6 +65,13 @@ bool match_alias(const std::vector<ast::PointComponent>& pattern, size_t p,
 }
 
 } // namespace
+
+std::string dotted(const std::vector<ast::PointComponent>& components) {
+    std::string text;
+    for (const ast::PointComponent& component : components)
+        text += (text.empty() ? "" : ".") + component.name;
+    return text;
+}
 
 bool matches_component(const std::string& pattern, const std::string& name) {
     size_t p = 0, n = 0, star = std::string::npos, mark = 0;
@@ -197,6 +197,7 @@ void Names::declare(const ast::Function& function, const ast::File& file, bool l
                                     {function.name});
         } else {
             node.embedded = code;
+            node.embedded_range = function.body_range;
             node.effects.prints = node.effects.can_fail = true;
             node.effects.calls_runtime = node.effects.strings = true;
         }

@@ -103,6 +103,9 @@ class Names {
     std::unordered_set<std::string> asked_globals_, asked_functions_, asked_aliases_;
 };
 
+// "timer.ms" of timer.ms(5).
+std::string dotted(const std::vector<ast::PointComponent>& components);
+
 // Whether C code has this marker: /* pure */.
 bool has_pragma(const std::string& code, const std::string& pragma);
 

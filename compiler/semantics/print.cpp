@@ -34,7 +34,7 @@ class Printer {
         if (item.size)
             rest += ", size " + std::to_string(item.size);
         if (item.value == Type::String && !item.initial_text.empty())
-            rest += ", initially " + quoted(item.initial_text);
+            rest += ", initially " + text_literal(item.initial_text);
         if (item.value == Type::Long && item.initial_number)
             rest += ", initially " + std::to_string(item.initial_number);
         const StatisticNeeds& needs = item.statistic;

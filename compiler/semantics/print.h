@@ -11,7 +11,7 @@ std::string print(const Program& program);
 // One expression; `locals` are those of its body.
 std::string print(const Expression& node, const std::vector<Local>& locals);
 // A string as a literal: quoted, with escapes.
-std::string quoted(const std::string& text);
+std::string text_literal(const std::string& text);
 // "long", "string", "stats", "void".
 const char* type_text(Type type);
 

@@ -80,7 +80,7 @@ class ExpressionPrinter {
         case ExpressionKind::Number:
             return std::to_string(as<Number>(node).value);
         case ExpressionKind::Text:
-            return quoted(as<Text>(node).value);
+            return text_literal(as<Text>(node).value);
         case ExpressionKind::LocalValue:
             return locals_.at(as<LocalValue>(node).local).name;
         case ExpressionKind::GlobalValue: {
@@ -153,7 +153,7 @@ class ExpressionPrinter {
         case ExpressionKind::RegexMatch:
             return "(" + text(*as<RegexMatch>(node).operand) +
                    (as<RegexMatch>(node).negated ? " !~ " : " =~ ") +
-                   quoted(as<RegexMatch>(node).pattern) + ")";
+                   text_literal(as<RegexMatch>(node).pattern) + ")";
         case ExpressionKind::EmbeddedC:
             return "%{" + as<EmbeddedC>(node).code + "%}";
         }
@@ -180,7 +180,7 @@ class ExpressionPrinter {
             if (piece.conversion)
                 format += semantics::conversion_text(piece);
         }
-        return std::string(node.to_string ? "sprintf(" : "printf(") + quoted(format) +
+        return std::string(node.to_string ? "sprintf(" : "printf(") + text_literal(format) +
                (node.arguments.empty() ? "" : ", ") + list(node.arguments) + ")";
     }
 
@@ -191,22 +191,22 @@ class ExpressionPrinter {
             result += node.name;
             break;
         case TargetValue::Base::Cast:
-            result += "@cast(" + text(*node.operand) + ", " + quoted(node.cast_type) +
-                      (node.module.empty() ? "" : ", " + quoted(node.module)) + ")";
+            result += "@cast(" + text(*node.operand) + ", " + text_literal(node.cast_type) +
+                      (node.module.empty() ? "" : ", " + text_literal(node.module)) + ")";
             break;
         case TargetValue::Base::Autocast:
             result += "(" + text(*node.operand) + ")";
             break;
         case TargetValue::Base::PerfCounter:
-            result += "@perf(" + quoted(node.name) + ")";
+            result += "@perf(" + text_literal(node.name) + ")";
             break;
         case TargetValue::Base::Enumerator:
-            result += "@enum(" + quoted(node.name) +
-                      (node.module.empty() ? "" : ", " + quoted(node.module)) + ")";
+            result += "@enum(" + text_literal(node.name) +
+                      (node.module.empty() ? "" : ", " + text_literal(node.module)) + ")";
             break;
         case TargetValue::Base::GlobalVariable:
-            result += "@var(" + quoted(node.name) +
-                      (node.module.empty() ? "" : ", " + quoted(node.module)) + ")";
+            result += "@var(" + text_literal(node.name) +
+                      (node.module.empty() ? "" : ", " + text_literal(node.module)) + ")";
             break;
         }
         for (const TargetComponent& component : node.components)
@@ -235,7 +235,7 @@ const char* type_text(Type type) {
     return "?";
 }
 
-std::string quoted(const std::string& text) {
+std::string text_literal(const std::string& text) {
     static constexpr char digits[] = "01234567";
     std::string result = "\"";
     for (const char c : text) {

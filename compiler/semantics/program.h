@@ -125,6 +125,7 @@ struct Function {
     std::unique_ptr<Block> body; // exactly one of body, intrinsic, embedded
     std::string intrinsic;       // codegen/intrinsics.def implements it
     std::string embedded;        // C text
+    SourceRange embedded_range;  // from its %{ on
     std::vector<EmbeddedGlobal> embedded_globals;
     bool unmangled = false;      // the C text may say THIS->x for STAP_ARG_x
     bool pure = false;           // /* pure */: may be dropped when its value is unused

@@ -14,7 +14,7 @@ namespace djstap {
 namespace {
 
 constexpr uint64_t page_bytes = 4096;
-constexpr uint64_t largest_ring = uint64_t{1} << 30;
+constexpr uint64_t largest_dumped_ring = uint64_t{1} << 30;
 
 struct Segment {
     uint64_t address; // physical
@@ -135,8 +135,8 @@ Result<std::vector<DumpedRing>> find_rings(const std::string& path, uint64_t ide
             djs_dump_page page;
             std::memcpy(&page, bytes, sizeof page);
             if (page.identity == identity)
-                add_dump_page(page, std::min<uint64_t>(largest_ring, (*file)->bytes().size()),
-                              rings);
+                add_dump_page(
+                    page, std::min<uint64_t>(largest_dumped_ring, (*file)->bytes().size()), rings);
             else
                 others++;
         }

@@ -64,7 +64,7 @@ class Reader {
     std::string problem;
 };
 
-ModuleMeta read(const json& root, Reader& reader) {
+ModuleMeta read_meta(const json& root, Reader& reader) {
     ModuleMeta meta;
     meta.name = reader.text(root, "name", true);
     meta.release = reader.text(root, "release");
@@ -103,7 +103,7 @@ Result<ModuleMeta> parse_meta(std::string_view text) {
         return Failure{"the module's description has another version than this program reads",
                        "use djstap and djrun of the same release"};
     Reader reader;
-    ModuleMeta meta = read(root, reader);
+    ModuleMeta meta = read_meta(root, reader);
     if (!reader.problem.empty())
         return Failure{"the module's description is damaged: " + reader.problem,
                        "build the module anew with djstap -p4"};

@@ -56,16 +56,6 @@ Result<std::string> output_of(const std::vector<std::string>& words) {
     return output;
 }
 
-Result<std::string> unpacked(const std::string& path) {
-    if (path.ends_with(".xz"))
-        return output_of({"xz", "-dc", path});
-    if (path.ends_with(".gz"))
-        return output_of({"gzip", "-dc", path});
-    if (path.ends_with(".zst"))
-        return output_of({"zstd", "-dcq", path});
-    return read_whole(path);
-}
-
 void each_line(const std::string& path, const std::function<void(const std::string&)>& line) {
     auto text = read_whole(path);
     std::istringstream lines(text ? *text : std::string());
@@ -80,6 +70,16 @@ std::string module_name_of(std::string_view path) {
     name.resize(std::min(name.size(), name.find(".ko")));
     std::replace(name.begin(), name.end(), '-', '_');
     return name;
+}
+
+Result<std::string> module_bytes(const std::string& path) {
+    if (path.ends_with(".xz"))
+        return output_of({"xz", "-dc", path});
+    if (path.ends_with(".gz"))
+        return output_of({"gzip", "-dc", path});
+    if (path.ends_with(".zst"))
+        return output_of({"zstd", "-dcq", path});
+    return read_whole(path);
 }
 
 std::map<std::string, std::string> module_files(const KernelFiles& kernel) {
@@ -135,7 +135,7 @@ Result<std::string> linked_module(const Target& kernel, const std::string& path)
          << module_name_of(path) << "-" << std::hex << key << "-v" << layout_version << ".ko";
     if (fs::exists(name.str(), error))
         return name.str();
-    auto bytes = unpacked(path);
+    auto bytes = module_bytes(path);
     if (!bytes)
         return bytes.failure();
     auto linked = link_module_image(std::move(*bytes), path);

@@ -21,6 +21,9 @@ struct ModuleAnchor {
 // "kernel/drivers/virtio/virtio-pci.ko.xz" → "virtio_pci"
 std::string module_name_of(std::string_view path);
 
+// A module's file, decompressed.
+Result<std::string> module_bytes(const std::string& path);
+
 // The kernel's modules: names as the kernel has them, and their files. Empty where there are none.
 std::map<std::string, std::string> module_files(const KernelFiles& kernel);
 // True where the kernel has the module built in.

@@ -94,8 +94,11 @@ def base_archive():
     return archive
 
 
-def run(release, archive, script, count_instructions=True, cpus=1, memory_mb=1024, timeout=3600):
+def run(release, archive, script, count_instructions=True, cpus=1, memory_mb=1024, timeout=3600, threads="single", plugin=None,
+        plugin_output=None):
     """Boots kernel `release`, runs the shell `script` as init, and yields what it wrote to the console.
+
+    `plugin`: of QEMU's translator, with its arguments; what it says goes to the file `plugin_output`.
 
     Raises GuestLost when the script does not come to its end within `timeout` seconds.
     """
@@ -105,9 +108,11 @@ def run(release, archive, script, count_instructions=True, cpus=1, memory_mb=102
         archive.write(initramfs)
         command = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
                    "-machine", "q35", "-cpu", "max", "-smp", str(cpus), "-m", str(memory_mb),
-                   "-accel", "tcg,thread=single", "-serial", "stdio",
+                   "-accel", f"tcg,thread={threads}", "-serial", "stdio",
                    "-kernel", f"{KERNELS}/{release}/boot/vmlinuz-{release}", "-initrd", initramfs,
-                   "-append", "console=ttyS0 quiet panic=-1 tsc=reliable"]
+                   "-append", "console=ttyS0 quiet panic=-1 tsc=reliable" + (" nokaslr" if plugin else "")]
+        if plugin:
+            command += ["-plugin", plugin, "-d", "plugin", "-D", plugin_output]
         if count_instructions:
             command += ["-icount", "shift=0,sleep=off"]
         try:

@@ -24,9 +24,9 @@ the average of {samples} samples. Every hit is checked to have been counted or r
   cache miss look as cheap as an addition. On hardware the breakpoint's rows are several times worse against the others (the report
   of 2005, below, has it at 9 to 90 times a djprobe).
 - QEMU translates code; its nanoseconds are ratios at best. They stand below for their order only.
-- Guests with several CPUs run on one thread, and do not boot while instructions are counted, so how probes scale with CPUs cannot
-  be seen here. What can be said is structural: per-CPU counters and records use no `lock` prefix and write no cache line of
-  another CPU, whose number they do not depend on; `testsuite/kernel/percpu-instructions.case` looks at their instructions.
+- Guests with several CPUs do not boot while instructions are counted so: two CPUs are counted in another way, below ("With two
+  CPUs"). Per-CPU counters and records use no `lock` prefix and write no cache line of another CPU, whose number they do not
+  depend on; `testsuite/kernel/percpu-instructions.case` looks at their instructions.
 - The reader of the records is left out: `gtodbench` has a real-time priority and the buffers hold all records of a run, so
   that readers, djstap's and the peers', run between the runs. Waking a reader at a hit, as bpftrace does, is part of the hit.
 """
@@ -37,7 +37,7 @@ AGAIN = """## How to run it again
     scripts/bench overhead --with-peers        # installs bpftrace, SystemTap and LTTng first (apt-get, root)
     scripts/bench overhead --kernels 6.1       # one kernel; prints, writes nothing
     scripts/bench overhead --on-this-machine   # on the kernel that runs, in nanoseconds; where modules can be loaded
-    scripts/bench always-on, records, scale    # and their parts, each by its own command
+    scripts/bench two-cpus, always-on, records, scale   # and their parts, each by its own command
 
 From a script to its module: `scripts/bench compile`.
 """

@@ -11,7 +11,7 @@ using namespace djstap;
 
 namespace {
 
-class Dwarf : public ::testing::Test {
+class KernelDwarf : public ::testing::Test {
   protected:
     void SetUp() override {
         if (kernels().empty())
@@ -21,7 +21,7 @@ class Dwarf : public ::testing::Test {
 
 } // namespace
 
-TEST_F(Dwarf, ParametersOfAFunction) {
+TEST_F(KernelDwarf, ParametersOfAFunction) {
     for (const OpenKernel& kernel : kernels()) {
         SCOPED_TRACE(kernel.release);
         const DebugInfo& info = *kernel.info;
@@ -52,7 +52,7 @@ TEST_F(Dwarf, ParametersOfAFunction) {
     }
 }
 
-TEST_F(Dwarf, SystemCalls) {
+TEST_F(KernelDwarf, SystemCalls) {
     for (const OpenKernel& kernel : kernels()) {
         SCOPED_TRACE(kernel.release);
         const DebugInfo& info = *kernel.info;
@@ -98,7 +98,7 @@ TEST_F(Dwarf, SystemCalls) {
     }
 }
 
-TEST_F(Dwarf, ClonesAndColdParts) {
+TEST_F(KernelDwarf, ClonesAndColdParts) {
     for (const OpenKernel& kernel : kernels()) {
         SCOPED_TRACE(kernel.release);
         const DebugInfo& info = *kernel.info;
@@ -143,7 +143,7 @@ TEST_F(Dwarf, ClonesAndColdParts) {
     }
 }
 
-TEST_F(Dwarf, NamesThatDoNotExist) {
+TEST_F(KernelDwarf, NamesThatDoNotExist) {
     for (const OpenKernel& kernel : kernels()) {
         SCOPED_TRACE(kernel.release);
         const DebugInfo& info = *kernel.info;
@@ -164,7 +164,7 @@ TEST_F(Dwarf, NamesThatDoNotExist) {
     }
 }
 
-TEST_F(Dwarf, Types) {
+TEST_F(KernelDwarf, Types) {
     for (const OpenKernel& kernel : kernels()) {
         SCOPED_TRACE(kernel.release);
         const DebugInfo& info = *kernel.info;
@@ -227,7 +227,7 @@ TEST_F(Dwarf, Types) {
     }
 }
 
-TEST_F(Dwarf, Globals) {
+TEST_F(KernelDwarf, Globals) {
     for (const OpenKernel& kernel : kernels()) {
         SCOPED_TRACE(kernel.release);
         auto jiffies = kernel.info->global("init_task");
@@ -239,7 +239,7 @@ TEST_F(Dwarf, Globals) {
     }
 }
 
-TEST_F(Dwarf, BrokenIndexIsBuiltAgain) {
+TEST_F(KernelDwarf, BrokenIndexIsBuiltAgain) {
     const OpenKernel& kernel = kernels().back();
     std::string name = std::filesystem::temp_directory_path() / "djstap-index-XXXXXX";
     std::string folder = mkdtemp(name.data());

@@ -1,6 +1,8 @@
 // The map against models from the standard library, under random operations.
 #include "include/map.h"
 
+#include "free_memory.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -15,10 +17,6 @@
 #include <vector>
 
 namespace {
-
-struct FreeMemory {
-    void operator()(void* memory) const { std::free(memory); }
-};
 
 struct Map {
     explicit Map(const djs_map_shape& shape, u64 seed = 7) {

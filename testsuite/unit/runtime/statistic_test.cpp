@@ -1,6 +1,8 @@
 #include "include/record.h"
 #include "include/statistic.h"
 
+#include "free_memory.h"
+
 #include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -11,9 +13,6 @@
 
 namespace {
 
-struct FreeMemory {
-    void operator()(void* memory) const { std::free(memory); }
-};
 using Statistic = std::unique_ptr<djs_statistic, FreeMemory>;
 
 Statistic make(const djs_statistic_shape& shape, const std::vector<s64>& values = {}) {

@@ -7,7 +7,7 @@ using namespace djstap::test;
 namespace {
 
 // What parses to itself as it is written here.
-void same(const std::string& expression) {
+void same_expression(const std::string& expression) {
     EXPECT_EQ(canonical_expression(expression), expression);
 }
 
@@ -48,13 +48,13 @@ TEST(Expressions, PrecedenceIsTheLanguages) {
 TEST(Expressions, EveryOperator) {
     for (const char* op : {"+",  "-", "*",  "/",  "%",  ".", "<<", ">>", ">>>", "<",
                            "<=", ">", ">=", "==", "!=", "&", "^",  "|",  "&&",  "||"})
-        same("a " + std::string(op) + " b");
+        same_expression("a " + std::string(op) + " b");
     for (const char* op :
          {"=", "+=", "-=", "*=", "/=", "%=", ".=", "<<=", ">>=", ">>>=", "&=", "^=", "|=", "<<<"})
-        same("a " + std::string(op) + " b");
+        same_expression("a " + std::string(op) + " b");
     for (const char* text :
          {"!a", "~a", "+a", "++a", "--a", "a++", "a--", "a =~ \"x*\"", "a !~ \"^y\""})
-        same(text);
+        same_expression(text);
     EXPECT_EQ(canonical_expression("- -a"), "- -a");
     EXPECT_EQ(canonical_expression("a - -b"), "a - -b");
 }
@@ -63,7 +63,7 @@ TEST(Expressions, ArraysAndMembership) {
     for (const char* text :
          {"a[1]", "a[1, \"x\", b[2]]", "a[*, 5]", "a in b", "[a, b] in c", "[a, *] in c",
           "x in @hist_log(y)", "@hist_log(y)[3]", "@hist_linear(y, -10, 100, 10)[*]", "[*] in a"})
-        same(text);
+        same_expression(text);
     EXPECT_EQ(canonical_expression("[a] in c"), "a in c");
     EXPECT_EQ(canonical_expression("a[1]++"), "a[1]++");
 }
@@ -102,7 +102,7 @@ TEST(Expressions, TargetValues) {
                              "&x->y",
                              "$a$b->c",
                              "&(c ? $x : $y)"})
-        same(text);
+        same_expression(text);
 }
 
 TEST(Expressions, Operators) {
@@ -130,7 +130,7 @@ TEST(Expressions, Operators) {
                              "%{ 1 + 2 %}",
                              "f()",
                              "f(1, \"a\")"})
-        same(text);
+        same_expression(text);
 }
 
 TEST(Expressions, PrintFamily) {
@@ -138,7 +138,7 @@ TEST(Expressions, PrintFamily) {
          {"print(a, b)", "println()", "printf(\"%d\\n\", a)", "printd(\",\", a, b)",
           "print_char(65)", "printdln(\"|\", a)", "sprint(a)", "sprintln(a)", "sprintf(\"%s\", b)",
           "sprintd(\",\", a)", "sprintdln(\",\", a)"})
-        same(text);
+        same_expression(text);
     EXPECT_EQ(canonical_expression("printer(a)"), "printer(a)");
     EXPECT_EQ(canonical_expression("printlnd(a)"), "printlnd(a)");
 }

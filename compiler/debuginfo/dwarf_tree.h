@@ -1,0 +1,29 @@
+// Steps from one entry (DIE) of .debug_info to others.
+#pragma once
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+
+#include <optional>
+
+namespace djstap {
+
+// found(Dwarf_Die*) for each entry that `parent` owns.
+template <class Found> void each_child(Dwarf_Die* parent, Found found) {
+    Dwarf_Die child;
+    if (dwarf_child(parent, &child) != 0)
+        return;
+    do {
+        found(&child);
+    } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+// What DW_AT_abstract_origin of an entry refers to.
+inline std::optional<Dwarf_Die> origin_of(Dwarf_Die* die) {
+    Dwarf_Attribute attribute;
+    Dwarf_Die origin;
+    if (dwarf_formref_die(dwarf_attr(die, DW_AT_abstract_origin, &attribute), &origin))
+        return origin;
+    return std::nullopt;
+}
+
+} // namespace djstap

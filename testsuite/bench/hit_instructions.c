@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A plugin for QEMU's translator: the instructions that a CPU executes from one arrival at an
+// address to the next.
+//
+//   qemu-system-x86_64 -plugin libhit_instructions.so,address=0xffffffff8110d2e0 -d plugin -D FILE
+//
+// With the address of a function that a program calls again and again this is what a call costs, on
+// each CPU by itself, where -icount has one CPU only. When QEMU ends it writes a line a CPU: its
+// number, arrivals, the most frequent distance in instructions, and how many arrivals had that one
+// (the others met an interrupt).
+//
+// The interface is QEMU's "TCG plugins", version 1 (docs/devel/tcg-plugins.rst). Debian packages
+// QEMU without its header: what is used of it is declared here.
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef uint64_t qemu_plugin_id_t;
+struct qemu_info;
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
+typedef void (*block_callback)(qemu_plugin_id_t id, struct qemu_plugin_tb* block);
+typedef void (*cpu_callback)(unsigned cpu, void* data);
+typedef void (*exit_callback)(qemu_plugin_id_t id, void* data);
+extern void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, block_callback callback);
+extern void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb* block,
+                                                 cpu_callback callback,
+                                                 enum qemu_plugin_cb_flags flags, void* data);
+extern void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn* instruction,
+                                                   cpu_callback callback,
+                                                   enum qemu_plugin_cb_flags flags, void* data);
+extern void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, exit_callback callback, void* data);
+extern size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb* block);
+extern struct qemu_plugin_insn* qemu_plugin_tb_get_insn(const struct qemu_plugin_tb* block,
+                                                        size_t index);
+extern uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn* instruction);
+extern void qemu_plugin_outs(const char* text);
+
+#define VISIBLE __attribute__((visibility("default")))
+VISIBLE int qemu_plugin_version = 1;
+VISIBLE int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info* info, int count,
+                                char** arguments);
+
+enum { MOST_CPUS = 8, MOST_INSTRUCTIONS = 1 << 16 };
+
+// Of one CPU, which alone writes it.
+static struct cpu {
+    uint64_t executed, before, arrivals;
+    uint32_t distances[MOST_INSTRUCTIONS]; // how many arrivals had each
+} __attribute__((aligned(128))) cpus[MOST_CPUS];
+
+static uint64_t address;
+
+// A block is counted when it is entered. One that an interrupt or a fault ends early is counted
+// whole: such arrivals are not among the most frequent.
+static void block_entered(unsigned cpu, void* count) {
+    if (cpu < MOST_CPUS)
+        cpus[cpu].executed += (uintptr_t)count;
+}
+
+static void arrived(unsigned number, void* data) {
+    (void)data;
+    if (number >= MOST_CPUS)
+        return;
+    struct cpu* cpu = &cpus[number];
+    const uint64_t distance = cpu->executed - cpu->before;
+    cpu->before = cpu->executed;
+    if (cpu->arrivals++ && distance < MOST_INSTRUCTIONS)
+        cpu->distances[distance]++;
+}
+
+static void block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb* block) {
+    (void)id;
+    const size_t count = qemu_plugin_tb_n_insns(block);
+    qemu_plugin_register_vcpu_tb_exec_cb(block, block_entered, QEMU_PLUGIN_CB_NO_REGS,
+                                         (void*)(uintptr_t)count);
+    for (size_t i = 0; i < count; i++) {
+        struct qemu_plugin_insn* instruction = qemu_plugin_tb_get_insn(block, i);
+        if (qemu_plugin_insn_vaddr(instruction) == address)
+            qemu_plugin_register_vcpu_insn_exec_cb(instruction, arrived, QEMU_PLUGIN_CB_NO_REGS,
+                                                   NULL);
+    }
+}
+
+static void report(qemu_plugin_id_t id, void* data) {
+    (void)id;
+    (void)data;
+    for (unsigned i = 0; i < MOST_CPUS; i++) {
+        const struct cpu* cpu = &cpus[i];
+        uint32_t most = 0;
+        for (uint32_t distance = 0; distance < MOST_INSTRUCTIONS; distance++)
+            if (cpu->distances[distance] > cpu->distances[most])
+                most = distance;
+        char line[128];
+        snprintf(line, sizeof line, "%u %" PRIu64 " %" PRIu32 " %" PRIu32 "\n", i, cpu->arrivals,
+                 most, cpu->distances[most]);
+        if (cpu->arrivals)
+            qemu_plugin_outs(line);
+    }
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info* info, int count,
+                        char** arguments) {
+    (void)info;
+    for (int i = 0; i < count; i++)
+        if (strncmp(arguments[i], "address=", 8) == 0)
+            address = strtoull(arguments[i] + 8, NULL, 0);
+    if (!address) {
+        fputs("hit_instructions: address=ADDRESS is missing\n", stderr);
+        return 1;
+    }
+    qemu_plugin_register_vcpu_tb_trans_cb(id, block_translated);
+    qemu_plugin_register_atexit_cb(id, report, NULL);
+    return 0;
+}

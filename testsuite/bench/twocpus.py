@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command `scripts/bench two-cpus`: whether a hit costs more when another CPU hits the same probe."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import cases
+import guest
+import kernels
+import measure
+import page
+
+CALLS = 100000  # of each busy CPU
+KEYS = ["count", "statistic", "map", "record", "return-count", "return-record", "tracepoint-count"]
+
+TEXT = """## With two CPUs
+
+The system call is repeated on one of a guest's two CPUs, then on both at once, on the same probe. The two are threads that run at
+the same time (`-accel tcg,thread=multi`); a plugin of the emulator (`testsuite/bench/hit_instructions.c`) counts on each CPU the
+instructions from one entry of the function to the next. Shown is the most frequent distance, less that without a probe: what a hit
+adds on that CPU; interrupts fall into few of the {calls} calls. Instructions are counted that a CPU executes, waiting for a lock among them; what
+a cache line that moves between CPUs takes is not. An array's lock is the one thing here that CPUs wait for.
+
+"""
+
+
+class Failed(Exception):
+    """A guest that did not measure what it should. Holds what it said."""
+
+
+def plugin_of(djstap):
+    path = os.path.join(os.path.dirname(djstap), "hit_instructions.so")
+    if not os.path.exists(path):
+        sys.exit(f"bench: there is no hit_instructions.so beside {djstap}")
+    return path
+
+
+def address_of(release):
+    """Of the probed function in a kernel that is not moved at boot."""
+    symbols = subprocess.run(["nm", f"{guest.KERNELS}/{release}/usr/lib/debug/boot/vmlinux-{release}"], capture_output=True, text=True)
+    found = re.search(rf"^([0-9a-f]+) [tT] {cases.FUNCTION}$", symbols.stdout, re.MULTILINE)
+    if not found:
+        raise Failed(f"there is no {cases.FUNCTION} in the symbols of {release}")
+    return found[1]
+
+
+def calls_on(cpus):
+    """A shell script that makes the calls on so many CPUs at once."""
+    return "".join(f"taskset {1 << cpu} gtodbench -n {CALLS} -q &\n" for cpu in range(cpus)) + "wait\n"
+
+
+def distances(release, djstap, module, busy):
+    """[the most frequent distance on each busy CPU]"""
+    archive = guest.base_archive()
+    for program in ("djrun", "gtodbench"):
+        archive.program(os.path.join(os.path.dirname(djstap), program))
+    archive.text("bin/calls", "#!/bin/sh\n" + calls_on(busy))
+    script = "sh /bin/calls"
+    if module:
+        archive.file("module.ko", module)
+        script = "djrun -v -s 32 -o /tmp/out -c 'sh /bin/calls' /module.ko"
+    with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:
+        counted = os.path.join(folder, "counted")
+        console = guest.run(release, archive, script + "\necho \"status $?\"", count_instructions=False, cpus=2, threads="multi",
+                            plugin=f"{plugin_of(djstap)},address=0x{address_of(release)}", plugin_output=counted)
+        with open(counted, encoding="ascii") as file:
+            lines = [[int(word) for word in line.split()] for line in file]
+    if "status 0" not in console or re.search(r"\blost\b|\bmissed\b|\bskipped\b", console):
+        raise Failed(console)
+    found = {cpu: distance for cpu, arrivals, distance, often in lines if arrivals >= CALLS and often > arrivals / 2}
+    if set(found) != set(range(busy)):
+        raise Failed(f"no distance is that of most calls: {lines}")
+    return [found[cpu] for cpu in range(busy)]
+
+
+def measure_kernel(release, djstap):
+    """[(title, added with one busy CPU, [added on each of two])]"""
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:
+        builder = measure.Builder(djstap, release, folder)
+        base = [distances(release, djstap, None, busy) for busy in (1, 2)]
+        for case in (case for case in cases.COST if case.key in KEYS):
+            module, problem = builder.module(case)
+            if problem:
+                raise Failed(problem)
+            one, two = (distances(release, djstap, module, busy) for busy in (1, 2))
+            rows.append((case.title, one[0] - base[0][0], [with_ - without for with_, without in zip(two, base[1])]))
+            print(f"  {release} {case.title}: {rows[-1][1]}; both: {rows[-1][2]}", flush=True)
+    return rows
+
+
+def section(everything):
+    text = TEXT.format(calls=f"{CALLS:,}")
+    header = ["script body"]
+    for release, _ in everything:
+        series = kernels.series_of(release)
+        header += [f"{series}: one CPU", "both: CPU 0", "CPU 1"]
+    lines = []
+    for same in zip(*(rows for _, rows in everything)):
+        lines.append([same[0][0]])
+        for _, one, both in same:
+            lines[-1] += [str(one), *(str(each) for each in both)]
+    return text + page.table(header, lines)
+
+
+def add_arguments(parser):
+    kernels.add_arguments(parser)
+
+
+def main(options):
+    djstap = kernels.djstap_of(options)
+    if (os.cpu_count() or 1) < 2 or not shutil.which("qemu-system-x86_64"):
+        sys.exit("bench: this needs two CPUs and QEMU")
+    releases = kernels.releases_of(djstap, options)
+    try:
+        everything = [(release, measure_kernel(release, djstap)) for release in releases]
+    except (Failed, guest.GuestLost) as problem:
+        sys.exit(f"bench: {problem}")
+    if kernels.both_ran(releases):
+        page.put("two-cpus", section(everything))
+    return 0

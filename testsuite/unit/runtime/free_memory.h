@@ -1,0 +1,7 @@
+// Deletes what calloc() made.
+#pragma once
+#include <cstdlib>
+
+struct FreeMemory {
+    void operator()(void* memory) const { std::free(memory); }
+};
