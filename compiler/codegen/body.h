@@ -177,6 +177,7 @@ class Body {
     Value load_field(size_t offset, llvm::Type* type, const char* name);
     void fail(const std::string& message, const std::string& what,
               SourceRange range); // ends the block
+    void fail_if_empty(Value at, const program::GlobalValue& place, SourceRange range);
     void fail_if(Value condition, const std::string& message, const std::string& what,
                  SourceRange range);
     void check_error(); // after a call that may have set ctx->error

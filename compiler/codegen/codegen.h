@@ -20,7 +20,7 @@ struct Limits {
     int64_t MAXERRORS = 0;
     int64_t MAXSKIPPED = 100;
     int64_t MAXTRYLOCK = 1000;
-    int64_t MAXNESTING = 10;
+    int64_t MAXNESTING = 0; // 0: as deep as the program's calls go, but 10
     int64_t MAXBACKTRACE = 20;
     int64_t MINSTACKSPACE = 1024;    // SystemTap's: without effect here (codegen.cpp: most_stack)
     int64_t KRETACTIVE = 0;          // 0: the runtime's default

@@ -5,7 +5,7 @@
 namespace djstap::codegen {
 
 uint64_t Depth::deepest(uint64_t own, const std::vector<ScratchCall>& calls) {
-    return deepest(own, calls, script_.options.limits.MAXNESTING);
+    return deepest(own, calls, script_.max_nesting());
 }
 
 uint64_t Depth::deepest(uint64_t own, const std::vector<ScratchCall>& calls, int64_t nesting) {

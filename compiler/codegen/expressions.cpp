@@ -336,8 +336,8 @@ Value Body::call(const program::Call& node) {
     if (function.counts_nesting) {
         Value nesting =
             builder_.CreateAdd(builder_.CreateLoad(script_.types.i32, nesting_at), script_.word(1));
-        fail_if(builder_.CreateICmpUGT(nesting, script_.word(static_cast<uint32_t>(
-                                                    script_.options.limits.MAXNESTING))),
+        fail_if(builder_.CreateICmpUGT(nesting,
+                                       script_.word(static_cast<uint32_t>(script_.max_nesting()))),
                 "MAXNESTING exceeded", "function '" + function.name + "'", node.range);
         builder_.CreateStore(nesting, nesting_at);
     }

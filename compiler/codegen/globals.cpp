@@ -327,6 +327,18 @@ Value Body::statistic_address(const program::GlobalValue& place) {
     return merged;
 }
 
+// A statistic that nothing was put into, or an element that is not there.
+void Body::fail_if_empty(Value at, const program::GlobalValue& place, SourceRange range) {
+    auto *checked = block("count"), *empty = block("empty"), *present = block("filled");
+    branch_unlikely(builder_.CreateIsNull(at), empty, checked);
+    begin(checked);
+    Value count = builder_.CreateLoad(script_.types.i64, at);
+    branch_unlikely(builder_.CreateICmpEQ(count, script_.number(0)), empty, present);
+    begin(empty);
+    fail("empty aggregate", "statistic '" + place.global->name + "'", range);
+    begin(present);
+}
+
 Value Body::read_statistic(const program::StatisticRead& node) {
     const auto& place = program::as<program::GlobalValue>(*node.place);
     const GlobalStorage& storage = script_.storage(*place.global);
@@ -339,13 +351,8 @@ Value Body::read_statistic(const program::StatisticRead& node) {
     if (may_be_empty) {
         builder_.CreateCondBr(builder_.CreateIsNotNull(at), present, joined);
     } else {
-        auto *checked = block("count"), *empty = block("empty");
-        branch_unlikely(builder_.CreateIsNull(at), empty, checked);
-        begin(checked);
-        Value count = builder_.CreateLoad(script_.types.i64, at);
-        branch_unlikely(builder_.CreateICmpEQ(count, script_.number(0)), empty, present);
-        begin(empty);
-        fail("empty aggregate", "statistic '" + place.global->name + "'", node.range);
+        fail_if_empty(at, place, node.range);
+        builder_.CreateBr(present);
     }
     begin(present);
     auto word_at = [&](size_t offset) {

@@ -159,6 +159,7 @@ Value Body::print(const program::Print& node) {
             argument.type = 'h';
             argument.storage = &script_.storage(*place.global);
             argument.value = statistic_address(place);
+            fail_if_empty(argument.value, place, expression->range);
             auto* buckets = argument.storage->shape->getInitializer()->getAggregateElement(1u);
             argument.histogram_bytes =
                 static_cast<uint32_t>(sizeof(djs_histogram_header) +

@@ -153,6 +153,10 @@ class ScriptModule {
     }
     static constexpr uint32_t hash_seed = 0x9e3779b9u;
 
+    int64_t max_nesting() const {
+        const int64_t given = options.limits.MAXNESTING;
+        return given > 0 ? given : std::max<int64_t>(10, program.nesting);
+    }
     uint32_t string_bytes() const { return static_cast<uint32_t>(options.limits.MAXSTRINGLEN); }
 
     // The tables (tables.cpp): djs_script and all it points to. Last, when all handlers are

@@ -386,9 +386,9 @@ std::optional<Failure> Parser::check() {
         options.target_pid = static_cast<int>(*pid);
     }
     if (!raw.buffer.empty()) {
-        auto megabytes = number(raw.buffer, 1, 4095);
+        auto megabytes = number(raw.buffer, 1, 1024);
         if (!megabytes)
-            return bad("-s " + raw.buffer + ": a buffer has from 1 to 4095 megabytes");
+            return bad("-s " + raw.buffer + ": a buffer has from 1 to 1024 megabytes");
         options.buffer_megabytes = static_cast<int>(*megabytes);
     }
     if (!raw.seconds.empty()) {

@@ -91,21 +91,29 @@ bool AccessBuilder::member(const std::string& name, SourceRange range) {
         std::vector<std::string> names;
         for (const CMember& member : info_.members(type_))
             names.push_back(member.name);
+        std::erase(names,
+                   std::string()); // of anonymous ones, whose members belong to the outer one
         std::string hint = did_you_mean(name, names);
         if (hint.empty() && !names.empty()) {
             hint = "its members are";
             for (size_t i = 0; i < names.size() && i < 12; i++)
-                hint += (i ? ", " : " ") + (names[i].empty() ? "(anonymous)" : names[i]);
+                hint += (i ? ", " : " ") + names[i];
             hint += names.size() > 12 ? " …" : "";
         }
         return fail(DiagnosticKind::UnknownMember, range, "'" + info_.type_name(type_) + "'", name,
                     hint);
     }
-    if (found->offset != 0)
-        access_.steps.push_back({AccessStep::Kind::Add, static_cast<int64_t>(found->offset)});
-    type_ = found->type;
-    bit_offset_ = found->bit_offset;
-    bit_size_ = found->bit_size;
+    return member(*found);
+}
+
+bool AccessBuilder::member(const CMember& member) {
+    if (!is_address_)
+        return false;
+    if (member.offset != 0)
+        access_.steps.push_back({AccessStep::Kind::Add, static_cast<int64_t>(member.offset)});
+    type_ = member.type;
+    bit_offset_ = member.bit_offset;
+    bit_size_ = member.bit_size;
     return true;
 }
 

@@ -29,6 +29,9 @@ class AccessBuilder {
     // which the next index() takes one.
     void start_pointer_to(TypeId type, const program::Expression* operand, bool of_first = false);
     bool member(const std::string& name, SourceRange range);
+    // Of a structure in memory, by what DebugInfo::members() told of it: for members without a
+    // name.
+    bool member(const CMember& member);
     bool index(const program::Expression* index, SourceRange range);
     // The value: a number read or an address (arrays, structures, and everything with
     // `address_of`).

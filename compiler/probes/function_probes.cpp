@@ -32,6 +32,18 @@ std::string describe(const std::vector<CodeView>& code, const Resolver& resolver
                             : std::to_string(code.size()) + " modules of " + kernel;
 }
 
+// Where the function is that was looked for in another file, or on another line; empty: nowhere.
+std::string where_it_is(FunctionPattern pattern, const std::vector<CodeView>& code) {
+    if (has_wildcard(pattern.function) || pattern.file.empty())
+        return {};
+    pattern.file.clear();
+    pattern.line_kind = FunctionPattern::LineKind::None;
+    for (const CodeView& each : code)
+        for (const FunctionInfo& function : each.info->functions(pattern, true))
+            return "it is declared at " + function.file + ":" + std::to_string(function.line);
+    return {};
+}
+
 void report_no_match(const ast::PointComponent& component, const FunctionPattern& pattern,
                      const std::vector<CodeView>& code, Wanted wanted, Resolver& resolver) {
     const DebugInfo& info = *code.front().info;
@@ -57,8 +69,8 @@ void report_no_match(const ast::PointComponent& component, const FunctionPattern
     auto& diagnostic =
         resolver.diagnostics.report(DiagnosticKind::NoFunction, component.argument_range,
                                     {component.string, describe(code, resolver)});
-    std::string hint;
-    if (!has_wildcard(pattern.function))
+    std::string hint = where_it_is(pattern, code);
+    if (hint.empty() && !has_wildcard(pattern.function))
         hint = did_you_mean(pattern.function, info.similar_functions(pattern.function));
     if (hint.empty() && !pattern.file.empty())
         hint = "the file is matched as " + pattern.file + "; leave it out to look everywhere";
@@ -76,10 +88,11 @@ std::optional<FunctionPattern> pattern_of(const ast::ProbePoint& point, Resolver
             .hint(pattern.failure().hint);
         return std::nullopt;
     }
-    if (pattern->line_kind != FunctionPattern::LineKind::None) {
+    using LineKind = FunctionPattern::LineKind;
+    if (pattern->line_kind != LineKind::None && pattern->line_kind != LineKind::Absolute) {
         resolver.diagnostics
             .report(DiagnosticKind::BadFunctionPattern, component.argument_range,
-                    {"a function probe has no line number"})
+                    {"a function probe has no line but that of the function's declaration"})
             .hint("kernel.statement(\"" + component.string + "\") probes a line");
         return std::nullopt;
     }
@@ -199,6 +212,8 @@ size_t add_inlined(const CodeView& code, const FunctionPattern& pattern, Resolve
     const bool one_of_each =
         resolver.probe == nullptr && code.info->inlined_count(pattern) > most_listed_places;
     std::vector<StatementAddress> places = code.info->inlined(pattern, one_of_each);
+    if (pattern.line_kind == FunctionPattern::LineKind::Absolute)
+        std::erase_if(places, [&](const auto& each) { return each.line != pattern.line; });
     for (const StatementAddress& place : places) {
         MechanismChoice choice =
             choose_for_instruction(*code.target, place.address, resolver.options.forced);
@@ -269,12 +284,16 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
     auto code = pattern ? find_code(point, resolver) : std::nullopt;
     if (!code)
         return false;
+    // As a listing shows functions: a line is that of the declaration.
+    const bool of_a_line = pattern->line_kind == FunctionPattern::LineKind::Absolute;
     Refusal refusal;
     size_t found = 0;
     for (const CodeView& each : *code) {
         if (wanted == Wanted::Inlined)
             break;
         std::vector<FunctionInfo> functions = each.info->functions(*pattern, resolver.details);
+        if (of_a_line)
+            std::erase_if(functions, [&](const auto& each) { return each.line != pattern->line; });
         const bool any = !functions.empty();
         if (wanted == Wanted::Exported)
             keep_exported(each, functions);

@@ -11,6 +11,7 @@ namespace {
 constexpr size_t most_parts = 64;     // a text is at most MAXSTRINGLEN long anyway
 constexpr uint64_t most_elements = 8; // of an array
 constexpr uint64_t longest_text = 4096;
+constexpr int deepest = 16; // of $x$$: structures in structures
 
 // Collects literals and conversions as they follow each other.
 class Format {
@@ -119,23 +120,24 @@ void structure(Format& format, const AccessBuilder& at, const DebugInfo& info, i
             format.text(", ...");
             break;
         }
-        if (member.name.empty())
-            continue;
         AccessBuilder inner = at;
-        if (!inner.member(member.name, range))
+        if (member.name.empty() ? !inner.member(member) : !inner.member(member.name, range))
             continue;
-        format.text((first ? "." : ", .") + member.name + "=");
+        const char* anonymous =
+            info.resolve(member.type).kind == CTypeKind::Union ? "<union>" : "<class>";
+        format.text((first ? "" : ", ") + (member.name.empty() ? anonymous : "." + member.name) +
+                    "=");
         first = false;
         element(format, inner, info, depth - 1, range);
     }
     format.text("}");
 }
 
-} // namespace
-
-void append_pretty(TargetAccess& out, const AccessBuilder& builder, const DebugInfo& info,
-                   int depth, SourceRange range) {
-    Format format(out);
+// A variable: what it points to, where that is a structure. `pretty`: the number of '$' behind its
+// name.
+void whole(Format& format, const AccessBuilder& builder, const DebugInfo& info, int pretty,
+           SourceRange range) {
+    const int depth = pretty > 1 ? deepest : pretty;
     AccessBuilder at = builder;
     CType type = info.resolve(at.type());
     if (type.kind == CTypeKind::Pointer) {
@@ -147,7 +149,15 @@ void append_pretty(TargetAccess& out, const AccessBuilder& builder, const DebugI
             return;
         }
     }
-    element(format, at, info, depth, range);
+    element(format, builder, info, depth, range);
+}
+
+} // namespace
+
+void append_pretty(TargetAccess& out, const AccessBuilder& builder, const DebugInfo& info,
+                   int depth, SourceRange range) {
+    Format format(out);
+    whole(format, builder, info, depth, range);
 }
 
 AccessResult pretty_variables(const program::TargetValue& value, const VariableScope& scope) {
@@ -181,7 +191,7 @@ AccessResult pretty_variables(const program::TargetValue& value, const VariableS
             if (!good || !end.finish(false, value.range))
                 format.text("?");
             else if (value.pretty > 0)
-                element(format, builder, *scope.info, value.pretty, value.range);
+                whole(format, builder, *scope.info, value.pretty, value.range);
             else
                 format.value('x', true, end.access());
         };

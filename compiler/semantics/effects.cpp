@@ -17,6 +17,7 @@ using Set = std::unordered_set<const Global*>;
 // there is no loop and no recursion: functions that each call the next one twice double the work.
 constexpr uint64_t many_statements = 1000;
 constexpr uint32_t many_calls_deep = 10;
+constexpr int64_t bonus_of_recursion = 10; // in MAXNESTING, as SystemTap has it
 constexpr uint64_t unbounded = uint64_t{1} << 32;
 
 struct Found {
@@ -353,6 +354,9 @@ void compute_effects(Program& program) {
     });
     for (auto& function : program.functions) {
         Found& found = functions[function.get()];
+        const int64_t deepest = int64_t{found.depth} + 1;
+        program.nesting =
+            std::max(program.nesting, deepest + (function->recursive ? bonus_of_recursion : 0));
         function->counts_nesting = function->body && (deep || function->recursive);
         found.effects.can_fail |= function->counts_nesting;
         if (found.statements > many_statements)

@@ -179,7 +179,8 @@ struct Program {
     std::vector<std::unique_ptr<Probe>>
         probes; // begin probes of a run first to last as sorted by probes/
     std::vector<const ast::EmbeddedBlock*> embedded; // top-level C
-    std::vector<ast::File> files;                    // owns what the pointers above point at
+    int64_t nesting = 0; // of calls, as deep as they go; of functions that call themselves 10 more
+    std::vector<ast::File> files; // owns what the pointers above point at
     std::vector<std::unique_ptr<ast::ProbePoint>>
         expanded_points; // those that alias expansion made
 };

@@ -3,6 +3,8 @@
 #include "semantics/walk.h"
 #include "user/user.h"
 
+#include <algorithm>
+
 namespace djstap {
 
 using program::ExpressionKind;
@@ -20,6 +22,15 @@ class Check {
             if (node.kind == StatementKind::EmbeddedStatement)
                 refuse("C code", node.range);
         });
+    }
+    void probe(program::Probe& probe) {
+        without_variables_ = std::all_of(probe.points.begin(), probe.points.end(),
+                                         [](const auto* point) { return runs_here(*point); });
+        body(*probe.body);
+        if (probe.condition)
+            program::walk_expressions(*probe.condition,
+                                      [&](program::Expression& node) { expression(node); });
+        without_variables_ = false;
     }
     void expression(const program::Expression& node) {
         switch (node.kind) {
@@ -41,10 +52,19 @@ class Check {
     }
 
   private:
+    // None of these points has target variables.
+    static bool runs_here(const ast::ProbePoint& point) {
+        const std::string& name = point.components.front().name;
+        return name == "begin" || name == "end" || name == "error" || name == "never" ||
+               name == "timer";
+    }
     void target_value(const program::TargetValue& node) {
         using Base = program::TargetValue::Base;
-        // $variables are refused where their probe point is.
-        if (node.base == Base::GlobalVariable)
+        // $variables of other probe points are refused where the point is.
+        if (node.base == Base::Variable && without_variables_)
+            diagnostics_.report(DiagnosticKind::NoTargetVariables, node.range,
+                                {node.name, "this probe point"});
+        else if (node.base == Base::GlobalVariable)
             refuse("a variable of the kernel", node.range);
         else if (node.base == Base::PerfCounter)
             refuse("a perf event", node.range);
@@ -68,6 +88,7 @@ class Check {
     }
 
     Diagnostics& diagnostics_;
+    bool without_variables_ = false;
 };
 
 } // namespace
@@ -78,12 +99,8 @@ bool check_for_user_space(program::Program& program, Diagnostics& diagnostics) {
     for (const auto& function : program.functions)
         if (function->body)
             check.body(*function->body);
-    for (const auto& probe : program.probes) {
-        check.body(*probe->body);
-        if (probe->condition)
-            program::walk_expressions(*probe->condition,
-                                      [&](program::Expression& node) { check.expression(node); });
-    }
+    for (const auto& probe : program.probes)
+        check.probe(*probe);
     return diagnostics.error_count() == errors;
 }
 

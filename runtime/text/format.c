@@ -179,7 +179,7 @@ static DJS_HANDLER_CODE void put_number(struct sink *sink, const struct spec *sp
 	size_t zeroes = 0;
 	size_t pad;
 
-	if (value == 0 && spec->precision == 0)
+	if (value == 0 && spec->precision == 0 && !spec->alternate)
 		count = 0;
 	if (spec->precision >= 0 && (size_t)spec->precision > count)
 		zeroes = (size_t)spec->precision - count;
@@ -213,7 +213,7 @@ static DJS_HANDLER_CODE void put_hex(struct sink *sink, const struct spec *spec,
 
 	if (spec->conversion == 'p')
 		prefix = "0x";
-	else if (spec->alternate && value)
+	else if (spec->alternate) /* of 0, too, unlike C: it shows null pointers */
 		prefix = spec->conversion == 'X' ? "0X" : "0x";
 	put_number(sink, spec, value, 16, prefix);
 }

@@ -86,6 +86,8 @@ static DJS_HANDLER_CODE bool find_range(struct histogram *h)
 			return false;
 	while (bucket_count(h, last) <= 0)
 		last--;
+	if (h->header.kind == DJS_HISTOGRAM_LOG && first >= DJS_LOG_ZERO)
+		lowest = DJS_LOG_ZERO; /* no negative buckets without negative values */
 	for (i = first; i <= last; i++)
 		if (bucket_count(h, i) > most)
 			most = bucket_count(h, i);

@@ -254,8 +254,10 @@ Value Interpreter::print(const program::Print& node) {
         if (argument->kind == ExpressionKind::HistogramText) {
             const auto& place = *as<program::HistogramText>(*argument).place;
             const Statistic* found = find_statistic(place);
-            arguments.emplace_back(histogram_text(as<program::GlobalValue>(place).global->statistic,
-                                                  found ? *found : Statistic()));
+            if (!found || found->count == 0)
+                throw ScriptError{"empty aggregate"};
+            arguments.emplace_back(
+                histogram_text(as<program::GlobalValue>(place).global->statistic, *found));
         } else {
             arguments.push_back(cut(value(*argument)));
         }

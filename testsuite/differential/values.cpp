@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <cstdio>
 
 namespace djstap::differential {
@@ -141,7 +142,9 @@ std::string histogram_text(const program::StatisticNeeds& needs, const Statistic
     int64_t most = 0;
     if (!statistic.hits.empty()) {
         const int64_t first = statistic.hits.begin()->first, last = statistic.hits.rbegin()->first;
-        const int64_t lowest = linear ? 1 : 0, highest = last_bucket - lowest;
+        // No negative buckets without negative values.
+        const int64_t lowest = linear ? 1 : first >= 64 ? 64 : 0;
+        const int64_t highest = last_bucket - (linear ? 1 : 0);
         const int64_t from = std::min(first, std::max(lowest, first - 2));
         const int64_t to = std::max(last, std::min(highest, last + 2));
         for (int64_t bucket = from; bucket <= to; bucket++)
@@ -219,6 +222,13 @@ std::string convert(const program::FormatPiece& piece, int width, int precision,
     case 'x':
     case 'X':
         format += std::string("ll") + piece.conversion;
+        // Unlike C's, %#x of 0 has its prefix.
+        if (piece.alternate && std::tolower(piece.conversion) == 'x' &&
+            std::get<int64_t>(argument) == 0) {
+            print(1LL);
+            std::replace(text, text + length, '1', '0');
+            break;
+        }
         print(static_cast<long long>(std::get<int64_t>(argument)));
         break;
     case 'c':

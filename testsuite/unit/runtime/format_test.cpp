@@ -3,6 +3,8 @@
 #include "include/statistic.h"
 #include "include/text.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -142,6 +144,12 @@ TEST(Format, NumbersAgreeWithSnprintf) {
         char expected[128];
         std::snprintf(expected, sizeof(expected), bracketed(middle, "ll", conversion).c_str(),
                       static_cast<long long>(value));
+        // Unlike C's, %#x of 0 has its prefix, as SystemTap's has: it shows null pointers.
+        if (value == 0 && flags.find('#') != std::string::npos && std::tolower(conversion) == 'x') {
+            std::snprintf(expected, sizeof(expected), bracketed(middle, "ll", conversion).c_str(),
+                          1LL);
+            std::replace(std::begin(expected), std::end(expected), '1', '0');
+        }
         EXPECT_EQ(Arguments().number(value).format(bracketed(middle, "", conversion).c_str()),
                   expected)
             << middle << conversion << " " << value;
