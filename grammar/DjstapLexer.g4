@@ -13,7 +13,7 @@ tokens {
     SignPlus, SignMinus, AddressOf, // + - & where no operand stands before them
     PostIncrement, PostDecrement,   // ++ -- after an operand
     TupleOpen,      // [ where no operand stands before it: [a, b] in x
-    EmptyStatement, // ; as the whole body of if, while, for, foreach or else
+    EmptyStatement, // ; that ends no statement before it: it is one itself
     ReturnValue,    // return, followed by an expression
     Bad             // what has been reported already
 }
@@ -134,7 +134,6 @@ ModuloAssign:     '%=';
 ConcatAssign:     '.=';
 ShiftLeftAssign:  '<<=';
 ShiftRightAssign: '>>=';
-ShiftRightLogicalAssign: '>>>=';
 AndAssign:        '&=';
 XorAssign:        '^=';
 OrAssign:         '|=';

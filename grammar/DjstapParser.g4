@@ -4,13 +4,13 @@
 parser grammar DjstapParser;
 options { tokenVocab = DjstapLexer; }
 
-script: Semicolon* (item Semicolon*)* EOF;
+script: item* EOF;
 
 item
-    : access=Private (function=functionDeclaration | probe=probeDeclaration | Global? globals=globalList)
+    : access=Private (function=functionDeclaration | Global? globals=globalList Semicolon?)
     | function=functionDeclaration
     | probe=probeDeclaration
-    | Global globals=globalList
+    | Global globals=globalList Semicolon?
     | code=EmbeddedC
     ;
 
@@ -31,9 +31,9 @@ functionName: name=(Identifier | CallName);
 parameter: name=Identifier (Colon type=typeName)?;
 typeName: Long | StringType;
 
-// A probe, or with = or += an alias: its first list is then the alias's names.
+// A probe, or an alias with the names that stand before = or +=: probe one = two = point { }.
 probeDeclaration
-    : Probe points=pointList (op=(Assign | AddAssign) targets=pointList)? body=block (Comma epilogue=block)?
+    : Probe lists+=pointList (operators+=(Assign | AddAssign) lists+=pointList)* body=block (Comma epilogue=block)?
     ;
 pointList: list+=point (Comma list+=point)*;
 point
@@ -47,18 +47,18 @@ component
 
 // ---- statements ----------------------------------------------------------------------------------
 
-block: OpenBrace Semicolon* list+=statement* CloseBrace;
+block: OpenBrace list+=statement* CloseBrace;
 statement
-    : compound=block Semicolon*
+    : compound=block
     | If OpenParen condition=expression CloseParen then=statement (Else otherwise=statement)?
     | While OpenParen condition=expression CloseParen body=statement
     | For OpenParen init=expression? Semicolon condition=expression? Semicolon advance=expression? CloseParen body=statement
     | Foreach OpenParen head=foreachHead CloseParen body=statement
-    | Try compound=block Catch (OpenParen variable=Identifier CloseParen)? handler=block Semicolon*
-    | (Break | Continue | Next | Return) Semicolon*
-    | (ReturnValue | Delete) value=expression Semicolon*
-    | EmptyStatement Semicolon*
-    | value=expression Semicolon*
+    | Try compound=block Catch (OpenParen variable=Identifier CloseParen)? handler=block
+    | (Break | Continue | Next | Return) Semicolon?
+    | (ReturnValue | Delete) value=expression Semicolon?
+    | EmptyStatement
+    | value=expression Semicolon?
     ;
 
 // k in a, [k, l] in a, v = k in a, v = [k, l] in a[1, *], each name and the array with + or -
@@ -92,7 +92,7 @@ expression
     | <assoc=right> left=expression op=Question middle=expression Colon right=expression
     | <assoc=right> left=expression
       op=(Assign | AddAssign | SubtractAssign | MultiplyAssign | DivideAssign | ModuloAssign | ConcatAssign
-         | ShiftLeftAssign | ShiftRightAssign | ShiftRightLogicalAssign | AndAssign | XorAssign | OrAssign | Aggregate)
+         | ShiftLeftAssign | ShiftRightAssign | AndAssign | XorAssign | OrAssign | Aggregate)
       right=expression
     ;
 
@@ -113,8 +113,9 @@ primary
     | token=AtCast OpenParen inner=expression Comma strings+=String (Comma strings+=String)? CloseParen
     | token=AtVar OpenParen strings+=String (Comma strings+=String)? CloseParen
     | token=(AtPerf | AtConst) OpenParen strings+=String CloseParen
-    | token=(AtDefined | AtEntry | AtProbewrite | AtKregister | AtUregister) OpenParen inner=expression CloseParen
-    | token=(AtKderef | AtUderef) OpenParen arguments+=expression Comma arguments+=expression CloseParen
+    | token=(AtDefined | AtEntry | AtProbewrite) OpenParen inner=expression CloseParen
+    | token=(AtKregister | AtUregister) OpenParen number=Number CloseParen
+    | token=(AtKderef | AtUderef) OpenParen number=Number Comma inner=expression CloseParen
     | token=AtEnum OpenParen arguments+=expression (Comma arguments+=expression)* CloseParen
     | extract=statisticCall
     ;

@@ -47,7 +47,8 @@ quietly() {
 # debug symbols, and headers that modules can be built with.
 kernel_is_whole() {
     [ -s "$KERNELS/$1/boot/vmlinuz-$1" ] && [ -s "$KERNELS/$1/lib/modules/$1/modules.dep" ] &&
-        [ -s "$KERNELS/$1/usr/lib/debug/boot/vmlinux-$1" ] && [ -e "$KERNELS/$1/lib/modules/$1/build/Makefile" ]
+        [ -s "$KERNELS/$1/usr/lib/debug/boot/vmlinux-$1" ] && [ -e "$KERNELS/$1/lib/modules/$1/build/Makefile" ] &&
+        [ -d "$KERNELS/$1/lib/modules/$1/build/tools/objtool" ]
 }
 
 # Prints the newest whole kernel of a series ("6.1").

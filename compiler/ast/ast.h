@@ -127,13 +127,13 @@ struct Enumerator : ExpressionOf<ExpressionKind::Enumerator> {
 struct Dereference : ExpressionOf<ExpressionKind::Dereference> {
     using ExpressionOf::ExpressionOf;
     bool user = false;
-    ExpressionPtr size;
+    int64_t size = 0; // 1, 2, 4 or 8 bytes
     ExpressionPtr address;
 };
 struct Register : ExpressionOf<ExpressionKind::Register> {
     using ExpressionOf::ExpressionOf;
     bool user = false;
-    ExpressionPtr number;
+    int64_t number = 0; // DWARF's
 };
 struct ProbeWrite : ExpressionOf<ExpressionKind::ProbeWrite> {
     using ExpressionOf::ExpressionOf;
@@ -185,6 +185,7 @@ struct Assignment : ExpressionOf<ExpressionKind::Assignment> {
     using ExpressionOf::ExpressionOf;
     enum class Kind : uint8_t { Plain, Compound, Aggregate } form = Kind::Plain; // = ; op= ; <<<
     BinaryOp op{};                                                               // Compound
+    bool parenthesized = false; // (a = b): in a condition it is meant
     SourceRange op_range;
     ExpressionPtr target, value;
 };
@@ -336,9 +337,8 @@ struct Probe {
 };
 struct Alias {
     SourceRange range;
-    std::vector<std::vector<PointComponent>> names; // probe NAME, NAME = …
+    std::vector<std::vector<PointComponent>> names; // probe NAME = NAME = …
     bool append = false;                            // += : the body is an epilogue
-    bool is_private = false;
     std::vector<ProbePoint> points;
     std::unique_ptr<Block> body;
     std::unique_ptr<Block> epilogue; // of probe NAME = … { body }, { epilogue }; may be null

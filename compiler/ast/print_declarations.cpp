@@ -42,11 +42,11 @@ std::string private_prefix(bool is_private) {
 }
 
 std::string print_alias(const Alias& alias) {
-    std::string out = private_prefix(alias.is_private) + "probe ";
-    for (size_t i = 0; i < alias.names.size(); i++)
-        out += (i ? ", " : "") + print_components(alias.names[i]);
-    out += (alias.append ? " += " : " = ") + print_points(alias.points) + " " +
-           print_block(*alias.body, 0);
+    const char* op = alias.append ? " += " : " = ";
+    std::string out = "probe ";
+    for (const auto& name : alias.names)
+        out += print_components(name) + op;
+    out += print_points(alias.points) + " " + print_block(*alias.body, 0);
     return alias.epilogue ? out + ", " + print_block(*alias.epilogue, 0) : out;
 }
 

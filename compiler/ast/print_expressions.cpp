@@ -160,7 +160,8 @@ std::string print_assignment(const Assignment& node) {
 
 std::string print_membership(const Membership& node) {
     bool lone = node.indexes.size() == 1 && node.indexes[0];
-    std::string keys = lone ? operand(*node.indexes[0], in_level) : "[" + list(node.indexes) + "]";
+    std::string keys =
+        lone ? operand(*node.indexes[0], match_level) : "[" + list(node.indexes) + "]";
     return keys + " in " + print(*node.array);
 }
 
@@ -186,8 +187,9 @@ std::string print_unary(const Unary& node) {
     constexpr std::array<const char*, 4> texts{"+", "-", "!", "~"};
     std::string text = texts[static_cast<size_t>(node.op)];
     std::string inner = operand(*node.operand, unary_level);
-    // - -x is not --x.
-    bool clash = (text == "+" || text == "-") && inner[0] == text[0];
+    // - -x is not --x, and ! ~x is not the operator !~.
+    bool clash =
+        ((text == "+" || text == "-") && inner[0] == text[0]) || (text == "!" && inner[0] == '~');
     return text + (clash ? " " : "") + inner;
 }
 
@@ -275,12 +277,12 @@ std::string print(const Expression& e) {
         return "@enum(" + list(as<Enumerator>(e).arguments) + ")";
     case ExpressionKind::Dereference: {
         const auto& node = as<Dereference>(e);
-        return std::string(node.user ? "@uderef(" : "@kderef(") + print(*node.size) + ", " +
+        return std::string(node.user ? "@uderef(" : "@kderef(") + std::to_string(node.size) + ", " +
                print(*node.address) + ")";
     }
     case ExpressionKind::Register:
         return std::string(as<Register>(e).user ? "@uregister(" : "@kregister(") +
-               print(*as<Register>(e).number) + ")";
+               std::to_string(as<Register>(e).number) + ")";
     case ExpressionKind::ProbeWrite:
         return "@probewrite(" + print(*as<ProbeWrite>(e).operand) + ")";
     case ExpressionKind::Unary:
@@ -321,7 +323,7 @@ std::string print(const Expression& e) {
         return print_membership(as<Membership>(e));
     case ExpressionKind::RegexMatch: {
         const auto& node = as<RegexMatch>(e);
-        return operand(*node.operand, match_level) + (node.negated ? " !~ " : " =~ ") +
+        return operand(*node.operand, shift_level) + (node.negated ? " !~ " : " =~ ") +
                quote(node.pattern);
     }
     case ExpressionKind::EmbeddedC:

@@ -1,5 +1,7 @@
 #include "cache/cache.h"
 
+#include "cache/trust.h"
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -57,15 +59,24 @@ std::string cache_directory() {
     };
     if (const char* own = set("DJSTAP_CACHE"))
         return own;
-    if (const char* xdg = set("XDG_CACHE_HOME"))
-        return std::string(xdg) + "/djstap";
-    if (const char* home = set("HOME"))
-        return std::string(home) + "/.cache/djstap";
-    return "/var/cache/djstap";
+    const std::string of_the_system = "/var/cache/djstap";
+    const char *xdg = set("XDG_CACHE_HOME"), *home = set("HOME");
+    const std::string of_the_user = xdg    ? std::string(xdg) + "/djstap"
+                                    : home ? std::string(home) + "/.cache/djstap"
+                                           : of_the_system;
+    return geteuid() == 0 && !check_trusted(of_the_user) ? of_the_system : of_the_user;
 }
 
 Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::string& path) {
-    int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    return map(::open(path.c_str(), O_RDONLY | O_CLOEXEC), path);
+}
+
+Result<std::unique_ptr<MappedFile>> MappedFile::open_trusted(const std::string& path) {
+    return map(djstap::open_trusted(path), path);
+}
+
+// Takes the descriptor.
+Result<std::unique_ptr<MappedFile>> MappedFile::map(int fd, const std::string& path) {
     if (fd < 0)
         return system_failure(path, "cannot open");
     struct stat status = {};
@@ -143,7 +154,7 @@ bool TableView::read(std::string_view bytes, const TableFormat& format) {
 }
 
 std::optional<TableView> TableView::map(const std::string& path, const TableFormat& format) {
-    auto file = MappedFile::open(path);
+    auto file = MappedFile::open_trusted(path);
     TableView view;
     if (!file || !view.read((*file)->bytes(), format))
         return std::nullopt;
@@ -166,8 +177,10 @@ std::string_view pool_string(std::string_view pool, uint32_t offset) {
     return end == std::string_view::npos ? std::string_view{} : pool.substr(offset, end - offset);
 }
 
-Result<std::string> read_whole(const std::string& path) {
-    int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+namespace {
+
+// Takes the descriptor.
+Result<std::string> read_all(int fd, const std::string& path) {
     if (fd < 0)
         return system_failure(path, "cannot open");
     std::string text;
@@ -188,6 +201,34 @@ Result<std::string> read_whole(const std::string& path) {
         }
         text.resize(before + count);
     }
+}
+
+} // namespace
+
+Result<std::string> read_whole(const std::string& path) {
+    return read_all(open(path.c_str(), O_RDONLY | O_CLOEXEC), path);
+}
+
+Result<std::string> read_cached(const std::string& path) {
+    return read_all(open_trusted(path), path);
+}
+
+Status make_cache_folder(const std::string& path) {
+    // Before, so that nothing is made in somebody else's folder; and after.
+    Status trusted = check_trusted(path);
+    if (!trusted)
+        return trusted;
+    std::error_code error;
+    std::filesystem::create_directories(path, error);
+    if (error)
+        return Failure{path + ": cannot create: " + error.message(),
+                       "set DJSTAP_CACHE to a folder that can be written to"};
+    return check_trusted(path);
+}
+
+Status write_cached(const std::string& path, std::string_view bytes) {
+    Status made = make_cache_folder(std::filesystem::path(path).parent_path());
+    return made ? write_atomically(path, bytes) : made;
 }
 
 Status write_atomically(const std::string& path, std::string_view bytes) {

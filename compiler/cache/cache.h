@@ -13,14 +13,16 @@
 
 namespace djstap {
 
-// $DJSTAP_CACHE, else $XDG_CACHE_HOME/djstap, else ~/.cache/djstap (without a home:
-// /var/cache/djstap).
+// $DJSTAP_CACHE, else $XDG_CACHE_HOME/djstap, else ~/.cache/djstap; without a home, and for root
+// where that is somebody else's (sudo -E), /var/cache/djstap.
 std::string cache_directory();
 
 // A file's bytes, mapped read-only for the object's life.
 class MappedFile {
   public:
     static Result<std::unique_ptr<MappedFile>> open(const std::string& path);
+    // The same for a file that only root and this process's user can have written (trust.h).
+    static Result<std::unique_ptr<MappedFile>> open_trusted(const std::string& path);
     ~MappedFile();
     MappedFile(const MappedFile&) = delete;
     MappedFile& operator=(const MappedFile&) = delete;
@@ -28,6 +30,7 @@ class MappedFile {
 
   private:
     MappedFile(const char* data, size_t size) : data_(data), size_(size) {}
+    static Result<std::unique_ptr<MappedFile>> map(int fd, const std::string& path);
     const char* data_;
     size_t size_;
 };
@@ -58,7 +61,7 @@ class TableWriter {
 // Sections of a cached file, mapped or held in memory.
 class TableView {
   public:
-    // Nothing where the file is absent, truncated, of another version or not ours.
+    // Nothing where the file is absent, truncated, of another version, not ours, or not trusted.
     static std::optional<TableView> map(const std::string& path, const TableFormat& format);
     static std::optional<TableView> hold(std::string bytes, const TableFormat& format);
 
@@ -83,5 +86,11 @@ Result<std::string> read_whole(const std::string& path);
 
 // Writes next to `path` and renames, so that no reader sees half a file. Creates the folder.
 Status write_atomically(const std::string& path, std::string_view bytes);
+
+// A file of the cache: read only where it is trusted (trust.h), and written only where it will be.
+Result<std::string> read_cached(const std::string& path);
+Status write_cached(const std::string& path, std::string_view bytes);
+// Makes a folder of the cache, unless it is there, with those above it.
+Status make_cache_folder(const std::string& path);
 
 } // namespace djstap

@@ -20,7 +20,7 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context)
     };
     lock_use = make("djs_lock_use", {i32, i32});
     handler = make("djs_handler", {p, p, p, p, p, p, i32, i32, i32, i32, i32, i32, i64, i64,
-                                   llvm::ArrayType::get(i64, 3), i32});
+                                   llvm::ArrayType::get(i64, 3), i32, i32});
     site = make("djs_site", {i64, i64, i64, i32, i32, i32, i32, i8, i8, i16, p, p, p});
     anchor = make("djs_anchor", {p, p, p, i64, i64});
     target = make("djs_target", {p, p, p, i32});
@@ -29,14 +29,15 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context)
                                        llvm::ArrayType::get(i8, 3), i32, i32, statistic_shape});
     map_use = make("djs_map_use", {map_shape, p});
     statistic_use = make("djs_statistic_use", {statistic_shape, p});
-    iterator_use = make("djs_iterator_use", {i32, i32, p});
+    iterator_use = make("djs_iterator_use", {p, p, i32, i32, i32, i32});
     map_order = make("djs_map_order", {i32, i32, i32, i32});
     regex_start = make("djs_regex_start", {i16, i16});
     regex_step = make("djs_regex_step", {i16, i16, i16, i16, i16, regex_start, regex_start});
     regex = make("djs_regex", {p, p, p, p, i32, i32, i32, regex_start, regex_start, regex_start});
-    script = make("djs_script", {i32, i32, i32, i32, i32, i32, i32, i32, p,   p,   p,   p,   p, p,
-                                 i32, i32, p,   i32, i32, p,   p,   p,   p,   i32, i64, p,   p, p,
-                                 i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, p});
+    script = make("djs_script",
+                  {i32, i32, i32, i32, i32, i32, i32, i32, p,   p,   p,   p,   p, p, i32, i32,
+                   p,   i32, i32, p,   p,   p,   p,   i32, i64, i64, i64, i64, p, p, p,   p,
+                   i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, p, p});
 }
 
 bool AbiTypes::sizes_agree(const llvm::DataLayout& layout) const {
@@ -54,8 +55,8 @@ bool AbiTypes::sizes_agree(const llvm::DataLayout& layout) const {
            agrees(regex, sizeof(struct djs_regex)) && agrees(script, sizeof(struct djs_script)) &&
            layout.getStructLayout(script)->getElementOffset(24) ==
                offsetof(struct djs_script, anchor) &&
-           layout.getStructLayout(script)->getElementOffset(38) ==
-               offsetof(struct djs_script, hash_seed);
+           layout.getStructLayout(script)->getElementOffset(42) ==
+               offsetof(struct djs_script, condition_count);
 }
 
 namespace {
@@ -63,6 +64,7 @@ namespace {
 constexpr std::array runtime_functions{
     RuntimeFunction{"djs_enter", "ppp"},
     RuntimeFunction{"djs_leave", "vp"},
+    RuntimeFunction{"djs_lacks_stack", "ii"},
     RuntimeFunction{"djs_lock_enter", "lp"},
     RuntimeFunction{"djs_lock_leave", "vpl"},
     RuntimeFunction{"djs_fail_alone", "vpi"},
@@ -96,10 +98,12 @@ constexpr std::array runtime_functions{
     RuntimeFunction{"djs_map_insert_long", "ppl"},
     RuntimeFunction{"djs_map_insert_slot", "ppl"},
     RuntimeFunction{"djs_map_erase", "ipp"},
-    RuntimeFunction{"djs_map_erase_slice", "vppi"},
-    RuntimeFunction{"djs_map_has_slice", "ippi"},
-    RuntimeFunction{"djs_map_clear", "vp"},
-    RuntimeFunction{"djs_map_list", "ippplp"},
+    RuntimeFunction{"djs_erase_slice", "vpipii"},
+    RuntimeFunction{"djs_has_slice", "ipipii"},
+    RuntimeFunction{"djs_map_clear", "pp"},
+    RuntimeFunction{"djs_foreach_begin", "vppppli"},
+    RuntimeFunction{"djs_foreach_next", "ipp"},
+    RuntimeFunction{"djs_more_actions", "ip"},
     RuntimeFunction{"djs_map_key", "lpii"},
     RuntimeFunction{"djs_map_value", "ppi"},
     RuntimeFunction{"djs_format", "lplpppl"},

@@ -29,6 +29,12 @@ void Body::make_locals(const std::vector<program::Local>& locals) {
     }
 }
 
+void Body::begin_run(const program::Effects& effects) {
+    count_actions(effects.loops);
+    if (effects.walks)
+        builder_.CreateStore(script_.word(0), field(offsetof(djs_ctx, walked), "walked"));
+}
+
 void Body::emit_probe(const program::Block& body, const program::Expression* condition_expression) {
     exit_ = block("end");
     error_ = next_ = exit_;
@@ -40,6 +46,7 @@ void Body::emit_probe(const program::Block& body, const program::Expression* con
         begin(enabled);
     }
     statement(body);
+    settle_actions(body.range);
     jump(exit_);
     begin(exit_);
     for (llvm::Function* comparison : comparisons_)
@@ -74,10 +81,11 @@ void Body::emit_function(const program::Function& function, const std::vector<Va
         else
             builder_.CreateStore(arguments[i], locals_[i]);
     }
-    check_actions(function.range);
     next_ = block("next");
-    if (function.body)
+    if (function.body) {
         statement(*function.body);
+        settle_actions(function.body->range);
+    }
     jump(exit_);
     begin(next_);
     next_overload(function, arguments);
@@ -91,11 +99,9 @@ void Body::emit_function(const program::Function& function, const std::vector<Va
 // `next` in a function hands the call on to the overload of the next priority.
 void Body::next_overload(const program::Function& function, const std::vector<Value>& arguments) {
     if (!function.next_overload) {
-        fail("no further overload of '" + function.name + "' to go on with",
-             "function '" + function.name + "'", function.range);
+        fail(overloads_exhausted, function.range); // the caller tells the place
         return;
     }
-    flush_actions();
     Value result = call_overload(*function.next_overload, arguments, text_result_, function.range);
     if (number_result_)
         builder_.CreateStore(result, number_result_);
@@ -165,10 +171,8 @@ void Body::begin(llvm::BasicBlock* target) {
 }
 
 void Body::jump(llvm::BasicBlock* target) {
-    if (!terminated()) {
-        flush_actions();
+    if (!terminated())
         builder_.CreateBr(target);
-    }
 }
 
 llvm::AllocaInst* Body::entry_alloca(llvm::Type* type, const char* name) {
@@ -197,9 +201,9 @@ void Body::branch_unlikely(Value condition, llvm::BasicBlock* unlikely, llvm::Ba
                           llvm::MDBuilder(script_.context).createUnlikelyBranchWeights());
 }
 
-void Body::fail(const std::string& message, const std::string& what, SourceRange range) {
+void Body::fail(const std::string& message, SourceRange range) {
     Value text = script_.text(message);
-    auto* place = script_.word(script_.place(what, range));
+    auto* place = script_.word(script_.place(range));
     if (ctx_) {
         builder_.CreateCall(script_.runtime("djs_fail"), {ctx_, text, place});
     } else {
@@ -209,12 +213,11 @@ void Body::fail(const std::string& message, const std::string& what, SourceRange
     builder_.CreateBr(error_);
 }
 
-void Body::fail_if(Value condition, const std::string& message, const std::string& what,
-                   SourceRange range) {
+void Body::fail_if(Value condition, const std::string& message, SourceRange range) {
     auto *bad = block("fail"), *good = block("checked");
     branch_unlikely(condition, bad, good);
     begin(bad);
-    fail(message, what, range);
+    fail(message, range);
     begin(good);
 }
 
@@ -230,32 +233,35 @@ void Body::compare_conditions(const program::Probe& probe) {
         comparisons_.push_back(script_.conditions[script_.condition_number(*other)].comparison);
 }
 
-void Body::count_action(SourceRange range) {
-    // Long straight code is checked on its way, too; that also keeps LLVM's blocks short, in whose
-    // length it is quadratic.
-    constexpr int64_t most_pending = 200;
-    if (counts_actions_ && ++pending_actions_ >= most_pending)
-        check_actions(range);
+// A statement. Where the charge falls due, and that ten are due at once, is SystemTap's: a script
+// that exceeds MAXACTION has then printed the same. It also keeps LLVM's blocks short, in whose
+// length it is quadratic.
+void Body::charge_action(SourceRange range, bool now) {
+    constexpr int64_t most_pending = 10;
+    if (++pending_actions_ >= most_pending || now)
+        settle_actions(range);
 }
 
-// Statements since the last branch are paid for at once.
-void Body::flush_actions() {
-    if (pending_actions_ == 0 || terminated())
-        return;
-    Value at = field(offsetof(djs_ctx, actions), "actions");
-    Value left = builder_.CreateLoad(script_.types.i32, at);
-    builder_.CreateStore(
-        builder_.CreateSub(left, script_.word(static_cast<uint32_t>(pending_actions_))), at);
+// What was charged since the last time.
+void Body::settle_actions(SourceRange range) {
+    if (pending_actions_ > 0 && counts_actions_ && !terminated())
+        check_actions(pending_actions_, range);
     pending_actions_ = 0;
 }
 
-void Body::check_actions(SourceRange range) {
-    if (!counts_actions_)
-        return;
-    flush_actions();
-    Value left = load_field(offsetof(djs_ctx, actions), script_.types.i32, "actions");
-    fail_if(builder_.CreateICmpSLT(left, script_.word(0)), "MAXACTION exceeded", "statement",
-            range);
+void Body::check_actions(int64_t charged, SourceRange range) {
+    Value at = field(offsetof(djs_ctx, actions), "actions");
+    Value left = builder_.CreateSub(builder_.CreateLoad(script_.types.i32, at),
+                                    script_.word(static_cast<uint32_t>(charged)));
+    builder_.CreateStore(left, at);
+    auto *spent = block("spent"), *exceeded = block("exceeded"), *good = block("checked");
+    branch_unlikely(builder_.CreateICmpSLE(left, script_.word(0)), spent, good);
+    begin(spent);
+    Value more = builder_.CreateCall(script_.runtime("djs_more_actions"), {ctx_});
+    builder_.CreateCondBr(builder_.CreateICmpNE(more, script_.word(0)), good, exceeded);
+    begin(exceeded);
+    fail("MAXACTION exceeded", range);
+    begin(good);
 }
 
 namespace {
@@ -277,6 +283,7 @@ constexpr std::array infallible{"pid",
                                 "probefunc",
                                 "ppfunc",
                                 "target",
+                                "stp_pid",
                                 "gettimeofday_ns",
                                 "gettimeofday_us",
                                 "gettimeofday_ms",

@@ -54,6 +54,9 @@ class Body {
         place_slot_ = place;
     }
 
+    // The handlers that it is part of; without this call: any.
+    void runs_in(const Surroundings& surroundings) { surroundings_ = surroundings; }
+
     uint32_t scratch_used() const { return scratch_peak_; }
     const std::vector<ScratchCall>& calls() const { return calls_; }
     // What it has on the stack.
@@ -62,19 +65,23 @@ class Body {
   private:
     // statements.cpp
     void statement(const program::Statement& statement);
+    void branch(const program::Statement& statement);
     void if_statement(const program::If& statement);
     void loop(const program::Loop& loop);
     void foreach (const program::Foreach& loop);
-    // The loop's frame: `bind` sets its variables for the index `at`, which goes from 0 to below
-    // `count`.
-    void iterate(const program::Foreach& loop, Value count,
+    void bind_element(const program::Foreach& loop, Value element);
+    // The loop's frame: `next` yields what it goes on with, or leaves for its argument, `done`;
+    // `bind` sets the loop's variables by that.
+    void iterate(const program::Foreach& loop,
+                 const std::function<Value(llvm::BasicBlock* done)>& next,
                  const std::function<void(Value at)>& bind);
     void return_statement(const program::Return& statement);
     void delete_statement(const program::Delete& statement);
+    void erase_slice(const program::Delete& statement, Value keys, uint32_t fixed);
     void try_catch(const program::TryCatch& statement);
-    void count_action(SourceRange range);
-    void flush_actions();
-    void check_actions(SourceRange range);
+    void charge_action(SourceRange range, bool now = false);
+    void settle_actions(SourceRange range);
+    void check_actions(int64_t charged, SourceRange range);
 
     // expressions.cpp
     Value number(const program::Expression& expression); // i64
@@ -87,7 +94,8 @@ class Body {
     void text_into(Value to, const program::Expression& expression);
     Value condition(const program::Expression& expression); // i1
     void effect(const program::Expression& expression);     // value unused
-    Value arithmetic(ast::BinaryOp op, Value left, Value right, SourceRange op_range);
+    void check_divisor(ast::BinaryOp op, Value divisor, SourceRange op_range);
+    Value arithmetic(ast::BinaryOp op, Value left, Value right);
     Value comparison(const program::Comparison& comparison);
     Value logical(const program::Logical& logical);
     Value conditional(const program::Conditional& conditional, bool keeps_branch = false);
@@ -109,7 +117,8 @@ class Body {
                      Value out, Value result, SourceRange range);
     Value call_overload(const program::Function& function, const std::vector<Value>& arguments,
                         Value out, SourceRange range);
-    void check_error_at(const std::string& what, SourceRange range);
+    void check_error_at(SourceRange range);
+    void check_call(const program::Function& function, SourceRange range);
 
     // histograms.cpp
     void foreach_bucket(const program::Foreach& loop);
@@ -134,8 +143,9 @@ class Body {
     Value statistic_address(
         const program::GlobalValue& place); // of a djs_statistic; null value when absent
     Value membership(const program::Membership& membership);
+    llvm::ConstantInt* array_place(const program::Global& array, SourceRange range);
     Value keys(const program::Global& array, const std::vector<program::ExpressionPtr>& keys,
-               uint32_t* fixed);
+               uint32_t* fixed, bool stay = false);
     Value map(const program::Global& array);
     Value find_element(const program::GlobalValue& place, bool insert);
     Value find_slot(const program::Global& array, Value key, bool insert, llvm::BasicBlock* absent);
@@ -154,6 +164,7 @@ class Body {
     };
     Argument memory_argument(const program::FormatPiece& piece, Value address, Value precision,
                              SourceRange range);
+    bool check_record(uint64_t bytes, SourceRange range);
     void read_memory(const program::Print& print, std::vector<Argument>& arguments);
     Value store_arguments(const std::vector<Argument>& arguments, Value at);
     void text_format(const std::vector<program::FormatPiece>& pieces,
@@ -175,11 +186,9 @@ class Body {
     Value scratch_text() { return scratch(script_.string_bytes()); }
     Value field(size_t offset, const char* name); // address of a field of ctx
     Value load_field(size_t offset, llvm::Type* type, const char* name);
-    void fail(const std::string& message, const std::string& what,
-              SourceRange range); // ends the block
-    void fail_if_empty(Value at, const program::GlobalValue& place, SourceRange range);
-    void fail_if(Value condition, const std::string& message, const std::string& what,
-                 SourceRange range);
+    void fail(const std::string& message, SourceRange range); // ends the block
+    void fail_if_empty(Value at, SourceRange range);
+    void fail_if(Value condition, const std::string& message, SourceRange range);
     void check_error(); // after a call that may have set ctx->error
     void copy_text(Value to, Value from);
     uint64_t short_literal(Value text) const;
@@ -212,6 +221,7 @@ class Body {
     std::vector<LoopTargets> loops_;
     llvm::AllocaInst* number_result_ = nullptr;
     Value text_result_ = nullptr;
+    Surroundings surroundings_{false, false, true};
     bool counts_actions_ = false;
     int64_t pending_actions_ = 0;
     uint32_t scratch_top_ = 0, scratch_peak_ = 0;
@@ -222,6 +232,8 @@ class Body {
   public:
     // Loops and recursion make MAXACTION necessary; straight code is bounded by its length.
     void count_actions(bool on) { counts_actions_ = on; }
+    // At the beginning of a probe's handler: sets what bounds its work.
+    void begin_run(const program::Effects& effects);
     // Conditions that the probe may have changed: compared at its end.
     void compare_conditions(const program::Probe& probe);
 };

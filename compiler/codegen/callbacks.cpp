@@ -131,14 +131,38 @@ llvm::Function* compile_by_ftrace(ScriptModule& script, uint32_t index, Needs ne
     return function;
 }
 
+// Calls a tracepoint's handler where enough is left for its frame, which it takes before it asks.
+llvm::Function* ask_for_stack(ScriptModule& script, uint32_t index, llvm::Function* handler) {
+    handler->addFnAttr(llvm::Attribute::NoInline);
+    llvm::Function* function = script.create_function(handler->getFunctionType(),
+                                                      "djs_tracepoint_" + std::to_string(index));
+    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(script.context, "entry", function));
+    script.set_attributes(function);
+    auto* call = llvm::BasicBlock::Create(script.context, "call", function);
+    auto* done = llvm::BasicBlock::Create(script.context, "done", function);
+    llvm::Value* lacks =
+        builder.CreateCall(script.runtime("djs_lacks_stack"), {script.word(DJS_STACK_MAX)});
+    builder.CreateCondBr(builder.CreateIsNotNull(lacks), done, call);
+    builder.SetInsertPoint(call);
+    std::vector<llvm::Value*> arguments;
+    for (llvm::Argument& argument : function->args())
+        arguments.push_back(&argument);
+    builder.CreateCall(handler, arguments);
+    builder.CreateBr(done);
+    builder.SetInsertPoint(done);
+    builder.CreateRetVoid();
+    return function;
+}
+
 // A probe of a tracepoint: called with the site, then the tracepoint's arguments.
 llvm::Function* compile_tracepoint(ScriptModule& script, uint32_t index, CompiledHandler& handler,
                                    uint32_t& scratch) {
     const Variant& variant = script.plan.variants[index];
     std::vector<llvm::Type*> parameters(argument_registers.size(), script.types.i64);
     auto* type = llvm::FunctionType::get(script.types.void_type, parameters, false);
-    llvm::Function* function =
-        script.create_function(type, "djs_tracepoint_" + std::to_string(index));
+    const bool heavy = script.heavy.count(index) > 0;
+    llvm::Function* function = script.create_function(
+        type, (heavy ? "djs_tracepoint_body_" : "djs_tracepoint_") + std::to_string(index));
     llvm::IRBuilder<> builder(llvm::BasicBlock::Create(script.context, "entry", function));
     script.set_attributes(function);
     HitContext hit = hit_by_arguments(script, builder, function, variant);
@@ -159,7 +183,7 @@ llvm::Function* compile_tracepoint(ScriptModule& script, uint32_t index, Compile
         script.types.pointer,
         builder.CreateConstGEP1_32(script.types.i8, ctx, offsetof(djs_ctx, scratch)));
     Body body(script, function, builder, ctx, memory, variant.probe->locals, hit);
-    body.count_actions(variant.probe->effects.loops);
+    body.begin_run(variant.probe->effects);
     body.compare_conditions(*variant.probe);
     body.emit_probe(*variant.probe->body, variant.probe->condition.get());
     builder.CreateCall(script.runtime("djs_leave"), {ctx});
@@ -170,7 +194,7 @@ llvm::Function* compile_tracepoint(ScriptModule& script, uint32_t index, Compile
     scratch = std::max(
         scratch, static_cast<uint32_t>(
                      Depth(script, Depth::Of::Scratch).deepest(body.scratch_used(), body.calls())));
-    return function;
+    return heavy ? ask_for_stack(script, index, function) : function;
 }
 
 } // namespace

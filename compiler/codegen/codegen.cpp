@@ -4,16 +4,19 @@
 #include "codegen/embedded_globals.h"
 #include "codegen/explain.h"
 #include "codegen/handlers.h"
+#include "codegen/lean.h"
 #include "codegen/meta.h"
 #include "codegen/object.h"
 #include "codegen/script_module.h"
 #include "codegen/targets.h"
+#include "include/script.h"
 
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
-#include <map>
+#include <array>
+#include <set>
 
 namespace djstap {
 
@@ -24,47 +27,120 @@ constexpr size_t many_handlers = 60;
 
 // Of the kernel's 16 KB, which the probed function and its callers use as well.
 constexpr uint64_t most_stack = 4096;
+// What is taken of it before anybody asks how much is left; and a frame that stays while the
+// probed function runs, so that those of nested functions add up.
+constexpr uint64_t most_unasked = 512, most_staying = 256;
+// A handler's need, MINSTACKSPACE included, must not be more than the runtime's quick look allows.
+static_assert(most_stack + 4096 <= DJS_STACK_MAX);
+
+using codegen::FunctionSizes;
+
+codegen::FunctionSize size_of(const FunctionSizes& sizes, const std::string& name) {
+    auto found = sizes.find(name);
+    return found == sizes.end() ? codegen::FunctionSize{} : found->second;
+}
+
+uint64_t frame_of(const FunctionSizes& sizes, const std::string& name) {
+    return size_of(sizes, name).frame;
+}
+
+// What a variant's handler is compiled to beside its body and the targets.
+constexpr std::array forms{"djs_by_regs_", "djs_by_ftrace_", "djs_tracepoint_"};
+
+// The variants of whose stack too much is taken before anybody asks.
+std::set<uint32_t> find_heavy(const ProbePlan& plan, const FunctionSizes& sizes) {
+    std::set<uint32_t> heavy;
+    for (uint32_t i = 0; i < plan.targets.size(); i++)
+        if (frame_of(sizes, "djs_direct_" + std::to_string(i)) >
+            (plan.targets[i].returns(plan) ? most_staying : most_unasked))
+            heavy.insert(plan.targets[i].variants.begin(), plan.targets[i].variants.end());
+    for (uint32_t i = 0; i < plan.variants.size(); i++)
+        for (const char* form : forms)
+            if (frame_of(sizes, form + std::to_string(i)) > most_unasked)
+                heavy.insert(i);
+    return heavy;
+}
+
+// The variants without a context whose instructions are more than they may be. In a target a
+// handler is as long as its form for other mechanisms, give or take the registers; together they
+// are no longer than so many may be, and one that has no such form counts as long as all.
+std::set<uint32_t> find_lengthy(const codegen::ScriptModule& script, const FunctionSizes& sizes) {
+    const ProbePlan& plan = script.plan;
+    std::set<uint32_t> lengthy;
+    auto is_lean = [&](uint32_t variant) {
+        return needs_of(script, plan.variants[variant]) <= codegen::Needs::Preemption;
+    };
+    auto longest_form = [&](uint32_t variant) {
+        uint64_t most = 0;
+        for (const char* form : forms)
+            most = std::max(most, size_of(sizes, form + std::to_string(variant)).instructions);
+        return most;
+    };
+    for (uint32_t i = 0; i < plan.variants.size(); i++)
+        if (is_lean(i) && longest_form(i) > most_lean_instructions)
+            lengthy.insert(i);
+    for (uint32_t i = 0; i < plan.targets.size(); i++) {
+        const std::vector<uint32_t>& variants = plan.targets[i].variants;
+        const uint64_t all = size_of(sizes, "djs_direct_" + std::to_string(i)).instructions;
+        const bool all_lean = std::all_of(variants.begin(), variants.end(), is_lean);
+        for (uint32_t variant : variants)
+            if (is_lean(variant) && ((all_lean && all > variants.size() * most_lean_instructions) ||
+                                     (longest_form(variant) == 0 && all > most_lean_instructions)))
+                lengthy.insert(variant);
+    }
+    return lengthy;
+}
 
 // Yields what each variant's handler uses with all it calls, in bytes.
 std::vector<uint64_t> check_stack(codegen::ScriptModule& script,
                                   const std::vector<codegen::CompiledHandler>& handlers,
                                   const std::vector<codegen::CompiledTarget>& targets,
-                                  const std::map<std::string, uint64_t>& frames) {
-    auto frame = [&](const std::string& name) {
-        auto found = frames.find(name);
-        return found == frames.end() ? 0 : found->second;
-    };
+                                  const FunctionSizes& sizes) {
+    auto frame = [&](const std::string& name) { return frame_of(sizes, name); };
     for (auto& [function, compiled] : script.functions)
         compiled.frame = frame(compiled.name);
     codegen::Depth depth(script, codegen::Depth::Of::Stack);
     std::vector<uint64_t> used(handlers.size());
     auto check = [&](uint64_t own, const std::vector<codegen::ScratchCall>& calls,
-                     uint32_t variant) {
+                     const std::vector<uint32_t>& variants) {
         const uint64_t bytes = depth.deepest(own, calls);
-        used[variant] = std::max(used[variant], bytes);
+        for (uint32_t variant : variants)
+            used[variant] = std::max(used[variant], bytes);
         if (bytes > most_stack)
             script.diagnostics
-                .report(DiagnosticKind::TooMuchStack, script.plan.variants[variant].probe->range,
+                .report(DiagnosticKind::TooMuchStack,
+                        script.plan.variants[variants.front()].probe->range,
                         {std::to_string(bytes), std::to_string(most_stack)})
                 .hint("use an array in place of many local variables, or a smaller MAXNESTING");
     };
     for (uint32_t i = 0; i < handlers.size(); i++) {
         const std::string number = std::to_string(i);
         check(std::max({frame("djs_body_" + number), frame("djs_entry_" + number),
-                        frame("djs_tracepoint_" + number)}),
-              handlers[i].calls, i);
+                        frame("djs_tracepoint_" + number), frame("djs_tracepoint_body_" + number)}),
+              handlers[i].calls, {i});
     }
-    for (uint32_t i = 0; i < targets.size(); i++)
-        check(frame("djs_direct_" + std::to_string(i)), targets[i].calls,
-              script.plan.targets[i].variants.front());
+    for (uint32_t i = 0; i < targets.size(); i++) {
+        uint64_t part = 0;
+        for (const std::string& name : targets[i].parts)
+            part = std::max(part, frame(name) + sizeof(void*));
+        check(frame("djs_direct_" + std::to_string(i)) + part, targets[i].calls,
+              script.plan.targets[i].variants);
+    }
     return used;
 }
 
-} // namespace
+// Variants that get a context although they need none; what is found with one attempt is for the
+// next.
+struct WithContext {
+    std::set<uint32_t> heavy, lengthy; // as in ScriptModule
+    size_t count() const { return heavy.size() + lengthy.size(); }
+};
 
-std::optional<CompiledObject> generate(const program::Program& program, const ProbePlan& plan,
-                                       const CodegenKernel& kernel, const CodegenOptions& options,
-                                       Diagnostics& diagnostics) {
+// One attempt; `others` gets the variants because of which another is needed.
+std::optional<CompiledObject> generate_once(const program::Program& program, const ProbePlan& plan,
+                                            const CodegenKernel& kernel,
+                                            const CodegenOptions& options, Diagnostics& diagnostics,
+                                            WithContext& others) {
     size_t errors = diagnostics.error_count();
     int optimization = plan.variants.size() > many_handlers ? std::min(options.optimization, 1)
                                                             : options.optimization;
@@ -83,6 +159,9 @@ std::optional<CompiledObject> generate(const program::Program& program, const Pr
         return std::nullopt;
     }
 
+    script.heavy = others.heavy;
+    script.lengthy = others.lengthy;
+
     uint32_t scratch = 0;
     std::vector<codegen::CompiledHandler> handlers;
     codegen::compile_functions(script);
@@ -93,7 +172,7 @@ std::optional<CompiledObject> generate(const program::Program& program, const Pr
     for (uint32_t i = 0; i < plan.targets.size(); i++)
         targets.push_back(codegen::compile_target(script, i, scratch));
     for (uint32_t i = 0; i < plan.variants.size(); i++)
-        codegen::choose_locks(script, plan.variants[i], handlers[i]);
+        codegen::choose_locks(script, i, handlers[i]);
     codegen::choose_condition_locks(script);
     codegen::emit_accessors(script);
     if (diagnostics.error_count() > errors)
@@ -116,18 +195,48 @@ std::optional<CompiledObject> generate(const program::Program& program, const Pr
     }
     for (auto& [function, compiled] : script.functions)
         compiled.name = compiled.function->getName().str();
-    std::map<std::string, uint64_t> frames;
-    out.object = codegen::compile_object(script.module, *machine, optimization, frames);
+    FunctionSizes sizes;
+    out.object = codegen::compile_object(script.module, *machine, optimization, sizes);
     if (out.object.empty()) {
         diagnostics.report(DiagnosticKind::CodegenInternal, {}, {"LLVM emitted no object"});
         return std::nullopt;
     }
-    const std::vector<uint64_t> stacks = check_stack(script, handlers, targets, frames);
+    if (!kernel.user_space) {
+        const size_t known = others.count();
+        others.heavy.merge(find_heavy(plan, sizes));
+        others.lengthy.merge(find_lengthy(script, sizes));
+        if (others.count() != known)
+            return std::nullopt;
+    }
+    const std::vector<uint64_t> stacks = check_stack(script, handlers, targets, sizes);
+    std::vector<uint32_t> needs;
+    for (uint64_t bytes : stacks)
+        needs.push_back(static_cast<uint32_t>(std::min(bytes, most_stack)) +
+                        static_cast<uint32_t>(options.limits.MINSTACKSPACE));
+    if (!needs.empty() && !kernel.user_space && !codegen::store_stacks(out.object, needs)) {
+        diagnostics.report(DiagnosticKind::CodegenInternal, {},
+                           {"the object has no table of handlers"});
+        return std::nullopt;
+    }
     if (options.explain)
         out.explanation = codegen::explain(script, handlers, stacks);
     if (diagnostics.error_count() > errors)
         return std::nullopt;
     return out;
+}
+
+} // namespace
+
+std::optional<CompiledObject> generate(const program::Program& program, const ProbePlan& plan,
+                                       const CodegenKernel& kernel, const CodegenOptions& options,
+                                       Diagnostics& diagnostics) {
+    WithContext others;
+    for (;;) {
+        const size_t errors = diagnostics.error_count(), known = others.count();
+        auto object = generate_once(program, plan, kernel, options, diagnostics, others);
+        if (object || diagnostics.error_count() > errors || others.count() == known)
+            return object;
+    }
 }
 
 } // namespace djstap

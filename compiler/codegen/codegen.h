@@ -14,15 +14,15 @@ namespace djstap {
 // Limits of the language, set by -D NAME=VALUE.
 struct Limits {
     int64_t MAXACTION = 1000;
-    int64_t MAXACTION_INTERRUPTIBLE = 10000; // begin, end, error
+    int64_t MAXACTION_INTERRUPTIBLE = 10000; // begin, end, error: ten times MAXACTION, unless set
     int64_t MAXMAPENTRIES = 2048;
-    int64_t MAXSTRINGLEN = 128; // with the terminator
+    int64_t MAXSTRINGLEN = 512; // with the terminator
     int64_t MAXERRORS = 0;
     int64_t MAXSKIPPED = 100;
     int64_t MAXTRYLOCK = 1000;
     int64_t MAXNESTING = 0; // 0: as deep as the program's calls go, but 10
     int64_t MAXBACKTRACE = 20;
-    int64_t MINSTACKSPACE = 1024;    // SystemTap's: without effect here (codegen.cpp: most_stack)
+    int64_t MINSTACKSPACE = 1024;    // bytes of stack that a handler must leave
     int64_t KRETACTIVE = 0;          // 0: the runtime's default
     int64_t MAXKPROBES = 1000;       // of one pattern for functions
     int64_t MAXSPECULATIONS = 65536; // texts of speculate() that a reader keeps
@@ -36,13 +36,15 @@ struct Limits {
     static std::vector<std::string> names();
     // "1 to 100": what `name`, which is one of names(), may be set to.
     static std::string range(std::string_view name);
-    static bool has_effect(std::string_view name) { return name != "MINSTACKSPACE"; }
 };
 
 // The kernel a script is compiled for, as far as instructions and structures depend on it.
 struct CodegenKernel {
-    std::string release, version, build_id;
-    uint64_t anchor = 0; // link-time address of _printk
+    std::string release, version, build_id; // the last in hexadecimal digits
+    uint64_t build_id_address = 0;          // link-time address of its bytes; 0: not known
+    uint64_t anchor = 0;                    // link-time address of _printk
+    uint64_t direct_table = 0;              // … of the table of direct calls; 0: not known
+    uint64_t irq_stack = 0; // … of the per-CPU variable hardirq_stack_ptr; 0: not known
     // A symbol that scripts may refer to, and its link-time address: other addresses of the kernel
     // are told by their distance from it.
     static constexpr const char* reference_symbol = "memset";
@@ -59,12 +61,19 @@ struct CodegenKernel {
 
 struct CodegenOptions {
     Limits limits;
+    // The longest record that a session of the script can keep, and what it is that bounds it.
+    uint64_t longest_record = uint64_t{1} << 30;
+    bool recorder = false; // for a flight recorder
     std::string module_name;
     int optimization = 2; // 0…2; lowered by itself for very many handlers
     bool explain = false; // fill CompiledObject::explanation
     bool dump_ir = false; // fill CompiledObject::ir
     std::string script_name;
 };
+
+// A handler that needs neither a context nor a lock has no loop and calls nothing; and no form of
+// it has more instructions. Overload protection leaves those alone (runtime/control/overload.c).
+inline constexpr uint64_t most_lean_instructions = 512;
 
 struct CompiledObject {
     std::string object; // ELF relocatable, for compiler/module

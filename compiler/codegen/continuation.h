@@ -13,13 +13,22 @@ struct FunctionResult {
 
 class Continuation {
   public:
-    // `target` is `plan.targets[index]`, and `function` its code: it takes the six argument
-    // registers and yields the two of a result.
+    // The number of a target's parameter, after the six argument registers: what rax was when it
+    // began. Who has the call return elsewhere may have put a result there (a kprobe that replaces
+    // the function, see "Changing Execution Path" in Documentation/trace/kprobes.rst).
+    static constexpr unsigned entry_rax = 6;
+    static llvm::FunctionType* target_type(ScriptModule& script);
+    // Has a function of that type begin with what gives it that parameter.
+    static void keep_rax(ScriptModule& script, llvm::Function* function);
+
+    // `function` is the code of `plan.targets[index]`: of target_type(), and with keep_rax().
     Continuation(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function* function,
                  uint32_t index);
 
     // Counts the call in, and calls the function where it goes on after its fentry site, with the
-    // arguments that it was given.
+    // arguments that it was given. That is where the direct call returns to: behind the site, or
+    // to the function that a livepatch has instead (ftrace puts its address there;
+    // klp_ftrace_handler in kernel/livepatch/patch.c).
     FunctionResult call();
     // Counts it out, and returns to the function's caller.
     void leave(const FunctionResult& result);
@@ -33,7 +42,9 @@ class Continuation {
     void emit_static_call();
     void emit_second_return();
     void count(const char* instruction);
-    llvm::Constant* code_symbol(const std::string& name);
+    llvm::Value* is_expected(llvm::Value* from);
+    llvm::Value* return_address();
+    FunctionResult call_to(const std::string& callee, llvm::Value* rax, llvm::Value* r11);
 
     ScriptModule& script_;
     llvm::IRBuilder<>& builder_;
@@ -43,5 +54,9 @@ class Continuation {
     llvm::Constant* dispatch_ = nullptr;
     llvm::Constant* aim_ = nullptr;
 };
+
+// The function that a target with return handlers goes to instead of all its work: it returns to
+// where the direct call was made, with the arguments where they were.
+llvm::Function* resume_function(ScriptModule& script, llvm::FunctionType* type);
 
 } // namespace djstap::codegen

@@ -3,6 +3,7 @@
 #include "codegen/body.h"
 #include "diagnostics/source.h"
 #include "include/script.h"
+#include "semantics/walk.h"
 
 #include <algorithm>
 
@@ -210,12 +211,49 @@ llvm::Function* declare(ScriptModule& script, const std::string& name, llvm::Typ
 
 } // namespace
 
-void Body::check_error_at(const std::string& what, SourceRange range) {
+void Body::check_error_at(SourceRange range) {
     auto *failed = block("failed"), *good = block("no_error");
     Value error = load_field(offsetof(djs_ctx, error), script_.types.pointer, "error");
     branch_unlikely(builder_.CreateIsNotNull(error), failed, good);
     begin(failed);
-    builder_.CreateStore(script_.word(script_.place(what, range)),
+    builder_.CreateStore(script_.word(script_.place(range)),
+                         field(offsetof(djs_ctx, error_place), "error_place"));
+    builder_.CreateBr(error_);
+    begin(good);
+}
+
+namespace {
+
+// Whether a call can come to `next` in the last of its overloads.
+bool may_exhaust_overloads(const program::Function& function) {
+    const program::Function* last = &function;
+    while (last->next_overload)
+        last = last->next_overload;
+    bool found = false;
+    if (last->body)
+        program::walk_statements(*last->body, [&](const program::Statement& node) {
+            found |= node.kind == program::StatementKind::Next;
+        });
+    return found;
+}
+
+} // namespace
+
+// After a call of a function in the language. That there is no further overload is told of the
+// call.
+void Body::check_call(const program::Function& function, SourceRange range) {
+    if (!may_exhaust_overloads(function)) {
+        check_error();
+        return;
+    }
+    auto *failed = block("failed"), *exhausted = block("exhausted"), *good = block("no_error");
+    Value error = load_field(offsetof(djs_ctx, error), script_.types.pointer, "error");
+    branch_unlikely(builder_.CreateIsNotNull(error), failed, good);
+    begin(failed);
+    builder_.CreateCondBr(builder_.CreateICmpEQ(error, script_.text(overloads_exhausted)),
+                          exhausted, error_);
+    begin(exhausted);
+    builder_.CreateStore(script_.word(script_.place(range)),
                          field(offsetof(djs_ctx, error_place), "error_place"));
     builder_.CreateBr(error_);
     begin(good);
@@ -258,7 +296,7 @@ Value Body::call_embedded(const program::Function& function, const std::vector<V
         script_, script_.embedded().function(function),
         is_number ? static_cast<llvm::Type*>(script_.types.i64) : script_.types.void_type, types);
     Value result = builder_.CreateCall(callee, all);
-    check_error_at("function '" + function.name + "'", range);
+    check_error_at(range);
     if (function.embedded.find("STAP_NEXT") != std::string::npos)
         return after_next(function, arguments, out, is_number ? result : nullptr, range);
     return out ? out : is_number ? result : script_.number(0);
@@ -281,8 +319,7 @@ Value Body::after_next(const program::Function& function, const std::vector<Valu
             builder_.CreateStore(value, slot);
         builder_.CreateBr(done);
     } else {
-        fail("no further overload of '" + function.name + "' to go on with",
-             "function '" + function.name + "'", range);
+        fail(overloads_exhausted, range);
     }
     begin(done);
     return out ? out : static_cast<Value>(builder_.CreateLoad(script_.types.i64, slot));
@@ -301,7 +338,7 @@ Value Body::embedded_expression(const program::EmbeddedC& node) {
         result = builder_.CreateCall(
             declare(script_, name, script_.types.i64, {script_.types.pointer}), {ctx_});
     }
-    check_error_at("embedded C", node.range);
+    check_error_at(node.range);
     return result;
 }
 
@@ -309,7 +346,7 @@ void Body::embedded_statement(const program::EmbeddedStatement& node) {
     builder_.CreateCall(declare(script_, script_.embedded().statement(node),
                                 script_.types.void_type, {script_.types.pointer}),
                         {ctx_});
-    check_error_at("embedded C", node.range);
+    check_error_at(node.range);
 }
 
 } // namespace djstap::codegen

@@ -56,8 +56,8 @@ class Accessor {
             builder_.SetInsertPoint(full);
             builder_.CreateCall(
                 script_.runtime("djs_fail"),
-                {function_->getArg(0), script_.text(array_overflow),
-                 script_.word(script_.place("array '" + global_.name + "'", range_))});
+                {function_->getArg(0), script_.text(array_overflow(global_)),
+                 script_.word(script_.place("identifier '" + global_.name + "'", range_))});
             builder_.CreateRetVoid();
             builder_.SetInsertPoint(found);
         }

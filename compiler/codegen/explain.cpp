@@ -81,8 +81,15 @@ std::vector<std::string> explain(const ScriptModule& script,
         lines.push_back(name + ": " + mechanisms(script.plan, i));
         lines.push_back(std::string("    needs ") +
                         (session ? "nothing: it runs alone" : in_words(needs_of(script, variant))));
+        if (script.lengthy.count(i))
+            lines.push_back("    would go without, but has more than " +
+                            std::to_string(most_lean_instructions) + " instructions");
         if (const std::string held = locks(script, handlers[i]); !held.empty() && !session)
             lines.push_back("    locks " + held);
+        if (script.contexts.variants[i].task)
+            lines.push_back(
+                "    runs in a task: it walks over an array that may be large, and lets "
+                "go of its locks now and then");
         if (handlers[i].checks_state && !session)
             lines.push_back("    runs only while the session does: it can print, fail or exit");
         if (variant.probe->effects.loops)

@@ -38,7 +38,8 @@ Value Body::number(const program::Expression& node) {
         const auto& binary = program::as<program::Arithmetic>(node);
         Value left = number(*binary.left);
         Value right = number(*binary.right);
-        return arithmetic(binary.op, left, right, binary.op_range);
+        check_divisor(binary.op, right, binary.op_range);
+        return arithmetic(binary.op, left, right);
     }
     case ExpressionKind::Comparison:
         return builder_.CreateZExt(comparison(program::as<program::Comparison>(node)),
@@ -72,12 +73,11 @@ Value Body::number(const program::Expression& node) {
                                    entry_slot(program::as<program::EntryValue>(node).slot));
     case ExpressionKind::Dereference: {
         const auto& dereference = program::as<program::Dereference>(node);
-        Value size = number(*dereference.size);
         Value address = number(*dereference.address);
-        Value bits = builder_.CreateTrunc(size, script_.types.i32);
-        auto* place = script_.word(script_.place("dereference", node.range));
+        auto* size = script_.word(static_cast<uint32_t>(dereference.size));
+        auto* place = script_.word(script_.place(node.range));
         Value result =
-            builder_.CreateCall(script_.runtime("djs_load"), {ctx_, address, bits, place});
+            builder_.CreateCall(script_.runtime("djs_load"), {ctx_, address, size, place});
         check_error();
         return result;
     }
@@ -175,7 +175,13 @@ void Body::effect(const program::Expression& node) {
         number(node);
 }
 
-Value Body::arithmetic(BinaryOp op, Value left, Value right, SourceRange op_range) {
+void Body::check_divisor(BinaryOp op, Value divisor, SourceRange op_range) {
+    if (op == BinaryOp::Divide || op == BinaryOp::Modulo)
+        fail_if(builder_.CreateICmpEQ(divisor, script_.number(0)), "division by 0", op_range);
+}
+
+// A divisor was checked before.
+Value Body::arithmetic(BinaryOp op, Value left, Value right) {
     Value shift = nullptr;
     switch (op) {
     case BinaryOp::Add:
@@ -202,8 +208,6 @@ Value Body::arithmetic(BinaryOp op, Value left, Value right, SourceRange op_rang
     case BinaryOp::Divide:
     case BinaryOp::Modulo: {
         bool divide = op == BinaryOp::Divide;
-        fail_if(builder_.CreateICmpEQ(right, script_.number(0)), "division by 0",
-                divide ? "operator '/'" : "operator '%'", op_range);
         // INT64_MIN / -1 traps; x / -1 is -x and x % -1 is 0 for every x.
         Value minus_one = builder_.CreateICmpEQ(right, script_.number(-1));
         Value safe = builder_.CreateSelect(minus_one, script_.number(1), right);
@@ -318,7 +322,8 @@ Value Body::call(const program::Call& node) {
     if (!function.body && function.intrinsic.empty())
         return embedded_call(node);
     bool is_intrinsic = !function.intrinsic.empty();
-    if (is_intrinsic && node.arguments.empty())
+    const bool elsewhere = surroundings_.task && function.intrinsic != "get_cycles";
+    if (is_intrinsic && node.arguments.empty() && !elsewhere)
         if (Value value = inline_intrinsic(script_, builder_, function.intrinsic))
             return value;
     bool yields_text = function.return_type == Type::String;
@@ -338,10 +343,9 @@ Value Body::call(const program::Call& node) {
             builder_.CreateAdd(builder_.CreateLoad(script_.types.i32, nesting_at), script_.word(1));
         fail_if(builder_.CreateICmpUGT(nesting,
                                        script_.word(static_cast<uint32_t>(script_.max_nesting()))),
-                "MAXNESTING exceeded", "function '" + function.name + "'", node.range);
+                "MAXNESTING exceeded", function.range);
         builder_.CreateStore(nesting, nesting_at);
     }
-    flush_actions();
     calls_.emplace_back(scratch_top_, &function);
     arguments.insert(arguments.begin() + 1,
                      builder_.CreateConstGEP1_32(script_.types.i8, scratch_base_, scratch_top_));
@@ -350,7 +354,7 @@ Value Body::call(const program::Call& node) {
         Value nesting = builder_.CreateLoad(script_.types.i32, nesting_at);
         builder_.CreateStore(builder_.CreateSub(nesting, script_.word(1)), nesting_at);
     }
-    check_error();
+    check_call(function, node.range);
     return yields_text ? out : static_cast<Value>(result);
 }
 
@@ -358,8 +362,10 @@ Value Body::call(const program::Call& node) {
 Value Body::call_intrinsic(const program::Function& function, const std::vector<Value>& arguments,
                            Value out, SourceRange range) {
     auto* call = builder_.CreateCall(script_.intrinsic(function), arguments);
-    if (intrinsic_can_fail(function.intrinsic)) // the runtime does not know where the call stands
-        check_error_at("function '" + function.name + "'", range);
+    if (function.intrinsic == "error") // the script's own message stands for itself
+        check_error();
+    else if (intrinsic_can_fail(function.intrinsic)) // the runtime does not know where the call is
+        check_error_at(range);
     return out                                  ? out
            : function.return_type == Type::Long ? static_cast<Value>(call)
                                                 : script_.number(0);
@@ -372,11 +378,13 @@ Value Body::assignment(const program::Assignment& node) {
                   : feeds_its_condition(node)
                       ? conditional(program::as<program::Conditional>(*node.value), true)
                       : number(*node.value);
+    if (node.op) // before there is an element that was not there
+        check_divisor(*node.op, right, node.value->range);
     auto combined = [&](Value old) {
         if (!node.op)
             return right;
         if (!is_text)
-            return arithmetic(*node.op, old, right, node.op_range);
+            return arithmetic(*node.op, old, right);
         Value out = scratch_text();
         builder_.CreateCall(script_.runtime("djs_text_concat"),
                             {out, old, right, script_.number(script_.string_bytes())});

@@ -46,9 +46,10 @@ Value Body::map(const program::Global& array) {
 }
 
 // An array of union djs_value on the stack. `fixed` (may be null) gets a bit for each key that is
-// not *.
+// not *. Texts that `stay` are copies for the whole statement.
 Value Body::keys(const program::Global& array,
-                 const std::vector<program::ExpressionPtr>& expressions, uint32_t* fixed) {
+                 const std::vector<program::ExpressionPtr>& expressions, uint32_t* fixed,
+                 bool stay) {
     auto* type = llvm::ArrayType::get(script_.types.i64, expressions.size());
     std::vector<Value> values;
     std::vector<program::Expression*> all;
@@ -61,10 +62,16 @@ Value Body::keys(const program::Global& array,
         }
         if (fixed)
             *fixed |= 1u << i;
-        values.push_back(
-            array.keys[i] == Type::String
-                ? builder_.CreatePtrToInt(text_in_place(*expressions[i], all), script_.types.i64)
-                : number(*expressions[i]));
+        if (array.keys[i] != Type::String) {
+            values.push_back(number(*expressions[i]));
+            continue;
+        }
+        Value key = stay ? scratch_text() : nullptr;
+        if (stay)
+            text_into(key, *expressions[i]);
+        else
+            key = text_in_place(*expressions[i], all);
+        values.push_back(builder_.CreatePtrToInt(key, script_.types.i64));
     }
     auto* area = entry_alloca(type, "keys");
     for (size_t i = 0; i < values.size(); i++)
@@ -98,10 +105,8 @@ Value Body::find_slot(const program::Global& array, Value key, bool insert,
     branch_unlikely(builder_.CreateICmpEQ(key, script_.number(-1)), search, home);
     begin(home);
     auto* wide = llvm::IntegerType::get(script_.context, 128);
-    auto constant = [&](uint64_t value) { return script_.number(static_cast<int64_t>(value)); };
     const uint64_t count = djs_map_slot_count(script_.capacity(array));
-    Value hash = builder_.CreateAdd(builder_.CreateMul(key, constant(DJS_MAP_FACTOR)),
-                                    constant(djs_map_front_seed(ScriptModule::hash_seed)));
+    Value hash = builder_.CreateMul(key, script_.number(static_cast<int64_t>(DJS_MAP_FACTOR)));
     Value product =
         builder_.CreateMul(builder_.CreateZExt(hash, wide), llvm::ConstantInt::get(wide, count));
     Value index = builder_.CreateTrunc(builder_.CreateLShr(product, 64), script_.types.i64);
@@ -144,7 +149,7 @@ Value Body::make_element(const program::GlobalValue& place) {
     Value at = element_or(place, true, full);
     auto* good = builder_.GetInsertBlock();
     begin(full);
-    fail(array_overflow, "array '" + place.global->name + "'", place.range);
+    fail(array_overflow(*place.global), place.range);
     begin(good);
     return at;
 }
@@ -328,20 +333,22 @@ Value Body::statistic_address(const program::GlobalValue& place) {
 }
 
 // A statistic that nothing was put into, or an element that is not there.
-void Body::fail_if_empty(Value at, const program::GlobalValue& place, SourceRange range) {
+void Body::fail_if_empty(Value at, SourceRange range) {
     auto *checked = block("count"), *empty = block("empty"), *present = block("filled");
     branch_unlikely(builder_.CreateIsNull(at), empty, checked);
     begin(checked);
     Value count = builder_.CreateLoad(script_.types.i64, at);
     branch_unlikely(builder_.CreateICmpEQ(count, script_.number(0)), empty, present);
     begin(empty);
-    fail("empty aggregate", "statistic '" + place.global->name + "'", range);
+    fail("empty aggregate", range);
     begin(present);
 }
 
 Value Body::read_statistic(const program::StatisticRead& node) {
     const auto& place = program::as<program::GlobalValue>(*node.place);
     const GlobalStorage& storage = script_.storage(*place.global);
+    // First: what it calls may change the array, or let others do so.
+    Value index = node.bucket ? number(*node.bucket) : nullptr;
     Value at = statistic_address(place);
 
     // An absent element reads as an empty statistic.
@@ -351,7 +358,7 @@ Value Body::read_statistic(const program::StatisticRead& node) {
     if (may_be_empty) {
         builder_.CreateCondBr(builder_.CreateIsNotNull(at), present, joined);
     } else {
-        fail_if_empty(at, place, node.range);
+        fail_if_empty(at, node.range);
         builder_.CreateBr(present);
     }
     begin(present);
@@ -382,11 +389,10 @@ Value Body::read_statistic(const program::StatisticRead& node) {
         break;
     case ast::StatOp::HistLog:
     case ast::StatOp::HistLinear: {
-        Value index = number(*node.bucket);
         auto buckets =
             llvm::cast<llvm::ConstantInt>(storage.shape->getInitializer()->getAggregateElement(1u));
         fail_if(builder_.CreateICmpUGE(index, script_.number(buckets->getSExtValue())),
-                "histogram index out of range", "histogram", node.range);
+                "histogram index out of range", node.range);
         Value bucket = builder_.CreateGEP(
             script_.types.i64,
             builder_.CreateConstGEP1_32(script_.types.i8, at,
@@ -407,13 +413,20 @@ Value Body::read_statistic(const program::StatisticRead& node) {
     return result;
 }
 
+llvm::ConstantInt* Body::array_place(const program::Global& array, SourceRange range) {
+    return script_.word(script_.place("array '" + array.name + "'", range));
+}
+
 Value Body::membership(const program::Membership& node) {
     uint32_t fixed = 0;
     Value key_values = keys(*node.array, node.keys, &fixed);
     bool whole = fixed == (1u << node.keys.size()) - 1;
     if (!whole) {
-        Value found = builder_.CreateCall(script_.runtime("djs_map_has_slice"),
-                                          {map(*node.array), key_values, script_.word(fixed)});
+        Value found =
+            builder_.CreateCall(script_.runtime("djs_has_slice"),
+                                {ctx_, script_.word(script_.storage(*node.array).index), key_values,
+                                 script_.word(fixed), array_place(*node.array, node.range)});
+        check_error();
         return builder_.CreateZExt(builder_.CreateICmpNE(found, script_.word(0)),
                                    script_.types.i64);
     }

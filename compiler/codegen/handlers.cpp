@@ -52,9 +52,10 @@ HitContext hit_by_regs(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::V
     return hit;
 }
 
-llvm::Function* compile_body(ScriptModule& script, const Variant& variant, const std::string& name,
+llvm::Function* compile_body(ScriptModule& script, uint32_t index, const std::string& name,
                              uint32_t& scratch, std::vector<ScratchCall>& calls,
                              bool entry_values) {
+    const Variant& variant = script.plan.variants[index];
     auto* type = llvm::FunctionType::get(script.types.void_type, {script.types.pointer}, false);
     llvm::Function* function = script.create_function(type, name);
     script.set_attributes(function);
@@ -65,7 +66,8 @@ llvm::Function* compile_body(ScriptModule& script, const Variant& variant, const
         field(script, builder, ctx, offsetof(djs_ctx, scratch), script.types.pointer);
     Body body(script, function, builder, ctx, memory, variant.probe->locals,
               hit_by_regs(script, builder, ctx, variant));
-    body.count_actions(variant.probe->effects.loops);
+    body.begin_run(variant.probe->effects);
+    body.runs_in(script.contexts.variants[index]);
     const bool is_session = variant.kind == HandlerKind::Begin ||
                             variant.kind == HandlerKind::End || variant.kind == HandlerKind::Error;
     if (entry_values) {
@@ -121,6 +123,7 @@ void compile_functions(ScriptModule& script) {
         Body body(script, compiled.function, builder, compiled.function->getArg(0),
                   compiled.function->getArg(1), function->locals, hit);
         body.count_actions(count);
+        body.runs_in(script.contexts.of(*function));
         body.emit_function(*function, arguments,
                            yields_text ? compiled.function->getArg(2) : nullptr);
         compiled.own_scratch = body.scratch_used();
@@ -132,11 +135,10 @@ CompiledHandler compile_handler(ScriptModule& script, uint32_t index, uint32_t& 
     const Variant& variant = script.plan.variants[index];
     CompiledHandler handler;
     std::string number = std::to_string(index);
-    handler.body =
-        compile_body(script, variant, "djs_body_" + number, scratch, handler.calls, false);
+    handler.body = compile_body(script, index, "djs_body_" + number, scratch, handler.calls, false);
     if (!variant.probe->entry_values.empty())
         handler.entry =
-            compile_body(script, variant, "djs_entry_" + number, scratch, handler.calls, true);
+            compile_body(script, index, "djs_entry_" + number, scratch, handler.calls, true);
     compile_callbacks(script, index, handler, scratch);
     const program::Effects& effects = variant.probe->effects;
     handler.checks_state = effects.prints || effects.can_fail || effects.can_exit;
@@ -209,18 +211,20 @@ void choose_condition_locks(ScriptModule& script) {
                                                 ? program::as<program::Membership>(node).array
                                                 : nullptr;
             if (global && script.storage(*global).lock >= 0)
-                locks[script.storage(*global).lock] |= script.is_walked(*global);
+                locks[script.storage(*global).lock] |= script.is_sorted(*global);
         });
         condition.handler.locks.assign(locks.begin(), locks.end());
     }
 }
 
-void choose_locks(const ScriptModule& script, const Variant& variant, CompiledHandler& handler) {
+void choose_locks(const ScriptModule& script, uint32_t index, CompiledHandler& handler) {
+    const Variant& variant = script.plan.variants[index];
+    const bool in_task = script.contexts.variants[index].task; // its walks change the arrays
     std::map<int, bool> locks;
     auto add = [&](const program::Global* global, bool write) {
         int lock = script.storage(*global).lock;
         if (lock >= 0)
-            locks[lock] = locks[lock] || write || script.is_walked(*global);
+            locks[lock] = locks[lock] || write || in_task || script.is_sorted(*global);
     };
     for (const program::Global* global : variant.probe->effects.reads)
         add(global, false);

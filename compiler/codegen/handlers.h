@@ -14,8 +14,8 @@ void compile_conditions(ScriptModule& script, uint32_t& scratch);
 // calls. `scratch` gets the string memory that it needs with all that it calls.
 CompiledHandler compile_handler(ScriptModule& script, uint32_t variant, uint32_t& scratch);
 
-// Fills in which locks the handler takes. After all bodies are compiled.
-void choose_locks(const ScriptModule& script, const Variant& variant, CompiledHandler& handler);
+// Fills in which locks the variant's handler takes. After all bodies are compiled.
+void choose_locks(const ScriptModule& script, uint32_t variant, CompiledHandler& handler);
 void choose_condition_locks(ScriptModule& script);
 
 } // namespace djstap::codegen

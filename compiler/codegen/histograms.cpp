@@ -22,7 +22,17 @@ void Body::foreach_bucket(const program::Foreach& node) {
     }
     Value statistic = node.value ? statistic_address(place) : nullptr;
 
-    iterate(node, limit, [&](Value at) {
+    auto* index = entry_alloca(script_.types.i64, "index");
+    builder_.CreateStore(script_.number(0), index);
+    auto next = [&](llvm::BasicBlock* done) {
+        Value at = builder_.CreateLoad(script_.types.i64, index);
+        auto* more = block("more");
+        builder_.CreateCondBr(builder_.CreateICmpULT(at, limit), more, done);
+        begin(more);
+        builder_.CreateStore(builder_.CreateAdd(at, script_.number(1)), index);
+        return at;
+    };
+    iterate(node, next, [&](Value at) {
         const bool downwards = node.sort_key == 1 && !node.ascending;
         Value bucket = downwards ? builder_.CreateSub(script_.number(count - 1), at) : at;
         builder_.CreateStore(bucket, locals_[node.keys[0]]);

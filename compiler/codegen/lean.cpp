@@ -204,6 +204,9 @@ class NeedsCheck {
 
 Needs needs_of(const ScriptModule& script, const Variant& variant) {
     const auto& locals = variant.probe->locals;
+    const auto index = static_cast<uint32_t>(&variant - script.plan.variants.data());
+    if (script.heavy.count(index) || script.lengthy.count(index))
+        return Needs::Context;
     if (!variant.probe->arms_others.empty())
         return Needs::Context;
     if (std::any_of(locals.begin(), locals.end(),
@@ -234,6 +237,8 @@ bool has_inline_intrinsic(const ScriptModule& script, const std::string& name) {
         return known("cpu_number");
     if (name == "get_cycles" || name == "target")
         return true;
+    if (name == "stp_pid")
+        return !script.kernel.user_space;
     for (const TaskField& field : task_fields)
         if (field.intrinsic == name)
             return known("current_task") && known(field.offset);
@@ -246,10 +251,11 @@ llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder,
         return nullptr;
     if (name == "get_cycles")
         return builder.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {});
-    if (name == "target") {
-        auto* target = script.module.getOrInsertGlobal("djs_target_pid", script.types.i32);
-        llvm::cast<llvm::GlobalVariable>(target)->setDSOLocal(!script.kernel.user_space);
-        return builder.CreateSExt(builder.CreateLoad(script.types.i32, target), script.types.i64);
+    if (name == "target" || name == "stp_pid") {
+        const char* variable = name == "target" ? "djs_target_pid" : "djs_reader_pid";
+        auto* process = script.module.getOrInsertGlobal(variable, script.types.i32);
+        llvm::cast<llvm::GlobalVariable>(process)->setDSOLocal(!script.kernel.user_space);
+        return builder.CreateSExt(builder.CreateLoad(script.types.i32, process), script.types.i64);
     }
     auto percpu = [&](std::string_view what, llvm::Type* type, const char* move) {
         auto [symbol, addend] = *script.kernel.offset(what);
@@ -284,26 +290,26 @@ bool LeanRecorder::possible(const ScriptModule& script) {
 }
 
 // The rare cases are called with all registers preserved, so that the handler saves none for them.
-llvm::Function* LeanRecorder::slow_function(const char* name, const char* runtime_name,
-                                            bool takes_size) {
-    if (auto* known = script_.module.getFunction(name))
+llvm::Function* slow_function(ScriptModule& script, const char* name, const char* runtime_name,
+                              bool takes_size) {
+    if (auto* known = script.module.getFunction(name))
         return known;
     std::vector<llvm::Type*> parameters;
     if (takes_size)
-        parameters.push_back(script_.types.i32);
+        parameters.push_back(script.types.i32);
     llvm::Type* result =
-        takes_size ? static_cast<llvm::Type*>(script_.types.i32) : script_.types.void_type;
+        takes_size ? static_cast<llvm::Type*>(script.types.i32) : script.types.void_type;
     llvm::Function* function =
-        script_.create_function(llvm::FunctionType::get(result, parameters, false), name);
+        script.create_function(llvm::FunctionType::get(result, parameters, false), name);
     function->setCallingConv(llvm::CallingConv::PreserveMost);
     function->addFnAttr(llvm::Attribute::NoInline);
     function->addFnAttr(llvm::Attribute::Cold);
-    llvm::IRBuilder<> inside(llvm::BasicBlock::Create(script_.context, "entry", function));
-    script_.set_attributes(function);
+    llvm::IRBuilder<> inside(llvm::BasicBlock::Create(script.context, "entry", function));
+    script.set_attributes(function);
     std::vector<llvm::Value*> arguments;
     if (takes_size)
         arguments.push_back(function->getArg(0));
-    llvm::Value* value = inside.CreateCall(script_.runtime(runtime_name), arguments);
+    llvm::Value* value = inside.CreateCall(script.runtime(runtime_name), arguments);
     if (takes_size)
         inside.CreateRet(value);
     else
@@ -341,7 +347,7 @@ void LeanRecorder::leave() {
     builder_.CreateCondBr(due, reschedule, done,
                           llvm::MDBuilder(script_.context).createUnlikelyBranchWeights());
     builder_.SetInsertPoint(reschedule);
-    builder_.CreateCall(slow_function("djs_slow_reschedule", "djs_reschedule", false))
+    builder_.CreateCall(slow_function(script_, "djs_slow_reschedule", "djs_reschedule", false))
         ->setCallingConv(llvm::CallingConv::PreserveMost);
     builder_.CreateBr(done);
     builder_.SetInsertPoint(done);
@@ -386,7 +392,7 @@ llvm::Value* LeanRecorder::reserve(uint32_t format, uint32_t size, llvm::BasicBl
     builder_.CreateCondBr(is_set(beyond), full, fits, weights.createUnlikelyBranchWeights());
 
     builder_.SetInsertPoint(full);
-    auto* call = builder_.CreateCall(slow_function("djs_slow_room", "djs_make_room", true),
+    auto* call = builder_.CreateCall(slow_function(script_, "djs_slow_room", "djs_make_room", true),
                                      {script_.word(size)});
     call->setCallingConv(llvm::CallingConv::PreserveMost);
     builder_.CreateCondBr(builder_.CreateICmpNE(call, script_.word(0)), attempt, none);

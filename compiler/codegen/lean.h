@@ -31,6 +31,12 @@ llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder,
                               const std::string& name);
 bool has_inline_intrinsic(const ScriptModule& script, const std::string& name);
 
+// A function NAME that calls one of the runtime's and saves what that may change (PreserveMost), so
+// that its caller's fast path has no register to save for it. With a size it takes and yields an
+// i32.
+llvm::Function* slow_function(ScriptModule& script, const char* name, const char* runtime_name,
+                              bool takes_size);
+
 // The parts of a handler with Needs::Preemption.
 class LeanRecorder {
   public:
@@ -49,8 +55,6 @@ class LeanRecorder {
     void commit(llvm::Value* record, uint32_t size);
 
   private:
-    llvm::Function* slow_function(const char* name, const char* runtime_name, bool takes_size);
-
     ScriptModule& script_;
     llvm::IRBuilder<>& builder_;
     llvm::Function* function_;

@@ -13,8 +13,11 @@ std::string describe(const ScriptModule& script) {
     using nlohmann::json;
     json formats = json::array();
     formats.get_ref<json::array_t&>().resize(script.formats().size());
-    for (const auto& [format, index] : script.formats())
+    for (const auto& [format, index] : script.formats()) {
         formats[index] = {{"text", format.text}, {"types", format.types}};
+        if (!format.shows.empty())
+            formats[index].update({{"shows", format.shows}, {"keys", format.keys}});
+    }
     json probes = json::array();
     for (const Site& site : script.plan.sites) {
         if (probes.size() == listed_sites)

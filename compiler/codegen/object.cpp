@@ -1,14 +1,24 @@
 #include "codegen/object.h"
 
+#include "codegen/script_module.h"
+#include "include/script.h"
+
 #include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/CodeGen/MachineOptimizationRemarkEmitter.h>
 #include <llvm/IR/DiagnosticHandler.h>
 #include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/ObjectFile.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Triple.h>
+
+#include <cstddef>
+#include <cstring>
 
 namespace djstap::codegen {
 
@@ -35,27 +45,47 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(int optimization, bool 
 
 namespace {
 
-// LLVM tells of each frame that is larger than the function's "warn-stack-size".
-class FrameListener : public llvm::DiagnosticHandler {
+// LLVM tells of each frame that is larger than the function's "warn-stack-size", and, when a
+// function is emitted, how many instructions it has.
+class SizeListener : public llvm::DiagnosticHandler {
   public:
-    explicit FrameListener(std::map<std::string, uint64_t>& frames) : frames_(frames) {}
+    explicit SizeListener(FunctionSizes& sizes) : sizes_(sizes) {}
     bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
         if (const auto* frame = llvm::dyn_cast<llvm::DiagnosticInfoStackSize>(&info)) {
-            frames_[frame->getFunction().getName().str()] = frame->getStackSize();
+            sizes_[frame->getFunction().getName().str()].frame = frame->getStackSize();
             return true;
         }
-        return false;
+        const auto* remark = llvm::dyn_cast<llvm::MachineOptimizationRemarkAnalysis>(&info);
+        if (!remark || remark->getRemarkName() != "InstructionCount")
+            return false;
+        uint64_t count = 0;
+        for (const auto& argument : remark->getArgs())
+            if (argument.Key == "NumInstructions")
+                llvm::StringRef(argument.Val).getAsInteger(10, count);
+        sizes_[remark->getFunction().getName().str()].instructions += count;
+        return true;
     }
 
   private:
-    std::map<std::string, uint64_t>& frames_;
+    FunctionSizes& sizes_;
 };
+
+// LLVM counts a statement of inline assembly as one instruction. Yields how many more there are.
+uint64_t further_in_assembly(const llvm::Function& function) {
+    uint64_t count = 0;
+    for (const llvm::BasicBlock& block : function)
+        for (const llvm::Instruction& instruction : block)
+            if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
+                if (const auto* text = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()))
+                    count += llvm::StringRef(text->getAsmString()).count('\n');
+    return count;
+}
 
 } // namespace
 
 std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, int optimization,
-                           std::map<std::string, uint64_t>& frames) {
-    module.getContext().setDiagnosticHandler(std::make_unique<FrameListener>(frames));
+                           FunctionSizes& sizes) {
+    module.getContext().setDiagnosticHandler(std::make_unique<SizeListener>(sizes));
     for (llvm::Function& function : module)
         if (!function.isDeclaration())
             function.addFnAttr("warn-stack-size", "0");
@@ -80,6 +110,9 @@ std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, i
         auto level = optimization == 1 ? llvm::OptimizationLevel::O1 : llvm::OptimizationLevel::O2;
         passes.buildPerModuleDefaultPipeline(level).run(module, modules);
     }
+    for (const llvm::Function& function : module)
+        if (!function.isDeclaration())
+            sizes[function.getName().str()].instructions = further_in_assembly(function);
     llvm::SmallVector<char, 0> object;
     llvm::raw_svector_ostream stream(object);
     llvm::legacy::PassManager emission;
@@ -88,6 +121,43 @@ std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, i
         return {};
     emission.run(module);
     return {object.begin(), object.end()};
+}
+
+bool store_stacks(std::string& object, const std::vector<uint32_t>& stacks) {
+    auto file = llvm::object::ObjectFile::createELFObjectFile(
+        llvm::MemoryBufferRef(llvm::StringRef(object.data(), object.size()), ""));
+    if (!file) {
+        llvm::consumeError(file.takeError());
+        return false;
+    }
+    for (const llvm::object::SymbolRef& symbol : (*file)->symbols()) {
+        auto name = symbol.getName();
+        auto section = symbol.getSection();
+        auto offset = symbol.getAddress(); // in a relocatable file: from the section's beginning
+        const bool is_table = name && *name == handlers_table && section && offset;
+        llvm::consumeError(name.takeError());
+        llvm::consumeError(offset.takeError());
+        if (!section) {
+            llvm::consumeError(section.takeError());
+            continue;
+        }
+        if (!is_table)
+            continue;
+        auto contents = (**section).getContents();
+        if (!contents) {
+            llvm::consumeError(contents.takeError());
+            return false;
+        }
+        if (*offset + stacks.size() * sizeof(djs_handler) > contents->size())
+            return false;
+        const auto begin = static_cast<size_t>(contents->data() - object.data()) + *offset;
+        for (size_t i = 0; i < stacks.size(); i++)
+            std::memcpy(object.data() + begin + i * sizeof(djs_handler) +
+                            offsetof(djs_handler, stack),
+                        &stacks[i], sizeof(uint32_t));
+        return true;
+    }
+    return false;
 }
 
 } // namespace djstap::codegen

@@ -3,9 +3,11 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace djstap::codegen {
 
@@ -13,9 +15,20 @@ namespace djstap::codegen {
 // target once a process.
 std::unique_ptr<llvm::TargetMachine> make_target_machine(int optimization, bool user_space);
 
+// What a function of the object takes.
+struct FunctionSize {
+    uint64_t frame = 0;        // bytes of stack
+    uint64_t instructions = 0; // as emitted
+};
+using FunctionSizes = std::map<std::string, FunctionSize>;
+
 // Runs the optimizer (level 0…2) and yields the object's bytes; empty when LLVM cannot emit one.
-// `frames` gets the bytes of stack that each function uses, those that use none excepted.
+// `sizes` gets what each function takes.
 std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, int optimization,
-                           std::map<std::string, uint64_t>& frames);
+                           FunctionSizes& sizes);
+
+// Writes into the object what each of the script's handlers needs of the stack (djs_handler.stack),
+// in bytes; false where the table of handlers is not found.
+bool store_stacks(std::string& object, const std::vector<uint32_t>& stacks);
 
 } // namespace djstap::codegen

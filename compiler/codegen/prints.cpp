@@ -42,8 +42,6 @@ Format Body::make_format(const std::vector<FormatPiece>& pieces,
             out.text += piece.width == -2 ? "*" : std::to_string(piece.width);
         if (piece.precision != -1)
             out.text += piece.precision == -2 ? ".*" : "." + std::to_string(piece.precision);
-        if (piece.conversion == 'b' && piece.width == -1)
-            out.text += std::to_string(piece.size);
         out.text += piece.conversion;
     }
     for (const Argument& argument : arguments)
@@ -93,11 +91,27 @@ void Body::text_format(const std::vector<FormatPiece>& pieces,
                          script_.text(format.types), area, used});
 }
 
+// Reports a record that always is longer than what any session of the script keeps.
+bool Body::check_record(uint64_t bytes, SourceRange range) {
+    const CodegenOptions& options = script_.options;
+    if (bytes <= options.longest_record)
+        return true;
+    script_.diagnostics
+        .report(DiagnosticKind::RecordTooLong, range,
+                {std::to_string(bytes), options.recorder ? "a flight recorder" : "a CPU's buffer",
+                 std::to_string(options.longest_record)})
+        .hint(options.recorder ? "print less at once, or a histogram of fewer buckets"
+                               : "use larger buffers (-s), or print less at once");
+    return false;
+}
+
 // In a handler that needs no context all arguments are numbers that cost no call: they are computed
 // when the record is there, straight into it.
 Value Body::print_lean(const program::Print& node) {
     std::vector<Argument> arguments(node.arguments.size(), Argument{'l'});
     auto bytes = static_cast<uint32_t>(sizeof(djs_record) + 8 * arguments.size());
+    if (!check_record(bytes, node.range))
+        return script_.number(0);
     LeanRecorder recorder(script_, builder_, function_);
     auto* after = block("printed");
     Value record =
@@ -114,16 +128,17 @@ Value Body::print_lean(const program::Print& node) {
 }
 
 // %m and %M: what is at the address, as a text that may hold anything. `precision`: how many bytes,
-// where an argument says so.
+// where an argument says so; at least one.
 Body::Argument Body::memory_argument(const FormatPiece& piece, Value address, Value precision,
                                      SourceRange range) {
     const int64_t most = script_.string_bytes() - 1;
     Argument argument{'s'};
     argument.length = script_.number(std::min<int64_t>(piece.size, most));
-    if (precision) {
-        Value fits = builder_.CreateICmpULE(precision, script_.number(most));
-        argument.length = builder_.CreateSelect(fits, precision, script_.number(most));
-    }
+    if (precision)
+        argument.length = builder_.CreateBinaryIntrinsic(
+            llvm::Intrinsic::smin,
+            builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, precision, script_.number(1)),
+            script_.number(most));
     argument.value = scratch_text();
     auto* place =
         script_.word(script_.place(std::string("conversion %") + piece.conversion, range));
@@ -159,7 +174,7 @@ Value Body::print(const program::Print& node) {
             argument.type = 'h';
             argument.storage = &script_.storage(*place.global);
             argument.value = statistic_address(place);
-            fail_if_empty(argument.value, place, expression->range);
+            fail_if_empty(argument.value, expression->range);
             auto* buckets = argument.storage->shape->getInitializer()->getAggregateElement(1u);
             argument.histogram_bytes =
                 static_cast<uint32_t>(sizeof(djs_histogram_header) +
@@ -174,6 +189,7 @@ Value Body::print(const program::Print& node) {
     }
     read_memory(node, arguments);
     uint32_t fixed_bytes = node.to_string ? 0 : sizeof(djs_record);
+    uint64_t least_bytes = 0; // of the texts
     Value bytes = nullptr;
     for (Argument& argument : arguments) {
         if (argument.type == 's') {
@@ -183,6 +199,7 @@ Value Body::print(const program::Print& node) {
             Value size = builder_.CreateAnd(
                 builder_.CreateAdd(argument.length, script_.number(4 + 7)), script_.number(~7));
             bytes = bytes ? builder_.CreateAdd(bytes, size) : size;
+            least_bytes += DJS_ALIGN8(sizeof(uint32_t));
         } else {
             fixed_bytes += argument.type == 'l' ? 8 : argument.histogram_bytes;
         }
@@ -192,10 +209,15 @@ Value Body::print(const program::Print& node) {
         text_format(node.format, arguments, out);
         return out;
     }
+    if (!check_record(fixed_bytes + least_bytes, node.range))
+        return script_.number(0);
     Value size = script_.word(fixed_bytes);
     if (bytes)
         size = builder_.CreateAdd(builder_.CreateTrunc(bytes, script_.types.i32), size);
-    uint32_t id = script_.format(make_format(node.format, arguments));
+    Format format = make_format(node.format, arguments);
+    format.shows = node.shows;
+    format.keys = node.keys;
+    uint32_t id = script_.format(format);
     Value record = builder_.CreateCall(script_.runtime("djs_reserve"),
                                        {ctx_, script_.word(id), size}, "record");
     auto *store = block("store"), *after = block("printed");

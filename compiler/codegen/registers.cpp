@@ -20,8 +20,7 @@ constexpr std::array kept{PtReg::Rdi, PtReg::Rsi, PtReg::Rdx, PtReg::Rcx,
 } // namespace
 
 Value Body::register_value(const program::Register& node) {
-    const int64_t number = program::as<program::Number>(*node.number).value;
-    const PtReg reg = registers.at(static_cast<size_t>(number));
+    const PtReg reg = registers.at(static_cast<size_t>(node.number));
     const bool direct = function_->getCallingConv() == llvm::CallingConv::PreserveMost;
     if (!node.user && direct) {
         if (std::find(kept.begin(), kept.end(), reg) != kept.end())

@@ -1,5 +1,7 @@
 #include "codegen/script_module.h"
 
+#include "codegen/first_token.h"
+
 #include "include/script.h"
 
 #include <algorithm>
@@ -55,8 +57,7 @@ ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Progr
     for (const auto& probe : program.probes)
         if (probe->arms)
             conditions.push_back({probe.get(), {}, nullptr});
-    handlers_ =
-        table(types.handler, plan.variants.size() + conditions.size(), "djs_script_handlers");
+    handlers_ = table(types.handler, plan.variants.size() + conditions.size(), handlers_table);
     if (!conditions.empty()) {
         auto* type = llvm::ArrayType::get(types.i32, conditions.size());
         condition_states_ = new llvm::GlobalVariable(
@@ -66,6 +67,7 @@ ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Progr
     }
     sites_ = table(types.site, plan.sites.size(), "djs_script_sites");
     place_globals();
+    contexts = find_contexts(*this);
 }
 
 llvm::Constant* ScriptModule::handler_address(uint32_t variant) {
@@ -98,11 +100,18 @@ std::string ScriptModule::kernel_address(uint64_t address) const {
            std::to_string(distance);
 }
 
-bool ScriptModule::is_walked(const program::Global& global) const {
+llvm::Constant* ScriptModule::code_symbol(const std::string& name) {
+    auto* symbol = module.getOrInsertGlobal(name, types.i8);
+    llvm::cast<llvm::GlobalVariable>(symbol)->setDSOLocal(true);
+    return symbol;
+}
+
+bool ScriptModule::is_sorted(const program::Global& global) const {
     const GlobalStorage& storage = storage_.at(&global);
     return storage.kind == GlobalStorage::Kind::Map &&
-           std::any_of(iterators_.begin(), iterators_.end(),
-                       [&](const Iterator& iterator) { return iterator.map == storage.index; });
+           std::any_of(iterators_.begin(), iterators_.end(), [&](const Iterator& iterator) {
+               return iterator.map == storage.index && iterator.room + iterator.task_room > 0;
+           });
 }
 
 void ScriptModule::set_attributes(llvm::Function* function) const {
@@ -206,6 +215,15 @@ llvm::GlobalVariable* ScriptModule::constant(llvm::Constant* value, const std::s
     return variable;
 }
 
+// The kernel has no more than 32 KB at once of every CPU's own memory (PCPU_MIN_UNIT_SIZE), where
+// a statistic has two copies (globals/globals.c). A larger one is shared, under its lock.
+static bool fits_percpu(const llvm::GlobalVariable& shape) {
+    constexpr uint64_t most = 32 << 10;
+    const auto* bytes =
+        llvm::cast<llvm::ConstantInt>(shape.getInitializer()->getAggregateElement(7u));
+    return 2 * (DJS_ALIGN8(bytes->getZExtValue()) + sizeof(uint64_t)) <= most;
+}
+
 void ScriptModule::place_globals() {
     auto variable = [&](llvm::Type* type, llvm::Constant* initial, const std::string& name) {
         auto* v = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage,
@@ -216,8 +234,10 @@ void ScriptModule::place_globals() {
     for (const auto& global : program.globals) {
         GlobalStorage storage;
         bool percpu = global->storage == program::Storage::PerCpu;
-        if (global->value == program::Type::Statistic)
+        if (global->value == program::Type::Statistic) {
             storage.shape = statistic_shape(global->statistic);
+            percpu = percpu && fits_percpu(*storage.shape);
+        }
         if (global->is_array()) {
             storage.kind = GlobalStorage::Kind::Map;
             storage.index = static_cast<uint32_t>(maps_.size());
@@ -324,6 +344,20 @@ uint32_t ScriptModule::format(const Format& format) {
     return formats_.emplace(format, static_cast<uint32_t>(formats_.size())).first->second;
 }
 
+std::string array_overflow(const program::Global& array) {
+    return array.size ? "Array overflow, check size limit (" + std::to_string(array.size) + ")"
+                      : "Array overflow, check MAXMAPENTRIES";
+}
+
+bool ScriptModule::can_abort() const {
+    return std::any_of(program.functions.begin(), program.functions.end(),
+                       [](const auto& each) { return each->intrinsic == "abort"; });
+}
+
+uint32_t ScriptModule::place(SourceRange range) {
+    return place(first_token(diagnostics.sources(), range), range);
+}
+
 uint32_t ScriptModule::place(const std::string& what, SourceRange range) {
     std::string text = what + " at " + diagnostics.sources().where(range);
     auto [entry, added] = place_numbers_.emplace(text, static_cast<uint32_t>(places_.size()));
@@ -332,12 +366,40 @@ uint32_t ScriptModule::place(const std::string& what, SourceRange range) {
     return entry->second;
 }
 
-llvm::GlobalVariable* ScriptModule::iterator(uint32_t map, bool sorts) {
-    auto* variable = new llvm::GlobalVariable(
-        module, types.pointer, false, llvm::GlobalValue::InternalLinkage, null(), "djs_order");
-    variable->setDSOLocal(true);
-    iterators_.push_back({map, sorts, variable});
-    return variable;
+llvm::GlobalVariable* ScriptModule::iterator(const program::Foreach& foreach, uint32_t fixed,
+                                             const Surroundings& surroundings) {
+    auto [known, is_new] = iterator_numbers_.emplace(&foreach, iterators_.size());
+    if (is_new) {
+        auto* order =
+            constant(llvm::ConstantStruct::get(
+                         types.map_order,
+                         {word(static_cast<uint32_t>(foreach.sort_key)), word(foreach.ascending),
+                          word(static_cast<uint32_t>(foreach.sort_stat)), word(fixed)}),
+                     "djs_order");
+        auto* variable =
+            new llvm::GlobalVariable(module, types.pointer, false,
+                                     llvm::GlobalValue::InternalLinkage, null(), "djs_iterator");
+        variable->setDSOLocal(true);
+        iterators_.push_back({order, variable, storage(*foreach.array).index, 0, 0, false});
+    }
+    Iterator& iterator = iterators_[known->second];
+    const uint32_t all = capacity(*foreach.array);
+    uint32_t wanted = all;
+    if (foreach.limit && foreach.limit->kind == program::ExpressionKind::Number)
+        wanted = static_cast<uint32_t>(
+            std::clamp<int64_t>(program::as<program::Number>(*foreach.limit).value, 1, all));
+    iterator.in_task |= surroundings.task;
+    if (foreach.sort_key >= 0) {
+        if (surroundings.alone)
+            iterator.room = wanted;
+        if (surroundings.others) // what is more than that is an error
+            iterator.room = std::max(iterator.room, wanted <= DJS_SELECTED_AT_ONCE
+                                                        ? wanted
+                                                        : std::min(all, DJS_SORTED_AT_ONCE));
+        if (surroundings.task)
+            iterator.task_room = wanted;
+    }
+    return iterator.variable;
 }
 
 void ScriptModule::unexpected(SourceRange range, const std::string& what) {

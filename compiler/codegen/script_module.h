@@ -2,6 +2,7 @@
 #pragma once
 #include "codegen/abi.h"
 #include "codegen/codegen.h"
+#include "codegen/contexts.h"
 #include "codegen/embedded.h"
 #include "codegen/regex.h"
 
@@ -17,9 +18,10 @@
 
 namespace djstap::codegen {
 
-// Where an element has no room.
-inline constexpr const char* array_overflow =
-    "array overflow, check MAXMAPENTRIES or the array's size";
+// The message where an element of this array has no room.
+std::string array_overflow(const program::Global& array);
+// The message of a `next` in the last overload.
+inline constexpr const char* overloads_exhausted = "all functions exhausted";
 
 // Where a global lives in the module.
 struct GlobalStorage {
@@ -56,8 +58,11 @@ struct CompiledFunction {
 struct Format {
     std::string text;  // with %-directives
     std::string types; // l, s, h a letter an argument
+    std::string shows; // a global that prints itself, or whose histogram it is; else empty
+    uint32_t keys = 0; // of `shows`: the first arguments
     bool operator<(const Format& other) const {
-        return std::tie(text, types) < std::tie(other.text, other.types);
+        return std::tie(text, types, shows, keys) <
+               std::tie(other.text, other.types, other.shows, other.keys);
     }
 };
 
@@ -82,8 +87,12 @@ struct CompiledTarget {
     llvm::Constant* dispatch = nullptr; // null where it needs none
     llvm::Constant* aim = nullptr;      // of the dispatch; null: it needs none
     std::vector<ScratchCall> calls;     // of all its handlers
+    std::vector<std::string> parts;     // functions that it calls for heavy ones
     bool by_address = false;            // asks which of several functions was hit
 };
+
+// The table of handlers, in the object.
+constexpr const char* handlers_table = "djs_script_handlers";
 
 class ScriptModule {
   public:
@@ -99,6 +108,11 @@ class ScriptModule {
     const CodegenKernel& kernel;
     const CodegenOptions& options;
     Diagnostics& diagnostics;
+    // Variants whose handlers use so much of the stack that they get a context, which asks what is
+    // left, and a function of their own, entered after that: found by compiling them without.
+    std::set<uint32_t> heavy;
+    // Those that would need none, and are longer than most_lean_instructions: they get one, too.
+    std::set<uint32_t> lengthy;
 
     // Declares a runtime function (abi.cpp has the table) or an intrinsic's djs_fn_NAME.
     llvm::Function* runtime(std::string_view name);
@@ -130,8 +144,14 @@ class ScriptModule {
 
     uint32_t format(const Format& format);
     uint32_t place(const std::string& what, SourceRange range);
-    // Room for a foreach's order; yields the variable that holds its address.
-    llvm::GlobalVariable* iterator(uint32_t map, bool sorts);
+    uint32_t place(SourceRange range); // told by its first token
+    bool can_abort() const;            // some function of the script is abort()
+    // What a foreach needs in a body with these surroundings, one of several that may be compiled
+    // of it; yields the variable that holds its address. `fixed`: keys of its slice.
+    llvm::GlobalVariable* iterator(const program::Foreach& foreach, uint32_t fixed,
+                                   const Surroundings& surroundings);
+    // Of handlers and functions.
+    Contexts contexts;
 
     // The tables of the script's regular expressions.
     const RegexTables& regex() const { return regex_; }
@@ -151,8 +171,6 @@ class ScriptModule {
     uint32_t capacity(const program::Global& array) const {
         return static_cast<uint32_t>(array.size > 0 ? array.size : options.limits.MAXMAPENTRIES);
     }
-    static constexpr uint32_t hash_seed = 0x9e3779b9u;
-
     int64_t max_nesting() const {
         const int64_t given = options.limits.MAXNESTING;
         return given > 0 ? given : std::max<int64_t>(10, program.nesting);
@@ -171,11 +189,14 @@ class ScriptModule {
     }
     const std::vector<std::string>& places() const { return places_; }
     uint32_t lock_count() const { return lock_count_; }
-    // True where some foreach walks this array: its order needs the array's lock for itself alone.
-    bool is_walked(const program::Global& array) const;
+    // True where some foreach sorts this array: its order needs the array's lock for itself alone.
+    bool is_sorted(const program::Global& array) const;
     // An address of the kernel as code refers to it: "memset+123". The kernel may have been moved
     // as a whole.
     std::string kernel_address(uint64_t address) const;
+    llvm::Constant* elsewhere = nullptr; // what djs_script.elsewhere is
+    // What inline assembler of this module defines.
+    llvm::Constant* code_symbol(const std::string& name);
     // Elements of the tables that handlers refer to before the tables are filled.
     llvm::Constant* handler_address(uint32_t variant);
     llvm::Constant* site_address(uint32_t site);
@@ -202,11 +223,14 @@ class ScriptModule {
     std::vector<std::string> places_;
     std::vector<const program::Global*> maps_, percpu_statistics_;
     struct Iterator {
-        uint32_t map;
-        bool sorts;
+        llvm::Constant* order;
         llvm::GlobalVariable* variable;
+        uint32_t map;
+        uint32_t room, task_room; // 0: it does not sort
+        bool in_task;
     };
     std::vector<Iterator> iterators_;
+    std::unordered_map<const program::Foreach*, size_t> iterator_numbers_;
     std::map<std::string, llvm::GlobalVariable*> shapes_;
     llvm::GlobalVariable *handlers_ = nullptr, *sites_ = nullptr, *condition_states_ = nullptr;
     llvm::GlobalVariable* counters_ = nullptr;

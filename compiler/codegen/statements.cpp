@@ -13,8 +13,6 @@ void Body::statement(const program::Statement& node) {
         return;
     // What a statement needs of scratch memory is free again after it; a block's locals stay.
     uint32_t top = scratch_top_;
-    if (node.kind != StatementKind::Block)
-        count_action(node.range);
     switch (node.kind) {
     case StatementKind::Block:
         for (const auto& inner : program::as<program::Block>(node).statements)
@@ -22,6 +20,7 @@ void Body::statement(const program::Statement& node) {
         break;
     case StatementKind::Evaluate:
         effect(*program::as<program::Evaluate>(node).expression);
+        charge_action(node.range);
         break;
     case StatementKind::If:
         if_statement(program::as<program::If>(node));
@@ -34,12 +33,15 @@ void Body::statement(const program::Statement& node) {
             ;
         break;
     case StatementKind::Break:
+        charge_action(node.range, true);
         jump(loops_.back().on_break);
         break;
     case StatementKind::Continue:
+        charge_action(node.range, true);
         jump(loops_.back().on_continue);
         break;
     case StatementKind::Next:
+        charge_action(node.range, true);
         jump(next_);
         break;
     case StatementKind::Return:
@@ -47,12 +49,14 @@ void Body::statement(const program::Statement& node) {
         break;
     case StatementKind::Delete:
         delete_statement(program::as<program::Delete>(node));
+        charge_action(node.range);
         break;
     case StatementKind::TryCatch:
         try_catch(program::as<program::TryCatch>(node));
         break;
     case StatementKind::EmbeddedStatement:
         embedded_statement(program::as<program::EmbeddedStatement>(node));
+        charge_action(node.range);
         break;
     }
     scratch_top_ = top;
@@ -61,43 +65,51 @@ void Body::statement(const program::Statement& node) {
 void Body::if_statement(const program::If& node) {
     auto *then_block = block("then"), *after = block("after");
     auto* else_block = node.else_branch ? block("else") : after;
-    Value value = condition(*node.condition);
-    flush_actions();
-    builder_.CreateCondBr(value, then_block, else_block);
+    charge_action(node.range, true);
+    builder_.CreateCondBr(condition(*node.condition), then_block, else_block);
     begin(then_block);
-    statement(*node.then_branch);
+    branch(*node.then_branch);
     jump(after);
     if (node.else_branch) {
         begin(else_block);
-        statement(*node.else_branch);
+        branch(*node.else_branch);
         jump(after);
     }
     begin(after);
 }
 
+// What a branch or a loop's body was charged falls due where it ends.
+void Body::branch(const program::Statement& node) {
+    statement(node);
+    settle_actions(node.range);
+}
+
+// Each turn is charged one, with what its body is charged first. What a step is charged falls due
+// behind the loop, once.
 void Body::loop(const program::Loop& node) {
-    if (node.init)
+    if (node.init) {
         effect(*node.init);
+        charge_action(node.init->range);
+    }
+    charge_action(node.range, true);
     auto *head = block("loop"), *body = block("body"), *step = block("step"), *done = block("done");
     jump(head);
     begin(head);
-    check_actions(node.range);
-    if (node.condition) {
-        Value go_on = condition(*node.condition);
-        flush_actions();
-        builder_.CreateCondBr(go_on, body, done);
-    } else {
+    charge_action(node.range);
+    if (node.condition)
+        builder_.CreateCondBr(condition(*node.condition), body, done);
+    else
         jump(body);
-    }
     begin(body);
     loops_.push_back({done, step});
-    statement(*node.body);
+    branch(*node.body);
     loops_.pop_back();
     jump(step);
     begin(step);
-    count_action(node.range);
-    if (node.step)
+    if (node.step) {
         effect(*node.step);
+        charge_action(node.step->range);
+    }
     jump(head);
     begin(done);
 }
@@ -108,76 +120,71 @@ void Body::foreach (const program::Foreach& node) {
         return;
     }
     const program::Global& array = *node.array;
-    const GlobalStorage& storage = script_.storage(array);
-    bool sorts = node.sort_key >= 0;
-    auto* order_variable = script_.iterator(storage.index, sorts);
     uint32_t fixed = 0;
     Value slice = script_.null();
     if (!node.slice.empty())
-        slice = keys(array, node.slice, &fixed);
+        slice = keys(array, node.slice, &fixed, true);
     Value limit = node.limit ? number(*node.limit) : static_cast<Value>(script_.number(-1));
     if (node.limit) // a limit below zero means none of them
         limit = builder_.CreateSelect(builder_.CreateICmpSLT(limit, script_.number(0)),
                                       script_.number(0), limit);
-    auto* how = script_.constant(
-        llvm::ConstantStruct::get(
-            script_.types.map_order,
-            {script_.word(static_cast<uint32_t>(node.sort_key)), script_.word(node.ascending),
-             script_.word(static_cast<uint32_t>(node.sort_stat)), script_.word(fixed)}),
-        "djs_order_of");
-    Value order = builder_.CreateLoad(script_.types.pointer, order_variable, "order");
-    Value the_map = map(array);
-    Value count = builder_.CreateCall(script_.runtime("djs_map_list"),
-                                      {the_map, how, slice, limit, order}, "count");
-
-    iterate(node, count, [&](Value at) {
-        Value element = builder_.CreateLoad(
-            script_.types.i32, builder_.CreateGEP(script_.types.i32, order, at), "element");
-        for (size_t i = 0; i < node.keys.size(); i++) {
-            Value key =
-                builder_.CreateCall(script_.runtime("djs_map_key"),
-                                    {the_map, element, script_.word(static_cast<uint32_t>(i))});
-            Value local = locals_[node.keys[i]];
-            if (array.keys[i] == program::Type::String)
-                copy_text(local, builder_.CreateIntToPtr(key, script_.types.pointer));
-            else
-                builder_.CreateStore(key, local);
-        }
-        if (!node.value)
-            return;
-        Value value = builder_.CreateCall(script_.runtime("djs_map_value"), {the_map, element});
-        Value local = locals_[*node.value];
-        if (array.value == program::Type::String)
-            copy_text(local, value);
-        else // a statistic begins with its count
-            builder_.CreateStore(builder_.CreateLoad(script_.types.i64, value), local);
-    });
+    auto* iterator = script_.iterator(node, fixed, surroundings_);
+    Value under_way = entry_alloca(
+        llvm::ArrayType::get(script_.types.i64, (sizeof(djs_foreach) + 7) / 8), "foreach");
+    builder_.CreateCall(script_.runtime("djs_foreach_begin"),
+                        {ctx_, under_way, builder_.CreateLoad(script_.types.pointer, iterator),
+                         slice, limit, array_place(array, node.range)});
+    check_error();
+    auto next = [&](llvm::BasicBlock* done) {
+        Value element =
+            builder_.CreateCall(script_.runtime("djs_foreach_next"), {ctx_, under_way}, "element");
+        auto *more = block("more"), *over = block("over");
+        builder_.CreateCondBr(builder_.CreateICmpNE(element, script_.word(0)), more, over);
+        begin(over);
+        check_error();
+        builder_.CreateBr(done);
+        begin(more);
+        return element;
+    };
+    iterate(node, next, [&](Value element) { bind_element(node, element); });
 }
 
-void Body::iterate(const program::Foreach& node, Value count,
+void Body::bind_element(const program::Foreach& node, Value element) {
+    const program::Global& array = *node.array;
+    Value the_map = map(array);
+    for (size_t i = 0; i < node.keys.size(); i++) {
+        Value key = builder_.CreateCall(script_.runtime("djs_map_key"),
+                                        {the_map, element, script_.word(static_cast<uint32_t>(i))});
+        Value local = locals_[node.keys[i]];
+        if (array.keys[i] == program::Type::String)
+            copy_text(local, builder_.CreateIntToPtr(key, script_.types.pointer));
+        else
+            builder_.CreateStore(key, local);
+    }
+    if (!node.value)
+        return;
+    Value value = builder_.CreateCall(script_.runtime("djs_map_value"), {the_map, element});
+    Value local = locals_[*node.value];
+    if (array.value == program::Type::String)
+        copy_text(local, value);
+    else
+        builder_.CreateStore(builder_.CreateLoad(script_.types.i64, value), local);
+}
+
+void Body::iterate(const program::Foreach& node,
+                   const std::function<Value(llvm::BasicBlock* done)>& next,
                    const std::function<void(Value at)>& bind) {
-    llvm::Type* type = count->getType();
-    auto* index = entry_alloca(type, "index");
-    builder_.CreateStore(llvm::ConstantInt::get(type, 0), index);
-    auto *head = block("foreach"), *body = block("body"), *step = block("step"),
-         *done = block("done");
+    charge_action(node.range, true);
+    auto *head = block("foreach"), *step = block("step"), *done = block("done");
     jump(head);
     begin(head);
-    check_actions(node.range);
-    Value at = builder_.CreateLoad(type, index);
-    flush_actions();
-    builder_.CreateCondBr(builder_.CreateICmpULT(at, count), body, done);
-    begin(body);
-    bind(at);
+    charge_action(node.range);
+    bind(next(done));
     loops_.push_back({done, step});
-    statement(*node.body);
+    branch(*node.body);
     loops_.pop_back();
     jump(step);
     begin(step);
-    count_action(node.range);
-    Value next =
-        builder_.CreateAdd(builder_.CreateLoad(type, index), llvm::ConstantInt::get(type, 1));
-    builder_.CreateStore(next, index);
     jump(head);
     begin(done);
 }
@@ -191,6 +198,7 @@ void Body::return_statement(const program::Return& node) {
         else
             effect(*node.value);
     }
+    charge_action(node.range, true);
     jump(exit_);
 }
 
@@ -222,7 +230,9 @@ void Body::delete_statement(const program::Delete& node) {
     }
     case Kind::Map:
         if (node.keys.empty()) {
-            builder_.CreateCall(script_.runtime("djs_map_clear"), {map(*node.global)});
+            builder_.CreateStore(
+                builder_.CreateCall(script_.runtime("djs_map_clear"), {map(*node.global)}),
+                storage.variable);
         } else {
             uint32_t fixed = 0;
             Value key_values = keys(*node.global, node.keys, &fixed);
@@ -231,11 +241,17 @@ void Body::delete_statement(const program::Delete& node) {
                 builder_.CreateCall(script_.runtime("djs_map_erase"),
                                     {map(*node.global), key_values});
             else
-                builder_.CreateCall(script_.runtime("djs_map_erase_slice"),
-                                    {map(*node.global), key_values, script_.word(fixed)});
+                erase_slice(node, key_values, fixed);
         }
         break;
     }
+}
+
+void Body::erase_slice(const program::Delete& node, Value key_values, uint32_t fixed) {
+    builder_.CreateCall(script_.runtime("djs_erase_slice"),
+                        {ctx_, script_.word(script_.storage(*node.global).index), key_values,
+                         script_.word(fixed), array_place(*node.global, node.range)});
+    check_error();
 }
 
 namespace {
@@ -249,22 +265,38 @@ bool is_next(const program::Statement& handler) {
 
 } // namespace
 
+// Nothing is caught any more after abort(), nor when no statements are left, unless all that the
+// catch does is to end the handler (--suppress-handler-errors).
 void Body::try_catch(const program::TryCatch& node) {
-    auto *caught = block("catch"), *after = block("after_try");
+    auto *failed = block("failed"), *caught = block("catch"), *after = block("after_try");
+    settle_actions(node.range);
     auto* outer = error_;
-    error_ = caught;
-    statement(*node.body);
+    error_ = failed;
+    branch(*node.body);
     error_ = outer;
     jump(after);
+    begin(failed);
+    Value lost = builder_.getFalse();
+    const bool ends_handler = is_next(*node.handler);
+    if (counts_actions_ && !ends_handler)
+        lost = builder_.CreateICmpSLE(
+            load_field(offsetof(djs_ctx, actions), script_.types.i32, "actions"), script_.word(0));
+    if (script_.can_abort())
+        lost =
+            builder_.CreateOr(lost, builder_.CreateIsNotNull(load_field(
+                                        offsetof(djs_ctx, aborted), script_.types.i32, "aborted")));
+    branch_unlikely(lost, error_, caught);
     begin(caught);
     Value error = field(offsetof(djs_ctx, error), "error");
     if (node.message)
         copy_text(locals_[*node.message], builder_.CreateLoad(script_.types.pointer, error));
     builder_.CreateStore(script_.null(), error);
-    // An error by exhaustion must not be caught for ever: only where the handler ends at once.
-    if (!is_next(*node.handler))
-        check_actions(node.range);
-    statement(*node.handler);
+    if (ends_handler) {
+        jump(next_);
+    } else {
+        charge_action(node.range, true);
+        branch(*node.handler);
+    }
     jump(after);
     begin(after);
 }

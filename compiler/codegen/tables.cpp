@@ -4,6 +4,7 @@
 #include "include/script.h"
 
 #include <algorithm>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/IR/Constants.h>
 
 namespace djstap::codegen {
@@ -51,7 +52,8 @@ llvm::Constant* ScriptModule::handler_entry(const CompiledHandler& handler, uint
          word(static_cast<uint32_t>(variant ? variant->priority : 0)),
          number(static_cast<int64_t>(variant ? variant->timer_ns : 0)),
          number(static_cast<int64_t>(variant ? variant->timer_random_ns : 0)),
-         llvm::ConstantArray::get(llvm::ArrayType::get(types.i64, 3), arguments), word(condition)});
+         llvm::ConstantArray::get(llvm::ArrayType::get(types.i64, 3), arguments), word(condition),
+         word(0)}); // the stack it needs is written into the object: store_stacks()
 }
 
 void ScriptModule::fill_handlers(const std::vector<CompiledHandler>& handlers) {
@@ -59,7 +61,8 @@ void ScriptModule::fill_handlers(const std::vector<CompiledHandler>& handlers) {
     for (size_t i = 0; i < handlers.size(); i++) {
         const Variant& variant = plan.variants[i];
         uint32_t flags = (handlers[i].checks_state ? DJS_HANDLER_CHECKS_STATE : 0) |
-                         (variant.kind == HandlerKind::Return ? DJS_HANDLER_MAY_LINGER : 0);
+                         (variant.kind == HandlerKind::Return ? DJS_HANDLER_MAY_LINGER : 0) |
+                         (contexts.variants[i].task ? DJS_HANDLER_IN_TASK : 0);
         elements.push_back(
             handler_entry(handlers[i], static_cast<uint32_t>(variant.kind), flags, &variant));
     }
@@ -139,7 +142,7 @@ llvm::Constant* ScriptModule::map_shape(const program::Global& global) const {
     return llvm::ConstantStruct::get(
         types.map_shape,
         {byte(static_cast<unsigned>(global.keys.size())), byte(type_of(global.value)),
-         byte(global.wrap), byte(0),
+         byte(global.wrap), byte(contexts.cleared.count(&global) > 0),
          llvm::ConstantArray::get(llvm::ArrayType::get(types.i8, DJS_MAX_KEYS), keys),
          llvm::ConstantAggregateZero::get(llvm::ArrayType::get(types.i8, 3)),
          word(capacity(global)), word(string_bytes()), statistic_shape_value(global.statistic)});
@@ -167,7 +170,9 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
              storage_.at(global).variable}));
     for (const Iterator& iterator : iterators_)
         iterators.push_back(llvm::ConstantStruct::get(
-            types.iterator_use, {word(iterator.map), word(iterator.sorts), iterator.variable}));
+            types.iterator_use,
+            {iterator.order, iterator.variable, word(iterator.map), word(iterator.room),
+             word(iterator.task_room), word(iterator.in_task)}));
     format_texts.resize(formats_.size());
     format_types.resize(formats_.size());
     for (const auto& [format, index] : formats_) {
@@ -181,6 +186,7 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
     auto* meta_variable = constant(meta_data, "djs_meta");
     meta_variable->setSection(".djstap.meta");
 
+    const std::string build_id = llvm::fromHex(kernel.build_id);
     const Limits& limits = options.limits;
     auto size = [&](const auto& list) { return word(static_cast<uint32_t>(list.size())); };
     auto limit = [&](int64_t value) { return word(static_cast<uint32_t>(value)); };
@@ -213,6 +219,10 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
         meta_variable,
         word(static_cast<uint32_t>(meta.size())),
         number(static_cast<int64_t>(kernel.anchor)),
+        number(static_cast<int64_t>(kernel.direct_table)),
+        number(static_cast<int64_t>(kernel.irq_stack)),
+        number(static_cast<int64_t>(kernel.build_id_address)),
+        constant(llvm::ConstantDataArray::getString(context, build_id, false), "djs_build_id"),
         text(kernel.version),
         text(kernel.release),
         array(types.pointer, place_texts, "djs_places"),
@@ -226,9 +236,10 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
         limit(limits.RING_KB * 1024),
         limit(limits.STP_OVERLOAD_INTERVAL / 1000000),
         limit(overload_percent(limits)),
-        word(hash_seed),
         size(conditions),
-        condition_states_ ? condition_state(0) : null()};
+        word(kernel.build_id_address ? static_cast<uint32_t>(build_id.size()) : 0),
+        condition_states_ ? condition_state(0) : null(),
+        elsewhere ? elsewhere : null()};
     auto* script =
         new llvm::GlobalVariable(module, types.script, true, llvm::GlobalValue::ExternalLinkage,
                                  llvm::ConstantStruct::get(types.script, fields), "djs_script");

@@ -7,7 +7,9 @@
 #include "codegen/locked.h"
 #include "include/script.h"
 
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
 #include <array>
@@ -32,6 +34,10 @@ bool asks_for_registers(const ScriptModule& script) {
                        [](const auto& function) { return function->intrinsic == "long_arg"; });
 }
 
+// A task's stack (THREAD_SIZE), and how much of it a target with return handlers leaves: a power of
+// two, so that one instruction tells.
+constexpr uint32_t stack_bytes = 16384, stack_kept = 4096;
+
 class TargetCompiler {
   public:
     TargetCompiler(ScriptModule& script, uint32_t index, uint32_t& scratch)
@@ -41,21 +47,23 @@ class TargetCompiler {
     CompiledTarget compile() {
         bool returns = script_.plan.targets[index_].returns(script_.plan);
         std::vector<llvm::Type*> parameters(argument_registers.size(), script_.types.i64);
-        auto* result = llvm::StructType::get(script_.types.i64, script_.types.i64);
-        auto* type = llvm::FunctionType::get(returns ? static_cast<llvm::Type*>(result)
-                                                     : script_.types.void_type,
-                                             parameters, false);
+        auto* type = returns ? Continuation::target_type(script_)
+                             : llvm::FunctionType::get(script_.types.void_type, parameters, false);
         function_ = script_.create_function(type, "djs_direct_" + std::to_string(index_));
         // Saves just those registers that it uses, so that the fentry site can call it with no stub
         // between. With return handlers it stands for the function, and may change what that may.
-        if (!returns)
+        if (returns)
+            Continuation::keep_rax(script_, function_);
+        else
             function_->setCallingConv(llvm::CallingConv::PreserveMost);
         builder_.SetInsertPoint(block("entry"));
         script_.set_attributes(function_);
+        if (returns)
+            ask_for_stack();
         run_handlers(HandlerKind::Entry);
         if (!returns) {
             builder_.CreateRetVoid();
-            return {function_, nullptr, nullptr, std::move(calls_), by_address_};
+            return {function_, nullptr, nullptr, std::move(calls_), std::move(parts_), by_address_};
         }
         for (uint32_t number : variants_)
             save_entry_values(number);
@@ -64,8 +72,8 @@ class TargetCompiler {
         return_value_ = results.rax;
         run_handlers(HandlerKind::Return);
         continuation.leave(results);
-        return {function_, continuation.dispatch(), continuation.aim(), std::move(calls_),
-                by_address_};
+        return {function_,         continuation.dispatch(), continuation.aim(),
+                std::move(calls_), std::move(parts_),       by_address_};
     }
 
   private:
@@ -110,10 +118,59 @@ class TargetCompiler {
         }
     }
 
+    // The frame of a target with return handlers stays while the function runs, and those of nested
+    // ones add up: where a task has used three quarters of its stack, the target only goes on to
+    // the function, with its arguments where they were. An interrupt's stack begins anywhere, so
+    // the fast look at a task's does not tell of it: a target with a larger frame always asks.
+    void ask_for_stack() {
+        auto *ask = block("ask"), *resume = block("resume"), *enough = block("enough");
+        if (has_large_frame()) {
+            builder_.CreateBr(ask);
+        } else {
+            auto* type = llvm::FunctionType::get(script_.types.i32, false);
+            const std::string test =
+                "testl $$" + std::to_string(stack_bytes - stack_kept) + ", %esp";
+            llvm::Value* low = builder_.CreateCall(
+                type,
+                llvm::InlineAsm::get(type, test, "={@ccz},~{dirflag},~{fpsr},~{flags}", true));
+            builder_.CreateCondBr(builder_.CreateIsNotNull(low), ask, enough, rarely());
+        }
+        builder_.SetInsertPoint(ask);
+        llvm::CallInst* lacks = builder_.CreateCall(
+            slow_function(script_, "djs_ask_for_stack", "djs_lacks_stack", true),
+            {script_.word(stack_kept)});
+        lacks->setCallingConv(llvm::CallingConv::PreserveMost);
+        builder_.CreateCondBr(builder_.CreateIsNotNull(lacks), resume, enough, rarely());
+        builder_.SetInsertPoint(resume);
+        llvm::Function* leave = resume_function(script_, function_->getFunctionType());
+        std::vector<llvm::Value*> arguments;
+        for (llvm::Argument& argument : function_->args())
+            arguments.push_back(&argument);
+        llvm::CallInst* call = builder_.CreateCall(leave, arguments);
+        call->addParamAttr(Continuation::entry_rax, llvm::Attribute::Nest);
+        call->setTailCallKind(llvm::CallInst::TCK_MustTail);
+        builder_.CreateRet(call);
+        builder_.SetInsertPoint(enough);
+    }
+
+    bool has_large_frame() const {
+        size_t words = 0;
+        for (uint32_t number : variants_) {
+            const Variant& variant = script_.plan.variants[number];
+            if (needs_of(script_, variant) == Needs::Context)
+                return true;
+            if (variant.kind == HandlerKind::Return)
+                words += variant.probe->entry_values.size();
+        }
+        return words > 3;
+    }
+
+    llvm::MDNode* rarely() { return llvm::MDBuilder(script_.context).createBranchWeights(1, 2000); }
+
     // What a return probe keeps of the entry stays in the target's own frame.
     struct Saved {
-        llvm::AllocaInst* values = nullptr;
-        llvm::AllocaInst* valid = nullptr; // whether they were had; null: always
+        llvm::Value* values = nullptr;
+        bool checked = false; // the word after them says whether they were had
     };
 
     void save_entry_values(uint32_t number) {
@@ -122,30 +179,39 @@ class TargetCompiler {
         if (variant.kind != HandlerKind::Return || values.empty())
             return;
         Saved& saved = saved_[number];
-        saved.values = entry_alloca(llvm::ArrayType::get(script_.types.i64, values.size()));
-        if (needs_of_entry_values(script_, variant) == Needs::Nothing) {
+        saved.checked = needs_of_entry_values(script_, variant) != Needs::Nothing;
+        saved.values =
+            entry_alloca(llvm::ArrayType::get(script_.types.i64, values.size() + saved.checked));
+        if (!saved.checked) {
             Body body(script_, function_, builder_, nullptr, nullptr, variant.probe->locals,
                       hit_of(number));
             body.emit_entry_values(values);
             return;
         }
-        saved.valid = entry_alloca(script_.types.i1);
-        builder_.CreateStore(builder_.getFalse(), saved.valid);
+        builder_.CreateStore(script_.number(0), valid_word(number));
         with_context(number, [&](Body& body, llvm::Value* ctx) {
             body.emit_entry_values(values);
             llvm::Value* error =
                 builder_.CreateLoad(script_.types.pointer, field(ctx, offsetof(djs_ctx, error)));
-            builder_.CreateStore(builder_.CreateIsNull(error), saved.valid);
+            builder_.CreateStore(
+                builder_.CreateZExt(builder_.CreateIsNull(error), script_.types.i64),
+                valid_word(number));
         });
+    }
+
+    llvm::Value* valid_word(uint32_t number) {
+        const size_t count = script_.plan.variants[number].probe->entry_values.size();
+        return builder_.CreateConstGEP1_32(script_.types.i64, saved_[number].values,
+                                           static_cast<unsigned>(count));
     }
 
     // Goes on in a block where the entry's values are there; otherwise to `missing`.
     void check_saved(uint32_t number, llvm::BasicBlock* missing) {
-        llvm::AllocaInst* valid = saved_[number].valid;
-        if (!valid)
+        if (!saved_[number].checked)
             return;
         auto* there = block("saved");
-        builder_.CreateCondBr(builder_.CreateLoad(script_.types.i1, valid), there, missing);
+        llvm::Value* valid = builder_.CreateLoad(script_.types.i64, valid_word(number));
+        builder_.CreateCondBr(builder_.CreateIsNotNull(valid), there, missing);
         builder_.SetInsertPoint(there);
     }
 
@@ -173,6 +239,8 @@ class TargetCompiler {
             if (argument_registers[i] == reg)
                 return function_->getArg(static_cast<unsigned>(i));
         // The stack as the probed function finds it: above the return address of the direct call.
+        if (reg == PtReg::Rsp && part_stack_)
+            return part_stack_;
         if (reg == PtReg::Rsp) {
             auto* slot = builder_.CreateIntrinsic(llvm::Intrinsic::addressofreturnaddress,
                                                   {script_.types.pointer}, {});
@@ -183,6 +251,8 @@ class TargetCompiler {
     }
 
     llvm::Value* return_address() {
+        if (part_address_)
+            return part_address_;
         auto* from =
             builder_.CreateIntrinsic(llvm::Intrinsic::returnaddress, {}, {script_.word(0)});
         return builder_.CreatePtrToInt(from, script_.types.i64);
@@ -224,37 +294,90 @@ class TargetCompiler {
 
     // Takes the CPU's context for what `emit` emits, and gives it back; nothing where there is none
     // to be had.
-    void with_context(uint32_t number, const std::function<void(Body&, llvm::Value*)>& emit) {
-        const Variant& variant = script_.plan.variants[number];
+    using Emit = std::function<void(Body&, llvm::Value*)>;
+    void with_context(uint32_t number, const Emit& emit) {
         auto *run = block("run"), *after = block("after");
-        HitContext hit = hit_of(number);
         llvm::Value* ctx =
             builder_.CreateCall(script_.runtime("djs_enter"),
                                 {script_.handler_address(number), site_of(number)}, "ctx");
         builder_.CreateCondBr(builder_.CreateIsNotNull(ctx), run, after);
         builder_.SetInsertPoint(run);
+        if (script_.heavy.count(number))
+            emit_part(number, ctx, emit);
+        else
+            bound_lifetimes(run, emit_with(number, ctx, emit));
+        builder_.CreateCall(script_.runtime("djs_leave"), {ctx});
+        builder_.CreateBr(after);
+        builder_.SetInsertPoint(after);
+    }
+
+    // Yields what it has on the stack.
+    std::vector<llvm::AllocaInst*> emit_with(uint32_t number, llvm::Value* ctx, const Emit& emit) {
+        const Variant& variant = script_.plan.variants[number];
+        const HitContext hit = hit_of(number);
         llvm::Value* memory =
             builder_.CreateLoad(script_.types.pointer, field(ctx, offsetof(djs_ctx, scratch)));
         // An entry's registers; they are gone when the function has returned.
         llvm::AllocaInst* registers =
             !return_value_ && asks_for_registers(script_) ? store_registers(ctx, hit) : nullptr;
         Body body(script_, function_, builder_, ctx, memory, variant.probe->locals, hit);
-        body.count_actions(variant.probe->effects.loops);
+        body.begin_run(variant.probe->effects);
         emit(body, ctx);
         std::vector<llvm::AllocaInst*> slots = body.slots();
         if (registers) { // the context is shared with handlers that have none
             builder_.CreateStore(script_.null(), field(ctx, offsetof(djs_ctx, regs)));
             slots.push_back(registers);
         }
-        builder_.CreateCall(script_.runtime("djs_leave"), {ctx});
-        bound_lifetimes(run, slots);
-        builder_.CreateBr(after);
-        builder_.SetInsertPoint(after);
         scratch_ = std::max(
             scratch_,
             static_cast<uint32_t>(
                 Depth(script_, Depth::Of::Scratch).deepest(body.scratch_used(), body.calls())));
         calls_.insert(calls_.end(), body.calls().begin(), body.calls().end());
+        return slots;
+    }
+
+    // In a function of its own, so that the target's frame does not grow by what the handler uses.
+    void emit_part(uint32_t number, llvm::Value* ctx, const Emit& emit) {
+        auto* word = script_.types.i64;
+        auto* pointer = script_.types.pointer;
+        std::vector<llvm::Type*> parameters(argument_registers.size(), word);
+        parameters.insert(parameters.end(), {word, word, word, pointer, pointer});
+        auto* type = llvm::FunctionType::get(script_.types.void_type, parameters, false);
+        llvm::Function* part = script_.create_function(type, "djs_part_" + std::to_string(index_) +
+                                                                 "_" + std::to_string(number) +
+                                                                 (return_value_ ? "_r" : "_e"));
+        script_.set_attributes(part);
+        part->addFnAttr(llvm::Attribute::NoInline);
+        parts_.push_back(part->getName().str());
+        std::vector<llvm::Value*> arguments;
+        for (unsigned i = 0; i < argument_registers.size(); i++)
+            arguments.push_back(function_->getArg(i));
+        llvm::Value* saved = saved_[number].values;
+        arguments.insert(arguments.end(),
+                         {value_of(PtReg::Rsp), return_address(),
+                          return_value_ ? return_value_ : script_.number(0), ctx,
+                          saved ? saved : static_cast<llvm::Value*>(script_.null())});
+        builder_.CreateCall(part, arguments);
+
+        const auto outer = builder_.saveIP();
+        llvm::Function* target = function_;
+        llvm::Value* result = return_value_;
+        const auto first = static_cast<unsigned>(argument_registers.size());
+        function_ = part;
+        part_stack_ = part->getArg(first);
+        part_address_ = part->getArg(first + 1);
+        if (return_value_)
+            return_value_ = part->getArg(first + 2);
+        if (saved)
+            saved_[number].values = part->getArg(first + 4);
+        builder_.SetInsertPoint(block("entry"));
+        emit_with(number, part->getArg(first + 3), emit);
+        builder_.CreateRetVoid();
+        function_ = target;
+        part_stack_ = part_address_ = nullptr;
+        return_value_ = result;
+        saved_[number].values = saved;
+        builder_.restoreIP(outer);
     }
 
     // The site that was hit; null where there are several and nobody asks which.
@@ -305,7 +428,10 @@ class TargetCompiler {
     llvm::IRBuilder<> builder_;
     llvm::Function* function_ = nullptr;
     llvm::Value* return_value_ = nullptr; // once the function has returned
-    std::map<uint32_t, Saved> saved_;     // by variant
+    // In a part: the probed function's stack pointer, and where the direct call returns to.
+    llvm::Value *part_stack_ = nullptr, *part_address_ = nullptr;
+    std::vector<std::string> parts_;
+    std::map<uint32_t, Saved> saved_; // by variant
     std::vector<ScratchCall> calls_;
     bool by_address_ = false; // it asks which of its functions was hit
 };

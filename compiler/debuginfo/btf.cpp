@@ -141,6 +141,8 @@ void Btf::index_names() const {
         BtfKind kind = kind_of(common.info);
         if (kind == BtfKind::Func)
             functions_.emplace(string(common.name), id);
+        else if (kind == BtfKind::Const)
+            const_of_.emplace(common.size_or_type, id);
         else if (common.name && kind != BtfKind::DeclTag && kind != BtfKind::TypeTag &&
                  kind != BtfKind::Var && kind != BtfKind::DataSec)
             named_.emplace(string(common.name), id);

@@ -96,6 +96,8 @@ class Btf {
                                       : pool_string(strings_, offset - first_string_);
     }
     uint32_t bare(uint32_t id) const;
+    // `id` with const, if the file has that; else itself.
+    uint32_t with_const(uint32_t id) const;
     // Bytes of an array of any number of dimensions; 0 where it is an array of itself.
     uint64_t array_size(const BtfType& array) const;
     std::optional<uint32_t> tagged(std::string_view name,
@@ -110,6 +112,7 @@ class Btf {
     mutable bool indexed_ = false;
     mutable std::unordered_map<std::string_view, uint32_t> functions_;
     mutable std::unordered_multimap<std::string_view, uint32_t> named_;
+    mutable std::unordered_map<uint32_t, uint32_t> const_of_; // a type: the same with const
 };
 
 } // namespace djstap

@@ -161,11 +161,19 @@ void BtfInfo::add_syscall_details(FunctionInfo& function) const {
         }
         return;
     }
-    if (auto table = syscall_table_parameters(target_, name)) {
-        function.return_type = btf_.by_declaration("long");
-        for (const SyscallParameter& parameter : *table)
-            add(parameter.name, btf_.by_declaration(parameter.type));
+    auto table = syscall_table_parameters(target_, name);
+    if (!table)
+        table = syscall_formats_.parameters(name);
+    if (!table) {
+        function.parameters_hint =
+            "without debug symbols, tracefs tells the arguments of system calls: as root (sudo "
+            "djstap …), where the kernel has CONFIG_FTRACE_SYSCALLS; or install the kernel's debug "
+            "symbols (vmlinux with DWARF)";
+        return;
     }
+    function.return_type = btf_.by_declaration("long");
+    for (const SyscallParameter& parameter : *table)
+        add(parameter.name, btf_.by_declaration(parameter.type));
 }
 
 void BtfInfo::add_details(FunctionInfo& function) const {

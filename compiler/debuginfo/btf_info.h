@@ -2,6 +2,7 @@
 // for places.
 #pragma once
 #include "debuginfo/btf.h"
+#include "debuginfo/syscalls.h"
 
 namespace djstap {
 
@@ -49,7 +50,8 @@ class BtfInfo final : public DebugInfo {
   private:
     BtfInfo(const Target& target, std::unique_ptr<std::string> bytes, std::unique_ptr<Btf> base,
             Btf btf)
-        : target_(target), bytes_(std::move(bytes)), base_(std::move(base)), btf_(std::move(btf)) {}
+        : target_(target), bytes_(std::move(bytes)), base_(std::move(base)), btf_(std::move(btf)),
+          syscall_formats_(target.files().syscall_formats) {}
     FunctionInfo function_info(const Symbol& symbol) const;
     void add_syscall_details(FunctionInfo& function) const;
 
@@ -57,6 +59,7 @@ class BtfInfo final : public DebugInfo {
     std::unique_ptr<std::string> bytes_; // where they are not vmlinux's
     std::unique_ptr<Btf> base_;          // the kernel's, for a module
     Btf btf_;
+    SyscallFormats syscall_formats_;
 };
 
 } // namespace djstap

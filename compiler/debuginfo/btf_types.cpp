@@ -270,20 +270,33 @@ TypeStep Btf::step(TypeId id) const {
     return step;
 }
 
+uint32_t Btf::with_const(uint32_t id) const {
+    index_names();
+    if (auto found = const_of_.find(id); found != const_of_.end())
+        return found->second;
+    return base_ ? base_->with_const(id) : id;
+}
+
 TypeId Btf::by_declaration(std::string_view text) const {
     std::string words;
+    bool is_const = false; // what all pointers lead to
     TypeId pointers = std::count(text.begin(), text.end(), '*');
     for (size_t at = 0; at < text.size();) {
         size_t end = std::min(text.find_first_of(" \t*", at), text.size());
         std::string_view each = text.substr(at, end - at);
-        if (!each.empty() && each != "__user" && each != "const" && each != "volatile")
+        if (each == "const")
+            is_const |= text.substr(0, at).find('*') == std::string_view::npos;
+        else if (!each.empty() && each != "__user" && each != "volatile")
             words.append(words.empty() ? "" : " ").append(each);
         at = end + 1;
     }
     auto base = by_name(words);
     if (!base && !pointers && words != "void")
         base = by_name("long"); // every argument fills a register
-    return (base ? *base : 0) + (pointers << pointer_shift);
+    TypeId bare = base ? *base : 0;
+    if (is_const && (base || words == "void"))
+        bare = with_const(static_cast<uint32_t>(bare));
+    return bare + (pointers << pointer_shift);
 }
 
 } // namespace djstap

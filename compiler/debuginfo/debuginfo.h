@@ -129,9 +129,10 @@ struct FunctionInfo {
     bool noreturn = false;
     std::optional<TypeId> return_type; // nothing: unknown; 0: void
     std::vector<Variable>
-        parameters; // with their location at the entry. For a system call: name and
-                    // type from its definition; location.kind is Memory relative to
-                    // the wrapper's first argument (reg Rdi, offset = pt_regs slot).
+        parameters;              // with their location at the entry. For a system call: name and
+                                 // type from its definition; location.kind is Memory relative to
+                                 // the wrapper's first argument (reg Rdi, offset = pt_regs slot).
+    std::string parameters_hint; // where they are not known: what to do for it
 };
 
 // One address for a source line, or for an offset from a function's entry.

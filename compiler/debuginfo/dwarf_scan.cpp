@@ -1,8 +1,9 @@
 #include "debuginfo/dwarf_scan.h"
 
+#include "debuginfo/dwarf_tree.h"
+
 #include <cerrno>
 #include <cstring>
-#include <dwarf.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -107,23 +108,20 @@ void DwarfScanner::scan_type(Dwarf_Die* die, int tag) {
 
 // A header's enumeration stands in thousands of units: each name is taken once.
 void DwarfScanner::scan_enumerators(Dwarf_Die* die) {
-    Dwarf_Die child;
-    if (dwarf_child(die, &child) != 0)
-        return;
-    do {
+    each_child(die, [&](Dwarf_Die* child) {
         Dwarf_Attribute attribute;
-        const char* name = dwarf_formstring(dwarf_attr(&child, DW_AT_name, &attribute));
-        if (!name || dwarf_tag(&child) != DW_TAG_enumerator)
-            continue;
+        const char* name = dwarf_formstring(dwarf_attr(child, DW_AT_name, &attribute));
+        if (!name || dwarf_tag(child) != DW_TAG_enumerator)
+            return;
         const bool shared = attribute.form != DW_FORM_string;
         if (shared && !first_sight(name, DW_TAG_enumerator))
-            continue;
+            return;
         Dwarf_Attribute value;
         if (auto number =
-                dwarf_attr(&child, DW_AT_const_value, &value) ? constant_of(&value) : std::nullopt)
+                dwarf_attr(child, DW_AT_const_value, &value) ? constant_of(&value) : std::nullopt)
             result_.enumerators.push_back(
-                {*number, result_.strings.add(name), uint32_t(dwarf_dieoffset(&child))});
-    } while (dwarf_siblingof(&child, &child) == 0);
+                {*number, result_.strings.add(name), uint32_t(dwarf_dieoffset(child))});
+    });
 }
 
 void DwarfScanner::scan_variable(Dwarf_Die* die) {
@@ -172,30 +170,27 @@ void DwarfScanner::scan_unit(Dwarf_Off unit) {
     origins_.clear();
     int language = dwarf_srclang(&unit_);
     unit_is_c_ = language != DW_LANG_Mips_Assembler && language != -1;
-    Dwarf_Die die;
-    if (dwarf_child(&unit_, &die) != 0)
-        return;
-    do {
-        switch (int tag = dwarf_tag(&die)) {
+    each_child(&unit_, [this](Dwarf_Die* die) {
+        switch (int tag = dwarf_tag(die)) {
         case DW_TAG_structure_type:
         case DW_TAG_union_type:
         case DW_TAG_enumeration_type:
         case DW_TAG_typedef:
         case DW_TAG_base_type:
-            scan_type(&die, tag);
+            scan_type(die, tag);
             if (tag == DW_TAG_enumeration_type)
-                scan_enumerators(&die);
+                scan_enumerators(die);
             break;
         case DW_TAG_variable:
-            scan_variable(&die);
+            scan_variable(die);
             break;
         case DW_TAG_subprogram:
-            scan_subprogram(&die);
+            scan_subprogram(die);
             break;
         default:
             break;
         }
-    } while (dwarf_siblingof(&die, &die) == 0);
+    });
 }
 
 } // namespace djstap

@@ -64,7 +64,7 @@ Result<DwarfIndex> DwarfIndex::open(const Target& target, void (*progress)(const
         progress("indexed the debug information of " + target.release() + " in " +
                  std::to_string(took.count()) + " ms");
     if (!path.empty()) {
-        Status written = write_atomically(path, *bytes);
+        Status written = write_cached(path, *bytes);
         if (!written && progress)
             progress("the index is not cached: " + written.failure().message);
     }

@@ -1,9 +1,12 @@
 #include "debuginfo/syscalls.h"
 
+#include "cache/cache.h"
 #include "target/elf_image.h"
 #include "target/glob.h"
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 namespace djstap {
 
@@ -85,6 +88,75 @@ std::optional<std::vector<SyscallParameter>> syscall_table_parameters(const Targ
             {std::string(parameter),
              std::string(text_at(*image, word_at(*image, metadata.types + place)))});
     }
+    return parameters;
+}
+
+namespace {
+
+constexpr std::string_view tracepoint_prefix = "sys_enter_";
+
+// The text up to a newline, which is taken away.
+std::string_view take_line(std::string_view& text) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return line;
+}
+
+// "\tfield:const char * filename;\toffset:24;\tsize:8;\tsigned:0;": what is declared.
+std::string_view declared_field(std::string_view line) {
+    constexpr std::string_view before = "\tfield:";
+    if (!line.starts_with(before))
+        return {};
+    line.remove_prefix(before.size());
+    return line.substr(0, line.find(';'));
+}
+
+} // namespace
+
+std::string SyscallFormats::format_of(std::string_view name) const {
+    std::error_code error;
+    if (std::filesystem::is_directory(path_, error)) {
+        auto text =
+            read_whole(path_ + "/" + std::string(tracepoint_prefix).append(name) + "/format");
+        return text ? *text : std::string();
+    }
+    if (!formats_) {
+        formats_.emplace();
+        auto dump = path_.empty() ? Result<std::string>(std::string()) : read_whole(path_);
+        std::string nowhere, *format = &nowhere;
+        for (std::string_view rest = dump ? std::string_view(*dump) : ""; !rest.empty();) {
+            const std::string_view line = take_line(rest);
+            constexpr std::string_view title = "name: ";
+            if (line.starts_with(title) && line.substr(title.size()).starts_with(tracepoint_prefix))
+                format =
+                    &(*formats_)[std::string(line.substr(title.size() + tracepoint_prefix.size()))];
+            format->append(line).append("\n");
+        }
+    }
+    auto found = formats_->find(name);
+    return found == formats_->end() ? std::string() : found->second;
+}
+
+std::optional<std::vector<SyscallParameter>>
+SyscallFormats::parameters(std::string_view name) const {
+    const std::string format = format_of(name);
+    std::vector<SyscallParameter> parameters;
+    bool past_number = false;
+    for (std::string_view rest = format; !rest.empty();) {
+        const std::string_view field = declared_field(take_line(rest));
+        const size_t before_name = field.find_last_of(" *");
+        if (before_name == std::string_view::npos)
+            continue;
+        const std::string_view type = field.substr(0, before_name + 1);
+        // What the tracepoint records besides, such as copies of texts, has no register.
+        if (past_number && !type.starts_with("__data_loc") &&
+            parameters.size() < std::size(argument_slots))
+            parameters.push_back({std::string(field.substr(before_name + 1)), std::string(type)});
+        past_number |= field == "int __syscall_nr";
+    }
+    if (!past_number)
+        return std::nullopt;
     return parameters;
 }
 

@@ -4,6 +4,9 @@
 #include "debuginfo/debuginfo.h"
 #include "target/target.h"
 
+#include <functional>
+#include <map>
+
 namespace djstap {
 
 inline constexpr std::string_view syscall_user_prefix = "sys_";
@@ -30,5 +33,22 @@ struct SyscallParameter {
 // Nothing where vmlinux is not there, or has no such table, or not this call.
 std::optional<std::vector<SyscallParameter>> syscall_table_parameters(const Target& target,
                                                                       std::string_view name);
+
+// What tracefs tells of system calls: the formats of the tracepoints at their entries. They are
+// read when first asked for.
+class SyscallFormats {
+  public:
+    // Of KernelFiles::syscall_formats: tracefs' folder, a file that holds its formats one after
+    // another, or nothing.
+    explicit SyscallFormats(std::string path) : path_(std::move(path)) {}
+    // Nothing where the files cannot be read or do not have this call.
+    std::optional<std::vector<SyscallParameter>> parameters(std::string_view name) const;
+
+  private:
+    std::string format_of(std::string_view name) const;
+
+    std::string path_;
+    mutable std::optional<std::map<std::string, std::string, std::less<>>> formats_; // of a file
+};
 
 } // namespace djstap

@@ -1,6 +1,7 @@
 #include "driver/caches.h"
 
 #include "cache/cache.h"
+#include "cache/trust.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -44,7 +45,9 @@ std::vector<CachedFile> files_below(const std::string& folder) {
         size_t dot = name.rfind('.');
         bool unfinished =
             name.ends_with(".part") || (dot != std::string::npos && dot + 7 == name.size());
-        files.push_back({at->path(), static_cast<uint64_t>(status.st_size), used, unfinished});
+        // A saved guest's memory and disk are mostly holes.
+        const auto bytes = static_cast<uint64_t>(status.st_blocks) * 512;
+        files.push_back({at->path(), bytes, used, unfinished});
     }
     return files;
 }
@@ -81,7 +84,7 @@ size_t apply_rules(const std::string& folder, const CacheRules& rules, int64_t n
 
 std::string temporary_directory() {
     const char* set = getenv("TMPDIR");
-    return set && *set ? set : "/tmp";
+    return set && *set && check_trusted_place(set) ? set : "/tmp";
 }
 
 size_t remove_orphans(const std::string& folder) {
@@ -113,9 +116,9 @@ void clean_caches() {
     int64_t now = time(nullptr);
     if (stat(mark.c_str(), &status) == 0 && now - status.st_mtime < 24 * 3600)
         return;
-    if (stat(folder.c_str(), &status) != 0)
+    if (stat(folder.c_str(), &status) != 0 || !check_trusted(folder))
         return;
-    int fd = open(mark.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    int fd = open(mark.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0)
         return;
     futimens(fd, nullptr);

@@ -1,6 +1,8 @@
 #include "driver/machine.h"
 
 #include "cache/cache.h"
+#include "session/privilege.h"
+#include "target/configuration.h"
 
 #include <cerrno>
 #include <cstring>
@@ -84,23 +86,15 @@ Fact lockdown_fact() {
     return fact;
 }
 
-// Capability 16, CAP_SYS_MODULE, in this process's effective set: root in a container may lack it.
-bool may_load_modules() {
-    Result<std::string> status = read_whole("/proc/self/status");
-    size_t at = status ? status->find("CapEff:") : std::string::npos;
-    if (at == std::string::npos)
-        return geteuid() == 0;
-    return strtoull(status->c_str() + at + strlen("CapEff:"), nullptr, 16) >> 16 & 1;
-}
-
 Fact root_fact() {
     Fact fact;
     fact.name = "permission";
     fact.needed_to_run = true;
-    fact.present = may_load_modules();
-    fact.value = fact.present     ? "to load modules (CAP_SYS_MODULE)"
-                 : geteuid() == 0 ? "root may not load modules here: this is a container"
-                                  : "not root: only root loads modules";
+    const std::string missing = missing_privilege();
+    fact.present = missing.empty();
+    fact.value = fact.present ? "to load modules and to read from them (CAP_SYS_MODULE, "
+                                "CAP_SYS_ADMIN)"
+                              : missing;
     if (!fact.present)
         fact.remedy = geteuid() == 0 ? "run it outside of the container" : "sudo djstap …";
     return fact;
@@ -138,6 +132,21 @@ std::vector<Fact> kernel_facts(const KernelFiles& files) {
         yes_no("kprobes", "CONFIG_KPROBES=y", "no: only function entries can be probed");
         yes_no("indirect branch tracking", "CONFIG_X86_KERNEL_IBT=y", "no");
         yes_no("module signatures required", "CONFIG_MODULE_SIG_FORCE=y", "no");
+        const std::vector<std::string> reasons =
+            misfits([configuration = Configuration(files.config)](std::string_view name) {
+                return configuration.value(name);
+            });
+        Fact known;
+        known.name = "known to the runtime";
+        known.needed_to_compile = true;
+        known.present = reasons.empty();
+        for (const std::string& reason : reasons)
+            known.value += (known.value.empty() ? "" : "; ") + reason;
+        if (known.present)
+            known.value = "yes";
+        else
+            known.remedy = "a distribution's own kernel has other settings";
+        facts.push_back(known);
     }
     return facts;
 }
@@ -150,8 +159,8 @@ std::vector<Fact> guest_facts() {
     std::vector<Fact> facts;
     facts.push_back(
         present("QEMU", program("qemu-system-x86_64"), "none", "apt-get install qemu-system-x86"));
-    facts.push_back(present("virtiofsd, for --guest-root", program("virtiofsd"), "none",
-                            "apt-get install virtiofsd"));
+    facts.push_back(present("virtiofsd, for this machine's files in guests", program("virtiofsd"),
+                            "none", "apt-get install virtiofsd"));
     return facts;
 }
 

@@ -1,6 +1,7 @@
 #include "driver/options.h"
 
 #include "diagnostics/suggest.h"
+#include "driver/guest_options.h"
 #include "driver/version.h"
 #include "probes/mechanisms.h"
 
@@ -39,7 +40,7 @@ struct Raw {
     std::vector<std::string> definitions, global_values, ignored;
     int ignored_flag = 0;
     std::string pass, pass_verbosity, seconds, compatible, runtime, color, mechanism, diagnostics,
-        module_name, pid, buffer, guest;
+        module_name, pid, buffer, guest, guest_memory, guest_disk;
     int verbose = 0;
     bool info = false, types = false, aliases = false, functions = false, no_warnings = false,
          help = false, version = false;
@@ -140,7 +141,7 @@ Examples:
             ->type_name("N")
             ->group(group);
         app.add_flag("-v,--verbose", raw.verbose,
-                     "tell each pass's time and memory; repeat it to hear more")
+                     "tell each pass's time and memory, and how each probe is attached")
             ->group(group);
         one("--vp", raw.pass_verbosity, "-v for each pass on its own: --vp 00120")
             ->type_name("DIGITS")
@@ -178,7 +179,8 @@ Examples:
     void declare_run() {
         const char* group = "The run";
         one("-c", options.command,
-            "run this command, and end when it ends; target() is its process")
+            "run this command, and end when it ends; target() is its process. In a guest it works "
+            "on this machine's files; what it writes there is thrown away")
             ->type_name("CMD")
             ->group(group);
         one("-x", raw.pid, "target() is this process")->type_name("PID")->group(group);
@@ -194,6 +196,10 @@ Examples:
         flag("--suppress-handler-errors", options.suppress_handler_errors,
              "errors of handlers end that handler only")
             ->group(group);
+        flag("--exclude-self", options.exclude_self,
+             "leave out what djstap's own processes do: hits by its reader, in a guest by the "
+             "guest's agent, too")
+            ->group(group);
         flag("--json", options.json_output, "output, listings and --info as JSON")->group(group);
     }
 
@@ -204,8 +210,14 @@ Examples:
                     "(default: the newest)")
                     ->type_name("[=RELEASE]")
                     ->group(group);
-        flag("--guest-root", options.guest_root,
-             "let the guest see this machine's files, read-only (slower)")
+        one("--guest-memory", raw.guest_memory, "its memory: 512M, or what the buffers need")
+            ->type_name("SIZE")
+            ->group(group);
+        one("--guest-disk", raw.guest_disk,
+            "its disk, which is thrown away with it: 8G; 0 for none, files are in memory then")
+            ->type_name("SIZE")
+            ->group(group);
+        flag("--guest-root", options.guest_root, "let it see this machine's files also without -c")
             ->group(group);
     }
 
@@ -404,14 +416,9 @@ std::optional<Failure> Parser::check() {
     if (options.recorder && (guest->count() || options.guest_root))
         return bad("-F leaves the script on, but a guest is thrown away",
                    "djrun -F loads a module of -p4 inside a guest's -c");
-    if (guest->count() || options.guest_root)
-        options.guest = raw.guest == "newest" ? "" : raw.guest;
-    if (options.guest && options.guest->empty())
-        options.guest = options.kernel;
-    if (options.guest && !options.kernel.empty() && *options.guest != options.kernel)
-        return bad("--guest=" + *options.guest + " and -r " + options.kernel +
-                       " name different kernels",
-                   "--guest alone runs the kernel of -r");
+    const GuestWords words{guest->count() > 0, raw.guest, raw.guest_memory, raw.guest_disk};
+    if (auto failure = take_guest(words, options))
+        return failure;
     if (options.user_space) {
         if (options.guest)
             return bad("--guest and --runtime=user are different places to run in",

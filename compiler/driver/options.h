@@ -42,6 +42,7 @@ struct Options {
     bool warnings = true;
     bool warnings_are_errors = false;
     bool suppress_handler_errors = false;
+    bool exclude_self = false;
     bool skip_bad_variables = false;
     std::string language_version = "4.8";    // --compatible lowers it
     std::vector<NameValue> definitions;      // -D
@@ -62,7 +63,9 @@ struct Options {
 
     std::optional<std::string> guest; // --guest: the wanted release, empty for the newest
     bool guest_root = false;
-    bool user_space = false; // --runtime=user
+    unsigned guest_memory_mb = 0;          // --guest-memory; 0: by need
+    std::optional<unsigned> guest_disk_mb; // --guest-disk; 0: none
+    bool user_space = false;               // --runtime=user
 
     bool json_output = false;
     bool json_diagnostics = false;

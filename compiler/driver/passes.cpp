@@ -5,17 +5,23 @@
 #include "diagnostics/suggest.h"
 #include "driver/machine.h"
 #include "driver/script.h"
+#include "include/record.h"
+#include "probes/families.h"
 #include "probes/mechanisms.h"
 #include "semantics/semantics.h"
+#include "semantics/walk.h"
+#include "syntax/lexing.h"
 #include "user/check.h"
 #include "user/user.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <set>
 #include <unistd.h>
 
 namespace djstap::driver {
@@ -49,6 +55,16 @@ void suppress_errors(ast::File& script) {
     }
 }
 
+// --exclude-self: what stands before the handlers. A guest's first process is djstap's agent.
+const ast::File* parse_exclusion(RunState& state) {
+    const char* condition =
+        state.options.guest ? "pid() == stp_pid() || pid() == 1" : "pid() == stp_pid()";
+    const uint32_t id = state.sources.add("<--exclude-self>", std::string("probe never { if (") +
+                                                                  condition + ") next }");
+    state.exclusion = parse_file(state.sources, id, state.preprocessor(), {}, state.diagnostics);
+    return state.exclusion ? &*state.exclusion : nullptr;
+}
+
 // Saves a pass's result beside the module when -k asks for it.
 bool keep(RunState& state, const char* name, std::string_view bytes) {
     if (!state.options.keep_work_files)
@@ -72,8 +88,12 @@ std::string made_up_name(const RunState& state) {
 }
 
 bool open_kit(RunState& state, const Target& target) {
-    Result<RuntimeKit> kit =
-        open_runtime_kit(target, RuntimeSources{state.places.runtime}, show_progress);
+    const RuntimeSources sources{state.places.runtime};
+    if (Status agreed = check_agreement(sources); !agreed) {
+        state.fail(DiagnosticKind::RuntimeUnavailable, agreed.failure());
+        return false;
+    }
+    Result<RuntimeKit> kit = open_runtime_kit(target, sources, show_progress);
     if (!kit) {
         state.fail(DiagnosticKind::RuntimeUnavailable, kit.failure());
         return false;
@@ -87,8 +107,13 @@ CodegenKernel describe_kernel(const Target& target, const RuntimeKit& kit) {
     kernel.release = target.release();
     kernel.version = target.version();
     kernel.build_id = target.build_id();
+    kernel.build_id_address = target.build_id_address();
     if (auto anchor = target.symbol("_printk"))
         kernel.anchor = anchor->address;
+    if (auto table = target.symbol("direct_functions"))
+        kernel.direct_table = table->address;
+    if (auto stack = target.symbol("hardirq_stack_ptr"))
+        kernel.irq_stack = stack->address;
     if (auto reference = target.symbol(CodegenKernel::reference_symbol))
         kernel.reference = reference->address;
     kernel.ibt = target.has_ibt();
@@ -129,13 +154,31 @@ CodegenKernel user_space_kernel() {
     return kernel;
 }
 
+} // namespace
+
+uint64_t buffer_bytes(const Limits& limits) {
+    return std::bit_ceil(static_cast<uint64_t>(limits.RING_KB) * 1024);
+}
+
+namespace {
+
+std::string upper_case(std::string text) {
+    for (char& c : text)
+        c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    return text;
+}
+
 // From -D and -s.
 bool set_limits(RunState& state) {
     std::vector<std::string> names = Limits::names();
     for (const auto& [name, value] : state.options.definitions) {
         if (std::find(names.begin(), names.end(), name) == names.end()) {
+            const std::string upper = upper_case(name);
+            const bool wrong_case = std::find(names.begin(), names.end(), upper) != names.end();
+            std::string hint =
+                wrong_case ? "did you mean '" + upper + "'?" : did_you_mean(upper, names);
             state.diagnostics.report(DiagnosticKind::UnknownLimit, {}, {name})
-                .hint(did_you_mean(name, names));
+                .hint(hint.empty() ? "docs/language.md lists the limits" : hint);
             continue;
         }
         int64_t number = 0;
@@ -144,19 +187,37 @@ bool set_limits(RunState& state) {
             !state.limits.set(name, number))
             state.diagnostics.report(DiagnosticKind::BadLimit, {}, {name, value})
                 .hint("it takes a number from " + Limits::range(name));
-        else if (!Limits::has_effect(name))
-            state.diagnostics.report(
-                DiagnosticKind::OptionWithoutEffect, {},
-                {"-D " + name +
-                 " has no effect: a handler's stack is bounded when it is compiled"});
     }
-    if (state.options.buffer_megabytes &&
-        !state.limits.set("RING_KB", int64_t{state.options.buffer_megabytes} * 1024))
-        state.fail(DiagnosticKind::BadOption,
-                   {"-s " + std::to_string(state.options.buffer_megabytes) +
-                        ": such a buffer is not possible",
-                    ""});
+    auto is_set = [&](std::string_view name) {
+        const auto& all = state.options.definitions;
+        return std::any_of(all.begin(), all.end(),
+                           [&](const auto& each) { return each.first == name; });
+    };
+    if (!is_set("MAXACTION_INTERRUPTIBLE"))
+        state.limits.MAXACTION_INTERRUPTIBLE =
+            std::min<int64_t>(10 * state.limits.MAXACTION, INT32_MAX);
+    if (state.options.buffer_megabytes)
+        state.limits.RING_KB = int64_t{state.options.buffer_megabytes} * 1024;
     return !state.diagnostics.has_errors();
+}
+
+// Of those that no text names, be it in a branch of %( that is not taken.
+void warn_of_arguments(RunState& state, const std::vector<uint32_t>& ids) {
+    std::set<std::string> named;
+    for (const uint32_t id : ids) {
+        Diagnostics ignored(state.sources);
+        syntax::Lexemes words;
+        syntax::lex(state.sources.file(id).text, {id, 0, 0, 0}, false, words, ignored);
+        for (const syntax::Lexeme& word : words)
+            if (word.text.size() > 1 && (word.text[0] == '$' || word.text[0] == '@'))
+                named.insert(std::string(word.text.substr(1)));
+    }
+    for (size_t i = 0; i < state.options.arguments.size(); i++)
+        if (const std::string number = std::to_string(i + 1); !named.count(number))
+            state.diagnostics.report(DiagnosticKind::OptionWithoutEffect, {},
+                                     {"the script argument '" + state.options.arguments[i] +
+                                      "' is not used: nothing names $" + number + " or @" +
+                                      number});
 }
 
 } // namespace
@@ -177,25 +238,43 @@ bool parse(RunState& state) {
     }
     if (state.diagnostics.has_errors())
         return false;
+    warn_of_arguments(state, *ids);
     if (state.options.suppress_handler_errors) {
         suppress_errors(*state.script);
         state.limits.MAXSKIPPED = INT32_MAX; // errors and skipped hits may add up
     }
-    if (state.script->probes.empty() && state.options.last_pass > 1) {
-        state.diagnostics.report(DiagnosticKind::NoProbes, {})
+    const ast::File& script = *state.script;
+    const bool nothing = script.probes.empty() && script.aliases.empty() &&
+                         script.functions.empty() && script.globals.empty() &&
+                         script.embedded.empty();
+    if (nothing || (script.probes.empty() && state.options.last_pass > 1))
+        state.diagnostics
+            .report(nothing ? DiagnosticKind::EmptyScript : DiagnosticKind::NoProbes, {})
             .hint("the smallest script is: probe begin { println(\"hello\") }");
-    }
     // What is wrong with the script comes first: it can be mended without the machine.
     return state.diagnostics.has_errors() || state.options.last_pass < 5 || check_command(state);
 }
 
 namespace {
 
-bool is_before_1_8(const std::string& version) {
-    const size_t dot = version.find('.');
-    const int major = std::atoi(version.c_str());
-    const int minor = dot == std::string::npos ? 0 : std::atoi(version.c_str() + dot + 1);
-    return major < 1 || (major == 1 && minor < 8);
+// A stack as text holds MAXBACKTRACE addresses, however short other texts are wanted.
+void make_room_for_stacks(RunState& state) {
+    constexpr int64_t address_bytes = sizeof("0xffffffffffffffff ") - 1;
+    const int64_t needed = state.limits.MAXBACKTRACE * address_bytes + 1;
+    const auto& functions = state.program->functions;
+    const bool keeps_stacks = std::any_of(functions.begin(), functions.end(), [](const auto& each) {
+        return each->intrinsic == "backtrace";
+    });
+    if (!keeps_stacks || state.limits.MAXSTRINGLEN >= needed)
+        return;
+    for (const auto& [name, value] : state.options.definitions)
+        if (name == "MAXSTRINGLEN")
+            state.diagnostics.report(
+                DiagnosticKind::OptionWithoutEffect, {},
+                {"-D MAXSTRINGLEN=" + value + " has no effect: backtrace() needs texts of " +
+                 std::to_string(needed) +
+                 " bytes for MAXBACKTRACE=" + std::to_string(state.limits.MAXBACKTRACE)});
+    state.limits.MAXSTRINGLEN = needed;
 }
 
 } // namespace
@@ -203,15 +282,25 @@ bool is_before_1_8(const std::string& version) {
 bool analyze(RunState& state) {
     SemanticsOptions options;
     options.guru = state.options.guru;
+    options.probe_shapes = probe_types();
     options.keep_unused = state.options.keep_unused;
     // SystemTap 1.8 hid the arguments of C functions behind macros.
-    options.unmangled = is_before_1_8(state.options.language_version);
+    options.unmangled = strverscmp(state.options.language_version.c_str(), "1.8") < 0;
     options.global_values = state.options.global_values;
+    options.max_action = state.limits.MAXACTION;
+    if (state.options.exclude_self) {
+        const ast::File* exclusion = parse_exclusion(state);
+        if (!exclusion)
+            return false;
+        options.prologue = exclusion->probes.front().body.get();
+    }
     state.script_source = state.script->source;
     if (!keep(state, "script.stp", state.sources.file(state.script_source).text))
         return false;
     state.program =
         djstap::analyze(std::move(*state.script), state.tapsets(), options, state.diagnostics);
+    if (state.program)
+        make_room_for_stacks(state);
     return state.program.has_value();
 }
 
@@ -230,7 +319,8 @@ bool resolve(RunState& state) {
     options.max_kprobes = state.limits.MAXKPROBES;
     options.skip_bad_variables = state.options.skip_bad_variables;
     state.plan = resolve_probes(*state.program, state.kernel, options, state.diagnostics);
-    if (state.plan && state.plan->sites.empty())
+    // A script of probes that are never hit is one, too.
+    if (state.plan && state.plan->sites.empty() && !program::has_probe_of(*state.program, "never"))
         state.diagnostics.report(DiagnosticKind::NothingToProbe, {});
     return state.plan.has_value();
 }
@@ -248,6 +338,12 @@ bool generate(RunState& state) {
     options.dump_ir = state.options.last_pass == 3 || state.options.keep_work_files;
     options.explain = state.options.explain;
     options.script_name = state.options.script_name();
+    // A module of -p4 may be loaded with larger buffers.
+    options.recorder = state.options.recorder;
+    if (options.recorder)
+        options.longest_record = DJS_RECORD_MAX;
+    else if (state.options.last_pass == 5)
+        options.longest_record = buffer_bytes(state.limits);
     state.object =
         djstap::generate(*state.program, *state.plan, *kernel, options, state.diagnostics);
     if (state.object)
@@ -271,10 +367,11 @@ bool link(RunState& state) {
     if (!state.options.module_name.empty()) {
         request.output = state.module_name + ".ko";
     } else if (state.options.last_pass == 4 || state.options.recorder) {
-        std::string folder = cache_directory() + "/modules";
-        std::error_code error;
-        std::filesystem::create_directories(folder,
-                                            error); // link_module says what is wrong with it
+        const std::string folder = cache_directory() + "/modules";
+        if (Status made = make_cache_folder(folder); !made) {
+            state.fail(DiagnosticKind::ModuleNotLinked, made.failure());
+            return false;
+        }
         request.output = folder + "/" + state.module_name + ".ko";
     } else {
         Result<std::string> folder = state.work.path();

@@ -12,6 +12,9 @@ bool generate(RunState& state); // object
 bool link(RunState& state);     // module_path
 bool run_module(RunState& state);
 
+// Of each CPU, as the runtime rounds it.
+uint64_t buffer_bytes(const Limits& limits);
+
 // False where the command of -c is not there. Adds djstap's own folder to $PATH.
 bool check_command(RunState& state);
 

@@ -5,6 +5,7 @@
 #include "driver/listing.h"
 #include "driver/measure.h"
 #include "driver/passes.h"
+#include "guest/guest.h"
 
 #include <cstdio>
 
@@ -77,13 +78,18 @@ int run(Options options) {
     bool printed = fflush(stdout) == 0 && !ferror(stdout);
     if (!printed)
         fprintf(stderr, "djstap: error: cannot write to standard output\n");
-    return done && printed ? state.exit_status : state.exit_status ? state.exit_status : 1;
+    const int status = done && printed     ? state.exit_status
+                       : state.exit_status ? state.exit_status
+                                           : 1;
+    report_status(status);
+    return status;
 }
 
 int refuse(const Failure& failure) {
     RunState state{Options()};
     state.fail(DiagnosticKind::BadOption, failure);
     state.show_diagnostics();
+    report_status(1);
     return 1;
 }
 

@@ -4,9 +4,11 @@
 #include "driver/machine.h"
 #include "guest/guest.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <sys/utsname.h>
@@ -54,6 +56,8 @@ Status ask_the_guest(KernelFiles& files) {
     files.banner = facts->version;
     if (files.btf.empty())
         files.btf = facts->btf;
+    if (files.syscall_formats.empty())
+        files.syscall_formats = facts->syscalls;
     return Done{};
 }
 
@@ -143,8 +147,12 @@ PreprocessorContext RunState::preprocessor() {
         return files ? files->release : "";
     };
     context.kernel_config = [this](const std::string& name) -> std::string {
-        Result<const Target*> target = kernel.target();
-        return target ? (*target)->config(name) : "";
+        // Of a kernel whose files are incomplete, too, or that the script is not run on.
+        if (!configuration_) {
+            Result<KernelFiles> files = find_kernel(options.release());
+            configuration_.emplace(files ? files->config : "");
+        }
+        return configuration_->value(name);
     };
     context.language_version = options.language_version;
     context.guru = options.guru;
@@ -156,7 +164,9 @@ PreprocessorContext RunState::preprocessor() {
 
 Library& RunState::tapsets() {
     if (!library) {
-        std::vector<std::string> folders = {places.tapsets};
+        // As with SystemTap: in the place of the library.
+        const char* given = getenv("SYSTEMTAP_TAPSET");
+        std::vector<std::string> folders = {given && *given ? given : places.tapsets};
         folders.insert(folders.end(), options.tapset_folders.begin(), options.tapset_folders.end());
         library = Library::open(std::move(folders), sources, preprocessor(), diagnostics);
     }
@@ -181,7 +191,14 @@ void RunState::show_diagnostics() {
 }
 
 bool RunState::failed() {
-    bool warned = diagnostics.all().size() > diagnostics.error_count();
+    // What is wrong with a library is nothing that a script could mend.
+    auto counts = [&](const Diagnostic& each) {
+        const bool of_library = each.range.valid() && sources.file(each.range.file).is_library;
+        return info(each.kind).severity == Severity::Warning && !of_library &&
+               each.kind != DiagnosticKind::LibraryFileSkipped &&
+               each.kind != DiagnosticKind::LibraryFileUnreadable;
+    };
+    const bool warned = std::any_of(diagnostics.all().begin(), diagnostics.all().end(), counts);
     if (options.warnings_are_errors && warned && !diagnostics.has_errors())
         diagnostics.report(DiagnosticKind::WarningsAreErrors, {});
     return diagnostics.has_errors();

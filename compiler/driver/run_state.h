@@ -10,6 +10,7 @@
 #include "probes/probes.h"
 #include "semantics/program.h"
 #include "syntax/syntax.h"
+#include "target/configuration.h"
 
 #include <memory>
 #include <optional>
@@ -35,6 +36,13 @@ class WorkFolder {
     bool keep_ = false;
 };
 
+// What of this machine's files the guest of a run has.
+enum class GuestFiles : uint8_t {
+    None,   // the reader and the module
+    Shared, // all of them, below a writable overlay
+    Copied  // those that the command needs
+};
+
 struct RunState {
     explicit RunState(Options given);
 
@@ -44,6 +52,7 @@ struct RunState {
     Diagnostics diagnostics{sources};
     // The kernel of --guest, or why there is none; nothing without --guest.
     std::optional<Result<KernelFiles>> guest_kernel;
+    GuestFiles guest_files = GuestFiles::None;
     KernelView kernel;
     WorkFolder work;
     int exit_status = 0; // of the run: the command's, or 1
@@ -51,8 +60,9 @@ struct RunState {
     // In the order in which the passes fill them.
     Limits limits; // -D and -s
     std::unique_ptr<Library> library;
-    std::optional<ast::File> script; // moved into the program by pass 2
-    uint32_t script_source = 0;      // its id in `sources`
+    std::optional<ast::File> script;    // moved into the program by pass 2
+    std::optional<ast::File> exclusion; // what --exclude-self puts before handlers
+    uint32_t script_source = 0;         // its id in `sources`
     std::optional<program::Program> program;
     std::optional<ProbePlan> plan;
     std::optional<RuntimeKit> kit;
@@ -73,6 +83,7 @@ struct RunState {
 
   private:
     size_t shown_ = 0;
+    std::optional<Configuration> configuration_;
 };
 
 // Tells of a long step on standard error: "djstap: TEXT".

@@ -38,7 +38,7 @@ Status Archive::add(const FileToCopy& file) {
         add_link(file.guest_path, file.link_target);
         return Done{};
     }
-    Descriptor fd(open(file.host_path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    FileDescriptor fd(open(file.host_path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct stat status;
     if (!fd || fstat(fd.get(), &status))
         return system_failure("open", file.host_path);
@@ -84,7 +84,7 @@ Result<bool> Archive::next(std::string& out, size_t size) {
                 entries_.pop_front();
                 continue;
             }
-            open_ = Descriptor(open(entry.host_path.c_str(), O_RDONLY | O_CLOEXEC));
+            open_ = FileDescriptor(open(entry.host_path.c_str(), O_RDONLY | O_CLOEXEC));
             if (!open_)
                 return system_failure("open", entry.host_path);
         }

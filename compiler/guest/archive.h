@@ -30,8 +30,8 @@ class Archive {
     void put_header(std::string& out, const Entry& entry);
 
     std::deque<Entry> entries_;
-    Descriptor open_; // of the first entry's file
-    size_t left_ = 0; // of its bytes
+    FileDescriptor open_; // of the first entry's file
+    size_t left_ = 0;     // of its bytes
     unsigned inode_ = 0;
     bool ended_ = false;
 };

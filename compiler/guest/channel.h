@@ -19,7 +19,7 @@ struct Frame {
 class Channel {
   public:
     Channel() = default;
-    explicit Channel(Descriptor socket) : socket_(std::move(socket)) {}
+    explicit Channel(FileDescriptor socket) : socket_(std::move(socket)) {}
 
     int descriptor() const { return socket_.get(); }
     // Queues one frame; bytes go out in flush().
@@ -34,7 +34,7 @@ class Channel {
     std::optional<Frame> next();
 
   private:
-    Descriptor socket_;
+    FileDescriptor socket_;
     std::string output_, input_;
     size_t sent_ = 0, taken_ = 0;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <elf.h>
 #include <filesystem>
 #include <set>
@@ -261,6 +262,25 @@ std::vector<std::string> command_names(std::string_view command) {
     return names;
 }
 
+// All words of a command, wherever they stand.
+std::vector<std::string> all_words(std::string_view command) {
+    std::vector<std::string> words;
+    std::string word;
+    char quote = 0;
+    for (char c : command) {
+        if (quote ? c == quote : (c == '\'' || c == '"')) {
+            quote = quote ? 0 : c;
+        } else if (quote || std::string_view(" \t\n|&;<>()`").find(c) == std::string_view::npos) {
+            word += c;
+        } else if (!word.empty()) {
+            words.push_back(std::move(word));
+            word.clear();
+        }
+    }
+    words.push_back(word);
+    return words;
+}
+
 } // namespace
 
 bool needs_shell(std::string_view command) {
@@ -295,6 +315,9 @@ Result<std::vector<FileToCopy>> command_closure(std::string_view command) {
     if (!shell)
         names.resize(1);
     Collector collector;
+    if (shell)
+        if (Status added = collector.add_program("/bin/sh"); !added)
+            return added.failure();
     for (size_t i = 0; i < names.size(); ++i) {
         bool builtin = shell && shell_words.count(names[i]);
         // The guest's own shell does these; the host's program of that name would only be more to
@@ -313,6 +336,27 @@ Result<std::vector<FileToCopy>> command_closure(std::string_view command) {
         collector.add_name(names[i], path);
     }
     return collector.take();
+}
+
+std::vector<FileToCopy> data_files(std::string_view command) {
+    constexpr uintmax_t largest = 64 << 20;
+    std::vector<std::string> paths = {"/etc/passwd",        "/etc/group",     "/etc/hosts",
+                                      "/etc/nsswitch.conf", "/etc/localtime", "/etc/timezone"};
+    const char* terminal = getenv("TERM");
+    if (terminal && *terminal && !strchr(terminal, '/'))
+        for (const char* folder : {"/etc/terminfo/", "/lib/terminfo/", "/usr/share/terminfo/"})
+            paths.push_back(std::string(folder) + terminal[0] + "/" + terminal);
+    std::error_code error;
+    const fs::path here = fs::current_path(error);
+    for (const std::string& word : all_words(command))
+        paths.push_back(here / word);
+    std::vector<FileToCopy> files;
+    for (const std::string& path : paths) {
+        if (fs::is_regular_file(path, error) && access(path.c_str(), R_OK) == 0 &&
+            fs::file_size(path, error) <= largest)
+            files.push_back({path, fs::path(path).lexically_normal(), 0, ""});
+    }
+    return files;
 }
 
 } // namespace djstap

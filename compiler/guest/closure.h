@@ -20,6 +20,11 @@ std::vector<std::string> command_words(std::string_view command);
 // program or a library is missing.
 Result<std::vector<FileToCopy>> command_closure(std::string_view command);
 
+// What else a command is likely to look at: the files of /etc that tell names of users, groups and
+// hosts and the time zone, the description of the terminal, and the files that the command names.
+// Those that are not there or too large are left out.
+std::vector<FileToCopy> data_files(std::string_view command);
+
 // The same for one program by its path.
 Result<std::vector<FileToCopy>> program_closure(const std::string& path);
 

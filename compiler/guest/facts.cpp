@@ -1,5 +1,8 @@
 #include "guest/facts.h"
 
+#include "cache/cache.h"
+#include "cache/trust.h"
+
 #include "guest/state.h"
 
 #include <cerrno>
@@ -20,7 +23,7 @@ Result<std::string> facts_folder(const GuestKernel& kernel) {
     Result<std::string> cache = cache_folder();
     if (!cache)
         return cache;
-    uint64_t value = 0xcbf29ce484222325 + 1; // changes with the list of facts
+    uint64_t value = 0xcbf29ce484222325 + 2; // changes with the list of facts
     for (unsigned char c : kernel_identity(kernel))
         value = (value ^ c) * 0x100000001b3;
     char text[17];
@@ -30,7 +33,7 @@ Result<std::string> facts_folder(const GuestKernel& kernel) {
 
 // The files of a folder that is whole: each as large as its list says.
 std::optional<GuestKernelFacts> open_facts(const std::string& folder) {
-    Result<std::string> text = read_file(folder + "/sizes.json");
+    Result<std::string> text = read_cached(folder + "/sizes.json");
     if (!text)
         return std::nullopt;
     json sizes = json::parse(*text, nullptr, false);
@@ -41,13 +44,13 @@ std::optional<GuestKernelFacts> open_facts(const std::string& folder) {
         {"kallsyms", &facts.kallsyms},   {"btf", &facts.btf},
         {"notes", &facts.notes},         {"functions", &facts.functions},
         {"addresses", &facts.addresses}, {"blacklist", &facts.blacklist},
-        {"version", &facts.version}};
+        {"version", &facts.version},     {"syscalls", &facts.syscalls}};
     for (const auto& [name, path] : names) {
         if (!sizes.contains(name))
             continue;
         struct stat status;
         std::string file = folder + "/" + name;
-        if (stat(file.c_str(), &status) || sizes[name] != status.st_size)
+        if (!check_trusted(file) || stat(file.c_str(), &status) || sizes[name] != status.st_size)
             return std::nullopt;
         *path = file;
     }
@@ -60,7 +63,7 @@ Status receive_facts(Machine& machine, const std::string& folder, Clock::time_po
     json sizes = json::object();
     std::string name, path;
     size_t size = 0;
-    Descriptor file;
+    FileDescriptor file;
     enum { Outside, Name, Bytes } state = Outside;
     machine.channel().queue(GUEST_FACTS, "");
     for (;;) {
@@ -79,7 +82,8 @@ Status receive_facts(Machine& machine, const std::string& folder, Clock::time_po
             name = std::filesystem::path(frame->data).filename();
             path = folder + "/" + name;
             size = 0;
-            file = Descriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+            file =
+                FileDescriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
             if (!file)
                 return system_failure("create", path);
             state = Bytes;
@@ -90,7 +94,7 @@ Status receive_facts(Machine& machine, const std::string& folder, Clock::time_po
         }
     }
     path = folder + "/sizes.json";
-    file = Descriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    file = FileDescriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!file)
         return system_failure("create", path);
     return write_all(file.get(), sizes.dump(1) + "\n", path);

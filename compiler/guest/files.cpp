@@ -8,15 +8,11 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <sstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace djstap::guest {
-
-Descriptor::~Descriptor() {
-    if (fd_ >= 0)
-        close(fd_);
-}
 
 Failure system_failure(std::string_view what, std::string_view path) {
     int error = errno;
@@ -37,7 +33,7 @@ std::string contents(int fd) {
 }
 
 Result<std::string> read_file(const std::string& path) {
-    Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd)
         return system_failure("open", path);
     std::string all;
@@ -64,19 +60,28 @@ Status write_all(int fd, std::string_view data, const std::string& path) {
 
 Result<std::string> cache_folder() {
     const std::string folder = std::filesystem::absolute(cache_directory()) / "guest";
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error)
-        return Failure{"cannot make the folder " + folder + ": " + error.message(),
-                       "set DJSTAP_CACHE to a folder that can be written to"};
+    if (Status made = make_cache_folder(folder); !made)
+        return made.failure();
     return folder;
+}
+
+Result<std::string> find_tool(const std::string& name, const std::string& package) {
+    const char* path = getenv("PATH");
+    std::istringstream folders(std::string(path ? path : "/usr/bin:/bin") + ":/usr/sbin:/sbin");
+    for (std::string folder; std::getline(folders, folder, ':');) {
+        std::string program = (folder.empty() ? "." : folder) + "/" + name;
+        if (access(program.c_str(), X_OK) == 0)
+            return program;
+    }
+    return Failure{"there is no " + name + ", which a guest needs",
+                   "install the package " + package};
 }
 
 Result<std::string> output_of(const std::vector<std::string>& words) {
     int pipe[2];
     if (pipe2(pipe, O_CLOEXEC))
         return system_failure("make", "a pipe");
-    Descriptor reader(pipe[0]), writer(pipe[1]);
+    FileDescriptor reader(pipe[0]), writer(pipe[1]);
     SpawnOptions options;
     options.output = writer.get();
     Result<Process> process = Process::start(words, options);

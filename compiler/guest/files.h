@@ -1,5 +1,6 @@
 // Descriptors and small files.
 #pragma once
+#include "cache/descriptor.h"
 #include "diagnostics/result.h"
 
 #include <string>
@@ -8,26 +9,6 @@
 #include <vector>
 
 namespace djstap::guest {
-
-// Owns a file descriptor.
-class Descriptor {
-  public:
-    Descriptor() = default;
-    explicit Descriptor(int fd) : fd_(fd) {}
-    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    ~Descriptor();
-
-    int get() const { return fd_; }
-    explicit operator bool() const { return fd_ >= 0; }
-    void reset() { *this = Descriptor(); }
-
-  private:
-    int fd_ = -1;
-};
 
 // "cannot WHAT PATH: strerror(errno)".
 Failure system_failure(std::string_view what, std::string_view path);
@@ -42,6 +23,10 @@ Status write_all(int fd, std::string_view data, const std::string& path);
 // ${DJSTAP_CACHE}, else $XDG_CACHE_HOME/djstap, else ~/.cache/djstap; then /guest. Made when
 // missing.
 Result<std::string> cache_folder();
+
+// A program's path: in $PATH, or in a folder of the administrator's programs. A Failure names the
+// package to install.
+Result<std::string> find_tool(const std::string& name, const std::string& package);
 
 // Runs a program and yields what it writes; fails when it is missing or exits other than 0.
 Result<std::string> output_of(const std::vector<std::string>& words);

@@ -1,7 +1,6 @@
 #include "guest/guest.h"
 
 #include "guest/hostroot.h"
-#include "guest/initramfs.h"
 #include "guest/run.h"
 #include "guest/state.h"
 
@@ -10,6 +9,8 @@
 namespace djstap {
 
 using namespace guest;
+
+const char* const guest_trace_file = DJSTAP_GUEST_TRACE_FILE;
 
 namespace {
 
@@ -45,51 +46,36 @@ Result<Machine> restored(const GuestJob& job, const GuestCallbacks& callbacks) {
     }
 }
 
-struct BootedMachine {
-    HostRoot root;
-    Descriptor memory, initramfs;
-};
-
-Result<Machine> booted(const GuestJob& job, const GuestCallbacks& callbacks, BootedMachine& parts) {
-    if (callbacks.progress)
-        callbacks.progress("booting " + job.kernel.release + " with the host's files…");
-    Result<HostRoot> root = share_host_root();
-    if (!root)
-        return root.failure();
-    parts.root = std::move(*root);
-    Result<Descriptor> memory = anonymous_file("memory", static_cast<size_t>(job.memory_mb) << 20);
-    Result<Descriptor> initramfs = anonymous_file("initramfs", 0);
-    if (!memory || !initramfs)
-        return (memory ? initramfs : memory).failure();
-    parts.memory = std::move(*memory);
-    parts.initramfs = std::move(*initramfs);
-    if (Status written = write_initramfs(job.kernel, parts.initramfs.get(), "the initramfs");
-        !written)
-        return written.failure();
-    MachineFiles files;
-    files.memory = parts.memory.get();
-    files.initramfs = parts.initramfs.get();
-    files.host_root = parts.root.socket.get();
-    return boot_machine(job, files);
-}
-
 } // namespace
 
 Result<GuestOutcome> run_guest(const GuestJob& job, const GuestCallbacks& callbacks,
                                SignalMailbox* signals) {
     if (Status checked = check(job); !checked)
         return checked.failure();
-    BootedMachine parts;
-    Result<Machine> machine =
-        job.host_root ? booted(job, callbacks, parts) : restored(job, callbacks);
+    HostRoot root;
+    if (job.host_root) {
+        // First, so that it starts while the machine does.
+        Result<HostRoot> shared = share_host_root();
+        if (!shared)
+            return shared.failure();
+        root = std::move(*shared);
+    }
+    Result<Machine> machine = restored(job, callbacks);
     if (!machine)
         return machine.failure();
+    if (job.host_root)
+        if (Status shared =
+                machine->share_files(root.socket.get(), Clock::now() + job.restore_timeout);
+            !shared)
+            return shared.failure();
     return Run(*machine, job, callbacks, signals).go();
 }
 
+Status can_share_host_files() {
+    return can_share_host_root();
+}
+
 Status prepare_guest(const GuestJob& job, const GuestCallbacks& callbacks) {
-    if (job.host_root)
-        return Done{};
     Result<SavedState> state = open_state(job, callbacks);
     if (!state)
         return state.failure();

@@ -29,13 +29,15 @@ struct GuestJob {
     GuestKernel kernel;
     std::vector<FileToCopy> files;
     std::vector<std::string> modules;     // names: the guest's modprobe finds them (not: host_root)
-    std::vector<std::string> command;     // argv, run as root with stdin empty
-    std::vector<std::string> environment; // NAME=value, beside PATH, HOME, USER and TERM
+    std::vector<std::string> command;     // argv, run as root, with this process's umask and limits
+    std::vector<std::string> environment; // NAME=value; empty: PATH, HOME, USER and TERM alone
     std::string directory = "/root";      // where the command runs; made when missing
+    int input = -1;                       // descriptor of its standard input; -1: that is empty
     unsigned memory_mb = 512;
+    unsigned disk_mb = 8192; // of an ext4 that holds what the command writes; 0: memory does
     unsigned cpus = 2;
     std::string kernel_arguments; // added to the kernel's command line
-    bool host_root = false;       // boot with the host's root below a writable overlay (slower)
+    bool host_root = false;       // the host's files, below a writable overlay, are the guest's
     std::vector<std::string> qemu_arguments;
     std::chrono::milliseconds boot_timeout{120'000};   // until a booted guest is ready
     std::chrono::milliseconds restore_timeout{30'000}; // until a restored guest is ready
@@ -44,11 +46,14 @@ struct GuestJob {
         60'000}; // a guest that answers nothing for so long is lost
 };
 
-enum class GuestStream { Output, Errors };
+// Trace: what the command writes to guest_trace_file.
+enum class GuestStream { Output, Errors, Trace };
+extern const char* const guest_trace_file;
 
 struct GuestCallbacks {
-    // Bytes as the guest's command writes them, in order.
-    std::function<void(GuestStream, std::string_view)> output;
+    // Bytes as the guest's command writes them, in order. False: nobody takes that stream any more,
+    // so the command's next write to it fails as to a closed pipe.
+    std::function<bool(GuestStream, std::string_view)> output;
     // A long step begins ("booting 6.1.0 once to save a guest…").
     std::function<void(const std::string&)> progress;
 };
@@ -69,12 +74,16 @@ class SignalMailbox {
 };
 
 struct GuestOutcome {
-    enum State { Exited, Lost } state = Lost;
+    enum State {
+        Exited,
+        Lost,         // the guest's doing: a panic, an end without an exit code, silence
+        EmulatorDied, // QEMU's: it was killed, or failed; this tells nothing of the guest
+    } state = Lost;
     int exit_code = 0;      // of the command, 128 + signal when a signal ended it; only when Exited
     std::string reason;     // why it is lost: "the kernel panicked", "no answer for 60 s"
-    std::string kernel_log; // the last 40 lines of its console
+    std::string kernel_log; // the end of its console; of a lost guest see log_of_loss()
     std::string complaint;  // what its kernel found wrong with itself; see complaints()
-    bool lost() const { return state == Lost; }
+    bool lost() const { return state != Exited; }
 };
 
 // Runs one command in a guest of its own, from a saved state (made first where there is none), and
@@ -83,6 +92,9 @@ struct GuestOutcome {
 // to the command.
 Result<GuestOutcome> run_guest(const GuestJob& job, const GuestCallbacks& callbacks = {},
                                SignalMailbox* signals = nullptr);
+
+// Whether GuestJob::host_root can be had; why not, and what to do about it.
+Status can_share_host_files();
 
 // Makes the saved state that `job` needs, where it is missing; otherwise does nothing.
 Status prepare_guest(const GuestJob& job, const GuestCallbacks& callbacks = {});
@@ -98,6 +110,7 @@ struct GuestKernelFacts {
     std::string addresses; // …_addrs: the same with the addresses of their sites (Linux 6.5)
     std::string blacklist; // debugfs' kprobes/blacklist
     std::string version;   // /proc/version
+    std::string syscalls;  // tracefs' events/syscalls/sys_enter_*/format, one after another
 };
 // Yields them, booting the kernel once where they are not cached.
 Result<GuestKernelFacts> guest_kernel_facts(const GuestKernel& kernel,
@@ -107,6 +120,17 @@ Result<GuestKernelFacts> guest_kernel_facts(const GuestKernel& kernel,
 // WARNING, a stuck task or CPU, …), with the lines that follow, 30 at most; empty where there is
 // none.
 std::string complaints(std::string_view log);
+
+// The end of a lost guest's log: its last 40 lines, and those before them from the first complaint
+// or panic on; 150 at most, from there.
+std::string log_of_loss(std::string_view log);
+
+// For those who run djstap in a way that loses its status: add a line to the file that
+// $DJSTAP_REPORT names, if it is set. Of a guest, a JSON object with `kernel`, `end` ("exited",
+// "lost", "emulator-died", "not-started"), `reason`, `exit_code`, `complaint` and `log`; of djstap
+// itself one with its `status`.
+void report_guest(const GuestJob& job, const Result<GuestOutcome>& outcome);
+void report_status(int status);
 
 // The end of a log as shown to people: the last `lines` lines, without carriage returns.
 std::string log_tail(std::string_view log, size_t lines = 40);

@@ -1,12 +1,23 @@
 #include "guest/hostroot.h"
 
 #include <cstddef>
+#include <cstdio>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+__asm__(".section .rodata\n"
+        ".global djstap_guest_noatime_begin, djstap_guest_noatime_end\n"
+        "djstap_guest_noatime_begin:\n"
+        ".incbin \"" DJSTAP_GUEST_NOATIME "\"\n"
+        "djstap_guest_noatime_end:\n"
+        ".previous\n");
+extern "C" const char djstap_guest_noatime_begin[], djstap_guest_noatime_end[];
 
 namespace djstap::guest {
 
@@ -20,9 +31,39 @@ std::string find_virtiofsd() {
     return "";
 }
 
+// Who calls becomes root of a namespace that has no other users. False where that is not permitted.
+bool become_root(uid_t user, gid_t group) {
+    const auto write_text = [](const char* path, const char* text, size_t size) {
+        FileDescriptor fd(open(path, O_WRONLY | O_CLOEXEC));
+        return fd && write(fd.get(), text, size) == static_cast<ssize_t>(size);
+    };
+    char map[32];
+    if (unshare(CLONE_NEWUSER))
+        return false;
+    int size = snprintf(map, sizeof map, "0 %u 1", user);
+    if (!write_text("/proc/self/uid_map", map, static_cast<size_t>(size)) ||
+        !write_text("/proc/self/setgroups", "deny", 4))
+        return false;
+    size = snprintf(map, sizeof map, "0 %u 1", group);
+    return write_text("/proc/self/gid_map", map, static_cast<size_t>(size));
+}
+
+// It keeps each file open that the guest knows of, however few the command may have open.
+void raise_file_limit() {
+    rlimit files = {1 << 20, 1 << 20};
+    if (setrlimit(RLIMIT_NOFILE, &files) == 0 || getrlimit(RLIMIT_NOFILE, &files))
+        return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
 // In the child: every mount becomes read-only, for this process alone. The guest's own read-only
 // mount would not do, a command in the guest is root there and could undo it.
 bool make_all_read_only() {
+    const uid_t user = geteuid();
+    raise_file_limit();
+    if (user != 0 && !become_root(user, getegid()))
+        return false;
     if (unshare(CLONE_NEWNS) || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr))
         return false;
     mount_attr attributes = {};
@@ -32,38 +73,89 @@ bool make_all_read_only() {
 
 } // namespace
 
-Result<HostRoot> share_host_root() {
-    std::string program = find_virtiofsd();
-    if (program.empty())
-        return Failure{"there is no virtiofsd to share the host's files with a guest",
-                       "install the package qemu-system-common"};
-    if (geteuid() != 0)
-        return Failure{"sharing the host's root with a guest needs root",
-                       "run it as root, or copy what the "
-                       "command needs with --guest"};
-    // The kernel picks an abstract name: nothing to remove later, nobody else knows it.
-    Descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    Descriptor client(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+Status can_share_host_root() {
+    if (find_virtiofsd().empty())
+        return Failure{"there is no virtiofsd to share them",
+                       "install the package qemu-system-common, or virtiofsd where there is one"};
+    // Root in a container may lack what it takes, and a user elsewhere may have it.
+    SpawnOptions options;
+    options.in_child = make_all_read_only;
+    Result<Process> tried = Process::start({"true"}, options);
+    if (!tried)
+        return Failure{"a mount namespace cannot be made to share them: " + tried.failure().message,
+                       geteuid() == 0 ? "" : "run djstap as root"};
+    return Done{};
+}
+
+namespace {
+
+struct Connection {
+    FileDescriptor listener, client;
+};
+
+// The kernel picks an abstract name: nothing to remove later, nobody else knows it.
+Result<Connection> connect_to_listener() {
+    Connection made{FileDescriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)),
+                    FileDescriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0))};
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
     socklen_t length = sizeof address;
-    if (!listener || !client ||
-        bind(listener.get(), reinterpret_cast<sockaddr*>(&address),
-             offsetof(sockaddr_un, sun_path)) ||
-        listen(listener.get(), 1) ||
-        getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length) ||
-        connect(client.get(), reinterpret_cast<sockaddr*>(&address), length))
+    auto* generic = reinterpret_cast<sockaddr*>(&address);
+    if (!made.listener || !made.client ||
+        bind(made.listener.get(), generic, offsetof(sockaddr_un, sun_path)) ||
+        listen(made.listener.get(), 1) || getsockname(made.listener.get(), generic, &length) ||
+        connect(made.client.get(), generic, length))
         return system_failure("make", "the socket of virtiofsd");
+    return made;
+}
+
+// What a user's virtiofsd preloads.
+Result<FileDescriptor> noatime_library() {
+    FileDescriptor fd(memfd_create("noatime", MFD_CLOEXEC));
+    if (Status written = write_all(fd.get(), {djstap_guest_noatime_begin, djstap_guest_noatime_end},
+                                   "a library");
+        !written)
+        return written.failure();
+    return fd;
+}
+
+} // namespace
+
+Result<HostRoot> share_host_root() {
+    const std::string program = find_virtiofsd();
+    if (program.empty())
+        return can_share_host_root().failure();
+    Result<Connection> made = connect_to_listener();
+    if (!made)
+        return made.failure();
+    const int listener = made->listener.get();
     SpawnOptions options;
-    options.inherited = {listener.get()};
+    options.inherited = {listener};
     options.in_child = make_all_read_only;
-    Result<Process> daemon =
-        Process::start({program, "-f", "--fd=" + std::to_string(listener.get()), "-o", "source=/",
-                        "-o", "sandbox=chroot", "-o", "cache=always"},
-                       options);
+    std::vector<std::string> words = {program,
+                                      "-f",
+                                      "--fd=" + std::to_string(listener),
+                                      "-o",
+                                      "source=/",
+                                      "-o",
+                                      "sandbox=chroot",
+                                      "-o",
+                                      "cache=always",
+                                      "--rlimit-nofile=0"};
+    FileDescriptor preloaded;
+    if (geteuid() != 0) {
+        Result<FileDescriptor> library = noatime_library();
+        if (!library)
+            return library.failure();
+        preloaded = std::move(*library);
+        options.inherited.push_back(preloaded.get());
+        words.insert(words.begin(),
+                     {"env", "LD_PRELOAD=/proc/self/fd/" + std::to_string(preloaded.get())});
+    }
+    Result<Process> daemon = Process::start(words, options);
     if (!daemon)
         return daemon.failure();
-    return HostRoot{std::move(*daemon), std::move(client)};
+    return HostRoot{std::move(*daemon), std::move(made->client)};
 }
 
 } // namespace djstap::guest

@@ -6,10 +6,13 @@ namespace djstap::guest {
 
 struct HostRoot {
     Process daemon;
-    Descriptor socket; // connected to it, for QEMU
+    FileDescriptor socket; // connected to it, for QEMU
 };
 
-// Starts a virtiofsd that sees every mount of this machine read-only. Needs root.
+// Starts a virtiofsd that sees every mount of this machine read-only: as root, or where a user may
+// make namespaces as that user, whose files are root's in the guest then.
 Result<HostRoot> share_host_root();
+// Whether that can be done.
+Status can_share_host_root();
 
 } // namespace djstap::guest

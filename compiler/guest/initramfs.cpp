@@ -5,7 +5,6 @@
 #include "guest/protocol.h"
 
 #include <cstdlib>
-#include <set>
 #include <sstream>
 #include <unistd.h>
 
@@ -23,9 +22,11 @@ namespace djstap::guest {
 
 namespace {
 
-// What reaches the host (boot) and its root (hostroot).
-const std::vector<std::string> boot_modules = {"virtio_pci", "virtio_console"};
-const std::vector<std::string> hostroot_modules = {"virtiofs", "overlay"};
+// What reaches the host, the disk and the host's files. All are loaded before the guest is saved.
+const std::vector<std::string> boot_modules = {"virtio_pci", "virtio_console", "virtio_blk",
+                                               "virtiofs",   "overlay",        "ext4"};
+// ext4 asks for it by what it does, where that is a module: no table of dependencies has it.
+const char* const checksums = "crc32c_generic";
 
 std::string find_busybox() {
     for (const char* path :
@@ -56,22 +57,22 @@ Status add_busybox(Archive& archive) {
     return Done{};
 }
 
-// Adds the modules that are not in `present` yet, and the list to load them by.
-Status add_modules(Archive& archive, const GuestKernel& kernel,
-                   const std::vector<std::string>& names, const std::string& list,
-                   std::set<std::string>& present) {
+// Adds the modules, and the list to load them by.
+Status add_modules(Archive& archive, const GuestKernel& kernel) {
+    std::vector<std::string> names = boot_modules;
+    names.emplace_back(checksums);
     Result<std::vector<ModuleFile>> modules = modules_with_dependencies(kernel, names);
+    if (!modules)
+        modules = modules_with_dependencies(kernel, boot_modules);
     if (!modules)
         return modules.failure();
     std::string paths;
     for (ModuleFile& module : *modules) {
-        if (!present.insert(module.name).second)
-            continue;
         std::string path = DJSTAP_GUEST_FOLDER "/" + module.name + ".ko";
         archive.add_text(path, std::move(module.bytes));
         paths += path + "\n";
     }
-    archive.add_text(DJSTAP_GUEST_FOLDER "/" + list, paths);
+    archive.add_text(DJSTAP_GUEST_FOLDER "/modules.boot", paths);
     return Done{};
 }
 
@@ -82,11 +83,11 @@ std::string_view agent_program() {
             static_cast<size_t>(djstap_guest_agent_end - djstap_guest_agent_begin)};
 }
 
-Status write_initramfs(const GuestKernel& kernel, int fd, const std::string& path) {
+Status write_initramfs(const GuestJob& job, int fd, const std::string& path) {
     Archive archive;
-    for (const char* folder :
-         {"/dev", "/etc", "/mnt", "/proc", "/root", "/run", "/sys", "/tmp", "/usr", "/usr/bin",
-          "/usr/lib", "/usr/lib64", "/usr/local", "/usr/local/bin", "/usr/sbin", "/var"})
+    for (const char* folder : {"/dev", "/etc", "/mnt", "/mnt/host", "/mnt/root", "/proc", "/root",
+                               "/run", "/sys", "/tmp", "/usr", "/usr/bin", "/usr/lib", "/usr/lib64",
+                               "/usr/local", "/usr/local/bin", "/usr/sbin", "/var"})
         archive.add_folder(folder);
     // As on the host, where /lib is a link: a library is then found by either of its paths.
     for (const char* merged : {"bin", "sbin", "lib", "lib64"})
@@ -101,14 +102,12 @@ Status write_initramfs(const GuestKernel& kernel, int fd, const std::string& pat
     archive.add_text("/etc/hosts", "127.0.0.1 localhost guest\n::1 localhost\n");
     archive.add_text("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n");
     archive.add_text("/init", std::string(agent_program()), 0755);
-    std::set<std::string> present;
     if (Status added = add_busybox(archive); !added)
         return added;
-    if (Status added = add_modules(archive, kernel, boot_modules, "modules.boot", present); !added)
+    if (Status added = add_modules(archive, job.kernel); !added)
         return added;
-    if (Status added = add_modules(archive, kernel, hostroot_modules, "modules.hostroot", present);
-        !added)
-        return added;
+    if (job.disk_mb)
+        archive.add_text(DJSTAP_GUEST_DISK, "");
     for (bool more = true; more;) {
         std::string piece;
         Result<bool> next = archive.next(piece, 1 << 20);

@@ -1,4 +1,5 @@
-// The guest's first file system: the agent, busybox, and the modules to reach the host.
+// The guest's first file system: the agent, busybox, and the modules to reach the host and the
+// disk.
 #pragma once
 #include "guest/guest.h"
 
@@ -9,6 +10,6 @@ std::string_view agent_program();
 
 // Writes the initramfs (newc, not compressed: unpacking it would cost more than reading it) to
 // `fd`.
-Status write_initramfs(const GuestKernel& kernel, int fd, const std::string& path);
+Status write_initramfs(const GuestJob& job, int fd, const std::string& path);
 
 } // namespace djstap::guest

@@ -7,6 +7,40 @@
 
 namespace djstap {
 
+namespace {
+
+// How a kernel begins to say that something is wrong with it.
+constexpr std::array<std::string_view, 20> signs{
+    "BUG: ",
+    "BUG kmalloc", // and other slabs: SLUB's debugging
+    "kernel BUG at",
+    "Oops: ",
+    " [#1] ", // what die() says of any exception
+    "WARNING: CPU:",
+    "WARNING: possible",   // lockdep: … circular locking dependency detected
+    "WARNING: suspicious", // RCU usage
+    "WARNING: bad unlock",
+    "WARNING: inconsistent lock",
+    "general protection fault",
+    "unchecked MSR access",
+    "Bad page state",
+    "UBSAN: ",
+    "KASAN: ",
+    "KCSAN: ",
+    "ODEBUG: ",
+    "detected stall",
+    "self-detected stall",
+    "blocked for more than",
+};
+
+bool is_complaint(std::string_view line) {
+    return std::any_of(signs.begin(), signs.end(), [&](std::string_view sign) {
+        return line.find(sign) != std::string_view::npos;
+    });
+}
+
+} // namespace
+
 std::string log_tail(std::string_view log, size_t lines) {
     std::string text;
     for (char c : log)
@@ -23,29 +57,13 @@ std::string log_tail(std::string_view log, size_t lines) {
 }
 
 std::string complaints(std::string_view log) {
-    constexpr std::array<std::string_view, 12> signs{"BUG: ",
-                                                     "kernel BUG at",
-                                                     "Oops: ",
-                                                     "WARNING: CPU:",
-                                                     "general protection fault",
-                                                     "unchecked MSR access",
-                                                     "Bad page state",
-                                                     "UBSAN: ",
-                                                     "KASAN: ",
-                                                     "detected stall",
-
-                                                     "blocked for more than",
-                                                     "self-detected stall"};
     constexpr int most_lines = 30;
     std::string text;
     int lines = 0;
     while (!log.empty() && lines < most_lines) {
         const std::string_view line = log.substr(0, log.find('\n'));
         log.remove_prefix(std::min(log.size(), line.size() + 1));
-        const bool found = std::any_of(signs.begin(), signs.end(), [&](std::string_view sign) {
-            return line.find(sign) != std::string_view::npos;
-        });
-        if (lines == 0 && !found)
+        if (lines == 0 && !is_complaint(line))
             continue;
         lines++;
         std::copy_if(line.begin(), line.end(), std::back_inserter(text),
@@ -55,6 +73,25 @@ std::string complaints(std::string_view log) {
     while (!text.empty() && text.back() == '\n')
         text.pop_back();
     return text;
+}
+
+std::string log_of_loss(std::string_view log) {
+    constexpr size_t last = 40, most = 150;
+    const std::string text = log_tail(log, most);
+    size_t wanted = last, behind = 0; // lines from the first that counts to the end
+    for (size_t end = text.size(); behind < most;) {
+        const size_t begin = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
+        const size_t from = begin == std::string::npos ? 0 : begin + 1;
+        const std::string_view line = std::string_view(text).substr(from, end - from);
+        ++behind;
+        if (is_complaint(line) || line.find("Kernel panic") != std::string_view::npos ||
+            line.find("sysrq: ") != std::string_view::npos)
+            wanted = std::max(wanted, behind);
+        if (begin == std::string::npos)
+            break;
+        end = begin;
+    }
+    return log_tail(text, wanted);
 }
 
 } // namespace djstap

@@ -16,8 +16,6 @@ using nlohmann::json;
 
 namespace {
 
-const char* const qemu_name = "qemu-system-x86_64";
-
 std::string fd_path(int fd) {
     return "/proc/self/fd/" + std::to_string(fd);
 }
@@ -28,12 +26,12 @@ int milliseconds_until(Clock::time_point deadline) {
 }
 
 // A socket pair: one end for us, one for QEMU.
-bool socket_pair(Descriptor& ours, Descriptor& theirs) {
+bool socket_pair(FileDescriptor& ours, FileDescriptor& theirs) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
         return false;
-    ours = Descriptor(pair[0]);
-    theirs = Descriptor(pair[1]);
+    ours = FileDescriptor(pair[0]);
+    theirs = FileDescriptor(pair[1]);
     int size = 4 << 20;
     setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
     return true;
@@ -71,15 +69,7 @@ unsigned long host_clock_khz() {
 } // namespace
 
 Result<std::string> find_qemu() {
-    const char* path = getenv("PATH");
-    std::istringstream folders(path ? path : "/usr/bin:/bin");
-    for (std::string folder; std::getline(folders, folder, ':');) {
-        std::string program = (folder.empty() ? "." : folder) + "/" + qemu_name;
-        if (access(program.c_str(), X_OK) == 0)
-            return program;
-    }
-    return Failure{std::string("there is no ") + qemu_name + " to run a guest with",
-                   "install the package qemu-system-x86"};
+    return find_tool("qemu-system-x86_64", "qemu-system-x86");
 }
 
 std::string boot_arguments(const GuestJob& job) {
@@ -100,9 +90,9 @@ std::vector<std::string> machine_arguments(const GuestJob& job, const std::strin
     // no_timer_check: a kernel that is not run for a while at the wrong moment takes its timer for
     // a broken one, and panics. loglevel=5: what the kernel warns of is on the console, where
     // complaints() looks.
-    std::string command_line =
-        "console=ttyS0 loglevel=5 panic=-1 nokaslr unknown_nmi_panic tsc=reliable no_timer_check "
-        "rdinit=/init";
+    std::string command_line = "console=ttyS0 loglevel=5 oops=panic panic=-1 nokaslr "
+                               "unknown_nmi_panic tsc=reliable no_timer_check "
+                               "rdinit=/init";
     if (!measured.empty())
         command_line += " " + measured;
     if (!job.kernel_arguments.empty())
@@ -140,6 +130,10 @@ std::vector<std::string> machine_arguments(const GuestJob& job, const std::strin
         "-mon",
         "chardev=qmp,mode=control",
     };
+    // A host's disk that is full is an error for the guest to see; QEMU would stop it instead.
+    if (job.disk_mb)
+        arguments.insert(arguments.end(),
+                         {"-device", "virtio-blk-pci,drive=disk,werror=report,rerror=report"});
     arguments.insert(arguments.end(), job.qemu_arguments.begin(), job.qemu_arguments.end());
     return arguments;
 }
@@ -149,9 +143,9 @@ Result<Machine> Machine::start(const GuestJob& job, const MachineFiles& files) {
     if (!qemu)
         return qemu.failure();
     Machine machine;
-    Descriptor agent, agent_theirs, qmp, qmp_theirs;
-    machine.console_ = Descriptor(memfd_create("console", MFD_CLOEXEC));
-    machine.messages_ = Descriptor(memfd_create("messages", MFD_CLOEXEC));
+    FileDescriptor agent, agent_theirs, qmp, qmp_theirs;
+    machine.console_ = FileDescriptor(memfd_create("console", MFD_CLOEXEC));
+    machine.messages_ = FileDescriptor(memfd_create("messages", MFD_CLOEXEC));
     if (!machine.console_ || !machine.messages_ || !socket_pair(agent, agent_theirs) ||
         !socket_pair(qmp, qmp_theirs))
         return system_failure("make", "the sockets of a guest");
@@ -167,21 +161,22 @@ Result<Machine> Machine::start(const GuestJob& job, const MachineFiles& files) {
                        "M,mem-path=" + fd_path(files.memory) +
                        ",share=" + (files.memory_kept ? "on" : "off"));
     add("-initrd", fd_path(files.initramfs));
+    if (files.disk >= 0)
+        // It is thrown away: nothing has to reach it in any order, or at all.
+        add("-blockdev", "driver=raw,node-name=disk,discard=unmap,cache.no-flush=on,"
+                         "file.driver=file,file.locking=off,file.filename=" +
+                             fd_path(files.disk));
     add("-chardev", "file,id=console,path=" + fd_path(machine.console_.get()));
     add("-chardev", "socket,id=agent,fd=" + std::to_string(agent_theirs.get()));
     add("-chardev", "socket,id=qmp,fd=" + std::to_string(qmp_theirs.get()));
     if (files.restored)
         add("-incoming", "defer");
-    if (files.host_root >= 0) {
-        add("-chardev", "socket,id=hostroot,fd=" + std::to_string(files.host_root));
-        add("-device", "vhost-user-fs-pci,chardev=hostroot,tag=hostroot,queue-size=1024");
-    }
     SpawnOptions options;
     options.output = machine.messages_.get();
     options.inherited = {files.memory, files.initramfs, machine.console_.get(), agent_theirs.get(),
                          qmp_theirs.get()};
-    if (files.host_root >= 0)
-        options.inherited.push_back(files.host_root);
+    if (files.disk >= 0)
+        options.inherited.push_back(files.disk);
     Result<Process> process = Process::start(words, options);
     if (!process)
         return process.failure();
@@ -191,7 +186,7 @@ Result<Machine> Machine::start(const GuestJob& job, const MachineFiles& files) {
     qmp_theirs.reset();
     agent_theirs.reset();
     if (Status opened = machine.qmp_.open(Clock::now() + job.restore_timeout); !opened)
-        return Failure{opened.failure().message + ": " + machine.reason_of_end(), ""};
+        return Failure{opened.failure().message + ": " + machine.end().reason, ""};
     return machine;
 }
 
@@ -210,7 +205,7 @@ Result<Frame> Machine::expect_any(std::initializer_list<char> types, Clock::time
         if (polled[0].revents)
             there = channel_.fill() && there;
         if (!there || (polled[1].revents && !(polled[0].revents & POLLIN)))
-            return Failure{reason_of_end(), log_tail(console())};
+            return Failure{end().reason, log_tail(console())};
     }
 }
 
@@ -259,6 +254,24 @@ Status Machine::restore(int devices, Clock::time_point deadline) {
     return Done{};
 }
 
+Status Machine::share_files(int socket, Clock::time_point deadline) {
+    const json address = {{"type", "fd"}, {"data", {{"str", DJSTAP_GUEST_SHARE}}}};
+    const json backend = {{"type", "socket"}, {"data", {{"addr", address}, {"server", false}}}};
+    for (const auto& [command, arguments, fd] :
+         {std::tuple<const char*, json, int>{"getfd", {{"fdname", DJSTAP_GUEST_SHARE}}, socket},
+          {"chardev-add", {{"id", DJSTAP_GUEST_SHARE}, {"backend", backend}}, -1},
+          {"device_add",
+           {{"driver", "vhost-user-fs-pci"},
+            {"id", DJSTAP_GUEST_SHARE},
+            {"chardev", DJSTAP_GUEST_SHARE},
+            {"tag", DJSTAP_GUEST_SHARE},
+            {"queue-size", 1024}},
+           -1}})
+        if (Result<json> answer = qmp_.run(command, arguments, deadline, fd); !answer)
+            return answer.failure();
+    return Done{};
+}
+
 void Machine::interrupt(Clock::time_point deadline) {
     if (!process_.running())
         return;
@@ -268,28 +281,31 @@ void Machine::interrupt(Clock::time_point deadline) {
     poll(&ended, 1, milliseconds_until(deadline));
 }
 
-std::string Machine::reason_of_end() {
+Machine::End Machine::end() {
     if (process_.running()) {
         pollfd ended = {process_.descriptor(), POLLIN, 0};
         if (poll(&ended, 1, 1000) <= 0)
-            return "the guest closed its connection";
+            return {false, "the guest closed its connection"};
         status_ = process_.wait();
     }
     std::string log = console();
     std::string_view mark = "Kernel panic - not syncing: ";
     if (size_t at = log.find(mark); at != std::string::npos) {
         at += mark.size();
-        return "the guest's kernel panicked: " + log.substr(at, log.find_first_of("\r\n", at) - at);
+        return {false, "the guest's kernel panicked: " +
+                           log.substr(at, log.find_first_of("\r\n", at) - at)};
     }
     if (status_ == 0)
-        return "the guest was shut down or restarted from within";
+        return {false, "the guest was shut down or restarted from within"};
     std::string said = messages();
     while (!said.empty() && said.back() == '\n')
         said.pop_back();
-    if (status_ > 128)
-        return "QEMU was ended by signal " + std::to_string(status_ - 128) +
-               (said.empty() ? "" : ": " + said);
-    return "QEMU failed with status " + std::to_string(status_) + (said.empty() ? "" : ": " + said);
+    // A guest that jumps to where nothing is has QEMU give up; that is not QEMU's fault.
+    bool by_guest = said.find("Trying to execute code outside RAM or ROM") != std::string::npos ||
+                    !complaints(log).empty();
+    std::string how = status_ > 128 ? "QEMU was ended by signal " + std::to_string(status_ - 128)
+                                    : "QEMU failed with status " + std::to_string(status_);
+    return {!by_guest, how + (said.empty() ? "" : ": " + said)};
 }
 
 } // namespace djstap::guest

@@ -16,7 +16,7 @@ struct MachineFiles {
     int memory = -1;         // as large as the guest's memory
     bool memory_kept = true; // the guest writes into `memory`; otherwise it sees a private copy
     int initramfs = -1;
-    int host_root = -1;    // connected socket of a virtiofsd; -1: none
+    int disk = -1;         // as large as the guest's disk; -1: it has none
     bool restored = false; // starts empty, for Machine::restore()
 };
 
@@ -49,6 +49,9 @@ class Machine {
     Status save(int devices, Clock::time_point deadline);
     // Loads what save() wrote and lets the guest run.
     Status restore(int devices, Clock::time_point deadline);
+    // Plugs a share of files in, under the name DJSTAP_GUEST_SHARE. `socket` is connected to its
+    // virtiofsd. The machine's memory has to be kept (MachineFiles), for the other end maps it too.
+    Status share_files(int socket, Clock::time_point deadline);
     // Interrupts all CPUs so that the kernel panics and logs where they were: the last resort that
     // tells why a guest hangs.
     void interrupt(Clock::time_point deadline);
@@ -56,14 +59,18 @@ class Machine {
     std::string console() const { return contents(console_.get()); }
     // What QEMU itself said.
     std::string messages() const { return contents(messages_.get()); }
-    // Why a machine that ended did so, in a few words.
-    std::string reason_of_end();
+    struct End {
+        bool by_emulator = false; // QEMU was killed or failed by itself, not by what the guest did
+        std::string reason;       // in a few words
+    };
+    // Why a machine that ended did so.
+    End end();
 
   private:
     Process process_;
     Channel channel_;
     Qmp qmp_;
-    Descriptor console_, messages_;
+    FileDescriptor console_, messages_;
     int status_ = 0;
 };
 

@@ -50,7 +50,7 @@ Result<Process> Process::start(const std::vector<std::string>& words, const Spaw
     int pipe[2];
     if (pipe2(pipe, O_CLOEXEC))
         return system_failure("make", "a pipe");
-    Descriptor reader(pipe[0]), writer(pipe[1]);
+    FileDescriptor reader(pipe[0]), writer(pipe[1]);
     pid_t parent = getpid();
     pid_t pid = fork();
     if (pid < 0)
@@ -69,7 +69,7 @@ Result<Process> Process::start(const std::vector<std::string>& words, const Spaw
         errno = error;
         return system_failure("run", words[0]);
     }
-    process.descriptor_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    process.descriptor_ = FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (!process.descriptor_)
         return system_failure("watch", words[0]);
     return process;

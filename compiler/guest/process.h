@@ -43,7 +43,7 @@ class Process {
 
   private:
     pid_t pid_ = -1;
-    Descriptor descriptor_;
+    FileDescriptor descriptor_;
 };
 
 } // namespace djstap::guest

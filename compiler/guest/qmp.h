@@ -12,7 +12,7 @@ class Qmp {
     using Clock = std::chrono::steady_clock;
 
     Qmp() = default;
-    explicit Qmp(Descriptor socket) : socket_(std::move(socket)) {}
+    explicit Qmp(FileDescriptor socket) : socket_(std::move(socket)) {}
 
     // Takes QEMU's greeting. To be called once, first.
     Status open(Clock::time_point deadline);
@@ -25,7 +25,7 @@ class Qmp {
   private:
     Result<nlohmann::json> receive(Clock::time_point deadline);
 
-    Descriptor socket_;
+    FileDescriptor socket_;
     std::string input_;
 };
 

@@ -7,6 +7,8 @@
 #include <ctime>
 #include <poll.h>
 #include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace djstap::guest {
@@ -24,6 +26,18 @@ std::string in_seconds(milliseconds time) {
     return text;
 }
 
+uint32_t number_at(const std::string& data, size_t at) {
+    uint32_t number = 0;
+    if (data.size() >= at + sizeof number)
+        memcpy(&number, data.data() + at, sizeof number);
+    return number;
+}
+
+std::string host_name() {
+    char name[65] = "";
+    return gethostname(name, sizeof name - 1) == 0 ? name : "guest";
+}
+
 } // namespace
 
 Status Run::queue_start() {
@@ -38,7 +52,7 @@ Status Run::queue_start() {
         if (Status added = add_for_modprobe(job_.kernel, job_.modules, archive_); !added)
             return added;
     if (job_.host_root) {
-        machine_.channel().queue(GUEST_ROOT, "");
+        machine_.channel().queue(GUEST_ROOT, job_.kernel.modules + '\0' + host_name() + '\0');
         ++awaited_;
     }
     // The clock goes last: from here to the guest it ages by less than a millisecond.
@@ -51,20 +65,34 @@ Status Run::queue_start() {
 }
 
 void Run::queue_command() {
-    std::vector<std::string> environment = {
-        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
-        "USER=root", "TERM=dumb"};
-    environment.insert(environment.end(), job_.environment.begin(), job_.environment.end());
-    uint32_t counts[2] = {static_cast<uint32_t>(job_.command.size()),
-                          static_cast<uint32_t>(environment.size())};
-    std::string data(reinterpret_cast<const char*>(counts), sizeof counts);
+    std::vector<std::string> environment = job_.environment;
+    if (environment.empty())
+        environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                       "HOME=/root", "USER=root", "TERM=dumb"};
+    const mode_t mask = umask(0);
+    umask(mask);
+    const djstap_guest_command head = {static_cast<uint32_t>(job_.command.size()),
+                                       static_cast<uint32_t>(environment.size()), RLIM_NLIMITS,
+                                       mask};
+    std::string data(reinterpret_cast<const char*>(&head), sizeof head);
+    for (unsigned i = 0; i < RLIM_NLIMITS; ++i) {
+        rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+        getrlimit(static_cast<__rlimit_resource>(i), &limit);
+        const uint64_t values[] = {limit.rlim_cur, limit.rlim_max};
+        data.append(reinterpret_cast<const char*>(values), sizeof values);
+    }
     auto add = [&](const std::string& text) { data.append(text.c_str(), text.size() + 1); };
     add(job_.directory);
     for (const std::string& word : job_.command)
         add(word);
     for (const std::string& variable : environment)
         add(variable);
-    machine_.channel().queue(GUEST_COMMAND, data);
+    for (size_t at = 0; at < data.size(); at += DJSTAP_GUEST_MAX_FRAME)
+        machine_.channel().queue(GUEST_COMMAND,
+                                 std::string_view(data).substr(at, DJSTAP_GUEST_MAX_FRAME));
+    machine_.channel().queue(GUEST_COMMAND, "");
+    if (job_.input < 0)
+        machine_.channel().queue(GUEST_INPUT, "");
 }
 
 Status Run::feed() {
@@ -103,18 +131,22 @@ void Run::wait_for_events() {
     if (channel.queued() < before)
         progress_ = now;
     bool wants_to_send = channel.queued() || phase_ == Sending;
-    // Signals wait until there is a command to take them.
+    // Signals and input wait until there is a command to take them.
     int signals = signals_ && phase_ == Running ? signals_->descriptor() : -1;
+    int input = job_.input >= 0 && phase_ == Running ? input_.descriptor() : -1;
     pollfd polled[] = {
         {channel.descriptor(), static_cast<short>(POLLIN | (wants_to_send ? POLLOUT : 0)), 0},
         {machine_.process().descriptor(), POLLIN, 0},
-        {signals, POLLIN, 0}};
+        {signals, POLLIN, 0},
+        {input, POLLIN, 0}};
     auto wait = std::min<milliseconds>(job_.silence_timeout / 8, milliseconds(1000));
     if (phase_ == Running && job_.command_timeout.count())
         wait = std::min(wait, duration_cast<milliseconds>(started_ + job_.command_timeout - now));
-    poll(polled, 3, std::max(1, static_cast<int>(wait.count())));
+    poll(polled, std::size(polled), std::max(1, static_cast<int>(wait.count())));
     if (polled[2].revents & POLLIN)
         pass_signals();
+    if (polled[3].revents)
+        input_.pass(channel);
     // What a machine sent before its end counts: its channel is read to the end first.
     bool readable = polled[0].revents & POLLIN;
     if (readable) {
@@ -135,13 +167,36 @@ std::string Run::overdue() {
     return "";
 }
 
+void Run::pass_output(const Frame& frame) {
+    const GuestStream stream = frame.type == GUEST_STDOUT   ? GuestStream::Output
+                               : frame.type == GUEST_STDERR ? GuestStream::Errors
+                                                            : GuestStream::Trace;
+    if (callbacks_.output && !callbacks_.output(stream, frame.data))
+        machine_.channel().queue(GUEST_UNHEARD, {&frame.type, 1});
+    // Who takes the output may have been slow: the guest was not.
+    progress_ = Clock::now();
+}
+
+GuestOutcome Run::exited(const Frame& frame) {
+    input_.give_back(number_at(frame.data, 4));
+    GuestOutcome outcome;
+    outcome.state = GuestOutcome::Exited;
+    outcome.exit_code = static_cast<int>(number_at(frame.data, 0));
+    const std::string log = machine_.console();
+    outcome.kernel_log = log_tail(log);
+    outcome.complaint = complaints(log);
+    return outcome;
+}
+
 std::optional<Result<GuestOutcome>> Run::take(const Frame& frame) {
     switch (frame.type) {
     case GUEST_STDOUT:
     case GUEST_STDERR:
-        if (callbacks_.output)
-            callbacks_.output(
-                frame.type == GUEST_STDOUT ? GuestStream::Output : GuestStream::Errors, frame.data);
+    case GUEST_TRACE:
+        pass_output(frame);
+        break;
+    case GUEST_TAKEN:
+        input_.taken(number_at(frame.data, 0));
         break;
     case GUEST_PONG:
         unanswered_.reset();
@@ -158,28 +213,21 @@ std::optional<Result<GuestOutcome>> Run::take(const Frame& frame) {
             queue_command();
         }
         break;
-    case GUEST_EXIT: {
-        uint32_t code = 0;
-        memcpy(&code, frame.data.data(), std::min(frame.data.size(), sizeof code));
-        GuestOutcome outcome;
-        outcome.state = GuestOutcome::Exited;
-        outcome.exit_code = static_cast<int>(code);
-        const std::string log = machine_.console();
-        outcome.kernel_log = log_tail(log);
-        outcome.complaint = complaints(log);
-        return outcome;
-    }
+    case GUEST_EXIT:
+        return exited(frame);
     default:
         break;
     }
     return std::nullopt;
 }
 
-GuestOutcome Run::lost(const std::string& reason) {
+GuestOutcome Run::lost(const Machine::End& end) {
+    const std::string log = machine_.console();
     GuestOutcome outcome;
-    outcome.state = GuestOutcome::Lost;
-    outcome.reason = reason;
-    outcome.kernel_log = log_tail(machine_.console());
+    outcome.state = end.by_emulator ? GuestOutcome::EmulatorDied : GuestOutcome::Lost;
+    outcome.reason = end.reason;
+    outcome.kernel_log = log_of_loss(log);
+    outcome.complaint = complaints(log);
     return outcome;
 }
 
@@ -194,10 +242,10 @@ Result<GuestOutcome> Run::go() {
             if (std::optional<Result<GuestOutcome>> outcome = take(*frame))
                 return std::move(*outcome);
         if (!alive_)
-            return lost(machine_.reason_of_end());
+            return lost(machine_.end());
         if (std::string reason = overdue(); !reason.empty()) {
             machine_.interrupt(Clock::now() + std::chrono::seconds(3));
-            return lost(reason);
+            return lost({false, reason});
         }
     }
 }

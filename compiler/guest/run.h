@@ -1,6 +1,7 @@
 // One command in a guest that is ready: files in, command, output and exit code out.
 #pragma once
 #include "guest/archive.h"
+#include "guest/input.h"
 #include "guest/machine.h"
 
 #include <optional>
@@ -11,7 +12,8 @@ class Run {
   public:
     Run(Machine& machine, const GuestJob& job, const GuestCallbacks& callbacks,
         SignalMailbox* signals)
-        : machine_(machine), job_(job), callbacks_(callbacks), signals_(signals) {}
+        : machine_(machine), job_(job), callbacks_(callbacks), signals_(signals),
+          input_(job.input) {}
 
     Result<GuestOutcome> go();
 
@@ -23,7 +25,9 @@ class Run {
     void wait_for_events();
     // What became of the guest, once that is known.
     std::optional<Result<GuestOutcome>> take(const Frame& frame);
-    GuestOutcome lost(const std::string& reason);
+    void pass_output(const Frame& frame);
+    GuestOutcome exited(const Frame& frame);
+    GuestOutcome lost(const Machine::End& end);
     // Why to give up, empty while there is hope.
     std::string overdue();
 
@@ -31,6 +35,7 @@ class Run {
     const GuestJob& job_;
     const GuestCallbacks& callbacks_;
     SignalMailbox* signals_;
+    Input input_;
     Archive archive_;
     enum { Sending, Unpacking, Running } phase_ = Sending;
     int awaited_ = 1;                             // answers until the command may start

@@ -1,5 +1,7 @@
 #include "guest/state.h"
 
+#include "cache/cache.h"
+#include "cache/trust.h"
 #include "guest/facts.h"
 #include "guest/initramfs.h"
 
@@ -19,8 +21,8 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int format = 1; // of the folder; counts up when what is in it changes its meaning
-const char* const state_files[] = {"memory", "devices", "initramfs"};
+constexpr int format = 2; // of the folder; counts up when what is in it changes its meaning
+const char* const state_files[] = {"memory", "devices", "initramfs", "disk"};
 
 uint64_t hash(std::string_view text) {
     uint64_t value = 0xcbf29ce484222325; // FNV-1a
@@ -56,6 +58,7 @@ Result<Key> state_key(const GuestJob& job) {
                "\nqemu " + file_identity(*qemu) + "\nagent " + hexadecimal(hash(agent_program())) +
                "\nbusybox " + file_identity("/bin/busybox") + "\nprocessor " + processor() + "\n";
     key.all = key.base;
+    key.all += "disk " + std::to_string(job.disk_mb) + "\n";
     for (const std::string& argument : machine_arguments(job))
         key.all += argument + "\n";
     return key;
@@ -72,7 +75,7 @@ json file_stamp(int fd) {
 
 // Opens a state whose manifest fits the key and the files.
 std::optional<SavedState> open_valid(const std::string& folder, const Key& key) {
-    Result<std::string> text = read_file(folder + "/manifest.json");
+    Result<std::string> text = read_cached(folder + "/manifest.json");
     if (!text)
         return std::nullopt;
     json manifest = json::parse(*text, nullptr, false);
@@ -81,16 +84,16 @@ std::optional<SavedState> open_valid(const std::string& folder, const Key& key) 
         return std::nullopt;
     SavedState state;
     state.folder = folder;
-    Descriptor* descriptors[] = {&state.memory, &state.devices, &state.initramfs};
+    FileDescriptor* descriptors[] = {&state.memory, &state.devices, &state.initramfs, &state.disk};
     for (size_t i = 0; i < std::size(state_files); ++i) {
-        *descriptors[i] =
-            Descriptor(open((folder + "/" + state_files[i]).c_str(), O_RDONLY | O_CLOEXEC));
+        *descriptors[i] = FileDescriptor(open_trusted(folder + "/" + state_files[i]));
         if (!*descriptors[i] ||
             manifest["files"].value(state_files[i], json()) != file_stamp(descriptors[i]->get()))
             return std::nullopt;
     }
     // The folder's time says when it was last used.
-    futimens(Descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)).get(), nullptr);
+    futimens(FileDescriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)).get(),
+             nullptr);
     return state;
 }
 
@@ -117,6 +120,8 @@ void remove_stale(const std::string& cache, const GuestKernel& kernel, const Key
 Status copy_sparse(int from, int to, size_t size, const std::string& path) {
     if (ftruncate(to, static_cast<off_t>(size)))
         return system_failure("write", path);
+    if (!size)
+        return Done{};
     void* mapping = mmap(nullptr, size, PROT_READ, MAP_SHARED, from, 0);
     if (mapping == MAP_FAILED)
         return system_failure("map", "the guest's memory");
@@ -145,10 +150,38 @@ Status copy_sparse(int from, int to, size_t size, const std::string& path) {
     return status;
 }
 
-Result<Descriptor> create(const std::string& path) {
-    Descriptor fd(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+Result<FileDescriptor> create(const std::string& path) {
+    FileDescriptor fd(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!fd)
         return system_failure("create", path);
+    return fd;
+}
+
+// Makes an empty ext4 of `megabytes` in the file; none where they are 0.
+Status make_file_system(int fd, unsigned megabytes, const std::string& path) {
+    if (!megabytes)
+        return Done{};
+    if (ftruncate(fd, static_cast<off_t>(megabytes) << 20))
+        return system_failure("make a disk of " + std::to_string(megabytes) + " MB in", path);
+    Result<std::string> program = find_tool("mke2fs", "e2fsprogs");
+    if (!program)
+        return program.failure();
+    Result<std::string> made =
+        output_of({*program, "-q", "-F", "-t", "ext4", "-m", "0", "-E", "root_owner=0:0", path});
+    if (!made)
+        return made.failure();
+    return Done{};
+}
+
+// A guest's own disk: a file without a name, so that it goes with the guest.
+Result<FileDescriptor> copy_of_disk(const SavedState& state, unsigned megabytes) {
+    FileDescriptor fd(open(state.folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
+    if (!fd)
+        return system_failure("make a disk in", state.folder);
+    if (Status copied = copy_sparse(state.disk.get(), fd.get(),
+                                    static_cast<size_t>(megabytes) << 20, state.folder);
+        !copied)
+        return copied.failure();
     return fd;
 }
 
@@ -168,17 +201,24 @@ Status make_state(const GuestJob& job, const GuestCallbacks& callbacks, const st
     std::string paths[std::size(state_files)];
     for (size_t i = 0; i < std::size(state_files); ++i)
         paths[i] = folder + "/" + state_files[i] + ".new";
-    Result<Descriptor> running = anonymous_file("memory", size);
-    Result<Descriptor> memory = create(paths[0]), devices = create(paths[1]),
-                       initramfs = create(paths[2]);
-    for (Result<Descriptor>* fd : {&running, &memory, &devices, &initramfs})
+    const std::string running_path = folder + "/running.new";
+    Result<FileDescriptor> running = anonymous_file("memory", size);
+    Result<FileDescriptor> memory = create(paths[0]), devices = create(paths[1]),
+                           initramfs = create(paths[2]), disk = create(paths[3]),
+                           running_disk = create(running_path);
+    for (Result<FileDescriptor>* fd :
+         {&running, &memory, &devices, &initramfs, &disk, &running_disk})
         if (!*fd)
             return fd->failure();
-    if (Status written = write_initramfs(job.kernel, initramfs->get(), paths[2]); !written)
+    if (Status written = write_initramfs(job, initramfs->get(), paths[2]); !written)
         return written;
+    if (Status formatted = make_file_system(running_disk->get(), job.disk_mb, running_path);
+        !formatted)
+        return formatted;
     MachineFiles files;
     files.memory = running->get();
     files.initramfs = initramfs->get();
+    files.disk = job.disk_mb ? running_disk->get() : -1;
     Result<Machine> machine = boot_machine(job, files);
     if (!machine)
         return machine.failure();
@@ -192,8 +232,12 @@ Status make_state(const GuestJob& job, const GuestCallbacks& callbacks, const st
         return saved;
     if (Status copied = copy_sparse(running->get(), memory->get(), size, paths[0]); !copied)
         return copied;
+    const size_t disk_size = static_cast<size_t>(job.disk_mb) << 20;
+    if (Status copied = copy_sparse(running_disk->get(), disk->get(), disk_size, paths[3]); !copied)
+        return copied;
+    unlink(running_path.c_str());
     json manifest = {{"key", key.all}, {"base", key.base}, {"files", json::object()}};
-    int descriptors[] = {memory->get(), devices->get(), initramfs->get()};
+    int descriptors[] = {memory->get(), devices->get(), initramfs->get(), disk->get()};
     for (size_t i = 0; i < std::size(state_files); ++i) {
         if (fdatasync(descriptors[i]))
             return system_failure("write", paths[i]);
@@ -202,7 +246,7 @@ Status make_state(const GuestJob& job, const GuestCallbacks& callbacks, const st
         manifest["files"][state_files[i]] = file_stamp(descriptors[i]);
     }
     std::string path = folder + "/manifest.json";
-    Result<Descriptor> fd = create(path + ".new");
+    Result<FileDescriptor> fd = create(path + ".new");
     if (!fd)
         return fd.failure();
     if (Status written = write_all(fd->get(), manifest.dump(1) + "\n", path); !written)
@@ -228,8 +272,8 @@ std::string kernel_identity(const GuestKernel& kernel) {
     return kernel.release + " " + file_identity(kernel.vmlinuz);
 }
 
-Result<Descriptor> anonymous_file(const char* name, size_t size) {
-    Descriptor fd(memfd_create(name, MFD_CLOEXEC));
+Result<FileDescriptor> anonymous_file(const char* name, size_t size) {
+    FileDescriptor fd(memfd_create(name, MFD_CLOEXEC));
     if (!fd || ftruncate(fd.get(), static_cast<off_t>(size)))
         return system_failure("make", std::string("an anonymous file for the guest's ") + name);
     return fd;
@@ -247,7 +291,7 @@ Result<SavedState> open_state(const GuestJob& job, const GuestCallbacks& callbac
         return std::move(*state);
     if (mkdir(folder.c_str(), 0700) && errno != EEXIST)
         return system_failure("make the folder", folder);
-    Descriptor lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    FileDescriptor lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!lock)
         return system_failure("open", folder);
     if (flock(lock.get(), LOCK_EX | LOCK_NB)) {
@@ -276,12 +320,30 @@ void discard_state(const SavedState& state) {
 
 Result<Machine> restore_machine(const GuestJob& job, const SavedState& state) {
     MachineFiles files;
+    Result<FileDescriptor> memory = FileDescriptor(), disk = FileDescriptor();
     files.memory = state.memory.get();
-    files.memory_kept = false;
+    files.memory_kept = job.host_root;
+    if (job.host_root) {
+        // Who serves the files maps the guest's memory too, and a private mapping is nobody else's.
+        const size_t size = static_cast<size_t>(job.memory_mb) << 20;
+        memory = anonymous_file("memory", size);
+        if (!memory)
+            return memory.failure();
+        if (Status copied = copy_sparse(state.memory.get(), memory->get(), size, "the memory");
+            !copied)
+            return copied.failure();
+        files.memory = memory->get();
+    }
     files.initramfs = state.initramfs.get();
+    if (job.disk_mb) {
+        disk = copy_of_disk(state, job.disk_mb);
+        if (!disk)
+            return disk.failure();
+        files.disk = disk->get();
+    }
     files.restored = true;
     // Each reader needs a position of its own in the stream.
-    Descriptor devices(open((state.folder + "/devices").c_str(), O_RDONLY | O_CLOEXEC));
+    FileDescriptor devices(open_trusted(state.folder + "/devices"));
     if (!devices)
         return system_failure("open", state.folder + "/devices");
     Result<Machine> machine = Machine::start(job, files);

@@ -2,7 +2,8 @@
 //
 // A state is a folder RELEASE-HASH in the cache with the files `memory` (sparse, mapped privately
 // by each guest that is restored, so its pages are shared and read on demand), `devices` (QEMU's
-// migration stream without the memory), `initramfs` and `manifest.json`. The manifest comes last
+// migration stream without the memory), `initramfs`, `disk` (sparse; each guest gets a copy) and
+// `manifest.json`. The manifest comes last
 // and has each file's size, inode and modification time: a file that was cut, replaced or written
 // to does not match.
 #pragma once
@@ -12,7 +13,7 @@ namespace djstap::guest {
 
 struct SavedState {
     std::string folder;
-    Descriptor memory, devices, initramfs;
+    FileDescriptor memory, devices, initramfs, disk;
 };
 
 // Opens the state for a job; makes it when it is missing or broken. Only one process makes it,
@@ -28,7 +29,7 @@ Result<Machine> restore_machine(const GuestJob& job, const SavedState& state);
 Result<Machine> boot_machine(const GuestJob& job, const MachineFiles& files);
 
 // An anonymous file of that many bytes.
-Result<Descriptor> anonymous_file(const char* name, size_t size);
+Result<FileDescriptor> anonymous_file(const char* name, size_t size);
 
 // Identifies a file by what changes when it is replaced: size, inode, modification time.
 std::string file_identity(const std::string& path);

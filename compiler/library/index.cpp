@@ -1,5 +1,7 @@
 #include "library/index.h"
 
+#include "cache/cache.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -144,29 +146,18 @@ bool Index::valid(const std::vector<IndexedFile>& expected) const {
 
 std::optional<Index> Index::load(const std::string& path, const std::vector<IndexedFile>& files) {
     Index index;
-    index.bytes_.reserve(64);
-    if (!read_whole(path, index.bytes_) || !index.valid(files))
+    auto bytes = read_cached(path);
+    if (!bytes)
+        return std::nullopt;
+    index.bytes_ = std::move(*bytes);
+    index.bytes_.reserve(64); // not inside the object: aligned
+    if (!index.valid(files))
         return std::nullopt;
     return index;
 }
 
 bool Index::save(const std::string& path) const {
-    std::string temporary = path + ".XXXXXX";
-    const int file = mkostemp(temporary.data(), O_CLOEXEC);
-    if (file < 0)
-        return false;
-    size_t done = 0;
-    while (done < bytes_.size()) {
-        const ssize_t wrote = write(file, bytes_.data() + done, bytes_.size() - done);
-        if (wrote <= 0)
-            break;
-        done += static_cast<size_t>(wrote);
-    }
-    const bool whole =
-        close(file) == 0 && done == bytes_.size() && rename(temporary.c_str(), path.c_str()) == 0;
-    if (!whole)
-        unlink(temporary.c_str());
-    return whole;
+    return static_cast<bool>(write_cached(path, bytes_));
 }
 
 std::vector<uint32_t> Index::files_defining(NameKind kind, std::string_view name) const {

@@ -107,9 +107,7 @@ class IndexedLibrary final : public Library {
             return;
         }
         index_ = Index::build(files_);
-        std::error_code ignored; // without a cache the next start is slower, no more
-        std::filesystem::create_directories(cache, ignored);
-        index_.save(path);
+        index_.save(path); // without a cache the next start is slower, no more
     }
 
     std::vector<const ast::File*> files_defining_function(const std::string& name) override {

@@ -38,7 +38,7 @@ class Scanner {
                     function(is_private);
                 else if (token == "global")
                     globals(is_private);
-                else if (token == "probe" && probe(is_private))
+                else if (token == "probe" && probe())
                     ++depth;
                 is_private = false;
             }
@@ -149,7 +149,7 @@ class Scanner {
     }
 
     // Up to the brace of the body; true when that was taken.
-    bool probe(bool is_private) {
+    bool probe() {
         std::vector<std::string> names, pending(1);
         int parentheses = 0, braces = 0;
         for (;;) {
@@ -187,10 +187,9 @@ class Scanner {
                 pending.back() += token;
             }
         }
-        if (!is_private)
-            for (std::string& name : names)
-                if (!name.empty())
-                    names_.push_back({NameKind::Alias, std::move(name)});
+        for (std::string& name : names)
+            if (!name.empty())
+                names_.push_back({NameKind::Alias, std::move(name)});
         return true;
     }
 

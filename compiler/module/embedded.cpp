@@ -54,18 +54,13 @@ class Compiler {
         const std::string key = hexadecimal(checksum(c_source_, checksum(kit_.directory))) +
                                 hexadecimal(checksum(kit_.compiler));
         const std::string kept = folder + "/" + key + ".o";
-        if (auto known = read_file(kept); known && !known->empty())
+        if (auto known = read_cached(kept); known && !known->empty())
             return *known;
         if (Status ok = compile(); !ok)
             return ok.failure();
         auto bytes = read_file(scratch_.file("embedded.o"));
-        if (bytes) { // without a cache it is compiled again
-            std::error_code error;
-            fs::create_directories(folder, error);
-            const std::string part = kept + "." + std::to_string(getpid());
-            if (write_file(part, *bytes))
-                fs::rename(part, kept, error);
-        }
+        if (bytes) // without a cache it is compiled again
+            static_cast<void>(write_cached(kept, *bytes));
         return bytes;
     }
 

@@ -1,11 +1,14 @@
 // The cache of runtime kits: one folder for each kernel and state of the runtime's sources.
 #include "cache/cache.h"
+#include "cache/trust.h"
 #include "diagnostics/suggest.h"
 #include "module/clock.h"
 #include "module/kit_build.h"
 #include "module/manifest.h"
 #include "module/module.h"
+#include "module/process.h"
 #include "module/scratch.h"
+#include "target/configuration.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -23,27 +26,21 @@ using namespace module;
 
 namespace {
 
+// The folder with the kernel's headers and tools, which a kit refers to: several may be of one
+// kernel (-r FOLDER).
+std::string build_folder(const Target& target) {
+    std::error_code error;
+    const fs::path real = fs::canonical(target.files().build_dir, error);
+    return error ? target.files().build_dir : real.string();
+}
+
 std::string key_of(const Target& target, const std::vector<SourceFile>& sources) {
-    uint64_t hash = checksum(recipe_version);
+    uint64_t hash = checksum(build_folder(target), checksum(recipe_version));
     for (const SourceFile& file : sources)
         hash = checksum(file.text, checksum(file.name, hash));
     std::string build_id = target.build_id().substr(0, 16);
     return target.release() + "-" + (build_id.empty() ? "unknown" : build_id) + "-" +
            hexadecimal(hash);
-}
-
-// What others may write to could hold any code, which would run in the kernel.
-Status check_owner(const std::string& folder) {
-    struct stat status;
-    if (lstat(folder.c_str(), &status) != 0)
-        return Done{};
-    bool ours = status.st_uid == geteuid() || status.st_uid == 0;
-    if (S_ISDIR(status.st_mode) && ours && !(status.st_mode & (S_IWGRP | S_IWOTH)))
-        return Done{};
-    return Failure{folder + ": " +
-                       (ours ? "can be written to by others" : "belongs to someone else") +
-                       ", so the code in it is not used",
-                   "remove it, or set DJSTAP_CACHE to a folder of your own"};
 }
 
 // Held while a kit is built.
@@ -98,18 +95,28 @@ Status put_in_place(const std::string& part, const std::string& folder) {
     return Failure{folder + ": cannot create: " + std::strerror(errno), ""};
 }
 
+// Whether what a kit refers to outside of its own folder is there.
+bool is_usable(const RuntimeKit& kit) {
+    auto runs = [](const std::vector<std::string>& words) {
+        return words.empty() || !find_program(words[0]).empty();
+    };
+    std::error_code error;
+    return runs(kit.linker) && runs(kit.objtool) && fs::is_directory(kit.build_dir, error) &&
+           (kit.sign_file.empty() || fs::exists(kit.sign_file, error));
+}
+
 } // namespace
 
 std::optional<RuntimeKit> module::load_kit(const std::string& folder, const Target& target) {
-    auto text = read_file(folder + "/" + std::string(manifest_name));
+    auto text = read_cached(folder + "/" + std::string(manifest_name));
     if (!text)
         return std::nullopt;
     auto manifest = read_manifest(*text);
     if (!manifest || manifest->kit.release != target.release() ||
-        manifest->kit.build_id != target.build_id())
+        manifest->kit.build_id != target.build_id() || !is_usable(manifest->kit))
         return std::nullopt;
     for (const KitFile& file : manifest->files) {
-        auto bytes = MappedFile::open(folder + "/" + file.name);
+        auto bytes = MappedFile::open_trusted(folder + "/" + file.name);
         if (!bytes || (*bytes)->bytes().size() != file.size ||
             checksum((*bytes)->bytes()) != file.checksum)
             return std::nullopt;
@@ -124,10 +131,15 @@ Result<RuntimeKit> open_runtime_kit(const Target& target, const RuntimeSources& 
     auto files = read_sources(sources);
     if (!files)
         return files.failure();
+    const auto reasons = misfits([&](std::string_view name) { return target.config(name); });
+    if (!reasons.empty())
+        return Failure{"kernel " + target.release() +
+                           " is not one that scripts can run on: " + reasons.front(),
+                       "djstap --info lists what is needed of a kernel"};
     const std::string parent = cache_directory() + "/runtime";
     const std::string key = key_of(target, *files);
     const std::string folder = parent + "/" + key;
-    if (Status ok = check_owner(folder); !ok)
+    if (Status ok = check_trusted(folder); !ok)
         return ok.failure();
     if (auto kit = load_kit(folder, target)) {
         kit->times.open = whole.lap();
@@ -135,11 +147,8 @@ Result<RuntimeKit> open_runtime_kit(const Target& target, const RuntimeSources& 
     }
     if (Status ok = check_requirements(target); !ok)
         return ok.failure();
-    std::error_code error;
-    fs::create_directories(parent, error);
-    if (error)
-        return Failure{parent + ": cannot create: " + error.message(),
-                       "set DJSTAP_CACHE to a folder that can be written to"};
+    if (Status ok = make_cache_folder(parent); !ok)
+        return ok.failure();
     Stopwatch watch;
     auto lock = KitLock::take(parent + "/." + key + ".lock", [&] {
         if (progress)
@@ -164,7 +173,8 @@ Result<RuntimeKit> open_runtime_kit(const Target& target, const RuntimeSources& 
             kit = ok.failure();
     }
     if (!kit) {
-        fs::remove_all(part, error);
+        std::error_code ignored;
+        fs::remove_all(part, ignored);
         return kit.failure();
     }
     kit->directory = folder;

@@ -76,6 +76,10 @@ using ModuleProgress = std::function<void(const std::string&)>;
 Result<RuntimeKit> open_runtime_kit(const Target& target, const RuntimeSources& sources,
                                     const ModuleProgress& progress = nullptr);
 
+// Fails where the headers that lay out what a script's object hands to the runtime are not those
+// that this program was built with: the runtime would take it for something else.
+Status check_agreement(const RuntimeSources& sources);
+
 // Fails where `name` cannot be a module's: letters, digits and _ only, at most 55 of them.
 Status check_module_name(std::string_view name);
 

@@ -1,5 +1,7 @@
 #include "module/scratch.h"
 
+#include "cache/trust.h"
+
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -20,7 +22,7 @@ constexpr std::string_view prefix = "djstap-";
 
 std::string temporary_folder() {
     const char* set = std::getenv("TMPDIR");
-    return set && *set == '/' ? set : "/tmp";
+    return set && *set == '/' && check_trusted_place(set) ? set : "/tmp";
 }
 
 Failure system_failure(const std::string& path, const char* what) {

@@ -76,6 +76,22 @@ void AccessBuilder::load_pointer() {
     is_address_ = true; // of what it points to
 }
 
+std::vector<std::string> AccessBuilder::member_names() const {
+    std::vector<std::string> names;
+    for (const CMember& member : info_.members(type_))
+        if (!member.name.empty()) // members of anonymous ones belong to the outer one
+            names.push_back(member.name);
+    return names;
+}
+
+std::string AccessBuilder::members_hint() const {
+    const std::vector<std::string> names = member_names();
+    std::string hint;
+    for (size_t i = 0; i < names.size() && i < 12; i++)
+        hint += (i ? ", " : "its members are ") + names[i];
+    return hint + (names.size() > 12 ? " …" : "");
+}
+
 bool AccessBuilder::member(const std::string& name, SourceRange range) {
     CType type = info_.resolve(type_);
     if (type.kind == CTypeKind::Pointer) {
@@ -88,18 +104,10 @@ bool AccessBuilder::member(const std::string& name, SourceRange range) {
                     "'" + info_.type_name(type_) + "'");
     auto found = info_.member(type_, name);
     if (!found) {
-        std::vector<std::string> names;
-        for (const CMember& member : info_.members(type_))
-            names.push_back(member.name);
-        std::erase(names,
-                   std::string()); // of anonymous ones, whose members belong to the outer one
+        const std::vector<std::string> names = member_names();
         std::string hint = did_you_mean(name, names);
-        if (hint.empty() && !names.empty()) {
-            hint = "its members are";
-            for (size_t i = 0; i < names.size() && i < 12; i++)
-                hint += (i ? ", " : " ") + names[i];
-            hint += names.size() > 12 ? " …" : "";
-        }
+        if (hint.empty())
+            hint = members_hint();
         return fail(DiagnosticKind::UnknownMember, range, "'" + info_.type_name(type_) + "'", name,
                     hint);
     }

@@ -40,11 +40,15 @@ class AccessBuilder {
     const Access& access() const { return access_; }
     const AccessError& error() const { return error_; }
     TypeId type() const { return type_; }
+    const DebugInfo& info() const { return info_; }
+    // "its members are mnt, dentry", where type() is a structure or a union.
+    std::string members_hint() const;
     bool in_memory() const { return is_address_; }
 
   private:
     bool fail(DiagnosticKind kind, SourceRange range, std::string first, std::string second = {},
               std::string hint = {});
+    std::vector<std::string> member_names() const;
     void load_pointer(); // makes a pointer that is in memory the accumulator
 
     const DebugInfo& info_;

@@ -32,6 +32,21 @@ std::string describe(const std::vector<CodeView>& code, const Resolver& resolver
                             : std::to_string(code.size()) + " modules of " + kernel;
 }
 
+// xfs_file_open is probably the module xfs's; the longest beginning that is a module's name counts.
+std::string module_hint(const FunctionPattern& pattern, Resolver& resolver) {
+    if (has_wildcard(pattern.function))
+        return {};
+    for (size_t end = pattern.function.rfind('_'); end != std::string::npos && end > 0;
+         end = pattern.function.rfind('_', end - 1)) {
+        const std::string name = pattern.function.substr(0, end);
+        auto module = resolver.kernel.module(name);
+        if (module && !(*module)->info->functions(pattern, false).empty())
+            return "it is a module's: module(\"" + name + "\").function(\"" + pattern.function +
+                   "\")";
+    }
+    return {};
+}
+
 // Where the function is that was looked for in another file, or on another line; empty: nowhere.
 std::string where_it_is(FunctionPattern pattern, const std::vector<CodeView>& code) {
     if (has_wildcard(pattern.function) || pattern.file.empty())
@@ -40,7 +55,10 @@ std::string where_it_is(FunctionPattern pattern, const std::vector<CodeView>& co
     pattern.line_kind = FunctionPattern::LineKind::None;
     for (const CodeView& each : code)
         for (const FunctionInfo& function : each.info->functions(pattern, true))
-            return "it is declared at " + function.file + ":" + std::to_string(function.line);
+            return function.file.empty()
+                       ? "in which files functions are, debug symbols tell, and "
+                         "there are none"
+                       : "it is declared at " + function.file + ":" + std::to_string(function.line);
     return {};
 }
 
@@ -54,16 +72,13 @@ void report_no_match(const ast::PointComponent& component, const FunctionPattern
         return;
     }
     if (info.only_inlined(pattern.function)) {
+        const std::string suffix = wanted == Wanted::Return     ? "return"
+                                   : wanted == Wanted::Exported ? "exported"
+                                                                : "call";
         resolver.diagnostics
             .report(DiagnosticKind::FunctionOnlyInlined, component.argument_range,
-                    {pattern.function, wanted == Wanted::Return     ? "return"
-                                       : wanted == Wanted::Exported ? "exported"
-                                                                    : "call"})
-            .hint("without ." +
-                  std::string(wanted == Wanted::Return     ? "return"
-                              : wanted == Wanted::Exported ? "exported"
-                                                           : "call") +
-                  " each inlined copy of it is probed");
+                    {pattern.function, suffix})
+            .hint("without ." + suffix + " each inlined copy of it is probed");
         return;
     }
     auto& diagnostic =
@@ -74,7 +89,16 @@ void report_no_match(const ast::PointComponent& component, const FunctionPattern
         hint = did_you_mean(pattern.function, info.similar_functions(pattern.function));
     if (hint.empty() && !pattern.file.empty())
         hint = "the file is matched as " + pattern.file + "; leave it out to look everywhere";
+    if (hint.empty())
+        hint = module_hint(pattern, resolver);
     diagnostic.hint(hint);
+}
+
+// A line of a function's pattern is that of its declaration, as listings show functions. `List`: of
+// functions, or of their inlined copies.
+template <class List> void keep_declared_there(const FunctionPattern& pattern, List& list) {
+    if (pattern.line_kind == FunctionPattern::LineKind::Absolute)
+        std::erase_if(list, [&](const auto& each) { return each.line != pattern.line; });
 }
 
 // The pattern of the point's functions; nothing after an error was reported.
@@ -160,6 +184,7 @@ bool has_static_calls(Resolver& resolver) {
 
 struct Refusal {
     std::string name, why; // empty: nothing was refused
+    bool never = false;    // as in MechanismChoice
 };
 
 // The functions of one body of code as candidates.
@@ -178,11 +203,12 @@ void add_candidates(const ast::ProbePoint& point, const CodeView& code,
         MechanismChoice choice =
             is_return ? choose_for_return(*code.target, function.entry,
                                           safety_of(function, objection, resolver, *code.info),
-                                          resolver.options.forced)
+                                          resolver.options.forced, function.symbol)
                       : choose_for_entry(*code.target, function.entry, resolver.options.forced,
-                                         resolver.probe && resolver.probe->effects.registers);
+                                         resolver.probe && resolver.probe->effects.registers,
+                                         function.symbol);
         if (!choice.refusal.empty()) {
-            refusal = {function.name, choice.refusal};
+            refusal = {function.name, choice.refusal, choice.never};
             continue;
         }
         Candidate candidate;
@@ -194,8 +220,7 @@ void add_candidates(const ast::ProbePoint& point, const CodeView& code,
         candidate.site.address = choice.address;
         candidate.site.fallback = choice.fallback;
         candidate.site.entry = function.entry;
-        candidate.site.maxactive =
-            maxactive ? static_cast<uint32_t>(std::clamp<int64_t>(maxactive->number, 0, 65535)) : 0;
+        candidate.site.maxactive = maxactive ? static_cast<uint32_t>(maxactive->number) : 0;
         candidate.site.point = quoted_point(code, function, suffix);
         candidate.site.function = function.is_syscall ? function.symbol : function.name;
         candidate.function = std::make_unique<FunctionInfo>(std::move(function));
@@ -212,13 +237,12 @@ size_t add_inlined(const CodeView& code, const FunctionPattern& pattern, Resolve
     const bool one_of_each =
         resolver.probe == nullptr && code.info->inlined_count(pattern) > most_listed_places;
     std::vector<StatementAddress> places = code.info->inlined(pattern, one_of_each);
-    if (pattern.line_kind == FunctionPattern::LineKind::Absolute)
-        std::erase_if(places, [&](const auto& each) { return each.line != pattern.line; });
+    keep_declared_there(pattern, places);
     for (const StatementAddress& place : places) {
         MechanismChoice choice =
             choose_for_instruction(*code.target, place.address, resolver.options.forced);
         if (!choice.refusal.empty()) {
-            refusal = {place.function, choice.refusal};
+            refusal = {place.function, choice.refusal, choice.never};
             continue;
         }
         auto function = std::make_unique<FunctionInfo>();
@@ -284,16 +308,13 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
     auto code = pattern ? find_code(point, resolver) : std::nullopt;
     if (!code)
         return false;
-    // As a listing shows functions: a line is that of the declaration.
-    const bool of_a_line = pattern->line_kind == FunctionPattern::LineKind::Absolute;
     Refusal refusal;
     size_t found = 0;
     for (const CodeView& each : *code) {
         if (wanted == Wanted::Inlined)
             break;
         std::vector<FunctionInfo> functions = each.info->functions(*pattern, resolver.details);
-        if (of_a_line)
-            std::erase_if(functions, [&](const auto& each) { return each.line != pattern->line; });
+        keep_declared_there(*pattern, functions);
         const bool any = !functions.empty();
         if (wanted == Wanted::Exported)
             keep_exported(each, functions);
@@ -332,7 +353,9 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
         resolver.diagnostics
             .report(DiagnosticKind::CannotProbe, argument.argument_range,
                     {refusal.name, refusal.why})
-            .hint(resolver.options.forced ? "leave out --mechanism to let djstap choose" : "");
+            .hint(resolver.options.forced && !refusal.never
+                      ? "leave out --mechanism to let djstap choose"
+                      : "");
         return false;
     }
     return true;

@@ -73,9 +73,11 @@ bool resolve_symbols(const ast::ProbePoint& point, Resolver& resolver, std::vect
     MechanismChoice refusal;
     for (const Symbol& symbol : symbols) {
         MechanismChoice choice =
-            is_return ? choose_for_return(*target, symbol.address, unknown, resolver.options.forced)
+            is_return ? choose_for_return(*target, symbol.address, unknown, resolver.options.forced,
+                                          symbol.name)
                       : choose_for_entry(*target, symbol.address, resolver.options.forced,
-                                         resolver.probe && resolver.probe->effects.registers);
+                                         resolver.probe && resolver.probe->effects.registers,
+                                         symbol.name);
         if (!choice.refusal.empty()) {
             refusal = choice;
             continue;
@@ -88,8 +90,7 @@ bool resolve_symbols(const ast::ProbePoint& point, Resolver& resolver, std::vect
         candidate.site.address = choice.address;
         candidate.site.fallback = choice.fallback;
         candidate.site.entry = symbol.address;
-        candidate.site.maxactive =
-            maxactive ? static_cast<uint32_t>(std::clamp<int64_t>(maxactive->number, 0, 65535)) : 0;
+        candidate.site.maxactive = maxactive ? static_cast<uint32_t>(maxactive->number) : 0;
         candidate.site.function = std::string(symbol.name);
         candidate.site.point =
             "kprobe.function(\"" + candidate.site.function + "\")" + (is_return ? ".return" : "");

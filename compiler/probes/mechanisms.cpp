@@ -1,5 +1,7 @@
 #include "probes/mechanisms.h"
 
+#include "probes/without_idt.h"
+
 #include <array>
 #include <utility>
 
@@ -19,11 +21,26 @@ MechanismChoice refuse(std::string why) {
     return choice;
 }
 
+MechanismChoice refuse_any(std::string why) {
+    MechanismChoice choice = refuse(std::move(why));
+    choice.never = true;
+    return choice;
+}
+
 // Code of .init.text is gone when a module is loaded.
 bool is_gone(const Target& target, uint64_t address) {
     return target.has_addresses() && !target.in_text(address);
 }
 constexpr const char* gone = "it is initialization code, which the kernel frees after boot";
+
+// Told by the function that the code is part of, also where it came there by inlining.
+bool is_without_idt(const Target& target, uint64_t address, std::string_view symbol) {
+    if (runs_without_idt(symbol))
+        return true;
+    const auto whole = target.has_addresses() ? target.symbol_at(address) : std::nullopt;
+    return whole && runs_without_idt(whole->name);
+}
+constexpr const char* without_idt = "CPUs run it while they can take no exception";
 
 bool is_kprobe(Mechanism mechanism) {
     return mechanism == Mechanism::Kprobe || mechanism == Mechanism::KprobeInt3 ||
@@ -49,9 +66,12 @@ std::vector<std::string> mechanism_names() {
 }
 
 MechanismChoice choose_for_entry(const Target& target, uint64_t entry,
-                                 std::optional<Mechanism> forced, bool all_registers) {
+                                 std::optional<Mechanism> forced, bool all_registers,
+                                 std::string_view symbol) {
     if (is_gone(target, entry))
-        return refuse(gone);
+        return refuse_any(gone);
+    if (is_without_idt(target, entry, symbol))
+        return refuse_any(without_idt);
     if (forced == Mechanism::Djprobe && all_registers)
         return refuse("its handler uses registers that a direct call does not keep");
     std::optional<uint64_t> site = target.fentry_site(entry);
@@ -91,10 +111,12 @@ MechanismChoice choose_for_entry(const Target& target, uint64_t entry,
 }
 
 MechanismChoice choose_for_return(const Target& target, uint64_t entry, const ReturnSafety& safety,
-                                  std::optional<Mechanism> forced) {
+                                  std::optional<Mechanism> forced, std::string_view symbol) {
     using Verdict = ReturnSafety::Verdict;
     if (is_gone(target, entry))
-        return refuse(gone);
+        return refuse_any(gone);
+    if (is_without_idt(target, entry, symbol))
+        return refuse_any(without_idt);
     std::optional<uint64_t> site = target.fentry_site(entry);
     bool no_kprobes = target.kprobe_forbidden(entry);
     MechanismChoice choice;
@@ -125,7 +147,9 @@ MechanismChoice choose_for_return(const Target& target, uint64_t entry, const Re
 MechanismChoice choose_for_instruction(const Target& target, uint64_t address,
                                        std::optional<Mechanism> forced) {
     if (is_gone(target, address))
-        return refuse(gone);
+        return refuse_any(gone);
+    if (is_without_idt(target, address, {}))
+        return refuse_any(without_idt);
     if (forced && !is_kprobe(*forced))
         return refuse("it is not at a function's entry, which " +
                       std::string(mechanism_name(*forced)) + " needs");

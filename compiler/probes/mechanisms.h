@@ -6,6 +6,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace djstap {
 
@@ -18,15 +20,18 @@ struct MechanismChoice {
     uint64_t address = 0;  // link-time: what is patched or probed
     uint64_t fallback = 0; // as in Site
     std::string refusal;   // not empty: no mechanism, and why
+    bool never = false;    // of a refusal: another mechanism would be refused, too
 };
 
-// For the entry of the function at `entry`. `forced`: that mechanism or none.
+// For the entry of the function at `entry`. `forced`: that mechanism or none. `symbol`: its name,
+// which is all there is where addresses are hidden.
 MechanismChoice choose_for_entry(const Target& target, uint64_t entry,
-                                 std::optional<Mechanism> forced, bool all_registers = false);
+                                 std::optional<Mechanism> forced, bool all_registers = false,
+                                 std::string_view symbol = {});
 // For the return of the function at `entry`. `safety` is what is known of it, or a reason of the
 // probe's own why it cannot have a return djprobe.
 MechanismChoice choose_for_return(const Target& target, uint64_t entry, const ReturnSafety& safety,
-                                  std::optional<Mechanism> forced);
+                                  std::optional<Mechanism> forced, std::string_view symbol = {});
 // For the instruction at `address`.
 MechanismChoice choose_for_instruction(const Target& target, uint64_t address,
                                        std::optional<Mechanism> forced);

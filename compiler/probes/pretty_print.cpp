@@ -177,6 +177,10 @@ AccessResult pretty_variables(const program::TargetValue& value, const VariableS
         Format(name).text(scope.tracepoint);
         return name;
     }
+    if (!scope.function->parameters_hint.empty() && value.name != "$$return")
+        return AccessError{
+            DiagnosticKind::UnknownTargetVariable, value.range, value.name, scope.where, {},
+            scope.function->parameters_hint};
     bool parameters = value.name == "$$vars" || value.name == "$$parms";
     bool locals = value.name == "$$vars" || value.name == "$$locals";
     TargetAccess out;

@@ -115,7 +115,8 @@ class ProbeResolver {
                 continue;
             }
             std::vector<Candidate> candidates;
-            if (!family || !family->resolve(point, resolver_, candidates)) {
+            if (!family || !check_maxactive(point) ||
+                !family->resolve(point, resolver_, candidates)) {
                 failed = true;
                 continue;
             }
@@ -147,6 +148,15 @@ class ProbeResolver {
         }
         if (!any && !failed && !optional)
             diagnostics_.report(DiagnosticKind::ProbeWithoutSite, probe.range);
+    }
+
+    bool check_maxactive(const ast::ProbePoint& point) {
+        const ast::PointComponent* maxactive = find_component(point, "maxactive");
+        if (!maxactive || (maxactive->number >= 0 && maxactive->number <= UINT16_MAX))
+            return true;
+        diagnostics_.report(DiagnosticKind::CannotProbe, maxactive->argument_range,
+                            {"maxactive", "it is from 0 to 65535"});
+        return false;
     }
 
     // How many earlier points of the probe have this place, too: its body runs once for each.

@@ -127,6 +127,10 @@ const char* const switch_stacks[] = {
     "restore_processor_state",
 };
 
+// rmmod is inside these while the module waits until nobody is.
+const char* const unload_modules[] = {"delete_module", "x64_sys_call", "x32_sys_call",
+                                      "ia32_sys_call"};
+
 // A task may be in there for hours: at a terminal, a pipe, a socket, for a child or a timer.
 const char* const wait_on_purpose[] = {
     "*sleep*",
@@ -336,6 +340,8 @@ ReturnSafety judge_return_by_name(std::string_view symbol) {
         return unsafe("it may never return");
     if (listed(switch_stacks, name))
         return unsafe("it switches stacks, or RCU does not watch it");
+    if (listed(unload_modules, name))
+        return unsafe("rmmod would wait for itself");
     if (listed(wait_on_purpose, name))
         return {Verdict::Waits, "it waits on purpose"};
     return {Verdict::Safe, "all arguments in registers"};

@@ -46,6 +46,8 @@ bool resolve_in(const CodeView& code, const ast::ProbePoint& point, const Functi
                             "; or append .nearest");
         return false;
     }
+    std::string refusal; // empty: nothing was refused
+    const size_t before = out.size();
     for (const StatementAddress& statement : result->addresses) {
         // At a function's entry a statement is what a function probe is: the cheap mechanism
         // serves.
@@ -55,11 +57,8 @@ bool resolve_in(const CodeView& code, const ast::ProbePoint& point, const Functi
                 ? choose_for_entry(*code.target, statement.address, resolver.options.forced)
                 : choose_for_instruction(*code.target, statement.address, resolver.options.forced);
         if (!choice.refusal.empty()) {
-            if (result->addresses.size() > 1)
-                continue;
-            resolver.diagnostics.report(DiagnosticKind::CannotProbe, component.argument_range,
-                                        {component.string, choice.refusal});
-            return false;
+            refusal = choice.refusal;
+            continue;
         }
         Candidate candidate;
         candidate.kind = HandlerKind::Entry;
@@ -82,6 +81,12 @@ bool resolve_in(const CodeView& code, const ast::ProbePoint& point, const Functi
         function->line = statement.line;
         candidate.function = std::move(function);
         out.push_back(std::move(candidate));
+    }
+    // Several lines leave out what cannot be probed, as patterns of functions do.
+    if (out.size() == before && !refusal.empty() && !point.optional && !resolver.quiet) {
+        resolver.diagnostics.report(DiagnosticKind::CannotProbe, component.argument_range,
+                                    {component.string, refusal});
+        return false;
     }
     return true;
 }

@@ -60,7 +60,12 @@ AccessError unknown_variable(const program::TargetValue& value, const VariableSc
         names.push_back("$" + variable.name);
     if (scope.is_return)
         names.emplace_back("$return");
-    error.hint = did_you_mean(value.name, names);
+    if (value.name == "$return" && !scope.is_return && scope.tracepoint.empty())
+        error.hint = "it is there when the function returns: add .return to the probe point";
+    if (error.hint.empty())
+        error.hint = did_you_mean(value.name, names);
+    if (error.hint.empty() && scope.function)
+        error.hint = scope.function->parameters_hint;
     if (error.hint.empty() && names.empty())
         error.hint = "it has no variables that can be read there";
     if (error.hint.empty()) {
@@ -274,6 +279,17 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
 
 } // namespace
 
+// A structure by itself, where a number is wanted: its address is to be asked for, by &.
+static bool is_whole_structure(const program::TargetValue& value, const AccessBuilder& builder) {
+    using Base = program::TargetValue::Base;
+    if (value.address_of || value.base == Base::Enumerator ||
+        (value.components.empty() && value.base != Base::Variable &&
+         value.base != Base::GlobalVariable))
+        return false;
+    const CTypeKind kind = builder.info().resolve(builder.type()).kind;
+    return kind == CTypeKind::Struct || kind == CTypeKind::Union;
+}
+
 AccessResult resolve_value(const program::TargetValue& value, const VariableScope& scope) {
     if (value.base == program::TargetValue::Base::Variable && value.name.starts_with("$$"))
         return pretty_variables(value, scope);
@@ -289,6 +305,13 @@ AccessResult resolve_value(const program::TargetValue& value, const VariableScop
         if (!good)
             return builder.error();
     }
+    if (is_whole_structure(value, builder))
+        return AccessError{DiagnosticKind::AggregateValue,
+                           value.range,
+                           "a '" + builder.info().type_name(builder.type()) + "'",
+                           {},
+                           {},
+                           builder.members_hint()};
     if (value.base != program::TargetValue::Base::Enumerator && // a constant, and of no type
         !builder.finish(value.address_of, value.range))
         return builder.error();

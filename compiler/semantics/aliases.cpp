@@ -1,5 +1,6 @@
 #include "semantics/aliases.h"
 
+#include "diagnostics/foreign_words.h"
 #include "diagnostics/suggest.h"
 
 #include <algorithm>
@@ -30,34 +31,37 @@ struct Step {
 class Expansion {
   public:
     Expansion(const ast::Probe& probe, const ast::File& file, Names& names,
+              const std::vector<std::string>& shapes,
               std::vector<std::unique_ptr<ast::ProbePoint>>& made, Diagnostics& diagnostics)
-        : probe_(probe), file_(file), names_(names), made_(made), diagnostics_(diagnostics) {}
+        : probe_(probe), file_(file), names_(names), shapes_(shapes), made_(made),
+          diagnostics_(diagnostics) {}
 
     std::vector<ProbeGroup> run() {
         for (const ast::ProbePoint& point : probe_.points) {
             std::vector<ConditionPart> conditions;
             if (point.condition)
                 conditions.push_back({point.condition.get(), &file_});
-            expand(point, point.components, point.optional, point.sufficient, point, file_,
-                   conditions);
+            expand(point, point.components, point.optional, point.sufficient, point, conditions);
         }
         return std::move(groups_);
     }
 
   private:
-    // `used` is the point as the user wrote it; `point` the one being expanded, written in `scope`.
+    // `used` is the point as the user wrote it; `point` the one being expanded.
     void expand(const ast::ProbePoint& used, const std::vector<ast::PointComponent>& components,
                 bool optional, bool sufficient, const ast::ProbePoint& point,
-                const ast::File& scope, const std::vector<ConditionPart>& conditions) {
+                const std::vector<ConditionPart>& conditions) {
         const std::string name = dotted(components);
-        std::vector<AliasState> found = names_.aliases(components, scope);
+        std::vector<AliasState> found = names_.aliases(components);
         // Within the definition of timer.profile, timer.profile.tick is not the alias with a
         // suffix.
         std::erase_if(found, [&](const AliasState& alias) {
             return in_chain(alias) && own_name(alias, components)->size() < components.size();
         });
+        for (const auto& meant : families_meant(components, found))
+            add(used, meant, optional, sufficient, conditions);
         if (found.empty()) {
-            if (components.empty())
+            if (components.empty() || !families_meant(components, found).empty())
                 return;
             if (!is_family(components.front().name)) {
                 if (!optional)
@@ -88,16 +92,62 @@ class Expansion {
                 if (inner.condition)
                     inner_conditions.push_back({inner.condition.get(), alias.file});
                 expand(used, whole, optional || inner.optional || inner.sufficient,
-                       sufficient || inner.sufficient, inner, *alias.file, inner_conditions);
+                       sufficient || inner.sufficient, inner, inner_conditions);
             }
             chain_.pop_back();
         }
+    }
+
+    // The families' points that components with * in their names mean. What an alias among `found`
+    // has the name of is that alias.
+    std::vector<std::vector<ast::PointComponent>>
+    families_meant(const std::vector<ast::PointComponent>& components,
+                   const std::vector<AliasState>& found) const {
+        std::vector<std::vector<ast::PointComponent>> out;
+        if (has_double_star(components) || !has_star(components))
+            return out;
+        for (const std::string& shape : shapes_) {
+            std::vector<ast::PointComponent> meant = components;
+            size_t begin = 0, count = 0;
+            for (; count < meant.size() && begin < shape.size(); count++) {
+                const size_t end = std::min(shape.find('.', begin), shape.size());
+                const std::string part = shape.substr(begin, end - begin);
+                const std::string name = part.substr(0, part.find('('));
+                if (!matches_component(meant[count].name, name) ||
+                    part.substr(name.size()) != argument_of(meant[count]))
+                    break;
+                meant[count].name = name;
+                begin = end + 1;
+            }
+            const bool whole = count == meant.size() && begin > shape.size();
+            const bool is_alias =
+                std::any_of(found.begin(), found.end(), [&](const AliasState& alias) {
+                    return dotted(*own_name(alias, meant)) == dotted(meant);
+                });
+            if (whole && !is_alias)
+                out.push_back(std::move(meant));
+        }
+        return out;
+    }
+
+    static std::string argument_of(const ast::PointComponent& component) {
+        using Argument = ast::PointComponent::Argument;
+        return component.argument == Argument::Number   ? "(NUMBER)"
+               : component.argument == Argument::String ? "(STRING)"
+                                                        : "";
     }
 
     bool in_chain(const AliasState& alias) const {
         return std::any_of(chain_.begin(), chain_.end(), [&](const Step& step) {
             return step.alias.declaration == alias.declaration;
         });
+    }
+
+    static bool has_star(const std::vector<ast::PointComponent>& components) {
+        return std::any_of(components.begin(), components.end(),
+                           [](const ast::PointComponent& component) {
+                               return component.name.find('*') != std::string::npos;
+                           });
     }
 
     static bool has_double_star(const std::vector<ast::PointComponent>& components) {
@@ -135,6 +185,8 @@ class Expansion {
         std::string hint = did_you_mean(name, candidates);
         if (hint.empty())
             hint = did_you_mean(components.front().name, families());
+        if (hint.empty())
+            hint = hint_for_foreign_word(components.front().name);
         diagnostic.hint(hint);
         if (&used != &point)
             diagnostic.note(used.range, "it is needed by this probe point");
@@ -143,11 +195,13 @@ class Expansion {
     void add(const ast::ProbePoint& used, const std::vector<ast::PointComponent>& components,
              bool optional, bool sufficient, const std::vector<ConditionPart>& conditions) {
         const ast::ProbePoint* point = &used;
-        if (!chain_.empty()) {
+        if (!chain_.empty() || &components != &used.components) {
             auto copy = std::make_unique<ast::ProbePoint>();
             copy->range = used.range;
             copy->components = components;
-            copy->optional = optional || sufficient; // as SystemTap has it
+            // As SystemTap has it. Of the aliases that a pattern means some do not fit its end.
+            copy->optional =
+                optional || sufficient || (!chain_.empty() && has_star(used.components));
             copy->sufficient = sufficient;
             point = copy.get();
             made_.push_back(std::move(copy));
@@ -191,6 +245,7 @@ class Expansion {
     const ast::Probe& probe_;
     const ast::File& file_;
     Names& names_;
+    const std::vector<std::string>& shapes_;
     std::vector<std::unique_ptr<ast::ProbePoint>>& made_;
     Diagnostics& diagnostics_;
     std::vector<Step> chain_;
@@ -201,9 +256,39 @@ class Expansion {
 } // namespace
 
 std::vector<ProbeGroup> expand(const ast::Probe& probe, const ast::File& file, Names& names,
+                               const std::vector<std::string>& shapes,
                                std::vector<std::unique_ptr<ast::ProbePoint>>& made,
                                Diagnostics& diagnostics) {
-    return Expansion(probe, file, names, made, diagnostics).run();
+    return Expansion(probe, file, names, shapes, made, diagnostics).run();
+}
+
+void put_before(std::vector<ProbeGroup>& groups, const BodyPart& part) {
+    auto tells_of_task = [](const ast::ProbePoint& point) {
+        const std::string& family = point.components.front().name;
+        return family == "kernel" || family == "module" || family == "kprobe" || family == "perf" ||
+               (family == "timer" && point.components.size() > 1 &&
+                point.components[1].name == "profile");
+    };
+    std::vector<ProbeGroup> split;
+    for (ProbeGroup& group : groups) {
+        ProbeGroup others = group, own = std::move(group);
+        for (ProbeGroup* each : {&others, &own}) {
+            const bool wanted = each == &own;
+            for (size_t i = each->points.size(); i-- > 0;) {
+                if (tells_of_task(*each->points[i]) == wanted)
+                    continue;
+                const auto at = static_cast<ptrdiff_t>(i);
+                each->points.erase(each->points.begin() + at);
+                each->alias_names.erase(each->alias_names.begin() + at);
+                each->point_numbers.erase(each->point_numbers.begin() + at);
+            }
+        }
+        own.body.insert(own.body.begin(), part);
+        for (ProbeGroup* each : {&others, &own})
+            if (!each->points.empty())
+                split.push_back(std::move(*each));
+    }
+    groups = std::move(split);
 }
 
 } // namespace djstap::semantics

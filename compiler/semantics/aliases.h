@@ -31,7 +31,12 @@ struct ProbeGroup {
 // Points made by expansion are added to `made`, which owns them. Unknown names are reported, unless
 // the point is optional.
 std::vector<ProbeGroup> expand(const ast::Probe& probe, const ast::File& file, Names& names,
+                               const std::vector<std::string>& shapes,
                                std::vector<std::unique_ptr<ast::ProbePoint>>& made,
                                Diagnostics& diagnostics);
+
+// Puts a piece before the bodies of the points that tell what a task does: functions, statements,
+// tracepoints, profiles. Groups that have others, too, are split.
+void put_before(std::vector<ProbeGroup>& groups, const BodyPart& part);
 
 } // namespace djstap::semantics

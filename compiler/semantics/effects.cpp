@@ -13,9 +13,7 @@ namespace {
 
 using Set = std::unordered_set<const Global*>;
 
-// More than these (SystemTap's limits) and MAXACTION and MAXNESTING are counted at run time, though
-// there is no loop and no recursion: functions that each call the next one twice double the work.
-constexpr uint64_t many_statements = 1000;
+// Calls that go deeper are counted at run time (MAXNESTING), though there is no recursion.
 constexpr uint32_t many_calls_deep = 10;
 constexpr int64_t bonus_of_recursion = 10; // in MAXNESTING, as SystemTap has it
 constexpr uint64_t unbounded = uint64_t{1} << 32;
@@ -79,7 +77,7 @@ class Collector {
             effects.loops = effects.can_fail = true;
             break;
         case StatementKind::Foreach:
-            effects.loops = effects.can_fail = effects.calls_runtime = true;
+            effects.loops = effects.can_fail = effects.calls_runtime = effects.walks = true;
             read(as<program::Foreach>(node).array);
             break;
         case StatementKind::Delete: {
@@ -87,6 +85,8 @@ class Collector {
             if (is_locked(global))
                 found_.writes.insert(global);
             effects.calls_runtime = true;
+            if (is_slice(as<program::Delete>(node).keys))
+                effects.can_fail = effects.walks = true;
             break;
         }
         case StatementKind::TryCatch:
@@ -111,6 +111,8 @@ class Collector {
             break;
         case ExpressionKind::Membership:
             read(as<program::Membership>(node).array);
+            if (is_slice(as<program::Membership>(node).keys))
+                effects.can_fail = effects.walks = true;
             break;
         case ExpressionKind::Assignment: {
             auto& assignment = as<program::Assignment>(node);
@@ -160,9 +162,8 @@ class Collector {
             break;
         }
         case ExpressionKind::Register:
-            effects.registers |=
-                !as<program::Register>(node).user &&
-                (in_function_ || !is_argument(*as<program::Register>(node).number));
+            effects.registers |= !as<program::Register>(node).user &&
+                                 (in_function_ || !is_argument(as<program::Register>(node).number));
             effects.can_fail = effects.calls_runtime = true;
             break;
         case ExpressionKind::EmbeddedC:
@@ -182,11 +183,9 @@ class Collector {
     }
 
     // By DWARF's numbers: those that arguments are passed in, and the stack's.
-    static bool is_argument(const Expression& number) {
+    static bool is_argument(int64_t number) {
         constexpr std::array arguments{1, 2, 4, 5, 7, 8, 9};
-        return number.kind == ExpressionKind::Number &&
-               std::find(arguments.begin(), arguments.end(), as<Number>(number).value) !=
-                   arguments.end();
+        return std::find(arguments.begin(), arguments.end(), number) != arguments.end();
     }
 
     // Such a variable may be in a register.
@@ -249,6 +248,7 @@ void join(Effects& into, const Effects& from) {
     into.prints |= from.prints;
     into.can_fail |= from.can_fail;
     into.loops |= from.loops;
+    into.walks |= from.walks;
     into.strings |= from.strings;
     into.calls_runtime |= from.calls_runtime;
     into.can_exit |= from.can_exit;
@@ -329,7 +329,7 @@ void find_recursion(Program& program) {
     }
 }
 
-void compute_effects(Program& program) {
+void compute_effects(Program& program, uint64_t most_statements) {
     FoundOf functions;
     for (auto& function : program.functions) {
         Found& found = functions[function.get()];
@@ -359,7 +359,7 @@ void compute_effects(Program& program) {
             std::max(program.nesting, deepest + (function->recursive ? bonus_of_recursion : 0));
         function->counts_nesting = function->body && (deep || function->recursive);
         found.effects.can_fail |= function->counts_nesting;
-        if (found.statements > many_statements)
+        if (found.statements >= most_statements)
             count_at_run_time(found.effects);
     }
     auto absorb = [&](Found& found) {
@@ -374,9 +374,9 @@ void compute_effects(Program& program) {
         const Effects& now = found.effects;
         return reads != found.reads.size() || writes != found.writes.size() ||
                before.prints != now.prints || before.can_fail != now.can_fail ||
-               before.loops != now.loops || before.strings != now.strings ||
-               before.calls_runtime != now.calls_runtime || before.can_exit != now.can_exit ||
-               before.registers != now.registers;
+               before.loops != now.loops || before.walks != now.walks ||
+               before.strings != now.strings || before.calls_runtime != now.calls_runtime ||
+               before.can_exit != now.can_exit || before.registers != now.registers;
     };
     for (bool changed = true; changed;) {
         changed = false;
@@ -407,7 +407,7 @@ void compute_effects(Program& program) {
         for (auto& value : probe->entry_values)
             collector.expression(*value);
         bound_body(functions, found);
-        if (found.statements > many_statements)
+        if (found.statements >= most_statements)
             count_at_run_time(found.effects);
         absorb(found);
         probes.push_back(probe.get());

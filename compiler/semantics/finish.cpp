@@ -9,8 +9,14 @@ void Lowering::finish() {
     for (const ForeachValue& value : foreach_values_) {
         const bool statistic = types_.get(value.global->value) == Type::Statistic &&
                                !types_.is_poison(value.global->value);
-        agree(statistic ? types_.of(Type::Long, value.at) : value.global->value, value.type,
-              "'" + value.name + "'", value.at);
+        if (statistic) {
+            diagnostics_.report(DiagnosticKind::StatisticAsValue, value.at, {value.name})
+                .hint("leave it out, and read the elements by @count(" +
+                      value.global->declaration->name + "[…]) and the like");
+            types_.unify(types_.poison(), value.type);
+            continue;
+        }
+        agree(value.global->value, value.type, "'" + value.name + "'", value.at);
     }
     for (const auto& [global, at] : value_uses_) {
         if (types_.get(global->value) != Type::Statistic || types_.is_poison(global->value))
@@ -19,8 +25,6 @@ void Lowering::finish() {
             .hint("read it by @count, @sum, @min, @max or @avg, change it by <<< and delete");
         types_.unify(types_.poison(), global->value);
     }
-    for (auto& settle : conditions_)
-        settle();
     for (const NeverWritten& variable : never_written_) {
         if (const auto type = types_.get(variable.type)) {
             if (!names_.in_library(variable.at) && !types_.is_poison(variable.type))
@@ -39,8 +43,14 @@ void Lowering::finish() {
     for (const Needed& needed : needed_) {
         if (types_.get(needed.type))
             continue;
-        diagnostics_.report(DiagnosticKind::TypeUnknown, needed.at, {needed.what})
-            .hint(needed.hint.empty() ? "nothing is ever stored in it" : needed.hint);
+        std::string hint = needed.hint.empty() ? "nothing is ever stored in it" : needed.hint;
+        if (needed.function && needed.function->returns_value) {
+            const std::string& name = needed.function->declaration->name;
+            hint = "it returns nothing but what it is called for itself; its type may be given: "
+                   "function " +
+                   name + ":long(…)";
+        }
+        diagnostics_.report(DiagnosticKind::TypeUnknown, needed.at, {needed.what}).hint(hint);
         types_.unify(types_.poison(), needed.type);
     }
     if (diagnostics_.has_errors())

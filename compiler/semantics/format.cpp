@@ -12,7 +12,7 @@ using program::Type;
 
 namespace {
 
-constexpr int max_width = 1024; // what one conversion may pad to
+constexpr int max_width = 8192; // what one conversion may pad to
 
 Type argument_type(char conversion) {
     return conversion == 's' ? Type::String : Type::Long;
@@ -129,16 +129,8 @@ std::optional<std::vector<FormatPiece>> parse_format(const std::string& format, 
                 {written, "it may be at most " + std::to_string(max_width) + " wide"});
             return std::nullopt;
         }
-        if (conversion == 'b') {
-            piece.size = piece.width == -1 ? 8 : piece.width;
-            if (piece.size != 1 && piece.size != 2 && piece.size != 4 && piece.size != 8) {
-                diagnostics.report(DiagnosticKind::BadConversion, range,
-                                   {written, "%b writes 1, 2, 4 or 8 bytes"});
-                return std::nullopt;
-            }
-        } else if (conversion == 'm' || conversion == 'M') {
-            piece.size = piece.precision == -1 ? 1 : piece.precision;
-        }
+        if (conversion == 'm' || conversion == 'M')
+            piece.size = std::max(piece.precision, 1);
         pieces.push_back(std::move(piece));
         piece = FormatPiece();
     }
@@ -184,6 +176,13 @@ Value Lowering::print(const ast::Print& node) {
     return {std::move(to), types_.of(Type::Long, range)};
 }
 
+// A value of the probed program, which may point to characters.
+static bool is_target(const ast::Expression& node) {
+    using Kind = ast::ExpressionKind;
+    return node.kind == Kind::TargetSymbol || node.kind == Kind::Cast ||
+           node.kind == Kind::Autocast;
+}
+
 void Lowering::formatted(const ast::Print& node, program::Print& print,
                          std::vector<Value>& values) {
     auto pieces = parse_format(node.format, node.format_range, diagnostics_);
@@ -219,7 +218,10 @@ void Lowering::formatted(const ast::Print& node, program::Print& print,
             diagnostics_.report(DiagnosticKind::FormatType, node.arguments[i]->range,
                                 {conversion, type_name(type), type_name(conflict->first)});
         const char* fitting = conflict->first == Type::String ? "%s" : "%d";
-        if (conflict->first == Type::Long || conflict->first == Type::String)
+        if (conflict->first == Type::Long && is_target(*node.arguments[i]))
+            diagnostic.hint(
+                "a pointer's text is read by kernel_string(…), or user_string(…) of user memory");
+        else if (conflict->first == Type::Long || conflict->first == Type::String)
             diagnostic.hint(std::string("a ") + type_name(conflict->first) + " is printed by " +
                             fitting);
         const SourceRange& origin = conflict->first_at;
@@ -234,27 +236,6 @@ void Lowering::formatted(const ast::Print& node, program::Print& print,
 
 void Lowering::unformatted(const ast::Print& node, program::Print& print,
                            std::vector<Value>& values) {
-    const std::string name = node.single_char
-                                 ? "print_char"
-                                 : std::string(node.to_string ? "s" : "") + "print" +
-                                       (node.delimited ? "d" : "") + (node.newline ? "ln" : "");
-    const std::string given =
-        std::to_string(node.arguments.size()) + (node.arguments.size() == 1 ? " is" : " are");
-    if (node.single_char && node.arguments.size() != 1) {
-        diagnostics_.report(DiagnosticKind::PrintArguments, node.name_range,
-                            {name, "1 argument", given});
-        return;
-    }
-    if (node.delimited && node.arguments.size() < 2) {
-        diagnostics_.report(DiagnosticKind::PrintArguments, node.name_range,
-                            {name, "a delimiter and values", given});
-        return;
-    }
-    if (node.arguments.empty() && !node.newline) {
-        diagnostics_.report(DiagnosticKind::PrintArguments, node.name_range,
-                            {name, "at least 1 argument", given});
-        return;
-    }
     std::string delimiter;
     if (node.delimited) {
         // The parser let nothing but a literal through.
@@ -270,6 +251,8 @@ void Lowering::unformatted(const ast::Print& node, program::Print& print,
         const bool histogram = values[i].node->kind == program::ExpressionKind::HistogramText;
         const bool variable = node.arguments[i]->kind == ast::ExpressionKind::Identifier ||
                               node.arguments[i]->kind == ast::ExpressionKind::ArrayIndex;
+        if (histogram && values.size() == 1)
+            print.shows = ast::print(*ast::as<ast::StatisticOp>(*node.arguments[i]).operand);
         if (!histogram && variable)
             needed_.push_back(
                 {values[i].type, node.arguments[i]->range, subject(*node.arguments[i]), ""});

@@ -112,6 +112,7 @@ class Lowering {
     // ---- the probed program (lower_target.cpp)
     Value target(const ast::TargetSymbol& node, bool writing = false);
     bool is_procfs_text(const std::string& name) const;
+    bool check_procfs_text(const ast::TargetSymbol& node, bool writing);
     Value target_at_entry(const ast::TargetSymbol& node);
     Value cast(const ast::Cast& node);
     Value defined(const ast::Defined& node);
@@ -145,6 +146,13 @@ class Lowering {
     program::StatementPtr loop(const ast::While* while_node, const ast::For* for_node,
                                SourceRange range);
     program::StatementPtr jump(const ast::Statement& node);
+    // A variable that a foreach or a catch gives values to. A global gets them from a local, by
+    // what is appended to `prologue`.
+    // `array_kind` refuses an array.
+    uint32_t given_variable(const std::string& name, SourceRange range, DiagnosticKind array_kind,
+                            std::vector<program::StatementPtr>& prologue);
+    program::StatementPtr with_prologue(std::vector<program::StatementPtr> prologue,
+                                        program::StatementPtr body);
     void finish_body(Body& body);
 
     // ---- shared helpers
@@ -170,10 +178,10 @@ class Lowering {
                            const ast::Parameter& declaration);
     // Two values must be of one type; `name` is that of the first.
     void agree(TypeVar first, TypeVar second, const std::string& name, SourceRange at);
-    // What may stand where a truth value is wanted: a string there is compared with "". Call when
-    // the slot has its final address.
+    // What stands where a truth value is wanted: a number.
     void condition(program::ExpressionPtr& slot, const ast::Expression& node);
     static std::string subject(const ast::Expression& node);
+    bool probes_code() const;
     std::string nearest_variable(const std::string& name);
 
     Names& names_;
@@ -186,12 +194,13 @@ class Lowering {
     std::vector<std::pair<program::Local*, TypeVar>> typed_locals_;
     // Typed, but no part of the program: they live until finish() has looked at typed_.
     std::vector<program::ExpressionPtr> discarded_;
-    std::vector<std::function<void()>> conditions_, deferred_;
+    std::vector<std::function<void()>> deferred_;
     // Values whose type must be known in the end: where, what, hint.
     struct Needed {
         TypeVar type;
         SourceRange at;
         std::string what, hint;
+        const FunctionState* function = nullptr; // whose value it is
     };
     std::vector<Needed> needed_;
     // Globals used as one value, which statistics are not.

@@ -1,4 +1,5 @@
 // Operators, literals, variables and calls.
+#include "diagnostics/foreign_words.h"
 #include "diagnostics/suggest.h"
 #include "regex/regex.h"
 #include "semantics/lower.h"
@@ -89,24 +90,6 @@ program::ExpressionPtr Lowering::expect(const ast::Expression& node, Type type) 
     return std::move(value.node);
 }
 
-void Lowering::condition(program::ExpressionPtr& slot, const ast::Expression& node) {
-    Value value = expression(node);
-    slot = std::move(value.node);
-    conditions_.push_back([this, &slot, type = value.type] {
-        if (!types_.get(type))
-            types_.unify(type, types_.of(Type::Long, slot->range));
-        if (types_.get(type) != Type::String || types_.is_poison(type))
-            return;
-        auto comparison = make<program::Comparison>(slot->range);
-        comparison->op = ast::BinaryOp::NotEqual;
-        auto empty = make<program::Text>(slot->range);
-        empty->type = Type::String;
-        comparison->left = std::move(slot);
-        comparison->right = std::move(empty);
-        slot = std::move(comparison);
-    });
-}
-
 Value Lowering::expression(const ast::Expression& node, bool value_used) {
     switch (node.kind) {
     case ast::ExpressionKind::NumberLiteral:
@@ -142,7 +125,7 @@ Value Lowering::expression(const ast::Expression& node, bool value_used) {
         const auto& from = ast::as<ast::Dereference>(node);
         auto to = make<program::Dereference>(node.range);
         to->user = from.user;
-        to->size = expect(*from.size, Type::Long);
+        to->size = from.size;
         to->address = expect(*from.address, Type::Long);
         return known(std::move(to), Type::Long);
     }
@@ -150,14 +133,7 @@ Value Lowering::expression(const ast::Expression& node, bool value_used) {
         const auto& from = ast::as<ast::Register>(node);
         auto to = make<program::Register>(node.range);
         to->user = from.user;
-        to->number = expect(*from.number, Type::Long);
-        if (from.number->kind != ast::ExpressionKind::NumberLiteral ||
-            ast::as<ast::NumberLiteral>(*from.number).value < 0 ||
-            ast::as<ast::NumberLiteral>(*from.number).value > 16)
-            diagnostics_
-                .report(DiagnosticKind::RegisterNumber, from.number->range,
-                        {from.user ? "@uregister" : "@kregister"})
-                .hint("rax rdx rcx rbx rsi rdi rbp rsp, r8 to r15, rip");
+        to->number = from.number;
         return known(std::move(to), Type::Long);
     }
     case ast::ExpressionKind::Unary:
@@ -216,7 +192,21 @@ std::string Lowering::nearest_variable(const std::string& name) {
     // A function without its parentheses is the other likely slip.
     if (auto near = nearest(name, functions))
         return "did you mean '" + *near + "()'?";
-    return "";
+    hint = hint_for_foreign_word(name);
+    if (hint.empty() && probes_code())
+        hint = "a variable of the probed function is written $" + name;
+    return hint;
+}
+
+// Whether the body is that of a probe of code, which has variables of its own.
+bool Lowering::probes_code() const {
+    if (!body_->probe)
+        return false;
+    const auto& points = body_->probe->points;
+    return std::any_of(points.begin(), points.end(), [](const ast::ProbePoint* point) {
+        const std::string& family = point->components.front().name;
+        return family == "kernel" || family == "module" || family == "process";
+    });
 }
 
 Value Lowering::identifier(const ast::Identifier& node) {
@@ -232,7 +222,8 @@ Value Lowering::identifier(const ast::Identifier& node) {
             return global_place(node, *global, nullptr, false);
         }
         if (body_->mode == Body::Mode::Condition) {
-            diagnostics_.report(DiagnosticKind::ConditionLocal, node.range, {node.name})
+            diagnostics_
+                .report(DiagnosticKind::ConditionLocal, node.range, {node.name, "is not a global"})
                 .hint(did_you_mean(node.name, names_.global_names(*body_->file)));
             return broken(node.range);
         }
@@ -384,6 +375,8 @@ Value Lowering::call(const ast::Call& node, bool value_used) {
             if (hint.empty() && names_.global(node.function, *body_->file))
                 hint = "'" + node.function + "' is a global: its elements are written " +
                        node.function + "[key]";
+            if (hint.empty())
+                hint = hint_for_foreign_word(node.function);
             diagnostic.hint(hint);
         } else {
             const std::string given = std::to_string(node.arguments.size()) +
@@ -427,7 +420,8 @@ Value Lowering::call(const ast::Call& node, bool value_used) {
     }
     if (value_used)
         needed_.push_back({found.front()->result, node.range,
-                           "the value of '" + node.function + "'", "it returns no value"});
+                           "the value of '" + node.function + "'", "it returns no value",
+                           found.front()});
     const TypeVar result = found.front()->result;
     return typed(std::move(to), result);
 }

@@ -136,7 +136,7 @@ Value Lowering::place(const ast::Expression& node, bool also_read) {
         if (body_->mode != Body::Mode::Normal) {
             diagnostics_.report(body_->mode == Body::Mode::Entry ? DiagnosticKind::EntryLocal
                                                                  : DiagnosticKind::ConditionLocal,
-                                node.range, {identifier.name});
+                                node.range, {identifier.name, "is not a global"});
             return broken(node.range);
         }
         const uint32_t index = local(identifier.name, node.range);

@@ -29,6 +29,18 @@ void Lowering::function(FunctionState& function) {
     finish_body(body);
 }
 
+void Lowering::condition(program::ExpressionPtr& slot, const ast::Expression& node) {
+    if (node.kind == ast::ExpressionKind::Assignment && !names_.in_library(node.range)) {
+        const auto& assignment = ast::as<ast::Assignment>(node);
+        if (assignment.form == ast::Assignment::Kind::Plain && !assignment.parenthesized)
+            diagnostics_.report(DiagnosticKind::AssignmentAsCondition, node.range)
+                .hint("== compares; an assignment that is meant is put in parentheses of its own");
+    }
+    Value value = expression(node);
+    require(value, node, Type::Long, "compare it: … != \"\"");
+    slot = std::move(value.node);
+}
+
 std::unique_ptr<program::Probe> Lowering::probe(const ProbeGroup& group, SourceRange range) {
     auto to = std::make_unique<program::Probe>();
     to->range = range;
@@ -55,7 +67,7 @@ std::unique_ptr<program::Probe> Lowering::probe(const ProbeGroup& group, SourceR
         extra_conditions_.push_back({to.get(), std::move(both)});
     }
     body.mode = Body::Mode::Normal;
-    auto whole = make<program::Block>(range);
+    auto whole = make<program::Block>(group.body.empty() ? range : group.body.back().block->range);
     for (const BodyPart& part : group.body) {
         body.file = part.file;
         body.own_part = part.own;
@@ -178,11 +190,6 @@ program::StatementPtr Lowering::loop(const ast::While* while_node, const ast::Fo
 
 program::StatementPtr Lowering::return_statement(const ast::Return& node) {
     auto to = make<program::Return>(node.range);
-    if (!body_->function) {
-        diagnostics_.report(DiagnosticKind::ReturnInProbe, node.range)
-            .hint("'next' ends the probe's handler");
-        return to;
-    }
     if (!node.value)
         return to;
     Value value = expression(*node.value);
@@ -231,22 +238,63 @@ program::StatementPtr Lowering::delete_statement(const ast::Delete& node) {
     return to;
 }
 
+uint32_t Lowering::given_variable(const std::string& name, SourceRange range,
+                                  DiagnosticKind array_kind,
+                                  std::vector<program::StatementPtr>& prologue) {
+    GlobalState* global = body_->index.count(name) ? nullptr : names_.global(name, *body_->file);
+    if (!global) {
+        const uint32_t index = local(name, range);
+        body_->states[index].written = true;
+        return index;
+    }
+    check_not_iterated(*global, range);
+    const bool is_array =
+        global->declaration->size || global->declaration->wrap || global->arity.value_or(0) > 0;
+    if (is_array)
+        diagnostics_.report(array_kind, range, {name});
+    const auto index = static_cast<uint32_t>(body_->locals->size());
+    body_->locals->push_back({name, Type::Long, range});
+    body_->states.push_back({types_.fresh(), {}, true});
+    const TypeVar type = body_->states[index].type;
+    if (is_array || !key_count(*global, 0, range))
+        return index;
+    value_uses_.push_back({global, range});
+    agree(global->value, type, "'" + name + "'", range);
+    auto place = make<program::GlobalValue>(range);
+    place->global = global->node.get();
+    auto value = make<program::LocalValue>(range);
+    value->local = index;
+    auto assignment = make<program::Assignment>(range);
+    assignment->value_used = false;
+    assignment->place = typed(std::move(place), type).node;
+    assignment->value = typed(std::move(value), type).node;
+    auto statement = make<program::Evaluate>(range);
+    statement->expression = typed(std::move(assignment), type).node;
+    prologue.push_back(std::move(statement));
+    return index;
+}
+
+program::StatementPtr Lowering::with_prologue(std::vector<program::StatementPtr> prologue,
+                                              program::StatementPtr body) {
+    if (prologue.empty())
+        return body;
+    auto whole = make<program::Block>(body->range);
+    whole->statements = std::move(prologue);
+    whole->statements.push_back(std::move(body));
+    return whole;
+}
+
 program::StatementPtr Lowering::try_catch(const ast::TryCatch& node) {
     auto to = make<program::TryCatch>(node.range);
     to->body = branch(node.body);
+    std::vector<program::StatementPtr> prologue;
     if (!node.variable.empty()) {
-        if (!body_->index.count(node.variable) && names_.global(node.variable, *body_->file)) {
-            diagnostics_.report(DiagnosticKind::CatchVariable, node.variable_range, {node.variable})
-                .hint("give the variable a name of its own and assign it in the catch block");
-        } else {
-            const uint32_t index = local(node.variable, node.variable_range);
-            body_->states[index].written = true;
-            agree(body_->states[index].type, types_.of(Type::String, node.variable_range),
-                  "'" + node.variable + "'", node.variable_range);
-            to->message = index;
-        }
+        to->message = given_variable(node.variable, node.variable_range,
+                                     DiagnosticKind::CatchVariable, prologue);
+        agree(body_->states[*to->message].type, types_.of(Type::String, node.variable_range),
+              "'" + node.variable + "'", node.variable_range);
     }
-    to->handler = branch(node.handler);
+    to->handler = with_prologue(std::move(prologue), branch(node.handler));
     return to;
 }
 
@@ -291,17 +339,11 @@ program::StatementPtr Lowering::foreach (const ast::Foreach& node) {
                             node.sort_range.valid() ? node.sort_range : node.array->range),
                   "'" + global->declaration->name + "'", node.array->range);
     }
-    auto variable = [&](const std::string& name, SourceRange range) -> uint32_t {
-        if (!body_->index.count(name) && names_.global(name, *body_->file))
-            diagnostics_.report(DiagnosticKind::ForeachVariable, range, {name})
-                .hint("give the loop's variable a name of its own");
-        const uint32_t index = local(name, range);
-        body_->states[index].written = true;
-        return index;
-    };
+    std::vector<program::StatementPtr> prologue;
     for (size_t i = 0; i < node.keys.size(); ++i) {
         const SourceRange range = i < node.key_ranges.size() ? node.key_ranges[i] : node.range;
-        const uint32_t index = variable(node.keys[i], range);
+        const uint32_t index =
+            given_variable(node.keys[i], range, DiagnosticKind::ForeachVariable, prologue);
         to->keys.push_back(index);
         if (fits)
             agree(global ? global->keys[i] : types_.of(Type::Long, range),
@@ -310,7 +352,8 @@ program::StatementPtr Lowering::foreach (const ast::Foreach& node) {
             types_.unify(body_->states[index].type, types_.poison());
     }
     if (!node.value.empty()) {
-        const uint32_t index = variable(node.value, node.value_range);
+        const uint32_t index =
+            given_variable(node.value, node.value_range, DiagnosticKind::ForeachVariable, prologue);
         to->value = index;
         const TypeVar type = body_->states[index].type;
         if (!fits)
@@ -324,7 +367,7 @@ program::StatementPtr Lowering::foreach (const ast::Foreach& node) {
     if (global)
         body_->iterating.emplace_back(global, node.range);
     ++body_->loops;
-    to->body = branch(node.body);
+    to->body = with_prologue(std::move(prologue), branch(node.body));
     --body_->loops;
     if (global)
         body_->iterating.pop_back();

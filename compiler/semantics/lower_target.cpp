@@ -2,6 +2,8 @@
 // find out.
 #include "semantics/lower.h"
 
+#include <algorithm>
+
 namespace djstap::semantics {
 
 using program::Type;
@@ -53,7 +55,7 @@ Value Lowering::target(const ast::TargetSymbol& node, bool writing) {
     if (body_->mode == Body::Mode::Condition) {
         diagnostics_
             .report(DiagnosticKind::ConditionLocal, node.range,
-                    {global_variable ? "@var" : node.name})
+                    {global_variable ? "@var" : node.name, "is not a global"})
             .hint("test it in the probe's body: if (…) next");
         return broken(node.range);
     }
@@ -65,6 +67,8 @@ Value Lowering::target(const ast::TargetSymbol& node, bool writing) {
                             : "pass its value as an argument");
         return broken(node.range);
     }
+    if (is_procfs_text(node.name) && !check_procfs_text(node, writing))
+        return broken(node.range);
     // In a return probe the parameters are those of the entry.
     const bool of_return =
         node.name == "$return" || node.name.rfind("$$return", 0) == 0 || node.name == "$$name";
@@ -90,6 +94,33 @@ Value Lowering::target(const ast::TargetSymbol& node, bool writing) {
 bool Lowering::is_procfs_text(const std::string& name) const {
     return name == "$value" && body_->probe && !body_->probe->points.empty() &&
            body_->probe->points.front()->components.front().name == "procfs";
+}
+
+bool Lowering::check_procfs_text(const ast::TargetSymbol& node, bool writing) {
+    const auto& file = body_->probe->points.front()->components;
+    const bool writes = std::any_of(file.begin(), file.end(), [](const ast::PointComponent& part) {
+        return part.name == "write";
+    });
+    using Kind = ast::Component::Kind;
+    if (node.address_of) {
+        diagnostics_.report(DiagnosticKind::NoAddress, node.range);
+    } else if (!node.components.empty()) {
+        const ast::Component& step = node.components.front();
+        if (step.kind == Kind::Index)
+            diagnostics_.report(DiagnosticKind::NotIndexable, step.range, {"a text"});
+        else
+            diagnostics_.report(DiagnosticKind::NotAStructure, step.range,
+                                {"->" + step.member, "a text"});
+    } else if (writing && writes) {
+        diagnostics_.report(DiagnosticKind::NotAPlace, node.range)
+            .hint("it is what was written to the file");
+    } else if (!writing && !writes) {
+        diagnostics_.report(DiagnosticKind::TargetNotAvailable, node.range,
+                            {node.name, "a read probe", "it is what the file will hold"});
+    } else {
+        return true;
+    }
+    return false;
 }
 
 Value Lowering::target_at_entry(const ast::TargetSymbol& node) {
@@ -191,6 +222,14 @@ Value Lowering::defined(const ast::Defined& node) {
          node.operand->kind == ast::ExpressionKind::Entry))
         body_->mode = Body::Mode::Entry;
     const ast::Expression& operand = *node.operand;
+    if (operand.kind == ast::ExpressionKind::TargetSymbol &&
+        is_procfs_text(ast::as<ast::TargetSymbol>(operand).name)) {
+        body_->mode = before;
+        auto known_value = make<program::Number>(node.range);
+        const auto& symbol = ast::as<ast::TargetSymbol>(operand);
+        known_value->value = symbol.components.empty() && !symbol.address_of;
+        return known(std::move(known_value), Type::Long);
+    }
     Value value =
         operand.kind == ast::ExpressionKind::Entry && body_->probe && body_->probe->is_return
             ? expression(*ast::as<ast::Entry>(operand).operand)

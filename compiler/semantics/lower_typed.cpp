@@ -51,8 +51,20 @@ TypeSource Lowering::source_of(const program::Expression& node) const {
         return {nullptr, nullptr, program::as<program::GlobalValue>(node).global, 0};
     case ExpressionKind::EntryValue:
         return source_of(*body_->probe->entry_values[program::as<program::EntryValue>(node).slot]);
-    case ExpressionKind::Call:
-        return {nullptr, nullptr, program::as<program::Call>(node).function, 0};
+    case ExpressionKind::Call: {
+        const program::Function* function = program::as<program::Call>(node).function;
+        if (function->points_to.empty())
+            return {nullptr, nullptr, function, 0};
+        TypeSource source;
+        source.origin = std::make_shared<program::TypeOrigin>();
+        source.origin->value = std::make_shared<program::TargetValue>();
+        source.origin->value->range = node.range;
+        source.origin->value->base = program::TargetValue::Base::Cast;
+        source.origin->value->cast_type = function->points_to;
+        source.origin->value->module = "kernel";
+        source.origin->probe = body_ ? body_->probe : nullptr;
+        return source;
+    }
     case ExpressionKind::Assignment:
         return source_of(*program::as<program::Assignment>(node).value);
     case ExpressionKind::Conditional: {

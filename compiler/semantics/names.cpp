@@ -143,10 +143,7 @@ void Names::declare(const ast::Global& global, const ast::File& file, bool libra
     state->node->wrap = global.wrap;
     state->node->size = global.size.value_or(0);
     if (global.initial) {
-        if (global.size || global.wrap) {
-            diagnostics_.report(DiagnosticKind::ArrayInitial, global.initial->range, {global.name})
-                .hint("assign its elements in 'probe begin'");
-        } else if (auto type = read_initial(*global.initial, *state->node)) {
+        if (auto type = read_initial(*global.initial, *state->node)) {
             types_.unify(state->value, types_.of(*type, global.initial->range));
             state->arity = 0;
             state->arity_at = global.range;
@@ -168,10 +165,6 @@ void Names::declare(const ast::Function& function, const ast::File& file, bool l
     node.parameter_count = static_cast<uint32_t>(function.parameters.size());
     for (size_t i = 0; i < function.parameters.size(); ++i) {
         const ast::Parameter& parameter = function.parameters[i];
-        for (size_t before = 0; before < i; ++before)
-            if (function.parameters[before].name == parameter.name)
-                diagnostics_.report(DiagnosticKind::DuplicateParameter, parameter.range,
-                                    {parameter.name});
         node.locals.push_back({parameter.name, program::Type::Long, parameter.range});
         state->parameters.push_back(
             parameter.type == ast::TypeName::None
@@ -192,6 +185,11 @@ void Names::declare(const ast::Function& function, const ast::File& file, bool l
             node.effects.can_exit = has_pragma(code, "exits");
             node.effects.registers = has_pragma(code, "registers");
             node.effects.calls_runtime = true;
+            constexpr std::string_view pointee = "/* points to: ";
+            if (const size_t at = code.find(pointee); at != std::string::npos) {
+                const size_t begin = at + pointee.size();
+                node.points_to = code.substr(begin, code.find(" */", begin) - begin);
+            }
             if (!library)
                 diagnostics_.report(DiagnosticKind::IntrinsicOutsideLibrary, function.range,
                                     {function.name});
@@ -288,8 +286,7 @@ std::vector<size_t> Names::argument_counts(const std::string& name, const ast::F
     return counts;
 }
 
-std::vector<AliasState> Names::aliases(const std::vector<ast::PointComponent>& components,
-                                       const ast::File& file) {
+std::vector<AliasState> Names::aliases(const std::vector<ast::PointComponent>& components) {
     if (components.empty())
         return {};
     const std::string whole_name = dotted(components);
@@ -298,8 +295,6 @@ std::vector<AliasState> Names::aliases(const std::vector<ast::PointComponent>& c
             include(*other);
     std::vector<AliasState> whole, prefix;
     auto consider = [&](const AliasState& alias) {
-        if (alias.declaration->is_private && alias.file != &file)
-            return;
         for (const auto& name : alias.declaration->names) {
             size_t rest = 0;
             if (!match_alias(components, 0, name, 0, &rest))

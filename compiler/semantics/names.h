@@ -67,8 +67,7 @@ class Names {
                                         SourceRange* place);
     // Aliases whose name matches the beginning of `components`, those that match all of it first
     // choice: others only if there are none.
-    std::vector<AliasState> aliases(const std::vector<ast::PointComponent>& components,
-                                    const ast::File& file);
+    std::vector<AliasState> aliases(const std::vector<ast::PointComponent>& components);
 
     // Names for hints.
     std::vector<std::string> function_names(const ast::File& file) const;

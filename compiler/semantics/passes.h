@@ -10,6 +10,10 @@ namespace djstap::semantics {
 void find_pure_functions(const std::vector<program::Function*>& functions);
 void drop_unused(program::Program& program, const Names& names, Diagnostics& diagnostics);
 
+// changes.cpp: refuses calls that change what a foreach walks over, and conditions of probes that
+// do anything but ask.
+void check_changes(program::Program& program, Diagnostics& diagnostics);
+
 // How each global is used by what is left of the program.
 struct GlobalUse {
     bool read = false, written = false;
@@ -27,8 +31,9 @@ void print_unread(program::Program& program, const GlobalUses& uses);
 // locked.
 void choose_storage(program::Program& program, const GlobalUses& uses, bool atomic);
 
-// effects.cpp: what every function and probe needs of its surroundings; finds recursion.
+// effects.cpp: what every function and probe needs of its surroundings; finds recursion. A body
+// that may execute `most_statements` counts them.
 void find_recursion(program::Program& program);
-void compute_effects(program::Program& program);
+void compute_effects(program::Program& program, uint64_t most_statements);
 
 } // namespace djstap::semantics

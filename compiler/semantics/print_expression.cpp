@@ -145,11 +145,11 @@ class ExpressionPrinter {
             return "entry#" + std::to_string(as<EntryValue>(node).slot);
         case ExpressionKind::Dereference:
             return std::string(as<Dereference>(node).user ? "@uderef" : "@kderef") + "(" +
-                   text(*as<Dereference>(node).size) + ", " + text(*as<Dereference>(node).address) +
-                   ")";
+                   std::to_string(as<Dereference>(node).size) + ", " +
+                   text(*as<Dereference>(node).address) + ")";
         case ExpressionKind::Register:
             return std::string(as<Register>(node).user ? "@uregister" : "@kregister") + "(" +
-                   text(*as<Register>(node).number) + ")";
+                   std::to_string(as<Register>(node).number) + ")";
         case ExpressionKind::RegexMatch:
             return "(" + text(*as<RegexMatch>(node).operand) +
                    (as<RegexMatch>(node).negated ? " !~ " : " =~ ") +

@@ -101,6 +101,7 @@ struct Effects {
     bool prints = false;
     bool can_fail = false; // a run-time error is possible
     bool loops = false;    // a loop, a recursion, or very many statements: count MAXACTION
+    bool walks = false;    // over arrays: foreach, [x, *] in a, delete a[x, *]
     bool strings = false;  // needs string scratch memory
     bool calls_runtime = false;
     bool can_exit = false;
@@ -124,6 +125,7 @@ struct Function {
     std::vector<Local> locals;   // the parameters first
     std::unique_ptr<Block> body; // exactly one of body, intrinsic, embedded
     std::string intrinsic;       // codegen/intrinsics.def implements it
+    std::string points_to;       // of an intrinsic that yields an address: "task_struct"
     std::string embedded;        // C text
     SourceRange embedded_range;  // from its %{ on
     std::vector<EmbeddedGlobal> embedded_globals;
@@ -170,7 +172,7 @@ struct FormatPiece {
     bool alternate = false, zero = false, left = false, plus = false, space = false;
     int width = -1;     // -1: none, -2: the next argument
     int precision = -1; // the same
-    int size = 0;       // %Nb, %Nm: bytes
+    int size = 0;       // %m, %M: bytes
 };
 
 struct Program {
@@ -253,6 +255,11 @@ struct Print : ExpressionOf<ExpressionKind::Print> {
     std::vector<FormatPiece> format; // print, println, printd … are expressed by it too
     std::vector<ExpressionPtr>
         arguments; // in the order of use, widths and precisions by * included
+    // What it shows, for readers that print no text: a global that prints itself ("a", with the
+    // first `keys` arguments its element's keys), or a histogram ("a[k]"). Empty: nothing in
+    // particular.
+    std::string shows;
+    uint32_t keys = 0;
 };
 struct StatisticRead : ExpressionOf<ExpressionKind::StatisticRead> {
     ast::StatOp op{};
@@ -305,11 +312,12 @@ struct EntryValue : ExpressionOf<ExpressionKind::EntryValue> {
 };
 struct Dereference : ExpressionOf<ExpressionKind::Dereference> {
     bool user = false;
-    ExpressionPtr size, address;
+    int64_t size = 0;
+    ExpressionPtr address;
 };
 struct Register : ExpressionOf<ExpressionKind::Register> {
     bool user = false;
-    ExpressionPtr number;
+    int64_t number = 0;
 };
 struct RegexMatch : ExpressionOf<ExpressionKind::RegexMatch> {
     bool negated = false;

@@ -31,7 +31,11 @@ class Analysis {
         lowering_.finish();
         if (failed())
             return std::nullopt;
+        end_overloads();
         take_functions();
+        check_changes(program_, diagnostics_);
+        if (failed())
+            return std::nullopt;
         drop_unused(program_);
         if (!set_global_types() || failed())
             return std::nullopt;
@@ -41,7 +45,7 @@ class Analysis {
         // What prints unread globals is a reader like any other, save that it decides no storage.
         choose_storage(program_, uses, options_.atomic);
         find_recursion(program_);
-        compute_effects(program_);
+        compute_effects(program_, static_cast<uint64_t>(options_.max_action));
         for (size_t i = 0; i < program_.probes.size(); ++i)
             program_.probes[i]->index = static_cast<uint32_t>(i);
         if (failed())
@@ -78,12 +82,14 @@ class Analysis {
     }
 
     void lower_probe(const ast::Probe& probe, const ast::File& file) {
-        std::vector<ProbeGroup> groups =
-            expand(probe, file, names_, program_.expanded_points, diagnostics_);
+        std::vector<ProbeGroup> groups = expand(probe, file, names_, options_.probe_shapes,
+                                                program_.expanded_points, diagnostics_);
         // A library offers alternatives, of which some are for other kernels than anybody has tried
         // lately: one with mistakes of its own is left out while there is another one.
         std::vector<Diagnostic> left_out;
         size_t kept = 0;
+        if (options_.prologue)
+            put_before(groups, {options_.prologue, &program_.files.front(), false});
         for (ProbeGroup& group : groups) {
             const size_t errors = diagnostics_.error_count(), before = diagnostics_.all().size();
             auto lowered = lowering_.probe(group, probe.range);
@@ -110,6 +116,22 @@ class Analysis {
                                return info(diagnostic.kind).severity != Severity::Error ||
                                       names_.in_library(diagnostic.range);
                            });
+    }
+
+    // An overload that never says `next` is the last one: those behind it are not reached.
+    void end_overloads() {
+        for (auto& function : names_.all_functions()) {
+            program::Function& node = *function->node;
+            bool goes_on = node.embedded.find("STAP_NEXT") != std::string::npos;
+            if (node.body)
+                program::walk_statements(*node.body, [&](program::Statement& statement) {
+                    goes_on |= statement.kind == program::StatementKind::Next;
+                });
+            if (node.next_overload && !goes_on) {
+                hidden_.insert(node.next_overload);
+                node.next_overload = nullptr;
+            }
+        }
     }
 
     // Those that a probe reaches, in the order of their declaration.
@@ -150,8 +172,12 @@ class Analysis {
                 kept.push_back(function->node.get());
                 program_.functions.push_back(std::move(function->node));
             } else if (!function->library) {
-                diagnostics_.report(DiagnosticKind::UnusedFunction, function->declaration->range,
-                                    {function->declaration->name});
+                Diagnostic& unused = diagnostics_.report(DiagnosticKind::UnusedFunction,
+                                                         function->declaration->range,
+                                                         {function->declaration->name});
+                if (hidden_.count(function->node.get()))
+                    unused.hint("one of this name with as many parameters stands before it, and "
+                                "never says next");
                 dropped_.push_back(std::move(function->node));
             }
         }
@@ -259,6 +285,7 @@ class Analysis {
     const size_t errors_before_;
     uint32_t declarations_ = 0;
     std::vector<std::unique_ptr<program::Function>> dropped_;
+    std::unordered_set<const program::Function*> hidden_; // behind an overload that takes all calls
     std::vector<std::unique_ptr<program::Probe>>
         abandoned_; // nodes of theirs are still referred to
 };

@@ -15,6 +15,11 @@ struct SemanticsOptions {
     bool keep_unused = false; // -u: no dropping of unused code
     bool atomic = false; // --atomic: no global is kept per CPU; each handler locks what it uses
     std::vector<std::pair<std::string, std::string>> global_values; // -G name=value
+    int64_t max_action = 1000; // MAXACTION: bodies with as many statements count them
+    // "timer.s(NUMBER)": what a probe point with * in the names of its components may mean.
+    std::vector<std::string> probe_shapes = {};
+    // Stands before the handlers of what tasks do in the kernel, and of profiles; may be null.
+    const ast::Block* prologue = nullptr;
     bool unmangled = false; // --compatible below 1.8: all C functions have THIS->x
 };
 

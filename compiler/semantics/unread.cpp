@@ -1,6 +1,7 @@
 // Globals that are written and never read print themselves when the session ends.
 #include "semantics/format.h"
 #include "semantics/passes.h"
+#include "semantics/walk.h"
 
 #include <limits>
 
@@ -65,6 +66,8 @@ class Printer {
     // name, or name[keys…]
     void head(program::Print& print, const Global& global, const std::vector<uint32_t>& keys) {
         append_literal(print.format, global.name);
+        print.shows = global.name;
+        print.keys = static_cast<uint32_t>(keys.size());
         for (size_t i = 0; i < keys.size(); ++i) {
             const bool text = global.keys[i] == Type::String;
             append_literal(print.format, std::string(i == 0 ? "[" : ",") + (text ? "\"" : ""));
@@ -91,41 +94,53 @@ class Printer {
         if (global.value == Type::Statistic)
             return statistic_line(global, keys, std::move(print));
         const bool text = global.value == Type::String;
-        append_literal(print->format, text ? "=\"" : "=0x");
-        convert(*print, text ? 's' : 'x', value(global, keys));
+        append_literal(print->format, text ? "=\"" : "=");
+        convert(*print, text ? 's' : 'd', value(global, keys));
         append_literal(print->format, text ? "\"\n" : "\n");
         return evaluate(std::move(print));
     }
 
-    // An empty one has no least and no average: only its count is shown.
+    // An empty one is not shown.
     StatementPtr statistic_line(const Global& global, const std::vector<uint32_t>& keys,
                                 std::unique_ptr<program::Print> print) {
         static constexpr std::pair<ast::StatOp, const char*> columns[] = {
-            {ast::StatOp::Count, " @count=0x"},
-            {ast::StatOp::Min, " @min=0x"},
-            {ast::StatOp::Max, " @max=0x"},
-            {ast::StatOp::Sum, " @sum=0x"},
-            {ast::StatOp::Avg, " @avg=0x"}};
+            {ast::StatOp::Count, " @count="},
+            {ast::StatOp::Min, " @min="},
+            {ast::StatOp::Max, " @max="},
+            {ast::StatOp::Sum, " @sum="},
+            {ast::StatOp::Avg, " @avg="}};
         for (const auto& [op, text] : columns) {
             append_literal(print->format, text);
-            convert(*print, 'x', read(global, keys, op));
+            convert(*print, 'd', read(global, keys, op));
         }
         append_literal(print->format, "\n");
         if (!keys.empty())
             return evaluate(std::move(print));
-        auto empty = std::make_unique<program::Print>();
-        empty->range = global.range;
-        append_literal(empty->format, global.name + " @count=0x0\n");
         auto branch = std::make_unique<program::If>();
         branch->range = global.range;
         branch->condition = read(global, keys, ast::StatOp::Count);
         branch->then_branch = evaluate(std::move(print));
-        branch->else_branch = evaluate(std::move(empty));
         return branch;
     }
 
     Probe& probe_;
 };
+
+// NAME(N), the last of all such probes.
+void add_point(Program& program, Probe& probe, const char* name) {
+    auto point = std::make_unique<ast::ProbePoint>();
+    point->range = probe.range;
+    point->components.emplace_back();
+    ast::PointComponent& component = point->components.back();
+    component.name = name;
+    component.range = probe.range;
+    component.argument = ast::PointComponent::Argument::Number;
+    component.number = std::numeric_limits<int32_t>::max();
+    probe.point_numbers.push_back(static_cast<uint32_t>(probe.points.size()));
+    probe.points.push_back(point.get());
+    probe.alias_names.emplace_back();
+    program.expanded_points.push_back(std::move(point));
+}
 
 } // namespace
 
@@ -146,19 +161,11 @@ void print_unread(Program& program, const GlobalUses& uses) {
     }
     if (!probe)
         return;
-    // After every other end probe.
-    auto point = std::make_unique<ast::ProbePoint>();
-    point->range = probe->range;
-    point->components.emplace_back();
-    point->components.back().name = "end";
-    point->components.back().range = probe->range;
-    point->components.back().argument = ast::PointComponent::Argument::Number;
-    point->components.back().number = std::numeric_limits<int32_t>::max();
-    probe->points.push_back(point.get());
-    probe->alias_names.emplace_back();
-    probe->point_numbers.push_back(0);
+    // After every other end probe, and after the script's error probes, which run in their place.
+    add_point(program, *probe, "end");
+    if (program::has_probe_of(program, "error"))
+        add_point(program, *probe, "error");
     probe->declaration = program.probes.empty() ? 0 : program.probes.back()->declaration + 1;
-    program.expanded_points.push_back(std::move(point));
     program.probes.push_back(std::move(probe));
 }
 

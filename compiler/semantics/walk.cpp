@@ -1,5 +1,7 @@
 #include "semantics/walk.h"
 
+#include <algorithm>
+
 namespace djstap::program {
 
 namespace {
@@ -20,6 +22,7 @@ void for_each_child(Expression& node, const ExpressionVisitor& visit) {
     case ExpressionKind::Text:
     case ExpressionKind::LocalValue:
     case ExpressionKind::EntryValue:
+    case ExpressionKind::Register:
     case ExpressionKind::EmbeddedC:
         return;
     case ExpressionKind::GlobalValue:
@@ -71,10 +74,7 @@ void for_each_child(Expression& node, const ExpressionVisitor& visit) {
     case ExpressionKind::Defined:
         return one(as<Defined>(node).operand, visit);
     case ExpressionKind::Dereference:
-        one(as<Dereference>(node).size, visit);
         return one(as<Dereference>(node).address, visit);
-    case ExpressionKind::Register:
-        return one(as<Register>(node).number, visit);
     case ExpressionKind::RegexMatch:
         return one(as<RegexMatch>(node).operand, visit);
     }
@@ -131,6 +131,18 @@ void walk_expressions(Statement& node, const std::function<void(Expression&)>& v
     for_each_child(
         node, [&](ExpressionPtr& child) { walk_expressions(*child, visit); },
         [&](StatementPtr& child) { walk_expressions(*child, visit); });
+}
+
+bool has_probe_of(const Program& program, std::string_view family) {
+    return std::any_of(program.probes.begin(), program.probes.end(), [&](const auto& probe) {
+        return std::any_of(probe->points.begin(), probe->points.end(), [&](const auto* point) {
+            return point->components.front().name == family;
+        });
+    });
+}
+
+bool is_slice(const std::vector<ExpressionPtr>& keys) {
+    return std::any_of(keys.begin(), keys.end(), [](const ExpressionPtr& key) { return !key; });
 }
 
 void walk_statements(Statement& node, const std::function<void(Statement&)>& visit) {

@@ -4,6 +4,7 @@
 #include "semantics/program.h"
 
 #include <functional>
+#include <string_view>
 
 namespace djstap::program {
 
@@ -21,5 +22,11 @@ void walk_expressions(Statement& node, const std::function<void(Expression&)>& v
 void walk_expressions(Expression& node, const std::function<void(Expression&)>& visit);
 // Calls `visit` for `node` and every statement below it, parents first.
 void walk_statements(Statement& node, const std::function<void(Statement&)>& visit);
+
+// Whether a probe of the program stands at a point of this family: "error", "never" …
+bool has_probe_of(const Program& program, std::string_view family);
+
+// True for keys with a * among them: of several elements.
+bool is_slice(const std::vector<ExpressionPtr>& keys);
 
 } // namespace djstap::program

@@ -1,6 +1,7 @@
 #include "session/command.h"
 
 #include "diagnostics/suggest.h"
+#include "session/signals.h"
 
 #include <algorithm>
 #include <array>
@@ -9,15 +10,16 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 namespace djstap {
 
 namespace {
 
-constexpr std::string_view shell_characters = "|&;<>()$`\\\"'*?[]#~={}!\n";
 // First words that only the shell knows.
 constexpr std::string_view shell_words[] = {
     "!",      ".",     ":",     "alias",  "bg",   "case",  "cd",   "command",
@@ -25,14 +27,21 @@ constexpr std::string_view shell_words[] = {
     "read",   "set",   "shift", "source", "time", "times", "trap", "type",
     "ulimit", "umask", "unset", "until",  "wait", "while", "{"};
 
-std::vector<std::string> words(std::string_view line) {
-    std::vector<std::string> all;
-    constexpr std::string_view space = " \t\n";
-    for (size_t at = line.find_first_not_of(space); at != std::string_view::npos;) {
-        const size_t end = std::min(line.find_first_of(space, at), line.size());
-        all.emplace_back(line.substr(at, end - at));
-        at = line.find_first_not_of(space, end);
-    }
+// The line's words, with quotes, variables and patterns as a shell has them; nothing where it takes
+// a shell, or is none of its lines.
+std::optional<std::vector<std::string>> plain_words(const std::string& line) {
+    // Comments and negations are not the words that wordexp() makes of them; and whose number $$
+    // and $PPID are, the shell tells.
+    if (line.find_first_of("#!") != std::string::npos || line.find("$$") != std::string::npos ||
+        line.find("PPID") != std::string::npos)
+        return std::nullopt;
+    wordexp_t expanded = {};
+    std::optional<std::vector<std::string>> all;
+    const int failed = wordexp(line.c_str(), &expanded, WRDE_NOCMD | WRDE_UNDEF);
+    if (!failed)
+        all.emplace(expanded.we_wordv, expanded.we_wordv + expanded.we_wordc);
+    if (!failed || failed == WRDE_NOSPACE)
+        wordfree(&expanded);
     return all;
 }
 
@@ -85,19 +94,23 @@ Status check_program(const std::string& program) {
 }
 
 Result<std::vector<std::string>> parse_command(const std::string& line) {
-    std::vector<std::string> arguments = words(line);
-    if (arguments.empty())
+    constexpr std::string_view space = " \t\n";
+    const size_t begin = line.find_first_not_of(space);
+    if (begin == std::string::npos)
         return Failure{"the command to run is empty", ""};
-    const std::string first = arguments.front();
+    std::optional<std::vector<std::string>> arguments = plain_words(line);
+    const std::string first = arguments && !arguments->empty()
+                                  ? arguments->front()
+                                  : line.substr(begin, line.find_first_of(space, begin) - begin);
     const bool shell_word =
         std::find(std::begin(shell_words), std::end(shell_words), first) != std::end(shell_words);
-    if (shell_word || line.find_first_of(shell_characters) != std::string::npos)
-        arguments = {"/bin/sh", "-c", line};
+    if (!arguments || arguments->empty() || shell_word || first.find('=') != std::string::npos)
+        arguments = {{"/bin/sh", "-c", line}};
     // A first word with quotes, variables or an assignment in it is the shell's own affair.
-    if (!shell_word && first.find_first_of(shell_characters) == std::string::npos)
+    if (!shell_word && first.find_first_of("|&;<>()$`\\\"'*?[]#~={}!") == std::string::npos)
         if (auto found = check_program(first); !found)
             return found.failure();
-    return arguments;
+    return std::move(*arguments);
 }
 
 Result<Command> Command::prepare(std::vector<std::string> arguments) {
@@ -166,6 +179,13 @@ std::optional<int> Command::ended() {
     if (!status_ && waitpid(pid_, &status, WNOHANG) == pid_)
         status_ = status;
     return status_;
+}
+
+std::string Command::failure() {
+    const auto status = ended();
+    if (!status || (WIFSIGNALED(*status) && StopSignals::stop_requested()))
+        return {};
+    return describe_status(*status);
 }
 
 std::string describe_status(int wait_status) {

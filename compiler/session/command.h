@@ -11,9 +11,9 @@
 
 namespace djstap {
 
-// The command line as an argument vector: split at white space, or given to /bin/sh -c when it uses
-// anything of the shell. Fails when its program is not there or not executable, with the nearest
-// name as the hint.
+// The command line as an argument vector: its words, with quotes, variables and patterns expanded,
+// so that the program is target() itself; or given to /bin/sh -c when it takes more of a shell.
+// Fails when its program is not there or not executable, with the nearest name as the hint.
 Result<std::vector<std::string>> parse_command(const std::string& line);
 // The same check for a vector that is already one.
 Status check_program(const std::string& program);
@@ -31,6 +31,10 @@ class Command {
     Status release();
     // The status of waitpid() once it has ended; does not wait.
     std::optional<int> ended();
+    // What is wrong with how it ended, as describe_status() says it; empty while it goes on, and
+    // where the signal that ended the session reached it, too: a terminal and a guest send one to
+    // both.
+    std::string failure();
 
   private:
     Command(pid_t pid, FileDescriptor go, FileDescriptor outcome, std::string program)

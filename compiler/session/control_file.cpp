@@ -2,6 +2,7 @@
 
 #include "diagnostics/suggest.h"
 #include "include/script.h"
+#include "session/privilege.h"
 
 #include <cerrno>
 #include <cstring>
@@ -65,8 +66,13 @@ Failure cannot_open(const std::string& module, const std::string& path, int erro
     if (error == EBUSY)
         return {"module '" + module + "' has a reader already",
                 "end the other djstap or djrun first"};
-    return {path + ": " + std::strerror(error),
-            error == EACCES || error == EPERM ? "run it as root" : ""};
+    if (error == EACCES || error == EPERM) {
+        const std::string missing = missing_privilege();
+        return {"module '" + module + "' may be read by root only (CAP_SYS_ADMIN)" +
+                    (missing.empty() ? "" : ": " + missing),
+                privilege_hint()};
+    }
+    return {path + ": " + std::strerror(error), ""};
 }
 
 } // namespace

@@ -14,6 +14,12 @@ struct ModuleMeta {
     struct Format {
         std::string text;  // as djs_format() takes it
         std::string types; // one letter an argument: l, s, h
+        // What it shows, for output that has a structure: a global ("a"), or the histogram of one
+        // ("a[k]"); empty: nothing in particular. The first `keys` arguments are an element's keys;
+        // the others its value, or count, minimum, maximum, sum and average of a statistic, or a
+        // histogram.
+        std::string shows = {};
+        uint64_t keys = 0;
     };
     struct Probe {
         std::string point;

@@ -1,11 +1,12 @@
 #include "session/module_loader.h"
 
+#include "session/privilege.h"
+
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <elf.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -16,14 +17,6 @@
 namespace djstap {
 
 namespace {
-
-bool has_capability(int bit) {
-    const auto status = read_file("/proc/self/status");
-    const size_t at = status ? status->find("\nCapEff:") : std::string::npos;
-    if (at == std::string::npos)
-        return geteuid() == 0;
-    return std::strtoull(status->c_str() + at + 8, nullptr, 16) >> bit & 1;
-}
 
 // "integrity" or "confidentiality"; empty where the kernel is not locked down.
 std::string lockdown() {
@@ -72,9 +65,11 @@ std::string build_id_of_notes(std::string_view notes) {
 }
 
 Status check_loading_allowed() {
-    if (!has_capability(CAP_SYS_MODULE))
-        return Failure{"loading a kernel module needs root (CAP_SYS_MODULE)",
-                       "run it with sudo, or in a guest with --guest"};
+    if (const std::string missing = missing_privilege(); !missing.empty())
+        return Failure{"loading a kernel module and reading from it needs root "
+                       "(CAP_SYS_MODULE and CAP_SYS_ADMIN): " +
+                           missing,
+                       privilege_hint()};
     if (const auto disabled = read_file("/proc/sys/kernel/modules_disabled");
         disabled && trimmed(*disabled) == "1")
         return Failure{
@@ -208,13 +203,16 @@ Watchdog::Watchdog(const std::string& module, bool loads) {
     while (got < 0 && errno == EINTR);
     const bool handed_over = got == 1 && byte == handed_over_byte;
     const std::string parameters = "/sys/module/" + module + "/parameters/";
-    const bool ours = loads ? trimmed(read_file(parameters + "reader").value_or("")) == reader
-                            : trimmed(read_file(parameters + "overwrite").value_or("")) != "Y";
-    if (ours && (got == 0 || handed_over)) {
-        for (int tries = 0; (tries < 300 || handed_over) && delete_module(module) != 0 &&
+    const auto is_ours = [&] {
+        return loads ? trimmed(read_file(parameters + "reader").value_or("")) == reader
+                     : trimmed(read_file(parameters + "overwrite").value_or("")) != "Y";
+    };
+    // As long as somebody holds it: a call that has not returned, say. Rarely after half a minute.
+    if (got == 0 || handed_over) {
+        for (int tries = 0; is_ours() && delete_module(module) != 0 &&
                             (errno == EAGAIN || errno == EBUSY || errno == EINTR);
              tries++)
-            poll(nullptr, 0, 100);
+            poll(nullptr, 0, tries < 300 ? 100 : 1000);
     }
     _exit(0);
 }

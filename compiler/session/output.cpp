@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <unistd.h>
 
@@ -60,8 +59,8 @@ class TextOutput : public Output {
     TextOutput(Writer& writer, Writer& messages, bool warnings, bool verbose)
         : writer_(writer), messages_(messages), warnings_(warnings), verbose_(verbose) {}
 
-    void print(const char* format, const char* types, std::string_view arguments) override {
-        format_to(writer_, format, types, arguments);
+    void print(const ModuleMeta::Format& format, std::string_view arguments) override {
+        format_to(writer_, format.text.c_str(), format.types.c_str(), arguments);
     }
 
     void text(std::string_view text) override { writer_.append(text); }
@@ -79,18 +78,11 @@ class TextOutput : public Output {
             say(std::string("WARNING: ").append(message));
     }
 
-    void probe(const AttachedProbe& probe) override {
-        // The module itself warns of those that it could not attach.
-        if (!verbose_ || (probe.attached && probe.mechanism == "session"))
-            return;
-        std::string line(probe.point.empty() ? std::to_string(probe.sites) + " more" : probe.point);
-        line.append(": ").append(probe.attached ? probe.mechanism : "not attached");
-        if (!probe.reason.empty())
-            line.append(probe.attached && !probe.planned.empty() ? " instead of " + probe.planned
-                                                                 : "")
-                .append(": ")
-                .append(probe.reason);
-        say(std::move(line));
+    // The module itself warns of those that it could not attach.
+    void probes(const std::vector<AttachedProbe>& probes) override {
+        for (const AttachedProbe& probe : probes)
+            if (verbose_ && (!probe.attached || probe.mechanism != "session"))
+                show(probe);
     }
 
     void counts(const djs_counts& counts) override {
@@ -102,6 +94,17 @@ class TextOutput : public Output {
     bool prints_text() const override { return true; }
 
   private:
+    void show(const AttachedProbe& probe) {
+        std::string line(probe.point.empty() ? std::to_string(probe.sites) + " more" : probe.point);
+        line.append(": ").append(probe.attached ? probe.mechanism : "not attached");
+        if (!probe.reason.empty())
+            line.append(probe.attached && !probe.planned.empty() ? " instead of " + probe.planned
+                                                                 : "")
+                .append(": ")
+                .append(probe.reason);
+        say(std::move(line));
+    }
+
     void say(std::string line) {
         writer_.flush();
         messages_.append(line.append("\n"));
@@ -113,85 +116,11 @@ class TextOutput : public Output {
     bool warnings_, verbose_;
 };
 
-class JsonOutput : public Output {
-  public:
-    explicit JsonOutput(Writer& writer) : writer_(writer) {}
-
-    void print(const char* format, const char* types, std::string_view arguments) override {
-        const size_t length =
-            djs_format(nullptr, 0, format, types, arguments.data(), arguments.size());
-        text_.resize(length + 1);
-        djs_format(text_.data(), length + 1, format, types, arguments.data(), arguments.size());
-        text_.resize(length);
-        text(text_);
-    }
-
-    void text(std::string_view text) override { put({{"type", "print"}, {"text", text}}); }
-
-    void error(std::string_view message, std::string_view place) override {
-        Object object{{"type", "error"}, {"message", message}};
-        if (!place.empty())
-            object["place"] = place;
-        put(object);
-    }
-
-    void warning(std::string_view message) override {
-        put({{"type", "warning"}, {"message", message}});
-    }
-
-    void probe(const AttachedProbe& probe) override {
-        Object object{{"type", "probe"}};
-        if (probe.point.empty())
-            object["more"] = probe.sites;
-        else
-            object["point"] = probe.point;
-        object["mechanism"] = probe.mechanism;
-        object["attached"] = probe.attached;
-        if (!probe.reason.empty()) {
-            if (!probe.planned.empty())
-                object["planned"] = probe.planned;
-            object["reason"] = probe.reason;
-        }
-        put(object);
-    }
-
-    void counts(const djs_counts& counts) override {
-        put({{"type", "counts"},
-             {"lost_records", counts.lost_records},
-             {"overwritten", counts.overwritten},
-             {"skipped_busy", counts.skipped_busy},
-             {"skipped_locked", counts.skipped_locked},
-             {"skipped_kretprobe", counts.skipped_kretprobe},
-             {"skipped_kprobe", counts.skipped_kprobe},
-             {"errors", counts.errors},
-             {"failed_sites", counts.failed_sites},
-             {"inside", counts.inside}});
-    }
-
-    Writer& writer() override { return writer_; }
-    bool prints_text() const override { return false; }
-
-  private:
-    using Object = nlohmann::ordered_json;
-
-    // Bytes that are not UTF-8 become U+FFFD: JSON has no others.
-    void put(const Object& object) {
-        writer_.append(object.dump(-1, ' ', false, Object::error_handler_t::replace).append("\n"));
-    }
-
-    Writer& writer_;
-    std::string text_;
-};
-
 } // namespace
 
 std::unique_ptr<Output> make_text_output(Writer& writer, Writer& messages, bool warnings,
                                          bool verbose) {
     return std::make_unique<TextOutput>(writer, messages, warnings, verbose);
-}
-
-std::unique_ptr<Output> make_json_output(Writer& writer) {
-    return std::make_unique<JsonOutput>(writer);
 }
 
 Result<FileDescriptor> open_output(const std::string& path) {
@@ -211,11 +140,19 @@ std::vector<std::string> describe_counts(const djs_counts& counts) {
         {counts.lost_records,
          " record was lost because a buffer was full: try a larger one with -s",
          " records were lost because a buffer was full: try a larger one with -s"},
+        {counts.oversized,
+         " record was lost because it was longer than a buffer, or than the 16 KB that a flight "
+         "recorder's may have",
+         " records were lost because they were longer than a buffer, or than the 16 KB that a "
+         "flight recorder's may have"},
         {counts.skipped_busy, " hit was skipped because another handler was active on its CPU",
          " hits were skipped because another handler was active on their CPU"},
         {counts.skipped_locked,
          " hit was skipped because a global variable stayed locked: try a larger MAXTRYLOCK",
          " hits were skipped because a global variable stayed locked: try a larger MAXTRYLOCK"},
+        {counts.skipped_stack,
+         " hit was skipped because too little was left of the kernel's stack (MINSTACKSPACE)",
+         " hits were skipped because too little was left of the kernel's stack (MINSTACKSPACE)"},
         {counts.skipped_kretprobe,
          " return was missed because all instances were in use: try .maxactive(N)",
          " returns were missed because all instances were in use: try .maxactive(N)"},

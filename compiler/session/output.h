@@ -2,6 +2,7 @@
 #pragma once
 #include "diagnostics/result.h"
 #include "include/control.h"
+#include "session/meta.h"
 #include "session/system.h"
 
 #include <cstdint>
@@ -63,14 +64,15 @@ struct AttachedProbe {
 class Output {
   public:
     virtual ~Output() = default;
-    // A format of the script and the arguments of a record, for djs_format().
-    virtual void print(const char* format, const char* types, std::string_view arguments) = 0;
+    // What a format of the script and the arguments of a record print.
+    virtual void print(const ModuleMeta::Format& format, std::string_view arguments) = 0;
     // A text of the script as it is.
     virtual void text(std::string_view text) = 0;
     // A run-time error of the script; `place` may be empty.
     virtual void error(std::string_view message, std::string_view place) = 0;
     virtual void warning(std::string_view message) = 0;
-    virtual void probe(const AttachedProbe& probe) = 0;
+    // Called once, when they are attached.
+    virtual void probes(const std::vector<AttachedProbe>& probes) = 0;
     // What was lost or skipped; called once, at the end.
     virtual void counts(const djs_counts& counts) = 0;
     virtual Writer& writer() = 0;
@@ -82,9 +84,13 @@ class Output {
 // place: what was printed before is written first.
 std::unique_ptr<Output> make_text_output(Writer& writer, Writer& messages, bool warnings,
                                          bool verbose);
-// One JSON object a line: {"type": "print" | "error" | "warning" | "probe" | "counts", …}, all to
-// `writer`.
+// One JSON object a line, {"type": …, "data": …}, all to `writer`: docs/json.md.
 std::unique_ptr<Output> make_json_output(Writer& writer);
+
+// What is said when a session ended because its script read where no memory is.
+inline constexpr const char* ended_by_fault =
+    "that ended the session: try { … } catch { … } handles what cannot be read where it happens, "
+    "--suppress-handler-errors goes on without that hit";
 
 // "12 records were lost because …", one for each count that is not zero; errors are left out.
 std::vector<std::string> describe_counts(const djs_counts& counts);

@@ -50,8 +50,7 @@ void RecordPrinter::finish() {
 void RecordPrinter::print_other(const djs_record& record) {
     auto arguments = arguments_of(record);
     if (record.id < meta_.formats.size()) {
-        const auto& format = meta_.formats[record.id];
-        output_.print(format.text.c_str(), format.types.c_str(), arguments);
+        output_.print(meta_.formats[record.id], arguments);
         return;
     }
     switch (record.id) {
@@ -80,6 +79,9 @@ void RecordPrinter::print_other(const djs_record& record) {
     case DJS_RECORD_ERROR: {
         errors_++;
         const auto text = take_text(arguments);
+        // As runtime/access/access.c says it.
+        faults_ +=
+            text && (text->starts_with("cannot read ") || text->starts_with("cannot write "));
         int64_t place = -1;
         if (text && arguments.size() >= sizeof(place))
             std::memcpy(&place, arguments.data(), sizeof(place));

@@ -25,6 +25,7 @@ class RecordPrinter {
 
     bool exit_requested() const { return exit_requested_; }
     uint64_t errors() const { return errors_; }   // error records
+    uint64_t faults() const { return faults_; }   // those of memory that is not there
     uint64_t damaged() const { return damaged_; } // records that make no sense
 
   private:
@@ -39,6 +40,7 @@ class RecordPrinter {
     Speculations speculations_;
     bool exit_requested_ = false;
     uint64_t errors_ = 0;
+    uint64_t faults_ = 0;
     uint64_t damaged_ = 0;
 };
 

@@ -40,8 +40,7 @@ RecorderStart start_recorder(ControlFile& control, const SessionOptions& options
         output.error(std::string("the probes could not be started: ") + std::strerror(error), "");
         return start;
     }
-    for (const AttachedProbe& probe : control.probes(options.verbose > 0 || options.json))
-        output.probe(probe);
+    output.probes(control.probes(options.verbose > 0 || options.json));
     start.ended = control.exit_requested();
     return start;
 }

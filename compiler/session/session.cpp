@@ -153,12 +153,9 @@ void Session::report_command() {
     if (!command_)
         return;
     // One that goes on is none of ours: only its end by itself counts.
-    if (const auto status = command_->ended()) {
-        const std::string text = describe_status(*status);
-        if (!text.empty()) {
-            outcome_.status = 1;
-            output_.warning("the command " + text);
-        }
+    if (const std::string failure = command_->failure(); !failure.empty()) {
+        outcome_.status = 1;
+        output_.warning("the command " + failure);
     }
 }
 
@@ -185,6 +182,8 @@ void Session::finish() {
     }
     if (printer_.damaged())
         output_.warning(std::to_string(printer_.damaged()) + " damaged records were dropped");
+    if (printer_.faults() && control_.failed())
+        output_.warning(ended_by_fault);
     report_command();
     outcome_.errors = printer_.errors();
     if (printer_.errors() || control_.failed() || printer_.damaged())
@@ -193,10 +192,14 @@ void Session::finish() {
 
 SessionOutcome Session::run() {
     if (start()) {
-        for (const AttachedProbe& probe : control_.probes(options_.verbose > 0 || options_.json))
-            output_.probe(probe);
+        output_.probes(control_.probes(options_.verbose > 0 || options_.json));
         bool go_on = !is_over();
         if (go_on && command_) {
+            // What begin probes print stands before what the command does. A record is passed on
+            // by the second sweep that sees it.
+            sweep();
+            sweep();
+            output_.writer().flush();
             if (auto released = command_->release(); !released) {
                 outcome_.status = 1;
                 output_.error(released.failure().message, "");
@@ -305,6 +308,11 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
             outcome = Session(options, *control, *output, command ? &*command : nullptr).run();
     }
     if (stays) {
+        watchdog.dismiss();
+    } else if (outcome->counts.pinned) {
+        output->warning("module " + name +
+                        " stays loaded until the machine is restarted: not all of its probes "
+                        "could be taken out (the kernel's log tells why)");
         watchdog.dismiss();
     } else if (outcome->counts.inside > 0) {
         output->warning("module " + name +

@@ -6,11 +6,6 @@
 
 namespace djstap {
 
-void FileDescriptor::reset() {
-    if (fd_ >= 0)
-        close(std::exchange(fd_, -1));
-}
-
 std::optional<std::string> read_file(const std::string& path, int* error) {
     const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     std::string text;

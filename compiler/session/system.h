@@ -1,34 +1,13 @@
 // Thin wrappers of the operating system that the session's parts share.
 #pragma once
+#include "cache/descriptor.h"
+
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace djstap {
-
-// Owns a file descriptor.
-class FileDescriptor {
-  public:
-    explicit FileDescriptor(int fd = -1) : fd_(fd) {}
-    FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    FileDescriptor& operator=(FileDescriptor&& other) noexcept {
-        if (this != &other) {
-            reset();
-            fd_ = std::exchange(other.fd_, -1);
-        }
-        return *this;
-    }
-    ~FileDescriptor() { reset(); }
-
-    int get() const { return fd_; }
-    explicit operator bool() const { return fd_ >= 0; }
-    void reset();
-
-  private:
-    int fd_;
-};
 
 // The whole file, also of /proc and /sys. Nothing on failure; `error` (may be null) is then errno.
 std::optional<std::string> read_file(const std::string& path, int* error = nullptr);

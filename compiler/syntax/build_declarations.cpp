@@ -50,7 +50,7 @@ void Builder::add_item(P::ItemContext& item, ast::File& file) {
     if (item.function)
         add_function(*item.function, is_private, file);
     else if (item.probe)
-        add_probe(*item.probe, is_private, file);
+        add_probe(*item.probe, file);
     else if (item.globals)
         add_globals(*item.globals, is_private, file);
     else
@@ -80,14 +80,22 @@ void Builder::add_globals(P::GlobalListContext& list, bool is_private, ast::File
         global.name = text_of(variable->name);
         global.is_private = is_private;
         global.wrap = variable->wrap != nullptr;
+        if (auto [first, added] = globals_.try_emplace(global.name, global.range); !added)
+            diagnostics_.report(DiagnosticKind::DuplicateGlobal, global.range, {global.name})
+                .note(first->second, "it was declared here before");
         if (variable->size) {
             global.size = as_token(variable->size).number;
             if (*global.size < 1 || *global.size > size_limit)
                 diagnostics_.report(DiagnosticKind::BadGlobalSize, range(variable->size),
                                     {std::to_string(size_limit)});
         }
-        if (variable->initial)
+        if (variable->initial) {
             global.initial = literal(*variable->initial);
+            if (global.size || global.wrap)
+                diagnostics_
+                    .report(DiagnosticKind::ArrayInitial, global.initial->range, {global.name})
+                    .hint("assign its elements in 'probe begin'");
+        }
         file.globals.push_back(std::move(global));
     }
 }
@@ -100,13 +108,24 @@ void Builder::add_function(P::FunctionDeclarationContext& function, bool is_priv
     out.name = text_of(name);
     out.is_private = is_private;
     out.return_type = type_name(function.type);
-    for (P::ParameterContext* parameter : function.parameters)
-        out.parameters.push_back(
-            {text_of(parameter->name), type_name(parameter->type), range(parameter->name)});
-    if (function.priority)
+    for (P::ParameterContext* parameter : function.parameters) {
+        ast::Parameter one{text_of(parameter->name), type_name(parameter->type),
+                           range(parameter->name)};
+        for (const ast::Parameter& before : out.parameters)
+            if (before.name == one.name)
+                diagnostics_.report(DiagnosticKind::DuplicateParameter, one.range, {one.name});
+        out.parameters.push_back(std::move(one));
+    }
+    if (function.priority) {
         out.priority = as_token(function.priority).number;
+        if (*out.priority < 1)
+            diagnostics_.report(DiagnosticKind::BadPriority, range(function.priority))
+                .hint("of functions with one name the lower number is tried first");
+    }
     if (function.body) {
+        in_function_ = true;
         out.body = block(*function.body);
+        in_function_ = false;
         out.body_range = out.body->range;
     } else {
         out.embedded_code = embedded_code(function.code);
@@ -115,51 +134,55 @@ void Builder::add_function(P::FunctionDeclarationContext& function, bool is_priv
     file.functions.push_back(std::move(out));
 }
 
-void Builder::add_probe(P::ProbeDeclarationContext& probe, bool is_private, ast::File& file) {
+void Builder::add_probe(P::ProbeDeclarationContext& probe, ast::File& file) {
     SourceRange begin = range(probe.start);
-    if (!probe.op) {
+    P::PointListContext& targets = *probe.lists.back();
+    if (probe.operators.empty()) {
         if (probe.epilogue)
             diagnostics_.report(DiagnosticKind::EpilogueWithoutAlias, range(*probe.epilogue))
                 .hint("an alias is written: probe name = point { … }, { … }");
         ast::Probe out;
-        out.range = cover(begin, range(*probe.points));
-        out.points = points(*probe.points);
+        out.range = cover(begin, range(targets));
+        out.points = points(targets);
         out.body = block(*probe.body);
         file.probes.push_back(std::move(out));
         return;
     }
     ast::Alias out;
-    out.range = cover(begin, range(*probe.targets));
-    out.names = alias_names(points(*probe.points));
-    out.append = probe.op->getType() == P::AddAssign;
-    out.is_private = is_private;
-    out.points = points(*probe.targets);
+    out.range = cover(begin, range(targets));
+    for (size_t i = 0; i < probe.operators.size(); i++)
+        out.names.push_back(alias_name(*probe.lists[i], *probe.operators[i]));
+    out.append = probe.operators.back()->getType() == P::AddAssign;
+    out.points = points(targets);
     out.body = block(*probe.body);
     if (probe.epilogue)
         out.epilogue = block(*probe.epilogue);
     file.aliases.push_back(std::move(out));
 }
 
-std::vector<std::vector<ast::PointComponent>>
-Builder::alias_names(std::vector<ast::ProbePoint> points) {
-    std::vector<std::vector<ast::PointComponent>> out;
-    for (ast::ProbePoint& point : points) {
-        for (const ast::PointComponent& component : point.components) {
-            if (component.argument != ast::PointComponent::Argument::None)
-                diagnostics_.report(DiagnosticKind::AliasNameHasArgument, component.argument_range,
-                                    {"an argument"});
-            if (component.name.find('*') != std::string::npos)
-                diagnostics_.report(DiagnosticKind::AliasNameHasArgument, component.range,
-                                    {"a wildcard"});
-        }
-        if (point.optional || point.sufficient || point.condition)
-            diagnostics_.report(DiagnosticKind::AliasNameHasArgument, point.range,
-                                {point.condition  ? "a condition"
-                                 : point.optional ? "'?'"
-                                                  : "'!'"});
-        out.push_back(std::move(point.components));
+// What stands before = or +=: one point without marks, arguments and wildcards.
+std::vector<ast::PointComponent> Builder::alias_name(P::PointListContext& list,
+                                                     const antlr4::Token& op) {
+    std::vector<ast::ProbePoint> names = points(list);
+    if (names.size() > 1)
+        diagnostics_
+            .report(DiagnosticKind::SyntaxError, range(&op), {"'" + text_of(&op) + "'", "'{'"})
+            .hint("several names of an alias are written: probe one = two = point { … }");
+    ast::ProbePoint& name = names.front();
+    for (const ast::PointComponent& component : name.components) {
+        if (component.argument != ast::PointComponent::Argument::None)
+            diagnostics_.report(DiagnosticKind::AliasNameHasArgument, component.argument_range,
+                                {"an argument"});
+        if (component.name.find_first_of("*?") != std::string::npos)
+            diagnostics_.report(DiagnosticKind::AliasNameHasArgument, component.range,
+                                {"a wildcard"});
     }
-    return out;
+    if (name.optional || name.sufficient || name.condition)
+        diagnostics_.report(DiagnosticKind::AliasNameHasArgument, name.range,
+                            {name.condition    ? "a condition"
+                             : name.sufficient ? "'!'"
+                                               : "'?'"});
+    return std::move(name.components);
 }
 
 std::vector<ast::ProbePoint> Builder::points(P::PointListContext& list) {

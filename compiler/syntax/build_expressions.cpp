@@ -24,8 +24,6 @@ std::optional<ast::BinaryOp> compound_op(size_t type) {
         return ast::BinaryOp::ShiftLeft;
     case P::ShiftRightAssign:
         return ast::BinaryOp::ShiftRight;
-    case P::ShiftRightLogicalAssign:
-        return ast::BinaryOp::ShiftRightLogical;
     case P::AndAssign:
         return ast::BinaryOp::And;
     case P::XorAssign:
@@ -93,6 +91,21 @@ ast::UnaryOp unary_op(size_t type) {
     }
 }
 
+// Where an operator may follow another one without parentheses: a match and a membership are
+// followed by looser ones only, and a match does not follow a comparison.
+bool may_follow(size_t type, size_t left) {
+    bool is_match = type == P::Matches || type == P::MatchesNot;
+    switch (left) {
+    case P::In:
+        return type == P::Ampersand || type == P::Question || type >= P::Caret;
+    case P::Matches:
+    case P::MatchesNot:
+        return type == P::In || type == P::Ampersand || type == P::Question || type >= P::Caret;
+    default:
+        return !is_match || left < P::Less || left > P::NotEqual;
+    }
+}
+
 } // namespace
 
 ast::ExpressionPtr Builder::expression(P::ExpressionContext& context) {
@@ -108,6 +121,14 @@ ast::ExpressionPtr Builder::expression(P::ExpressionContext& context) {
         out->op = unary_op(type);
         out->operand = std::move(operand);
         return out;
+    }
+    if (!context.left->operand && context.left->left &&
+        !may_follow(type, context.left->op->getType())) {
+        std::string left = text_of(context.left->op);
+        diagnostics_
+            .report(DiagnosticKind::SyntaxError, range(context.op),
+                    {"'" + text_of(context.op) + "'", "an operator that may follow '" + left + "'"})
+            .hint("put the operands of '" + left + "' in parentheses");
     }
     if (auto op = binary_op(type))
         return binary(context, *op);

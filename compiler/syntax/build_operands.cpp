@@ -1,5 +1,7 @@
 #include "syntax/builder.h"
 
+#include <algorithm>
+
 namespace djstap::syntax {
 
 using P = Builder::P;
@@ -55,6 +57,13 @@ ast::Component pretty_component(std::string suffix, SourceRange place) {
         out.range.begin = place.end - static_cast<uint32_t>(suffix.size());
     out.member = std::move(suffix);
     return out;
+}
+
+bool is_histogram(const ast::ExpressionPtr& value) {
+    if (value->kind != ast::ExpressionKind::StatisticOp)
+        return false;
+    ast::StatOp op = ast::as<ast::StatisticOp>(*value).op;
+    return op == ast::StatOp::HistLog || op == ast::StatOp::HistLinear;
 }
 
 // &(c ? $x : $y): macros wrap a target in parentheses.
@@ -279,8 +288,12 @@ ast::ExpressionPtr Builder::primary(P::PrimaryContext& context) {
     }
     case P::CallName:
         return call(context);
-    case P::OpenParen:
-        return expression(*context.inner);
+    case P::OpenParen: {
+        ast::ExpressionPtr inner = expression(*context.inner);
+        if (inner && inner->kind == ast::ExpressionKind::Assignment)
+            ast::as<ast::Assignment>(*inner).parenthesized = true;
+        return inner;
+    }
     case P::TupleOpen: {
         auto out = std::make_unique<ast::Membership>(place);
         out->indexes = indexes(context.indexes);
@@ -303,9 +316,7 @@ ast::ExpressionPtr Builder::primary(P::PrimaryContext& context) {
         return out;
     }
     case P::AtConst: {
-        if (!privileged_)
-            diagnostics_.report(DiagnosticKind::ConstNeedsGuru, range(&token))
-                .hint("run djstap with -g if you trust the code");
+        check_privilege(token);
         auto out = std::make_unique<ast::Const>(place);
         out->text = string_of(context.strings[0]);
         return out;
@@ -320,15 +331,26 @@ ast::ExpressionPtr Builder::primary(P::PrimaryContext& context) {
     case P::AtUregister: {
         auto out = std::make_unique<ast::Register>(place);
         out->user = token.type == P::AtUregister;
-        out->number = expression(*context.inner);
+        if (!out->user)
+            check_privilege(token);
+        out->number = as_token(context.number).number;
+        if (out->number < 0 || out->number > 16)
+            diagnostics_
+                .report(DiagnosticKind::RegisterNumber, range(context.number), {text_of(&token)})
+                .hint("rax rdx rcx rbx rsi rdi rbp rsp, r8 to r15, rip");
         return out;
     }
     case P::AtKderef:
     case P::AtUderef: {
         auto out = std::make_unique<ast::Dereference>(place);
         out->user = token.type == P::AtUderef;
-        out->size = expression(*context.arguments[0]);
-        out->address = expression(*context.arguments[1]);
+        if (!out->user)
+            check_privilege(token);
+        out->size = as_token(context.number).number;
+        if (out->size != 1 && out->size != 2 && out->size != 4 && out->size != 8)
+            diagnostics_.report(DiagnosticKind::DereferenceSize, range(context.number),
+                                {text_of(&token)});
+        out->address = expression(*context.inner);
         return out;
     }
     default: {
@@ -376,6 +398,31 @@ ast::ExpressionPtr Builder::statistic(P::StatisticCallContext& context) {
     return out;
 }
 
+// What only guru mode grants.
+void Builder::check_privilege(const Token& op) {
+    if (!privileged_)
+        diagnostics_.report(DiagnosticKind::OperatorNeedsGuru, op.range, {std::string(op.text)})
+            .hint("run djstap with -g if you trust the code");
+}
+
+// How many values a print has to have.
+bool Builder::check_print(const ast::Print& print, std::string_view name) {
+    size_t given = print.arguments.size();
+    bool histogram = std::any_of(print.arguments.begin(), print.arguments.end(), is_histogram);
+    const char* wanted = histogram && given > 1 && !print.formatted ? "a histogram alone"
+                         : print.single_char ? given == 1 ? nullptr : "1 argument"
+                         : print.delimited && given > 0
+                             ? given > 2 ? nullptr : "a delimiter and two or more values"
+                         : print.formatted || print.newline || print.delimited ? nullptr
+                         : given > 0                                           ? nullptr
+                                     : "at least 1 argument";
+    if (wanted)
+        diagnostics_.report(
+            DiagnosticKind::PrintArguments, print.name_range,
+            {std::string(name), wanted, std::to_string(given) + (given == 1 ? " is" : " are")});
+    return !wanted;
+}
+
 ast::ExpressionPtr Builder::call(P::PrimaryContext& context) {
     const Token& name = as_token(context.token);
     SourceRange place = range(context);
@@ -394,7 +441,7 @@ ast::ExpressionPtr Builder::call(P::PrimaryContext& context) {
     auto out = std::make_unique<ast::Print>(std::move(*print));
     out->name_range = name.range;
     out->arguments = std::move(arguments);
-    if (!out->formatted && !out->delimited)
+    if (!check_print(*out, name.text) || (!out->formatted && !out->delimited))
         return out;
     if (out->arguments.empty() || out->arguments[0]->kind != ast::ExpressionKind::StringLiteral) {
         SourceRange at = out->arguments.empty() ? name.range : out->arguments[0]->range;

@@ -121,8 +121,12 @@ ast::StatementPtr Builder::statement(P::StatementContext& context) {
     case P::Next:
         return std::make_unique<ast::Next>(range(context.start));
     case P::Return:
-        return std::make_unique<ast::Return>(range(context.start));
     case P::ReturnValue: {
+        if (!in_function_)
+            diagnostics_.report(DiagnosticKind::ReturnInProbe, range(context.start))
+                .hint("'next' ends the probe's handler");
+        if (!context.value)
+            return std::make_unique<ast::Return>(range(context.start));
         auto out =
             std::make_unique<ast::Return>(cover(range(context.start), range(*context.value)));
         out->value = expression(*context.value);

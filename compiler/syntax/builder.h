@@ -5,13 +5,15 @@
 #include "grammar/DjstapParser.h"
 #include "syntax/token_list.h"
 
+#include <unordered_map>
+
 namespace djstap::syntax {
 
 class Builder {
   public:
     using P = grammar::DjstapParser;
 
-    // `privileged`: embedded C and @const are granted.
+    // `privileged`: embedded C and the operators that read any memory are granted.
     Builder(const SourceManager& sources, const TokenList& tokens, bool privileged,
             Diagnostics& diagnostics)
         : sources_(sources), tokens_(tokens), privileged_(privileged), diagnostics_(diagnostics) {}
@@ -23,11 +25,11 @@ class Builder {
     // declarations
     void add_globals(P::GlobalListContext& list, bool is_private, ast::File& file);
     void add_function(P::FunctionDeclarationContext& function, bool is_private, ast::File& file);
-    void add_probe(P::ProbeDeclarationContext& probe, bool is_private, ast::File& file);
+    void add_probe(P::ProbeDeclarationContext& probe, ast::File& file);
     std::vector<ast::ProbePoint> points(P::PointListContext& list);
     // The points that one point with braces stands for, in the order of the product.
     std::vector<ast::ProbePoint> expand(P::PointContext& point, bool last);
-    std::vector<std::vector<ast::PointComponent>> alias_names(std::vector<ast::ProbePoint> points);
+    std::vector<ast::PointComponent> alias_name(P::PointListContext& list, const antlr4::Token& op);
     ast::PointComponent point_component(P::ComponentContext& component);
     ast::ExpressionPtr literal(P::LiteralContext& literal);
     int64_t literal_number(P::LiteralContext& literal);
@@ -56,6 +58,8 @@ class Builder {
     ast::ExpressionPtr primary(P::PrimaryContext& primary);
     ast::ExpressionPtr target_name(const Token& token, std::vector<ast::Component>& pretty);
     ast::ExpressionPtr call(P::PrimaryContext& primary);
+    bool check_print(const ast::Print& print, std::string_view name);
+    void check_privilege(const Token& op);
     ast::ExpressionPtr cast(P::PrimaryContext& primary);
     ast::ExpressionPtr statistic(P::StatisticCallContext& call);
     ast::ExpressionPtr array_name(P::ArrayNameContext& array);
@@ -80,6 +84,8 @@ class Builder {
     const TokenList& tokens_;
     bool privileged_;
     Diagnostics& diagnostics_;
+    bool in_function_ = false;
+    std::unordered_map<std::string, SourceRange> globals_; // of this file
 };
 
 // "a number", "the call of 'f'": an operand as messages name it.

@@ -58,9 +58,17 @@ std::optional<Conditionals::Parts> Conditionals::cut(std::span<const Lexeme> wor
             depth++;
         } else if (type == DjstapLexer::ConditionClose && depth > 0) {
             depth--;
-        } else if (depth == 0 && type == DjstapLexer::ConditionThen && !question) {
+        } else if (depth == 0 && type == DjstapLexer::ConditionThen) {
+            if (question) {
+                unexpected(words, i, words[i].range, otherwise ? "'%)'" : "'%:' or '%)'");
+                return std::nullopt;
+            }
             question = i;
-        } else if (depth == 0 && type == DjstapLexer::ConditionElse && question && !otherwise) {
+        } else if (depth == 0 && type == DjstapLexer::ConditionElse && question) {
+            if (otherwise) {
+                unexpected(words, i, words[i].range, "'%)'");
+                return std::nullopt;
+            }
             otherwise = i;
         } else if (depth == 0 && type == DjstapLexer::ConditionClose) {
             if (!question && open_at > 1 && words[open_at - 2].type == DjstapLexer::AtName) {
@@ -160,6 +168,11 @@ void Conditionals::unexpected(std::span<const Lexeme> words, size_t at, SourceRa
 
 std::optional<bool> Conditionals::decide(std::span<const Lexeme> condition, SourceRange place,
                                          size_t depth) {
+    for (size_t i = 0; i < condition.size(); i++)
+        if (condition[i].type == DjstapLexer::ConditionOpen) {
+            unexpected(condition, i, place, "a comparison");
+            return std::nullopt;
+        }
     Lexemes words;
     if (!filter(condition, words, depth))
         return std::nullopt;
@@ -189,24 +202,14 @@ std::optional<bool> Conditionals::decide(std::span<const Lexeme> condition, Sour
 std::optional<bool> Conditionals::decide_comparison(std::span<const Lexeme> words, size_t& at,
                                                     SourceRange place) {
     auto type_at = [&](size_t i) { return i < words.size() ? words[i].type : uint16_t{0}; };
-    struct Side {
-        const Lexeme* word = nullptr;
-        bool negative = false;
-    };
-    auto side = [&]() -> Side {
-        Side s;
-        if (type_at(at) == DjstapLexer::Minus && type_at(at + 1) == DjstapLexer::Number) {
-            s.negative = true;
-            at++;
-        }
+    auto side = [&]() -> const Lexeme* {
         uint16_t type = type_at(at);
-        if (type == DjstapLexer::Identifier || type == DjstapLexer::Number ||
-            type == DjstapLexer::String)
-            s.word = &words[at++];
-        return s;
+        bool word = type == DjstapLexer::Identifier || type == DjstapLexer::Number ||
+                    type == DjstapLexer::String;
+        return word ? &words[at++] : nullptr;
     };
-    Side left = side();
-    if (!left.word) {
+    const Lexeme* left = side();
+    if (!left) {
         unexpected(words, at, place, "a name such as kernel_v or arch, a string or a number");
         return std::nullopt;
     }
@@ -215,28 +218,27 @@ std::optional<bool> Conditionals::decide_comparison(std::span<const Lexeme> word
         return std::nullopt;
     }
     const Lexeme& op = words[at++];
-    Side right = side();
-    bool two_options = right.word && left.word->text.starts_with("CONFIG_") &&
-                       right.word->text.starts_with("CONFIG_");
+    const Lexeme* right = side();
+    bool two_options =
+        right && left->text.starts_with("CONFIG_") && right->text.starts_with("CONFIG_");
     if (two_options)
-        return compare_options(*left.word, op, *right.word);
-    if (!right.word || right.word->type == DjstapLexer::Identifier) {
-        unexpected(words, right.word ? at - 1 : at, place, "a string or a number");
+        return compare_options(*left, op, *right);
+    if (!right || right->type == DjstapLexer::Identifier) {
+        unexpected(words, right ? at - 1 : at, place, "a string or a number");
         return std::nullopt;
     }
-    if (left.word->type == DjstapLexer::Identifier)
-        return compare_named(*left.word, op, *right.word);
-    if (left.word->type != right.word->type) {
+    if (left->type == DjstapLexer::Identifier)
+        return compare_named(*left, op, *right);
+    if (left->type != right->type) {
         unexpected(words, at - 1, place,
-                   left.word->type == DjstapLexer::String ? "a string" : "a number");
+                   left->type == DjstapLexer::String ? "a string" : "a number");
         return std::nullopt;
     }
-    if (left.word->type == DjstapLexer::String)
-        return holds(op.type, order_of(decode_string(*left.word, diagnostics_),
-                                       decode_string(*right.word, diagnostics_)));
-    int64_t a = decode_number(*left.word, diagnostics_),
-            b = decode_number(*right.word, diagnostics_);
-    return holds(op.type, order_of(left.negative ? -a : a, right.negative ? -b : b));
+    if (left->type == DjstapLexer::String)
+        return holds(op.type, order_of(decode_string(*left, diagnostics_),
+                                       decode_string(*right, diagnostics_)));
+    return holds(op.type,
+                 order_of(decode_number(*left, diagnostics_), decode_number(*right, diagnostics_)));
 }
 
 std::optional<std::string> Conditionals::named_value(const Lexeme& name) {
@@ -285,21 +287,32 @@ std::optional<bool> Conditionals::compare_named(const Lexeme& name, const Lexeme
         return std::nullopt;
     bool is_version = name.text.starts_with("kernel_v") || name.text == "systemtap_v";
     bool is_config = name.text.starts_with("CONFIG_");
-    if (value.type == DjstapLexer::Number && (name.text == "guru_mode" || is_config)) {
+    bool is_guru = name.text == "guru_mode";
+    bool is_number = value.type == DjstapLexer::Number;
+    auto refuse = [&](const Lexeme& word, const std::string& expected) -> std::optional<bool> {
+        diagnostics_.report(DiagnosticKind::BadCondition, word.range, {describe(word), expected});
+        return std::nullopt;
+    };
+    bool ordered = is_version || (is_config && is_number);
+    if (!ordered && !is_equality(op.type))
+        return refuse(op, "'==' or '!='");
+    if (is_number && (is_guru || is_config)) {
         int64_t number = decode_number(value, diagnostics_);
-        return holds(op.type, order_of<int64_t>(std::strtoll(actual->c_str(), nullptr, 0), number));
+        if (is_guru && number != 0 && number != 1)
+            return refuse(value, "0 or 1");
+        char* end = nullptr;
+        int64_t option = std::strtoll(actual->c_str(), &end, 0);
+        if (*end)
+            return refuse(value, "a string: " + std::string(name.text) + " is \"" + *actual + "\"");
+        return holds(op.type, order_of(option, number));
     }
-    if (value.type != DjstapLexer::String || name.text == "guru_mode") {
-        diagnostics_.report(DiagnosticKind::BadCondition, value.range,
-                            {describe(value), name.text == "guru_mode" ? "0 or 1" : "a string"});
-        return std::nullopt;
-    }
-    if (!is_version && !is_equality(op.type)) {
-        diagnostics_.report(DiagnosticKind::BadCondition, op.range, {describe(op), "'==' or '!='"});
-        return std::nullopt;
-    }
+    if (is_number || is_guru)
+        return refuse(value, is_guru ? "0 or 1" : "a string");
     std::string wanted = decode_string(value, diagnostics_);
-    bool pattern = !is_version || wanted.find_first_of("*?[") != std::string::npos;
+    bool wildcard = wanted.find_first_of("*?[") != std::string::npos;
+    if (wildcard && !is_equality(op.type))
+        return refuse(value, "a version without wildcards after " + describe(op));
+    bool pattern = !is_version || wildcard;
     if (is_equality(op.type) && pattern)
         return holds(op.type, fnmatch(wanted.c_str(), actual->c_str(), FNM_NOESCAPE));
     return holds(op.type, strverscmp(actual->c_str(), wanted.c_str()));

@@ -34,10 +34,6 @@ class ItemParser {
     void parse_all(ast::File& file) {
         size_t errors_before = diagnostics_.error_count();
         while (tokens_.LA(1) != antlr4::Token::EOF) {
-            if (tokens_.LA(1) == P::Semicolon) {
-                tokens_.consume();
-                continue;
-            }
             if (diagnostics_.error_count() - errors_before >= error_limit) {
                 diagnostics_.report(DiagnosticKind::TooManyErrors,
                                     tokens_.at(tokens_.index()).range,

@@ -22,6 +22,19 @@ bool adjacent(SourceRange a, SourceRange b) {
     return a.file == b.file && a.expansion == b.expansion && a.end == b.begin;
 }
 
+// What an editor does not show, by its bytes in UTF-8.
+std::string hint_for_invisible(std::string_view text, size_t at) {
+    std::string_view rest = text.substr(std::min(at, text.size()));
+    if (rest.starts_with("\xef\xbb\xbf"))
+        return "this is a byte order mark: save the file as UTF-8 without it";
+    for (std::string_view space : {"\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x87", "\xe3\x80\x80"})
+        if (rest.starts_with(space))
+            return "this is a non-breaking space, as web pages have it: write a plain one";
+    if (rest.starts_with("\xe2\x80\x8b"))
+        return "this is a space without width, as web pages have it: delete it";
+    return {};
+}
+
 class RoleAssigner {
   public:
     RoleAssigner(const Lexemes& words, const MacroNames& macro_names, TokenList& out,
@@ -71,6 +84,24 @@ class RoleAssigner {
             return !closed_head_;
         default:
             return false;
+        }
+    }
+
+    // An operand has one ++ or -- behind it: the next one is before what follows.
+    bool after_crement() const {
+        return previous() == P::PostIncrement || previous() == P::PostDecrement;
+    }
+
+    // May a semicolon belong to the statement that the token before ends?
+    bool ends_with_semicolon() const {
+        switch (previous()) {
+        case P::Break:
+        case P::Continue:
+        case P::Next:
+        case P::Return:
+            return true;
+        default:
+            return after_operand();
         }
     }
 
@@ -147,14 +178,15 @@ size_t RoleAssigner::role(size_t type) const {
     case P::Ampersand:
         return either(after_operand(), type, P::AddressOf);
     case P::Increment:
-        return either(after_operand(), P::PostIncrement, type);
+        return either(after_operand() && !after_crement(), P::PostIncrement, type);
     case P::Decrement:
-        return either(after_operand(), P::PostDecrement, type);
+        return either(after_operand() && !after_crement(), P::PostDecrement, type);
     case P::Return:
         return either(starts_expression(next_type()), P::ReturnValue, type);
     case P::Semicolon:
-        return either(previous() == P::Else || (previous() == P::CloseParen && closed_head_),
-                      P::EmptyStatement, type);
+        return either(brackets_.empty() || brackets_.back().type != P::OpenBrace ||
+                          ends_with_semicolon(),
+                      type, P::EmptyStatement);
     default:
         return type;
     }
@@ -327,6 +359,10 @@ void RoleAssigner::take_unknown(const Lexeme& word) {
     unsigned char byte = word.text.empty() ? 0 : static_cast<unsigned char>(word.text[0]);
     if (word.text == "'")
         diagnostic.hint("strings stand between double quotes: \"text\"");
+    else if (std::string hint = hint_for_invisible(
+                 diagnostics_.sources().file(word.range.file).text, word.range.begin);
+             !hint.empty())
+        diagnostic.hint(hint);
     else if (byte >= 0x80)
         diagnostic.hint("outside of strings and comments the language is plain ASCII: look for a "
                         "typographic quote");

@@ -1,5 +1,6 @@
 #include "syntax/syntax_error.h"
 
+#include "diagnostics/foreign_words.h"
 #include "diagnostics/suggest.h"
 #include "syntax/names.h"
 
@@ -147,7 +148,9 @@ void ErrorStrategy::add_hint(Diagnostic& diagnostic, const Token& guilty,
     if (item_wanted && (guilty.type == P::Identifier || guilty.type == P::CallName)) {
         std::string word(guilty.text);
         std::string near = did_you_mean(word, {"probe", "function", "global", "private"});
-        if (word == "def" || word == "fn" || word == "func" || word == "sub")
+        if (std::string hint = hint_for_foreign_word(word); !hint.empty())
+            diagnostic.hint(hint);
+        else if (word == "def" || word == "fn" || word == "func" || word == "sub")
             diagnostic.hint("a function is written: function name(parameters) { … }");
         else if (!near.empty())
             diagnostic.hint(near);

@@ -89,19 +89,20 @@ std::string_view ElfImage::bytes_at(uint64_t address, size_t size) const {
     return bytes.size() >= size ? bytes.substr(0, size) : std::string_view{};
 }
 
-std::string ElfImage::build_id() const {
+BuildId ElfImage::build_id() const {
     for (const ElfSection& section : sections_) {
         if (section.type != SHT_NOTE)
             continue;
-        std::string id = build_id_in_notes(section.bytes);
-        if (!id.empty())
+        BuildId id = build_id_in_notes(section.bytes, section.address);
+        if (!id.digits.empty())
             return id;
     }
     return {};
 }
 
-std::string build_id_in_notes(std::string_view notes) {
+BuildId build_id_in_notes(std::string_view notes, uint64_t address) {
     auto aligned = [](size_t size) { return (size + 3) & ~size_t(3); };
+    const size_t all = notes.size();
     while (notes.size() >= sizeof(Elf64_Nhdr)) {
         Elf64_Nhdr header;
         std::memcpy(&header, notes.data(), sizeof header);
@@ -113,10 +114,10 @@ std::string build_id_in_notes(std::string_view notes) {
         std::string_view content = notes.substr(sizeof header + name_size, header.n_descsz);
         if (header.n_type == gnu_build_id_note && name == std::string_view("GNU\0", 4)) {
             static const char digits[] = "0123456789abcdef";
-            std::string id;
+            BuildId id{"", address + (all - notes.size()) + sizeof header + name_size};
             for (unsigned char byte : content) {
-                id += digits[byte >> 4];
-                id += digits[byte & 15];
+                id.digits += digits[byte >> 4];
+                id.digits += digits[byte & 15];
             }
             return id;
         }

@@ -21,6 +21,11 @@ struct ElfSection {
     uint32_t info = 0;
 };
 
+struct BuildId {
+    std::string digits; // hexadecimal
+    uint64_t address = 0;
+};
+
 class ElfImage {
   public:
     // Fails where the file cannot be read or is no 64-bit little-endian x86-64 ELF, or is cut
@@ -34,8 +39,8 @@ class ElfImage {
     std::string_view bytes_at(uint64_t address, size_t size) const;
     // The bytes from an address to the end of its section.
     std::string_view bytes_from(uint64_t address) const;
-    // Hexadecimal GNU build-id; empty without one.
-    std::string build_id() const;
+    // The GNU build-id, and the link-time address of its bytes; an empty one without.
+    BuildId build_id() const;
     // The entries of .symtab and their names.
     std::span<const Elf64_Sym> symbols() const { return symbols_; }
     std::string_view symbol_name(const Elf64_Sym& symbol) const {
@@ -49,8 +54,8 @@ class ElfImage {
     std::string_view strings_;
 };
 
-// Hexadecimal GNU build-id in the bytes of a note section (also of /sys/kernel/notes); empty
-// without one.
-std::string build_id_in_notes(std::string_view notes);
+// The GNU build-id in the bytes of a note section (also of /sys/kernel/notes), whose address is
+// `address`; an empty one without.
+BuildId build_id_in_notes(std::string_view notes, uint64_t address);
 
 } // namespace djstap

@@ -110,6 +110,7 @@ KernelFiles files_of(const std::string& release, const std::string& root) {
     files.btf = first_of(in_roots({"/boot/btf-" + release, "/boot/vmlinux-" + release + ".btf"}));
     files.fentry_functions = first_of(in_roots({"/boot/available_filter_functions_addrs-" + release,
                                                 "/boot/available_filter_functions-" + release}));
+    files.syscall_formats = first_of(in_roots({"/boot/syscall_formats-" + release}));
     if (release == running_release()) {
         if (files.kallsyms.empty())
             files.kallsyms = first_of({"/proc/kallsyms"});
@@ -121,6 +122,9 @@ KernelFiles files_of(const std::string& release, const std::string& root) {
                           "/sys/kernel/debug/tracing/available_filter_functions_addrs",
                           "/sys/kernel/tracing/available_filter_functions",
                           "/sys/kernel/debug/tracing/available_filter_functions"});
+        if (files.syscall_formats.empty())
+            files.syscall_formats = first_of({"/sys/kernel/tracing/events/syscalls",
+                                              "/sys/kernel/debug/tracing/events/syscalls"});
         files.kprobe_blacklist = first_of({"/sys/kernel/debug/kprobes/blacklist"});
         files.notes = "/sys/kernel/notes";
         files.banner = "/proc/version";

@@ -2,6 +2,7 @@
 #include "target/module_file.h"
 
 #include "cache/cache.h"
+#include "cache/trust.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -133,7 +134,7 @@ Result<std::string> linked_module(const Target& kernel, const std::string& path)
     name << cache_directory() << "/kernels/"
          << (kernel.build_id().empty() ? kernel.release() : kernel.build_id()) << "/modules/"
          << module_name_of(path) << "-" << std::hex << key << "-v" << layout_version << ".ko";
-    if (fs::exists(name.str(), error))
+    if (fs::exists(name.str(), error) && check_trusted(name.str()))
         return name.str();
     auto bytes = module_bytes(path);
     if (!bytes)
@@ -141,7 +142,7 @@ Result<std::string> linked_module(const Target& kernel, const std::string& path)
     auto linked = link_module_image(std::move(*bytes), path);
     if (!linked)
         return linked.failure();
-    if (Status written = write_atomically(name.str(), *linked); !written)
+    if (Status written = write_cached(name.str(), *linked); !written)
         return written.failure();
     return name.str();
 }

@@ -1,11 +1,11 @@
 #include "target/target.h"
 
+#include "target/configuration.h"
 #include "target/elf_image.h"
 #include "target/symbol_table.h"
 
 #include <algorithm>
 #include <cctype>
-#include <unordered_map>
 
 namespace djstap {
 
@@ -20,7 +20,8 @@ class OpenTarget final : public Target {
 
     const KernelFiles& files() const override { return files_; }
     const std::string& release() const override { return files_.release; }
-    const std::string& build_id() const override { return build_id_; }
+    const std::string& build_id() const override { return build_id_.digits; }
+    uint64_t build_id_address() const override { return build_id_.address; }
     const std::string& version() const override { return version_; }
     std::string config(std::string_view name) const override;
     bool has_ibt() const override;
@@ -49,12 +50,12 @@ class OpenTarget final : public Target {
     void read_version();
 
     KernelFiles files_;
-    std::string build_id_;
+    BuildId build_id_;
     std::string version_;
     std::unique_ptr<ElfImage> image_;
     bool site_addresses_ = false; // a dump tells them
     std::optional<SymbolTable> symbols_;
-    mutable std::optional<std::unordered_map<std::string, std::string>> config_;
+    mutable std::optional<Configuration> config_;
 };
 
 Status OpenTarget::open_image(void (*progress)(const std::string&)) {
@@ -63,8 +64,8 @@ Status OpenTarget::open_image(void (*progress)(const std::string&)) {
         return image.failure();
     image_ = std::move(*image);
     build_id_ = image_->build_id();
-    std::string path = cache_directory() + "/kernels/" + build_id_ + "/symbols";
-    if (!build_id_.empty())
+    std::string path = cache_directory() + "/kernels/" + build_id_.digits + "/symbols";
+    if (!build_id_.digits.empty())
         symbols_ = SymbolTable::map(path);
     if (!symbols_) {
         if (image_->symbols().empty())
@@ -73,8 +74,8 @@ Status OpenTarget::open_image(void (*progress)(const std::string&)) {
         if (progress)
             progress("reading the symbols of " + files_.release);
         std::string bytes = SymbolTable::serialize(symbols_of_image(*image_));
-        if (!build_id_.empty()) {
-            Status written = write_atomically(path, bytes);
+        if (!build_id_.digits.empty()) {
+            Status written = write_cached(path, bytes);
             if (!written && progress)
                 progress("the symbols are not cached: " + written.failure().message);
         }
@@ -97,7 +98,10 @@ Status OpenTarget::open_dump() {
     if (!source)
         return source.failure();
     symbols_ = SymbolTable::hold(SymbolTable::serialize(*source));
-    build_id_ = build_id_in_notes(optional_text(files_.notes));
+    const auto notes_at = symbol("__start_notes");
+    build_id_ = build_id_in_notes(optional_text(files_.notes), notes_at ? notes_at->address : 0);
+    if (!notes_at)
+        build_id_.address = 0;
     site_addresses_ = !fentry.empty() && std::isxdigit(fentry.front()) &&
                       fentry.find(' ') == 16; // else names: "vfs_read", "nft_x [nf_tables]"
     return Done{};
@@ -160,26 +164,9 @@ Status OpenTarget::open_module(KernelFiles files, const std::string& linked) {
 }
 
 std::string OpenTarget::config(std::string_view name) const {
-    if (!config_) {
-        config_.emplace();
-        auto text = read_whole(files_.config);
-        std::string_view rest = text ? std::string_view(*text) : std::string_view();
-        while (!rest.empty()) {
-            std::string_view line = rest.substr(0, rest.find('\n'));
-            rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-            size_t equals = line.find('=');
-            if (!line.starts_with("CONFIG_") || equals == std::string_view::npos)
-                continue;
-            std::string_view value = line.substr(equals + 1);
-            if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
-                value = value.substr(1, value.size() - 2);
-            config_->emplace(line.substr(7, equals - 7), value);
-        }
-    }
-    if (name.starts_with("CONFIG_"))
-        name.remove_prefix(7);
-    auto found = config_->find(std::string(name));
-    return found == config_->end() ? std::string() : found->second;
+    if (!config_)
+        config_.emplace(files_.config);
+    return config_->value(name);
 }
 
 bool OpenTarget::has_ibt() const {

@@ -30,10 +30,11 @@ struct KernelFiles {
     std::string config;    // the kernel's .config
     std::string kallsyms;  // text dump with link-time addresses, stands in for vmlinux's symbols
     std::string btf;       // raw BTF, stands in for DWARF
-    std::string fentry_functions;       // text dump of tracefs' available_filter_functions[_addrs]
-    std::string kprobe_blacklist;       // text dump of debugfs' kprobes/blacklist
-    std::string notes;                  // /sys/kernel/notes, stands in for vmlinux's build-id
-    std::string banner;                 // /proc/version, stands in for vmlinux's
+    std::string fentry_functions; // text dump of tracefs' available_filter_functions[_addrs]
+    std::string kprobe_blacklist; // text dump of debugfs' kprobes/blacklist
+    std::string syscall_formats;  // tracefs' events/syscalls, or its sys_enter_*/format in one file
+    std::string notes;            // /sys/kernel/notes, stands in for vmlinux's build-id
+    std::string banner;           // /proc/version, stands in for vmlinux's
     std::vector<std::string> looked_in; // for messages: the places that were tried for vmlinux
 };
 
@@ -64,6 +65,8 @@ class Target {
     virtual const std::string& release() const = 0;
     // Hexadecimal GNU build-id of vmlinux (also in /sys/kernel/notes of a kernel that runs).
     virtual const std::string& build_id() const = 0;
+    // Link-time address of its bytes; 0: not known.
+    virtual uint64_t build_id_address() const = 0;
     // The utsname version ("#1 SMP PREEMPT_DYNAMIC Debian …"): what a module compares at load.
     virtual const std::string& version() const = 0;
     // Value of CONFIG_name ("y", "m", a string without quotes), empty where unset.

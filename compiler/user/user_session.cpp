@@ -139,12 +139,13 @@ void UserSession::finish() {
     printer_.finish();
     djs_user_counts(&outcome_.counts);
     output_.counts(outcome_.counts);
+    if (printer_.faults() && djs_user_failed())
+        output_.warning(ended_by_fault);
     if (command_)
-        if (const auto status = command_->ended())
-            if (const std::string text = describe_status(*status); !text.empty()) {
-                outcome_.status = 1;
-                output_.warning("the command " + text);
-            }
+        if (const std::string failure = command_->failure(); !failure.empty()) {
+            outcome_.status = 1;
+            output_.warning("the command " + failure);
+        }
     outcome_.errors = printer_.errors();
     if (printer_.errors() || djs_user_failed() || printer_.damaged())
         outcome_.status = 1;
@@ -161,11 +162,14 @@ SessionOutcome UserSession::run() {
         output_.error("the probes could not be started", "");
     }
     take_records();
+    std::vector<AttachedProbe> probes;
     for (const ModuleMeta::Probe& probe : meta_.probes)
-        output_.probe({.point = probe.point,
-                       .mechanism = probe.mechanism,
-                       .planned = probe.mechanism,
-                       .reason = ""});
+        probes.push_back({.point = probe.point,
+                          .mechanism = probe.mechanism == "none" ? "session" : probe.mechanism,
+                          .planned = probe.mechanism,
+                          .reason = ""});
+    output_.probes(probes);
+    output_.writer().flush(); // before what the command does
     if (command_ && !is_over())
         release_command();
     while (!is_over()) {

@@ -2,7 +2,7 @@
 // Reads and writes of memory that may not be there. Nothing here sleeps; any context, NMI included.
 #include <linux/uaccess.h>
 
-#include "control/runtime.h"
+#include "context/level.h"
 
 /* Kernel addresses from here to the vsyscall page can be read by one guarded instruction. Others
  * (not canonical, the vsyscall page) are left to the kernel's own checks.
@@ -104,7 +104,7 @@ static DJS_HANDLER_CODE bool write_user(u64 address, u32 size, u64 value)
 	bool written;
 
 	/* Only where this task's own memory is sure to be the one that is mapped. */
-	if (in_interrupt() || !current->mm || !access_ok(to, size))
+	if (djs_level() || !current->mm || !access_ok(to, size))
 		return false;
 	pagefault_disable();
 	written = !__copy_to_user_inatomic(to, &value, size);
@@ -125,7 +125,7 @@ DJS_HANDLER_CODE void djs_vfail_text(struct djs_ctx *ctx, u32 place, const char 
 {
 	if (ctx->error)
 		return;
-	vsnprintf(ctx->error_text, sizeof(ctx->error_text), format, arguments);
+	vsnprintf(ctx->error_text, djs_error_bytes(), format, arguments);
 	djs_fail(ctx, ctx->error_text, place);
 }
 
@@ -138,11 +138,32 @@ DJS_HANDLER_CODE void djs_fail_text(struct djs_ctx *ctx, u32 place, const char *
 	va_end(arguments);
 }
 
-static noinline DJS_HANDLER_CODE void fault_at(struct djs_ctx *ctx, const char *verb, u64 address,
-					       u32 size, u32 place)
+/* Nothing is mapped so low, neither for the kernel nor, since vm.mmap_min_addr, for a process: who
+ * looks there has a pointer that is NULL, and a member's offset. */
+#define NULL_AREA 65536u
+
+noinline DJS_HANDLER_CODE void djs_fail_access(struct djs_ctx *ctx, const char *what, u64 address,
+					       bool user, u32 place)
 {
-	djs_fail_text(ctx, place, "cannot %s %u byte%s of %s memory at 0x%llx", verb, size,
-		      size == 1 ? "" : "s", is_user(address) ? "user" : "kernel", address);
+	if (address < NULL_AREA)
+		djs_fail_text(ctx, place,
+			      address ? "cannot %s at NULL + 0x%llx" : "cannot %s at NULL", what,
+			      address);
+	else
+		djs_fail_text(ctx, place, "cannot %s of %s memory at 0x%llx%s", what,
+			      user ? "user" : "kernel", address,
+			      user == is_user(address) ? ""
+			      : user		       ? ", an address of the kernel's"
+						       : ", an address of a process");
+}
+
+noinline DJS_HANDLER_CODE void djs_fail_word(struct djs_ctx *ctx, const char *verb, u64 address,
+					     u32 size, bool user, u32 place)
+{
+	char what[24];
+
+	snprintf(what, sizeof(what), "%s %u byte%s", verb, size, size == 1 ? "" : "s");
+	djs_fail_access(ctx, what, address, user, place);
 }
 
 DJS_HANDLER_CODE u64 djs_load(struct djs_ctx *ctx, u64 address, u32 size, u32 place)
@@ -150,7 +171,7 @@ DJS_HANDLER_CODE u64 djs_load(struct djs_ctx *ctx, u64 address, u32 size, u32 pl
 	u64 value;
 
 	if (unlikely(!djs_read_word(address, size, &value))) {
-		fault_at(ctx, "read", address, size, place);
+		djs_fail_word(ctx, "read", address, size, is_user(address), place);
 		return 0;
 	}
 	return value;
@@ -175,5 +196,5 @@ DJS_HANDLER_CODE void djs_copy_memory(struct djs_ctx *ctx, char *out, u64 addres
 DJS_HANDLER_CODE void djs_store(struct djs_ctx *ctx, u64 address, u32 size, u64 value, u32 place)
 {
 	if (unlikely(!djs_write_word(address, size, value)))
-		fault_at(ctx, "write", address, size, place);
+		djs_fail_word(ctx, "write", address, size, is_user(address), place);
 }

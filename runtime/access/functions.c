@@ -14,8 +14,7 @@ static DJS_HANDLER_CODE void string_or_fail(struct djs_ctx *ctx, char *out, s64 
 	if (length >= 0)
 		return;
 	*out = 0;
-	djs_fail_text(ctx, DJS_NO_PLACE, "cannot read a string of %s memory at 0x%llx",
-		      user ? "user" : "kernel", (u64)address);
+	djs_fail_access(ctx, "read a string", address, user, DJS_NO_PLACE);
 }
 
 DJS_HANDLER_CODE void djs_fn_kernel_string(struct djs_ctx *ctx, char *out, s64 address)
@@ -59,8 +58,7 @@ static DJS_HANDLER_CODE u64 word_or_fail(struct djs_ctx *ctx, s64 address, u32 s
 
 	if (likely(user == (address >= 0) && djs_read_word(address, size, &value)))
 		return value;
-	djs_fail_text(ctx, DJS_NO_PLACE, "cannot read %u byte%s of %s memory at 0x%llx", size,
-		      size == 1 ? "" : "s", user ? "user" : "kernel", (u64)address);
+	djs_fail_word(ctx, "read", address, size, user, DJS_NO_PLACE);
 	return 0;
 }
 

@@ -13,7 +13,9 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "djprobe/callee.h"
 #include "djprobe/drain.h"
+#include "djprobe/table.h"
 #include "include/djprobe.h"
 
 int djs_ftrace_enabled(void); /* control/ftrace_switch.c */
@@ -35,6 +37,7 @@ struct djprobe_set {
 
 static DEFINE_HASHTABLE(sites, SITES_BITS);
 static DEFINE_MUTEX(registering);
+static int registered; /* functions */
 static DEFINE_PER_CPU(u8[4],
 		      active); /* a handler of that level runs: task, softirq, interrupt, NMI */
 
@@ -124,17 +127,53 @@ static int attach(struct djprobe_set *set)
 	return error;
 }
 
-static void detach(struct djprobe_set *set)
+/* Whether a fentry site still calls djprobe_entry. */
+static bool calls_remain(const struct djprobe_set *set)
 {
-#ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
-	WARN_ON(unregister_ftrace_direct_multi(&set->ops, (unsigned long)djprobe_entry));
-	ftrace_free_filter(&set->ops);
-#else
-	WARN_ON(unregister_ftrace_direct(&set->ops, (unsigned long)djprobe_entry, true));
-#endif
+	int i;
+
+	for (i = 0; i < set->count; i++)
+		if (djs_callee_of(set->entries[i].site) == (unsigned long)djprobe_entry)
+			return true;
+	return false;
 }
 
-static void free_set(struct djprobe_set *set)
+static int detach(struct djprobe_set *set)
+{
+	int error = unregister_ftrace_function(&set->ops);
+
+	/* ftrace may also shut itself down on the way, and not say so. */
+	if (error || calls_remain(set))
+		return error ?: -ENODEV;
+	/* It is in no list of ftrace's any more; the table of direct calls is cleared all the same.
+	 */
+	set->ops.flags |= FTRACE_OPS_FL_ENABLED;
+#ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
+	unregister_ftrace_direct_multi(&set->ops, (unsigned long)djprobe_entry);
+#else
+	unregister_ftrace_direct(&set->ops, (unsigned long)djprobe_entry, false);
+#endif
+	ftrace_free_filter(&set->ops);
+	return 0;
+}
+
+/*
+ * ftrace has shut itself down, and the sites go on calling djprobe_entry: the module must never go.
+ * Where it is on its way in or out no reference keeps it.
+ */
+static void stay(int error)
+{
+	pr_err("%s: its djprobes cannot be taken out (error %d): it stays loaded until the machine "
+	       "is restarted\n",
+	       THIS_MODULE->name, error);
+	if (THIS_MODULE->state == MODULE_STATE_LIVE && try_module_get(THIS_MODULE))
+		return;
+	pr_err("%s: its loading or removal never ends\n", THIS_MODULE->name);
+	for (;;)
+		schedule_timeout_idle(MAX_SCHEDULE_TIMEOUT);
+}
+
+static void leave_set(struct djprobe_set *set)
 {
 	int i;
 
@@ -143,7 +182,6 @@ static void free_set(struct djprobe_set *set)
 		set->entries[i].probe->missed = NULL;
 		set->entries[i].probe->set = NULL;
 	}
-	kvfree(set);
 }
 
 /* Finds the sites; none of them may be known already. */
@@ -184,6 +222,8 @@ static int register_locked(struct djprobe_set *set, struct djprobe **probes, int
 
 	if (djs_ftrace_enabled() <= 0)
 		return -EPERM;
+	if (djs_direct_room(0, registered) < count)
+		return -ENOSPC;
 	error = prepare(set, probes, count, addresses);
 	if (!error)
 		error = ftrace_set_filter_ips(&set->ops, addresses, count, 0, 0);
@@ -193,8 +233,10 @@ static int register_locked(struct djprobe_set *set, struct djprobe **probes, int
 		hlist_add_head_rcu(&set->entries[i].node,
 				   &sites[hash_long(set->entries[i].site, SITES_BITS)]);
 	error = attach(set);
-	if (!error)
+	if (!error) {
+		registered += count;
 		return 0;
+	}
 	for (i = 0; i < count; i++)
 		hlist_del_rcu(&set->entries[i].node);
 	djs_drain_handlers();
@@ -213,12 +255,18 @@ int register_djprobes(struct djprobe **probes, int count)
 	set = kvzalloc(struct_size(set, entries, count), GFP_KERNEL);
 	addresses = kvmalloc_array(count, sizeof(*addresses), GFP_KERNEL);
 	if (set && addresses) {
+		struct file *lock;
+
 		mutex_lock(&registering);
+		lock = djs_direct_lock();
 		error = register_locked(set, probes, count, addresses);
+		djs_direct_unlock(lock);
 		mutex_unlock(&registering);
 	}
-	if (error && set)
-		free_set(set);
+	if (error && set) {
+		leave_set(set);
+		kvfree(set);
+	}
 	kvfree(addresses);
 	return error;
 }
@@ -231,18 +279,24 @@ int register_djprobe(struct djprobe *probe)
 void unregister_djprobes(struct djprobe *one_of_them)
 {
 	struct djprobe_set *set;
-	int i;
+	int i, error = 0;
 
 	mutex_lock(&registering);
 	set = one_of_them->set;
 	if (set) {
-		detach(set);
+		error = detach(set);
 		for (i = 0; i < set->count; i++)
 			hlist_del_rcu(&set->entries[i].node);
 		djs_drain_handlers();
-		free_set(set);
+		leave_set(set);
+		if (!error) {
+			registered -= set->count;
+			kvfree(set);
+		}
 	}
 	mutex_unlock(&registering);
+	if (error)
+		stay(error);
 }
 
 unsigned long djprobe_missed(const struct djprobe *probe)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// exit(), error(), warn(), log().
+// exit(), abort(), error(), warn(), log().
 #include "context/functions.h"
 #include "control/runtime.h"
 
@@ -9,6 +9,14 @@ DJS_HANDLER_CODE void djs_fn_exit(struct djs_ctx *ctx)
 		return;
 	djs_record_plain(ctx, DJS_RECORD_EXIT);
 	djs_request_exit(false);
+}
+
+/* An error that nothing catches and nobody is told of. */
+DJS_HANDLER_CODE void djs_fn_abort(struct djs_ctx *ctx)
+{
+	djs_fn_exit(ctx);
+	ctx->aborted = 1;
+	djs_fail(ctx, "", DJS_NO_PLACE);
 }
 
 DJS_HANDLER_CODE void djs_fn_error(struct djs_ctx *ctx, const char *message)

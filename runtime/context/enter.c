@@ -3,16 +3,17 @@
 // inside an interrupt is not lost to the handler that it interrupted, and a hit inside a handler of
 // the same level is.
 #include <linux/mm.h>
-#include <linux/preempt.h>
 #include <linux/slab.h>
 
+#include "context/level.h"
+#include "context/stack.h"
 #include "globals/locks.h"
 
 u32 djs_gate = DJS_HANDLER_IRQS_OFF | DJS_HANDLER_CHECKS_STATE;
 struct djs_ctx djs_session_ctx;
 atomic_t djs_locked_skips = ATOMIC_INIT(0);
 
-/* A context's memory: the script's scratch, then the runtime's work area and tokenize()'s text. */
+/* A context's memory: the script's scratch, then the runtime's work area. */
 static size_t scratch_bytes(void)
 {
 	return ALIGN(max_t(size_t, djs_script.scratch_bytes, 8), 64);
@@ -20,25 +21,37 @@ static size_t scratch_bytes(void)
 
 static size_t memory_bytes(void)
 {
-	return scratch_bytes() + DJS_WORK_BYTES + ALIGN(djs_script.string_bytes + 1, 64);
+	return scratch_bytes() + djs_work_bytes();
 }
 
 static void context_init(struct djs_ctx *ctx, u32 level, char *memory)
 {
 	ctx->level = level;
 	ctx->scratch = memory;
-	ctx->work = memory + scratch_bytes();
+	djs_work_init(ctx, memory + scratch_bytes());
+}
+
+int djs_context_make(struct djs_ctx *ctx)
+{
+	char *memory = kvzalloc(memory_bytes(), GFP_KERNEL);
+
+	if (!memory)
+		return -ENOMEM;
+	context_init(ctx, DJS_LEVEL_SESSION, memory);
+	return 0;
 }
 
 int djs_contexts_init(void)
 {
 	unsigned int cpu, level;
-	char *memory = kvzalloc(memory_bytes(), GFP_KERNEL);
+	char *memory;
 
-	if (!memory)
+	if (djs_context_make(&djs_session_ctx))
 		return -ENOMEM;
-	context_init(&djs_session_ctx, DJS_LEVEL_SESSION, memory);
 	djs_session_ctx.can_wait = 1;
+	djs_session_ctx.rests = DJS_RESTS_ALONE;
+	if (djs_tasks_init())
+		goto no_memory;
 	for_each_possible_cpu (cpu) {
 		struct djs_ctx *contexts;
 
@@ -63,6 +76,7 @@ void djs_contexts_exit(void)
 {
 	unsigned int cpu;
 
+	djs_tasks_exit();
 	for_each_possible_cpu (cpu) {
 		struct djs_ctx *contexts = per_cpu(djs_cpu, cpu).contexts;
 
@@ -75,35 +89,36 @@ void djs_contexts_exit(void)
 	djs_session_ctx.scratch = NULL;
 }
 
-#define INTERRUPT_MASK (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)
+static_assert(offsetof(struct djs_ctx, nesting) == offsetof(struct djs_ctx, actions) + 4 &&
+	      offsetof(struct djs_ctx, actions) % 8 == 0);
 
-static __always_inline unsigned int level_of(unsigned int count)
-{
-	return count & NMI_MASK		? DJS_LEVEL_NMI
-	       : count & HARDIRQ_MASK	? 2
-	       : count & SOFTIRQ_OFFSET ? 1
-					: 0;
-}
-
+/* `ctx` is busy. */
 static __always_inline void begin_use(struct djs_ctx *ctx, const struct djs_handler *handler,
-				      const struct djs_site *site, u32 busy)
+				      const struct djs_site *site)
 {
-	ctx->busy = busy;
-	barrier(); /* an interrupt of this level from here on finds it busy */
 	ctx->handler = handler;
 	ctx->site = site;
-	ctx->actions = handler->max_actions;
-	ctx->nesting = 0;
+	*(u64 *)&ctx->actions = handler->max_actions; /* and no nesting */
+}
+
+static __always_inline struct djs_ctx *begin_unlocked(struct djs_ctx *ctx,
+						      const struct djs_handler *handler,
+						      const struct djs_site *site, u32 timed)
+{
+	ctx->busy = DJS_BUSY_UNLOCKED | timed;
+	barrier(); /* an interrupt of this level from here on finds it busy */
+	begin_use(ctx, handler, site);
+	return ctx;
 }
 
 static __always_inline struct djs_ctx *begin_locked(struct djs_ctx *ctx,
 						    const struct djs_handler *handler,
 						    const struct djs_site *site,
-						    unsigned long irq_flags)
+						    unsigned long irq_flags, u32 locks)
 {
-	begin_use(ctx, handler, site, 2);
+	begin_use(ctx, handler, site);
 	ctx->irq_flags = irq_flags;
-	ctx->locks_held = handler->lock_count;
+	ctx->locks_held = locks;
 	return ctx;
 }
 
@@ -114,6 +129,11 @@ static DJS_HANDLER_CODE void skip_locked(void)
 		djs_request_exit(true);
 }
 
+static DJS_HANDLER_CODE u32 begin_time(void)
+{
+	return djs_overload_begin() ? DJS_BUSY_TIMED : 0;
+}
+
 /* Several locks, or one that is not free. Not to be had in time: skipped, and counted. */
 static noinline DJS_HANDLER_CODE struct djs_ctx *enter_contended(const struct djs_handler *handler,
 								 const struct djs_site *site,
@@ -121,7 +141,9 @@ static noinline DJS_HANDLER_CODE struct djs_ctx *enter_contended(const struct dj
 								 unsigned long irq_flags)
 {
 	if (djs_locks_take(handler, ctx->level == DJS_LEVEL_NMI))
-		return begin_locked(ctx, handler, site, irq_flags);
+		return begin_locked(ctx, handler, site, irq_flags, handler->lock_count);
+	if (ctx->busy & DJS_BUSY_TIMED)
+		djs_overload_end(handler);
 	raw_local_irq_restore(irq_flags);
 	ctx->busy = 0;
 	skip_locked();
@@ -129,25 +151,50 @@ static noinline DJS_HANDLER_CODE struct djs_ctx *enter_contended(const struct dj
 	return NULL;
 }
 
-/* The way in for handlers with locks. `ctx` is free, and preemption is off. */
+/* Interrupts were off before; without and with locks. */
+static noinline DJS_HANDLER_CODE struct djs_ctx *
+begin_irqs_off(const struct djs_handler *handler, const struct djs_site *site, struct djs_ctx *ctx)
+{
+	return begin_unlocked(ctx, handler, site, begin_time());
+}
+
+static noinline DJS_HANDLER_CODE struct djs_ctx *
+enter_irqs_off(const struct djs_handler *handler, const struct djs_site *site, struct djs_ctx *ctx)
+{
+	ctx->busy |= begin_time();
+	if (unlikely(!djs_locks_take_quickly(handler)))
+		return enter_contended(handler, site, ctx, 0);
+	return begin_locked(ctx, handler, site, 0, 1);
+}
+
+/* The way in for handlers with locks. `ctx` is free, and preemption is off. Of the processor's
+ * flags it keeps whether interrupts were on, which is told from the way that it went. */
 static noinline DJS_HANDLER_CODE struct djs_ctx *
 enter_locked(const struct djs_handler *handler, const struct djs_site *site, struct djs_ctx *ctx)
 {
-	unsigned long irq_flags;
-
-	ctx->busy = 2;
+	ctx->busy = DJS_BUSY_LOCKED;
 	barrier(); /* an interrupt of this level from here on finds it busy */
-	raw_local_irq_save(irq_flags);
+	if (unlikely(raw_irqs_disabled()))
+		return enter_irqs_off(handler, site, ctx);
+	raw_local_irq_disable();
 	if (unlikely(!djs_locks_take_quickly(handler)))
-		return enter_contended(handler, site, ctx, irq_flags);
-	return begin_locked(ctx, handler, site, irq_flags);
+		return enter_contended(handler, site, ctx, X86_EFLAGS_IF);
+	return begin_locked(ctx, handler, site, X86_EFLAGS_IF, 1);
+}
+
+DJS_HANDLER_CODE u32 djs_lacks_stack(u32 bytes)
+{
+	if (djs_stack_left() >= bytes)
+		return 0;
+	this_cpu_inc(djs_cpu.skipped_stack);
+	return 1;
 }
 
 /* The rarer ways in. Preemption is off. */
 static noinline DJS_HANDLER_CODE struct djs_ctx *enter_slow(const struct djs_handler *handler,
 							    const struct djs_site *site)
 {
-	unsigned int level = level_of(preempt_count());
+	unsigned int level = djs_level();
 	struct djs_ctx *ctx = this_cpu_read(djs_cpu.contexts) + level;
 
 	if (handler->flags & READ_ONCE(djs_gate) & ~DJS_HANDLER_IRQS_OFF)
@@ -156,10 +203,11 @@ static noinline DJS_HANDLER_CODE struct djs_ctx *enter_slow(const struct djs_han
 		this_cpu_inc(djs_cpu.skipped_busy);
 		goto out;
 	}
+	if (unlikely(djs_lacks_stack(handler->stack)))
+		goto out;
 	if (handler->flags & DJS_HANDLER_IRQS_OFF)
 		return enter_locked(handler, site, ctx);
-	begin_use(ctx, handler, site, 1);
-	return ctx;
+	return begin_unlocked(ctx, handler, site, raw_irqs_disabled() ? begin_time() : 0);
 out:
 	preempt_enable_notrace();
 	return NULL;
@@ -168,22 +216,23 @@ out:
 DJS_HANDLER_CODE struct djs_ctx *djs_enter(const struct djs_handler *handler,
 					   const struct djs_site *site)
 {
-	bool interrupt = preempt_count() & INTERRUPT_MASK;
+	bool interrupt = preempt_count() & DJS_INTERRUPT_MASK;
 	struct djs_ctx *ctx;
 	u32 stop;
 
 	preempt_disable_notrace();
-	if (unlikely(interrupt))
+	if (unlikely(interrupt || !djs_stack_is_ample()))
 		return enter_slow(handler, site);
 	ctx = this_cpu_read(djs_cpu.contexts);
-	stop = ctx->busy << 3 | (handler->flags & READ_ONCE(djs_gate));
+	stop = ctx->busy | (handler->flags & READ_ONCE(djs_gate));
 	if (stop) {
 		if (likely(stop == DJS_HANDLER_IRQS_OFF))
 			return enter_locked(handler, site, ctx);
 		return enter_slow(handler, site);
 	}
-	begin_use(ctx, handler, site, 1);
-	return ctx;
+	if (unlikely(raw_irqs_disabled()))
+		return begin_irqs_off(handler, site, ctx);
+	return begin_unlocked(ctx, handler, site, 0);
 }
 
 /* True where a handler with a context holds locks on this CPU: it was interrupted, or what it calls
@@ -194,18 +243,21 @@ static DJS_HANDLER_CODE bool locks_held_here(void)
 	unsigned int level;
 
 	for (level = 0; level < DJS_LEVELS; level++)
-		if (contexts[level].busy == 2)
+		if (contexts[level].busy & DJS_BUSY_LOCKED)
 			return true;
 	return false;
 }
+
+/* In what djs_lock_enter yields: the handler counts its own time. */
+#define LOCKED_TIMED BIT_ULL(63)
 
 static noinline DJS_HANDLER_CODE u64 lock_enter_contended(const struct djs_handler *handler,
 							  unsigned long irq_flags)
 {
 	bool held = locks_held_here();
 
-	if (djs_locks_take(handler, held || in_nmi()))
-		return irq_flags | X86_EFLAGS_FIXED;
+	if (djs_locks_take(handler, held || djs_in_nmi()))
+		return irq_flags | X86_EFLAGS_FIXED; /* never 0 */
 	raw_local_irq_restore(irq_flags);
 	if (held)
 		this_cpu_inc(djs_cpu.skipped_busy);
@@ -214,32 +266,55 @@ static noinline DJS_HANDLER_CODE u64 lock_enter_contended(const struct djs_handl
 	return 0;
 }
 
-DJS_HANDLER_CODE u64 djs_lock_enter(const struct djs_handler *handler)
+/* Interrupts were off before. */
+static noinline DJS_HANDLER_CODE u64 lock_enter_irqs_off(const struct djs_handler *handler)
 {
-	unsigned long irq_flags;
+	u64 timed = djs_overload_begin() ? LOCKED_TIMED : 0;
 
-	if (unlikely(handler->flags & READ_ONCE(djs_gate) & ~DJS_HANDLER_IRQS_OFF))
-		return 0;
-	raw_local_irq_save(irq_flags);
-	if (unlikely(!djs_locks_take_quickly(handler)))
-		return lock_enter_contended(handler, irq_flags);
-	return irq_flags | X86_EFLAGS_FIXED; /* set in every processor's flags: never 0 */
+	if (likely(djs_locks_take_quickly(handler) || lock_enter_contended(handler, 0)))
+		return timed | X86_EFLAGS_FIXED; /* never 0 */
+	if (timed)
+		djs_overload_end(handler);
+	return 0;
 }
 
-/* Apart from the short path, which saves no register for it. */
+/* As enter_locked, it keeps of the flags whether interrupts were on. */
+DJS_HANDLER_CODE u64 djs_lock_enter(const struct djs_handler *handler)
+{
+	if (unlikely(handler->flags & READ_ONCE(djs_gate) & ~DJS_HANDLER_IRQS_OFF))
+		return 0;
+	if (unlikely(raw_irqs_disabled()))
+		return lock_enter_irqs_off(handler);
+	raw_local_irq_disable();
+	if (unlikely(!djs_locks_take_quickly(handler)))
+		return lock_enter_contended(handler, X86_EFLAGS_IF);
+	return X86_EFLAGS_IF;
+}
+
+/* Apart from the short path, which saves no register for them. */
+static noinline DJS_HANDLER_CODE void lock_left_irqs_off(const struct djs_handler *handler,
+							 u64 flags)
+{
+	if (flags & LOCKED_TIMED)
+		djs_overload_end(handler);
+}
+
 static noinline DJS_HANDLER_CODE void lock_leave_several(const struct djs_handler *handler,
-							 unsigned long irq_flags)
+							 u64 flags)
 {
 	djs_locks_release(handler);
-	raw_local_irq_restore(irq_flags);
+	lock_left_irqs_off(handler, flags);
+	raw_local_irq_restore((unsigned long)flags);
 }
 
 DJS_HANDLER_CODE void djs_lock_leave(const struct djs_handler *handler, u64 flags)
 {
-	if (likely(djs_locks_release_quickly(handler)))
-		raw_local_irq_restore((unsigned long)flags);
+	if (unlikely(!djs_locks_release_quickly(handler)))
+		lock_leave_several(handler, flags);
+	else if (likely(flags & X86_EFLAGS_IF))
+		raw_local_irq_enable();
 	else
-		lock_leave_several(handler, (unsigned long)flags);
+		lock_left_irqs_off(handler, flags);
 }
 
 /* A context of its own, on the stack: that of the CPU may be another handler's. */
@@ -254,7 +329,7 @@ noinline DJS_HANDLER_CODE void djs_fail_alone(const char *message, u32 place)
 
 static noinline DJS_HANDLER_CODE void leave_slow(struct djs_ctx *ctx)
 {
-	if (ctx->busy == 2) {
+	if (ctx->busy & DJS_BUSY_LOCKED) {
 		unsigned long irq_flags = ctx->irq_flags;
 
 		djs_locks_release(ctx->handler);
@@ -265,6 +340,8 @@ static noinline DJS_HANDLER_CODE void leave_slow(struct djs_ctx *ctx)
 		djs_report_error(ctx);
 		ctx->error = NULL;
 	}
+	if (ctx->busy & DJS_BUSY_TIMED)
+		djs_overload_end(ctx->handler);
 	barrier();
 	ctx->busy = 0;
 	preempt_enable_notrace();
@@ -272,7 +349,13 @@ static noinline DJS_HANDLER_CODE void leave_slow(struct djs_ctx *ctx)
 
 DJS_HANDLER_CODE void djs_leave(struct djs_ctx *ctx)
 {
-	if (ctx->busy == 2 && likely(!ctx->error) &&
+	if (likely(ctx->busy == DJS_BUSY_UNLOCKED && !ctx->error)) {
+		barrier();
+		ctx->busy = 0;
+		preempt_enable_notrace();
+		return;
+	}
+	if (ctx->busy == DJS_BUSY_LOCKED && likely(!ctx->error) &&
 	    likely(djs_locks_release_quickly(ctx->handler))) {
 		unsigned long irq_flags = ctx->irq_flags;
 
@@ -282,13 +365,7 @@ DJS_HANDLER_CODE void djs_leave(struct djs_ctx *ctx)
 		preempt_enable_notrace();
 		return;
 	}
-	if (unlikely(ctx->busy != 1 || ctx->error)) {
-		leave_slow(ctx);
-		return;
-	}
-	barrier();
-	ctx->busy = 0;
-	preempt_enable_notrace();
+	leave_slow(ctx);
 }
 
 DJS_HANDLER_CODE void djs_fail(struct djs_ctx *ctx, const char *message, u32 place)

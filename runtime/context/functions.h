@@ -12,7 +12,7 @@
 /* clang-format off */
 #define DJS_LONG_FUNCTIONS(F0) \
 	F0(pid) F0(tid) F0(ppid) F0(pgrp) F0(sid) F0(uid) F0(euid) F0(gid) F0(egid) \
-	F0(cpu) F0(target) F0(is_return) F0(gettimeofday_ns) F0(gettimeofday_us) \
+	F0(cpu) F0(target) F0(stp_pid) F0(is_return) F0(gettimeofday_ns) F0(gettimeofday_us) \
 	F0(gettimeofday_ms) F0(gettimeofday_s) F0(get_cycles) F0(jiffies) \
 	F0(ktime_get_ns) F0(local_clock_ns) F0(local_clock_us) F0(local_clock_ms) \
 	F0(local_clock_s) F0(task_current) F0(addr) F0(caller_addr) F0(stack_size) \
@@ -55,6 +55,7 @@ void djs_fn_sprint_backtrace(struct djs_ctx *ctx, char *out);
 void djs_fn_print_stack(struct djs_ctx *ctx, const char *addresses);
 void djs_fn_print_regs(struct djs_ctx *ctx);
 void djs_fn_exit(struct djs_ctx *ctx);
+void djs_fn_abort(struct djs_ctx *ctx);
 void djs_fn_error(struct djs_ctx *ctx, const char *message);
 void djs_fn_warn(struct djs_ctx *ctx, const char *message);
 void djs_fn_log(struct djs_ctx *ctx, const char *message);
@@ -65,11 +66,10 @@ void djs_fn_discard(struct djs_ctx *ctx, s64 id);
 s64 djs_fn_strlen(struct djs_ctx *ctx, const char *text);
 s64 djs_fn_strtol(struct djs_ctx *ctx, const char *text, s64 base);
 s64 djs_fn_isinstr(struct djs_ctx *ctx, const char *text, const char *part);
+s64 djs_fn_strpos(struct djs_ctx *ctx, const char *text, const char *part);
 s64 djs_fn_stringat(struct djs_ctx *ctx, const char *text, s64 index);
 void djs_fn_substr(struct djs_ctx *ctx, char *out, const char *text, s64 start, s64 length);
-void djs_fn___tokenize_first(struct djs_ctx *ctx, char *out, const char *text,
-			     const char *delimiters);
-void djs_fn___tokenize_next(struct djs_ctx *ctx, char *out, const char *delimiters);
+void djs_fn_tokenize(struct djs_ctx *ctx, char *out, const char *text, const char *delimiters);
 void djs_fn_text_str(struct djs_ctx *ctx, char *out, const char *text);
 void djs_fn_text_strn(struct djs_ctx *ctx, char *out, const char *text, s64 length, s64 quoted);
 void djs_fn_matched(struct djs_ctx *ctx, char *out, s64 group);

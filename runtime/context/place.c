@@ -4,6 +4,8 @@
 #include <linux/sched/task_stack.h>
 #include <linux/stacktrace.h>
 
+#include <asm/unwind.h>
+
 #include "context/functions.h"
 #include "control/runtime.h"
 #include "include/text.h"
@@ -117,7 +119,7 @@ DJS_HANDLER_CODE s64 djs_fn_uaddr(struct djs_ctx *ctx)
 	return current->mm ? instruction_pointer(task_pt_regs(current)) : 0;
 }
 
-#define TRACE_MAX 96 /* addresses in the work area, what is above the probe included */
+#define TRACE_MAX 144 /* addresses in the work area, what is above the probe included */
 #define SYMBOL_AT (TRACE_MAX * sizeof(unsigned long))
 DJS_STATIC_ASSERT(SYMBOL_AT + KSYM_SYMBOL_LEN <= DJS_WORK_BYTES, "the work area is too small");
 
@@ -141,39 +143,81 @@ static DJS_HANDLER_CODE unsigned int leave_targets_out(unsigned long *entries, u
 	return kept;
 }
 
-/*
- * The stack from the probed place on, in the work area: *trace is the first of the returned number.
- * The probed place is found by its address (a direct call returns behind its site); where that is
- * not known it is the first one outside this module.
- */
+/* The first entry that lies from `address` to `address + reach`; `count`: none. */
+static DJS_HANDLER_CODE unsigned int find_entry(const unsigned long *entries, unsigned int count,
+						unsigned long address, unsigned long reach)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		if (entries[i] - address <= reach)
+			break;
+	return i;
+}
+
+/* The calls that what a sample interrupted is in, from its own address on. */
+static DJS_HANDLER_CODE unsigned int trace_sample(struct pt_regs *regs, unsigned long *entries)
+{
+	unsigned int count = 1;
+#ifdef CONFIG_UNWINDER_ORC
+	struct unwind_state frames;
+	unsigned long address;
+#endif
+
+	entries[0] = instruction_pointer(regs);
+#ifdef CONFIG_UNWINDER_ORC
+	/* Begins at its caller. */
+	for (unwind_start(&frames, current, regs, NULL); !unwind_done(&frames) && count < TRACE_MAX;
+	     unwind_next_frame(&frames)) {
+		address = unwind_get_return_address(&frames);
+		if (!address)
+			break;
+		entries[count++] = address;
+	}
+#endif
+	return count;
+}
+
+/* From the probed place on: found by its address (a direct call returns behind its site), or by
+ * that of the registers (a kprobe beside its site, a return), else the first one outside this
+ * module. */
+static DJS_HANDLER_CODE unsigned int find_probed(struct djs_ctx *ctx, unsigned long address,
+						 unsigned long *entries, unsigned int count)
+{
+	unsigned int first = find_entry(entries, count, address, DJS_CALL_BYTES);
+
+	if (address && first < count) {
+		entries[first] = djs_fn_addr(ctx);
+		return first;
+	}
+	first =
+	    ctx->regs ? find_entry(entries, count, instruction_pointer(ctx->regs) - 1, 1) : count;
+	if (first < count)
+		return first;
+	for (first = 0; first < count; first++)
+		if (!within_module(entries[first], THIS_MODULE))
+			break;
+	return first;
+}
+
+/* The stack from the probed place on, in the work area: *trace is the first of the returned number.
+ * Nothing where a process was interrupted: it has no calls in the kernel. */
 static DJS_HANDLER_CODE u32 trace_stack(struct djs_ctx *ctx, unsigned long **trace)
 {
 	unsigned long *entries = (unsigned long *)ctx->work;
-	unsigned int count = stack_trace_save(entries, TRACE_MAX, 0);
 	const struct djs_site *site = ctx->site;
 	unsigned long address = site && site->address ? site->address + djs_site_slide(site) : 0;
-	unsigned int i, first = 0;
+	unsigned int count, first = 0;
 
-	count = leave_targets_out(entries, count);
 	*trace = entries;
-	if (address) {
-		for (i = 0; i < count; i++)
-			if (entries[i] - address <= 5) {
-				entries[i] = djs_fn_addr(ctx);
-				*trace = entries + i;
-				return min(count - i, djs_script.max_backtrace);
-			}
-		/* A kprobe beside its site (fallback), or a return. */
-		if (ctx->regs && !ctx->user_regs)
-			for (i = 0; i < count; i++)
-				if (entries[i] - (instruction_pointer(ctx->regs) - 1) <= 1) {
-					first = i;
-					goto found;
-				}
+	if (ctx->user_regs)
+		return 0;
+	if (ctx->regs && !address) {
+		count = leave_targets_out(entries, trace_sample(ctx->regs, entries));
+	} else {
+		count = leave_targets_out(entries, stack_trace_save(entries, TRACE_MAX, 0));
+		first = find_probed(ctx, address, entries, count);
 	}
-	while (first < count && within_module(entries[first], THIS_MODULE))
-		first++;
-found:
 	*trace = entries + first;
 	return min(count - first, djs_script.max_backtrace);
 }
@@ -256,6 +300,8 @@ DJS_HANDLER_CODE void djs_fn_print_backtrace(struct djs_ctx *ctx)
 		print_line(ctx, trace[i]);
 }
 
+#define CUT_MARK "...\n" /* the last line of what did not fit */
+
 DJS_HANDLER_CODE void djs_fn_sprint_backtrace(struct djs_ctx *ctx, char *out)
 {
 	unsigned long *trace;
@@ -263,8 +309,16 @@ DJS_HANDLER_CODE void djs_fn_sprint_backtrace(struct djs_ctx *ctx, char *out)
 	size_t done = 0, size = djs_script.string_bytes;
 
 	*out = 0;
-	for (i = 0; i < count && done < size - 1; i++)
-		done += scnprintf(out + done, size - done, "%s\n", symbol_of(ctx, trace[i]));
+	for (i = 0; i < count; i++) {
+		const char *symbol = symbol_of(ctx, trace[i]);
+		size_t mark = i + 1 < count ? strlen(CUT_MARK) : 0;
+
+		if (done + strlen(symbol) + 1 + mark >= size) {
+			scnprintf(out + done, size - done, CUT_MARK);
+			break; /* no half names */
+		}
+		done += scnprintf(out + done, size - done, "%s\n", symbol);
+	}
 }
 
 /* Prints a line for each address of a text as backtrace() yields it. */

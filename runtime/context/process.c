@@ -26,26 +26,32 @@
 	djs_load(ctx, (u64)(address) + offsetof(type, field), sizeof(((type *)0)->field),          \
 		 DJS_NO_PLACE)
 
+/* Whom the handler runs for. */
+static __always_inline struct task_struct *task_of(const struct djs_ctx *ctx)
+{
+	return unlikely(ctx->task) ? ctx->task : current;
+}
+
 DJS_HANDLER_CODE s64 djs_fn_pid(struct djs_ctx *ctx)
 {
-	return current->tgid;
+	return task_of(ctx)->tgid;
 }
 
 DJS_HANDLER_CODE s64 djs_fn_tid(struct djs_ctx *ctx)
 {
-	return current->pid;
+	return task_of(ctx)->pid;
 }
 
 DJS_HANDLER_CODE s64 djs_fn_ppid(struct djs_ctx *ctx)
 {
-	return (s32)FIELD(FIELD(current, struct task_struct, real_parent), struct task_struct,
+	return (s32)FIELD(FIELD(task_of(ctx), struct task_struct, real_parent), struct task_struct,
 			  tgid);
 }
 
-/* The number of current's process group or session in the initial namespace. */
-static DJS_HANDLER_CODE s64 signal_pid(enum pid_type type)
+/* The number of its process group or session in the initial namespace. */
+static DJS_HANDLER_CODE s64 signal_pid(const struct djs_ctx *ctx, enum pid_type type)
 {
-	u64 signal = FIELD(current, struct task_struct, signal);
+	u64 signal = FIELD(task_of(ctx), struct task_struct, signal);
 	u64 pid = signal ? FIELD(signal, struct signal_struct, pids[type]) : 0;
 
 	return pid ? (s32)FIELD(pid, struct pid, numbers[0].nr) : 0;
@@ -53,37 +59,53 @@ static DJS_HANDLER_CODE s64 signal_pid(enum pid_type type)
 
 DJS_HANDLER_CODE s64 djs_fn_pgrp(struct djs_ctx *ctx)
 {
-	return signal_pid(PIDTYPE_PGID);
+	return signal_pid(ctx, PIDTYPE_PGID);
 }
 
 DJS_HANDLER_CODE s64 djs_fn_sid(struct djs_ctx *ctx)
 {
-	return signal_pid(PIDTYPE_SID);
+	return signal_pid(ctx, PIDTYPE_SID);
+}
+
+/* Of a task that is not the current one. */
+static DJS_HANDLER_CODE s64 own_credential(const struct djs_ctx *ctx, size_t offset)
+{
+	u64 cred = FIELD(ctx->task, struct task_struct, cred), value;
+
+	return cred && djs_read_word(cred + offset, sizeof(u32), &value) ? (s64)value : 0;
 }
 
 DJS_HANDLER_CODE s64 djs_fn_uid(struct djs_ctx *ctx)
 {
+	if (unlikely(ctx->task))
+		return own_credential(ctx, offsetof(struct cred, uid));
 	return __kuid_val(current_uid());
 }
 
 DJS_HANDLER_CODE s64 djs_fn_euid(struct djs_ctx *ctx)
 {
+	if (unlikely(ctx->task))
+		return own_credential(ctx, offsetof(struct cred, euid));
 	return __kuid_val(current_euid());
 }
 
 DJS_HANDLER_CODE s64 djs_fn_gid(struct djs_ctx *ctx)
 {
+	if (unlikely(ctx->task))
+		return own_credential(ctx, offsetof(struct cred, gid));
 	return __kgid_val(current_gid());
 }
 
 DJS_HANDLER_CODE s64 djs_fn_egid(struct djs_ctx *ctx)
 {
+	if (unlikely(ctx->task))
+		return own_credential(ctx, offsetof(struct cred, egid));
 	return __kgid_val(current_egid());
 }
 
 DJS_HANDLER_CODE s64 djs_fn_cpu(struct djs_ctx *ctx)
 {
-	return raw_smp_processor_id();
+	return unlikely(ctx->task) ? ctx->cpu : raw_smp_processor_id();
 }
 
 DJS_HANDLER_CODE s64 djs_fn_target(struct djs_ctx *ctx)
@@ -91,9 +113,14 @@ DJS_HANDLER_CODE s64 djs_fn_target(struct djs_ctx *ctx)
 	return djs_target_pid;
 }
 
+DJS_HANDLER_CODE s64 djs_fn_stp_pid(struct djs_ctx *ctx)
+{
+	return READ_ONCE(djs_reader_pid);
+}
+
 DJS_HANDLER_CODE void djs_fn_execname(struct djs_ctx *ctx, char *out)
 {
-	strscpy(out, current->comm, min_t(size_t, djs_script.string_bytes, TASK_COMM_LEN));
+	strscpy(out, task_of(ctx)->comm, min_t(size_t, djs_script.string_bytes, TASK_COMM_LEN));
 }
 
 static DJS_HANDLER_CODE void name_of(char *out, u64 task)
@@ -105,12 +132,12 @@ static DJS_HANDLER_CODE void name_of(char *out, u64 task)
 
 DJS_HANDLER_CODE void djs_fn_pexecname(struct djs_ctx *ctx, char *out)
 {
-	name_of(out, FIELD(current, struct task_struct, real_parent));
+	name_of(out, FIELD(task_of(ctx), struct task_struct, real_parent));
 }
 
 DJS_HANDLER_CODE s64 djs_fn_task_current(struct djs_ctx *ctx)
 {
-	return (s64)current;
+	return (s64)task_of(ctx);
 }
 
 DJS_HANDLER_CODE s64 djs_fn_task_pid(struct djs_ctx *ctx, s64 task)

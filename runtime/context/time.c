@@ -96,7 +96,7 @@ DJS_HANDLER_CODE s64 djs_fn_cpu_clock_s(struct djs_ctx *ctx, s64 cpu)
 /* From 0 to limit - 1. SplitMix64 over the time stamp counter: no lock, any context. */
 DJS_HANDLER_CODE s64 djs_fn_randint(struct djs_ctx *ctx, s64 limit)
 {
-	u64 x = rdtsc() + ((u64)raw_smp_processor_id() << 56) + djs_script.hash_seed;
+	u64 x = rdtsc() + ((u64)raw_smp_processor_id() << 56);
 
 	x += 0x9e3779b97f4a7c15ull;
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;

@@ -5,6 +5,7 @@
 #include "djprobe/drain.h"
 
 static bool open_to_modules; /* the sites of modules that come now are armed */
+bool djs_ftrace_dead;
 
 /* Whether attaching it as planned changes what ftrace knows. */
 static bool uses_ftrace(const struct djs_site_run *run)
@@ -59,6 +60,14 @@ static void keep_ftrace(void)
 	}
 	if (needed && djs_ftrace_keep() == -EBUSY)
 		do_without_ftrace();
+}
+
+static void let_go_of_ftrace(void)
+{
+	int error = djs_ftrace_let_go();
+
+	if (error)
+		djs_pin(1, error);
 }
 
 static void refuse_unknown(void)
@@ -198,7 +207,9 @@ static int arm_locked(void)
 	if (ftrace) {
 		int enabled = djs_ftrace_enabled();
 
-		if (enabled < 0)
+		if (enabled == -ENODEV)
+			djs_session_message(DJS_RECORD_WARNING, "ftrace has shut itself down");
+		else if (enabled < 0)
 			djs_session_message(
 			    DJS_RECORD_WARNING,
 			    "cannot read kernel.ftrace_enabled (error %d): is /proc mounted?",
@@ -231,6 +242,14 @@ int djs_sites_arm(void)
 	return error;
 }
 
+static int ask_ftrace(void)
+{
+	int enabled = djs_ftrace_enabled();
+
+	djs_ftrace_dead = enabled == -ENODEV;
+	return enabled;
+}
+
 /* While kernel.ftrace_enabled is 0 what needs ftrace stays as it is: its handlers look at the
  * condition, too. */
 static void leave_to_ftrace(void)
@@ -259,7 +278,7 @@ static void rearm_locked(void)
 	int error;
 
 	djs_conditions_evaluate();
-	if (djs_ftrace_enabled() <= 0)
+	if (ask_ftrace() <= 0)
 		leave_to_ftrace();
 	detach_unwanted();
 	error = attach_wanted();
@@ -317,6 +336,7 @@ void djs_sites_module_went(u32 domain)
 		run->wanted = 0;
 	}
 	if (armed) {
+		ask_ftrace();
 		djs_kretprobes_forget(domain);
 		djs_kprobes_forget(domain);
 		djs_ftraces_detach();
@@ -383,7 +403,7 @@ void djs_sites_overload(u32 owner, u32 percent)
 
 static void disarm_locked(void)
 {
-	bool ftrace = false, armed = false, switched_on = false, returns = false;
+	bool ftrace = false, armed = false, switched_on = false;
 	u32 i;
 
 	open_to_modules = false;
@@ -391,37 +411,34 @@ static void disarm_locked(void)
 	for (i = 0; i < djs_script.site_count; i++) {
 		armed |= djs_sites[i].was_armed;
 		ftrace |= djs_sites[i].armed && uses_ftrace(&djs_sites[i]);
-		returns |= djs_sites[i].was_armed &&
-			   djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE;
 		djs_sites[i].wanted = 0;
 	}
 	if (!armed) {
 		djs_livepatch_ignore();
-		djs_ftrace_let_go();
+		let_go_of_ftrace();
 		return;
 	}
 	djs_procfs_detach();
 	djs_timers_detach();
 	djs_perf_detach();
 	djs_netfilter_detach();
-	if (ftrace && djs_ftrace_enabled() == 0) {
+	switched_on = ftrace && ask_ftrace() == 0 && djs_ftrace_enable(true) == 0;
+	if (switched_on)
 		djs_warning("kernel.ftrace_enabled was set to 0 meanwhile; it is set to 1 for the "
 			    "time of detaching");
-		switched_on = djs_ftrace_enable(true) == 0;
-	}
 	djs_tracepoints_detach();
 	djs_kretprobes_detach();
 	djs_kprobes_detach();
 	djs_ftraces_detach();
 	djs_djprobes_detach();
 	djs_livepatch_ignore();
-	djs_ftrace_let_go();
+	let_go_of_ftrace();
 	for (i = 0; i < djs_script.site_count; i++)
 		djs_sites[i].armed = 0;
 	djs_drain_handlers(); /* who entered a function with a return djprobe is counted now */
 	if (switched_on)
 		djs_ftrace_enable(false);
-	if (returns)
+	if (!djs_pinned())
 		djs_inside_drain();
 }
 

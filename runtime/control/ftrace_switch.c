@@ -37,7 +37,7 @@ static void switch_work(struct work_struct *work)
 	}
 	if (request->write < 0) {
 		done = kernel_read(file, text, sizeof(text) - 1, &position);
-		request->result = done < 1 ? -EIO : text[0] != '0';
+		request->result = done > 0 ? text[0] != '0' : done < 0 ? done : -EIO;
 	} else {
 		done = kernel_write(file, request->write ? "1\n" : "0\n", 2, &position);
 		request->result = done == 2 ? 0 : done < 0 ? done : -EIO;
@@ -90,11 +90,15 @@ int djs_ftrace_keep(void)
 	return error;
 }
 
-void djs_ftrace_let_go(void)
+int djs_ftrace_let_go(void)
 {
+	int error;
+
 	if (!keeping)
-		return;
-	unregister_ftrace_function(&keeper);
-	ftrace_free_filter(&keeper);
+		return 0;
 	keeping = false;
+	error = unregister_ftrace_function(&keeper);
+	if (!error)
+		ftrace_free_filter(&keeper);
+	return error;
 }

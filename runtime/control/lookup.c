@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Which site was hit: a perfect hash over the sites' addresses and handlers, made when they are
-// known. A hit costs one multiplication and four loads, however many sites there are.
+// known. A hit costs one multiplication and five loads, however many sites there are.
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -14,11 +14,15 @@
  * bits of the high half its place. A bucket's shift moves all its keys to slots that no other
  * bucket's keys have: found by trying, big buckets first.
  */
+struct slot {
+	u64 key;
+	const struct djs_site *site; /* NULL: it is free */
+};
 struct lookup {
 	u64 multiplier;
 	u64 bucket_mask; /* as wide as a hash: one instruction less */
 	u32 slot_mask;
-	const struct djs_site **slots;
+	struct slot *slots;
 	u16 shifts[];
 };
 static struct lookup *current_lookup;
@@ -41,8 +45,10 @@ DJS_HANDLER_CODE const struct djs_site *djs_find_site(const struct djs_handler *
 	unsigned __int128 hash =
 	    (unsigned __int128)key_of(handler, return_address) * lookup->multiplier;
 	u32 shift = lookup->shifts[((u64)hash >> BUCKET_AT) & lookup->bucket_mask];
+	const struct slot *slot = &lookup->slots[((u32)(hash >> 64) + shift) & lookup->slot_mask];
 
-	return lookup->slots[((u32)(hash >> 64) + shift) & lookup->slot_mask];
+	/* Where a livepatch, or a kprobe, replaces the function, the call returns elsewhere. */
+	return likely(slot->key == key_of(handler, return_address)) ? slot->site : NULL;
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
@@ -98,7 +104,7 @@ static void sort_into_buckets(struct lookup_work *work)
 	work->starts[work->buckets] = work->count;
 }
 
-static const struct djs_site **slot_of(const struct lookup *lookup, u32 place, u32 shift)
+static struct slot *slot_of(const struct lookup *lookup, u32 place, u32 shift)
 {
 	return &lookup->slots[(place + shift) & lookup->slot_mask];
 }
@@ -110,16 +116,16 @@ static bool take_slots(const struct lookup *lookup, const struct lookup_work *wo
 	u32 i;
 
 	for (i = first; i < last; i++) {
-		const struct djs_site **slot = slot_of(lookup, work->keys[i].place, shift);
+		struct slot *slot = slot_of(lookup, work->keys[i].place, shift);
 
-		if (*slot)
+		if (slot->site)
 			break;
-		*slot = work->keys[i].site;
+		*slot = (struct slot){work->keys[i].key, work->keys[i].site};
 	}
 	if (i == last)
 		return true;
 	while (i-- > first)
-		*slot_of(lookup, work->keys[i].place, shift) = NULL;
+		slot_of(lookup, work->keys[i].place, shift)->site = NULL;
 	return false;
 }
 

@@ -27,6 +27,20 @@ MODULE_PARM_DESC(overwrite, "flight recorder: new records replace the oldest; no
 #define RING_KB_MIN   4u
 #define RING_KB_MAX   (1024u * 1024)
 #define LOG_LINES_MAX 100
+#define BUILD_ID_MAX  64
+
+/* Whether this kernel has that build-id where the script's has its own: of kernels that name
+ * themselves alike. */
+static bool has_build_id(void)
+{
+	unsigned long slide = (unsigned long)_printk - djs_script.anchor;
+	u8 found[BUILD_ID_MAX];
+
+	return djs_script.build_id_bytes <= sizeof(found) &&
+	       !copy_from_kernel_nofault(found, (void *)(djs_script.build_id_at + slide),
+					 djs_script.build_id_bytes) &&
+	       !memcmp(found, djs_script.build_id, djs_script.build_id_bytes);
+}
 
 /* Addresses in the script are those of one build of the kernel; modversions does not tell builds
  * apart. */
@@ -49,6 +63,11 @@ static int check_kernel(void)
 			  djs_script.kernel_version, kernel->version);
 		return -ENOEXEC;
 	}
+	if (djs_script.build_id_bytes && !has_build_id()) {
+		djs_error("made for another build of kernel %s: %*phN is not its build-id",
+			  kernel->release, djs_script.build_id_bytes, djs_script.build_id);
+		return -ENOEXEC;
+	}
 	return 0;
 }
 
@@ -62,6 +81,8 @@ static u64 ring_bytes(void)
 
 static void free_all(void)
 {
+	djs_procfs_finish();
+	djs_pin_wait();
 	djs_inside_finish();
 	djs_session_exit();
 	djs_sites_exit();
@@ -100,20 +121,23 @@ static int __init djs_module_init(void)
 	error = djs_session_init();
 	if (error)
 		goto no_session;
-	error = djs_proc_init();
+	error = hold ? 0 : djs_session_start();
 	if (error)
-		goto no_proc;
-	if (hold)
-		return 0;
-	error = djs_session_start();
+		goto not_started;
+	/* Last: a module whose init fails goes, however many have its file open. */
+	error = djs_proc_init();
 	if (!error)
 		return 0;
 
+not_started:
 	djs_session_stop();
-	djs_proc_exit();
+	djs_procfs_finish();
+	if (djs_pinned()) {
+		djs_error("not started: error %d", error);
+		return 0;
+	}
 	djs_rings_to_log(LOG_LINES_MAX);
 	djs_inside_finish();
-no_proc:
 	djs_session_exit();
 no_session:
 	djs_sites_exit();

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Probes that take too much of a processor are taken out. Handlers are not timed, which would cost
-// every hit: a timer looks a hundred times a second whether its processor is in one. A handler that
-// keeps interrupts off is seen at its end, when the timer's interrupt comes through.
+// Probes that take too much of a processor are taken out. Most handlers are not timed, which would
+// cost every hit: a timer looks a hundred times a second whether its processor is in one. A handler
+// that keeps interrupts off is seen at its end, when the timer's interrupt comes through. Where
+// they were off before, in a timer's interrupt, at a breakpoint, in a function that is called so,
+// none comes through at the end: such a handler counts its own time, and the samples tell of the
+// rest.
 #include <asm/irq_regs.h>
 #include <linux/cpuhotplug.h>
 #include <linux/hrtimer.h>
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
+#include <asm/tsc.h>
 
 #include "control/runtime.h"
 
@@ -14,14 +18,27 @@
 #define STACK_WORDS 48
 #define SEEN_NOBODY DJS_NO_INDEX
 
-/* An owner is a handler's number, or handler_count + that of a target, which runs several. */
+/* Times are in cycles of the time stamp counter. */
 struct sampler {
 	struct hrtimer timer;
-	u32 samples, in_handlers;
-	/* The owner that most samples saw, if one has more than half of them. */
-	u32 suspect, votes;
+	u32 samples;
+	u64 time, in_handlers; /* since it was judged last */
+	u64 sampled_at;
+	u64 own_seen; /* account.own then */
 };
 static struct sampler __percpu *samplers;
+
+/* Of one CPU, which alone writes it: in interrupts, and in NMIs among them. */
+struct account {
+	u64 since; /* when a handler began that counts its own time; 0: none does */
+	u64 own;   /* the time of all those that did, ever */
+	/* An owner is a handler's number, or handler_count + that of a target, which runs several:
+	 * here the one that had most time, if one had more than half of it. */
+	u32 suspect;
+	u32 voting; /* an NMI that comes meanwhile does not vote */
+	u64 votes;
+};
+static DEFINE_PER_CPU(struct account, accounts);
 static enum cpuhp_state hotplug_state;
 static bool sampling;
 static unsigned long script_code; /* where the script's own code begins, behind the runtime's */
@@ -131,45 +148,95 @@ static u32 who_runs(void)
 	return owner != SEEN_NOBODY ? owner : owner_of_context(&contexts[in_serving_softirq()]);
 }
 
-static void judge(struct sampler *sampler)
+static DJS_HANDLER_CODE void vote(struct account *account, u32 owner, u64 time)
 {
-	u32 percent = sampler->in_handlers * 100 / sampler->samples;
+	if (account->voting)
+		return;
+	account->voting = 1;
+	barrier();
+	if (account->suspect == owner) {
+		account->votes += time;
+	} else if (account->votes >= time) {
+		account->votes -= time;
+	} else {
+		account->suspect = owner;
+		account->votes = time - account->votes;
+	}
+	barrier();
+	account->voting = 0;
+}
 
-	if (percent >= djs_script.overload_percent && sampler->votes &&
-	    atomic_cmpxchg(&overloading, SEEN_NOBODY, sampler->suspect) == SEEN_NOBODY) {
+/* Interrupts are off from here to the end. What interrupts meanwhile, an NMI, is part of it. */
+DJS_HANDLER_CODE bool djs_overload_begin(void)
+{
+	struct account *account = this_cpu_ptr(&accounts);
+
+	if (account->since || !djs_script.overload_percent)
+		return false;
+	WRITE_ONCE(account->since, rdtsc() | 1);
+	return true;
+}
+
+DJS_HANDLER_CODE void djs_overload_end(const struct djs_handler *handler)
+{
+	struct account *account = this_cpu_ptr(&accounts);
+	u64 time = rdtsc() - account->since;
+
+	WRITE_ONCE(account->since, 0);
+	if ((s64)time < 0) /* it began at an odd number */
+		return;
+	this_cpu_add(accounts.own, time);
+	vote(account, handler - djs_script.handlers, time);
+}
+
+static void judge(struct sampler *sampler, struct account *account)
+{
+	u32 percent = sampler->in_handlers * 100 / max(sampler->time, 1ull);
+
+	account->voting = 1;
+	barrier();
+	if (percent >= djs_script.overload_percent && account->votes &&
+	    atomic_cmpxchg(&overloading, SEEN_NOBODY, account->suspect) == SEEN_NOBODY) {
 		overload_percent = percent;
 		queue_work(system_unbound_wq, &overload_work);
 	}
+	account->votes = 0;
+	barrier();
+	account->voting = 0;
 	sampler->samples = 0;
+	sampler->time = 0;
 	sampler->in_handlers = 0;
-	sampler->votes = 0;
 }
 
-static void count_sample(struct sampler *sampler, u32 owner, u32 times)
+/* Of the time since the last sample, the owner has all that others have not counted as theirs. */
+static void count_sample(struct sampler *sampler, struct account *account, u32 owner)
 {
-	sampler->samples += times;
+	u64 now = rdtsc(), own_ever = READ_ONCE(account->own);
+	u64 time = now - sampler->sampled_at;
+	u64 own = min(own_ever - sampler->own_seen, time);
+
+	sampler->sampled_at = now;
+	sampler->own_seen = own_ever;
+	sampler->time += time;
+	sampler->in_handlers += own;
 	if (owner == SEEN_NOBODY)
 		return;
-	sampler->in_handlers += times;
-	if (sampler->suspect == owner) {
-		sampler->votes += times;
-	} else if (sampler->votes >= times) {
-		sampler->votes -= times;
-	} else {
-		sampler->suspect = owner;
-		sampler->votes = times;
-	}
+	sampler->in_handlers += time - own;
+	vote(account, owner, time - own);
 }
 
 static enum hrtimer_restart sample(struct hrtimer *timer)
 {
 	struct sampler *sampler = container_of(timer, struct sampler, timer);
-	u32 owner = sampler == this_cpu_ptr(samplers) ? who_runs() : SEEN_NOBODY;
+	struct account *account = this_cpu_ptr(&accounts);
 	u32 times = hrtimer_forward_now(timer, ms_to_ktime(SAMPLE_MS));
 
-	count_sample(sampler, owner, min(times, 100u)); /* the machine may have stood still */
+	if (sampler != this_cpu_ptr(samplers)) /* its CPU goes offline */
+		return HRTIMER_RESTART;
+	count_sample(sampler, account, who_runs());
+	sampler->samples += min(times, 100u); /* the machine may have stood still */
 	if (sampler->samples >= max(djs_script.overload_ms / SAMPLE_MS, 1u))
-		judge(sampler);
+		judge(sampler, account);
 	return HRTIMER_RESTART;
 }
 
@@ -184,8 +251,10 @@ static int start_here(unsigned int cpu)
 	sampler->timer.function = sample;
 #endif
 	sampler->samples = 0;
+	sampler->time = 0;
 	sampler->in_handlers = 0;
-	sampler->votes = 0;
+	sampler->sampled_at = rdtsc();
+	sampler->own_seen = READ_ONCE(per_cpu(accounts, cpu).own);
 	hrtimer_start(&sampler->timer, ms_to_ktime(SAMPLE_MS), HRTIMER_MODE_REL_PINNED);
 	return 0;
 }
@@ -196,17 +265,22 @@ static int stop_here(unsigned int cpu)
 	return 0;
 }
 
-/* Counters and other handlers that need no context take too little to be worth a timer. */
+/* Counters and other handlers that need neither a context nor a lock take too little to be worth a
+ * timer. */
 static bool is_needed(void)
 {
 	u32 i;
 
 	if (!djs_script.overload_percent)
 		return false;
-	for (i = 0; i < djs_script.site_count; i++)
+	for (i = 0; i < djs_script.site_count; i++) {
+		const struct djs_handler *handler =
+		    &djs_script.handlers[djs_sites[i].site->handler];
+
 		if (djs_sites[i].mechanism != DJS_MECHANISM_NONE &&
-		    !djs_script.handlers[djs_sites[i].site->handler].by_regs)
+		    (!handler->by_regs || handler->lock_count))
 			return true;
+	}
 	return false;
 }
 

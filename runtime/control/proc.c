@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // /proc/djstap-NAME: what include/control.h describes.
+#include <linux/capability.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
@@ -29,22 +30,43 @@ void djs_reader_wake(void)
 	wake_up_all(&control_changes);
 }
 
+/* A file's mode lets in whoever has root's number, which root of a container may have, too. */
+bool djs_may_open(bool writes)
+{
+	return writes ? capable(CAP_SYS_ADMIN) : perfmon_capable();
+}
+
+/*
+ * An open file holds the module: who waits for it (poll, epoll, io_uring) is in a list of the
+ * module's, and leaves it when the file goes. The file outlives its mappings.
+ */
 static int file_open(struct inode *inode, struct file *file)
 {
-	if (!(file->f_mode & FMODE_WRITE))
-		return 0;
-	if (atomic_cmpxchg(&owners, 0, 1))
+	bool owns = file->f_mode & FMODE_WRITE;
+
+	if (!djs_may_open(owns))
+		return -EPERM;
+	if (!try_module_get(THIS_MODULE))
+		return -ENODEV;
+	if (owns && atomic_cmpxchg(&owners, 0, 1)) {
+		module_put(THIS_MODULE);
 		return -EBUSY;
-	WRITE_ONCE(had_owner, true);
+	}
+	if (owns) {
+		WRITE_ONCE(had_owner, true);
+		WRITE_ONCE(djs_reader_pid, current->tgid);
+	}
 	return 0;
 }
 
 static int file_release(struct inode *inode, struct file *file)
 {
-	if (!(file->f_mode & FMODE_WRITE))
-		return 0;
-	atomic_set(&owners, 0);
-	djs_session_abandoned();
+	if (file->f_mode & FMODE_WRITE) {
+		WRITE_ONCE(djs_reader_pid, DJS_NO_READER);
+		atomic_set(&owners, 0);
+		djs_session_abandoned();
+	}
+	module_put(THIS_MODULE); /* proc_remove waits for this call */
 	return 0;
 }
 
@@ -106,13 +128,16 @@ static void fill_counts(struct djs_counts *counts)
 	memset(counts, 0, sizeof(*counts));
 	counts->lost_records = djs_rings_lost();
 	counts->overwritten = djs_rings_overwritten();
+	counts->oversized = djs_rings_oversized();
 	counts->skipped_busy = DJS_CPU_SUM(skipped_busy);
 	counts->skipped_locked = DJS_CPU_SUM(skipped_locked);
+	counts->skipped_stack = DJS_CPU_SUM(skipped_stack);
 	counts->skipped_kprobe = djs_kprobes_missed();
 	counts->skipped_kretprobe = djs_kretprobes_missed();
 	counts->errors = djs_error_count();
 	counts->failed_sites = djs_sites_failed_count();
-	counts->inside = djs_inside_count();
+	counts->inside = djs_inside_count() + djs_procfs_calls();
+	counts->pinned = djs_pinned();
 }
 
 static int fill_site(struct djs_site_state *state)
@@ -194,6 +219,6 @@ int djs_proc_init(void)
 
 void djs_proc_exit(void)
 {
-	proc_remove(file_entry); /* waits for calls in progress and closes what is file_open */
+	proc_remove(file_entry); /* waits for calls in progress; nobody has it open */
 	file_entry = NULL;
 }

@@ -27,7 +27,9 @@ struct djs_cpu {
 	u64 lost;
 	u64 skipped_busy;
 	u64 skipped_locked;
+	u64 skipped_stack;
 	u64 overwritten;   /* flight recorder: records that gave way to newer ones */
+	u64 oversized;	   /* records that are longer than djs_record_limit() */
 	u32 changing_part; /* flight recorder: 1 while djs_next_part works */
 	s64 inside; /* calls into functions with return djprobes minus returns: may be negative */
 };
@@ -50,8 +52,16 @@ struct page *djs_ring_page(unsigned int cpu, unsigned long index);
 unsigned long djs_ring_pages(void); /* of a CPU's part: the tail's page and the data */
 u64 djs_rings_lost(void);
 u64 djs_rings_overwritten(void);
+u64 djs_rings_oversized(void);
 
 extern bool djs_overwrite; /* flight recorder: the oldest records give way */
+/* The bytes of the longest record that a ring can ever have room for. */
+static inline u64 djs_record_limit(void)
+{
+	return djs_overwrite ? DJS_PART_BYTES : djs_ring_bytes;
+}
+/* Counts a record that found no room. */
+void djs_count_lost(u32 size);
 bool djs_next_part(u32 size);
 u64 djs_oldest_part(const struct djs_cpu *data);
 int djs_dump_pages_init(unsigned long pages_of_a_ring);
@@ -83,12 +93,45 @@ static inline void djs_gate_add(u32 flags) /* any context */
 }
 extern struct djs_ctx djs_session_ctx; /* begin, end, error and the session's own messages */
 extern atomic_t djs_locked_skips;
-/* ctx->work: stack traces and symbol names; then string_bytes for the text that tokenize() works
- * on. */
+/* ctx->work: stack traces and symbol names; then the text that tokenize() works on; then
+ * ctx->error_text. */
 #define DJS_WORK_BYTES 2048
-#define DJS_NO_PLACE   (~0u) /* an error whose place the caller knows, or nobody */
+static inline u32 djs_error_bytes(void)
+{
+	return max_t(u32, djs_script.string_bytes, 256);
+}
+static inline size_t djs_work_bytes(void)
+{
+	return DJS_WORK_BYTES + ALIGN(djs_script.string_bytes, 64) + ALIGN(djs_error_bytes(), 64);
+}
+static inline void djs_work_init(struct djs_ctx *ctx, char *memory)
+{
+	ctx->work = memory;
+	ctx->error_text = memory + DJS_WORK_BYTES + ALIGN(djs_script.string_bytes, 64);
+}
+#define DJS_NO_PLACE (~0u) /* an error whose place the caller knows, or nobody */
 int djs_contexts_init(void);
 void djs_contexts_exit(void);
+/* With memory for itself alone, which kvfree(ctx->scratch) gives back. */
+int djs_context_make(struct djs_ctx *ctx);
+
+/* Has others use the CPU, with a handler's locks released meanwhile if it rests with others
+ * (ctx->rests). A killed process's begin or end probe gets an error. */
+void djs_rest(struct djs_ctx *ctx);
+
+/* Handlers with DJS_HANDLER_IN_TASK (context/task.c). */
+int djs_tasks_init(void);
+void djs_tasks_exit(void);
+/* What an interrupt starts: its site's handler, in a task. NULL: no memory. */
+struct djs_job *djs_job_make(const struct djs_site *site);
+/* Any context but an NMI. Counted as skipped while the handler runs, or waits, for an earlier one.
+ */
+void djs_job_start(struct djs_job *job);
+/* Waits until it does not run any more. */
+void djs_job_free(struct djs_job *job);
+/* Runs such a handler in this task; `prepare` is called before its body. False: it may not run. */
+bool djs_run_in_task(const struct djs_handler *handler, const struct djs_site *site,
+		     void (*prepare)(struct djs_ctx *ctx, void *data), void *data);
 
 /* Runs `body` for a hit that a mechanism other than the direct call caught. */
 void djs_run_handler(const struct djs_handler *handler, const struct djs_site *site,
@@ -98,6 +141,12 @@ void djs_run_handler(const struct djs_handler *handler, const struct djs_site *s
 
 int djs_globals_init(void);
 void djs_globals_exit(void);
+/* Zeroed memory, for vfree. NULL rather than have other processes killed for it. */
+void *djs_allocate(u64 bytes);
+int djs_iterators_init(void);
+void djs_iterators_exit(void);
+/* A handler in a task ends, with its locks held: its walks do so, too. */
+void djs_end_walks(void);
 int djs_locks_init(void);
 void djs_locks_exit(void);
 /* All of a handler's locks, or none: false after max_trylock tries (in an NMI after one). */
@@ -108,6 +157,10 @@ void djs_locks_release(const struct djs_handler *handler);
 
 extern struct djs_control_page *djs_control;
 extern s32 djs_target_pid;
+/* The process that has /proc/djstap-NAME open to run the session. No process, also not the idle
+ * one, has DJS_NO_READER's number. */
+#define DJS_NO_READER (-1)
+extern s32 djs_reader_pid;
 extern unsigned long djs_slide; /* run-time address = link-time address + this: the kernel's */
 extern unsigned long *djs_anchor_slides; /* the same of each anchor whose module is there */
 static inline unsigned long djs_site_slide(const struct djs_site *site)
@@ -162,6 +215,10 @@ void djs_sites_module_went(u32 domain);
 /* Takes out the probes of a handler, or of the target `owner` - handler_count, which had a CPU for
  * `percent` of the time. */
 void djs_sites_overload(u32 owner, u32 percent);
+/* Around a handler that finds interrupts off, which the timer that samples cannot see: its time is
+ * counted. False: it is not, because a handler is that it interrupted, or none is to be. */
+bool djs_overload_begin(void);
+void djs_overload_end(const struct djs_handler *handler);
 void djs_overload_start(void);
 void djs_overload_stop(void);
 
@@ -206,25 +263,38 @@ u32 djs_error_count(void);
 
 int djs_proc_init(void);
 void djs_proc_exit(void);
+/* Whether this task has, in the initial user namespace, what opening the files of a script takes:
+ * CAP_SYS_ADMIN, or CAP_PERFMON to read. */
+bool djs_may_open(bool writes);
 bool djs_reader_attached(void);
 bool djs_reader_ever(void);
 void djs_reader_wake(void);
 
-/* kernel.ftrace_enabled: 1, 0, or negative when it cannot be read. May sleep. */
+/* kernel.ftrace_enabled: 1, 0, or negative when it cannot be read; -ENODEV: ftrace has shut itself
+ * down. May sleep. */
 int djs_ftrace_enabled(void);
 /* Sets it; 0 or an error. May sleep. */
 int djs_ftrace_enable(bool on);
 /* Has the kernel refuse to set it to 0 until djs_ftrace_let_go; -EBUSY: it is 0. May sleep. */
 int djs_ftrace_keep(void);
-void djs_ftrace_let_go(void);
+int djs_ftrace_let_go(void);
+
+/* `count` probes could not be taken out: what they call stays as long as the kernel runs. Holds the
+ * module. Task context. */
+void djs_pin(u32 count, int error);
+bool djs_pinned(void);
+/* Says so in the kernel's log: once, when all have been tried. */
+void djs_pin_report(void);
+/* Before anything is freed: does not return where the kernel may still call something. */
+void djs_pin_wait(void);
 
 /* ---- the mechanisms: attach all sites that are planned so, wanted and not armed; detach those
  * that are armed and not wanted. Kprobes and kretprobes stay registered and are disabled.
  */
 
-/* After djs_drain_handlers, which does not wait for who sleeps in a function with a return djprobe:
- * waits up to two seconds for those. Where some go on sleeping it names them, closes the way to
- * return handlers, and keeps the module from being unloaded until they have returned. */
+/* After djs_drain_handlers, which does not wait for who sleeps in a function that ever had a return
+ * djprobe: waits up to two seconds for those. Where some go on sleeping it names them, closes the
+ * way to return handlers, and keeps the module from being unloaded until they have returned. */
 void djs_inside_drain(void);
 /* However long it takes. Before anything is freed. */
 void djs_inside_finish(void);
@@ -253,6 +323,11 @@ bool djs_at_fentry_site(const struct djs_site_run *run);
 /* Enables or disables a registered kprobe as its site is wanted. */
 struct kprobe;
 void djs_kprobe_follow(struct kprobe *kprobe, const struct djs_site_run *run);
+/* ftrace has shut itself down: what depends on it stays where it is. */
+extern bool djs_ftrace_dead;
+/* Whether a kprobe, or a kretprobe's, can be unregistered: it is disabled now. Else it stays
+ * registered and the module is pinned. */
+bool djs_kprobe_lets_go(struct kprobe *kprobe);
 int djs_kretprobes_attach(void);
 void djs_kretprobes_disable(void);
 void djs_kretprobes_detach(void); /* all of them */
@@ -265,7 +340,12 @@ void djs_tracepoints_free(void);
 int djs_perf_attach(void);
 void djs_perf_detach(void);
 int djs_procfs_attach(void);
-void djs_procfs_detach(void); /* all of them */
+/* All of them. Waits for the handlers and for no reader or writer: where one's memory is long in
+ * coming, the files stay, without their handlers, and djs_procfs_finish removes them. */
+void djs_procfs_detach(void);
+/* Before anything is freed. */
+void djs_procfs_finish(void);
+u64 djs_procfs_calls(void); /* that read or write a file just now: each holds the module */
 int djs_netfilter_attach(void);
 void djs_netfilter_detach(void);
 int djs_timers_attach(void);
@@ -277,6 +357,11 @@ void djs_access_init(void);
 /* Reads one word of 1, 2, 4 or 8 bytes. False on a fault. Never sleeps. */
 bool djs_read_word(u64 address, u32 size, u64 *value);
 bool djs_write_word(u64 address, u32 size, u64 value);
+/* Sets ctx->error: "cannot read a string of kernel memory at 0x…", or "… at NULL + 0x10". `user`:
+ * whose memory the script means. djs_fail_word: of `size` bytes. */
+void djs_fail_access(struct djs_ctx *ctx, const char *what, u64 address, bool user, u32 place);
+void djs_fail_word(struct djs_ctx *ctx, const char *verb, u64 address, u32 size, bool user,
+		   u32 place);
 /* Copies a string of at most `size` bytes with the NUL it always writes; its length, or -EFAULT
  * when its first byte cannot be read. A fault further on ends the string. Never sleeps.
  */

@@ -9,10 +9,12 @@
 
 struct djs_control_page *djs_control;
 s32 djs_target_pid;
+s32 djs_reader_pid = DJS_NO_READER;
 
 static DEFINE_MUTEX(session_life); /* one transition at a time */
 static atomic_t session_errors = ATOMIC_INIT(0);
 
+/* End probes may take long: on no CPU's own queue. */
 static void stop_work_run(struct work_struct *work)
 {
 	djs_session_stop();
@@ -23,7 +25,7 @@ static void exit_work_run(struct irq_work *work)
 {
 	djs_reader_wake();
 	if (!djs_reader_attached())
-		schedule_work(&stop_work);
+		queue_work(system_unbound_wq, &stop_work);
 }
 static DEFINE_IRQ_WORK(exit_work, exit_work_run);
 
@@ -58,7 +60,7 @@ void djs_session_abandoned(void)
 	if (djs_overwrite && !READ_ONCE(djs_control->exit_requested))
 		return;
 	if (state == DJS_STATE_STARTING || state == DJS_STATE_RUNNING)
-		schedule_work(&stop_work);
+		queue_work(system_unbound_wq, &stop_work);
 }
 
 static void set_state(enum djs_state state)
@@ -83,8 +85,13 @@ DJS_HANDLER_CODE void djs_request_exit(bool error)
 
 DJS_HANDLER_CODE void djs_report_error(struct djs_ctx *ctx)
 {
-	u32 count = atomic_inc_return(&session_errors);
+	u32 count;
 
+	if (ctx->aborted) {
+		ctx->aborted = 0;
+		return;
+	}
+	count = atomic_inc_return(&session_errors);
 	djs_record_text(ctx, DJS_RECORD_ERROR, ctx->error, ctx->error_place);
 	WRITE_ONCE(djs_control->errors, count);
 	if (count > djs_script.max_errors)
@@ -102,7 +109,7 @@ void djs_session_message(u32 id, const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(text, sizeof(djs_session_ctx.error_text), format, arguments);
+	vsnprintf(text, djs_error_bytes(), format, arguments);
 	va_end(arguments);
 	djs_record_text(&djs_session_ctx, id, text, -1);
 	if (!djs_reader_attached())
@@ -119,6 +126,23 @@ void djs_message_alone(const char *text)
 	djs_warning("%s", text);
 }
 
+/* Statements between two rests of a begin, end or error probe. */
+#define STATEMENTS_UNTIL_REST 10000
+
+DJS_HANDLER_CODE u32 djs_more_actions(struct djs_ctx *ctx)
+{
+	while (ctx->actions <= 0 && ctx->more_actions) {
+		s32 more = min(ctx->more_actions, STATEMENTS_UNTIL_REST);
+
+		djs_rest(ctx);
+		if (ctx->error)
+			return 0;
+		ctx->more_actions -= more;
+		ctx->actions += more;
+	}
+	return ctx->actions > 0;
+}
+
 static void run_session_handler(const struct djs_handler *handler, const struct djs_site *site)
 {
 	struct djs_ctx *ctx = &djs_session_ctx;
@@ -126,18 +150,42 @@ static void run_session_handler(const struct djs_handler *handler, const struct 
 	ctx->error = NULL;
 	ctx->handler = handler;
 	ctx->site = site;
-	ctx->actions = handler->max_actions;
+	ctx->actions = min_t(s32, handler->max_actions, STATEMENTS_UNTIL_REST);
+	ctx->more_actions = (s32)handler->max_actions - ctx->actions;
 	ctx->nesting = 0;
 	handler->body(ctx);
+	ctx->more_actions = 0;
 	if (ctx->error)
 		djs_report_error(ctx);
 	ctx->error = NULL;
+}
+
+static bool not_probed;
+
+static bool has_handlers(enum djs_handler_kind kind)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.handler_count; i++)
+		if (djs_script.handlers[i].kind == kind)
+			return true;
+	return false;
+}
+
+/* After an exit no begin probe runs any more, and after an end probe with too many errors no other
+ * one. */
+static bool is_over(enum djs_handler_kind kind, bool failed_before)
+{
+	return kind == DJS_HANDLER_BEGIN
+		   ? djs_control->exit_requested
+		   : kind == DJS_HANDLER_END && djs_control->error && !failed_before;
 }
 
 /* Nothing else runs meanwhile, so these handlers take no locks and may sleep for room in the ring.
  */
 static void run_session_handlers(enum djs_handler_kind kind)
 {
+	bool failed_before = djs_control->error;
 	s64 last = S64_MIN; /* priority, then number in the table, of the one that ran last */
 	u32 number, i;
 
@@ -161,12 +209,12 @@ static void run_session_handlers(enum djs_handler_kind kind)
 		for (i = 0; i < djs_script.site_count; i++) {
 			if (djs_script.sites[i].handler != handler - djs_script.handlers)
 				continue;
-			if (kind == DJS_HANDLER_BEGIN && djs_control->exit_requested)
+			if (is_over(kind, failed_before))
 				return;
 			run_session_handler(handler, &djs_script.sites[i]);
 			ran = true;
 		}
-		if (!ran && !(kind == DJS_HANDLER_BEGIN && djs_control->exit_requested))
+		if (!ran && !is_over(kind, failed_before))
 			run_session_handler(handler, NULL);
 	}
 }
@@ -182,6 +230,7 @@ static int start_locked(void)
 	if (djs_control->exit_requested)
 		return 0; /* who asked for the exit also sees to the stop */
 	error = djs_sites_arm();
+	not_probed = error != 0;
 	if (error) {
 		djs_session_message(DJS_RECORD_WARNING, "nothing is probed (error %d)", error);
 		djs_request_exit(true);
@@ -225,7 +274,9 @@ static void stop_locked(void)
 	close_gate();
 	set_state(DJS_STATE_STOPPING);
 	djs_sites_disarm();
-	if (!djs_control->error)
+	/* A script that does not say what is to be done after an error shows what it has, unless
+	 * nothing was probed. */
+	if (!djs_control->error || !(not_probed || has_handlers(DJS_HANDLER_ERROR)))
 		run_session_handlers(DJS_HANDLER_END);
 	if (djs_control->error)
 		run_session_handlers(DJS_HANDLER_ERROR);

@@ -124,6 +124,7 @@ void djs_sites_lock(void)
 
 void djs_sites_unlock(void)
 {
+	djs_pin_report();
 	mutex_unlock(&sites_mutex);
 }
 

@@ -5,7 +5,10 @@
 #include <linux/static_call.h>
 #include <linux/uaccess.h>
 
+#include "djprobe/callee.h"
 #include "djprobe/groups.h"
+#include "djprobe/inside.h"
+#include "djprobe/table.h"
 
 #ifndef ENDBR_INSN_SIZE /* kernels before IBT */
 #define ENDBR_INSN_SIZE 0
@@ -14,33 +17,25 @@
 static LIST_HEAD(direct_groups);
 static u32 direct_count;
 
-/*
- * Kernels with the _multi interface (before "ftrace: Fix modification of direct_function hash while
- * in use", d05cb470663a) keep at most 8,192 direct calls, of all users together: past that every
- * one leaks 32 KB. Room is left for others. Later kernels have no such limit.
- */
-#ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
-#define DIRECT_MAX 7168u
-#else
-#define DIRECT_MAX UINT_MAX
-#endif
-
 #ifdef DJS_HAVE_FTRACE_OPS_FUNC
 /*
- * A livepatch that wants to share a function may: handlers of entries never change where execution
- * goes on. Those of returns do: the function would be called past the patch. Those that ask which
- * function it is would take it for another one.
+ * A livepatch may share every function: handlers of entries never change where execution goes on,
+ * and targets of returns go on where their direct call returns to, as ftrace told the livepatch.
+ * Handlers that ask which function was hit see it by that address. A livepatch that was there
+ * before them leaves the function to an ftrace_ops of theirs; one that comes is never refused.
  */
 static int direct_share(struct ftrace_ops *ops, enum ftrace_ops_cmd command)
 {
 	const struct djs_group *group = container_of(ops, struct djs_group, ops);
 
-	if (!group->returns && !djs_script.targets[group->number].by_address)
+	if (!djs_script.targets[group->number].by_address)
 		return 0;
+	if (command == FTRACE_OPS_CMD_ENABLE_SHARE_IPMODIFY_SELF)
+		return -EBUSY;
 	if (command == FTRACE_OPS_CMD_ENABLE_SHARE_IPMODIFY_PEER)
-		djs_message_alone("a livepatch was refused one of the functions that are probed: "
-				  "these probes cannot share it");
-	return -EBUSY;
+		djs_message_alone("a livepatch came: probes of several functions do not know by "
+				  "name those that it replaces");
+	return 0;
 }
 #endif
 
@@ -97,6 +92,8 @@ static int direct_attach(struct djs_group *group)
 
 	if (error)
 		return error;
+	if (group->returns)
+		djs_inside_expect();
 #ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
 	error = register_ftrace_direct_multi(&group->ops, target);
 #else
@@ -107,6 +104,17 @@ static int direct_attach(struct djs_group *group)
 	return error;
 }
 
+static bool calls_remain(const struct djs_group *group)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		if (djs_sites[i].data == group &&
+		    within_module(djs_callee_of(djs_sites[i].address), THIS_MODULE))
+			return true;
+	return false;
+}
+
 /*
  * The kernel waits for grace periods in every unregistration of an ops that may be freed
  * (FTRACE_OPS_FL_DYNAMIC), with its locks held; RCU tasks allows about ten grace periods a second.
@@ -114,17 +122,17 @@ static int direct_attach(struct djs_group *group)
  * without that flag, then one wait serves all, then their addresses are taken out of the table of
  * direct calls. See docs/decisions/0009-detaching-at-once.md.
  */
-static void direct_disconnect(struct djs_group *group)
+static int direct_disconnect(struct djs_group *group)
 {
 	int error;
 
 	group->ops.flags &= ~FTRACE_OPS_FL_DYNAMIC;
 	error = unregister_ftrace_function(&group->ops);
-	if (error)
-		djs_error("cannot detach %u direct calls (error %d)", group->count, error);
+	/* ftrace may also shut itself down on the way, and not say so. */
+	return error ?: calls_remain(group) ? -ENODEV : 0;
 }
 
-static void direct_detach(struct djs_group *group)
+static void direct_release(struct djs_group *group)
 {
 	unsigned long target = target_of(group);
 
@@ -147,13 +155,13 @@ static void direct_detach(struct djs_group *group)
  */
 static bool is_called_directly(unsigned long site)
 {
-	char callee[KSYM_SYMBOL_LEN];
-	u8 text[MCOUNT_INSN_SIZE];
+	unsigned long callee = djs_callee_of(site);
+	char name[KSYM_SYMBOL_LEN];
 
-	if (copy_from_kernel_nofault(text, (void *)site, sizeof(text)) || text[0] != 0xe8)
+	if (!callee)
 		return false;
-	sprint_symbol(callee, site + sizeof(text) + *(s32 *)(text + 1));
-	return !strstarts(callee, "0x") && !strstarts(callee, "ftrace_");
+	sprint_symbol(name, callee);
+	return !strstarts(name, "0x") && !strstarts(name, "ftrace_");
 }
 
 /*
@@ -188,16 +196,22 @@ static void direct_refused(struct djs_site_run *run, int error)
 					: "there is no fentry site at its address");
 }
 
+static unsigned long table_address(void)
+{
+	return djs_script.direct_table ? djs_script.direct_table + djs_slide : 0;
+}
+
 /* Functions beyond what the kernel's table bears get a plain ftrace_ops a handler, or kretprobes.
  */
 static void respect_table(void)
 {
-	u32 i, planned = 0;
+	u32 i, planned = 0, room = djs_direct_room(table_address(), direct_count);
 
 	for (i = 0; i < djs_script.site_count; i++) {
 		struct djs_site_run *run = &djs_sites[i];
 
-		if (!djs_is_direct(run) || run->absent || run->follows || planned++ < DIRECT_MAX)
+		if (!djs_is_direct(run) || !run->wanted || run->armed || run->error ||
+		    run->follows || planned++ < room)
 			continue;
 		for (; run; run = run->next) {
 			if (run->site->forced || !djs_script.handlers[run->site->handler].body) {
@@ -220,14 +234,23 @@ static const struct djs_group_kind direct_kind = {
     .groups = &direct_groups,
     .takes = djs_is_direct,
     .disconnect = direct_disconnect,
-    .detach = direct_detach,
+    .undrained = true,
+    .release = direct_release,
     .by_target = true,
 };
 
 int djs_djprobes_attach(void)
 {
+	struct file *lock;
+	int error;
+
+	if (!djs_groups_to_attach(&direct_kind))
+		return 0;
+	lock = djs_direct_lock();
 	respect_table();
-	return djs_groups_attach(&direct_kind);
+	error = djs_groups_attach(&direct_kind);
+	djs_direct_unlock(lock);
+	return error;
 }
 
 void djs_djprobes_detach(void)

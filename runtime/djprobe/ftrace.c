@@ -39,19 +39,19 @@ static int ops_attach(struct djs_group *group)
 	return register_ftrace_function(&group->ops);
 }
 
-static void ops_detach(struct djs_group *group)
+static int ops_disconnect(struct djs_group *group)
 {
-	int error = unregister_ftrace_function(&group->ops);
+	return unregister_ftrace_function(&group->ops);
+}
 
-	if (error)
-		djs_error("cannot ops_detach %u functions from ftrace (error %d)", group->count,
-			  error);
+static void ops_release(struct djs_group *group)
+{
 	ftrace_free_filter(&group->ops);
 }
 
 static void ops_refused(struct djs_site_run *run, int error)
 {
-	djs_site_failed(run, error, "ftrace ops_refused the function");
+	djs_site_failed(run, error, "ftrace refused the function");
 }
 
 static bool ops_takes(const struct djs_site_run *run)
@@ -65,7 +65,8 @@ static const struct djs_group_kind ops_kind = {
     .refused = ops_refused,
     .groups = &ops_groups,
     .takes = ops_takes,
-    .detach = ops_detach,
+    .disconnect = ops_disconnect,
+    .release = ops_release,
 };
 
 int djs_ftraces_attach(void)

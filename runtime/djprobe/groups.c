@@ -130,19 +130,24 @@ void djs_groups_detach(const struct djs_group_kind *kind)
 	bool any = false;
 	u32 i;
 
-	if (kind->disconnect)
-		list_for_each_entry (group, kind->groups, list)
-			if (!group_is_wanted(group)) {
-				kind->disconnect(group);
-				any = true;
-			}
-	if (any)
+	list_for_each_entry (group, kind->groups, list) {
+		int error;
+
+		if (group->stuck || group_is_wanted(group))
+			continue;
+		error = djs_ftrace_dead ? -ENODEV : kind->disconnect(group);
+		if (error)
+			djs_pin(group->count, error);
+		group->stuck = error != 0;
+		any |= !error;
+	}
+	if (any && kind->undrained)
 		djs_drain_handlers();
 	list_for_each_entry_safe(group, next, kind->groups, list)
 	{
-		if (group_is_wanted(group))
+		if (group->stuck || group_is_wanted(group))
 			continue;
-		kind->detach(group);
+		kind->release(group);
 		for (i = 0; i < djs_script.site_count; i++)
 			if (djs_sites[i].data == group) {
 				djs_sites[i].armed = 0;
@@ -153,15 +158,22 @@ void djs_groups_detach(const struct djs_group_kind *kind)
 	}
 }
 
+u32 djs_groups_to_attach(const struct djs_group_kind *kind)
+{
+	u32 i, count = 0;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		count += to_attach(kind, &djs_sites[i]);
+	return count;
+}
+
 int djs_groups_attach(const struct djs_group_kind *kind)
 {
 	u32 numbers = kind->by_target ? djs_script.target_count : djs_script.handler_count;
 	struct djs_site_run **runs;
-	u32 number, domain, i, count;
+	u32 number, domain, i, count = djs_groups_to_attach(kind);
 	int error = 0;
 
-	for (i = 0, count = 0; i < djs_script.site_count; i++)
-		count += to_attach(kind, &djs_sites[i]);
 	if (!count)
 		return 0;
 	runs = kvmalloc_array(count, sizeof(*runs), GFP_KERNEL);

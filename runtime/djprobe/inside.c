@@ -2,28 +2,37 @@
 // Calls of functions with return djprobes that have not returned. Their return addresses lie in
 // this module, so it cannot go before they are through.
 #include <linux/module.h>
-#include <linux/sched/signal.h>
-#include <linux/sched/task_stack.h>
-#include <linux/uaccess.h>
 #include <linux/workqueue.h>
 
-#include "control/runtime.h"
 #include "djprobe/drain.h"
+#include "djprobe/inside.h"
 
 #define PATIENCE_MS 2000
 #define POLL_MS	    10
 #define LINGER_MS   200
+/* Between looks at all stacks: longer each time, where there is somebody who has not left. */
+#define LOOK_MS	     500
+#define LOOK_MOST_MS 10000
 
 static void linger_work_run(struct work_struct *work);
 static DECLARE_DELAYED_WORK(linger_work, linger_work_run);
-static bool lingering; /* somebody was still inside when the session ended */
+static bool returns_attached; /* once: a call may still be inside when its probe is long gone */
+static bool lingering;	      /* somebody was still inside when the session ended */
 static bool holds_module;
+static s64 calls_ended; /* with their tasks: these never return */
+static u32 look_ms = LOOK_MS;
+static unsigned long look_at; /* in jiffies */
+
+void djs_inside_expect(void)
+{
+	returns_attached = true;
+}
 
 /* Exact when nobody can enter any more: the counts only go down then. A call may end on another
  * CPU than it began on. */
 static s64 calls_inside(void)
 {
-	return DJS_CPU_SUM(inside);
+	return (s64)DJS_CPU_SUM(inside) - calls_ended;
 }
 
 u64 djs_inside_count(void)
@@ -31,70 +40,64 @@ u64 djs_inside_count(void)
 	return lingering ? max_t(s64, calls_inside(), 0) : 0;
 }
 
-#define CALL_OPCODE 0xe8
-
-/* Whether `address` is where a target goes on after the function that it called. */
-static bool is_return_to_target(unsigned long address)
+static void look_later(void)
 {
-	u8 text[DJS_CALL_BYTES];
-	unsigned long callee;
-	u32 i;
+	look_at = jiffies + msecs_to_jiffies(look_ms);
+}
 
-	if (!within_module(address, THIS_MODULE) ||
-	    copy_from_kernel_nofault(text, (void *)(address - DJS_CALL_BYTES), DJS_CALL_BYTES) ||
-	    text[0] != CALL_OPCODE)
+/*
+ * A task that dies inside is counted for ever, so the stacks of those that live have the last word.
+ * Two looks: a task that is on its way out, and in no list any more, is waited for between them.
+ * `own` calls are those of the current task.
+ */
+static bool rest_has_ended(s64 own)
+{
+	s64 count;
+
+	if (djs_anybody_inside())
 		return false;
-	callee = address + *(s32 *)(text + 1);
-	if (!within_module(callee, THIS_MODULE))
+	djs_drain_handlers();
+	count = calls_inside() - own;
+	if (count > 0 && djs_anybody_inside())
+		return false;
+	if (count > 0)
+		calls_ended += count;
+	return true;
+}
+
+/* But for the current task's own calls. A look at the task that was found last costs next to
+ * nothing, and mostly it is still there. */
+static bool everybody_left(s64 own)
+{
+	if (calls_inside() <= own)
 		return true;
-	for (i = 0; i < djs_script.target_count; i++)
-		if ((unsigned long)djs_script.targets[i].dispatch == callee)
-			return true;
-	return false;
-}
-
-static bool task_is_inside(struct task_struct *task)
-{
-	unsigned long stack = (unsigned long)task_stack_page(task), top = stack + THREAD_SIZE;
-	unsigned long at = READ_ONCE(task->thread.sp), value;
-
-	if (!stack || at < stack || at >= top)
+	if (time_before(jiffies, look_at))
 		return false;
-	for (; at < top; at += sizeof(value))
-		if (!copy_from_kernel_nofault(&value, (void *)at, sizeof(value)) &&
-		    is_return_to_target(value))
+	if (!djs_last_found_inside()) {
+		if (rest_has_ended(own))
 			return true;
+		look_ms = min(2 * look_ms, (u32)LOOK_MOST_MS);
+	}
+	look_later();
 	return false;
 }
 
-/* ": cat (231), sleep (17)": the tasks whose stacks show it. Stacks may go while they are read:
- * nofault reads. */
-static void name_tasks(char *text, size_t size)
-{
-	struct task_struct *process, *task;
-	size_t used = 0;
-
-	text[0] = 0;
-	rcu_read_lock();
-	for_each_process_thread(process, task)
-	{
-		if (task == current || used + TASK_COMM_LEN + 16 > size || !task_is_inside(task))
-			continue;
-		used += scnprintf(text + used, size - used, "%s%s (%d)", used ? ", " : ": ",
-				  task->comm, task_pid_nr(task));
-	}
-	rcu_read_unlock();
-}
-
-static bool wait_until_empty(void)
+static bool wait_until_empty(s64 own)
 {
 	u32 waited;
 
-	for (waited = 0; calls_inside() > 0; waited += POLL_MS) {
-		if (waited >= PATIENCE_MS)
+	look_later();
+	for (waited = POLL_MS; !everybody_left(own); waited += POLL_MS) {
+		if (waited > PATIENCE_MS)
 			return false;
 		schedule_timeout_idle(msecs_to_jiffies(POLL_MS));
 	}
+	if (calls_ended)
+		djs_session_message(DJS_RECORD_WARNING,
+				    calls_ended == 1
+					? "%lld call of a probed function ended with its task"
+					: "%lld calls of probed functions ended with their tasks",
+				    calls_ended);
 	return true;
 }
 
@@ -103,17 +106,24 @@ static void report_inside(void)
 	s64 count = calls_inside();
 	char names[160];
 
-	name_tasks(names, sizeof(names));
+	djs_name_inside(names, sizeof(names));
 	djs_session_message(DJS_RECORD_WARNING,
 			    count == 1 ? "%lld call of a probed function has not returned%s"
 				       : "%lld calls of probed functions have not returned%s",
 			    count, names);
 }
 
+/* On no CPU's own queue: a look at many tasks takes long. */
+static void linger_for(u32 ms)
+{
+	queue_delayed_work(system_unbound_wq, &linger_work, msecs_to_jiffies(ms));
+}
+
 static void linger_work_run(struct work_struct *work)
 {
-	if (calls_inside() > 0) {
-		schedule_delayed_work(&linger_work, msecs_to_jiffies(LINGER_MS));
+	/* It may run inside a probed function, which the look at others would not see. */
+	if (djs_calls_of_current() || !everybody_left(0)) {
+		linger_for(LINGER_MS);
 		return;
 	}
 	djs_drain_handlers(); /* they have a few instructions to go after they were counted */
@@ -124,29 +134,41 @@ static void linger_work_run(struct work_struct *work)
 
 void djs_inside_drain(void)
 {
-	if (wait_until_empty()) {
+	s64 own;
+	bool others_left;
+
+	if (!returns_attached)
+		return;
+	own = djs_calls_of_current();
+	others_left = wait_until_empty(own);
+	if (others_left && calls_inside() <= 0) {
 		djs_drain_handlers();
 		return;
 	}
 	djs_gate_add(DJS_HANDLER_MAY_LINGER);
 	synchronize_rcu(); /* contexts are taken with preemption off */
 	lingering = true;
-	report_inside();
-	/* Not to be had while the module is being unloaded: djs_inside_finish waits then. */
+	if (!others_left)
+		report_inside();
+	/* The current task's own calls return after this one, which linger_work finds. Not to be
+	 * had while the module is being unloaded: djs_inside_finish waits then. */
 	holds_module = try_module_get(THIS_MODULE);
 	if (holds_module)
-		schedule_delayed_work(&linger_work, msecs_to_jiffies(LINGER_MS));
+		linger_for(others_left ? POLL_MS : LINGER_MS);
 }
 
 void djs_inside_finish(void)
 {
 	cancel_delayed_work_sync(&linger_work);
-	if (!lingering)
+	if (!lingering) {
+		djs_forget_last_found();
 		return;
+	}
 	if (calls_inside() > 0)
 		djs_warning("unloading waits until all calls have returned");
-	while (calls_inside() > 0)
+	while (djs_calls_of_current() || !everybody_left(0))
 		schedule_timeout_idle(msecs_to_jiffies(LINGER_MS));
+	djs_forget_last_found();
 	djs_drain_handlers();
 	lingering = false;
 	if (holds_module)

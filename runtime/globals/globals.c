@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Storage of a script's globals: maps, room to sort them, per-CPU statistics and counters. All of
-// it is there before the first handler runs.
+// Storage of a script's globals: maps, per-CPU statistics and counters. All of it is there before
+// the first handler runs.
 #include <linux/mm.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "control/runtime.h"
+#include "context/level.h"
 
 /* Per-CPU counters only ever grow; clearing one remembers its total, so that no CPU's increment is
  * lost. */
@@ -27,9 +28,8 @@ static u64 *epoch_of(const struct statistic *statistic, void *copy)
 	return copy + statistic->stride - sizeof(u64);
 }
 
-/* NULL rather than have other processes killed for it: a quarter of what the machine has to give is
- * left to them. */
-static void *allocate_map(u64 bytes)
+/* A quarter of what the machine has to give is left to others. */
+void *djs_allocate(u64 bytes)
 {
 	u64 available = max_t(s64, si_mem_available(), 0);
 
@@ -45,14 +45,14 @@ static int maps_init(void)
 	for (i = 0; i < djs_script.map_count; i++) {
 		const struct djs_map_use *use = &djs_script.maps[i];
 		u64 bytes = djs_map_bytes(&use->shape);
-		void *memory = allocate_map(bytes);
+		void *memory = djs_allocate(bytes);
 
 		if (!memory) {
 			djs_error("no memory for an array of %u elements (%llu bytes)",
 				  use->shape.capacity, bytes);
 			return -ENOMEM;
 		}
-		*use->map = djs_map_init(memory, &use->shape, djs_script.hash_seed);
+		*use->map = djs_map_init(memory, &use->shape, get_random_u64());
 	}
 	return 0;
 }
@@ -62,33 +62,11 @@ static void maps_exit(void)
 	u32 i;
 
 	for (i = 0; i < djs_script.map_count; i++) {
-		vfree(*djs_script.maps[i].map); /* a map lies at the start of its memory */
-		*djs_script.maps[i].map = NULL;
-	}
-}
+		struct djs_map **map = djs_script.maps[i].map;
 
-static int iterators_init(void)
-{
-	u32 i;
-
-	for (i = 0; i < djs_script.iterator_count; i++) {
-		const struct djs_iterator_use *use = &djs_script.iterators[i];
-		u64 count = (u64)djs_script.maps[use->map].shape.capacity * (use->sorts ? 2 : 1);
-
-		*use->order = kvcalloc(count, sizeof(u32), GFP_KERNEL);
-		if (!*use->order)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static void iterators_exit(void)
-{
-	u32 i;
-
-	for (i = 0; i < djs_script.iterator_count; i++) {
-		kvfree(*djs_script.iterators[i].order);
-		*djs_script.iterators[i].order = NULL;
+		if (*map)
+			vfree(djs_map_memory(*map));
+		*map = NULL;
 	}
 }
 
@@ -151,7 +129,7 @@ int djs_globals_init(void)
 	int error = maps_init();
 
 	if (!error)
-		error = iterators_init();
+		error = djs_iterators_init();
 	if (!error)
 		error = statistics_init();
 	if (!error && djs_script.counter_count) {
@@ -170,7 +148,7 @@ void djs_globals_exit(void)
 	kvfree(counter_bases);
 	counter_bases = NULL;
 	statistics_exit();
-	iterators_exit();
+	djs_iterators_exit();
 	maps_exit();
 }
 
@@ -205,7 +183,7 @@ DJS_HANDLER_CODE void djs_statistic_record(u32 number, s64 value)
 
 	raw_local_irq_save(flags);
 	copy = this_cpu_ptr(statistic->copies);
-	if (unlikely(in_nmi()))
+	if (djs_in_nmi())
 		copy += statistic->stride;
 	epoch = READ_ONCE(statistic->epoch);
 	if (unlikely(*epoch_of(statistic, copy) != epoch)) {

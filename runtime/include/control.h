@@ -6,7 +6,9 @@
  * page whose first u64 is the tail (written by the reader), then the data, `ring_bytes` long. A
  * reader maps the data twice in a row so that no record is ever split. One reader at a time may
  * open it for writing (the owner); when the owner closes it without DJS_IOC_STOP, the module
- * detaches its probes by itself, unless it is a flight recorder.
+ * detaches its probes by itself, unless it is a flight recorder. To open it for writing takes
+ * CAP_SYS_ADMIN in the initial user namespace, for reading CAP_PERFMON is enough. The module is in
+ * use while it is open.
  */
 #ifndef DJSTAP_CONTROL_H
 #define DJSTAP_CONTROL_H
@@ -18,7 +20,7 @@
 #include <linux/ioctl.h>
 #endif
 
-#define DJS_ABI_VERSION 3u
+#define DJS_ABI_VERSION 4u
 
 enum djs_state {
 	DJS_STATE_LOADED = 0, /* nothing has run yet */
@@ -53,15 +55,19 @@ struct djs_start {
 /* Hits that were not handled and records that were not kept, each counted. */
 struct djs_counts {
 	u64 lost_records;      /* no room in a ring */
+	u64 oversized;	       /* records longer than a ring, or a part of a flight recorder's */
 	u64 overwritten;       /* flight recorder: records that gave way to newer ones */
 	u64 skipped_busy;      /* a handler of the same level was active on that CPU */
 	u64 skipped_locked;    /* a global's lock was not to be had in MAXTRYLOCK tries */
+	u64 skipped_stack;     /* too little was left of the kernel's stack (MINSTACKSPACE) */
 	u64 skipped_kretprobe; /* no free kretprobe instance (nmissed) */
 	u64 skipped_kprobe;    /* kprobe nmissed: hit inside another kprobe */
 	u64 errors;
 	u64 failed_sites; /* probes that could not be attached */
-	u64 inside; /* calls of functions with a return djprobe that have not returned: until they
-		       have, the module stays, even though it is detached */
+	u64 inside; /* calls of functions with a return djprobe, and of procfs files' readers and
+		       writers, that have not returned: until they have, the module stays, even
+		       though it is detached */
+	u64 pinned; /* 1: probes could not be taken out, and the module stays for ever */
 };
 
 /* One site's state, for -v and JSON: DJS_IOC_SITE fills it for the index given. */

@@ -33,13 +33,18 @@ struct djprobe {
 /*
  * Puts the probes in place, all or none. May sleep. -ENOENT: no such function; -EINVAL or -ENODEV:
  * it has no fentry site; -EBUSY: another direct call (a script's djprobe, a BPF trampoline) is
- * there, or one probe is registered already; -EPERM: kernel.ftrace_enabled is 0 or kprobes are off.
+ * there, or one probe is registered already; -EPERM: kernel.ftrace_enabled is 0 or kprobes are off;
+ * -ENOSPC: the kernel's table of direct calls is full (kernels before 6.4).
  */
 int register_djprobes(struct djprobe **probes, int count);
 int register_djprobe(struct djprobe *probe);
 
-/* Takes out all probes that were registered together with this one. When it returns no handler of
- * theirs runs, and none can start. May sleep. */
+/*
+ * Takes out all probes that were registered together with this one. When it returns no handler of
+ * theirs runs, and none can start. May sleep. Where ftrace has shut itself down the functions go on
+ * calling this module: then it holds a reference to itself for ever, and called from the module's
+ * init or exit function this does not return. The kernel's log tells so.
+ */
 void unregister_djprobes(struct djprobe *one_of_them);
 #define unregister_djprobe(probe) unregister_djprobes(probe)
 

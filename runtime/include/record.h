@@ -33,7 +33,9 @@ struct djs_record {
 #define DJS_RECORD_COMMIT      0xffffff06u /* l id: prints what was kept under it */
 #define DJS_RECORD_DISCARD     0xffffff07u /* l id: drops it */
 
-#define DJS_RECORD_MAX 16384u /* a longer one is truncated at its last string */
+/* What every session keeps. A longer one may find room in a ring as large as that, but never in a
+ * flight recorder's part; where there is none it is counted (djs_counts.oversized). */
+#define DJS_RECORD_MAX 16384u
 
 struct djs_histogram_header {
 	u32 kind;	      /* enum djs_histogram_kind */

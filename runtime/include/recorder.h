@@ -13,7 +13,7 @@
 #include "include/platform.h"
 #include "include/record.h"
 
-#define DJS_PART_BYTES DJS_RECORD_MAX /* a power of two that every record fits */
+#define DJS_PART_BYTES DJS_RECORD_MAX /* a power of two; no record is longer */
 #define DJS_PARTS_MIN  4u	      /* of a ring */
 
 /* The page before a ring's data, which its reader maps with it. */

@@ -13,6 +13,7 @@
 #include "include/statistic.h"
 
 struct pt_regs;
+struct task_struct;
 struct djs_ctx;
 
 enum djs_mechanism {
@@ -64,6 +65,9 @@ struct djs_lock_use {
 #define DJS_HANDLER_IRQS_OFF 2u /* holds locks: interrupts stay off */
 /* A return handler: a task that sleeps in the function may come back when the session is over. */
 #define DJS_HANDLER_MAY_LINGER 4u
+/* Walks over a large array, and what it asks for can be had in a task, too: it runs in one, and
+ * lets go of its locks now and then (globals/foreach.c). */
+#define DJS_HANDLER_IN_TASK 8u
 
 /* What djs_handler.arguments mean. */
 enum djs_argument {
@@ -114,6 +118,7 @@ struct djs_handler {
 	u64 timer_random_ns; /* … plus or minus this much */
 	u64 arguments[3];    /* of the mechanism: enum djs_argument */
 	u32 condition;	     /* 0: none; N: its sites are armed while condition N - 1 holds */
+	u32 stack;	     /* bytes that must be left of a stack for it; 0: not asked */
 };
 
 #define DJS_AIM_WORDS 2 /* of djs_target.aim */
@@ -179,11 +184,14 @@ struct djs_statistic_use {
 	struct djs_statistic_shape shape;
 	void **percpu; /* one copy a CPU: set to what alloc_percpu yields */
 };
-/* Room for the order of one foreach statement. */
+/* What one foreach statement needs to sort by. */
 struct djs_iterator_use {
-	u32 map; /* index */
-	u32 sorts;
-	u32 **order;
+	const struct djs_map_order *order;
+	struct djs_iterator **iterator; /* set before any handler runs */
+	u32 map;			/* index */
+	u32 room;			/* for ranks; 0: it does not sort */
+	u32 task_room; /* the same for handlers in a task: they have ranks of their own */
+	u32 in_task;   /* there are such handlers */
 };
 
 struct djs_script {
@@ -210,7 +218,11 @@ struct djs_script {
 	const char *meta;
 	u32 meta_bytes;
 	/* Which kernel this was made for. */
-	u64 anchor; /* link-time address of _printk: where the kernel lies is seen from it */
+	u64 anchor;	  /* link-time address of _printk: where the kernel lies is seen from it */
+	u64 direct_table; /* the same of the kernel's table of direct calls; 0: not known */
+	u64 irq_stack;	  /* where hardirq_stack_ptr is in each CPU's memory; 0: not known */
+	u64 build_id_at;  /* of the bytes of its build-id; 0: not known */
+	const u8 *build_id;	    /* build_id_bytes of them */
 	const char *kernel_version; /* utsname version; NULL: not checked */
 	const char *kernel_release;
 	const char *const
@@ -222,11 +234,14 @@ struct djs_script {
 			   overrides it */
 	u32 overload_ms,
 	    overload_percent; /* a handler that has a CPU for so long is taken out; 0: none */
-	u32 hash_seed;
 	/* Conditions that others change: the last handlers of the table. */
 	u32 condition_count;
+	u32 build_id_bytes;
 	u32 *condition_states; /* what each was when the sites were last armed by it; set by the
 				  runtime, and compared by handlers that change its globals */
+	/* What targets with return handlers call where a livepatch has the function: goes to the
+	 * address in rax. NULL: there are none. */
+	const void *elsewhere;
 };
 #ifdef __KERNEL__
 extern const struct djs_script djs_script;
@@ -237,13 +252,26 @@ extern struct djs_script djs_script; /* runtime/user: a copy of the one that is 
 /* ---- what a handler sees ----------------------------------------------------------------------
  */
 
+/* djs_ctx.busy: in use, with locks held (and interrupts off) or without. Apart from all
+ * DJS_HANDLER_* flags: djs_enter looks at both at once. */
+#define DJS_BUSY_UNLOCKED 0x10u
+#define DJS_BUSY_LOCKED	  0x20u
+#define DJS_BUSY_TIMED	  0x40u /* also: the handler counts its own time (control/overload.c) */
+
+/* What a handler can do about work that takes long. */
+enum djs_rests {
+	DJS_RESTS_NEVER = 0, /* it keeps its locks, and interrupts or preemption off: nothing */
+	DJS_RESTS_ALONE,     /* no other handler runs: it can have others use the CPU */
+	DJS_RESTS_SHARED     /* the same, and lets go of its locks meanwhile */
+};
+
 struct djs_ctx {
 	const char
 	    *error; /* NULL: none; else its message, which ends the handler (or enters a catch) */
 	u32 error_place;      /* index of djs_script.places */
-	s32 actions;	      /* left of MAXACTION */
-	u32 nesting;	      /* calls of script functions that are active */
 	u32 level;	      /* 0 task, 1 softirq, 2 hardirq, 3 NMI, 4 session (begin, end) */
+	s32 actions;	      /* left of MAXACTION */
+	u32 nesting;	      /* calls of script functions that are active; set with `actions` */
 	struct pt_regs *regs; /* NULL where there are none */
 	const struct djs_site *site;
 	const struct djs_handler *handler;
@@ -253,17 +281,23 @@ struct djs_ctx {
 	u64 return_value; /* return probes */
 	u64 address;	  /* run-time address of the probed instruction or function */
 	u32 can_wait;	  /* begin and end: may sleep for room in the ring */
-	u32 user_regs;	  /* regs are those of user space */
+	u32 rests;	  /* enum djs_rests */
+	s32 more_actions; /* begin and end: left of MAXACTION when `actions` are spent */
+	struct task_struct
+	    *task;     /* whom it interrupted that this runs for; NULL: the current one */
+	u32 cpu;       /* where that was */
+	u32 user_regs; /* regs are those of user space */
 	u32 locks_held;
-	u32 busy;	      /* 0 free, 1 in use, 2 the same with locks held and interrupts off */
-	char error_text[256]; /* for messages made at run time */
-	u32 reserved;	      /* bytes of the record between reserve and commit */
-	char *work;	      /* DJS_WORK_BYTES for the runtime's own functions */
-	u32 token_at; /* tokenize(): where the next word begins in its text, behind `work` */
-	const struct djs_handler *token_handler; /* whose text that is */
-	char *file_text;			 /* procfs: what is read or was written */
-	u32 file_bytes;				 /* room for it, with its end */
-	u32 next_overload;			 /* embedded C: STAP_NEXT hands the call on */
+	u32 busy;	   /* 0: free; else DJS_BUSY_* */
+	char *error_text;  /* djs_error_bytes(), for messages made at run time */
+	u32 reserved;	   /* bytes of the record between reserve and commit */
+	char *work;	   /* DJS_WORK_BYTES for the runtime's own functions */
+	u32 token_at;	   /* tokenize(): where the next word begins in its text, behind `work` */
+	char *file_text;   /* procfs: what is read or was written */
+	u32 file_bytes;	   /* room for it, with its end */
+	u32 next_overload; /* embedded C: STAP_NEXT hands the call on */
+	u32 aborted;	   /* the error is abort(): not caught, not told */
+	u32 walked;	   /* elements that this run of a handler sorted or looked at */
 };
 
 #ifdef __cplusplus
@@ -279,11 +313,17 @@ void djs_leave(struct djs_ctx *ctx);
 /* For handlers without a context that hold locks: takes them, interrupts off, unless the handler
  * has to leave or they are not to be had (counted): 0. Else what djs_lock_leave gives the processor
  * back. */
+/* The most that a handler may need of a stack, MINSTACKSPACE included. */
+#define DJS_STACK_MAX 8192u
+
+/* 1, and a skipped hit is counted, where less than `bytes` are left of the stack. */
+u32 djs_lacks_stack(u32 bytes);
 u64 djs_lock_enter(const struct djs_handler *handler);
 void djs_lock_leave(const struct djs_handler *handler, u64 flags);
 /* Reports an error of a handler without a context, when it holds no lock any more. */
 void djs_fail_alone(const char *message, u32 place);
-/* The site of `handler` whose call returns to `return_address`. Never NULL for an attached one. */
+/* The site of `handler` whose call returns to `return_address`. Never NULL for an attached one,
+ * unless a livepatch or a kprobe replaces its function. */
 const struct djs_site *djs_find_site(const struct djs_handler *handler, u64 return_address);
 
 /* Room for a record of `size` bytes (header included, multiple of 8) on this CPU, or NULL: counted
@@ -315,6 +355,48 @@ u64 djs_load(struct djs_ctx *ctx, u64 address, u32 size, u32 place);
 void djs_store(struct djs_ctx *ctx, u64 address, u32 size, u64 value, u32 place);
 /* The same for `size` bytes, which are copied to `out`. */
 void djs_copy_memory(struct djs_ctx *ctx, char *out, u64 address, u64 size, u32 place);
+
+/* How far a walk over an array goes without a rest. */
+struct djs_pace {
+	u32 walked;  /* elements since the last one */
+	u32 at_once; /* so many may be */
+	u32 rests;   /* it has one now and then */
+};
+/* A foreach that is under way. */
+struct djs_iterator; /* globals/foreach.c */
+struct djs_foreach {
+	struct djs_iterator *iterator;
+	const union djs_value *slice;
+	struct djs_map_walk walk;
+	s64 left; /* of the limit */
+	struct djs_pace pace;
+	s32 actions; /* left when it rested last */
+	u32 place;
+	u32 serial; /* that of the iterator is another one when it began again since */
+	u32 plain;  /* just the next element, while nothing changes */
+};
+/* An error is in ctx->error. `limit` < 0: all. `slice` is read as long as the foreach goes on. */
+void djs_foreach_begin(struct djs_ctx *ctx, struct djs_foreach *foreach,
+		       struct djs_iterator *iterator, const union djs_value *slice, s64 limit,
+		       u32 place);
+/* The number of the next element; 0: there is none, or an error. Those that were removed since the
+ * beginning are passed over. */
+u32 djs_foreach_next(struct djs_ctx *ctx, struct djs_foreach *foreach);
+/* delete a[x, *] and [x, *] in a; `map`: its number. */
+void djs_erase_slice(struct djs_ctx *ctx, u32 map, const union djs_value *keys, u32 fixed,
+		     u32 place);
+u32 djs_has_slice(struct djs_ctx *ctx, u32 map, const union djs_value *keys, u32 fixed, u32 place);
+/* Called where ctx->actions are spent. 1: there are more. */
+u32 djs_more_actions(struct djs_ctx *ctx);
+
+/* How many elements are sorted, and walked over, while interrupts are off: more is an error. */
+#define DJS_SORTED_AT_ONCE	 16384u
+#define DJS_TEXTS_SORTED_AT_ONCE 4096u
+#define DJS_WALKED_AT_ONCE	 524288u /* by all walks of a handler's run together, too */
+#define DJS_SLICED_AT_ONCE	 131072u
+#define DJS_TEXTS_SLICED_AT_ONCE 16384u
+/* A limit up to which the best are selected from all that may be walked over. */
+#define DJS_SELECTED_AT_ONCE 256u
 
 /* Totals of per-CPU storage; exact when no writer runs. */
 s64 djs_counter_read(u32 counter);

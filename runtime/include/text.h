@@ -30,8 +30,11 @@ size_t djs_text_concat(char *out, const char *a, const char *b, size_t size);
 size_t djs_text_length(const char *in);
 int djs_text_compare(const char *a, const char *b); /* as strcmp: -1, 0, 1 */
 size_t djs_text_substr(char *out, size_t size, const char *in, s64 start, s64 length);
-s64 djs_text_find(const char *haystack, const char *needle); /* 1 when found, else 0: isinstr */
+s64 djs_text_find(const char *haystack, const char *needle); /* where it begins, or -1 */
 s64 djs_text_to_long(const char *in, s64 base);		     /* strtol */
+/* Escaped as C does it, UTF-8 as \u and \U: at most `most` characters (0: as many as fit), quotes
+ * included. `size` is at least 16. Quoted, what is cut has "..." behind its quotes. */
+size_t djs_text_escape(char *out, const char *in, size_t most, size_t size, bool quoted);
 #ifdef __cplusplus
 }
 #endif

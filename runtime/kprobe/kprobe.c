@@ -170,6 +170,17 @@ void djs_kprobe_follow(struct kprobe *kprobe, const struct djs_site_run *run)
 			    run->wanted ? "enable" : "disable", run->site->point, error);
 }
 
+/* Unregistering tries the same, but tells less of its failure. */
+bool djs_kprobe_lets_go(struct kprobe *kprobe)
+{
+	/* Not even tried where the kernel would warn of itself. */
+	int error = djs_ftrace_dead && kprobe_ftrace(kprobe) ? -ENODEV : disable_kprobe(kprobe);
+
+	if (error)
+		djs_pin(1, error);
+	return !error;
+}
+
 static int make_kprobe_room(void)
 {
 	u32 i, planned = 0;
@@ -234,14 +245,16 @@ void djs_kprobes_forget(u32 domain)
 
 		if (run->domain != domain || run->data != probe)
 			continue;
-		if (run->armed) {
+		run->data = NULL;
+		if (!run->armed) {
+			probe->forgotten = true;
+		} else if (djs_kprobe_lets_go(&probe->kprobe)) {
 			unregister_kprobe(&probe->kprobe);
 			run->missed += probe->kprobe.nmissed;
 			forgotten_kprobe_misses += probe->kprobe.nmissed;
+			probe->forgotten = true;
 		}
 		run->armed = 0;
-		run->data = NULL;
-		probe->forgotten = true;
 	}
 }
 
@@ -291,7 +304,7 @@ void djs_kprobes_detach(void)
 	u32 i, armed = 0;
 
 	for (i = 0; i < kprobe_count; i++)
-		if (all_kprobes[i].run->armed)
+		if (all_kprobes[i].run->armed && djs_kprobe_lets_go(&all_kprobes[i].kprobe))
 			kprobe_batch[armed++] = &all_kprobes[i].kprobe;
 	if (armed)
 		unregister_kprobes(kprobe_batch, armed);

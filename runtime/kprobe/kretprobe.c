@@ -171,14 +171,16 @@ void djs_kretprobes_forget(u32 domain)
 
 		if (run->domain != domain || run->data != probe)
 			continue;
-		if (run->armed) {
+		run->data = NULL;
+		if (!run->armed) {
+			probe->forgotten = true;
+		} else if (djs_kprobe_lets_go(&probe->kretprobe.kp)) {
 			unregister_kretprobe(&probe->kretprobe);
 			run->missed += probe->kretprobe.nmissed;
 			forgotten_kretprobe_misses += probe->kretprobe.nmissed;
+			probe->forgotten = true;
 		}
 		run->armed = 0;
-		run->data = NULL;
-		probe->forgotten = true;
 	}
 }
 
@@ -223,7 +225,8 @@ void djs_kretprobes_detach(void)
 	u32 i, armed = 0;
 
 	for (i = 0; i < kretprobe_count; i++)
-		if (all_kretprobes[i].run->armed)
+		if (all_kretprobes[i].run->armed &&
+		    djs_kprobe_lets_go(&all_kretprobes[i].kretprobe.kp))
 			kretprobe_batch[armed++] = &all_kretprobes[i].kretprobe;
 	if (armed)
 		unregister_kretprobes(kretprobe_batch, armed);

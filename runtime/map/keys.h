@@ -37,15 +37,13 @@ static inline u64 hash_text(const struct djs_map *map, const char *text, u64 has
 	u64 word;
 
 	if (!text)
-		return hash;
+		return djs_map_stir(&map->front, hash, 0);
 	for (;; text += 8, left -= 8) {
 		int last = text_word(text, left, &word);
 
-		hash ^= word;
+		hash = djs_map_stir(&map->front, hash, word);
 		if (likely(last))
 			return hash;
-		hash = mix(hash);
-		hash ^= hash >> 29;
 	}
 }
 
@@ -55,14 +53,13 @@ static inline u32 hash_keys(const struct djs_map *map, const union djs_value *ke
 	u64 hash = map->front.seed;
 	u32 texts = map->text_keys;
 
-	for (;; hash ^= hash >> 29, texts >>= 1) {
+	for (;; texts >>= 1) {
 		if (texts & 1)
 			hash = hash_text(map, keys->text, hash);
 		else
-			hash ^= (u64)keys->number;
-		hash = mix(hash);
+			hash = djs_map_stir(&map->front, hash, (u64)keys->number);
 		if (++keys == end)
-			return (u32)(hash >> 32);
+			return (u32)(djs_map_spread(hash) >> 32);
 	}
 }
 

@@ -2,8 +2,9 @@
 /*
  * A chained hash table in one block of memory: this header, the buckets, the entries. Links are
  * entry numbers from 1; number 0 means "none" in a chain, and entry 0 is the head of the ring of
- * all entries in the order of their insertion. A chain is at most as long as chance makes it: there
- * are as many buckets as entries or more. In arrays of longs by one long, slots take the place of
+ * all entries in the order of their insertion. A chain is as long as chance makes it, whoever
+ * chose the keys: the hash depends on secret numbers, and there are as many buckets as entries or
+ * more. In arrays of longs by one long, slots take the place of
  * the buckets (slots.c).
  */
 #include "map/keys.h"
@@ -65,10 +66,15 @@ static DJS_HANDLER_CODE u64 bucket_area(u32 capacity)
 	return sizeof(u32) << bucket_bits(capacity);
 }
 
-/* Of the buckets, or the slots. */
-static u64 table_bytes(const struct djs_map_shape *shape)
+DJS_HANDLER_CODE u64 djs_map_table_bytes(const struct djs_map_shape *shape)
 {
 	return wants_slots(shape) ? djs_slots_bytes(shape->capacity) : bucket_area(shape->capacity);
+}
+
+/* Of a header and its table. */
+static u64 front_bytes(const struct djs_map_shape *shape)
+{
+	return DJS_ALIGN64(sizeof(struct djs_map) + djs_map_table_bytes(shape));
 }
 
 u64 djs_map_bytes(const struct djs_map_shape *shape)
@@ -77,23 +83,34 @@ u64 djs_map_bytes(const struct djs_map_shape *shape)
 	u64 all;
 
 	if (!entry || __builtin_mul_overflow(entry, (u64)shape->capacity + 1, &all) ||
-	    __builtin_add_overflow(all, sizeof(struct djs_map) + table_bytes(shape), &all))
+	    __builtin_add_overflow(all, front_bytes(shape) + djs_map_twin_bytes(shape), &all))
 		return 0;
 	return all;
 }
 
-struct djs_map *djs_map_init(void *memory, const struct djs_map_shape *shape, u64 seed)
+/* SplitMix64: all bits of `seed` in each bit. */
+static u64 secret(u64 seed)
 {
-	struct djs_map *map = memory;
+	seed += DJS_MAP_FACTOR;
+	seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9ull;
+	seed = (seed ^ (seed >> 27)) * 0x94d049bb133111ebull;
+	return seed ^ (seed >> 31);
+}
+
+static void init_front(struct djs_map *map, char *entries, const struct djs_map_shape *shape,
+		       u64 seed)
+{
 	u32 offset = sizeof(struct entry);
 	u32 i;
 
 	map->shape = *shape;
-	map->front.seed = djs_map_front_seed(seed);
+	map->front.seed = secret(seed);
+	map->front.factor = secret(~seed) | 1;
 	map->text_most = shape->string_bytes - 1;
 	map->shift = 32 - bucket_bits(shape->capacity);
 	map->stride = (u32)entry_bytes(shape);
-	map->entries = (char *)memory + sizeof(*map) + table_bytes(shape);
+	map->entries = entries;
+	map->fresh = shape->capacity;
 	if (wants_slots(shape))
 		djs_slots_init(map, map + 1);
 	for (i = 0; i < shape->key_count; i++) {
@@ -103,7 +120,27 @@ struct djs_map *djs_map_init(void *memory, const struct djs_map_shape *shape, u6
 		offset += (u32)field_bytes(shape, shape->key_types[i]);
 	}
 	map->value_offset = offset;
+}
+
+struct djs_map *djs_map_init(void *memory, const struct djs_map_shape *shape, u64 seed)
+{
+	struct djs_map *map = memory;
+	u64 bytes = front_bytes(shape);
+	u64 twin_bytes = djs_map_twin_bytes(shape);
+	char *entries = (char *)memory + bytes + twin_bytes;
+
+	init_front(map, entries, shape, seed);
+	if (twin_bytes) {
+		map->twin = (struct djs_map *)((char *)memory + bytes);
+		init_front(map->twin, entries, shape, seed);
+		map->twin->twin = map;
+	}
 	return map;
+}
+
+void *djs_map_memory(struct djs_map *map)
+{
+	return map->twin && map->twin < map ? map->twin : map; /* a block begins with a header */
 }
 
 /* ---- finding ---- */
@@ -134,7 +171,7 @@ DJS_HANDLER_CODE void *djs_map_find(struct djs_map *map, const union djs_value *
 
 static inline u32 long_hash(const struct djs_map *map, s64 key)
 {
-	return (u32)(mix(map->front.seed ^ (u64)key) >> 32);
+	return (u32)(djs_map_hash(&map->front, key) >> 32);
 }
 
 /* The only key lies right behind the links, and the value behind it: no offset is looked up. */
@@ -171,6 +208,8 @@ static DJS_HANDLER_CODE void unlink_entry(struct djs_map *map, u32 number)
 {
 	struct entry *entry = entry_at(map, number);
 
+	if (unlikely(map->walks))
+		djs_map_tell_walks(map, number);
 	if (has_slots(map)) {
 		djs_slots_release(map, number);
 	} else {
@@ -184,7 +223,7 @@ static DJS_HANDLER_CODE void unlink_entry(struct djs_map *map, u32 number)
 	entry_at(map, entry->after)->before = entry->before;
 }
 
-static DJS_HANDLER_CODE void remove_entry(struct djs_map *map, u32 number)
+DJS_HANDLER_CODE void djs_map_remove(struct djs_map *map, u32 number)
 {
 	unlink_entry(map, number);
 	entry_at(map, number)->chain = map->free;
@@ -192,22 +231,34 @@ static DJS_HANDLER_CODE void remove_entry(struct djs_map *map, u32 number)
 	map->count--;
 }
 
+/* One that was never used before while the twin is still owed, or the oldest. */
+static __attribute__((__noinline__)) DJS_HANDLER_CODE u32 take_rarely(struct djs_map *map)
+{
+	u32 number;
+
+	if (map->used < map->shape.capacity) {
+		djs_map_pay(map);
+		map->count++;
+		return ++map->used;
+	}
+	if (!map->shape.wrap)
+		return 0;
+	number = entry_at(map, 0)->after;
+	unlink_entry(map, number);
+	return number;
+}
+
 /* An entry that is in no list: from the free ones, never used before, or the oldest. 0: full. */
 static inline u32 take_entry(struct djs_map *map)
 {
 	u32 number = map->free;
 
-	if (number) {
+	if (number)
 		map->free = entry_at(map, number)->chain;
-	} else if (likely(map->used < map->shape.capacity)) {
+	else if (likely(map->used < map->fresh))
 		number = ++map->used;
-	} else {
-		if (!map->shape.wrap)
-			return 0;
-		number = entry_at(map, 0)->after;
-		unlink_entry(map, number);
-		return number;
-	}
+	else
+		return take_rarely(map);
 	map->count++;
 	return number;
 }
@@ -313,7 +364,7 @@ DJS_HANDLER_CODE int djs_map_erase(struct djs_map *map, const union djs_value *k
 
 	if (!number)
 		return 0;
-	remove_entry(map, number);
+	djs_map_remove(map, number);
 	return 1;
 }
 
@@ -327,57 +378,6 @@ DJS_HANDLER_CODE int djs_map_in_slice(const struct djs_map *map, u32 number,
 		if ((fixed >> i & 1) && !same_key(map, entry, i, &keys[i]))
 			return 0;
 	return 1;
-}
-
-DJS_HANDLER_CODE void djs_map_erase_slice(struct djs_map *map, const union djs_value *keys,
-					  u32 fixed)
-{
-	u32 number = entry_at(map, 0)->after;
-
-	while (number) {
-		u32 after = entry_at(map, number)->after;
-
-		if (djs_map_in_slice(map, number, keys, fixed))
-			remove_entry(map, number);
-		number = after;
-	}
-}
-
-DJS_HANDLER_CODE int djs_map_has_slice(struct djs_map *map, const union djs_value *keys, u32 fixed)
-{
-	u32 number;
-
-	for (number = entry_at(map, 0)->after; number; number = entry_at(map, number)->after)
-		if (djs_map_in_slice(map, number, keys, fixed))
-			return 1;
-	return 0;
-}
-
-/* Few elements in a large map: their buckets are fewer than all. */
-static DJS_HANDLER_CODE void clear_buckets(struct djs_map *map)
-{
-	u64 area = bucket_area(map->shape.capacity);
-	u32 number;
-
-	if (map->count < area / 64)
-		for (number = entry_at(map, 0)->after; number;
-		     number = entry_at(map, number)->after)
-			buckets(map)[entry_at(map, number)->place >> map->shift] = 0;
-	else
-		memset(buckets(map), 0, area);
-}
-
-DJS_HANDLER_CODE void djs_map_clear(struct djs_map *map)
-{
-	if (has_slots(map))
-		djs_slots_clear(map);
-	else
-		clear_buckets(map);
-	entry_at(map, 0)->after = 0;
-	entry_at(map, 0)->before = 0;
-	map->count = 0;
-	map->used = 0;
-	map->free = 0;
 }
 
 DJS_HANDLER_CODE u32 djs_map_count(const struct djs_map *map)

@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // procfs("name").read, .write: files below /proc/systemtap/MODULE. A read probe makes the text when
 // a file is read from its beginning; what one write call brings is one hit of the write probe.
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/list.h>
 #include <linux/mm.h>
-#include <linux/namei.h>
+#include <linux/moduleparam.h>
+#include <linux/mount.h>
+#include <linux/mutex.h>
 #include <linux/proc_fs.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/uaccess.h>
 
 #include "control/runtime.h"
 #include "include/text.h"
 
-#define PROCFS_ROOT "systemtap" /* where SystemTap's scripts are looked for */
+#define PROCFS_ROOT	  "systemtap" /* where SystemTap's scripts are looked for */
+#define CALLS_PATIENCE_MS 100
+#define CALLS_POLL_MS	  10
 
 struct djs_file {
 	const char *name;
@@ -19,14 +28,92 @@ struct djs_file {
 };
 static struct djs_file *procfs_files;
 static u32 procfs_count;
-static char procfs_folder[sizeof(PROCFS_ROOT) + 1 + MODULE_NAME_LEN];
+static struct proc_dir_entry *procfs_folder;
 
-/* One of these an open file. */
+/* One of these an open file, which several tasks may share. */
 struct djs_open_file {
 	const struct djs_file *file;
+	struct mutex use; /* of what follows */
 	size_t length;
 	char text[];
 };
+
+/*
+ * A call that reads or writes a file. It copies from or to memory of a process, which may be long
+ * in coming (userfaultfd, FUSE), and the kernel waits for it where the file is removed. So the
+ * files are removed where there is no call, and a call holds the module.
+ */
+struct file_call {
+	struct list_head others;
+	struct task_struct *task;
+	bool writes;
+};
+static LIST_HEAD(calls);
+static DEFINE_SPINLOCK(calls_lock);
+static bool session_over;	    /* no call begins any more: changed with both locks */
+static DECLARE_RWSEM(handlers_run); /* these don't wait for anybody's memory */
+
+static bool call_begins(struct file_call *call, bool writes)
+{
+	bool begins;
+
+	if (!try_module_get(THIS_MODULE))
+		return false;
+	call->task = current;
+	call->writes = writes;
+	spin_lock(&calls_lock);
+	begins = !session_over;
+	if (begins)
+		list_add_tail(&call->others, &calls);
+	spin_unlock(&calls_lock);
+	if (!begins)
+		module_put(THIS_MODULE);
+	return begins;
+}
+
+static void call_ends(struct file_call *call)
+{
+	spin_lock(&calls_lock);
+	list_del(&call->others);
+	spin_unlock(&calls_lock);
+	module_put(THIS_MODULE); /* proc_remove waits for what is left of it */
+}
+
+u64 djs_procfs_calls(void)
+{
+	struct file_call *call;
+	u64 count = 0;
+
+	spin_lock(&calls_lock);
+	list_for_each_entry (call, &calls, others)
+		count++;
+	spin_unlock(&calls_lock);
+	return count;
+}
+
+static void report_calls(void)
+{
+	struct file_call *call;
+	char names[160] = "";
+	size_t used = 0;
+	u64 count = 0;
+
+	spin_lock(&calls_lock);
+	list_for_each_entry (call, &calls, others) {
+		count++;
+		if (used + TASK_COMM_LEN + 24 <= sizeof(names))
+			used +=
+			    scnprintf(names + used, sizeof(names) - used, "%s%s (%d) %s",
+				      used ? ", " : ": ", call->task->comm, task_pid_nr(call->task),
+				      call->writes ? "writes" : "reads");
+	}
+	spin_unlock(&calls_lock);
+	if (count)
+		djs_session_message(DJS_RECORD_WARNING,
+				    count == 1 ? "%llu call for a procfs file has not returned%s"
+					       : "%llu calls for procfs files have not returned%s",
+				    count, names);
+}
 
 DJS_HANDLER_CODE void djs_file_set(struct djs_ctx *ctx, const char *text)
 {
@@ -47,30 +134,61 @@ DJS_HANDLER_CODE const char *djs_file_get(struct djs_ctx *ctx)
 	return ctx->file_text ?: "";
 }
 
-/* False where the session does not run, or a lock is not to be had. */
-static bool run_file_handler(const struct djs_site *site, struct djs_open_file *open)
+static void set_file_text(struct djs_ctx *ctx, void *data)
 {
-	const struct djs_handler *handler = &djs_script.handlers[site->handler];
-	struct djs_ctx *ctx = djs_enter(handler, site);
+	struct djs_open_file *open = data;
 
-	if (!ctx)
-		return false;
 	ctx->file_text = open->text;
 	ctx->file_bytes = open->file->bytes;
+}
+
+static bool run_site(const struct djs_site *site, struct djs_open_file *open)
+{
+	const struct djs_handler *handler = &djs_script.handlers[site->handler];
+	struct djs_ctx *ctx;
+
+	if (handler->flags & DJS_HANDLER_IN_TASK)
+		return djs_run_in_task(handler, site, set_file_text, open);
+	ctx = djs_enter(handler, site);
+	if (!ctx)
+		return false;
+	set_file_text(ctx, open);
 	handler->body(ctx);
 	ctx->file_text = NULL;
 	djs_leave(ctx);
 	return true;
 }
 
+/* False where the session does not run, or a lock is not to be had. */
+static bool run_file_handler(const struct djs_site *site, struct djs_open_file *open)
+{
+	bool ran;
+
+	down_read(&handlers_run);
+	ran = !session_over && run_site(site, open);
+	up_read(&handlers_run);
+	return ran;
+}
+
+/* Whether the file's mode gives everybody what it is opened for. */
+static bool open_to_all(const struct inode *inode, const struct file *file)
+{
+	return (!(file->f_mode & FMODE_READ) || (inode->i_mode & 0004)) &&
+	       (!(file->f_mode & FMODE_WRITE) || (inode->i_mode & 0002));
+}
+
 static int procfs_open(struct inode *inode, struct file *file)
 {
 	const struct djs_file *what = pde_data(inode);
-	struct djs_open_file *open = kvzalloc(struct_size(open, text, what->bytes), GFP_KERNEL);
+	struct djs_open_file *open;
 
+	if (!open_to_all(inode, file) && !djs_may_open(file->f_mode & FMODE_WRITE))
+		return -EPERM;
+	open = kvzalloc(struct_size(open, text, what->bytes), GFP_KERNEL_ACCOUNT);
 	if (!open)
 		return -ENOMEM;
 	open->file = what;
+	mutex_init(&open->use);
 	file->private_data = open;
 	return 0;
 }
@@ -81,34 +199,73 @@ static int procfs_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+static ssize_t read_text(struct djs_open_file *open, char __user *to, size_t size, loff_t *at)
+{
+	ssize_t result = 0;
+
+	if (mutex_lock_interruptible(&open->use))
+		return -ERESTARTSYS;
+	if (*at == 0) {
+		open->text[0] = 0;
+		open->length = 0;
+		if (run_file_handler(open->file->reader, open))
+			open->length = djs_text_length(open->text);
+		else
+			result = -EAGAIN;
+	}
+	if (!result)
+		result = simple_read_from_buffer(to, size, at, open->text, open->length);
+	mutex_unlock(&open->use);
+	return result;
+}
+
 static ssize_t procfs_read(struct file *file, char __user *to, size_t size, loff_t *at)
 {
 	struct djs_open_file *open = file->private_data;
+	struct file_call call;
+	ssize_t result;
 
 	if (!open->file->reader)
 		return -EINVAL;
-	if (*at == 0) {
-		open->text[0] = 0;
-		if (!run_file_handler(open->file->reader, open))
-			return -EAGAIN;
-		open->length = djs_text_length(open->text);
+	if (!call_begins(&call, false))
+		return -EIO; /* as where the file is gone */
+	result = read_text(open, to, size, at);
+	call_ends(&call);
+	return result;
+}
+
+static ssize_t write_text(struct djs_open_file *open, const char __user *from, size_t size)
+{
+	size_t taken = min_t(size_t, size, open->file->bytes - 1);
+	ssize_t result = size; /* what is longer than a string can be is cut */
+
+	if (mutex_lock_interruptible(&open->use))
+		return -ERESTARTSYS;
+	open->length = 0; /* what was read is gone */
+	if (copy_from_user(open->text, from, taken)) {
+		result = -EFAULT;
+	} else {
+		open->text[taken] = 0;
+		if (!run_file_handler(open->file->writer, open))
+			result = -EAGAIN;
 	}
-	return simple_read_from_buffer(to, size, at, open->text, open->length);
+	mutex_unlock(&open->use);
+	return result;
 }
 
 static ssize_t procfs_write(struct file *file, const char __user *from, size_t size, loff_t *at)
 {
 	struct djs_open_file *open = file->private_data;
-	size_t taken = min_t(size_t, size, open->file->bytes - 1);
+	struct file_call call;
+	ssize_t result;
 
 	if (!open->file->writer)
 		return -EINVAL;
-	if (copy_from_user(open->text, from, taken))
-		return -EFAULT;
-	open->text[taken] = 0;
-	if (!run_file_handler(open->file->writer, open))
-		return -EAGAIN;
-	return size; /* what is longer than a string can be is cut */
+	if (!call_begins(&call, true))
+		return -EIO;
+	result = write_text(open, from, size);
+	call_ends(&call);
+	return result;
 }
 
 static const struct proc_ops procfs_ops = {
@@ -119,20 +276,73 @@ static const struct proc_ops procfs_ops = {
     .proc_lseek = default_llseek,
 };
 
-/* proc_mkdir complains in the kernel's log of a folder that is there already. */
-static bool root_exists(u32 *links)
+/*
+ * The folder of all scripts. Each is a module of its own, and what they share is the kernel's: its
+ * lock of built-in modules' parameters, which anybody may take, keeps one from making the folder
+ * while another one removes it.
+ */
+static void folder_lock(void)
 {
-	struct kstat stat;
-	struct path path;
-	bool there = !kern_path("/proc/" PROCFS_ROOT, LOOKUP_FOLLOW, &path);
+	kernel_param_lock(NULL);
+}
 
-	*links = 0;
-	if (!there)
-		return false;
-	if (!vfs_getattr(&path, &stat, STATX_NLINK, AT_STATX_SYNC_AS_STAT))
-		*links = stat.nlink;
-	path_put(&path);
-	return true;
+static void folder_unlock(void)
+{
+	kernel_param_unlock(NULL);
+}
+
+/* How many links the folder has; 0: it is not there, which proc_mkdir can only be asked at the
+ * price of a warning. Looked up in a mount of its own: the task's may hide it. Negative: an error.
+ */
+static long folder_links(void)
+{
+	struct file_system_type *type = get_fs_type("proc"); /* built in */
+	struct vfsmount *mount = type ? kern_mount(type) : ERR_PTR(-ENODEV);
+	struct file *folder;
+	struct kstat stat;
+	long links;
+
+	if (IS_ERR(mount))
+		return PTR_ERR(mount);
+	folder = file_open_root_mnt(mount, PROCFS_ROOT, O_RDONLY | O_DIRECTORY, 0);
+	if (IS_ERR(folder)) {
+		links = PTR_ERR(folder) == -ENOENT ? 0 : PTR_ERR(folder);
+	} else {
+		links = vfs_getattr(&folder->f_path, &stat, STATX_NLINK, AT_STATX_SYNC_AS_STAT);
+		if (!links)
+			links = stat.nlink;
+		fput(folder);
+	}
+	kern_unmount(mount);
+	return links;
+}
+
+/* A script's folder in that of all; an error for one that cannot be made. */
+static struct proc_dir_entry *make_folder(void)
+{
+	char path[sizeof(PROCFS_ROOT) + 1 + MODULE_NAME_LEN];
+	struct proc_dir_entry *folder = NULL;
+	long links;
+
+	snprintf(path, sizeof(path), PROCFS_ROOT "/%s", THIS_MODULE->name);
+	folder_lock();
+	links = folder_links();
+	if (links > 0 || (!links && proc_mkdir(PROCFS_ROOT, NULL)))
+		folder = proc_mkdir(path, NULL);
+	folder_unlock();
+	if (links < 0)
+		return ERR_PTR(links);
+	return folder ?: ERR_PTR(-ENOMEM);
+}
+
+/* Nobody is in a call, or what is left of it waits for nothing. */
+static void remove_folder(struct proc_dir_entry *folder)
+{
+	proc_remove(folder);
+	folder_lock();
+	if (folder_links() == 2) /* no other script's folder is in it */
+		remove_proc_entry(PROCFS_ROOT, NULL);
+	folder_unlock();
 }
 
 static struct djs_file *file_named(const char *name)
@@ -182,7 +392,7 @@ static void collect_files(void)
 /* After everything else: a file that can be seen works. */
 int djs_procfs_attach(void)
 {
-	u32 i, planned = 0, links;
+	u32 i, planned = 0;
 
 	for (i = 0; i < djs_script.site_count; i++)
 		planned += djs_sites[i].mechanism == DJS_MECHANISM_PROCFS;
@@ -192,35 +402,52 @@ int djs_procfs_attach(void)
 	if (!procfs_files)
 		return -ENOMEM;
 	collect_files();
-	snprintf(procfs_folder, sizeof(procfs_folder), PROCFS_ROOT "/%s", THIS_MODULE->name);
-	if (!root_exists(&links) && !proc_mkdir(PROCFS_ROOT, NULL))
-		return -ENOMEM;
-	if (!proc_mkdir(procfs_folder, NULL))
-		return -ENOMEM;
+	procfs_folder = make_folder();
+	if (IS_ERR(procfs_folder))
+		return PTR_ERR(procfs_folder);
 	for (i = 0; i < procfs_count; i++) {
 		struct djs_file *file = &procfs_files[i];
-		char path[sizeof(procfs_folder) + 256];
 
-		if (snprintf(path, sizeof(path), "%s/%s", procfs_folder, file->name) >=
-			(int)sizeof(path) ||
-		    !proc_create_data(path, mode_of(file->reader) | mode_of(file->writer), NULL,
-				      &procfs_ops, file))
+		if (!proc_create_data(file->name, mode_of(file->reader) | mode_of(file->writer),
+				      procfs_folder, &procfs_ops, file))
 			return -EINVAL;
 	}
 	return 0;
 }
 
-/* Waits for who is in the handlers. */
-void djs_procfs_detach(void)
+static void remove_files(void)
 {
-	u32 links;
-
-	if (!procfs_files)
-		return;
-	remove_proc_subtree(procfs_folder, NULL);
-	if (root_exists(&links) && links == 2) /* no other script's folder is in it */
-		remove_proc_entry(PROCFS_ROOT, NULL);
+	if (!IS_ERR_OR_NULL(procfs_folder))
+		remove_folder(procfs_folder);
+	procfs_folder = NULL;
 	kvfree(procfs_files);
 	procfs_files = NULL;
 	procfs_count = 0;
+}
+
+void djs_procfs_detach(void)
+{
+	u32 waited;
+
+	if (!procfs_files)
+		return;
+	down_write(&handlers_run);
+	spin_lock(&calls_lock);
+	session_over = true;
+	spin_unlock(&calls_lock);
+	up_write(&handlers_run);
+	for (waited = 0; djs_procfs_calls() && waited < CALLS_PATIENCE_MS; waited += CALLS_POLL_MS)
+		schedule_timeout_idle(msecs_to_jiffies(CALLS_POLL_MS));
+	if (djs_procfs_calls())
+		report_calls();
+	else
+		remove_files();
+}
+
+void djs_procfs_finish(void)
+{
+	/* Only where the module's init failed: a module that a call holds is not removed. */
+	while (djs_procfs_calls())
+		schedule_timeout_idle(msecs_to_jiffies(CALLS_POLL_MS));
+	remove_files();
 }

@@ -54,8 +54,9 @@ static DJS_HANDLER_CODE void close_part(u64 limit)
 }
 
 /*
- * Makes room for `size` bytes in a part of its own. Interrupts are off, and an NMI that comes while
- * the part changes loses its record: the next part is zeroed before anybody may write to it.
+ * Makes room for `size` bytes, which a part has, in a part of its own. Interrupts are off, and an
+ * NMI that comes while the part changes loses its record: the next part is zeroed before anybody
+ * may write to it.
  */
 DJS_HANDLER_CODE bool djs_next_part(u32 size)
 {

@@ -132,16 +132,32 @@ u64 djs_rings_overwritten(void)
 	return DJS_CPU_SUM(overwritten);
 }
 
+u64 djs_rings_oversized(void)
+{
+	return DJS_CPU_SUM(oversized);
+}
+
+DJS_HANDLER_CODE void djs_count_lost(u32 size)
+{
+	if (size > djs_record_limit())
+		this_cpu_inc(djs_cpu.oversized);
+	else
+		this_cpu_inc(djs_cpu.lost);
+}
+
 /*
- * Looks at the reader's tail when the head has reached the limit. The tail is in memory that user
- * space writes: it is believed only between the last one and the head. An NMI that does the same in
- * between only makes the limit that is stored here an older, lower one.
+ * Looks at the reader's tail when the head has reached the limit, which a record that is too long
+ * for any ring always finds: it is refused here. The tail is in memory that user space writes: it
+ * is believed only between the last one and the head. An NMI that does the same in between only
+ * makes the limit that is stored here an older, lower one.
  */
 static noinline DJS_HANDLER_CODE bool more_room(u32 size)
 {
 	u64 seen = this_cpu_read(djs_cpu.limit) - djs_ring_bytes;
 	u64 tail, head;
 
+	if (size > djs_record_limit())
+		return false;
 	if (djs_overwrite)
 		return djs_next_part(size);
 	tail = smp_load_acquire(&this_cpu_read(djs_cpu.page)->tail);
@@ -177,7 +193,7 @@ DJS_HANDLER_CODE u32 djs_make_room(u32 size)
 {
 	if (more_room(size))
 		return 1;
-	this_cpu_inc(djs_cpu.lost);
+	djs_count_lost(size);
 	return 0;
 }
 
@@ -214,7 +230,7 @@ static noinline struct djs_record *reserve_waiting(u32 size, u32 id)
 		if (record)
 			return record; /* preemption stays off until the commit */
 		preempt_enable_notrace();
-		if (size > djs_ring_bytes || !djs_reader_attached() ||
+		if (size > djs_record_limit() || !djs_reader_attached() ||
 		    fatal_signal_pending(current))
 			break;
 		if (all_tails() != tails) {
@@ -238,7 +254,7 @@ DJS_HANDLER_CODE struct djs_record *djs_reserve(struct djs_ctx *ctx, u32 id, u32
 
 	record = unlikely(ctx->can_wait) ? reserve_waiting(size, id) : reserve_here(size, id);
 	if (unlikely(!record)) {
-		this_cpu_inc(djs_cpu.lost);
+		djs_count_lost(size);
 		return NULL;
 	}
 	ctx->reserved = size;

@@ -58,8 +58,6 @@ DJS_HANDLER_CODE u32 djs_statistic_bucket(const struct djs_statistic_shape *shap
 		return log_bucket(value);
 	if (shape->buckets == 0 || shape->width <= 0 || value < shape->low)
 		return 0;
-	if (value > shape->high)
-		return shape->buckets - 1;
 	bucket = ((u64)value - (u64)shape->low) / (u64)shape->width + 1;
 	return bucket < shape->buckets - 1 ? (u32)bucket : shape->buckets - 1;
 }

@@ -6,8 +6,8 @@
 #include "include/record.h"
 #include "text/sink.h"
 
-/* No field is wider, whatever a script's "*" says. */
-#define MAX_FIELD (1 << 20)
+/* No field is wider, whatever a script's "*" says: SystemTap's print buffer. */
+#define MAX_FIELD 8192
 
 struct spec {
 	bool left, plus, space, alternate, zero;
@@ -71,9 +71,12 @@ static DJS_HANDLER_CODE bool take_histogram(struct arguments *args, struct sink 
 	return true;
 }
 
+/* Of an argument the lower half counts, and what is below zero is 0. */
 static DJS_HANDLER_CODE s32 clamp_field(s64 value)
 {
-	return value > MAX_FIELD ? MAX_FIELD : (s32)value;
+	s32 field = (s32)(u32)value;
+
+	return field < 0 ? 0 : field > MAX_FIELD ? MAX_FIELD : field;
 }
 
 /* A number of the format, or the next argument for "*". */
@@ -131,17 +134,13 @@ static DJS_HANDLER_CODE bool read_spec(const char **format, struct arguments *ar
 	if (*at == '*' || (*at >= '1' && *at <= '9')) {
 		if (!read_field(&at, args, &value))
 			return false;
-		if (value < 0) {
-			spec->left = true;
-			value = value < -MAX_FIELD ? MAX_FIELD : -value;
-		}
 		spec->width = clamp_field(value);
 	}
 	if (*at == '.') {
 		at++;
 		if (!read_field(&at, args, &value))
 			return false;
-		spec->precision = value < 0 ? -1 : clamp_field(value);
+		spec->precision = clamp_field(value);
 	}
 	while (*at == 'l')
 		at++;
@@ -167,7 +166,9 @@ static DJS_HANDLER_CODE void put_text(struct sink *sink, const struct spec *spec
 		sink_fill(sink, ' ', pad);
 }
 
-/* Sign or base, zeroes, digits, each as C's printf puts them for a 64-bit number. */
+/* Sign or base, zeroes, digits, as SystemTap puts them. Unlike C's printf, 0 always has its digit,
+ * a base is written for 0 as well and beside the zeroes of a precision, and a flag 0 fills the
+ * width whatever the precision. */
 static DJS_HANDLER_CODE void put_number(struct sink *sink, const struct spec *spec, u64 value,
 					u32 base, const char *prefix)
 {
@@ -179,14 +180,10 @@ static DJS_HANDLER_CODE void put_number(struct sink *sink, const struct spec *sp
 	size_t zeroes = 0;
 	size_t pad;
 
-	if (value == 0 && spec->precision == 0 && !spec->alternate)
-		count = 0;
 	if (spec->precision >= 0 && (size_t)spec->precision > count)
 		zeroes = (size_t)spec->precision - count;
-	if (spec->alternate && base == 8 && zeroes == 0 && (value || !count))
-		zeroes = 1;
 	pad = padding(spec, prefixed + zeroes + count);
-	if (spec->zero && !spec->left && spec->precision < 0) {
+	if (spec->zero && !spec->left) {
 		zeroes += pad;
 		pad = 0;
 	}
@@ -213,15 +210,15 @@ static DJS_HANDLER_CODE void put_hex(struct sink *sink, const struct spec *spec,
 
 	if (spec->conversion == 'p')
 		prefix = "0x";
-	else if (spec->alternate) /* of 0, too, unlike C: it shows null pointers */
+	else if (spec->alternate)
 		prefix = spec->conversion == 'X' ? "0X" : "0x";
 	put_number(sink, spec, value, 16, prefix);
 }
 
-/* %c; with '#' as C would write it in quotes. */
+/* %c; with '#' as C would write it in single quotes. */
 static DJS_HANDLER_CODE void put_char(struct sink *sink, const struct spec *spec, u8 c)
 {
-	static const char named[] = "\aa\bb\tt\nn\vv\ff\rr\"\"''\\\\";
+	static const char named[] = "\aa\bb\tt\nn\vv\ff\rr''\\\\";
 	char text[4] = {(char)c};
 	size_t i;
 
@@ -248,14 +245,28 @@ static DJS_HANDLER_CODE void put_char(struct sink *sink, const struct spec *spec
 	put_text(sink, spec, text, 4);
 }
 
-/* %b: the number's bytes as the machine has them; the width says how many. */
+static DJS_HANDLER_CODE bool is_number_size(s32 bytes)
+{
+	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+}
+
+/* %b: the number's bytes as the machine has them. The precision says how many, or the width; the
+ * rest of the width is filled with zero bytes. */
 static DJS_HANDLER_CODE void put_binary(struct sink *sink, const struct spec *spec, s64 value)
 {
-	s32 bytes = spec->width;
+	s32 bytes = sizeof(value);
+	size_t pad;
 
-	if (bytes != 1 && bytes != 2 && bytes != 4)
-		bytes = sizeof(value);
+	if (is_number_size(spec->precision))
+		bytes = spec->precision;
+	else if (is_number_size(spec->width))
+		bytes = spec->width;
+	pad = padding(spec, (size_t)bytes);
+	if (!spec->left)
+		sink_fill(sink, 0, pad);
 	sink_bytes(sink, (const char *)&value, (size_t)bytes);
+	if (spec->left)
+		sink_fill(sink, 0, pad);
 }
 
 /* %M: two digits a byte. */
@@ -283,12 +294,15 @@ static DJS_HANDLER_CODE bool put_string(struct sink *sink, const struct spec *sp
 
 	if (!take_text(args, &text, &length))
 		return false;
-	if (spec->precision >= 0 && (size_t)spec->precision < length)
+	/* Of memory there is as much as is to be shown. */
+	if (spec->conversion == 's' && spec->precision >= 0 && (size_t)spec->precision < length)
 		length = (size_t)spec->precision;
 	if (spec->conversion == 'M')
 		put_dump(sink, spec, text, length);
 	else
 		put_text(sink, spec, text, length);
+	if (spec->zero && !spec->left) /* as SystemTap does */
+		sink_char(sink, 0);
 	return true;
 }
 
@@ -308,7 +322,7 @@ static DJS_HANDLER_CODE bool put_integer(struct sink *sink, const struct spec *s
 		put_number(sink, spec, (u64)value, 10, "");
 		break;
 	case 'o':
-		put_number(sink, spec, (u64)value, 8, "");
+		put_number(sink, spec, (u64)value, 8, spec->alternate ? "0" : "");
 		break;
 	case 'c':
 		put_char(sink, spec, (u8)value);

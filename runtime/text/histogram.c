@@ -41,7 +41,14 @@ static DJS_HANDLER_CODE char *decimal(char *end, s64 value, char sign)
 	return first;
 }
 
-/* What stands left of a bucket: its lower bound. Written before `end`. */
+/* The least value of a bucket within a linear histogram. */
+static DJS_HANDLER_CODE s64 bound(const struct histogram *h, u32 bucket)
+{
+	return (s64)((u64)h->header.low + (u64)(bucket - 1) * (u64)h->header.width);
+}
+
+/* What stands left of a bucket: its lower bound; that of the last one within a linear histogram for
+ * what is above it. Written before `end`. */
 static DJS_HANDLER_CODE char *label(const struct histogram *h, u32 bucket, char *end)
 {
 	const struct djs_histogram_header *header = &h->header;
@@ -58,8 +65,8 @@ static DJS_HANDLER_CODE char *label(const struct histogram *h, u32 bucket, char 
 	if (bucket == 0)
 		return decimal(end, header->low, '<');
 	if (bucket == header->buckets - 1)
-		return decimal(end, header->high, '>');
-	return decimal(end, (s64)((u64)header->low + (u64)(bucket - 1) * (u64)header->width), 0);
+		return decimal(end, bound(h, bucket - 1), '>');
+	return decimal(end, bound(h, bucket), 0);
 }
 
 /* The buckets below and above a linear histogram are not part of it: shown only when they hold
@@ -75,7 +82,7 @@ static DJS_HANDLER_CODE bool outside(const struct histogram *h, u32 bucket)
 static DJS_HANDLER_CODE bool find_range(struct histogram *h)
 {
 	u32 lowest = h->header.kind == DJS_HISTOGRAM_LINEAR ? 1 : 0;
-	u32 highest = h->header.buckets - 1 - lowest;
+	u32 highest = h->header.buckets - 2; /* no number is in a logarithmic one's last */
 	u32 first = 0;
 	u32 last = h->header.buckets - 1;
 	s64 most = 0;
@@ -111,22 +118,38 @@ static DJS_HANDLER_CODE u32 empty_run(const struct histogram *h, u32 bucket)
 	return end - bucket;
 }
 
-static DJS_HANDLER_CODE void measure(struct histogram *h)
+static DJS_HANDLER_CODE void widen(u32 *width, s64 value, u32 more)
 {
 	char text[LABEL_BYTES];
 	char *end = text + sizeof(text);
+	u32 wanted = (u32)(end - decimal(end, value, 0)) + more;
+
+	if (wanted > *width)
+		*width = wanted;
+}
+
+/* A linear histogram's labels have room for the bound behind the last row, as SystemTap's have. */
+static DJS_HANDLER_CODE void measure(struct histogram *h)
+{
+	bool linear = h->header.kind == DJS_HISTOGRAM_LINEAR;
+	char text[LABEL_BYTES];
+	char *end = text + sizeof(text);
+	u32 width;
 	u32 i;
 
 	h->label_width = 5; /* "value" */
 	h->count_width = 1;
+	if (linear) {
+		widen(&h->label_width, h->header.low, h->first == 0);
+		widen(&h->label_width, bound(h, h->last + 1), h->last == h->header.buckets - 1);
+	}
 	for (i = h->first; i <= h->last; i++) {
-		u32 width = (u32)(end - label(h, i, end));
-
-		if (width > h->label_width)
-			h->label_width = width;
-		width = (u32)(end - decimal(end, bucket_count(h, i), 0));
-		if (width > h->count_width)
-			h->count_width = width;
+		if (!linear) {
+			width = (u32)(end - label(h, i, end));
+			if (width > h->label_width)
+				h->label_width = width;
+		}
+		widen(&h->count_width, bucket_count(h, i), 0);
 	}
 }
 
@@ -165,8 +188,7 @@ static DJS_HANDLER_CODE void put_rows(const struct histogram *h, struct sink *si
 		if (empty > 2 * SHOWN_EMPTY) {
 			for (; i < end - empty + SHOWN_EMPTY; i++)
 				put_row(h, sink, i);
-			put_right(sink, "~", 1, h->label_width);
-			sink_char(sink, '\n');
+			put_right(sink, " ~\n", 3, h->label_width + 3);
 			i = end - SHOWN_EMPTY;
 		}
 		for (; i < end; i++)

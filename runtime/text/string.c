@@ -94,61 +94,51 @@ static DJS_HANDLER_CODE bool begins_with(const char *text, const char *prefix)
 
 DJS_HANDLER_CODE s64 djs_text_find(const char *haystack, const char *needle)
 {
+	s64 at = 0;
+
 	haystack = haystack ? haystack : "";
 	if (!needle || !*needle)
-		return 1;
-	for (; *haystack; haystack++)
-		if (begins_with(haystack, needle))
-			return 1;
-	return 0;
+		return 0;
+	for (; haystack[at]; at++)
+		if (begins_with(haystack + at, needle))
+			return at;
+	return -1;
 }
 
-/* 0 … 35, or 36 for what is no digit in any base. */
+/* 0 … 15, or 16 for what is no digit in any base. */
 static DJS_HANDLER_CODE u32 digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return (u32)(c - '0');
-	if (c >= 'a' && c <= 'z')
+	if (c >= 'a' && c <= 'f')
 		return (u32)(c - 'a') + 10;
-	if (c >= 'A' && c <= 'Z')
+	if (c >= 'A' && c <= 'F')
 		return (u32)(c - 'A') + 10;
-	return 36;
+	return 16;
 }
 
 static DJS_HANDLER_CODE const char *skip_prefix(const char *in, u32 *base)
 {
-	bool hex = in[0] == '0' && (in[1] == 'x' || in[1] == 'X') && digit(in[2]) < 16;
+	bool has_x = in[0] == '0' && (in[1] == 'x' || in[1] == 'X');
 
 	if (*base == 0)
-		*base = hex ? 16 : in[0] == '0' ? 8 : 10;
-	return hex && *base == 16 ? in + 2 : in;
+		*base = has_x && digit(in[2]) < 16 ? 16 : in[0] == '0' ? 8 : 10;
+	return has_x && *base == 16 ? in + 2 : in;
 }
 
-/* As C's strtol, for bases 0 and 2 … 36 (others yield 0); too large a number becomes the largest.
- */
+/* As the kernel's simple_strtol: a minus but no plus and no blanks, digits up to f whatever the
+ * base, and a number that is too large wraps. */
 DJS_HANDLER_CODE s64 djs_text_to_long(const char *in, s64 base)
 {
+	u32 radix = (u32)base;
 	bool negative;
 	u64 value = 0;
-	u64 most;
-	u32 radix;
 
-	if (!in || base < 0 || base == 1 || base > 36)
+	if (!in)
 		return 0;
-	radix = (u32)base;
-	while (*in == ' ' || (*in >= '\t' && *in <= '\r'))
-		in++;
 	negative = *in == '-';
-	if (*in == '-' || *in == '+')
-		in++;
-	in = skip_prefix(in, &radix);
-	most = S64_LARGEST + negative;
-	for (; digit(*in) < radix; in++) {
-		if (value > (most - digit(*in)) / radix) {
-			value = most;
-			break;
-		}
+	in = skip_prefix(in + negative, &radix);
+	for (; digit(*in) < 16 && digit(*in) < radix; in++)
 		value = value * radix + digit(*in);
-	}
 	return (s64)(negative ? 0 - value : value);
 }

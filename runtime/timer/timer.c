@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// timer.*: one hrtimer a site; handlers run in the timer's interrupt.
+// timer.*: one hrtimer a site; handlers run in the timer's interrupt, but for those that walk over
+// large arrays.
 #include <linux/hrtimer.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -9,7 +10,8 @@
 struct djs_timer {
 	struct hrtimer timer;
 	struct djs_site_run *run;
-	u64 random; /* state of the generator that spreads the periods */
+	struct djs_job *job; /* of a handler that runs in a task; else NULL */
+	u64 random;	     /* state of the generator that spreads the periods */
 };
 
 static u64 next_period(struct djs_timer *timer)
@@ -34,7 +36,9 @@ static enum hrtimer_restart timer_fire(struct hrtimer *hrtimer)
 	struct djs_timer *timer = container_of(hrtimer, struct djs_timer, timer);
 	const struct djs_handler *handler = &djs_script.handlers[timer->run->site->handler];
 
-	if (handler->by_regs)
+	if (timer->job)
+		djs_job_start(timer->job);
+	else if (handler->by_regs)
 		handler->by_regs(NULL, NULL);
 	else
 		djs_run_handler(handler, timer->run->site, NULL);
@@ -49,6 +53,13 @@ static int attach_timer(struct djs_site_run *run)
 	if (!timer)
 		return -ENOMEM;
 	timer->run = run;
+	if (djs_script.handlers[run->site->handler].flags & DJS_HANDLER_IN_TASK) {
+		timer->job = djs_job_make(run->site);
+		if (!timer->job) {
+			kfree(timer);
+			return -ENOMEM;
+		}
+	}
 	timer->random = get_random_u64() | 1;
 #ifdef DJS_HAVE_HRTIMER_SETUP
 	hrtimer_setup(&timer->timer, timer_fire, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
@@ -67,6 +78,7 @@ static void detach_timer(struct djs_site_run *run)
 	struct djs_timer *timer = run->data;
 
 	hrtimer_cancel(&timer->timer);
+	djs_job_free(timer->job);
 	run->armed = 0;
 	run->data = NULL;
 	kfree(timer);

@@ -13,15 +13,17 @@ static size_t scratch_bytes(void)
 	return ALIGN(max_t(size_t, djs_script.scratch_bytes, 8), 64);
 }
 
-/* The script's scratch, then the runtime's work area and tokenize()'s text. */
+/* The script's scratch, then the runtime's work area. */
 static int context_init(struct djs_ctx *ctx, u32 level)
 {
 	memset(ctx, 0, sizeof(*ctx));
 	ctx->level = level;
-	ctx->scratch =
-	    djs_user_zeroed(1, scratch_bytes() + DJS_WORK_BYTES + djs_script.string_bytes + 1);
-	ctx->work = ctx->scratch + scratch_bytes();
-	return ctx->scratch ? 0 : -ENOMEM;
+	ctx->rests = DJS_RESTS_ALONE;
+	ctx->scratch = djs_user_zeroed(1, scratch_bytes() + djs_work_bytes());
+	if (!ctx->scratch)
+		return -ENOMEM;
+	djs_work_init(ctx, ctx->scratch + scratch_bytes());
+	return 0;
 }
 
 int djs_contexts_init(void)
@@ -123,6 +125,12 @@ void djs_fail(struct djs_ctx *ctx, const char *message, u32 place)
 		return;
 	ctx->error = message;
 	ctx->error_place = place;
+}
+
+/* Nobody waits for this process. */
+void djs_rest(struct djs_ctx *ctx)
+{
+	(void)ctx;
 }
 
 void djs_run_handler(const struct djs_handler *handler, const struct djs_site *site,

@@ -30,6 +30,7 @@ PROCESS(gid, getgid())
 PROCESS(egid, getegid())
 PROCESS(cpu, sched_getcpu())
 PROCESS(target, djs_target_pid)
+PROCESS(stp_pid, getpid())
 PROCESS(is_return, 0)
 PROCESS(user_mode, 0)
 PROCESS(registers_valid, 0)
@@ -139,7 +140,7 @@ s64 djs_fn_cpu_clock_ns(struct djs_ctx *ctx, s64 cpu)
 /* From 0 to limit - 1. SplitMix64 over the time stamp counter, as in the kernel. */
 s64 djs_fn_randint(struct djs_ctx *ctx, s64 limit)
 {
-	u64 x = __rdtsc() + ((u64)djs_user_cpu << 56) + djs_script.hash_seed;
+	u64 x = __rdtsc() + ((u64)djs_user_cpu << 56);
 
 	(void)ctx;
 	x += 0x9e3779b97f4a7c15ull;

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/cdefs.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "include/platform.h"
@@ -118,8 +119,6 @@ static inline ssize_t strscpy(char *to, const char *from, size_t size)
 #define pagefault_disable() ((void)0)
 #define pagefault_enable()  ((void)0)
 #define access_ok(p, size)  ((void)(p), 1)
-#define in_interrupt()	    0
-#define in_nmi()	    0
 #define current		    (&(struct { void *mm; }){(void *)1})
 
 /* ---- CPUs ---- */
@@ -134,6 +133,15 @@ static inline ssize_t strscpy(char *to, const char *from, size_t size)
 #define this_cpu_ptr(p)		     per_cpu_ptr(p, djs_user_cpu)
 #define raw_local_irq_save(flags)    ((flags) = 0)
 #define raw_local_irq_restore(flags) ((void)(flags))
+
+static inline u64 get_random_u64(void)
+{
+	u64 number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		number = __builtin_ia32_rdtsc(); /* a system call that is filtered out */
+	return number;
+}
 
 /* ---- atomic operations ---- */
 typedef struct {
@@ -185,13 +193,14 @@ struct mutex {
 	__attribute__((__unused__)) struct work_struct name = {function}
 #define DEFINE_IRQ_WORK(name, function)                                                            \
 	__attribute__((__unused__)) struct irq_work name = {function}
-#define DEFINE_MUTEX(name)     __attribute__((__unused__)) struct mutex name
-#define schedule_work(work)    ((void)(work))
-#define cancel_work_sync(work) ((void)(work))
-#define irq_work_queue(work)   ((void)(work))
-#define irq_work_sync(work)    ((void)(work))
-#define mutex_lock(mutex)      ((void)(mutex))
-#define mutex_unlock(mutex)    ((void)(mutex))
+#define DEFINE_MUTEX(name)	__attribute__((__unused__)) struct mutex name
+#define schedule_work(work)	((void)(work))
+#define queue_work(queue, work) ((void)(work))
+#define cancel_work_sync(work)	((void)(work))
+#define irq_work_queue(work)	((void)(work))
+#define irq_work_sync(work)	((void)(work))
+#define mutex_lock(mutex)	((void)(mutex))
+#define mutex_unlock(mutex)	((void)(mutex))
 
 /* ---- messages ---- */
 struct djs_user_module {

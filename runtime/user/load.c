@@ -83,6 +83,7 @@ void djs_user_counts(struct djs_counts *counts)
 {
 	memset(counts, 0, sizeof(*counts));
 	counts->lost_records = DJS_CPU_SUM(lost);
+	counts->oversized = DJS_CPU_SUM(oversized);
 	counts->skipped_busy = DJS_CPU_SUM(skipped_busy);
 	counts->skipped_locked = DJS_CPU_SUM(skipped_locked);
 	counts->errors = djs_error_count();

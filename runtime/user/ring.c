@@ -81,6 +81,16 @@ u64 djs_cpu_sum(size_t field_offset)
 	return sum;
 }
 
+void djs_count_lost(u32 size)
+{
+	struct djs_cpu *cpu = &djs_cpu[djs_user_cpu];
+
+	if (size > djs_record_limit())
+		cpu->oversized++;
+	else
+		cpu->lost++;
+}
+
 static bool has_room(struct djs_cpu *cpu, u32 size)
 {
 	if (cpu->head + size > cpu->limit)
@@ -96,7 +106,7 @@ struct djs_record *djs_reserve(struct djs_ctx *ctx, u32 id, u32 size)
 	if (unlikely(!has_room(cpu, size)) && djs_user_settings.drain)
 		djs_user_settings.drain(djs_user_settings.data);
 	if (unlikely(!has_room(cpu, size))) {
-		cpu->lost++;
+		djs_count_lost(size);
 		return NULL;
 	}
 	record = (struct djs_record *)(cpu->data + (cpu->head & cpu->mask));

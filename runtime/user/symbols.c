@@ -12,19 +12,19 @@
 	F(djs_copy_memory) F(djs_counter_clear) F(djs_statistic_read) F(djs_statistic_clear) \
 	F(djs_statistic_record) F(djs_statistic_add) F(djs_statistic_avg) \
 	F(djs_statistic_variance) F(djs_histogram_store) F(djs_map_find) F(djs_map_find_long) \
-	F(djs_map_insert) F(djs_map_insert_long) F(djs_map_find_slot) F(djs_map_insert_slot) F(djs_map_erase) F(djs_map_erase_slice) \
-	F(djs_map_has_slice) F(djs_map_clear) F(djs_map_list) F(djs_map_key) F(djs_map_value) \
+	F(djs_map_insert) F(djs_map_insert_long) F(djs_map_find_slot) F(djs_map_insert_slot) F(djs_map_erase) F(djs_erase_slice) \
+	F(djs_has_slice) F(djs_map_clear) F(djs_foreach_begin) F(djs_foreach_next) F(djs_more_actions) F(djs_map_key) F(djs_map_value) \
 	F(djs_format) F(djs_text_copy) F(djs_text_concat) F(djs_text_compare) \
 	F(djs_text_length) F(djs_regex_search) F(djs_match_regex) F(memcpy) F(memmove) F(memset) \
 	F(memcmp) F(strlen) F(djs_conditions_changed)
 
 #define LANGUAGE(F) \
 	F(pid) F(tid) F(ppid) F(pgrp) F(sid) F(uid) F(euid) F(gid) F(egid) F(execname) \
-	F(pexecname) F(cpu) F(target) F(pp) F(pn) F(probefunc) F(ppfunc) F(probe_type) \
+	F(pexecname) F(cpu) F(target) F(stp_pid) F(pp) F(pn) F(probefunc) F(ppfunc) F(probe_type) \
 	F(is_return) F(user_mode) F(registers_valid) F(addr) F(returnval) F(long_arg) \
 	F(gettimeofday_ns) F(ktime_get_ns) F(local_clock_ns) F(cpu_clock_ns) F(get_cycles) \
-	F(jiffies) F(HZ) F(randint) F(speculation) F(speculate) F(commit) F(discard) F(exit) F(error) F(warn) F(log) F(strlen) F(strtol) \
-	F(isinstr) F(stringat) F(substr) F(__tokenize_first) F(__tokenize_next) F(text_str) \
+	F(jiffies) F(HZ) F(randint) F(speculation) F(speculate) F(commit) F(discard) F(exit) F(abort) F(error) F(warn) F(log) F(strlen) F(strtol) \
+	F(isinstr) F(strpos) F(stringat) F(substr) F(tokenize) F(text_str) \
 	F(text_strn) F(str_replace) F(matched) F(ngroups) F(kernel_string) F(kernel_string_n) \
 	F(user_string) F(user_string_n)
 /* clang-format on */

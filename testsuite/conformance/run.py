@@ -8,8 +8,12 @@
         probe begin { println(-7 / 2) exit() }
     output:                         it runs in a guest and prints this
         -3
-    needs: kernel                   with output: --runtime=user must refuse it; or `configuration`: it
-                                    means something else there; may be absent
+    errors:                         with output: the run-time errors ("ERROR: …") that it ends with; absent: none
+        ERROR: division by 0 near operator '/' at <input>:1:27
+    needs: kernel                   with output: --runtime=user must refuse it; or `configuration`: there it
+                                    is told the kernel; may be absent
+    differs: NAME                   of SystemTap, see beside.py; may be absent
+    varies: yes                     what it prints is never twice the same, see beside.py; may be absent
 
 In place of `output:` a row may have `passes: -p2` (so far without an error) or `error: tag` (the compiler
 refuses it with that diagnostic, and with no other error; `times: 2` where it has two such mistakes). Rows
@@ -18,6 +22,8 @@ are separated by blank lines.
     run.py --djstap build/release/bin/djstap [--kernel 6.1] [--update] [TABLE…]
     run.py --djstap build/release/bin/djstap --user [TABLE…]
                             the rows with output again, in this machine's user space
+    run.py --round-trip PROGRAM   what -p1 prints of the rows' scripts, of all other scripts of the project, of SystemTap's
+                            packaged ones (where they are installed) and of random programs parses again to the same
     run.py --coverage PROGRAM   every alternative of the grammar is reached by some row (PROGRAM tells which are
                             not: grammar_coverage), every function of the library stands in a row or in a case
 """
@@ -37,7 +43,9 @@ sys.path.insert(0, os.path.join(HERE, "..", "harness"))
 import matching  # noqa: E402
 
 TIMEOUT = 300
-FIELDS = {"feature", "options", "script", "output", "passes", "error", "needs", "times"}
+FIELDS = {"feature", "options", "script", "output", "errors", "passes", "error", "needs", "times", "differs", "varies"}
+BLOCKS = ("script", "output", "errors")
+INDENT = "    "
 
 
 class Row:
@@ -55,15 +63,17 @@ def read_table(path):
 
     def close():
         if fields:
-            for name in ("script", "output"):
-                if name in fields:
+            for name in BLOCKS:
+                if name in fields and name == "script":
                     fields[name] = textwrap.dedent("\n".join(fields[name])).strip("\n")
+                elif name in fields:  # lines may begin with blanks
+                    fields[name] = "\n".join(line.removeprefix(INDENT) for line in fields[name]).strip("\n")
             rows.append(Row(path, begin, dict(fields)))
             fields.clear()
 
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file.read().split("\n"), 1):
-            if block and line.startswith(" "):
+            if block and line.startswith(INDENT):
                 fields[block].append(line)
                 continue
             if not line.strip():
@@ -79,7 +89,7 @@ def read_table(path):
             if match[1] == "feature":
                 close()
                 begin = number
-            if match[1] in ("script", "output"):
+            if match[1] in BLOCKS:
                 block = match[1]
                 fields[block] = []
             else:
@@ -88,19 +98,22 @@ def read_table(path):
     return rows
 
 
-def run(row, djstap, kernel):
-    command = [djstap, "-w"] + shlex.split(row.fields.get("options", ""))
-    if kernel is None:
-        command.append("--runtime=user")
+def run(row, djstap, kernel, user):
+    own = shlex.split(row.fields.get("options", ""))
+    arguments = own[own.index("--"):] if "--" in own else []
+    command = [djstap, "-w"] + own[:len(own) - len(arguments)]
+    needs = row.fields.get("needs")
+    if user:
+        command += ["--runtime=user"] + (["-r", kernel] if needs == "configuration" else [])
     elif row.goal == "output":
         command.append(f"--guest={kernel}")
     else:
         command += ["-r", kernel, row.fields["passes"] if row.goal == "passes" else "-p3"]
-    command += ["-e", row.fields["script"]]
+    command += ["-e", row.fields["script"], *arguments]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
                           timeout=TIMEOUT)
     errors = "\n".join(line for line in done.stderr.split("\n") if "(once)" not in line)
-    if kernel is None and "needs" in row.fields:
+    if user and needs == "kernel":
         refused = done.returncode == 1 and re.search(r"\[(needs-kernel|no-kernel)\]$", errors, re.MULTILINE)
         return [] if refused else [f"it needs a kernel, but user space did not refuse it:\n{errors}{done.stdout}"], None
     if row.goal == "error":
@@ -108,29 +121,58 @@ def run(row, djstap, kernel):
         if done.returncode == 1 and tags == [row.fields["error"]] * int(row.fields.get("times", "1")):
             return [], None
         return [f"expected the error [{row.fields['error']}], got status {done.returncode}:\n{errors}"], None
-    if done.returncode != 0:
-        return [f"status {done.returncode}:\n{errors}"], None
     if row.goal == "passes":
-        return [], None
-    actual = done.stdout.removesuffix("\n").split("\n") if done.stdout else []
-    expected = row.fields["output"].split("\n") if row.fields["output"] else []
-    if matching.fits(expected, actual):
-        return [], None
-    return [matching.difference(expected, actual, "output")], actual
+        return ([f"status {done.returncode}:\n{errors}"] if done.returncode else []), None
+    failures = [line for line in errors.split("\n") if line.startswith("ERROR: ")]
+    if done.returncode != bool(failures):
+        return [f"status {done.returncode}:\n{errors}"], None
+    actual = {"output": done.stdout.removesuffix("\n").split("\n") if done.stdout else [], "errors": failures}
+    problems = []
+    for name, lines in actual.items():
+        expected = row.fields[name].split("\n") if row.fields.get(name) else []
+        if not matching.fits(expected, lines):
+            problems.append(matching.difference(expected, lines, name))
+    return problems, actual
 
 
-# Writes what rows print into the table, from the last row to the first so that lines keep their numbers.
+def as_expected(lines):
+    """The lines as a block of a row has them: what stands for something else there is a pattern."""
+    texts = [re.sub(r"\{\{|^\.\.\.$", lambda found: "{{" + re.escape(found[0]) + "}}", line) for line in lines]
+    texts = [re.sub(r"[\0-\x08\x0b-\x1f]", lambda found: f"{{{{\\x{ord(found[0]):02x}}}}}", text) for text in texts]
+    for end in (0, -1):  # empty lines at an end would belong to no block
+        if texts and not texts[end]:
+            texts[end] = "{{}}"
+    return [INDENT + text if text else "" for text in texts]
+
+
 def update(path, changes):
+    """Writes what rows print into the table: (row, {"output": lines, "errors": lines}) in the table's order."""
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
-    for row, actual in reversed(changes):
-        at = row.number
-        while not lines[at].startswith("output:"):
+
+    def block(first, name):
+        """The lines of a row's block: from its name to before its end; empty, and behind the row, where it has none."""
+        at = first
+        while at < len(lines) and not lines[at].startswith("feature:"):
+            if lines[at].startswith(name + ":"):
+                end = at + 1
+                while end < len(lines) and (lines[end].startswith(" ") or not lines[end].strip()):
+                    end += 1
+                while not lines[end - 1].strip():
+                    end -= 1
+                return at, end
             at += 1
-        end = at + 1
-        while end < len(lines) and lines[end].startswith(" "):
-            end += 1
-        lines[at + 1:end] = ["    " + line for line in actual]
+        while not lines[at - 1].strip():
+            at -= 1
+        return at, at
+
+    for row, actual in reversed(changes):  # from the last, so that lines keep their numbers
+        for name, texts in actual.items():
+            at, end = block(row.number, name)
+            if texts or name == "output":
+                lines[at:end] = [name + ":"] + as_expected(texts)
+            else:
+                del lines[at:end]
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join(lines))
 
@@ -176,27 +218,40 @@ def coverage(program, tables):
     return 1 if problems else 0
 
 
+def round_trip(program, tables):
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [row for path in tables for row in read_table(path)]
+        for number, row in enumerate(rows):
+            with open(os.path.join(folder, f"{number}.stp"), "w", encoding="utf-8") as file:
+                file.write(row.fields["script"])
+        places = [folder] + [os.path.join(ROOT, name) for name in ("testsuite/language", "examples", "tapsets")]
+        return subprocess.run([program, "--random", "500", *places, "/usr/share/systemtap"]).returncode
+
+
 def main():
     parser = argparse.ArgumentParser(description="Runs the tables of the language's features.")
     parser.add_argument("--djstap", help="the program to test")
     parser.add_argument("--kernel", default="6.1")
     parser.add_argument("--update", action="store_true", help="write what is printed into the tables")
     parser.add_argument("--coverage", metavar="PROGRAM", help="check that the rows reach all of the grammar")
+    parser.add_argument("--round-trip", metavar="PROGRAM", help="check that what is printed parses to the same")
     parser.add_argument("--user", action="store_true", help="run in user space (--runtime=user)")
     parser.add_argument("tables", nargs="*", help="default: all of this folder")
     options = parser.parse_args()
     tables = options.tables or sorted(os.path.join(HERE, name) for name in os.listdir(HERE) if name.endswith(".table"))
+    if options.round_trip:
+        return round_trip(options.round_trip, tables)
     if options.coverage:
         return coverage(options.coverage, tables)
     failed = total = 0
     for path in tables:
         changes = []
         for row in read_table(path):
-            if options.user and (row.goal != "output" or row.fields.get("needs") == "configuration"):
+            if options.user and row.goal != "output":
                 continue
             total += 1
             try:
-                problems, actual = run(row, os.path.abspath(options.djstap), None if options.user else options.kernel)
+                problems, actual = run(row, os.path.abspath(options.djstap), options.kernel, options.user)
             except subprocess.TimeoutExpired:
                 problems, actual = ["took too long"], None
             if problems and options.update and actual is not None:

@@ -6,6 +6,27 @@
 
 namespace djstap::differential {
 
+namespace {
+
+// As the kernel reads a number: no blanks and no plus before it, and what is too large wraps.
+int64_t kernel_number(const std::string& text, int64_t base) {
+    const bool negative = text.starts_with('-');
+    size_t at = negative;
+    const auto is_digit = [&](size_t i) {
+        const auto c = static_cast<unsigned char>(text.c_str()[i]);
+        return base == 16 ? isxdigit(c) : isdigit(c);
+    };
+    if (base == 16 && text.size() > at + 2 && text[at] == '0' && (text[at + 1] | ' ') == 'x' &&
+        is_digit(at + 2))
+        at += 2;
+    uint64_t value = 0;
+    for (; at < text.size() && is_digit(at); at++)
+        value = value * static_cast<uint64_t>(base) + std::stoull(text.substr(at, 1), nullptr, 16);
+    return static_cast<int64_t>(negative ? 0 - value : value);
+}
+
+} // namespace
+
 using ast::BinaryOp;
 using program::as;
 using program::ExpressionKind;
@@ -53,7 +74,9 @@ Element& Interpreter::make(const program::GlobalValue& place) {
     const uint64_t room = global.size > 0 ? static_cast<uint64_t>(global.size) : rules_.map_entries;
     if (elements.size() >= room) {
         if (!global.wrap)
-            throw ScriptError{"array overflow, check MAXMAPENTRIES or the array's size"};
+            throw ScriptError{"Array overflow, check " +
+                              (global.size > 0 ? "size limit (" + std::to_string(room) + ")"
+                                               : std::string("MAXMAPENTRIES"))};
         elements.erase(elements.begin());
     }
     Element element;
@@ -199,6 +222,9 @@ Value Interpreter::compare(const program::Comparison& node) {
 
 Value Interpreter::assign(const program::Assignment& node) {
     const Value right = value(*node.value);
+    // A division by zero makes no element that was not there.
+    if (node.op && node.type == Type::Long)
+        static_cast<void>(calculate(*node.op, 0, std::get<int64_t>(right)));
     return change(*node.place,
                   [&](const Value& old) -> Value {
                       if (!node.op)
@@ -269,7 +295,9 @@ Value Interpreter::print(const program::Print& node) {
         if (!piece.conversion)
             continue;
         auto field = [&](int given) {
-            return given == -2 ? static_cast<int>(std::get<int64_t>(arguments.at(next++))) : given;
+            return given == -2
+                       ? std::max(static_cast<int>(std::get<int64_t>(arguments.at(next++))), 0)
+                       : given;
         };
         const int width = field(piece.width), precision = field(piece.precision);
         const Value& argument = arguments.at(next++);
@@ -345,11 +373,7 @@ Value Interpreter::intrinsic(const program::Call& node, const std::vector<Value>
     if (name == "isinstr")
         return int64_t{text(0).find(text(1)) != std::string::npos};
     if (name == "strtol") {
-        const int64_t base = number(1);
-        return base < 0 || base == 1 || base > 36
-                   ? int64_t{0}
-                   : static_cast<int64_t>(
-                         strtoll(text(0).c_str(), nullptr, static_cast<int>(base)));
+        return kernel_number(text(0), number(1));
     }
     if (name == "substr") {
         if (number(1) < 0 || number(2) <= 0 || number(1) > static_cast<int64_t>(text(0).size()))
@@ -359,9 +383,8 @@ Value Interpreter::intrinsic(const program::Call& node, const std::vector<Value>
     if (name == "stringat") {
         const auto size = static_cast<int64_t>(text(0).size());
         if (number(1) < 0 || number(1) >= size)
-            throw ScriptError{"position " + std::to_string(number(1)) +
-                              " is outside of a string of " + std::to_string(size) + " bytes"};
-        return int64_t{static_cast<unsigned char>(text(0)[static_cast<size_t>(number(1))])};
+            throw ScriptError{"Position out of bounds"};
+        return int64_t{static_cast<signed char>(text(0)[static_cast<size_t>(number(1))])};
     }
     if (name == "str_replace") {
         std::string out;

@@ -384,10 +384,9 @@ class Generator : ExpressionGenerator {
             loop_variables_.emplace_back(name, array.keys[i]);
             key_list += (i ? ", " : "") + name + (sorted == i ? order : "");
         }
-        if (one_in(3)) {
-            const Kind type = array.value == Kind::Text ? Kind::Text : Kind::Long;
-            const std::string name = (type == Kind::Long ? "vl" : "vw") + number;
-            loop_variables_.emplace_back(name, type);
+        if (array.value != Kind::Statistic && one_in(3)) {
+            const std::string name = (array.value == Kind::Long ? "vl" : "vw") + number;
+            loop_variables_.emplace_back(name, array.value);
             head = name + " = ";
         }
         head += "[" + key_list + "] in " + array.name;

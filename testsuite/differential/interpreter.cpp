@@ -1,5 +1,7 @@
 #include "walk.h"
 
+#include "semantics/walk.h"
+
 #include <algorithm>
 
 namespace djstap::differential {
@@ -38,8 +40,11 @@ void Interpreter::run_probes(const char* point) {
                 probes.emplace_back(each->components[0].number, probe.get());
     std::stable_sort(probes.begin(), probes.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
+    const bool failed_before = failed_, begins = std::string(point) == "begin",
+               ends = std::string(point) == "end";
     for (const auto& [priority, probe] : probes) {
-        if (std::string(point) == "begin" && exit_)
+        // After too many errors in an end probe no other one runs.
+        if ((begins && exit_) || (ends && failed_ && !failed_before))
             return;
         run_probe(*probe);
     }
@@ -63,7 +68,8 @@ Outcome Interpreter::run() {
         make_globals();
         run_probes("begin");
         run_timer();
-        if (!failed_)
+        // A script without error probes shows what it has after an error.
+        if (!failed_ || !program::has_probe_of(program_, "error"))
             run_probes("end");
         if (failed_)
             run_probes("error");

@@ -12,7 +12,7 @@
 namespace djstap::differential {
 
 struct Rules {
-    size_t string_bytes = 128; // MAXSTRINGLEN, with the terminator
+    size_t string_bytes = 512; // MAXSTRINGLEN, with the terminator
     uint64_t map_entries = 2048;
     uint64_t max_errors = 0;
     int64_t max_nesting = 10;

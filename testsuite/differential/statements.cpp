@@ -53,15 +53,19 @@ Flow Interpreter::statement(const program::Statement& node) {
     }
 }
 
+// After a turn: nothing where the loop goes on, else what comes of the whole loop.
+static std::optional<Flow> end_of_loop(Flow turn) {
+    if (turn == Flow::On || turn == Flow::Continue)
+        return std::nullopt;
+    return turn == Flow::Break ? Flow::On : turn;
+}
+
 Flow Interpreter::loop(const program::Loop& node) {
     if (node.init)
         value(*node.init);
     while (!node.condition || holds(*node.condition)) {
-        const Flow flow = statement(*node.body);
-        if (flow == Flow::Break)
-            break;
-        if (flow == Flow::Next || flow == Flow::Return)
-            return flow;
+        if (const auto end = end_of_loop(statement(*node.body)))
+            return *end;
         if (node.step)
             value(*node.step);
     }
@@ -93,14 +97,9 @@ Flow Interpreter::foreach_element(const program::Foreach& node) {
         for (size_t i = 0; i < node.keys.size(); i++)
             frame_->locals[node.keys[i]] = element.keys[i];
         if (node.value)
-            frame_->locals[*node.value] = node.array->value == Type::Statistic
-                                              ? Value(element.statistic.count)
-                                              : element.value;
-        const Flow flow = statement(*node.body);
-        if (flow == Flow::Break)
-            break;
-        if (flow == Flow::Next || flow == Flow::Return)
-            return flow;
+            frame_->locals[*node.value] = element.value;
+        if (const auto end = end_of_loop(statement(*node.body)))
+            return *end;
     }
     return Flow::On;
 }
@@ -120,11 +119,8 @@ Flow Interpreter::foreach_bucket(const program::Foreach& node) {
             auto hits = statistic.hits.find(bucket);
             frame_->locals[*node.value] = hits == statistic.hits.end() ? int64_t{0} : hits->second;
         }
-        const Flow flow = statement(*node.body);
-        if (flow == Flow::Break)
-            break;
-        if (flow == Flow::Next || flow == Flow::Return)
-            return flow;
+        if (const auto end = end_of_loop(statement(*node.body)))
+            return *end;
     }
     return Flow::On;
 }

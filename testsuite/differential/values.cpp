@@ -59,10 +59,8 @@ int64_t bucket_of(const program::StatisticNeeds& needs, int64_t value) {
     }
     if (value < needs.low)
         return 0;
-    const int64_t last = bucket_count(needs) - 1;
-    if (value > needs.high)
-        return last;
-    return std::min(last, (value - needs.low) / needs.width + 1);
+    const auto steps = (static_cast<__int128>(value) - needs.low) / needs.width;
+    return static_cast<int64_t>(std::min<__int128>(bucket_count(needs) - 1, steps + 1));
 }
 
 std::string lower_bound(const program::StatisticNeeds& needs, int64_t bucket) {
@@ -76,7 +74,7 @@ std::string lower_bound(const program::StatisticNeeds& needs, int64_t bucket) {
     if (bucket == 0)
         return "<" + std::to_string(needs.low);
     if (bucket == bucket_count(needs) - 1)
-        return ">" + std::to_string(needs.high);
+        return ">" + std::to_string(needs.low + (bucket - 2) * needs.width);
     return std::to_string(needs.low + (bucket - 1) * needs.width);
 }
 
@@ -157,9 +155,18 @@ std::string histogram_text(const program::StatisticNeeds& needs, const Statistic
         return found == statistic.hits.end() ? 0 : found->second;
     };
     size_t label_width = 5, count_width = 1;
+    auto widen = [&](const std::string& label) {
+        label_width = std::max(label_width, label.size());
+    };
     for (int64_t bucket : shown) {
-        label_width = std::max(label_width, lower_bound(needs, bucket).size());
+        if (!linear)
+            widen(lower_bound(needs, bucket));
         count_width = std::max(count_width, std::to_string(hits(bucket)).size());
+    }
+    if (linear && !shown.empty()) { // those of the first bucket within, and of one behind the last
+        widen((shown.front() == 0 ? "<" : "") + std::to_string(needs.low));
+        widen((shown.back() == last_bucket ? ">" : "") +
+              std::to_string(needs.low + shown.back() * needs.width));
     }
     const int64_t scale = (most + 49) / 50;
     std::string text = right("value", label_width) + " |" + std::string(50, '-') + " count\n";
@@ -179,7 +186,7 @@ std::string histogram_text(const program::StatisticNeeds& needs, const Statistic
         if (long_run) {
             row(shown[i]);
             row(shown[i + 1]);
-            text += right("~", label_width) + "\n";
+            text += std::string(label_width, ' ') + " ~\n";
             row(shown[end - 2]);
             row(shown[end - 1]);
             i = end - 1;
@@ -192,28 +199,45 @@ std::string histogram_text(const program::StatisticNeeds& needs, const Statistic
 
 // ---- printf ----
 
+namespace {
+
+std::string padded(const program::FormatPiece& piece, int width, const std::string& text) {
+    const std::string fill(static_cast<size_t>(width) > text.size() ? width - text.size() : 0, ' ');
+    return piece.left ? text + fill : fill + text;
+}
+
+// Precision, then sign or base, then width.
+std::string number_text(const program::FormatPiece& piece, int width, int precision,
+                        int64_t value) {
+    const bool is_signed = piece.conversion == 'd' || piece.conversion == 'i';
+    const bool hex = std::string_view("xXp").find(piece.conversion) != std::string_view::npos;
+    std::string_view sign;
+    std::string digits;
+    if (is_signed)
+        sign = value < 0 ? "-" : piece.plus ? "+" : piece.space ? " " : "";
+    else if (piece.conversion == 'p' || (piece.alternate && hex))
+        sign = piece.conversion == 'X' ? "0X" : "0x";
+    else if (piece.alternate && piece.conversion == 'o')
+        sign = "0";
+    auto rest = static_cast<uint64_t>(value);
+    if (is_signed && value < 0)
+        rest = 0 - rest;
+    const unsigned base = hex ? 16 : piece.conversion == 'o' ? 8 : 10;
+    do {
+        digits += (piece.conversion == 'X' ? "0123456789ABCDEF" : "0123456789abcdef")[rest % base];
+    } while (rest /= base);
+    while (static_cast<int>(digits.size()) < precision ||
+           (piece.zero && !piece.left && static_cast<int>(sign.size() + digits.size()) < width))
+        digits += '0';
+    std::reverse(digits.begin(), digits.end());
+    return padded(piece, width, std::string(sign) + digits);
+}
+
+} // namespace
+
 std::string convert(const program::FormatPiece& piece, int width, int precision,
                     const Value& argument) {
-    std::string format = "%";
-    for (auto [set, flag] :
-         {std::pair(piece.left, '-'), std::pair(piece.plus, '+'), std::pair(piece.space, ' '),
-          std::pair(piece.alternate, '#'), std::pair(piece.zero, '0')})
-        if (set)
-            format += flag;
-    const bool star_width = width != -1, star_precision = precision >= 0;
-    format += star_width ? "*" : "";
-    format += star_precision ? ".*" : "";
-    char text[4096];
-    int length = 0;
-    auto print = [&](auto value) {
-        if (star_width && star_precision)
-            length = snprintf(text, sizeof text, format.c_str(), width, precision, value);
-        else if (star_width || star_precision)
-            length =
-                snprintf(text, sizeof text, format.c_str(), star_width ? width : precision, value);
-        else
-            length = snprintf(text, sizeof text, format.c_str(), value);
-    };
+    width = std::max(width, 0);
     switch (piece.conversion) {
     case 'd':
     case 'i':
@@ -221,41 +245,25 @@ std::string convert(const program::FormatPiece& piece, int width, int precision,
     case 'o':
     case 'x':
     case 'X':
-        format += std::string("ll") + piece.conversion;
-        // Unlike C's, %#x of 0 has its prefix.
-        if (piece.alternate && std::tolower(piece.conversion) == 'x' &&
-            std::get<int64_t>(argument) == 0) {
-            print(1LL);
-            std::replace(text, text + length, '1', '0');
-            break;
-        }
-        print(static_cast<long long>(std::get<int64_t>(argument)));
-        break;
+    case 'p':
+        return number_text(piece, width, precision, std::get<int64_t>(argument));
     case 'c':
-        format += 'c';
-        print(static_cast<int>(std::get<int64_t>(argument)));
-        break;
-    case 'b': // the lowest bytes first
-        for (int i = 0; i < piece.size; i++)
-            text[length++] =
-                static_cast<char>(static_cast<uint64_t>(std::get<int64_t>(argument)) >> 8 * i);
-        break;
-    case 'p': {
-        char digits[32];
-        snprintf(digits, sizeof digits, "0x%llx",
-                 static_cast<unsigned long long>(std::get<int64_t>(argument)));
-        length =
-            snprintf(text, sizeof text, piece.left ? "%-*s" : "%*s", std::max(width, 0), digits);
-        break;
+        return padded(piece, width, std::string(1, static_cast<char>(std::get<int64_t>(argument))));
+    case 'b': { // the lowest bytes first
+        std::string text;
+        const int bytes = width == 1 || width == 2 || width == 4 ? width : 8;
+        for (int i = 0; i < bytes; i++)
+            text += static_cast<char>(static_cast<uint64_t>(std::get<int64_t>(argument)) >> 8 * i);
+        return text;
     }
     case 's':
-        format += 's';
-        print(std::get<std::string>(argument).c_str());
-        break;
+        return padded(piece, width,
+                      precision < 0 ? std::get<std::string>(argument)
+                                    : std::get<std::string>(argument).substr(
+                                          0, static_cast<size_t>(precision)));
     default:
         throw Unknown(std::string("the conversion ") + piece.conversion);
     }
-    return {text, static_cast<size_t>(length)};
 }
 
 } // namespace djstap::differential

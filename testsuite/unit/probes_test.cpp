@@ -2,6 +2,7 @@
 #include "probes/direct_targets.h"
 #include "probes/mechanisms.h"
 #include "probes/probes.h"
+#include "probes/without_idt.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -134,6 +135,44 @@ TEST_P(OnKernel, InitializationCodeAndForbiddenPlacesAreRefused) {
                      .refusal.empty());
 }
 
+// Each mechanism, also by force: a triple fault is the guest's end.
+TEST_P(OnKernel, FunctionsThatRunWithoutAnIdtAreRefused) {
+    const std::string why = "CPUs run it while they can take no exception";
+    for (const char* name : {"start_secondary", "cpu_init_exception_handling", "native_write_cr4",
+                             "native_write_msr", "machine_kexec", "restore_processor_state"}) {
+        auto symbol = target_->symbol(name);
+        ASSERT_TRUE(symbol) << name;
+        uint64_t entry = symbol->address;
+        EXPECT_EQ(choose_for_entry(*target_, entry, std::nullopt).refusal, why) << name;
+        EXPECT_EQ(choose_for_instruction(*target_, entry + 1, std::nullopt).refusal, why) << name;
+        EXPECT_EQ(choose_for_return(*target_, entry, {}, std::nullopt).refusal, why) << name;
+        for (Mechanism forced : {Mechanism::Djprobe, Mechanism::Ftrace, Mechanism::Kprobe,
+                                 Mechanism::KprobeInt3, Mechanism::KprobeJump})
+            EXPECT_EQ(choose_for_entry(*target_, entry, forced).refusal, why) << name;
+        EXPECT_EQ(choose_for_return(*target_, entry, {}, Mechanism::ReturnDjprobe).refusal, why);
+    }
+    // By its name where addresses are hidden.
+    EXPECT_EQ(choose_for_entry(*target_, 0, std::nullopt, false, "cr4_init").mechanism,
+              Mechanism::None);
+    for (const char* name :
+         {"native_play_dead", "cpu_startup_entry", "rcu_is_watching", "vfs_read"}) {
+        auto symbol = target_->symbol(name);
+        if (symbol && !target_->kprobe_forbidden(symbol->address)) {
+            EXPECT_EQ(choose_for_entry(*target_, symbol->address, std::nullopt).refusal, "");
+        }
+    }
+}
+
+TEST(WithoutIdt, PartsAreHeldToTheirFunctions) {
+    EXPECT_TRUE(runs_without_idt("cr4_set_bits.constprop.0"));
+    EXPECT_TRUE(runs_without_idt("start_secondary.cold"));
+    EXPECT_TRUE(runs_without_idt("secondary_startup_64_no_verify"));
+    EXPECT_TRUE(runs_without_idt("__x86_indirect_thunk_rax"));
+    EXPECT_FALSE(runs_without_idt("cpu_init_debugfs"));
+    EXPECT_FALSE(runs_without_idt("retbleed_show_state"));
+    EXPECT_FALSE(runs_without_idt(""));
+}
+
 // The return of each function as a probe of it would be judged.
 TEST_P(OnKernel, ReturnsAreJudgedByArgumentsAndLists) {
     auto opened = DebugInfo::open(*target_);
@@ -153,6 +192,8 @@ TEST_P(OnKernel, ReturnsAreJudgedByArgumentsAndLists) {
     EXPECT_EQ(judge("hrtimer_nanosleep").reason, "it waits on purpose");
     EXPECT_EQ(judge("sys_read").verdict, Verdict::Waits);
     EXPECT_EQ(judge("sys_getppid").verdict, Verdict::Safe);
+    // A function of newer kernels, in which every system call is: rmmod, too.
+    EXPECT_EQ(judge_return_by_name("x64_sys_call").reason, "rmmod would wait for itself");
 }
 
 TEST_P(OnKernel, ReturnsThatWaitAreKretprobesUnlessForced) {

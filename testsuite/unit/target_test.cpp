@@ -123,7 +123,15 @@ TEST(ElfImage, BadFiles) {
     ASSERT_TRUE(ElfImage::open("/proc/self/exe"));
     for (size_t part : {65, 500, 4096, 20000})
         EXPECT_FALSE(ElfImage::open(folder.write("part", own->substr(0, part)))) << part;
-    EXPECT_EQ(build_id_in_notes(std::string_view("\4\0\0\0\377\377\377\377\3\0\0\0GNU\0", 16)), "");
+    EXPECT_EQ(
+        build_id_in_notes(std::string_view("\4\0\0\0\377\377\377\377\3\0\0\0GNU\0", 16), 0).digits,
+        "");
+    const std::string notes(
+        "\4\0\0\0\2\0\0\0\1\0\0\0Xen\0ab\0\0\4\0\0\0\3\0\0\0\3\0\0\0GNU\0\xc0\xff\xee\0", 40);
+    const BuildId id = build_id_in_notes(notes, 0x1000);
+    EXPECT_EQ(id.digits, "c0ffee");
+    EXPECT_EQ(id.address, 0x1000u + 36);
+    EXPECT_EQ(build_id_in_notes(notes.substr(0, 38), 0x1000).digits, "");
 }
 
 TEST(Locate, ReleasesAndPrefixes) {

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "agent.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,10 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PORT, CHILD_SIGNAL, OUTPUT, ERRORS, POLLED };
+enum { PORT, CHILD_SIGNAL, COMMAND, POLLED = COMMAND + COMMAND_POLLED };
 
 static struct pollfd polled[POLLED];
-static pid_t command = -1;
 static char frame[DJSTAP_GUEST_MAX_FRAME + 1];
 static char header[DJSTAP_GUEST_HEADER];
 static size_t header_have, frame_have;
@@ -29,6 +29,63 @@ static int unpacking;
 static void done(const char *problem)
 {
 	channel_send_text(GUEST_DONE, problem ? problem : "");
+}
+
+static char fact[64 * 1024];
+static size_t fact_have;
+
+/* Files in /proc and tracefs yield a page or less at a time; frames of that size would be slow. */
+static void send_fact_bytes(int fd)
+{
+	ssize_t n;
+
+	while ((n = read(fd, fact + fact_have, sizeof fact - fact_have)) > 0) {
+		fact_have += (size_t)n;
+		if (fact_have < sizeof fact)
+			continue;
+		channel_send(GUEST_FACT, fact, fact_have);
+		fact_have = 0;
+	}
+	close(fd);
+}
+
+static void begin_fact(const char *name)
+{
+	fact_have = 0;
+	channel_send(GUEST_FACT, "", 0);
+	channel_send_text(GUEST_FACT, name);
+}
+
+static void end_fact(void)
+{
+	if (fact_have)
+		channel_send(GUEST_FACT, fact, fact_have);
+}
+
+/* The formats of all system calls' tracepoints, one after another: hundreds of small files. */
+static void send_syscalls(void)
+{
+	static const char folder[] = "/sys/kernel/tracing/events/syscalls";
+	static const char prefix[] = "sys_enter_";
+	DIR *events = opendir(folder);
+	struct dirent *event;
+	char path[512];
+
+	if (!events)
+		return;
+	begin_fact("syscalls");
+	while ((event = readdir(events))) {
+		int fd;
+
+		if (strncmp(event->d_name, prefix, sizeof prefix - 1))
+			continue;
+		snprintf(path, sizeof path, "%s/%s/format", folder, event->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd >= 0)
+			send_fact_bytes(fd);
+	}
+	end_fact();
+	closedir(events);
 }
 
 static void send_facts(void)
@@ -42,132 +99,18 @@ static void send_facts(void)
 	    {"blacklist", "/sys/kernel/debug/kprobes/blacklist"},
 	    {"version", "/proc/version"},
 	};
-	static char data[64 * 1024];
 
 	for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
 		int fd = open(facts[i][1], O_RDONLY | O_CLOEXEC);
-		size_t have = 0;
-		ssize_t n;
 
 		if (fd < 0)
 			continue;
-		channel_send(GUEST_FACT, "", 0);
-		channel_send_text(GUEST_FACT, facts[i][0]);
-		/* These files yield a page or less at a time; frames of that size would be slow. */
-		while ((n = read(fd, data + have, sizeof data - have)) > 0) {
-			have += (size_t)n;
-			if (have < sizeof data)
-				continue;
-			channel_send(GUEST_FACT, data, have);
-			have = 0;
-		}
-		if (have)
-			channel_send(GUEST_FACT, data, have);
-		close(fd);
+		begin_fact(facts[i][0]);
+		send_fact_bytes(fd);
+		end_fact();
 	}
+	send_syscalls();
 	done(NULL);
-}
-
-static void in_child(char *directory, char **words, char **environment, int out, int err)
-{
-	sigset_t none;
-	int null = open("/dev/null", O_RDONLY);
-
-	setsid();
-	dup2(null, 0);
-	dup2(out, 1);
-	dup2(err, 2);
-	if (null > 2)
-		close(null);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (directory[0]) {
-		make_folders(directory);
-		if (chdir(directory)) {
-			fprintf(stderr, "%s: %s\n", directory, strerror(errno));
-			_exit(126);
-		}
-	}
-	environ = environment;
-	execvpe(words[0], words, environment);
-	fprintf(stderr, "%s: %s\n", words[0], strerror(errno));
-	_exit(errno == ENOENT ? 127 : 126);
-}
-
-static void start_command(char *data, size_t size)
-{
-	static char *strings[4096];
-	uint32_t words, variables, count = 0;
-	char *at = data + 8, *end = data + size;
-	int out[2], err[2];
-	char **list;
-
-	memcpy(&words, data, 4);
-	memcpy(&variables, data + 4, 4);
-	*end = 0;
-	if (size < 10 || !words || words > 4000 || variables > 4000 || words + variables > 4000) {
-		channel_send(GUEST_EXIT, (uint32_t[]){126}, 4);
-		return;
-	}
-	/* The directory, the words, NULL, the environment, NULL. */
-	list = strings;
-	while (at < end && count < 1 + words + variables) {
-		*list++ = at;
-		at += strlen(at) + 1;
-		if (++count == 1 + words)
-			*list++ = NULL;
-	}
-	*list = NULL;
-	if (pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC)) {
-		channel_send(GUEST_EXIT, (uint32_t[]){126}, 4);
-		return;
-	}
-	command = fork();
-	if (!command)
-		in_child(strings[0], strings + 1, strings + 2 + words, out[1], err[1]);
-	close(out[1]);
-	close(err[1]);
-	fcntl(out[0], F_SETFL, O_NONBLOCK);
-	fcntl(err[0], F_SETFL, O_NONBLOCK);
-	polled[OUTPUT].fd = out[0];
-	polled[ERRORS].fd = err[0];
-}
-
-/* Passes on what is there; yields 0 when there was nothing. */
-static int forward(int which)
-{
-	static char data[64 * 1024];
-	struct pollfd *p = &polled[which];
-	ssize_t n;
-
-	if (p->fd < 0)
-		return 0;
-	n = read(p->fd, data, sizeof data);
-	if (n > 0) {
-		channel_send(which == OUTPUT ? GUEST_STDOUT : GUEST_STDERR, data, (size_t)n);
-		return 1;
-	}
-	if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-		close(p->fd);
-		p->fd = -1;
-	}
-	return 0;
-}
-
-static void finish_command(int status)
-{
-	uint32_t code =
-	    WIFSIGNALED(status) ? 128u + (uint32_t)WTERMSIG(status) : (uint32_t)WEXITSTATUS(status);
-
-	while (forward(OUTPUT) | forward(ERRORS))
-		;
-	for (int i = OUTPUT; i <= ERRORS; i++) {
-		if (polled[i].fd >= 0)
-			close(polled[i].fd);
-		polled[i].fd = -1;
-	}
-	command = -1;
-	channel_send(GUEST_EXIT, &code, sizeof code);
 }
 
 static void reap(void)
@@ -179,8 +122,7 @@ static void reap(void)
 	while (read(polled[CHILD_SIGNAL].fd, &info, sizeof info) > 0)
 		;
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		if (pid == command)
-			finish_command(status);
+		command_ended(pid, status);
 }
 
 /* What goes wrong is told at once: the host need not send the rest. */
@@ -205,6 +147,7 @@ static void handle(char type, char *data, size_t size)
 {
 	uint64_t clock[2];
 	uint32_t number;
+	const char *name;
 
 	switch (type) {
 	case GUEST_PING:
@@ -217,18 +160,27 @@ static void handle(char type, char *data, size_t size)
 		set_clock(clock[0], clock[1], data + sizeof clock, size - sizeof clock);
 		break;
 	case GUEST_ROOT:
-		done(use_host_root("hostroot"));
+		data[size] = 0;
+		name = data + strlen(data) + 1;
+		if (name < data + size)
+			sethostname(name, strlen(name));
+		done(use_host_root(DJSTAP_GUEST_SHARE, data));
 		break;
 	case GUEST_ARCHIVE:
 		take_archive(data, size);
 		break;
 	case GUEST_COMMAND:
-		start_command(data, size);
+		command_describe(data, size);
+		break;
+	case GUEST_INPUT:
+		command_input(data, size);
+		break;
+	case GUEST_UNHEARD:
+		command_unheard(data[0]);
 		break;
 	case GUEST_SIGNAL:
 		memcpy(&number, data, sizeof number);
-		if (command > 0 && kill(-command, (int)number))
-			kill(command, (int)number);
+		command_signal(number);
 		break;
 	case GUEST_SETTLE:
 		settle();
@@ -284,10 +236,7 @@ static void serve(void)
 			read_port();
 		if (polled[CHILD_SIGNAL].revents & POLLIN)
 			reap();
-		if (polled[OUTPUT].revents)
-			forward(OUTPUT);
-		if (polled[ERRORS].revents)
-			forward(ERRORS);
+		command_serve();
 		gone = polled[PORT].revents & POLLHUP ? gone + 1 : 0;
 		if (gone > 100)
 			reboot(RB_AUTOBOOT);
@@ -302,6 +251,7 @@ int main(void)
 	struct sched_param priority = {.sched_priority = 1};
 	struct rlimit files = {65536, 65536};
 	char failed[256] = "";
+	const char *problem;
 	sigset_t child;
 	int error;
 
@@ -310,6 +260,11 @@ int main(void)
 	error = load_modules(DJSTAP_GUEST_FOLDER "/modules.boot", failed);
 	if (error) {
 		fprintf(stderr, "djstap: %s: %s\n", failed, strerror(-error));
+		reboot(RB_AUTOBOOT);
+	}
+	problem = mount_disk();
+	if (problem) {
+		fprintf(stderr, "djstap: %s\n", problem);
 		reboot(RB_AUTOBOOT);
 	}
 	bring_up_loopback();
@@ -323,8 +278,7 @@ int main(void)
 	polled[PORT] = (struct pollfd){open_port(DJSTAP_GUEST_PORT), POLLIN, 0};
 	polled[CHILD_SIGNAL] =
 	    (struct pollfd){signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK), POLLIN, 0};
-	polled[OUTPUT] = (struct pollfd){-1, POLLIN, 0};
-	polled[ERRORS] = (struct pollfd){-1, POLLIN, 0};
+	command_init(polled + COMMAND);
 	if (polled[PORT].fd < 0) {
 		fprintf(stderr, "djstap: there is no port %s\n", DJSTAP_GUEST_PORT);
 		reboot(RB_AUTOBOOT);

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <linux/random.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -11,10 +12,20 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+
+static const char *failure(const char *what)
+{
+	static char text[400];
+
+	snprintf(text, sizeof text, "%s: %s", what, strerror(errno));
+	return text;
+}
 
 void mount_file_systems(void)
 {
@@ -27,7 +38,6 @@ void mount_file_systems(void)
 	    {"devpts", "/dev/pts", "mode=0620,ptmxmode=0666"},
 	    {"tmpfs", "/dev/shm", "mode=1777"},
 	    {"tmpfs", "/run", "mode=0755"},
-	    {"tmpfs", "/tmp", "mode=1777"},
 	    {"debugfs", "/sys/kernel/debug", NULL},
 	    {"tracefs", "/sys/kernel/tracing", NULL},
 	    {"securityfs", "/sys/kernel/security", NULL},
@@ -41,6 +51,31 @@ void mount_file_systems(void)
 	symlink("/proc/self/fd/0", "/dev/stdin");
 	symlink("/proc/self/fd/1", "/dev/stdout");
 	symlink("/proc/self/fd/2", "/dev/stderr");
+}
+
+/* Where what is written to the host's files goes. */
+#define DISK "/mnt/disk"
+
+const char *mount_disk(void)
+{
+	int there = !access(DJSTAP_GUEST_DISK, F_OK);
+
+	make_folders(DISK);
+	if (there)
+		/* The driver looks for it on its own time. */
+		for (int tries = 0; tries < 10000 && access("/dev/vda", F_OK); tries++)
+			usleep(1000);
+	/* Its inode tables are zero already: the kernel need not write them in the background. */
+	if (there ? mount("/dev/vda", DISK, "ext4", 0, "noinit_itable")
+		  : mount("tmpfs", DISK, "tmpfs", 0, "mode=0755"))
+		return failure("mounting the guest's disk");
+	mkdir(DISK "/upper", 0755);
+	mkdir(DISK "/work", 0755);
+	mkdir(DISK "/tmp", 0755);
+	chmod(DISK "/tmp", 01777);
+	if (mount(DISK "/tmp", "/tmp", NULL, MS_BIND, NULL))
+		return failure("mounting /tmp");
+	return NULL;
 }
 
 void bring_up_loopback(void)
@@ -140,46 +175,76 @@ void settle(void)
 	}
 }
 
-static const char *failure(const char *what)
+/* What the kernel tells of devices that come and of drivers that take them. */
+static int open_device_events(void)
 {
-	static char text[400];
+	struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
+	int fd =
+	    socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT);
 
-	snprintf(text, sizeof text, "%s: %s", what, strerror(errno));
-	return text;
+	if (fd >= 0)
+		bind(fd, (struct sockaddr *)&address, sizeof address);
+	return fd;
 }
 
-const char *use_host_root(const char *tag)
+/* Waits, a tenth of a second at most, until a driver has taken a device. */
+static void wait_for_driver(int events)
 {
-	static const char *const kept[] = {"/proc", "/sys", "/dev", "/run"};
-	char failed[256] = "";
-	int error = load_modules(DJSTAP_GUEST_FOLDER "/modules.hostroot", failed);
+	struct pollfd p = {.fd = events, .events = POLLIN};
+	char event[4096];
+	int bound = 0;
 
-	if (error) {
-		errno = -error;
-		return failure(failed);
+	while (!bound && poll(&p, 1, 100) > 0)
+		while (recv(events, event, sizeof event, 0) > 5)
+			bound |= !memcmp(event, "bind@", 5);
+}
+
+/* The share's device was plugged in a moment ago: it is there once its driver has seen it. Yields 0
+ * or -1 with errno. */
+static int mount_share(const char *tag, const char *where)
+{
+	int events = open_device_events();
+	int done = -1, error = 0;
+
+	for (int tries = 0; done && tries < 100; tries++) {
+		done = mount(tag, where, "virtiofs", MS_RDONLY, NULL);
+		error = errno;
+		if (done && error != EINVAL)
+			break;
+		if (done)
+			wait_for_driver(events);
 	}
-	make_folders("/mnt/host");
-	make_folders("/mnt/over");
-	make_folders("/mnt/root");
-	if (mount(tag, "/mnt/host", "virtiofs", MS_RDONLY, NULL))
+	close(events);
+	errno = error;
+	return done;
+}
+
+const char *use_host_root(const char *tag, const char *modules)
+{
+	static const char *const kept[] = {"/proc", "/sys", "/dev"};
+	struct utsname name;
+	char path[300];
+
+	if (mount_share(tag, "/mnt/host"))
 		return failure("mounting the host's root");
-	if (mount("tmpfs", "/mnt/over", "tmpfs", 0, "mode=0755"))
-		return failure("mounting a tmpfs");
-	mkdir("/mnt/over/upper", 0755);
-	mkdir("/mnt/over/work", 0755);
 	if (mount("overlay", "/mnt/root", "overlay", 0,
-		  "lowerdir=/mnt/host,upperdir=/mnt/over/upper,workdir=/mnt/over/work"))
+		  "lowerdir=/mnt/host,upperdir=" DISK "/upper,workdir=" DISK "/work"))
 		return failure("mounting the overlay");
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-		char to[64];
-
-		snprintf(to, sizeof to, "/mnt/root%s", kept[i]);
-		mkdir(to, 0755);
-		if (mount(kept[i], to, NULL, MS_MOVE, NULL))
+		snprintf(path, sizeof path, "/mnt/root%s", kept[i]);
+		mkdir(path, 0755);
+		if (mount(kept[i], path, NULL, MS_MOVE, NULL))
 			return failure(kept[i]);
 	}
-	if (chdir("/mnt/root") || chroot(".") || chdir("/"))
+	/* As a root of its own, not one that was changed into: namespaces can be made in it. */
+	if (chdir("/mnt/root") || mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") || chdir("/"))
 		return failure("entering the host's root");
+	uname(&name);
+	snprintf(path, sizeof path, "/lib/modules/%s", name.release);
+	if (*modules && access(path, F_OK)) {
+		make_folders("/lib/modules");
+		symlink(modules, path);
+	}
 	return NULL;
 }
 

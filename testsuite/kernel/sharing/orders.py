@@ -212,6 +212,8 @@ def main():
         if name not in expected:
             reason = user.attach()
             if reason:
+                if name == "livepatch":
+                    print(f"a livepatch was refused: {reason}, with {' '.join(sorted(expected))} there")
                 refused[f"{name} beside {' '.join(sorted(expected))}: {reason}"] += 1
             else:
                 expected[name] = 0

@@ -200,6 +200,55 @@ TEST_F(Generate, KprobesCallThePlainHandlerThemselves) {
     EXPECT_TRUE(disassemble(object->object, "djs_by_ftrace_0").empty());
 }
 
+// Overload protection does not watch handlers without a context: how long they may be is bounded,
+// return included. A longer one takes a context.
+TEST_F(Generate, LeanHandlersAreBounded) {
+    Global* n = global("n", Type::Long, Storage::PerCpu);
+    options_.explain = true;
+    size_t longest = 0;
+    for (size_t increments = most_lean_instructions - 4; increments <= most_lean_instructions;
+         increments++) {
+        program_.probes.clear();
+        plan_ = {};
+        std::vector<StatementPtr> body;
+        for (size_t i = 0; i < increments; i++)
+            body.push_back(increment(n));
+        probe(std::move(body));
+        auto object = generate();
+        ASSERT_TRUE(object) << render_all(diagnostics_);
+        const auto& lines = object->explanation;
+        const bool takes_context =
+            std::find(lines.begin(), lines.end(),
+                      "    would go without, but has more than 512 instructions") != lines.end();
+        const std::string symbol = std::string("djs_enter") + '\0';
+        EXPECT_EQ(object->object.find(symbol) != std::string::npos, takes_context);
+        const size_t length = disassemble(object->object, "djs_by_regs_0").size();
+        EXPECT_EQ(length == 0, takes_context) << increments;
+        EXPECT_LE(length, most_lean_instructions);
+        longest = std::max(longest, length);
+        EXPECT_TRUE(takes_context || increments < most_lean_instructions);
+    }
+    EXPECT_GE(longest, most_lean_instructions - 2);
+}
+
+// Together in one target they are as long as all may be, and each of them is.
+TEST_F(Generate, LeanHandlersOfOneTargetAreBoundedEach) {
+    for (size_t increments : {most_lean_instructions - 4, most_lean_instructions}) {
+        std::vector<StatementPtr> body;
+        Global* n = global("n" + std::to_string(increments), Type::Long, Storage::PerCpu);
+        for (size_t i = 0; i < increments; i++)
+            body.push_back(increment(n));
+        probe(std::move(body));
+    }
+    plan_.targets = {{{0, 1}, {plan_.sites[0].address + 5}}};
+    plan_.sites[0].target = plan_.sites[1].target = 0;
+    plan_.sites[0].next = 1;
+    auto object = generate();
+    ASSERT_TRUE(object) << render_all(diagnostics_);
+    EXPECT_FALSE(disassemble(object->object, "djs_by_regs_0").empty());
+    EXPECT_TRUE(disassemble(object->object, "djs_by_regs_1").empty());
+}
+
 TEST_F(Generate, ArraysOfNumbersNeedTheirLockAndNoContext) {
     Global* a = global("a", Type::Long, Storage::Locked, {Type::Long});
     auto place = std::make_unique<GlobalValue>();
@@ -247,8 +296,9 @@ TEST_F(Generate, DivisionByZeroIsChecked) {
     EXPECT_NE(object->ir.find("djs_locks"), std::string::npos);
 }
 
-// `.return { n++ }`: counts the call in, goes on in the function, counts the hit, counts the call
-// out, and returns past the direct call. No register is saved.
+// `.return { n++ }`: looks whether enough is left of the stack, counts the call in, goes on in the
+// function, counts the hit, counts the call out, and returns past the direct call. No register is
+// saved.
 TEST_F(Generate, ReturnHandlerGoesOnInTheFunction) {
     kernel_.offset = [](std::string_view name) -> std::optional<std::pair<std::string, int64_t>> {
         return name == "djs_cpu.inside" ? std::optional(std::pair(std::string(), 64))
@@ -263,9 +313,10 @@ TEST_F(Generate, ReturnHandlerGoesOnInTheFunction) {
     auto object = generate();
     ASSERT_TRUE(object) << render_all(diagnostics_);
     auto code = disassemble(object->object, "djs_direct_0");
-    ASSERT_EQ(code.size(), 6u);
-    EXPECT_EQ(std::vector<std::string>(code.begin(), code.begin() + 5),
-              std::vector<std::string>({"incq", "call", "incq", "decq", "movq"}));
+    // What follows the jump to the return thunk is where the call returns elsewhere.
+    EXPECT_EQ(code, std::vector<std::string>({"mov", "test", "jne", "call", "test", "jne", "incq",
+                                              "mov", "cmp", "jne", "call", "incq", "decq", "movq",
+                                              "cs", "mov", "call", "jmp"}));
 
     // With a second function it asks where it was called from.
     plan_.targets[0].functions.push_back(0xffffffff81002005);
@@ -273,7 +324,8 @@ TEST_F(Generate, ReturnHandlerGoesOnInTheFunction) {
     object = djstap::generate(program_, plan_, kernel_, options_, again);
     ASSERT_TRUE(object) << render_all(again);
     code = disassemble(object->object, "djs_dispatch_0");
-    EXPECT_EQ(code, std::vector<std::string>({"cmp", "jae", "jmp", "jmp"}));
+    EXPECT_EQ(code,
+              std::vector<std::string>({"cmp", "jae", "cmp", "jne", "jmp", "cmp", "jne", "jmp"}));
 }
 
 // The record of a printf of numbers is made in the handler itself: no call is on its way.

@@ -1,8 +1,11 @@
 #include "kernels.h"
 
 #include "debuginfo/btf.h"
+#include "debuginfo/syscalls.h"
 #include "target/elf_image.h"
 
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <map>
 
@@ -95,6 +98,7 @@ TEST(Btf, KindsByHand) {
     EXPECT_EQ(btf->resolve(4000).kind, CTypeKind::Unknown);
     EXPECT_EQ(write_type(btf->by_declaration("const int __user * *"), step), "int **");
     EXPECT_EQ(write_type(btf->by_declaration("void *"), step), "void *");
+    EXPECT_EQ(write_type(btf->by_declaration("int *const"), step), "int *");
     EXPECT_FALSE(btf->by_name("struct none"));
     for (size_t size = 0; size < bytes.size(); size++)
         EXPECT_FALSE(Btf::parse(std::string_view(bytes).substr(0, size))) << size;
@@ -168,6 +172,58 @@ TEST(Btf, AgreesWithDwarf) {
             EXPECT_EQ(x[i].name + std::to_string(x[i].value),
                       y[i].name + std::to_string(y[i].value));
     }
+}
+
+// Two formats as tracefs shows them, the second as kernels write it that record texts, too.
+constexpr std::string_view two_formats = R"(name: sys_enter_openat
+ID: 633
+format:
+	field:unsigned short common_type;	offset:0;	size:2;	signed:0;
+	field:int common_pid;	offset:4;	size:4;	signed:1;
+
+	field:int __syscall_nr;	offset:8;	size:4;	signed:1;
+	field:int dfd;	offset:16;	size:8;	signed:0;
+	field:const char * filename;	offset:24;	size:8;	signed:0;
+	field:umode_t mode;	offset:32;	size:8;	signed:0;
+
+print fmt: "dfd: 0x%08lx", ((unsigned long)(REC->dfd))
+name: sys_enter_execve
+ID: 700
+format:
+	field:int __syscall_nr;	offset:8;	size:4;	signed:1;
+	field:const char *const * argv;	offset:16;	size:8;	signed:0;
+	field:__data_loc char[] __filename_val;	offset:24;	size:4;	signed:0;
+name: sys_enter_getpid
+	field:int __syscall_nr;	offset:8;	size:4;	signed:1;
+name: sys_enter_damaged
+	field:)";
+
+std::string shown_formats(const SyscallFormats& formats, const char* name) {
+    auto parameters = formats.parameters(name);
+    if (!parameters)
+        return "?";
+    std::string shown = "(";
+    for (const SyscallParameter& each : *parameters)
+        shown += "[" + each.type + "|" + each.name + "]";
+    return shown + ")";
+}
+
+TEST(Btf, TracefsTellsArgumentsOfSystemCalls) {
+    const std::string folder = testing::TempDir() + "/syscall_formats", dump = folder + "/dump",
+                      event = folder + "/tracefs/sys_enter_openat";
+    std::filesystem::create_directories(event);
+    std::ofstream(dump) << two_formats;
+    std::ofstream(event + "/format")
+        << two_formats.substr(0, two_formats.find("name: sys_enter_e"));
+    const std::string openat = "([int |dfd][const char * |filename][umode_t |mode])";
+    SyscallFormats file(dump), tracefs(folder + "/tracefs"), nothing(""), missing("/nowhere");
+    EXPECT_EQ(shown_formats(file, "openat"), openat);
+    EXPECT_EQ(shown_formats(tracefs, "openat"), openat);
+    EXPECT_EQ(shown_formats(file, "execve"), "([const char *const * |argv])");
+    EXPECT_EQ(shown_formats(file, "getpid"), "()");
+    for (const SyscallFormats* formats : {&file, &tracefs, &nothing, &missing})
+        EXPECT_EQ(shown_formats(*formats, "damaged"), "?");
+    EXPECT_EQ(shown_formats(tracefs, "getpid"), "?");
 }
 
 TEST(Btf, SystemCallsAndClones) {

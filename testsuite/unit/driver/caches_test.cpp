@@ -51,15 +51,25 @@ TEST_F(Caches, RemovesWhatWasLeftHalfWritten) {
 }
 
 TEST_F(Caches, RemovesLongestUnusedFirstWhereTooMuchIsLeft) {
-    file("a", 600, now - 3 * day);
-    file("b", 600, now - 2 * day);
-    file("c", 600, now - day);
+    file("a", 60'000, now - 3 * day);
+    file("b", 60'000, now - 2 * day);
+    file("c", 60'000, now - day);
     CacheRules rules;
-    rules.largest = 1300;
+    rules.largest = 150'000;
     EXPECT_EQ(apply_rules(folder, rules, now), 1u);
     EXPECT_FALSE(there("a"));
     EXPECT_TRUE(there("b"));
     EXPECT_TRUE(there("c"));
+}
+
+TEST_F(Caches, HolesOfAFileTakeNoPlace) {
+    file("guest/memory", 10, now - 2 * day);
+    fs::resize_file(folder / "guest/memory", uint64_t{1} << 33);
+    file("kits/new", 10, now - day);
+    CacheRules rules;
+    rules.largest = 1 << 20;
+    EXPECT_EQ(apply_rules(folder, rules, now), 0u);
+    EXPECT_TRUE(there("guest/memory"));
 }
 
 TEST_F(Caches, AFolderThatIsNotThereIsNoError) {

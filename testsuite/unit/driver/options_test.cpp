@@ -78,6 +78,19 @@ TEST(Options, GuestTakesItsReleaseOnlyAfterAnEqualSign) {
     EXPECT_EQ(accept({"--guest", "-r", "6.12", "x"}).guest, "6.12");
     EXPECT_EQ(accept({"--guest-root", "x"}).guest, "");
     EXPECT_FALSE(accept({"x"}).guest);
+    EXPECT_EQ(accept({"--guest", "--guest-memory=1G", "x"}).guest_memory_mb, 1024u);
+    EXPECT_EQ(accept({"--guest", "--guest-memory", "300", "x"}).guest_memory_mb, 300u);
+    EXPECT_EQ(accept({"--guest", "x"}).guest_memory_mb, 0u);
+    EXPECT_EQ(accept({"--guest", "--guest-disk=2t", "x"}).guest_disk_mb, 2u << 20);
+    EXPECT_EQ(accept({"--guest", "--guest-disk=0", "x"}).guest_disk_mb, 0u);
+    EXPECT_FALSE(accept({"--guest", "x"}).guest_disk_mb);
+    for (const char* size :
+         {"much", "1GB", "-1", "", "M", "1.5G", "127M", "99999999T", "9223372036854775807G"})
+        reject({"--guest", "--guest-memory=" + std::string(size), "x"});
+    for (const char* size : {"large", "15M", "17T", "2147483648", "0x10"})
+        reject({"--guest", "--guest-disk=" + std::string(size), "x"});
+    reject({"--guest-disk=1G", "x"});
+    reject({"--guest-memory=1G", "x"});
     reject({"--guest=6.1", "-r", "6.12", "x"});
     reject({"--guest", "-x", "1", "e"});
 }

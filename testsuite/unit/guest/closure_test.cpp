@@ -155,6 +155,22 @@ TEST(Log, ShowsTheLastLines) {
     EXPECT_EQ(log_tail("", 5), "");
 }
 
+TEST(KernelLog, OfALostGuestReachesBackToWhereItBegan) {
+    auto lines = [](int first, int count) {
+        std::string text;
+        for (int i = first; i < first + count; ++i)
+            text += "[" + std::to_string(i) + "] fine\n";
+        return text;
+    };
+    EXPECT_EQ(log_of_loss(""), "");
+    EXPECT_EQ(log_of_loss(lines(0, 100)), log_tail(lines(60, 40)));
+    const std::string trouble = "BUG: unable to handle page fault\n" + lines(1, 70) +
+                                "Kernel panic - not syncing\n" + lines(2, 20);
+    EXPECT_EQ(log_of_loss(lines(0, 100) + trouble), trouble.substr(0, trouble.size() - 1));
+    // No more than people read.
+    EXPECT_EQ(log_of_loss("BUG: x\n" + lines(0, 500)), log_tail(lines(460, 40)));
+}
+
 TEST(KernelLog, ComplaintsAreFoundWithWhatFollows) {
     EXPECT_EQ(complaints(""), "");
     EXPECT_EQ(complaints("[1] all is well\r\n[2] report a bug to nobody\r\n"), "");

@@ -1,6 +1,9 @@
 // The saved state: made once, used by everyone, made anew when it is broken.
 #include "support.h"
 
+#include <grp.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 namespace djstap {
@@ -141,18 +144,72 @@ TEST_F(GuestState, FailsClearlyWhenAFileIsMissing) {
     EXPECT_NE(outcome.failure().message.find("/no/such/file"), std::string::npos);
 }
 
-TEST_F(GuestState, HostRootIsSharedReadOnlyBelowAnOverlay) {
-    if (geteuid() != 0)
-        GTEST_SKIP() << "sharing the host's root needs root";
+TEST_F(GuestState, HostFilesAreSharedReadOnlyBelowAnOverlay) {
     std::string marker = write_file(cache.path() + "/marker", "of the host\n");
     job.host_root = true;
-    job.memory_mb = 512;
     job.command = {"/bin/sh", "-c",
-                   "cat " + marker + "; echo changed > " + marker + " && cat " + marker};
-    EXPECT_EQ(run(), "of the host\nchanged\n");
+                   "cat marker; echo changed > marker && cat marker; mkdir -p /new/folder && cd "
+                   "/new/folder && pwd; hostname; modprobe dummy && ls -d /sys/module/dummy"};
+    job.directory = cache.path();
+    char name[65] = "";
+    gethostname(name, sizeof name);
+    EXPECT_EQ(run(),
+              std::string("of the host\nchanged\n/new/folder\n") + name + "\n/sys/module/dummy\n")
+        << seen.errors;
     std::stringstream still;
     still << std::ifstream(marker).rdbuf();
     EXPECT_EQ(still.str(), "of the host\n");
+    EXPECT_FALSE(std::filesystem::exists("/new/folder"));
+}
+
+TEST_F(GuestState, AUsersFilesAreSharedWithoutRoot) {
+    constexpr uid_t user = 65534;
+    if (geteuid() != 0)
+        GTEST_SKIP() << "the test above was a user's own";
+    ASSERT_EQ(chown(cache.path().c_str(), user, user), 0);
+    ASSERT_EQ(chmod(cache.path().c_str(), 0700), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        if (setgroups(0, nullptr) || setgid(user) || setuid(user))
+            _exit(9);
+        // The kernel refuses namespaces to a process that may not be looked into.
+        prctl(PR_SET_DUMPABLE, 1);
+        if (!can_share_host_files())
+            _exit(8);
+        write_file(cache.path() + "/marker", "of the user\n");
+        job.host_root = true;
+        job.command = {"/bin/sh", "-c",
+                       "id -u; cat marker; echo changed > marker; echo changed >> /etc/passwd; "
+                       "tail -n 1 /etc/passwd; cat /etc/shadow 2>/dev/null"};
+        job.directory = cache.path();
+        const std::string output = run();
+        if (output != "0\nof the user\nchanged\n")
+            fprintf(stderr, "%s%s\n", output.c_str(), seen.errors.c_str());
+        _exit(output != "0\nof the user\nchanged\n");
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 8)
+        GTEST_SKIP() << "users cannot make namespaces here";
+    EXPECT_EQ(status, 0);
+}
+
+TEST_F(GuestState, EachShapeHasAStateOfItsOwn) {
+    job.command = {
+        "/bin/sh", "-c",
+        "awk '/MemTotal/ {print ($2 > 900000)}' /proc/meminfo; ls /sys/block | grep vda; "
+        "dd if=/dev/zero of=/tmp/x bs=1M count=64 2>&1 | grep -o 'No space.*'"};
+    job.disk_mb = 48;
+    EXPECT_EQ(run(), "0\nvda\nNo space left on device\n");
+    EXPECT_TRUE(booted());
+    job.disk_mb = 0;
+    job.memory_mb = 1024;
+    EXPECT_EQ(run(), "1\n");
+    EXPECT_TRUE(booted());
+    job.disk_mb = 48;
+    job.memory_mb = 256;
+    EXPECT_EQ(run(), "0\nvda\nNo space left on device\n");
+    EXPECT_FALSE(booted());
 }
 
 } // namespace

@@ -31,11 +31,15 @@ inline std::vector<GuestKernel> test_kernels() {
 }
 
 struct Collected {
-    std::string output, errors;
+    std::string output, errors, trace;
     std::vector<std::string> progress;
     GuestCallbacks callbacks() {
         return {[this](GuestStream stream, std::string_view data) {
-                    (stream == GuestStream::Output ? output : errors).append(data);
+                    (stream == GuestStream::Output   ? output
+                     : stream == GuestStream::Errors ? errors
+                                                     : trace)
+                        .append(data);
+                    return true;
                 },
                 [this](const std::string& what) { progress.push_back(what); }};
     }
@@ -45,6 +49,7 @@ inline GuestJob shell_job(const GuestKernel& kernel, const std::string& script) 
     GuestJob job;
     job.kernel = kernel;
     job.command = {"/bin/sh", "-c", script};
+    job.command_timeout = std::chrono::seconds(120);
     return job;
 }
 

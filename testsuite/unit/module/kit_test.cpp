@@ -3,6 +3,8 @@
 #include "module/manifest.h"
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,6 +96,20 @@ TEST(Sources, AreCombinedWithoutTheStub) {
     EXPECT_EQ(combine_sources(*files, 2).size(), 3u);
     EXPECT_EQ(combine_sources(*files, 50).size(), 3u);
     EXPECT_TRUE(combine_sources({}, 2).empty());
+}
+
+TEST(Sources, MustBeThoseThatTheProgramWasBuiltWith) {
+    const std::string runtime = std::string(DJSTAP_SOURCE_DIR) + "/runtime";
+    EXPECT_TRUE(check_agreement({runtime}));
+    TemporaryFolder folder;
+    std::filesystem::copy(runtime + "/include", folder.path + "/include");
+    EXPECT_TRUE(check_agreement({folder.path}));
+    std::ofstream(folder.path + "/include/script.h", std::ios::app) << "/* */";
+    const Status changed = check_agreement({folder.path});
+    ASSERT_FALSE(changed);
+    EXPECT_NE(changed.failure().message.find("/include/script.h differs"), std::string::npos);
+    std::filesystem::remove(folder.path + "/include/script.h");
+    EXPECT_FALSE(check_agreement({folder.path}));
 }
 
 TEST(Sources, MissingOnesAreNamed) {
@@ -212,6 +228,47 @@ TEST(Kit, DamagedAndOutdatedOnesAreBuiltAnew) {
     auto refused = open_runtime_kit(*target, runtime_sources.sources());
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.failure().message.find("can be written to by others"), std::string::npos);
+}
+
+TEST(Kit, FoldersThatAreGoneAreNotReferredTo) {
+    const auto kernels = buildable_kernels();
+    if (kernels.empty() || kernels[0].root.empty())
+        GTEST_SKIP() << "no kernel in a folder of its own";
+    CacheFolder cache;
+    TemporaryFolder other;
+    const std::string copy = other.path + "/kernel";
+    // A link is copied as a link to the link: what is removed below must be the copy's own.
+    auto made =
+        run_tool({"sh", "-ec",
+                  "cp -as \"$1\" \"$2\"; cd \"$2\"; rm -rf usr/src usr/lib/linux-kbuild* "
+                  "lib/modules/*/build; cp -a \"$1/usr/src\" usr/; cp -a "
+                  "\"$1\"/usr/lib/linux-kbuild* usr/lib/; for release in lib/modules/*; do cp -a "
+                  "\"$1/$release/build\" \"$release/\"; done",
+                  "sh", kernels[0].root, copy});
+    ASSERT_TRUE(made && made->status == 0);
+    auto files = find_kernel(copy);
+    ASSERT_TRUE(files) << files.failure().message;
+    auto copied = open_runtime_kit(*open_target(*files), tiny_runtime());
+    ASSERT_TRUE(copied) << copied.failure().message;
+    EXPECT_TRUE(copied->build_dir.starts_with(other.path));
+
+    // A tool is gone: this is said, though all that was made with it is there.
+    const fs::path tool = fs::path(copied->build_dir) / "tools/objtool/objtool";
+    ASSERT_TRUE(fs::canonical(tool).string().starts_with(other.path)) << fs::canonical(tool);
+    for (const auto& each : fs::directory_iterator(tool.parent_path()))
+        fs::remove(each); // with those that a wrapper leads to
+    auto broken = open_runtime_kit(*open_target(*files), tiny_runtime());
+    ASSERT_FALSE(broken);
+    EXPECT_NE(broken.failure().message.find("there is no " + copied->build_dir + "/tools/objtool"),
+              std::string::npos)
+        << broken.failure().message;
+
+    fs::remove_all(copy);
+    auto kit = open_runtime_kit(*open_target(kernels[0]), tiny_runtime());
+    ASSERT_TRUE(kit) << kit.failure().message;
+    EXPECT_EQ(kit->build_dir, kernels[0].build_dir);
+    for (const std::string& word : kit->objtool)
+        EXPECT_EQ(word.find(other.path), std::string::npos) << word;
 }
 
 TEST(Kit, SourcesThatCannotBeCombinedAreCompiledOneByOne) {
@@ -339,6 +396,24 @@ TEST(Requirements, MissingHeadersNameThePackage) {
     }
 }
 
+TEST(Requirements, KernelsThatTheRuntimeDoesNotKnowAreRefused) {
+    ANY_TARGET(target);
+    TemporaryFolder folder;
+    KernelFiles files = target->files();
+    const std::string usual = text_of(files.config);
+    for (const char* setting : {"CFI_CLANG", "CFI", "CC_IS_CLANG", "UNWINDER_FRAME_POINTER",
+                                "UNWINDER_GUESS", "PREEMPT_RT"}) {
+        files.config = folder.path + "/" + setting;
+        ASSERT_TRUE(write_file(files.config, usual + "CONFIG_" + setting + "=y\n"));
+        auto kit = open_runtime_kit(*open_target(files), tiny_runtime(), nullptr);
+        ASSERT_FALSE(kit) << setting;
+        EXPECT_TRUE(kit.failure().message.starts_with(
+            "kernel " + files.release + " is not one that scripts can run on: CONFIG_" + setting +
+            ": "))
+            << kit.failure().message;
+    }
+}
+
 TEST(Requirements, MissingToolsNameThePackage) {
     ANY_TARGET(target);
     const std::string path = getenv("PATH");
@@ -356,71 +431,4 @@ TEST(Requirements, MissingToolsNameThePackage) {
     EXPECT_NE(no_compiler.failure().hint.find("apt-get install gcc"), std::string::npos);
     EXPECT_NE(no_compiler.failure().hint.find("linux-headers-" + target->release()),
               std::string::npos);
-}
-
-TEST(Process, OutputStatusAndMissingPrograms) {
-    auto outcome = run_tool({"sh", "-c", "echo out; echo err >&2; exit 3"});
-    ASSERT_TRUE(outcome);
-    EXPECT_EQ(outcome->status, 3);
-    EXPECT_EQ(outcome->output, "out\nerr\n");
-    auto killed = run_tool({"sh", "-c", "kill -9 $$"});
-    ASSERT_TRUE(killed);
-    EXPECT_EQ(killed->status, 128 + 9);
-    auto missing = run_tool({"no-such-program-here"});
-    ASSERT_FALSE(missing);
-    EXPECT_EQ(missing.failure().message,
-              "cannot run no-such-program-here: No such file or directory");
-    setenv("MAKEFLAGS", "-n", 1);
-    auto clean = run_tool({"sh", "-c", "echo \"<$MAKEFLAGS>\""});
-    unsetenv("MAKEFLAGS");
-    EXPECT_EQ(clean->output, "<>\n");
-    std::vector<std::string> lines;
-    ASSERT_TRUE(run_tool({"printf", "a\\nbc\\nd"},
-                         [&](std::string_view line) { lines.emplace_back(line); }));
-    EXPECT_EQ(lines, (std::vector<std::string>{"a", "bc"}));
-}
-
-TEST(Scratch, IsRemovedAndStaleOnesToo) {
-    std::string path;
-    {
-        auto scratch = Scratch::create();
-        ASSERT_TRUE(scratch);
-        path = scratch->path();
-        ASSERT_TRUE(write_file(scratch->file("x"), "1"));
-        remove_stale_scratch(); // ours is in use
-        EXPECT_TRUE(fs::exists(path));
-    }
-    EXPECT_FALSE(fs::exists(path));
-    // One of a process that has ended.
-    pid_t child = fork();
-    if (child == 0) {
-        auto scratch = Scratch::create();
-        _exit(scratch ? 0 : 1); // without destructors
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    ASSERT_EQ(status, 0);
-    auto left = [&] {
-        for (std::string parent : {std::string("/dev/shm"), fs::temp_directory_path().string()}) {
-            for (const auto& entry : fs::directory_iterator(parent)) {
-                if (entry.path().filename().string().starts_with("djstap-" + std::to_string(child) +
-                                                                 "-"))
-                    return true;
-            }
-        }
-        return false;
-    };
-    EXPECT_TRUE(left());
-    remove_stale_scratch();
-    EXPECT_FALSE(left());
-}
-
-TEST(Scratch, FullDiskIsSaidAndHinted) {
-    if (access("/dev/full", W_OK) != 0)
-        GTEST_SKIP() << "there is no /dev/full";
-    Status full = write_file("/dev/full", "x");
-    ASSERT_FALSE(full);
-    EXPECT_EQ(full.failure().message, "/dev/full: cannot write: No space left on device");
-    EXPECT_EQ(full.failure().hint, "free some space and run djstap again");
-    EXPECT_TRUE(fs::exists("/dev/full"));
 }

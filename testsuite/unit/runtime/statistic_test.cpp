@@ -114,9 +114,9 @@ TEST(Statistic, LinearBuckets) {
     shape.high = 20;
     shape.width = 10;
     shape.buckets = 6; // below, -10, 0, 10, 20, above
-    const std::vector<std::pair<s64, u32>> cases{{-11, 0}, {-10, 1},     {-1, 1},      {0, 2},
-                                                 {9, 2},   {10, 3},      {19, 3},      {20, 4},
-                                                 {21, 5},  {largest, 5}, {smallest, 0}};
+    const std::vector<std::pair<s64, u32>> cases{{-11, 0}, {-10, 1}, {-1, 1},      {0, 2},
+                                                 {9, 2},   {10, 3},  {19, 3},      {20, 4},
+                                                 {29, 4},  {30, 5},  {largest, 5}, {smallest, 0}};
     for (auto& [value, bucket] : cases)
         EXPECT_EQ(djs_statistic_bucket(&shape, value), bucket) << value;
     shape.low = smallest;

@@ -1,5 +1,6 @@
 #include "session/command.h"
 #include "session/session.h"
+#include "session/signals.h"
 
 #include <cerrno>
 #include <csignal>
@@ -33,6 +34,22 @@ TEST(Command, SplitsPlainLinesAndGivesOthersToTheShell) {
               (Words{"/bin/sh", "-c", "sleep 1 && echo \"x y\""}));
 }
 
+TEST(Command, QuotesVariablesAndPatternsTakeNoShell) {
+    setenv("DJSTAP_TEST", "a b", 1);
+    EXPECT_EQ(*parse_command("ls 'x  y' \"$DJSTAP_TEST\" $DJSTAP_TEST p\\ q"),
+              (Words{"ls", "x  y", "a b", "a", "b", "p q"}));
+    EXPECT_EQ(*parse_command("dd if=/etc/passwd count=1"),
+              (Words{"dd", "if=/etc/passwd", "count=1"}));
+    EXPECT_EQ(*parse_command("ls /etc/pass[w]d /etc/no*such"),
+              (Words{"ls", "/etc/passwd", "/etc/no*such"}));
+    EXPECT_EQ(*parse_command("sh -c 'ls | wc; exit 3'"), (Words{"sh", "-c", "ls | wc; exit 3"}));
+    for (const char* line :
+         {"ls $(echo /)", "ls `echo /`", "ls $not_set_anywhere", "ls > x", "ls # all", "! ls",
+          "echo $$", "kill $PPID", "(ls)", "ls &", "ls 'x", "'A=1' x"})
+        EXPECT_EQ(*parse_command(line), (Words{"/bin/sh", "-c", line}));
+    EXPECT_FALSE(parse_command("slep '5 6'"));
+}
+
 TEST(Command, AMissingProgramIsNamedWithTheNearest) {
     auto parsed = parse_command("slep 5");
     ASSERT_FALSE(parsed);
@@ -59,6 +76,21 @@ TEST(Command, WaitsUntilItIsReleased) {
     auto fine = Command::prepare({"true"});
     EXPECT_TRUE(fine->release());
     EXPECT_EQ(describe_status(wait_for(*fine)), "");
+}
+
+TEST(Command, EndedByTheSignalThatEndsTheSessionIsNoFailure) {
+    auto killed = Command::prepare({"sh", "-c", "kill -TERM $$"});
+    EXPECT_EQ(killed->failure(), "");
+    EXPECT_TRUE(killed->release());
+    wait_for(*killed);
+    EXPECT_NE(killed->failure().find("signal 15"), std::string::npos);
+    const StopSignals signals;
+    raise(SIGTERM);
+    EXPECT_EQ(killed->failure(), "");
+    auto failed = Command::prepare({"sh", "-c", "exit 3"});
+    EXPECT_TRUE(failed->release());
+    wait_for(*failed);
+    EXPECT_EQ(failed->failure(), "exited with status 3");
 }
 
 TEST(Command, OneThatIsNotReleasedRunsNothing) {

@@ -1,3 +1,4 @@
+#include "include/statistic.h"
 #include "session/output.h"
 #include "session/printer.h"
 
@@ -58,7 +59,13 @@ class Record {
 
 ModuleMeta example_meta() {
     ModuleMeta meta;
-    meta.formats = {{"%s(%d)\n", "sl"}, {"hello\n", ""}, {"%s", "s"}};
+    meta.formats = {{"%s(%d)\n", "sl"},
+                    {"hello\n", ""},
+                    {"%s", "s"},
+                    {"n=%d\n", "l", "n", 0},
+                    {"a[%d,%s]=%d\n", "lsl", "a", 2},
+                    {"s[%d] %d %d %d %d %d\n", "llllll", "s", 1},
+                    {"%H\n", "h", "h", 0}};
     meta.places = {"operator '/' at <input>:1:24"};
     return meta;
 }
@@ -134,38 +141,104 @@ TEST(Output, JsonIsOneObjectALine) {
                Record(DJS_RECORD_WARNING).text("careful")},
               true, true,
               {.lost_records = 3,
+               .oversized = 0,
                .overwritten = 0,
                .skipped_busy = 0,
                .skipped_locked = 0,
+               .skipped_stack = 0,
                .skipped_kretprobe = 0,
                .skipped_kprobe = 0,
                .errors = 1,
                .failed_sites = 0,
-               .inside = 0});
+               .inside = 0,
+               .pinned = 0});
     std::vector<nlohmann::json> objects;
     std::istringstream lines(printed.out);
     for (std::string line; std::getline(lines, line);)
         objects.push_back(nlohmann::json::parse(line));
     ASSERT_EQ(objects.size(), 4u);
-    EXPECT_EQ(objects[0]["type"], "print");
-    EXPECT_EQ(objects[0]["text"], "c\"\xef\xbf\xbd(1)\n");
-    EXPECT_EQ(objects[1]["place"], "operator '/' at <input>:1:24");
-    EXPECT_EQ(objects[2]["message"], "careful");
-    EXPECT_EQ(objects[3]["lost_records"], 3);
+    EXPECT_EQ(objects[0], R"({"type": "printf", "data": "c\"\ufffd(1)\n"})"_json);
+    EXPECT_EQ(objects[1],
+              R"({"type": "runtime_error", "data": {"message": "bad", "place": "operator '/'",
+        "file": "<input>", "line": 1, "column": 24}})"_json);
+    EXPECT_EQ(objects[2], R"({"type": "warning", "data": {"message": "careful"}})"_json);
+    EXPECT_EQ(objects[3]["type"], "lost_events");
+    EXPECT_EQ(objects[3]["data"]["events"], 3);
     EXPECT_EQ(printed.err, "");
+}
+
+TEST(Output, JsonHasGlobalsAndHistogramsAsObjects) {
+    const auto histogram = [](uint32_t kind, int64_t low, int64_t high, int64_t width,
+                              const std::vector<int64_t>& counts) {
+        djs_histogram_header header{};
+        header.kind = kind;
+        header.buckets = static_cast<uint32_t>(counts.size());
+        header.low = low;
+        header.high = high;
+        header.width = width;
+        Record record(6);
+        record.bytes().append(reinterpret_cast<const char*>(&header), sizeof header);
+        for (const int64_t count : counts)
+            record.number(count);
+        return record;
+    };
+    std::vector<int64_t> log(DJS_LOG_BUCKETS);
+    log[0] = 1, log[DJS_LOG_ZERO - 2] = 2, log[DJS_LOG_ZERO] = 3, log[DJS_LOG_ZERO + 3] = 4;
+    log[DJS_LOG_BUCKETS - 2] = 5;
+    const auto printed =
+        print({Record(3).number(-7), Record(4).number(1).text("x"), // one that is damaged
+               Record(4).number(1).text("x").number(5), Record(4).number(2).text("\"").number(6),
+               Record(5).number(9).number(2).number(-1).number(4).number(3).number(1), Record(1),
+               histogram(DJS_HISTOGRAM_LINEAR, -10, 20, 10, {1, 0, 2, 0, 0, 3}),
+               histogram(DJS_HISTOGRAM_LINEAR, 0, 20, 10, {0, 0, 7, 0, 0}),
+               histogram(DJS_HISTOGRAM_LOG, 0, 0, 0, log),
+               histogram(DJS_HISTOGRAM_LINEAR, 0, 20, 10, {0, 0, 0})},
+              true);
+    std::vector<std::string> lines;
+    std::istringstream all(printed.out);
+    for (std::string line; std::getline(all, line);)
+        lines.push_back(line);
+    ASSERT_EQ(lines.size(), 10u) << printed.out;
+    EXPECT_EQ(lines[0], R"({"type":"map","data":{"n":-7}})");
+    EXPECT_EQ(nlohmann::json::parse(lines[1])["type"], "printf");
+    EXPECT_EQ(lines[2], R"({"type":"map","data":{"a":{"1,x":5,"2,\"":6}}})");
+    EXPECT_EQ(
+        lines[3],
+        R"({"type":"stats","data":{"s":{"9":{"count":2,"min":-1,"max":4,"total":3,"average":1}}}})");
+    EXPECT_EQ(lines[4], R"({"type":"printf","data":"hello\n"})");
+    EXPECT_EQ(lines[5],
+              R"({"type":"hist","data":{"h":[{"max":-11,"count":1},{"min":-10,"max":-1,"count":0},)"
+              R"({"min":0,"max":9,"count":2},{"min":10,"max":19,"count":0},)"
+              R"({"min":20,"max":29,"count":0},{"min":30,"count":3}]}})");
+    EXPECT_EQ(lines[6], R"({"type":"hist","data":{"h":[{"min":10,"max":19,"count":7}]}})");
+    const auto rows = nlohmann::json::parse(lines[7])["data"]["h"];
+    EXPECT_EQ(rows.size(), size_t{DJS_LOG_BUCKETS - 1});
+    EXPECT_EQ(rows[0],
+              R"({"min": -9223372036854775808, "max": -9223372036854775808, "count": 1})"_json);
+    EXPECT_EQ(rows[1],
+              R"({"min": -9223372036854775807, "max": -4611686018427387904, "count": 0})"_json);
+    EXPECT_EQ(rows[DJS_LOG_ZERO - 2], R"({"min": -3, "max": -2, "count": 2})"_json);
+    EXPECT_EQ(rows[DJS_LOG_ZERO], R"({"min": 0, "max": 0, "count": 3})"_json);
+    EXPECT_EQ(rows[DJS_LOG_ZERO + 3], R"({"min": 4, "max": 7, "count": 4})"_json);
+    EXPECT_EQ(rows[DJS_LOG_BUCKETS - 2],
+              R"({"min": 4611686018427387904, "max": 9223372036854775807, "count": 5})"_json);
+    EXPECT_EQ(lines[8], R"({"type":"hist","data":{"h":[]}})");
 }
 
 TEST(Output, WarningsCanBeTurnedOff) {
     EXPECT_EQ(print({Record(DJS_RECORD_WARNING).text("careful")}, false, false,
                     {.lost_records = 1,
+                     .oversized = 0,
                      .overwritten = 0,
                      .skipped_busy = 0,
                      .skipped_locked = 0,
+                     .skipped_stack = 0,
                      .skipped_kretprobe = 0,
                      .skipped_kprobe = 0,
                      .errors = 0,
                      .failed_sites = 0,
-                     .inside = 0})
+                     .inside = 0,
+                     .pinned = 0})
                   .err,
               "");
 }
@@ -174,11 +247,13 @@ TEST(Output, CountsNameTheirReason) {
     djs_counts counts{};
     EXPECT_TRUE(describe_counts(counts).empty());
     counts.lost_records = 1;
+    counts.oversized = 2;
     counts.skipped_kretprobe = 12;
     const auto lines = describe_counts(counts);
-    ASSERT_EQ(lines.size(), 2u);
+    ASSERT_EQ(lines.size(), 3u);
     EXPECT_EQ(lines[0].substr(0, 18), "1 record was lost ");
-    EXPECT_EQ(lines[1].substr(0, 22), "12 returns were missed");
+    EXPECT_EQ(lines[1].substr(0, 43), "2 records were lost because they were longe");
+    EXPECT_EQ(lines[2].substr(0, 22), "12 returns were missed");
 }
 
 TEST(Output, ProbesAreShownWithTheirMechanismWhenAsked) {
@@ -190,8 +265,7 @@ TEST(Output, ProbesAreShownWithTheirMechanismWhenAsked) {
         Capture out, err;
         Writer writer(out.fd(), "out"), messages(err.fd(), "err");
         const auto output = make_text_output(writer, messages, true, verbose);
-        for (const auto& probe : {planned, fallen, failed})
-            output->probe(probe);
+        output->probes({planned, fallen, failed});
         EXPECT_EQ(
             err.text(),
             verbose
@@ -215,9 +289,17 @@ TEST(Output, DamagedRecordsAreCountedAndNeverCrash) {
               3u);
     std::mt19937_64 random(4);
     for (int i = 0; i < 3000; i++) {
-        const uint32_t ids[] = {
-            0, 1, 2, 3, DJS_RECORD_ERROR, DJS_RECORD_WARNING, static_cast<uint32_t>(random())};
-        Record record(ids[random() % 7]);
+        const uint32_t ids[] = {0,
+                                1,
+                                2,
+                                3,
+                                4,
+                                5,
+                                6,
+                                DJS_RECORD_ERROR,
+                                DJS_RECORD_WARNING,
+                                static_cast<uint32_t>(random())};
+        Record record(ids[random() % std::size(ids)]);
         for (size_t n = 8 * (random() % 6); n > 0; n--)
             record.bytes() += static_cast<char>(random() % 2 ? random() % 10 : random());
         print({record}, random() % 2);

@@ -50,7 +50,7 @@ TEST(Expressions, EveryOperator) {
                            "<=", ">", ">=", "==", "!=", "&", "^",  "|",  "&&",  "||"})
         same_expression("a " + std::string(op) + " b");
     for (const char* op :
-         {"=", "+=", "-=", "*=", "/=", "%=", ".=", "<<=", ">>=", ">>>=", "&=", "^=", "|=", "<<<"})
+         {"=", "+=", "-=", "*=", "/=", "%=", ".=", "<<=", ">>=", "&=", "^=", "|=", "<<<"})
         same_expression("a " + std::string(op) + " b");
     for (const char* text :
          {"!a", "~a", "+a", "++a", "--a", "a++", "a--", "a =~ \"x*\"", "a !~ \"^y\""})
@@ -136,8 +136,8 @@ TEST(Expressions, Operators) {
 TEST(Expressions, PrintFamily) {
     for (const char* text :
          {"print(a, b)", "println()", "printf(\"%d\\n\", a)", "printd(\",\", a, b)",
-          "print_char(65)", "printdln(\"|\", a)", "sprint(a)", "sprintln(a)", "sprintf(\"%s\", b)",
-          "sprintd(\",\", a)", "sprintdln(\",\", a)"})
+          "print_char(65)", "printdln(\"|\", a, b)", "sprint(a)", "sprintln(a)",
+          "sprintf(\"%s\", b)", "sprintd(\",\", a, b)", "sprintdln(\",\", a, b)"})
         same_expression(text);
     EXPECT_EQ(canonical_expression("printer(a)"), "printer(a)");
     EXPECT_EQ(canonical_expression("printlnd(a)"), "printlnd(a)");

@@ -42,6 +42,8 @@ void all_parse(Parsing& parsing, const std::vector<std::filesystem::path>& files
         EXPECT_EQ(first.diagnostics, "") << path;
         Parsed second = parsing.parse(first.text, true);
         EXPECT_EQ(second.text, first.text) << path << second.diagnostics;
+        ASSERT_TRUE(first.file && second.file) << path;
+        EXPECT_EQ(Structure::of(*second.file), Structure::of(*first.file)) << path;
     }
 }
 

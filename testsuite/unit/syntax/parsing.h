@@ -1,5 +1,6 @@
 // Parsing for tests: a script in, its canonical text or its diagnostics out.
 #pragma once
+#include "../../harness/structure.h"
 #include "syntax/syntax.h"
 
 #include <gtest/gtest.h>
@@ -60,13 +61,16 @@ inline std::string canonical(const std::string& script, Parsing parsing = {}) {
     Parsed second = parsing.parse(first.text);
     EXPECT_EQ(second.diagnostics, "") << first.text;
     EXPECT_EQ(second.text, first.text) << script;
+    if (first.file && second.file) {
+        EXPECT_EQ(Structure::of(*second.file), Structure::of(*first.file)) << script;
+    }
     return first.text;
 }
 
 // One statement's canonical text.
 inline std::string canonical_statement(const std::string& statement) {
-    std::string text = canonical("probe x { " + statement + " }");
-    std::string begin = "probe x {\n", end = "}\n";
+    std::string text = canonical("function f() { " + statement + " }");
+    std::string begin = "function f() {\n", end = "}\n";
     if (!text.starts_with(begin) || !text.ends_with(end))
         return text;
     text = text.substr(begin.size(), text.size() - begin.size() - end.size());

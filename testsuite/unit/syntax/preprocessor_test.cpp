@@ -40,7 +40,7 @@ TEST(Conditionals, WhatElseCanBeAsked) {
 
 TEST(Conditionals, LiteralsAndConnectives) {
     EXPECT_EQ(chosen("1 < 2"), yes);
-    EXPECT_EQ(chosen("-1 < -2"), no);
+    EXPECT_EQ(chosen("2 < 1"), no);
     EXPECT_EQ(chosen("\"a\" < \"b\""), yes);
     EXPECT_EQ(chosen("1 == 2 && 1 == 1 || 3 == 3"), yes);
     EXPECT_EQ(chosen("3 == 3 || 1 == 1 && 1 == 2"), yes);

@@ -25,9 +25,9 @@ TEST(Statements, EachKind) {
 
 TEST(Statements, SemicolonsAreOptional) {
     EXPECT_EQ(canonical_statement("a = 1 b = 2 f(a) g(b)"), "a = 1;\nb = 2;\nf(a);\ng(b);");
-    EXPECT_EQ(canonical_statement(";;a;;;b;"), "a;\nb;");
+    EXPECT_EQ(canonical_statement(";;a;;b;"), ";\n;\na;\n;\nb;");
     EXPECT_EQ(canonical_statement("if (a) b; else c;"), "if (a)\n    b;\nelse\n    c;");
-    EXPECT_EQ(canonical_statement("if (a) { b };"), "if (a) {\n    b;\n}");
+    EXPECT_EQ(canonical_statement("if (a) { b };"), "if (a) {\n    b;\n}\n;");
     EXPECT_EQ(canonical_statement("return x = 1"), "return x = 1;");
     EXPECT_EQ(canonical_statement("if (a) return; b"), "if (a)\n    return;\nb;");
 }
@@ -35,6 +35,9 @@ TEST(Statements, SemicolonsAreOptional) {
 TEST(Statements, AnOperandIsFollowedAsFarAsItGoes) {
     EXPECT_EQ(canonical_statement("a = b ++c"), "a = b++;\nc;");
     EXPECT_EQ(canonical_statement("a = b; ++c"), "a = b;\n++c;");
+    EXPECT_EQ(canonical_statement("a ++ b --"), "a++;\nb--;");
+    EXPECT_EQ(canonical_statement("c = a ++ -- b"), "c = a++;\n--b;");
+    EXPECT_EQ(canonical_statement("c = a -- - -- b"), "c = a-- - --b;");
     EXPECT_EQ(canonical_statement("if (a) ++b"), "if (a)\n    ++b;");
     EXPECT_EQ(canonical_statement("a = b -c"), "a = b - c;");
     EXPECT_EQ(canonical_statement("if (a) -c"), "if (a)\n    -c;");
@@ -57,7 +60,7 @@ TEST(Statements, Foreach) {
 
 TEST(Declarations, Globals) {
     EXPECT_EQ(
-        canonical("global a[100], b%, c% [5], d = 1, e = -2, f = \"x\";; private g private global "
+        canonical("global a[100], b%, c% [5], d = 1, e = -2, f = \"x\"; private g private global "
                   "h = 0x10"),
         "global a[100]\nglobal b%\nglobal c%[5]\nglobal d = 1\nglobal e = -2\nglobal f = \"x\"\n"
         "private global g\nprivate global h = 16\n");
@@ -81,8 +84,8 @@ TEST(Declarations, Probes) {
           "probe timer.ms(100) if (on && n > 3) {}\n", "probe a.b? if (c) {}\n",
           "probe process(\"/bin/sh\").function(\"main\").call {}\n",
           "probe kernel.function(\"a\").if.probe.for {}\n", "probe a = b, c? {}\n",
-          "probe a, b.c += d.e(5) {}\n", "probe a = b {\n    x = 1;\n}, {\n    y = 2;\n}\n",
-          "private probe a = b {}\n"})
+          "probe a += b.c += d.e(5) {}\n", "probe a = b {\n    x = 1;\n}, {\n    y = 2;\n}\n",
+          "probe a = b = c.d, e {}\n"})
         EXPECT_EQ(canonical(text), text);
 }
 

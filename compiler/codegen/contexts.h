@@ -1,0 +1,37 @@
+// In what surroundings handlers run, and functions with them: alone, in a task of their own, or
+// wherever they are hit.
+#pragma once
+#include "probes/plan.h"
+
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+namespace djstap::codegen {
+
+class ScriptModule;
+
+// Of the handlers that a body is part of.
+struct Surroundings {
+    bool alone = false;  // begin, end, error: nothing else runs; in user space all of them
+    bool task = false;   // DJS_HANDLER_IN_TASK
+    bool others = false; // all else: a walk over a large array must not take long
+    void join(const Surroundings& more) {
+        alone |= more.alone;
+        task |= more.task;
+        others |= more.others;
+    }
+};
+
+struct Contexts {
+    std::vector<Surroundings> variants;                                   // by number
+    std::unordered_map<const program::Function*, Surroundings> functions; // that are called
+    std::set<const program::Global*> cleared; // as a whole, while probes are armed
+    Surroundings of(const program::Function& function) const {
+        auto found = functions.find(&function);
+        return found == functions.end() ? Surroundings{false, false, true} : found->second;
+    }
+};
+Contexts find_contexts(const ScriptModule& script);
+
+} // namespace djstap::codegen

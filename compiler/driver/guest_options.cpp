@@ -1,0 +1,81 @@
+#include "driver/guest_options.h"
+
+#include <cctype>
+#include <charconv>
+#include <limits>
+#include <string_view>
+#include <unistd.h>
+
+namespace djstap::driver {
+
+namespace {
+
+constexpr int64_t least_memory = 128, least_disk = 16, most_disk = 16 << 20;
+
+// "512", "512M", "2G", "1T": megabytes; nothing where it is no size.
+std::optional<int64_t> megabytes(std::string_view text) {
+    constexpr std::string_view units = "MGT";
+    size_t unit = 0;
+    if (!text.empty() && !isdigit(static_cast<unsigned char>(text.back()))) {
+        unit = units.find(static_cast<char>(toupper(text.back())));
+        text.remove_suffix(1);
+    }
+    int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    if (unit == units.npos || error != std::errc() || rest != end || value < 0 ||
+        value > std::numeric_limits<int32_t>::max())
+        return std::nullopt;
+    return value << (10 * unit);
+}
+
+Failure no_size(const std::string& given) {
+    return {given + ": this is not a size", "a size is a number with M, G or T, such as 2G"};
+}
+
+std::optional<Failure> take_shape(const std::string& memory, const std::string& disk,
+                                  Options& options) {
+    if (!memory.empty()) {
+        const std::string given = "--guest-memory=" + memory;
+        const auto here = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) / 256;
+        const auto size = megabytes(memory);
+        if (!size)
+            return no_size(given);
+        if (*size < least_memory || *size > here)
+            return Failure{given + ": a guest has from " + std::to_string(least_memory) +
+                               "M to what this machine has, " + std::to_string(here) + "M",
+                           ""};
+        options.guest_memory_mb = static_cast<unsigned>(*size);
+    }
+    if (!disk.empty()) {
+        const std::string given = "--guest-disk=" + disk;
+        const auto size = megabytes(disk);
+        if (!size)
+            return no_size(given);
+        if (*size && (*size < least_disk || *size > most_disk))
+            return Failure{given + ": a guest's disk has from " + std::to_string(least_disk) +
+                               "M to 16T, or 0: there is none",
+                           ""};
+        options.guest_disk_mb = static_cast<unsigned>(*size);
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+std::optional<Failure> take_guest(const GuestWords& words, Options& options) {
+    if (words.given || options.guest_root)
+        options.guest = words.release == "newest" ? "" : words.release;
+    if (!options.guest && (!words.memory.empty() || !words.disk.empty()))
+        return Failure{"--guest-memory and --guest-disk say what a guest has, and there is none",
+                       "--guest runs the script in one"};
+    if (options.guest && options.guest->empty())
+        options.guest = options.kernel;
+    if (options.guest && !options.kernel.empty() && *options.guest != options.kernel)
+        return Failure{"--guest=" + *options.guest + " and -r " + options.kernel +
+                           " name different kernels",
+                       "--guest alone runs the kernel of -r"};
+    return take_shape(words.memory, words.disk, options);
+}
+
+} // namespace djstap::driver

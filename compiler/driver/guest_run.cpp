@@ -1,0 +1,289 @@
+#include "driver/guest_run.h"
+
+#include "driver/machine.h"
+#include "guest/closure.h"
+#include "guest/guest.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <poll.h>
+#include <sstream>
+#include <unistd.h>
+
+namespace djstap::driver {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of the buffers, how much a guest of the usual size holds besides everything else.
+constexpr unsigned usual_memory_mb = 512, usual_buffers_mb = 64;
+
+// Where the guest's output goes: standard output, or the file of -o.
+class Sink {
+  public:
+    Sink() = default;
+    Sink(const Sink&) = delete;
+    Sink& operator=(const Sink&) = delete;
+    ~Sink() {
+        if (fd_ > STDERR_FILENO)
+            close(fd_);
+    }
+    Status open(const std::string& path) {
+        fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        if (fd_ < 0)
+            return Failure{"cannot write " + path + ": " + strerror(errno), ""};
+        return Done();
+    }
+    // False once a write failed.
+    bool write(std::string_view bytes) {
+        while (!bytes.empty() && !error_) {
+            ssize_t count = ::write(fd_, bytes.data(), bytes.size());
+            if (count >= 0)
+                bytes.remove_prefix(static_cast<size_t>(count));
+            else if (errno == EAGAIN)
+                wait_for_room();
+            else if (errno != EINTR)
+                error_ = errno;
+        }
+        return !error_;
+    }
+    // errno of the write that failed; a reader that went away is no failure.
+    int error() const { return error_ == EPIPE ? 0 : error_; }
+
+  private:
+    void wait_for_room() const {
+        pollfd ready{fd_, POLLOUT, 0};
+        poll(&ready, 1, 1000);
+    }
+
+    int fd_ = STDOUT_FILENO;
+    int error_ = 0;
+};
+
+// While it lives, the user's signals go to the guest's command.
+class ForwardedSignals {
+  public:
+    ForwardedSignals() {
+        mailbox_in_use = &mailbox_;
+        struct sigaction action = {};
+        action.sa_handler = [](int signal) { mailbox_in_use->post(signal); };
+        for (size_t i = 0; i < std::size(signals); i++)
+            sigaction(signals[i], &action, &before_[i]);
+        // Output that nobody takes is told to the command.
+        action.sa_handler = SIG_IGN;
+        sigaction(SIGPIPE, &action, &pipe_before_);
+    }
+    ~ForwardedSignals() {
+        for (size_t i = 0; i < std::size(signals); i++)
+            sigaction(signals[i], &before_[i], nullptr);
+        sigaction(SIGPIPE, &pipe_before_, nullptr);
+        mailbox_in_use = nullptr;
+    }
+    SignalMailbox& mailbox() { return mailbox_; }
+
+  private:
+    static constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    static inline SignalMailbox* mailbox_in_use = nullptr;
+    SignalMailbox mailbox_;
+    struct sigaction before_[std::size(signals)] = {}, pipe_before_ = {};
+};
+
+std::vector<std::string> reader_command(const RunState& state, const std::string& module) {
+    const Options& options = state.options;
+    std::vector<std::string> words = {state.places.djrun};
+    if (!options.command.empty())
+        words.insert(words.end(), {"-c", options.command});
+    if (!options.output_file.empty())
+        words.insert(words.end(), {"-o", guest_trace_file});
+    if (options.seconds > 0)
+        words.insert(words.end(), {"-T", std::to_string(options.seconds)});
+    if (options.buffer_megabytes)
+        words.insert(words.end(), {"-s", std::to_string(options.buffer_megabytes)});
+    if (options.json_output)
+        words.push_back("--json");
+    if (!options.warnings)
+        words.push_back("-w");
+    if (options.verbosity[4] > 0)
+        words.push_back("-v");
+    words.push_back(module);
+    return words;
+}
+
+// Adds files to those that are there already, each guest path once.
+void add_files(GuestJob& job, const std::vector<FileToCopy>& files) {
+    for (const FileToCopy& file : files) {
+        bool known = std::any_of(job.files.begin(), job.files.end(), [&](const FileToCopy& each) {
+            return each.guest_path == file.guest_path;
+        });
+        if (!known)
+            job.files.push_back(file);
+    }
+}
+
+// As much as was asked for, else by need.
+unsigned memory_mb(const RunState& state, unsigned cpus) {
+    if (state.options.guest_memory_mb)
+        return state.options.guest_memory_mb;
+    const auto buffers = static_cast<unsigned>(state.limits.RING_KB * cpus / 1024);
+    if (buffers <= usual_buffers_mb)
+        return usual_memory_mb;
+    // Few sizes, for each has a saved state.
+    return usual_memory_mb * (1 + (buffers + usual_memory_mb - 1) / usual_memory_mb);
+}
+
+// Whether a guest that shares the host's files sees this one: it has its own of these folders.
+bool is_seen(const std::string& path) {
+    constexpr std::string_view own[] = {"/dev/", "/proc/", "/sys/"};
+    return std::none_of(std::begin(own), std::end(own),
+                        [&](std::string_view folder) { return path.starts_with(folder); });
+}
+
+// What the command needs, where the guest does not see this machine's files.
+Status add_copies(GuestJob& job, const RunState& state) {
+    // Whatever shell code the command is made of, it finds djstap's own programs.
+    for (const char* name : {"djrun", "gtodbench"}) {
+        std::string path = state.places.programs + "/" + name;
+        if (Result<std::vector<FileToCopy>> closure = program_closure(path)) {
+            add_files(job, *closure);
+            add_files(job, {{"", std::string("/usr/local/bin/") + name, 0, path}});
+        }
+    }
+    Result<std::vector<FileToCopy>> command = command_closure(state.options.command);
+    if (!command)
+        return Failure{"-c: " + command.failure().message, command.failure().hint};
+    add_files(job, *command);
+    add_files(job, data_files(state.options.command));
+    // Those that are probed can be loaded there.
+    for (const ProbedModule& probed : state.plan->modules) {
+        if (probed.file.starts_with(job.kernel.modules + "/"))
+            job.modules.push_back(probed.name);
+        else
+            add_files(job, {{probed.file, fs::absolute(probed.file), 0, ""}});
+    }
+    return Done();
+}
+
+// The path in the guest of a file that djstap itself needs there.
+std::string own_file(GuestJob& job, const std::string& path) {
+    if (job.host_root && is_seen(path))
+        return path;
+    std::string there = "/run/" + fs::path(path).filename().string();
+    job.files.push_back({path, there, 0, ""});
+    return there;
+}
+
+Result<GuestJob> guest_job(RunState& state) {
+    const Options& options = state.options;
+    GuestJob job;
+    job.kernel = guest_kernel(**state.guest_kernel);
+    job.memory_mb = memory_mb(state, job.cpus);
+    job.disk_mb = options.guest_disk_mb.value_or(job.disk_mb);
+    job.host_root = state.guest_files == GuestFiles::Shared;
+    if (const char* more = getenv("DJSTAP_QEMU_ARGUMENTS")) {
+        std::istringstream words(more);
+        for (std::string word; words >> word;)
+            job.qemu_arguments.push_back(word);
+    }
+    if (const char* more = getenv("DJSTAP_KERNEL_ARGUMENTS"))
+        job.kernel_arguments = more;
+    std::error_code error;
+    if (!options.command.empty()) {
+        job.directory = fs::current_path(error);
+        job.input = STDIN_FILENO;
+        for (char** variable = environ; *variable; ++variable)
+            job.environment.emplace_back(*variable);
+    }
+    if (state.guest_files == GuestFiles::Copied)
+        if (Status added = add_copies(job, state); !added)
+            return added.failure();
+    Result<std::vector<FileToCopy>> reader = program_closure(state.places.djrun);
+    if (!reader)
+        return Failure{"djrun, which reads in the guest: " + reader.failure().message,
+                       reader.failure().hint};
+    if (!job.host_root || !is_seen(state.places.djrun))
+        add_files(job, *reader);
+    const std::string module = own_file(job, fs::absolute(state.module_path, error));
+    job.command = reader_command(state, module);
+    return job;
+}
+
+// Why the guest's end is no success; reported.
+bool report_end(RunState& state, const GuestOutcome& outcome) {
+    if (outcome.lost()) {
+        Diagnostic& lost = state.diagnostics.report(outcome.state == GuestOutcome::EmulatorDied
+                                                        ? DiagnosticKind::EmulatorDied
+                                                        : DiagnosticKind::GuestLost,
+                                                    {}, {outcome.reason});
+        if (!outcome.kernel_log.empty())
+            lost.note({}, "its kernel log ends with:\n" + outcome.kernel_log);
+        return false;
+    }
+    if (!outcome.complaint.empty()) {
+        state.diagnostics.report(DiagnosticKind::GuestComplained, {})
+            .note({}, "its kernel log says:\n" + outcome.complaint);
+        return false;
+    }
+    return true;
+}
+
+} // namespace
+
+bool settle_guest_files(RunState& state) {
+    const Options& options = state.options;
+    if (!options.guest || (options.command.empty() && !options.guest_root))
+        return true;
+    Status can = can_share_host_files();
+    state.guest_files = can ? GuestFiles::Shared : GuestFiles::Copied;
+    if (can)
+        return true;
+    if (options.guest_root)
+        state.fail(DiagnosticKind::GuestUnavailable, can.failure());
+    else
+        state.diagnostics.report(DiagnosticKind::GuestFilesCopied, {}, {can.failure().message})
+            .hint(can.failure().hint);
+    return !options.guest_root;
+}
+
+bool run_in_guest(RunState& state) {
+    Result<GuestJob> job = guest_job(state);
+    if (!job) {
+        state.fail(DiagnosticKind::GuestUnavailable, job.failure());
+        return false;
+    }
+    Sink output, trace;
+    if (!state.options.output_file.empty())
+        if (Status opened = trace.open(state.options.output_file); !opened) {
+            state.fail(DiagnosticKind::WorkFiles, opened.failure());
+            return false;
+        }
+    GuestCallbacks callbacks;
+    callbacks.progress = show_progress;
+    callbacks.output = [&](GuestStream stream, std::string_view bytes) {
+        if (stream == GuestStream::Errors)
+            return fwrite(bytes.data(), 1, bytes.size(), stderr) == bytes.size();
+        return (stream == GuestStream::Trace ? trace : output).write(bytes);
+    };
+    ForwardedSignals signals;
+    Result<GuestOutcome> outcome = run_guest(*job, callbacks, &signals.mailbox());
+    report_guest(*job, outcome);
+    if (!outcome) {
+        state.fail(DiagnosticKind::GuestUnavailable, outcome.failure());
+        return false;
+    }
+    if (!report_end(state, *outcome))
+        return false;
+    if (const int error = output.error() ? output.error() : trace.error()) {
+        state.fail(DiagnosticKind::WorkFiles,
+                   {std::string("cannot write the output: ") + strerror(error), ""});
+        return false;
+    }
+    state.exit_status = outcome->exit_code;
+    return true;
+}
+
+} // namespace djstap::driver

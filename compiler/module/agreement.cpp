@@ -1,0 +1,33 @@
+// Whether the runtime's sources and this program agree on what passes between them.
+#include "cache/cache.h"
+#include "module/module.h"
+
+#include <string_view>
+#include <utility>
+
+namespace djstap {
+
+namespace {
+
+// The headers that lay it out, as they were when this program was built.
+constexpr std::pair<const char*, std::string_view> shared_headers[] = {
+#include "shared_headers.inc"
+};
+
+} // namespace
+
+Status check_agreement(const RuntimeSources& sources) {
+    for (const auto& [name, text] : shared_headers) {
+        const std::string path = sources.directory + "/" + name;
+        const Result<std::string> found = read_whole(path);
+        if (!found)
+            return found.failure();
+        if (*found != text)
+            return Failure{"the runtime's sources are not those that this djstap was built with: " +
+                               path + " differs",
+                           "install both from one release, or build djstap again"};
+    }
+    return Done{};
+}
+
+} // namespace djstap

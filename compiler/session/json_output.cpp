@@ -1,0 +1,261 @@
+// The output as JSON, an object a line: docs/json.md.
+#include "session/arguments.h"
+#include "session/output.h"
+
+#include "include/statistic.h"
+#include "include/text.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+namespace djstap {
+
+namespace {
+
+using Object = nlohmann::ordered_json;
+
+// Bytes that are not UTF-8 become U+FFFD: JSON has no others.
+std::string dump(const Object& object) {
+    return object.dump(-1, ' ', false, Object::error_handler_t::replace);
+}
+
+struct Bounds {
+    std::optional<int64_t> least, most; // none: without end
+};
+
+// What a bucket holds; see include/statistic.h.
+Bounds bounds_of(const djs_histogram_header& header, uint32_t bucket) {
+    if (header.kind == DJS_HISTOGRAM_LOG) {
+        const int64_t power = static_cast<int64_t>(bucket) - DJS_LOG_ZERO;
+        if (power == 0)
+            return {0, 0};
+        const uint64_t near = uint64_t{1} << ((power > 0 ? power : -power) - 1);
+        // The least number of all stands alone.
+        const uint64_t far = power > -64 && power < 64 ? near - 1 + near : near;
+        return power > 0 ? Bounds{static_cast<int64_t>(near), static_cast<int64_t>(far)}
+                         : Bounds{static_cast<int64_t>(0 - far), static_cast<int64_t>(0 - near)};
+    }
+    const auto width = static_cast<uint64_t>(header.width);
+    const auto least = static_cast<int64_t>(static_cast<uint64_t>(header.low) +
+                                            (static_cast<uint64_t>(bucket) - 1) * width);
+    if (bucket == 0)
+        return {std::nullopt, header.low - 1};
+    if (bucket == header.buckets - 1)
+        return {least, std::nullopt};
+    return {least, static_cast<int64_t>(static_cast<uint64_t>(least) + width - 1)};
+}
+
+// Its buckets from the first to the last that hold something. Nothing where the argument is
+// damaged.
+std::optional<Object> take_histogram(std::string_view& arguments) {
+    djs_histogram_header header;
+    if (arguments.size() < sizeof(header))
+        return std::nullopt;
+    std::memcpy(&header, arguments.data(), sizeof(header));
+    arguments.remove_prefix(sizeof(header));
+    if (arguments.size() / sizeof(int64_t) < header.buckets)
+        return std::nullopt;
+    Object rows = Object::array();
+    size_t behind_last = 0; // of the rows, the first that holds nothing like all that follow
+    for (uint32_t bucket = 0; bucket < header.buckets; bucket++) {
+        const int64_t count = take_number(arguments).value_or(0);
+        if (!count && rows.empty())
+            continue;
+        const Bounds bounds = bounds_of(header, bucket);
+        Object row = Object::object();
+        if (bounds.least)
+            row["min"] = *bounds.least;
+        if (bounds.most)
+            row["max"] = *bounds.most;
+        row["count"] = count;
+        rows.push_back(std::move(row));
+        if (count)
+            behind_last = rows.size();
+    }
+    rows.get_ref<Object::array_t&>().resize(behind_last);
+    return rows;
+}
+
+class JsonOutput : public Output {
+  public:
+    explicit JsonOutput(Writer& writer) : writer_(writer) {}
+    JsonOutput(const JsonOutput&) = delete;
+    JsonOutput& operator=(const JsonOutput&) = delete;
+    ~JsonOutput() override { close_array(); }
+
+    void print(const ModuleMeta::Format& format, std::string_view arguments) override {
+        if (!format.shows.empty() && show(format, arguments))
+            return;
+        const char* const text = format.text.c_str();
+        const char* const types = format.types.c_str();
+        const size_t length =
+            djs_format(nullptr, 0, text, types, arguments.data(), arguments.size());
+        text_.resize(length + 1);
+        djs_format(text_.data(), length + 1, text, types, arguments.data(), arguments.size());
+        text_.resize(length);
+        this->text(text_);
+    }
+
+    void text(std::string_view text) override { put("printf", text); }
+
+    void error(std::string_view message, std::string_view place) override {
+        Object data{{"message", message}};
+        // "operator '/' at FILE:LINE:COLUMN"
+        const size_t at = place.rfind(" at ");
+        const size_t column = place.rfind(':');
+        const size_t line = column == 0 || column == std::string_view::npos
+                                ? std::string_view::npos
+                                : place.rfind(':', column - 1);
+        if (at != std::string_view::npos && line != std::string_view::npos && line > at) {
+            data["place"] = place.substr(0, at);
+            data["file"] = place.substr(at + 4, line - at - 4);
+            data["line"] = number(place.substr(line + 1, column - line - 1));
+            data["column"] = number(place.substr(column + 1));
+        } else if (!place.empty()) {
+            data["place"] = place;
+        }
+        put("runtime_error", data);
+    }
+
+    void warning(std::string_view message) override { put("warning", {{"message", message}}); }
+
+    void probes(const std::vector<AttachedProbe>& probes) override {
+        uint64_t attached = 0;
+        Object list = Object::array();
+        for (const AttachedProbe& probe : probes) {
+            attached += probe.attached ? probe.sites : 0;
+            list.push_back(describe(probe));
+        }
+        put("attached_probes", {{"probes", attached}, {"list", std::move(list)}});
+    }
+
+    void counts(const djs_counts& counts) override {
+        put("lost_events", {{"events", counts.lost_records},
+                            {"oversized", counts.oversized},
+                            {"overwritten", counts.overwritten},
+                            {"skipped_busy", counts.skipped_busy},
+                            {"skipped_locked", counts.skipped_locked},
+                            {"skipped_stack", counts.skipped_stack},
+                            {"skipped_kretprobe", counts.skipped_kretprobe},
+                            {"skipped_kprobe", counts.skipped_kprobe},
+                            {"errors", counts.errors},
+                            {"failed_sites", counts.failed_sites},
+                            {"inside", counts.inside},
+                            {"pinned", counts.pinned}});
+    }
+
+    Writer& writer() override { return writer_; }
+    bool prints_text() const override { return false; }
+
+  private:
+    static Object describe(const AttachedProbe& probe) {
+        Object object = Object::object();
+        if (probe.point.empty())
+            object["more"] = probe.sites;
+        else
+            object["point"] = probe.point;
+        object["mechanism"] = probe.mechanism;
+        object["attached"] = probe.attached;
+        if (!probe.reason.empty()) {
+            if (!probe.planned.empty())
+                object["planned"] = probe.planned;
+            object["reason"] = probe.reason;
+        }
+        return object;
+    }
+
+    static int64_t number(std::string_view text) {
+        int64_t value = 0;
+        std::from_chars(text.data(), text.data() + text.size(), value);
+        return value;
+    }
+
+    void put(const char* type, const Object& data) {
+        close_array();
+        writer_.append(dump({{"type", type}, {"data", data}}).append("\n"));
+    }
+
+    // An array's elements come in one record each, and go into one object: it is written as they
+    // come, so that its size does not matter, and ended by whatever comes next.
+    void put_element(const char* type, const std::string& name, const std::string& key,
+                     const Object& value) {
+        const std::string head =
+            "{\"type\":\"" + std::string(type) + "\",\"data\":{" + dump(name) + ":{";
+        if (open_ == head) {
+            writer_.append(",");
+        } else {
+            close_array();
+            open_ = head;
+            writer_.append(head);
+        }
+        writer_.append(dump(key).append(":").append(dump(value)));
+    }
+    void close_array() {
+        if (open_.empty())
+            return;
+        open_.clear();
+        writer_.append("}}}\n");
+    }
+
+    // A global that prints itself, or a histogram. False: the record is damaged.
+    bool show(const ModuleMeta::Format& format, std::string_view arguments) {
+        std::string key;
+        Object values = Object::array();
+        const char* kind = "map";
+        for (size_t i = 0; i < format.types.size(); i++) {
+            Object value;
+            if (format.types[i] == 'h') {
+                auto histogram = take_histogram(arguments);
+                if (!histogram)
+                    return false;
+                value = std::move(*histogram);
+                kind = "hist";
+            } else if (format.types[i] == 's') {
+                const auto text = take_text(arguments);
+                if (!text)
+                    return false;
+                value = *text;
+            } else {
+                const auto taken = take_number(arguments);
+                if (!taken)
+                    return false;
+                value = *taken;
+            }
+            if (i >= format.keys)
+                values.push_back(std::move(value));
+            else
+                key.append(i ? "," : "")
+                    .append(value.is_string() ? value.get<std::string>() : value.dump());
+        }
+        Object value;
+        if (values.size() == 5) {
+            kind = "stats";
+            value = {{"count", values[0]},
+                     {"min", values[1]},
+                     {"max", values[2]},
+                     {"total", values[3]},
+                     {"average", values[4]}};
+        } else if (values.size() == 1) {
+            value = std::move(values[0]);
+        } else {
+            return false;
+        }
+        if (format.keys)
+            put_element(kind, format.shows, key, value);
+        else
+            put(kind, {{format.shows, value}});
+        return true;
+    }
+
+    Writer& writer_;
+    std::string text_;
+    std::string open_; // how the object of an array that is being written begins; empty: none is
+};
+
+} // namespace
+
+std::unique_ptr<Output> make_json_output(Writer& writer) {
+    return std::make_unique<JsonOutput>(writer);
+}
+
+} // namespace djstap

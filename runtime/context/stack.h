@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * How much is left of the stack that code runs on. A task's lies at a multiple of its size; where
+ * an interrupt's ends, the kernel keeps for each CPU. Those of exceptions (NMI, machine check) are
+ * not known here: nothing nests there.
+ */
+#ifndef DJSTAP_STACK_H
+#define DJSTAP_STACK_H
+
+#ifdef __KERNEL__
+#include <linux/percpu.h>
+#include <linux/sched/task_stack.h>
+
+#include "control/runtime.h"
+
+/* Half a task's stack. What a handler may need, DJS_STACK_MAX, is no more. */
+static __always_inline bool djs_stack_is_ample(void)
+{
+	BUILD_BUG_ON(THREAD_SIZE / 2 < DJS_STACK_MAX);
+	return current_stack_pointer & (THREAD_SIZE / 2);
+}
+
+static __always_inline unsigned long djs_irq_stack_end(void)
+{
+#if defined(DJS_HAVE_PCPU_HOT)
+	return (unsigned long)raw_cpu_read(pcpu_hot.hardirq_stack_ptr);
+#else
+	unsigned long __percpu *end = (unsigned long __percpu *)djs_script.irq_stack;
+
+	return end ? raw_cpu_read(*end) : 0;
+#endif
+}
+
+/* In bytes; ULONG_MAX where it is not known. */
+static __always_inline unsigned long djs_stack_left(void)
+{
+	unsigned long at = current_stack_pointer, end;
+	unsigned long left = at - (unsigned long)task_stack_page(current);
+
+	if (likely(left < THREAD_SIZE))
+		return left;
+	end = djs_irq_stack_end();
+	return end - at < IRQ_STACK_SIZE ? IRQ_STACK_SIZE - (end - at) : ULONG_MAX;
+}
+#endif
+
+#endif

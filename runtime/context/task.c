@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Handlers that run in a task, with DJS_HANDLER_IN_TASK: those of timers and of files in procfs
+// that walk over large arrays. They hold their locks with interrupts off, as all handlers do, but
+// let go of them when they rest. A timer's interrupt hands over to a work item, which stands for
+// the task that was interrupted: pid(), execname(), the memory of its process are those that a
+// handler in the interrupt would see.
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/kthread.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "globals/locks.h"
+
+static struct djs_ctx task_ctx;
+static DEFINE_MUTEX(task_ctx_use);
+static struct workqueue_struct *queue; /* NULL: no handler runs in a task */
+
+struct djs_job {
+	struct work_struct work;
+	const struct djs_site *site;
+	struct task_struct *task; /* that was interrupted */
+	u32 cpu;
+	u32 busy;
+};
+
+static bool any_in_task(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.handler_count; i++)
+		if (djs_script.handlers[i].flags & DJS_HANDLER_IN_TASK)
+			return true;
+	return false;
+}
+
+int djs_tasks_init(void)
+{
+	if (!any_in_task())
+		return 0;
+	if (djs_context_make(&task_ctx))
+		return -ENOMEM;
+	task_ctx.rests = DJS_RESTS_SHARED;
+	/* One at a time, in the order in which they were started. */
+	queue = alloc_ordered_workqueue("%s", WQ_HIGHPRI, THIS_MODULE->name);
+	return queue ? 0 : -ENOMEM;
+}
+
+void djs_tasks_exit(void)
+{
+	if (queue)
+		destroy_workqueue(queue);
+	queue = NULL;
+	kvfree(task_ctx.scratch);
+	task_ctx.scratch = NULL;
+}
+
+/* ---- locks --------------------------------------------------------------------------------- */
+
+/*
+ * While they are held this CPU's context for tasks is in use, as with any other handler: what hits
+ * inside of this one is skipped. It is free, because whoever has it does not give up the CPU.
+ */
+static DJS_HANDLER_CODE void take_locks(struct djs_ctx *ctx)
+{
+	for (;;) {
+		struct djs_ctx *here;
+		unsigned long irq_flags;
+
+		raw_local_irq_save(irq_flags);
+		here = this_cpu_read(djs_cpu.contexts);
+		here->handler = ctx->handler;
+		here->busy = DJS_BUSY_LOCKED;
+		barrier();
+		if (djs_locks_take(ctx->handler, true)) {
+			ctx->irq_flags = irq_flags;
+			ctx->locks_held = ctx->handler->lock_count;
+			return;
+		}
+		here->busy = 0;
+		raw_local_irq_restore(irq_flags);
+		cpu_relax();
+		cond_resched();
+	}
+}
+
+static DJS_HANDLER_CODE void release_locks(struct djs_ctx *ctx)
+{
+	unsigned long irq_flags = ctx->irq_flags;
+
+	djs_locks_release(ctx->handler);
+	ctx->locks_held = 0;
+	barrier();
+	this_cpu_read(djs_cpu.contexts)->busy = 0;
+	raw_local_irq_restore(irq_flags);
+}
+
+DJS_HANDLER_CODE void djs_rest(struct djs_ctx *ctx)
+{
+	switch (ctx->rests) {
+	case DJS_RESTS_SHARED:
+		release_locks(ctx);
+		cond_resched();
+		take_locks(ctx);
+		break;
+	case DJS_RESTS_ALONE:
+		cond_resched();
+		if (fatal_signal_pending(current))
+			djs_fail(ctx, "killed", DJS_NO_PLACE);
+		break;
+	}
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+static bool may_run(const struct djs_handler *handler)
+{
+	return !(handler->flags & READ_ONCE(djs_gate) & ~DJS_HANDLER_IRQS_OFF);
+}
+
+/* With task_ctx_use held. */
+static void run_handler(const struct djs_handler *handler, const struct djs_site *site)
+{
+	struct djs_ctx *ctx = &task_ctx;
+
+	ctx->handler = handler;
+	ctx->site = site;
+	ctx->actions = handler->max_actions;
+	ctx->nesting = 0;
+	take_locks(ctx);
+	handler->body(ctx);
+	djs_end_walks();
+	release_locks(ctx);
+	if (ctx->error) {
+		preempt_disable_notrace();
+		djs_report_error(ctx);
+		preempt_enable_notrace();
+		ctx->error = NULL;
+	}
+}
+
+bool djs_run_in_task(const struct djs_handler *handler, const struct djs_site *site,
+		     void (*prepare)(struct djs_ctx *ctx, void *data), void *data)
+{
+	bool runs;
+
+	mutex_lock(&task_ctx_use);
+	runs = may_run(handler);
+	if (runs) {
+		prepare(&task_ctx, data);
+		run_handler(handler, site);
+		task_ctx.file_text = NULL;
+	}
+	mutex_unlock(&task_ctx_use);
+	return runs;
+}
+
+static void run_for_interrupted(const struct djs_job *job)
+{
+	const struct djs_handler *handler = &djs_script.handlers[job->site->handler];
+	struct mm_struct *mm = get_task_mm(job->task); /* NULL: the kernel's own */
+
+	if (mm)
+		kthread_use_mm(mm);
+	task_ctx.task = job->task;
+	task_ctx.cpu = job->cpu;
+	run_handler(handler, job->site);
+	task_ctx.task = NULL;
+	if (mm) {
+		kthread_unuse_mm(mm);
+		mmput(mm);
+	}
+}
+
+static void job_done(struct djs_job *job)
+{
+	put_task_struct(job->task);
+	job->task = NULL;
+	smp_store_release(&job->busy, 0);
+}
+
+static void job_run(struct work_struct *work)
+{
+	struct djs_job *job = container_of(work, struct djs_job, work);
+
+	mutex_lock(&task_ctx_use);
+	if (may_run(&djs_script.handlers[job->site->handler]))
+		run_for_interrupted(job);
+	mutex_unlock(&task_ctx_use);
+	job_done(job);
+}
+
+struct djs_job *djs_job_make(const struct djs_site *site)
+{
+	struct djs_job *job = kzalloc(sizeof(*job), GFP_KERNEL);
+
+	if (job) {
+		INIT_WORK(&job->work, job_run);
+		job->site = site;
+	}
+	return job;
+}
+
+DJS_HANDLER_CODE void djs_job_start(struct djs_job *job)
+{
+	if (!may_run(&djs_script.handlers[job->site->handler]))
+		return;
+	if (cmpxchg(&job->busy, 0, 1)) {
+		this_cpu_inc(djs_cpu.skipped_busy);
+		return;
+	}
+	job->task = get_task_struct(current);
+	job->cpu = raw_smp_processor_id();
+	queue_work(queue, &job->work);
+}
+
+void djs_job_free(struct djs_job *job)
+{
+	if (!job)
+		return;
+	if (cancel_work_sync(&job->work))
+		job_done(job); /* it did not begin */
+	kfree(job);
+}

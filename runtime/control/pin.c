@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Probes that cannot be taken out. ftrace shuts itself down for good when it meets text that it
+// does not expect, and then neither attaches nor detaches anything: what the kernel goes on calling
+// must never be freed.
+#include <linux/module.h>
+#include <linux/sched.h>
+
+#include "control/runtime.h"
+
+static u32 pinned_probes, reported_probes;
+static int last_error;
+static bool holds_module;
+
+void djs_pin(u32 count, int error)
+{
+	pinned_probes += count;
+	last_error = error;
+	/* Not to be had while the module is being unloaded: djs_pin_wait does not return then. */
+	if (!holds_module)
+		holds_module = try_module_get(THIS_MODULE);
+}
+
+bool djs_pinned(void)
+{
+	return pinned_probes > 0;
+}
+
+void djs_pin_report(void)
+{
+	if (pinned_probes == reported_probes)
+		return;
+	reported_probes = pinned_probes;
+	djs_error("%u of its probes cannot be taken out (error %d%s): it stays loaded until the "
+		  "machine is restarted",
+		  pinned_probes, last_error,
+		  djs_ftrace_dead ? ", ftrace has shut itself down" : "");
+}
+
+void djs_pin_wait(void)
+{
+	if (!pinned_probes)
+		return;
+	djs_error("its removal never ends");
+	for (;;)
+		schedule_timeout_idle(MAX_SCHEDULE_TIMEOUT);
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The kernel's table of direct calls. Kernels with the _multi interface (before "ftrace: Fix
+// modification of direct_function hash while in use", d05cb470663a) give it 4,096 buckets at most,
+// and copy it for each entry past two a bucket: each of these copies is lost, 32 KB. Entries of all
+// users count. Later kernels have no such limit.
+#include <linux/fs.h>
+#include <linux/kprobes.h>
+#include <linux/uaccess.h>
+#include <linux/workqueue.h>
+
+#include "djprobe/table.h"
+
+#ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
+
+#define MOST_ENTRIES 7168u /* room is left for others, which come later and do not ask */
+#define MOST_BITS    12
+
+/* The beginning of the kernel's struct ftrace_hash, which no header tells. */
+struct table {
+	unsigned long size_bits;
+	unsigned long buckets;
+	unsigned long count;
+};
+
+/* Modules of djstap's share no symbol, but they all find this file, and a file has a lock. It is
+ * opened by a work item: the caller may be a task with another root directory. */
+#define LOCK_FILE "/proc/sys/kernel/ftrace_enabled"
+
+struct lock_work {
+	struct work_struct work;
+	struct file *file;
+};
+
+/* Where a symbol is, a kprobe learns before it finds out that it may not be there. */
+static unsigned long find_table(void)
+{
+	struct kprobe kprobe = {.symbol_name = "direct_functions", .flags = KPROBE_FLAG_DISABLED};
+
+	if (!register_kprobe(&kprobe))
+		unregister_kprobe(&kprobe);
+	return (unsigned long)kprobe.addr;
+}
+
+/* Negative: it does not look like one. It may be replaced while it is read: nofault reads. */
+static long count_entries(unsigned long symbol, u32 own)
+{
+	struct table table;
+	unsigned long at;
+
+	if (!symbol || copy_from_kernel_nofault(&at, (void *)symbol, sizeof(at)) ||
+	    copy_from_kernel_nofault(&table, (void *)at, sizeof(table)))
+		return -EFAULT;
+	if (table.size_bits > MOST_BITS || table.buckets < TASK_SIZE_MAX || table.count < own ||
+	    table.count > INT_MAX)
+		return -EINVAL;
+	return table.count;
+}
+
+u32 djs_direct_room(unsigned long symbol, u32 own)
+{
+	static unsigned long found;
+	u32 tries = 10;
+	long count;
+
+	if (!symbol && !found)
+		found = find_table();
+	do
+		count = count_entries(symbol ?: found, own);
+	while (count < 0 && --tries);
+	if (count < 0) {
+		pr_warn_once("%s: the kernel's table of direct calls cannot be read: those of "
+			     "others are not counted\n",
+			     THIS_MODULE->name);
+		count = own;
+	}
+	return count < MOST_ENTRIES ? MOST_ENTRIES - count : 0;
+}
+
+static void lock_work_run(struct work_struct *work)
+{
+	struct lock_work *request = container_of(work, struct lock_work, work);
+	struct file *file = filp_open(LOCK_FILE, O_RDONLY, 0);
+
+	request->file = IS_ERR(file) ? NULL : file;
+}
+
+struct file *djs_direct_lock(void)
+{
+	struct lock_work request = {};
+
+	INIT_WORK_ONSTACK(&request.work, lock_work_run);
+	queue_work(system_unbound_wq, &request.work);
+	flush_work(&request.work);
+	destroy_work_on_stack(&request.work);
+	if (request.file)
+		inode_lock(file_inode(request.file));
+	return request.file;
+}
+
+void djs_direct_unlock(struct file *lock)
+{
+	if (!lock)
+		return;
+	inode_unlock(file_inode(lock));
+	filp_close(lock, NULL);
+}
+
+#else
+
+u32 djs_direct_room(unsigned long symbol, u32 own)
+{
+	return U32_MAX;
+}
+
+struct file *djs_direct_lock(void)
+{
+	return NULL;
+}
+
+void djs_direct_unlock(struct file *lock)
+{
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * The kernel's table of direct calls, for this runtime and for modules that have djprobes of their
+ * own (capi).
+ */
+#ifndef DJSTAP_TABLE_H
+#define DJSTAP_TABLE_H
+
+#include <linux/fs.h>
+#include <linux/types.h>
+
+/*
+ * How many more direct calls there may be, where this module has `own` of them; others' count, too.
+ * `symbol`: the address of the kernel's variable direct_functions; 0: it is looked up. Task
+ * context.
+ */
+u32 djs_direct_room(unsigned long symbol, u32 own);
+
+/* From asking for room until the calls are registered, among all modules of djstap's; NULL: there
+ * is no lock to be had. Task context. */
+struct file *djs_direct_lock(void);
+void djs_direct_unlock(struct file *lock);
+
+#endif

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * foreach over arrays, and deleting or looking for a slice of one: what takes long where arrays are
+ * large.
+ *
+ * A handler that keeps its locks does it at once, up to a number of elements; more is an error. One
+ * that may rest does it in pieces. While a handler in a task rests, others change the array. So its
+ * walk is registered with the map: an element that is removed before its turn is passed over, one
+ * that comes after the beginning need not be seen, and an element's turn is by what it was sorted
+ * by when the walk came to it. An array of no more elements than can be sorted at once is walked
+ * over without a rest.
+ */
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "control/runtime.h"
+
+#define ELEMENTS_UNTIL_REST 1024 /* elements between two rests */
+#define ACTIONS_UNTIL_REST                                                                         \
+	1000 /* statements between two rests: as many as any handler may have                      \
+	      */
+
+/* What a foreach statement has. The second of each is for handlers in a task: one of them runs at a
+ * time, but while it rests others may come to the same statement, in a function. */
+struct djs_iterator {
+	const struct djs_map_use *array;
+	const struct djs_map_order *order;
+	struct djs_ranking rankings[2];
+	u32 rooms[2];
+	u32 serials[2];
+};
+
+/* ---- memory ---- */
+
+static int ranking_init(struct djs_iterator *iterator, u32 which, u32 room)
+{
+	struct djs_ranking *ranking = &iterator->rankings[which];
+	u64 words = iterator->array->shape.capacity / 64 + 1;
+
+	iterator->rooms[which] = room;
+	if (!room)
+		return 0;
+	ranking->ranks = djs_allocate((u64)room * sizeof(struct djs_rank));
+	if (!ranking->ranks)
+		return -ENOMEM;
+	if (!which)
+		return 0;
+	ranking->walk.removed = djs_allocate(words * sizeof(u64));
+	return ranking->walk.removed ? 0 : -ENOMEM;
+}
+
+int djs_iterators_init(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.iterator_count; i++) {
+		const struct djs_iterator_use *use = &djs_script.iterators[i];
+		struct djs_iterator *iterator = kcalloc(1, sizeof(*iterator), GFP_KERNEL);
+
+		*use->iterator = iterator;
+		if (!iterator)
+			return -ENOMEM;
+		iterator->array = &djs_script.maps[use->map];
+		iterator->order = use->order;
+		if (ranking_init(iterator, 0, use->room) ||
+		    ranking_init(iterator, 1, use->task_room)) {
+			djs_error("no memory to sort an array of %u elements",
+				  iterator->array->shape.capacity);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+void djs_iterators_exit(void)
+{
+	u32 i, which;
+
+	for (i = 0; i < djs_script.iterator_count; i++) {
+		struct djs_iterator *iterator = *djs_script.iterators[i].iterator;
+
+		if (!iterator)
+			continue;
+		for (which = 0; which < 2; which++) {
+			vfree(iterator->rankings[which].ranks);
+			vfree(iterator->rankings[which].walk.removed);
+		}
+		kfree(iterator);
+		*djs_script.iterators[i].iterator = NULL;
+	}
+}
+
+DJS_HANDLER_CODE void djs_end_walks(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.iterator_count; i++) {
+		struct djs_iterator *iterator = *djs_script.iterators[i].iterator;
+
+		djs_map_unregister(*iterator->array->map, &iterator->rankings[1].walk);
+	}
+}
+
+/* ---- how much at once ---- */
+
+static DJS_HANDLER_CODE bool any_text(const struct djs_map_shape *shape, u32 keys)
+{
+	u32 i;
+
+	for (i = 0; i < shape->key_count; i++)
+		if ((keys >> i & 1) && shape->key_types[i] == DJS_STRING)
+			return true;
+	return false;
+}
+
+static DJS_HANDLER_CODE u32 sorted_at_once(const struct djs_map_shape *shape,
+					   const struct djs_map_order *order)
+{
+	bool texts = order->key > 0 ? any_text(shape, 1u << (order->key - 1))
+				    : shape->value_type == DJS_STRING;
+
+	return texts ? DJS_TEXTS_SORTED_AT_ONCE : DJS_SORTED_AT_ONCE;
+}
+
+/* `fixed`: the keys that elements are looked at for. */
+static DJS_HANDLER_CODE void set_pace(const struct djs_ctx *ctx, struct djs_pace *pace,
+				      const struct djs_map_use *array, u32 fixed)
+{
+	pace->walked = 0;
+	pace->at_once = !fixed				 ? DJS_WALKED_AT_ONCE
+			: any_text(&array->shape, fixed) ? DJS_TEXTS_SLICED_AT_ONCE
+							 : DJS_SLICED_AT_ONCE;
+	pace->rests =
+	    ctx->rests != DJS_RESTS_NEVER && djs_map_count(*array->map) > DJS_SORTED_AT_ONCE;
+}
+
+static DJS_HANDLER_CODE void fail_walk(struct djs_ctx *ctx, u32 at_once, u32 place)
+{
+	djs_fail_text(
+	    ctx, place,
+	    "more than %u elements cannot be walked over with interrupts off: use a timer "
+	    "or an end probe",
+	    at_once);
+}
+
+/* Adds to what this run of the handler has walked over. False, and an error: no further. */
+static DJS_HANDLER_CODE bool charge(struct djs_ctx *ctx, u32 elements, u32 place)
+{
+	if (ctx->rests != DJS_RESTS_NEVER)
+		return true;
+	if (ctx->walked <= DJS_WALKED_AT_ONCE)
+		ctx->walked += elements;
+	if (ctx->walked > DJS_WALKED_AT_ONCE)
+		fail_walk(ctx, DJS_WALKED_AT_ONCE, place);
+	return !ctx->error;
+}
+
+/* A rest, where it is time for one. False: no further. */
+static DJS_HANDLER_CODE bool go_on(struct djs_ctx *ctx, struct djs_pace *pace, u32 place)
+{
+	if (pace->rests && pace->walked >= ELEMENTS_UNTIL_REST) {
+		pace->walked = 0;
+		djs_rest(ctx);
+	} else if (pace->walked > pace->at_once && ctx->rests == DJS_RESTS_NEVER) {
+		fail_walk(ctx, pace->at_once, place);
+	}
+	return !ctx->error;
+}
+
+/* ---- foreach ---- */
+
+static inline bool sorts(const struct djs_iterator *iterator)
+{
+	return iterator->order->key >= 0;
+}
+
+static inline u32 which_of(const struct djs_ctx *ctx)
+{
+	return ctx->rests == DJS_RESTS_SHARED;
+}
+
+static inline struct djs_map_walk *walk_of(const struct djs_ctx *ctx, struct djs_foreach *foreach)
+{
+	return ctx->rests == DJS_RESTS_SHARED ? &foreach->iterator->rankings[1].walk
+					      : &foreach->walk;
+}
+
+/* In a task: as its walk goes on where others change the map. */
+static DJS_HANDLER_CODE void register_walk(struct djs_ctx *ctx, struct djs_iterator *iterator)
+{
+	if (ctx->rests == DJS_RESTS_SHARED)
+		djs_map_register(*iterator->array->map, &iterator->rankings[1].walk);
+}
+
+static DJS_HANDLER_CODE void unregister_walk(struct djs_ctx *ctx, struct djs_iterator *iterator)
+{
+	if (ctx->rests == DJS_RESTS_SHARED)
+		djs_map_unregister(*iterator->array->map, &iterator->rankings[1].walk);
+}
+
+/* The best so many, or DJS_MAP_MORE: they are gathered all. */
+static DJS_HANDLER_CODE u32 selected(const struct djs_foreach *foreach, u32 count, u32 room,
+				     bool rests)
+{
+	u32 wanted = foreach->left < count ? (u32)foreach->left : count;
+
+	if (wanted == count || wanted > room)
+		return DJS_MAP_MORE;
+	return wanted <= DJS_SELECTED_AT_ONCE || (rests && count > room) ? wanted : DJS_MAP_MORE;
+}
+
+static DJS_HANDLER_CODE void sort_elements(struct djs_ctx *ctx, struct djs_foreach *foreach)
+{
+	struct djs_iterator *iterator = foreach->iterator;
+	struct djs_ranking *ranking = &iterator->rankings[which_of(ctx)];
+	const struct djs_map_shape *shape = &iterator->array->shape;
+	struct djs_map *map = *iterator->array->map;
+	u32 count = djs_map_count(map), at_once = sorted_at_once(shape, iterator->order);
+	enum djs_ranking_state state;
+	bool rests = ctx->rests != DJS_RESTS_NEVER;
+
+	/* Texts that are values may change while others run, and would stand anywhere. */
+	if (ctx->rests == DJS_RESTS_SHARED && iterator->order->key == 0 &&
+	    shape->value_type == DJS_STRING)
+		rests = false;
+	foreach->pace.rests = rests && count > at_once;
+	if (!rests && count > foreach->pace.at_once) {
+		fail_walk(ctx, foreach->pace.at_once, foreach->place);
+		return;
+	}
+	if (!charge(ctx, count, foreach->place))
+		return;
+	ranking->room = iterator->rooms[which_of(ctx)];
+	if (!rests)
+		ranking->room = min(ranking->room, at_once);
+	ranking->cuts = rests;
+	djs_ranking_begin(map, ranking, selected(foreach, count, ranking->room, rests));
+	register_walk(ctx, iterator);
+	do {
+		state = djs_ranking_step(*iterator->array->map, ranking, iterator->order,
+					 foreach->slice, ELEMENTS_UNTIL_REST);
+		foreach->pace.walked += ELEMENTS_UNTIL_REST;
+	} while (state == DJS_RANKING_MORE &&
+		 (!rests || go_on(ctx, &foreach->pace, foreach->place)));
+	foreach->pace.at_once = DJS_MAP_MORE; /* the rest takes little */
+	if (state == DJS_RANKING_TOO_MANY)
+		djs_fail_text(ctx, foreach->place,
+			      "more than %u elements cannot be sorted with interrupts off: use a "
+			      "limit of %u or less, a timer or an end probe",
+			      at_once, DJS_SELECTED_AT_ONCE);
+}
+
+DJS_HANDLER_CODE void djs_foreach_begin(struct djs_ctx *ctx, struct djs_foreach *foreach,
+					struct djs_iterator *iterator, const union djs_value *slice,
+					s64 limit, u32 place)
+{
+	u32 fixed = iterator->order->fixed;
+
+	foreach->iterator = iterator;
+	foreach->slice = slice;
+	foreach->walk.removed = NULL;
+	foreach->left = limit < 0 ? S64_MAX : limit;
+	foreach->place = place;
+	foreach->serial = ++iterator->serials[which_of(ctx)];
+	foreach->actions = ctx->actions;
+	set_pace(ctx, &foreach->pace, iterator->array, fixed);
+	foreach->plain =
+	    !sorts(iterator) && !fixed && ctx->rests != DJS_RESTS_SHARED && !foreach->pace.rests;
+	unregister_walk(ctx, iterator); /* where a foreach was left by a break */
+	if (!limit)
+		return;
+	if (sorts(iterator)) {
+		sort_elements(ctx, foreach);
+		return;
+	}
+	djs_map_walk_begin(*iterator->array->map, walk_of(ctx, foreach));
+	register_walk(ctx, iterator);
+}
+
+/* Of those that are sorted, or of a slice, or while others may change the array. */
+static DJS_HANDLER_CODE u32 next_of_many(struct djs_ctx *ctx, struct djs_foreach *foreach)
+{
+	struct djs_iterator *iterator = foreach->iterator;
+	u32 which = which_of(ctx), number = DJS_MAP_MORE;
+
+	if (foreach->serial != iterator->serials[which] && (which || sorts(iterator))) {
+		djs_fail(ctx, "this foreach began anew in its own body, and has one order only",
+			 foreach->place);
+		return 0;
+	}
+	if (foreach->pace.rests && foreach->actions - ctx->actions >= ACTIONS_UNTIL_REST) {
+		foreach->actions = ctx->actions;
+		foreach->pace.walked += ELEMENTS_UNTIL_REST;
+	}
+	while (number == DJS_MAP_MORE) {
+		const struct djs_map *map;
+		u32 steps = ELEMENTS_UNTIL_REST;
+
+		if (!go_on(ctx, &foreach->pace, foreach->place))
+			return 0;
+		map = *iterator->array->map;
+		number = sorts(iterator) ? djs_ranking_first(map, &iterator->rankings[which],
+							     iterator->order, &steps)
+					 : djs_map_next(map, walk_of(ctx, foreach), foreach->slice,
+							iterator->order->fixed, &steps);
+		foreach->pace.walked += ELEMENTS_UNTIL_REST - steps;
+		if (!sorts(iterator) && !charge(ctx, ELEMENTS_UNTIL_REST - steps, foreach->place))
+			return 0;
+	}
+	if (!number)
+		unregister_walk(ctx, iterator);
+	return number;
+}
+
+DJS_HANDLER_CODE u32 djs_foreach_next(struct djs_ctx *ctx, struct djs_foreach *foreach)
+{
+	u32 one = 1;
+
+	if (unlikely(foreach->left == 0))
+		return 0;
+	foreach->left--;
+	if (likely(foreach->plain))
+		return djs_map_next(*foreach->iterator->array->map, &foreach->walk, NULL, 0, &one);
+	return next_of_many(ctx, foreach);
+}
+
+/* ---- slices ---- */
+
+/* Removes the elements of a slice, or (true) finds that there is one. */
+static DJS_HANDLER_CODE bool walk_slice(struct djs_ctx *ctx, const struct djs_map_use *array,
+					const union djs_value *keys, u32 fixed, u32 place,
+					bool erases)
+{
+	static struct djs_map_walk of_tasks;
+	struct djs_map_walk own = {}, *walk = ctx->rests == DJS_RESTS_SHARED ? &of_tasks : &own;
+	bool follows = erases || ctx->rests == DJS_RESTS_SHARED;
+	struct djs_pace pace;
+	u32 number = 0;
+
+	set_pace(ctx, &pace, array, fixed);
+	if (erases && ctx->rests == DJS_RESTS_NEVER && djs_map_count(*array->map) > pace.at_once) {
+		fail_walk(ctx, pace.at_once, place); /* all of them, or none */
+		return false;
+	}
+	if (erases && !charge(ctx, djs_map_count(*array->map), place))
+		return false;
+	djs_map_walk_begin(*array->map, walk);
+	if (follows)
+		djs_map_register(*array->map, walk);
+	while (go_on(ctx, &pace, place)) {
+		u32 steps = ELEMENTS_UNTIL_REST;
+
+		number = djs_map_next(*array->map, walk, keys, fixed, &steps);
+		pace.walked += ELEMENTS_UNTIL_REST - steps;
+		if (!erases && !charge(ctx, ELEMENTS_UNTIL_REST - steps, place))
+			break;
+		if (!number || (number != DJS_MAP_MORE && !erases))
+			break;
+		if (number != DJS_MAP_MORE)
+			djs_map_remove(*array->map, number);
+	}
+	if (follows)
+		djs_map_unregister(*array->map, walk);
+	return number && number != DJS_MAP_MORE;
+}
+
+DJS_HANDLER_CODE void djs_erase_slice(struct djs_ctx *ctx, u32 map, const union djs_value *keys,
+				      u32 fixed, u32 place)
+{
+	walk_slice(ctx, &djs_script.maps[map], keys, fixed, place, true);
+}
+
+DJS_HANDLER_CODE u32 djs_has_slice(struct djs_ctx *ctx, u32 map, const union djs_value *keys,
+				   u32 fixed, u32 place)
+{
+	return walk_slice(ctx, &djs_script.maps[map], keys, fixed, place, false);
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Removing all elements. What has to become zero is the table of buckets or slots, and that of a
+ * large map would take long: it is there twice. A clear goes on with the other table, which is
+ * zero, and leaves the old one behind as a debt. Each element that takes an entry for the first
+ * time since then pays a part of it; who clears again before all is paid has few elements, and
+ * frees their places one by one.
+ */
+#include "map/layout.h"
+
+#define AT_ONCE	     (128u << 10) /* bytes of a table that are zeroed in one go */
+#define INSTALLMENTS 4096u
+#define LEAST_PART   4096u
+
+DJS_HANDLER_CODE u64 djs_map_twin_bytes(const struct djs_map_shape *shape)
+{
+	u64 bytes = djs_map_table_bytes(shape);
+
+	if (!shape->clears || bytes <= AT_ONCE)
+		return 0;
+	return DJS_ALIGN64(sizeof(struct djs_map) + bytes);
+}
+
+static inline void *table(struct djs_map *map)
+{
+	return map + 1;
+}
+
+DJS_HANDLER_CODE void djs_map_pay(struct djs_map *map)
+{
+	u64 part = DJS_ALIGN64(djs_map_table_bytes(&map->shape) / INSTALLMENTS + LEAST_PART);
+
+	if (part > map->owed)
+		part = map->owed;
+	map->owed -= part;
+	memset((char *)table(map->twin) + map->owed, 0, part);
+	if (!map->owed)
+		map->fresh = map->shape.capacity;
+}
+
+/* Yields the twin, which owes the table of `map` from now on. */
+static DJS_HANDLER_CODE struct djs_map *change_places(struct djs_map *map)
+{
+	struct djs_map *twin = map->twin;
+
+	twin->owed = djs_map_table_bytes(&map->shape);
+	twin->fresh = 0;
+	return twin;
+}
+
+static DJS_HANDLER_CODE void free_each_place(struct djs_map *map)
+{
+	u32 number;
+
+	for (number = entry_at(map, 0)->after; number; number = entry_at(map, number)->after) {
+		if (has_slots(map))
+			djs_slots_release(map, number);
+		else
+			buckets(map)[entry_at(map, number)->place >> map->shift] = 0;
+	}
+}
+
+DJS_HANDLER_CODE struct djs_map *djs_map_clear(struct djs_map *map)
+{
+	u64 bytes = djs_map_table_bytes(&map->shape);
+
+	if (unlikely(map->walks))
+		djs_map_end_walks(map);
+	if (map->owed || (map->count < bytes / 256 && map->count < INSTALLMENTS))
+		free_each_place(map);
+	else if (map->twin)
+		map = change_places(map);
+	else
+		memset(table(map), 0, bytes);
+	entry_at(map, 0)->after = 0;
+	entry_at(map, 0)->before = 0;
+	map->count = 0;
+	map->used = 0;
+	map->free = 0;
+	return map;
+}
