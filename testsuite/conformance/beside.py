@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs scripts in SystemTap and in djstap, and tells where what they print differs.
+
+The scripts are the rows with output of this folder's tables and of those in beside/ (see run.py for a row), the
+language cases that print in user space and those of generated_scripts.py, or what is named:
+
+    beside.py --djstap build/release/bin/djstap [TABLE… | SCRIPT.stp…]
+    beside.py --djstap build/release/bin/djstap -e 'probe begin { println(1) exit() }' [-o '-g']
+
+SystemTap's modules are compiled here and run in a guest (package systemtap, or --install); its outputs are kept, see
+peer_outputs.py. djstap runs each script in user space where that can be, and with --guest in a guest of the same
+kernel, too. Compared are the bytes of the output and the messages about errors ("ERROR: …").
+
+A row with `differs: NAME` is known to differ; NAME is a row of docs/language.md's table, which gives the reason.
+It is a failure when it does not differ any more. `varies: yes`: what it prints is never twice the same (times,
+process numbers); then both must fit the row's own output. A script that SystemTap refuses or cannot run is
+listed, not counted as equal.
+"""
+import argparse
+import difflib
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.dont_write_bytecode = True
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "harness"), os.path.join(HERE, "..", "bench")]
+import generated_scripts  # noqa: E402
+import kernels  # noqa: E402
+import matching  # noqa: E402
+import packages  # noqa: E402
+import peer_outputs  # noqa: E402
+import run as tables  # noqa: E402
+
+TIMEOUT = 120
+USER_SPACE = "--runtime=user"
+EQUAL, DIFFERENT, KNOWN, NOT_RUN = "equal", "different", "known to differ", "not run by SystemTap"
+
+
+class Script:
+    def __init__(self, name, text, options=(), row=None):
+        self.name, self.text, self.options, self.row = name, text, list(options), row
+        self.fields = row.fields if row else {}
+
+    def item(self):
+        """What peer_outputs keeps an output by."""
+        return self.text, tuple(self.options)
+
+
+def rows_of(path):
+    """The scripts of a table's rows that print something."""
+    scripts = []
+    for row in tables.read_table(path):
+        options = shlex.split(row.fields.get("options", ""))
+        if row.goal == "output":
+            scripts.append(Script(row.name, row.fields["script"], options, row))
+    return scripts
+
+
+def language_case(path):
+    """The script of a case that runs in user space and prints, or None."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    found = re.match(r"// run: --runtime=user (.*)%s$", text, re.MULTILINE)
+    if not found or not re.search(r"^//\|", text, re.MULTILINE):
+        return None
+    return Script(os.path.basename(path), text, shlex.split(found[1]))
+
+
+def default_scripts():
+    scripts = []
+    for folder in (HERE, os.path.join(HERE, "beside")):
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".table"):
+                scripts += rows_of(os.path.join(folder, name))
+    folder = os.path.join(ROOT, "testsuite", "language")
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".stp"):
+            case = language_case(os.path.join(folder, name))
+            scripts += [case] if case else []
+    scripts += [Script(name, text) for name, text in generated_scripts.all_scripts()]
+    return scripts
+
+
+def djstap_output(djstap, where, script):
+    """(output, errors, status), or None where it needs a kernel and has none. `where`: options that say how it runs."""
+    options = script.options
+    end = options.index("--") if "--" in options else len(options)
+    command = [djstap, "-w", *where, *options[:end], "-e", script.text, *options[end:]]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT)
+    except subprocess.TimeoutExpired as late:
+        return (late.stdout or b"").decode("utf-8", "backslashreplace"), "took too long", None
+    output, errors = (data.decode("utf-8", "backslashreplace") for data in (done.stdout, done.stderr))
+    if USER_SPACE in where and re.search(r"\[(needs-kernel|no-kernel)\]$", errors, re.MULTILINE):
+        return None
+    return output, errors, done.returncode
+
+
+def messages(errors):
+    """The run-time errors among what a program wrote to its standard error."""
+    return [line.rstrip() for line in errors.split("\n") if line.startswith("ERROR: ")]
+
+
+def refusals(errors):
+    return [line for line in errors.split("\n") if re.search(r": error: .*\[[a-z0-9-]+\]$", line)]
+
+
+def difference(script, peer, output, errors):
+    """What differs, as lines for people; empty: nothing."""
+    refused = refusals(errors)
+    if refused:
+        return ["djstap refuses it: " + refused[0]]
+    if script.fields.get("varies"):
+        expected = script.fields["output"].split("\n") if script.fields["output"] else []
+        lines = peer["output"].removesuffix("\n").split("\n") if peer["output"] else []
+        return [] if matching.fits(expected, lines) else ["SystemTap's output does not fit the row's:", *lines]
+    found = []
+    if peer["output"] != output:
+        found += difflib.unified_diff(peer["output"].split("\n"), output.split("\n"), "SystemTap", "djstap", lineterm="")
+    theirs, ours = messages(peer["errors"]), messages(errors)
+    if theirs != ours:
+        found += difflib.unified_diff(theirs, ours, "SystemTap's errors", "djstap's errors", lineterm="")
+    return found
+
+
+class Judge:
+    def __init__(self, djstap, release, runtimes, reasons):
+        self.djstap, self.runtimes, self.reasons = djstap, runtimes, reasons
+        self.outputs = peer_outputs.Outputs(release, lambda text: print(text, file=sys.stderr, flush=True))
+        self.results = []
+
+    def judge(self, scripts):
+        self.outputs.produce([script.item() for script in scripts])
+        for script in scripts:
+            self.results.append((script, *self._one(script)))
+
+    def _one(self, script):
+        """(result, what there is to say)"""
+        peer = self.outputs.known(script.item())
+        if peer["state"] != "ran":
+            return NOT_RUN, [f"{peer['state']}: {peer['why']}"]
+        found = []
+        for where in self.runtimes:
+            ours = djstap_output(self.djstap, where, script)
+            if ours:
+                lines = difference(script, peer, *ours[:2])
+                found += [f"with {where[0]}:", *lines] if lines else []
+        known = script.fields.get("differs")
+        if not known:
+            return (DIFFERENT, found) if found else (EQUAL, [])
+        if known not in self.reasons:
+            return DIFFERENT, [f"docs/language.md gives no reason for '{known}'", *found]
+        return (KNOWN, [known]) if found else (DIFFERENT, [f"it is marked as different ('{known}'), and is equal"])
+
+    def report(self):
+        for script, result, lines in self.results:
+            if result in (DIFFERENT, NOT_RUN):
+                print(f"{result.upper()} {script.name}")
+                print("\n".join("    " + line for line in lines))
+        counts = {}
+        for _, result, _ in self.results:
+            counts[result] = counts.get(result, 0) + 1
+        print(f"{len(self.results)} scripts: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
+        return 1 if counts.get(DIFFERENT) or not self.results else 0
+
+
+def write_into_tables(outputs, scripts):
+    """What SystemTap printed becomes what the rows expect, but where they are known to differ."""
+    changes = {}
+    for script in scripts:
+        peer = outputs.known(script.item())
+        if script.row and peer["state"] == "ran" and not {"differs", "varies"} & script.fields.keys():
+            lines = peer["output"].removesuffix("\n").split("\n") if peer["output"] else []
+            changes.setdefault(script.row.path, []).append(
+                (script.row, {"output": lines, "errors": messages(peer["errors"])}))
+    for path, rows in changes.items():
+        tables.update(path, rows)
+
+
+def documented_reasons():
+    """The names in docs/language.md's table of differences from SystemTap."""
+    with open(os.path.join(ROOT, "docs", "language.md"), encoding="utf-8") as file:
+        section = file.read().partition("\n## Where djstap differs from SystemTap\n")[2].partition("\n## ")[0]
+    return re.findall(r"^\| ([^|]+?) \|", section, re.MULTILINE)[1:]
+
+
+def named_scripts(options):
+    if options.script is not None:
+        return [Script("the script", options.script, shlex.split(options.options))]
+    scripts = []
+    for path in options.files:
+        if path.endswith(".table"):
+            scripts += rows_of(path)
+            continue
+        with open(path, encoding="utf-8") as file:
+            scripts.append(Script(path, file.read(), shlex.split(options.options)))
+    return scripts or default_scripts()
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Compares what scripts print in SystemTap and in djstap.")
+    parser.add_argument("--djstap", required=True, help="the program to test")
+    parser.add_argument("--kernel", default="6.1", help="default: 6.1")
+    parser.add_argument("--guest", action="store_true", help="djstap runs in a guest, too")
+    parser.add_argument("--install", action="store_true", help="install SystemTap where it is missing (root)")
+    parser.add_argument("--update", action="store_true", help="write what SystemTap prints into the tables")
+    parser.add_argument("-e", dest="script", help="compare this script alone")
+    parser.add_argument("-o", dest="options", default="", help="its options")
+    parser.add_argument("files", nargs="*", help="tables and scripts; default: all that have output")
+    options = parser.parse_args()
+    if options.install:
+        packages.install(["systemtap"])
+    djstap = os.path.abspath(options.djstap)
+    runtimes = [[USER_SPACE, "-r", options.kernel]] + ([[f"--guest={options.kernel}"]] if options.guest else [])
+    judge = Judge(djstap, kernels.release_of(djstap, options.kernel), runtimes, documented_reasons())
+    if not judge.outputs.version:
+        print("skipped: SystemTap is not installed (--install installs it)")
+        return 77
+    scripts = named_scripts(options)
+    judge.judge(scripts)
+    if options.script is not None:
+        peer = judge.outputs.known(scripts[0].item())
+        print(peer.get("output", ""), end="")
+        print(peer.get("errors", "") or peer.get("why", ""), file=sys.stderr)
+    if options.update:
+        write_into_tables(judge.outputs, scripts)
+    return judge.report()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Scripts that go through all combinations of something, made rather than written."""
+
+FLAGS = ["", "-", "+", " ", "#", "0", "-0", "+0", " 0", "#0"]  # SystemTap takes one of them, and then a 0
+WIDTHS = ["", "1", "7", "12"]
+PRECISIONS = ["", ".0", ".3", ".9"]
+NUMBERS = [0, 1, -1, 10, 255, -4096, 9223372036854775807, -9223372036854775808]
+CHARACTERS = [0, 7, 9, 10, 34, 39, 65, 92, 127, 128, 255, 65 + 256]
+TEXTS = ["", "a", "abc", "ten\\nletters", "longer than any width"]
+PER_LINE = 8
+
+
+def _lines(conversion, argument):
+    """printf statements with every combination for one argument."""
+    formats = [f"%{flags}{width}{precision}{conversion}" for flags in FLAGS for width in WIDTHS for precision in PRECISIONS]
+    for at in range(0, len(formats), PER_LINE):
+        some = formats[at:at + PER_LINE]
+        yield f'    printf("[{"][".join(some)}]\\n", {", ".join([argument] * len(some))})'
+
+
+def _script(conversion, kind, values):
+    calls = " ".join(f"show({value})" for value in values)
+    return "\n".join([f"function show(v:{kind}) {{", *_lines(conversion, "v"), "}", f"probe begin {{ {calls} exit() }}"])
+
+
+def formats():
+    """(name, script): every conversion with every combination of flags, width and precision."""
+    for conversion in "diuoxXpb":
+        yield f"formats of %{conversion}", _script(conversion, "long", NUMBERS)
+    yield "formats of %c", _script("c", "long", CHARACTERS)
+    yield "formats of %s", _script("s", "string", [f'"{text}"' for text in TEXTS])
+
+
+def stars():
+    """(name, script): widths and precisions that are arguments."""
+    for conversion, value in (("d", "-42"), ("x", "255"), ("s", '"abcdef"'), ("c", "65")):
+        formats = [f"[%*{conversion}]", f"[%-*{conversion}]", f"[%0*{conversion}]", f"[%.*{conversion}]"]
+        yield (f"widths of %{conversion} by argument",
+               f"probe begin {{ for (n = -12; n <= 12; n += 3) printf(\"{''.join(formats)}[%*.*{conversion}]\\n\", "
+               f"{f'n, {value}, ' * len(formats)}n, n, {value}) exit() }}")
+
+
+def operators():
+    """(name, script): each operator with each pair of numbers at the ends of their ranges."""
+    edges = [0, 1, -1, 2, -2, 63, 64, 65, 4294967295, 4294967296, 9223372036854775807, -9223372036854775808]
+    for sign in ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "<", "<=", ">", ">=", "==", "!=", "&&", "||"):
+        values = " ".join(f"a[{number}] = {edge};" for number, edge in enumerate(edges))
+        attempt = f'try {{ print(a[i] {sign} a[j], " ") }} catch (e) {{ print(e, " ") }}'
+        yield (f"operator {sign} at the ends",
+               f"global a\nprobe begin {{ {values}\n    for (i = 0; i < {len(edges)}; i++) {{ for (j = 0; j < {len(edges)}; j++) "
+               f"{attempt} println() }} exit() }}")
+
+
+def all_scripts():
+    """(name, script) of all."""
+    yield from formats()
+    yield from stars()
+    yield from operators()

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What SystemTap prints for scripts: modules compiled on this machine, many of them run in one guest, outputs kept.
+
+An output is kept by the hash of all that decides it: the script, its options, the kernel, SystemTap's version and
+what was corrected in its runtime. So a run that was interrupted goes on where it was, and one after a small change
+compiles only what changed.
+"""
+import base64
+import hashlib
+import json
+import os
+import re
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "bench"))
+import guest  # noqa: E402
+import packages  # noqa: E402
+import peer_modules  # noqa: E402
+import systemtap  # noqa: E402
+
+BATCH = 40  # modules a guest: an initramfs of 5 MB
+SECONDS = 15  # a script that does not end by itself is interrupted, as ^C does
+FORMAT = 1  # of what is kept
+
+_RUN_ALL = """
+cd /modules
+for m in *.ko; do
+    echo "=== $m begins"
+    timeout -s INT %d staprun $m >/tmp/out 2>/tmp/err </dev/null
+    echo "=== $m ended $?"
+    base64 /tmp/out
+    echo "=== errors"
+    base64 /tmp/err
+    echo "=== $m done"
+done
+"""
+
+
+class Outputs:
+    """What SystemTap does with a (script, options): a dict with `state`:
+
+    ran       `output`, `errors` (texts), `status`
+    refused   by passes 1 to 3; `why`
+    unbuilt   its C code does not compile for this kernel; `why`
+    lost      its guest did not survive it; `why`
+    """
+
+    def __init__(self, release, say=print):
+        self.release = release
+        self.say = say
+        self.version = systemtap.version()
+        self.folder = packages.cache("beside", release)
+        self.translator = None
+
+    def _path(self, item):
+        script, options = item
+        decides = [FORMAT, script, options, self.release, self.version, systemtap.CORRECTION, SECONDS]
+        return os.path.join(self.folder, hashlib.sha256(json.dumps(decides).encode()).hexdigest() + ".json")
+
+    def known(self, item):
+        """The kept output, or None."""
+        try:
+            with open(self._path(item), encoding="utf-8") as file:
+                return json.load(file)
+        except (OSError, ValueError):
+            return None
+
+    def _keep(self, item, output):
+        path = self._path(item)
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            json.dump(dict(output, script=item[0], options=item[1]), file)
+        os.rename(path + ".new", path)
+
+    def produce(self, items):
+        """Makes the outputs of those that are not kept."""
+        missing = [item for item in dict.fromkeys(items) if self.known(item) is None]
+        if not missing:
+            return
+        self.translator = self.translator or peer_modules.Translator(self.release)
+        self.say(f"{len(missing)} scripts for {self.version} to compile and run")
+        for first in range(0, len(missing), BATCH):
+            with tempfile.TemporaryDirectory(prefix="djstap-beside-") as folder:
+                self._batch(missing[first:first + BATCH], folder)
+            self.say(f"  {min(first + BATCH, len(missing))} done")
+
+    def _batch(self, items, folder):
+        names = {f"m{number:04}": item for number, item in enumerate(items)}
+        modules, failed = peer_modules.build(self.translator, names, folder)
+        for name, (state, why) in failed.items():
+            self._keep(names[name], {"state": state, "why": why})
+        while modules:
+            console = self._run(modules)
+            for name in list(modules):
+                output = _output_of(console, name)
+                if not output and f"=== {name}.ko begins" in console:
+                    output = {"state": "lost", "why": guest.tail(console.encode())}
+                if output:
+                    self._keep(names[name], output)
+                    del modules[name]
+            if not re.search(r"=== m\d+\.ko begins", console):
+                raise guest.GuestLost(f"no module was loaded:\n{console[-2000:]}")
+
+    def _run(self, modules):
+        archive = guest.base_archive()
+        systemtap.add(archive)
+        for name, path in modules.items():
+            archive.file(f"modules/{name}.ko", path)
+        try:
+            return guest.run(self.release, archive, _RUN_ALL % SECONDS, count_instructions=False, cpus=2,
+                             timeout=120 + 2 * SECONDS * len(modules))
+        except guest.GuestLost as lost:
+            return lost.console
+
+
+def _output_of(console, name):
+    found = re.search(rf"=== {name}\.ko ended (\d+)\n(.*?)=== errors\n(.*?)=== {name}\.ko done\n", console, re.DOTALL)
+    if not found:
+        return None
+    try:
+        output, errors = (base64.b64decode(text).decode("utf-8", "backslashreplace") for text in found.groups()[1:])
+    except ValueError:  # the kernel wrote to the console between the lines
+        return {"state": "lost", "why": "its output was mixed with the kernel's messages"}
+    return {"state": "ran", "output": output, "errors": errors, "status": int(found[1])}
