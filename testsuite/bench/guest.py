@@ -26,12 +26,21 @@ mount -t tracefs trace /sys/kernel/tracing
 mount -t tmpfs tmp /tmp
 %s
 echo '%s'
+sleep 1 # the console is written behind the programs
 echo b >/proc/sysrq-trigger
 """
 
 
 class GuestLost(Exception):
-    """The guest ended, or was ended, before its script did. Holds the end of its console."""
+    """The guest ended, or was ended, before its script did. Holds the end of its console, and as `console` all of it."""
+
+    def __init__(self, message, console=""):
+        super().__init__(message)
+        self.console = console
+
+
+class Failed(Exception):
+    """A guest that did not measure what it should. Holds what it said."""
 
 
 class Archive:
@@ -118,10 +127,11 @@ def run(release, archive, script, count_instructions=True, cpus=1, memory_mb=102
         try:
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout)
         except subprocess.TimeoutExpired as late:
-            raise GuestLost(f"not done after {timeout} s:\n{tail(late.stdout or b'')}") from None
+            console = (late.stdout or b"").decode("utf-8", "replace").replace("\r", "")
+            raise GuestLost(f"not done after {timeout} s:\n{tail(late.stdout or b'')}", console) from None
     console = done.stdout.decode("utf-8", "replace").replace("\r", "")
     if DONE not in console:
-        raise GuestLost(tail(done.stdout) + done.stderr.decode("utf-8", "replace"))
+        raise GuestLost(tail(done.stdout) + done.stderr.decode("utf-8", "replace"), console)
     return console.split(DONE)[0]
 
 

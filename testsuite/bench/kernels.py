@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import guest
 import page
 
 PROGRAMS = ("djstap", "djrun", "gtodbench")
@@ -63,3 +64,16 @@ def measured_with(djstap, releases):
     names = " and ".join(f"Linux {release}" for release in releases)
     return (f"djstap {first_line([djstap, '--version']).split()[-1]}, {names}, "
             f"{first_line(['qemu-system-x86_64', '--version']).split(' (')[0]}")
+
+
+def measured(options, name, measure_kernel, section):
+    """Runs measure_kernel(release, djstap) on each kernel, and writes the section that section([(release, its result)]) yields."""
+    djstap = djstap_of(options)
+    releases = releases_of(djstap, options)
+    try:
+        everything = [(release, measure_kernel(release, djstap)) for release in releases]
+    except (guest.Failed, guest.GuestLost) as problem:
+        sys.exit(f"bench: {problem}")
+    if both_ran(releases):
+        page.put(name, section(everything))
+    return 0

@@ -123,8 +123,12 @@ class Builder:
 
     def module(self, case):
         """(path, "") of the case's module, or (None, why there is none)."""
+        return self.module_of(case, case.script)
+
+    def module_of(self, case, script):
+        """The same of another script under the case's name and options."""
         name = "bench_" + case.key.replace("-", "_")
-        command = [self.djstap, "-r", self.release, "-p4", "-w", "-m", name, *case.options, "-e", case.script]
+        command = [self.djstap, "-r", self.release, "-p4", "-w", "-m", name, *case.options, "-e", script]
         done = subprocess.run(command, cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if done.returncode:
             return None, done.stderr.strip().split("\n")[0]

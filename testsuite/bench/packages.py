@@ -25,9 +25,9 @@ def add_arguments(parser):
                         help="install bpftrace, SystemTap and LTTng where they are missing")
 
 
-def install():
+def install(wanted=PROGRAMS):
     """Installs the peers that are missing (root)."""
-    missing = [package for package, program in PROGRAMS.items() if not shutil.which(program)]
+    missing = [package for package in wanted if not shutil.which(PROGRAMS[package])]
     if missing:
         print(f"installing {' and '.join(missing)} …", flush=True)
         subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", *missing], check=True,

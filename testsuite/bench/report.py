@@ -37,7 +37,7 @@ AGAIN = """## How to run it again
     scripts/bench overhead --with-peers        # installs bpftrace, SystemTap and LTTng first (apt-get, root)
     scripts/bench overhead --kernels 6.1       # one kernel; prints, writes nothing
     scripts/bench overhead --on-this-machine   # on the kernel that runs, in nanoseconds; where modules can be loaded
-    scripts/bench two-cpus, always-on, records, scale   # and their parts, each by its own command
+    scripts/bench irqs-off, two-cpus, always-on, records, scale   # and their parts, each by its own command
 
 From a script to its module: `scripts/bench compile`.
 """

@@ -31,17 +31,25 @@ def runtime():
     return path
 
 
+def environment(release):
+    """What stap's environment must have to find the kernel's debug information."""
+    return dict(os.environ, SYSTEMTAP_DIR=packages.cache("systemtap", release),
+                SYSTEMTAP_DEBUGINFO_PATH=f"+:{guest.KERNELS}/{release}/usr/lib/debug:/usr/lib/debug")
+
+
+def command(release, arguments):
+    """The command that runs stap with these arguments, so that it finds the kernel."""
+    if os.path.exists(f"/lib/modules/{release}/build"):
+        return ["stap", *arguments]
+    return ["unshare", "-m", "sh", "-c", _NAMESPACE, f"{guest.KERNELS}/{release}/lib/modules/{release}", "stap", *arguments]
+
+
 def module(release, folder, name, script, own_runtime):
     """(path, "") of the script's module, or (None, why there is none). own_runtime: a corrected copy, or ""."""
-    state = packages.cache("systemtap", release)
-    environment = dict(os.environ, SYSTEMTAP_DIR=state,
-                       SYSTEMTAP_DEBUGINFO_PATH=f"+:{guest.KERNELS}/{release}/usr/lib/debug:/usr/lib/debug")
-    command = ["stap", "-p4", "-u", "-m", name, "-r", release, "-e", script]
-    if own_runtime:
-        command[1:1] = ["-R", own_runtime]
-    if not os.path.exists(f"/lib/modules/{release}/build"):
-        command = ["unshare", "-m", "sh", "-c", _NAMESPACE, f"{guest.KERNELS}/{release}/lib/modules/{release}", *command]
-    done = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    arguments = ["-R", own_runtime] if own_runtime else []
+    arguments += ["-p4", "-u", "-m", name, "-r", release, "-e", script]
+    done = subprocess.run(command(release, arguments), cwd=folder, env=environment(release), stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True)
     path = os.path.join(folder, name + ".ko")
     if done.returncode == 0 and os.path.exists(path):
         return path, ""

@@ -29,10 +29,6 @@ with a thread a CPU now and then; it is started again.)
 """
 
 
-class Failed(Exception):
-    """A guest that did not measure what it should. Holds what it said."""
-
-
 def plugin_of(djstap):
     path = os.path.join(os.path.dirname(djstap), "hit_instructions.so")
     if not os.path.exists(path):
@@ -45,7 +41,7 @@ def address_of(release):
     symbols = subprocess.run(["nm", f"{guest.KERNELS}/{release}/usr/lib/debug/boot/vmlinux-{release}"], capture_output=True, text=True)
     found = re.search(rf"^([0-9a-f]+) [tT] {cases.FUNCTION}$", symbols.stdout, re.MULTILINE)
     if not found:
-        raise Failed(f"there is no {cases.FUNCTION} in the symbols of {release}")
+        raise guest.Failed(f"there is no {cases.FUNCTION} in the symbols of {release}")
     return found[1]
 
 
@@ -79,10 +75,10 @@ def distances(release, djstap, module, busy):
         with open(counted, encoding="ascii") as file:
             lines = [[int(word) for word in line.split()] for line in file]
     if "status 0" not in console or re.search(r"\blost\b|\bmissed\b|\bskipped\b", console):
-        raise Failed(console)
+        raise guest.Failed(console)
     found = {cpu: distance for cpu, arrivals, distance, often in lines if arrivals >= CALLS and often > arrivals / 2}
     if set(found) != set(range(busy)):
-        raise Failed(f"no distance is that of most calls: {lines}")
+        raise guest.Failed(f"no distance is that of most calls: {lines}")
     return [found[cpu] for cpu in range(busy)]
 
 
@@ -95,7 +91,7 @@ def measure_kernel(release, djstap):
         for case in (case for case in cases.COST if case.key in KEYS):
             module, problem = builder.module(case)
             if problem:
-                raise Failed(problem)
+                raise guest.Failed(problem)
             one, two = (distances(release, djstap, module, busy) for busy in (1, 2))
             rows.append((case.title, one[0] - base[0][0], [with_ - without for with_, without in zip(two, base[1])]))
             print(f"  {release} {case.title}: {rows[-1][1]}; both: {rows[-1][2]}", flush=True)
@@ -121,14 +117,6 @@ def add_arguments(parser):
 
 
 def main(options):
-    djstap = kernels.djstap_of(options)
     if (os.cpu_count() or 1) < 2 or not shutil.which("qemu-system-x86_64"):
         sys.exit("bench: this needs two CPUs and QEMU")
-    releases = kernels.releases_of(djstap, options)
-    try:
-        everything = [(release, measure_kernel(release, djstap)) for release in releases]
-    except (Failed, guest.GuestLost) as problem:
-        sys.exit(f"bench: {problem}")
-    if kernels.both_ran(releases):
-        page.put("two-cpus", section(everything))
-    return 0
+    return kernels.measured(options, "two-cpus", measure_kernel, section)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command `scripts/bench longest`: what each construct of the language takes at the largest size that it may have in a
+handler that keeps interrupts off."""
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+
+import cases
+import guest
+import kernels
+import measure
+import page
+
+HITS = 3
+CALLS = f"gtodbench -n {HITS} -q"
+WRITES = f"printf '%0511d\\n' 0 >/tmp/line; i=0; while [ $i -lt {HITS} ]; do dd if=/tmp/line of=/dev/ttyS0 bs=512; i=$((i + 1)); done"
+LONG = "abcdefgh" * 63 + "abcdefg"  # 511 bytes
+
+
+@dataclass
+class Construct:
+    key: str
+    title: str
+    code: str
+    globals: str = ""
+    setup: str = ""
+    point: str = cases.POINT
+    load: str = CALLS
+
+    @property
+    def script(self):
+        declared = ", ".join(filter(None, ["longest = -1", self.globals]))
+        return f"""global {declared}
+            probe begin {{ {self.setup} }}
+            probe {self.point} {{
+                if (execname() != "gtodbench" && execname() != "dd") next
+                since = get_cycles()
+                {self.code}
+                took = get_cycles() - since
+                if (took > longest) longest = took
+            }}
+            probe end {{ printf("\\nlongest %d\\n", longest) }}"""
+
+
+NUMBERS = "for (i = 0; i < 16384; i++) a[i] = (i * 7919) % 16384"
+MANY = "for (i = 0; i < 524288; i++) a[i] = (i * 7919) % 524288"
+PAIRS = "for (i = 0; i < 131072; i++) b[i, 1] = i"
+TEXTS = 'for (i = 0; i < 4096; i++) t[sprintf("%d of the texts", (i * 7919) % 4096)] = i'
+TEXT = f'x = "{LONG}"'
+# Turns of a foreach are bounded by MAXACTION, ten statements at a time.
+TURNS = "if (++turns >= 300) break"
+
+CONSTRUCTS = [
+    Construct("sort-numbers", "`foreach (k in a-)`, 16,384 elements, 300 turns", f"foreach (k in a-) {TURNS}", "a[16384]", NUMBERS),
+    Construct("sort-texts", "`foreach (k+ in t)`, 4,096 texts as keys, 300 turns", f"foreach (k+ in t) {TURNS}", "t[4096]", TEXTS),
+    Construct("select", "`foreach (k in a- limit 256)`, of 524,288 elements", "foreach (k in a- limit 256) turns++", "a[524288]", MANY),
+    Construct("select-statistics", "`foreach (k in c- limit 256)`, of 16,384 statistics", "foreach (k in c- limit 256) turns++",
+              "c[16384]", "for (i = 0; i < 16384; i++) c[i] <<< (i * 7919) % 16384"),
+    Construct("sort-again", "`foreach (k in a- limit 10)`, 16,384 elements, as often as one handler may", "for (i = 0; i < 32; i++) "
+              "foreach (k in a- limit 10) turns++", "a[16384]", NUMBERS),
+    Construct("walk-slice", "`foreach ([i, j] in b[*, 2])`, none of 131,072 elements", "foreach ([i, j] in b[*, 2]) turns++",
+              "b[131072]", PAIRS),
+    Construct("in-slice", "`[*, 2] in b`, none of 131,072 elements", "found = [*, 2] in b", "b[131072], found", PAIRS),
+    Construct("delete-slice", "`delete b[*, 1]`, all of 131,072 elements", "delete b[*, 1]", "b[131072]", PAIRS),
+    Construct("delete", "`delete a`, 16,384 elements", "delete a", "a[16384]", NUMBERS),
+    Construct("delete-large", "`delete a`, 500,000 elements", "delete a", "a[500000]",
+              "for (i = 0; i < 500000; i++) a[i] = i"),
+    Construct("histogram", "`print(@hist_linear(s, 0, 2000, 1))`", "print(@hist_linear(s, 0, 2000, 1))", "s",
+              "for (i = 0; i < 2000; i++) s <<< i"),
+    Construct("concatenate", "`x . x`, 511 bytes", "y = x . x", "x, y", TEXT),
+    Construct("replace", "`str_replace()`, 511 bytes", 'y = str_replace(x, "a", "bc")', "x, y", TEXT),
+    Construct("regex", "`=~`, 511 bytes", 'turns = x =~ "(a|b)*(c|d)+.*[a-f]+(xy|gz)?$"', "x", TEXT),
+    Construct("tokenize", "`tokenize()`, 511 bytes", 'y = tokenize(x, "z")', "x, y", TEXT),
+    Construct("print-texts", "`printf` of eight texts of 511 bytes", 'printf("%s%s%s%s%s%s%s%s", x, x, x, x, x, x, x, x)', "x", TEXT),
+    Construct("backtrace", "`backtrace()`", "y = backtrace()", "y", point='kernel.function("uart_write")', load=WRITES),
+    Construct("print-backtrace", "`print_backtrace()`", "print_backtrace()", point='kernel.function("uart_write")', load=WRITES),
+    Construct("sprint-backtrace", "`sprint_backtrace()`", "y = sprint_backtrace()", "y", point='kernel.function("uart_write")',
+              load=WRITES),
+    Construct("user-string", "`user_string()`, 511 bytes", "y = user_string2($buf, \"\")", "y", point='kernel.function("vfs_write")',
+              load=WRITES),
+    Construct("structure", "`$file$$`", "y = $file$$", "y", point='kernel.function("vfs_write")', load=WRITES),
+    Construct("parameters", "`$$parms$$`", "y = $$parms$$", "y", point='kernel.function("vfs_write")', load=WRITES),
+    Construct("whole", "a whole handler: MAXACTION statements (1,000) with `str_replace()` of 511 bytes in all",
+              'for (i = 0; i < 490; i++) y = str_replace(x, "a", "bc")', "x, y", TEXT),
+    Construct("whole-backtrace", "a whole handler: MAXACTION statements (1,000) with `sprint_backtrace()` in all",
+              "for (i = 0; i < 490; i++) y = sprint_backtrace()", "y", point='kernel.function("uart_write")', load=WRITES),
+]
+
+TEXT_OF_SECTION = """## The longest with interrupts off
+
+A handler with locks keeps interrupts off from its beginning to its end. Shown are the guest instructions that each construct which
+may take long takes at the largest size that it may have in such a handler, by default limits. Arrays that are larger than these are walked
+over in pieces, by timers, files and the session's own probes, or not at all ([decision 11](decisions/0011-walks-in-pieces.md)). A current
+processor takes about a millisecond for one to three million instructions, by how often they miss its caches.
+
+"""
+
+
+def measure_kernel(release, djstap):
+    """{construct's key: instructions}"""
+    archive = guest.base_archive()
+    for program in ("djrun", "gtodbench"):
+        archive.program(os.path.join(os.path.dirname(djstap), program))
+    script = ""
+    with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:
+        builder = measure.Builder(djstap, release, folder)
+        for construct in CONSTRUCTS:
+            options = ["-D", "MAXACTION_INTERRUPTIBLE=100000000", "-D", "STP_NO_OVERLOAD=1"]
+            case = cases.Case(construct.key, construct.title, construct.point, "", options)
+            path, problem = builder.module_of(case, construct.script)
+            if problem:
+                raise guest.Failed(f"{construct.key}: {problem}")
+            archive.file(f"modules/{construct.key}.ko", path)
+            archive.text(f"bin/load-{construct.key}", "#!/bin/sh\n" + construct.load + "\n")
+            script += (f"djrun -s 16 -o /tmp/out -c 'sh /bin/load-{construct.key}' /modules/{construct.key}.ko >/tmp/log 2>&1\n"
+                       f"echo; echo \"@{construct.key} $? $(sed -n 's/^longest //p' /tmp/out)\"; grep -E 'lost|missed|skipped|ERROR|WARN' /tmp/log\n")
+        console = guest.run(release, archive, script)
+    if re.search(r"\blost\b|\bmissed\b|\bskipped\b|ERROR|WARN", console):
+        raise guest.Failed(console)
+    found = {key: int(count) for key, count in re.findall(r"^@(\S+) 0 (\d+)$", console, re.MULTILINE)}
+    if missing := [each.key for each in CONSTRUCTS if each.key not in found]:
+        raise guest.Failed(f"nothing of {', '.join(missing)}:\n{console}")
+    for construct in CONSTRUCTS:
+        print(f"  {release} {construct.title}: {found[construct.key]:,}", flush=True)
+    return found
+
+
+def section(everything):
+    header = ["construct"] + [kernels.series_of(release) for release, _ in everything]
+    return TEXT_OF_SECTION + page.table(header, [[each.title] + [f"{found[each.key]:,}" for _, found in everything]
+                                                 for each in CONSTRUCTS])
+
+
+def main(options):
+    return kernels.measured(options, "longest", measure_kernel, section)
