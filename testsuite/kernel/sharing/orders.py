@@ -4,9 +4,8 @@
 
 Runs in a guest, in a folder with the modules djstap_entry.ko, djstap_both.ko and patch.ko and the program
 bpf_fentry. Walks until each user has been attached and detached, with each other one there: a step attaches
-or detaches one, then the system call is made CALLS times. A user that comes or goes counts what was called
-while it was there, or was refused with a reason; anything else is printed. At the end: how often
-each user was attached, and by which reasons it was not.
+or detaches one, then the system call is made CALLS times. Each counts what was called while it was there, no
+less and no more; whoever does not, is refused, or warns of something is printed. At the end: who was attached.
 """
 import collections
 import os
@@ -83,7 +82,7 @@ class Script:
         return [int(number) for number in output.split()] or [output]
 
     def told(self):
-        """Why what it counted may be less than there was: its own words."""
+        """What it warned of."""
         return re.findall(r"WARNING: .*", self.said)
 
     def mechanisms(self):
@@ -100,9 +99,6 @@ class Bpf:
 
     def detach(self):
         return [int(self.program.communicate(timeout=PATIENCE)[0])]
-
-    def told(self):
-        return []
 
 
 class Livepatch:
@@ -126,9 +122,6 @@ class Livepatch:
         subprocess.run(["rmmod", "patch"], check=True)
         return [calls]
 
-    def told(self):
-        return []
-
 
 class Tracer:
     """ftrace's function tracer, in a buffer of its own: a kprobe that goes clears the common one."""
@@ -145,9 +138,6 @@ class Tracer:
         os.rmdir(self.FOLDER)
         return [lines]
 
-    def told(self):
-        return []
-
 
 class Kprobe:
     """A kprobe of tracefs at the entry."""
@@ -161,9 +151,6 @@ class Kprobe:
         write(TRACING + "/events/kprobes/here/enable", "0")
         write(TRACING + "/kprobe_events", "-:here")
         return [hits]
-
-    def told(self):
-        return []
 
 
 def walk(names, there):
@@ -201,48 +188,39 @@ def walk(names, there):
 def main():
     users = {"bpf": Bpf(), "livepatch": Livepatch(), "entry": Script("entry", 1), "both": Script("both", 2),
              "tracer": Tracer(), "kprobe": Kprobe()}
-    expected, attached, refused = {}, collections.Counter(), collections.Counter()
-    reasons = collections.Counter()
+    expected, attached = {}, collections.Counter()
     verbose = "-v" in sys.argv
-    steps = 0
+
+    def leave(name):
+        counted, wanted = users[name].detach(), expected.pop(name)
+        there = " ".join(sorted(expected)) or "nobody"
+        if any(number != wanted for number in counted):
+            print(f"{name} counted {counted} of {wanted}, with {there} there")
+        for words in users[name].told() if hasattr(users[name], "told") else []:
+            print(f"{name} said, with {there} there: {words}")
+        if verbose:
+            print(f"-{name} {counted} of {wanted}", file=sys.stderr)
+
     for name in walk(list(users), expected):
-        steps += 1
-        user = users[name]
-        began = time.monotonic()
-        if name not in expected:
-            reason = user.attach()
+        if name in expected:
+            leave(name)
+        else:
+            reason = users[name].attach()
             if reason:
-                if name == "livepatch":
-                    print(f"a livepatch was refused: {reason}, with {' '.join(sorted(expected))} there")
-                refused[f"{name} beside {' '.join(sorted(expected))}: {reason}"] += 1
+                print(f"{name} was refused: {reason}, with {' '.join(sorted(expected))} there")
             else:
                 expected[name] = 0
                 attached[name] += 1
             if verbose:
-                print(f"+{name} {reason}", user.mechanisms() if hasattr(user, "mechanisms") else "", file=sys.stderr)
-        else:
-            counted, wanted = user.detach(), expected.pop(name)
-            if any(number != wanted for number in counted) and not user.told():
-                print(f"{name} counted {counted} of {wanted}, with {' '.join(sorted(expected))} there")
-            for words in user.told():
-                reasons[words] += 1
-            if verbose:
-                print(f"-{name} {counted} of {wanted}", user.told(), file=sys.stderr)
-        if verbose:
-            print(f"    {time.monotonic() - began:.2f} s, with {' '.join(sorted(expected))}", file=sys.stderr)
+                mechanisms = users[name].mechanisms() if hasattr(users[name], "mechanisms") else ""
+                print(f"+{name} {reason}", mechanisms, file=sys.stderr)
         made_calls()
         for each in expected:
             expected[each] += CALLS
     while expected:
-        name = next(iter(expected))
-        wanted = expected.pop(name)
-        counted = users[name].detach()
-        if any(number != wanted for number in counted) and not users[name].told():
-            print(f"{name} counted {counted} of {wanted} at the end")
+        leave(next(iter(expected)))
     for name in users:
         print(name, "was attached" if attached[name] else "was never attached")
-    if verbose:
-        print(steps, attached, "\n".join(map(str, refused.items())), reasons, sep="\n", file=sys.stderr)
 
 
 main()

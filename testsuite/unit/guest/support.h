@@ -16,6 +16,11 @@ inline std::string kernels_folder() {
     return set && *set ? set : "/var/lib/djstap/kernels";
 }
 
+// What a test on it is listed as.
+inline void PrintTo(const GuestKernel& kernel, std::ostream* out) {
+    *out << (kernel.release.empty() ? "no kernel" : kernel.release);
+}
+
 // Every kernel that was unpacked for guests.
 inline std::vector<GuestKernel> test_kernels() {
     std::vector<GuestKernel> kernels;

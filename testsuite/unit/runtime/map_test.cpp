@@ -58,7 +58,10 @@ constexpr djs_map_order as_inserted{-1, 0, 0, 0};
 
 // Arrays of longs by one long have slots, those of other values by one long have buckets.
 class LongKeys : public testing::TestWithParam<u8> {};
-INSTANTIATE_TEST_SUITE_P(Map, LongKeys, testing::Values(DJS_LONG, DJS_STATISTIC));
+INSTANTIATE_TEST_SUITE_P(Map, LongKeys, testing::Values(DJS_LONG, DJS_STATISTIC),
+                         [](const auto& info) {
+                             return std::string(info.param == DJS_LONG ? "Longs" : "Statistics");
+                         });
 
 TEST_P(LongKeys, BehaveLikeAModelUnderRandomOperations) {
     auto* const find_long = GetParam() == DJS_LONG ? djs_map_find_slot : djs_map_find_long;

@@ -74,7 +74,9 @@ struct Ranking {
 } // namespace
 
 class Walks : public testing::TestWithParam<bool> {};
-INSTANTIATE_TEST_SUITE_P(Map, Walks, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Map, Walks, testing::Bool(), [](const auto& info) {
+    return std::string(info.param ? "Texts" : "Longs");
+});
 
 // What was there all the time is seen once, in its order; what was removed is not seen; what came
 // late may be.
