@@ -13,6 +13,12 @@ RECORD = r'printf("%d %x %x %x %x\n", pid(), $regs, $regs, $regs, $regs)'
 # A return has no $regs but by keeping it from the entry; its record holds numbers as many.
 RECORD_AT_RETURN = r'printf("%d %x %x %x %x\n", pid(), 1, 2, 3, 4)'
 COUNT = "n++"
+# What a handler counted: `next` alone counts nothing; that no hit was missed is all that is known of it.
+COUNTED = {
+    COUNT: " probe end { println(n) }",
+    "s <<< pid()": " probe end { println(@count(s)) }",
+    "a[pid()]++": " probe end { foreach (p in a) all += a[p]; println(all) }",
+}
 EMPTY = "next"  # an empty body is dropped with a warning; this one is kept and does nothing
 
 
@@ -33,8 +39,12 @@ class Case:
 
     @property
     def script(self):
-        end = " probe end { println(n) }" if self.body == COUNT else ""
-        return f"{self.declared}probe {self.probe} {{ {self.body} }}{end}"
+        return f"{self.declared}probe {self.probe} {{ {self.body} }}{COUNTED.get(self.body, '')}"
+
+    @property
+    def counts(self):
+        """Does it print at its end how many hits it handled?"""
+        return self.body in COUNTED
 
     @property
     def records(self):
@@ -52,9 +62,9 @@ COST = [
          mechanism="djprobe"),
     Case("record-names", "`printf` of `$tv` and `$tz`", 'kernel.function("sys_gettimeofday")',
          r'printf("%p %p\n", $tv, $tz)', mechanism="djprobe"),
-    Case("return-count", "`.return { n++ }`", POINT + ".return", COUNT, targets=(30, 30)),
+    Case("return-count", "`.return { n++ }`", POINT + ".return", COUNT, mechanism="return-djprobe", targets=(30, 30)),
     Case("return-record", "`.return { printf(\"%d\", $return) }`", POINT + ".return", r'printf("%d\n", $return)',
-         targets=(65, 65)),
+         mechanism="return-djprobe", targets=(65, 65)),
     Case("tracepoint-count", '`kernel.trace("sys_enter")`, `n++`', TRACEPOINT, COUNT, mechanism="tracepoint",
          targets=(66, 71)),
     Case("tracepoint-record", '`kernel.trace("sys_enter")`, `printf` of pid and the call', TRACEPOINT,

@@ -4,6 +4,7 @@
 //   bench_handlers --instructions BENCHMARK OPERATIONS
 //       runs one case so often and nothing else: for callgrind
 #include "codegen/codegen.h"
+#include "include/control.h"
 #include "library/library.h"
 #include "probes/probes.h"
 #include "semantics/semantics.h"
@@ -78,6 +79,7 @@ class Script {
         host.return_thunks = host.retpolines = false;
         CodegenOptions options;
         options.limits.MAXACTION = INT32_MAX;
+        options.limits.MAXSKIPPED = INT32_MAX;
         std::optional<CompiledObject> object;
         if (plan)
             object = generate(*program, *plan, host, options, diagnostics);
@@ -338,7 +340,15 @@ void run_on_cpus(benchmark::State& state, const std::string& text) {
             djs_user_be_cpu(static_cast<uint32_t>(state.thread_index()));
         script->run(1); // the end probe is the first handler
     }
-    state.SetItemsProcessed(state.iterations() * turns);
+    // All threads have ended their loops here. A run that did not get its lock in time did no work.
+    int64_t done = state.iterations();
+    if (state.thread_index() == 0) {
+        djs_counts counts{};
+        djs_user_counts(&counts);
+        done -= static_cast<int64_t>(counts.skipped_locked);
+        state.counters["skipped"] = static_cast<double>(counts.skipped_locked);
+    }
+    state.SetItemsProcessed(done * turns);
     djs_user_be_cpu(0);
     if (state.thread_index() == 0)
         script.reset();

@@ -105,7 +105,7 @@ def check_of(case, calls):
             return f"it is not attached by {case.mechanism}: {log.splitlines()[0] if log else 'no message'}"
         if re.search(r"\blost\b|\bmissed\b|\bskipped\b", log):
             return f"not every hit was handled: {log.splitlines()[-1]}"
-        if case.body == cases.COUNT and not (first.isdigit() and int(first) >= hits):
+        if case.counts and not (first.isdigit() and int(first) >= hits):
             return f"it counted {first or 'nothing'} of {hits} hits"
         if case.records and lines < hits:
             return f"it printed {lines} of {hits} lines"

@@ -41,3 +41,11 @@ def put(name, text, charts=None):
     with open(PAGE, "w", encoding="utf-8") as file:
         file.write("\n".join(f"{mark(each)}\n{sections[each]}" for each in SECTIONS if each in sections))
     print(f"\nwrote {os.path.relpath(PAGE, ROOT)}")
+
+
+MISSED = "**missed**"
+
+
+def is_missed(text):
+    """Does a text say that a target is missed? The bench then ends with status 1."""
+    return MISSED in text

@@ -160,7 +160,7 @@ def rows_of(outcomes):
         if name in TARGETS and not own.problem:
             ratio = outcome.cost / own.cost
             times = f"{ratio:.1f} ×"
-            reached = f"≥ {TARGETS[name]} ×: " + ("reached" if ratio >= TARGETS[name] else "**missed**")
+            reached = f"≥ {TARGETS[name]} ×: " + ("reached" if ratio >= TARGETS[name] else page.MISSED)
         rows.append([name, f"{outcome.cost:,.0f}", f"{outcome.rate / 1e6:.2f}", times, reached])
     return rows
 
@@ -201,6 +201,7 @@ def main(options):
         print(f"\n{release}:")
         for row in rows_of(outcomes):
             print("  " + "  ".join(row))
+            failed |= page.is_missed(row[-1])
         print(f"  overflow: {hits} hits, {printed} printed, {lost} lost")
         failed |= bool(outcomes["djstap"].problem) or printed + lost != hits
     if kernels.both_ran(releases):

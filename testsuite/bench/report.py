@@ -6,7 +6,7 @@ import cases
 import kernels
 import measure
 import plots
-from page import table
+from page import MISSED, table
 
 INTRODUCTION = """# What a probe costs
 
@@ -87,7 +87,7 @@ def target_cell(case, results):
         return "–"
     target = case.targets[target_index(results)]
     value = results.added(case.key)
-    return f"≤ {target}: " + ("not measured" if value is None else "reached" if round(value) <= target else "**missed**")
+    return f"≤ {target}: " + ("not measured" if value is None else "reached" if round(value) <= target else MISSED)
 
 
 def peers_beside(case, results, tool):
