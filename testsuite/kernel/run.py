@@ -169,6 +169,7 @@ class Runner:
                 continue
             if end == "emulator-died":
                 return EMULATOR_DIED, [guest["reason"]]
+            note(f"{end} {os.path.basename(self.path)} on {self.kernel}: {guest['reason']}")
             problems.append(f"a guest: {end}: {guest['reason']}\n{guest.get('complaint', '')}\n{guest.get('log', '')}")
         failing, wanted = sum(status != 0 for status in statuses), int(self.fields.get("failing", "0"))
         if "run" in self.fields and failing != wanted:
