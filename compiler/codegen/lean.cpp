@@ -382,11 +382,12 @@ llvm::Value* LeanRecorder::reserve(uint32_t format, uint32_t size, llvm::BasicBl
          *reserved = block("reserved");
     builder_.CreateBr(attempt);
 
-    // The time is taken before the head moves: what interrupts in between has the later time and
-    // place.
+    // The time is taken between the two looks at the head: what interrupts before that has the
+    // earlier place and time, and what interrupts after it moves the head, so that this one tries
+    // again.
     builder_.SetInsertPoint(attempt);
-    llvm::Value* time = run(llvm::StructType::get(i32, i32), "rdtsc", "={ax},={dx}", {});
     llvm::Value* head = run(i64, "movq " + ring("head") + ", $0", "=r", {});
+    llvm::Value* time = run(llvm::StructType::get(i32, i32), "rdtsc", "={ax},={dx}", {});
     llvm::Value* next = builder_.CreateAdd(head, script_.number(size));
     llvm::Value* beyond = run(i8, "cmpq " + ring("limit") + ", $1", "={@cca},r", {next});
     builder_.CreateCondBr(is_set(beyond), full, fits, weights.createUnlikelyBranchWeights());

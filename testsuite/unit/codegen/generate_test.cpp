@@ -88,8 +88,9 @@ class Generate : public testing::Test {
     }
 
     // The mnemonics of one function of the object.
-    static std::vector<std::string> disassemble(const std::string& object,
-                                                const std::string& function) {
+    // Instructions with their operands.
+    static std::vector<std::string> listing(const std::string& object,
+                                            const std::string& function) {
         char path[] = "/tmp/djstap-test-XXXXXX";
         int file = mkstemp(path);
         EXPECT_EQ(write(file, object.data(), object.size()), static_cast<ssize_t>(object.size()));
@@ -105,10 +106,17 @@ class Generate : public testing::Test {
             if (tab == std::string::npos)
                 continue;
             text = text.substr(tab + 1);
-            out.push_back(text.substr(0, text.find_first_of(" \n")));
+            out.push_back(text.substr(0, text.find('\n')));
         }
         pclose(pipe);
         unlink(path);
+        return out;
+    }
+    static std::vector<std::string> disassemble(const std::string& object,
+                                                const std::string& function) {
+        std::vector<std::string> out;
+        for (const std::string& instruction : listing(object, function))
+            out.push_back(instruction.substr(0, instruction.find(' ')));
         return out;
     }
 
@@ -366,6 +374,16 @@ TEST_F(Generate, RecordOfNumbersNeedsNoCall) {
     EXPECT_LE(code.size(), 48u); // those of the full ring and of the due reschedule included
     EXPECT_EQ(std::count(code.begin(), code.end(), "cmpxchg"), 1);
     EXPECT_EQ(std::count(code.begin(), code.end(), "call"), 2); // only these two rare ones
+
+    // The head is read before the time: what interrupts in between moves the head, and the cmpxchg
+    // fails. The other way round it would have the later time and the earlier place.
+    const auto whole = listing(object->object, "djs_direct_0");
+    const auto time = std::find(code.begin(), code.end(), "rdtsc") - code.begin();
+    const auto change = std::find(code.begin(), code.end(), "cmpxchg") - code.begin();
+    ASSERT_LT(time, change);
+    for (auto at = time; at < change; at++)
+        EXPECT_FALSE(whole[at].starts_with("mov ") && whole[at].find("%gs:") != std::string::npos)
+            << whole[at];
 }
 
 TEST(LimitsTest, KnowsItsNamesAndRanges) {
