@@ -185,7 +185,8 @@ static __always_inline struct djs_record *reserve_here(u32 size, u32 id)
 	record = (struct djs_record *)(this_cpu_read(djs_cpu.data) +
 				       (head & this_cpu_read(djs_cpu.mask)));
 	record->id = id;
-	record->time = time;
+	/* The reader looks at it while the record is being written: when that began. */
+	WRITE_ONCE(record->time, time);
 	return record;
 }
 
