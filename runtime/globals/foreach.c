@@ -179,6 +179,13 @@ static inline u32 which_of(const struct djs_ctx *ctx)
 	return ctx->rests == DJS_RESTS_SHARED;
 }
 
+/* In the iterator. Without any a foreach only reads it: several CPUs may, as readers of the array.
+ */
+static inline bool keeps_state(const struct djs_ctx *ctx, const struct djs_iterator *iterator)
+{
+	return ctx->rests == DJS_RESTS_SHARED || sorts(iterator);
+}
+
 static inline struct djs_map_walk *walk_of(const struct djs_ctx *ctx, struct djs_foreach *foreach)
 {
 	return ctx->rests == DJS_RESTS_SHARED ? &foreach->iterator->rankings[1].walk
@@ -261,7 +268,8 @@ DJS_HANDLER_CODE void djs_foreach_begin(struct djs_ctx *ctx, struct djs_foreach 
 	foreach->walk.removed = NULL;
 	foreach->left = limit < 0 ? S64_MAX : limit;
 	foreach->place = place;
-	foreach->serial = ++iterator->serials[which_of(ctx)];
+	if (keeps_state(ctx, iterator))
+		foreach->serial = ++iterator->serials[which_of(ctx)];
 	foreach->actions = ctx->actions;
 	set_pace(ctx, &foreach->pace, iterator->array, fixed);
 	foreach->plain =
@@ -283,7 +291,7 @@ static DJS_HANDLER_CODE u32 next_of_many(struct djs_ctx *ctx, struct djs_foreach
 	struct djs_iterator *iterator = foreach->iterator;
 	u32 which = which_of(ctx), number = DJS_MAP_MORE;
 
-	if (foreach->serial != iterator->serials[which] && (which || sorts(iterator))) {
+	if (keeps_state(ctx, iterator) && foreach->serial != iterator->serials[which]) {
 		djs_fail(ctx, "this foreach began anew in its own body, and has one order only",
 			 foreach->place);
 		return 0;
