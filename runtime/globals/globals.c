@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Storage of a script's globals: maps, per-CPU statistics and counters. All of it is there before
 // the first handler runs.
+#include <linux/atomic.h>
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -19,13 +20,13 @@ static s64 *counter_bases;
 struct statistic {
 	u8 __percpu *copies;
 	u32 stride; /* of the copies: the element, then its epoch */
-	u64 epoch;
+	atomic64_t epoch;
 };
 static struct statistic *statistics;
 
-static u64 *epoch_of(const struct statistic *statistic, void *copy)
+static s64 *epoch_of(const struct statistic *statistic, void *copy)
 {
-	return copy + statistic->stride - sizeof(u64);
+	return copy + statistic->stride - sizeof(s64);
 }
 
 /* A quarter of what the machine has to give is left to others. */
@@ -170,7 +171,12 @@ DJS_HANDLER_CODE s64 djs_counter_read(u32 counter)
 
 DJS_HANDLER_CODE void djs_counter_clear(u32 counter)
 {
-	WRITE_ONCE(counter_bases[counter], counter_total(counter));
+	s64 *base = &counter_bases[counter], old;
+
+	/* Who clears it meanwhile may have seen a later total. */
+	do
+		old = READ_ONCE(*base);
+	while (cmpxchg(base, old, counter_total(counter)) != old);
 }
 
 DJS_HANDLER_CODE void djs_statistic_record(u32 number, s64 value)
@@ -178,17 +184,17 @@ DJS_HANDLER_CODE void djs_statistic_record(u32 number, s64 value)
 	const struct djs_statistic_shape *shape = &djs_script.statistics[number].shape;
 	struct statistic *statistic = &statistics[number];
 	unsigned long flags;
-	u64 epoch;
+	s64 epoch;
 	u8 *copy;
 
 	raw_local_irq_save(flags);
 	copy = this_cpu_ptr(statistic->copies);
 	if (djs_in_nmi())
 		copy += statistic->stride;
-	epoch = READ_ONCE(statistic->epoch);
+	epoch = atomic64_read(&statistic->epoch);
 	if (unlikely(*epoch_of(statistic, copy) != epoch)) {
-		memset(copy, 0, shape->bytes);
-		WRITE_ONCE(*epoch_of(statistic, copy), epoch);
+		djs_statistic_empty(shape, (struct djs_statistic *)copy);
+		smp_store_release(epoch_of(statistic, copy), epoch);
 	}
 	djs_statistic_add(shape, (struct djs_statistic *)copy, value);
 	raw_local_irq_restore(flags);
@@ -239,12 +245,14 @@ DJS_HANDLER_CODE void djs_statistic_read(u32 number, struct djs_statistic *out)
 		u8 *copy = per_cpu_ptr(statistic->copies, cpu);
 
 		for (i = 0; i < 2; i++, copy += statistic->stride)
-			if (READ_ONCE(*epoch_of(statistic, copy)) == READ_ONCE(statistic->epoch))
+			if (smp_load_acquire(epoch_of(statistic, copy)) ==
+			    atomic64_read(&statistic->epoch))
 				djs_statistic_merge(shape, out, (struct djs_statistic *)copy);
 	}
 }
 
 DJS_HANDLER_CODE void djs_statistic_clear(u32 number)
 {
-	WRITE_ONCE(statistics[number].epoch, statistics[number].epoch + 1);
+	/* Never back, whoever else clears it: copies of an old epoch may still be there. */
+	atomic64_inc(&statistics[number].epoch);
 }

@@ -12,6 +12,8 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include <linux/limits.h>
+#include <linux/compiler.h>
+#include <asm/barrier.h>
 #include <asm-generic/kprobes.h>
 /* What probe handlers call must not be probed itself, neither by ftrace (the whole module is built
  * without fentry calls) nor by a kprobe: a probe in there would only find the context busy. */
@@ -34,6 +36,13 @@ typedef int64_t s64;
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #endif
 #define DJS_HANDLER_CODE
+#ifndef __cplusplus
+/* Accesses to what others may change or read meanwhile. */
+#define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define WRITE_ONCE(x, value)	__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
+#define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define smp_store_release(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+#endif
 #endif
 
 #ifdef __cplusplus

@@ -46,10 +46,13 @@ extern "C" {
 u32 djs_statistic_bytes(const struct djs_statistic_shape *shape);
 /* The bucket of `value`, in [0, shape->buckets). */
 u32 djs_statistic_bucket(const struct djs_statistic_shape *shape, s64 value);
-/* s <<< value. The caller keeps others out (a lock, or its own CPU's copy with interrupts
- * considered). */
+/* s <<< value. The caller keeps others who add out (a lock, or its own CPU's copy with interrupts
+ * considered). Who merges it meanwhile sees nothing of a value, or some of it but its count, or
+ * all.
+ */
 void djs_statistic_add(const struct djs_statistic_shape *shape, struct djs_statistic *s, s64 value);
-/* into += from, for reads of per-CPU copies. */
+void djs_statistic_empty(const struct djs_statistic_shape *shape, struct djs_statistic *s);
+/* into += from, for reads of per-CPU copies: `from` may change meanwhile. */
 void djs_statistic_merge(const struct djs_statistic_shape *shape, struct djs_statistic *into,
 			 const struct djs_statistic *from);
 /* Sum / count rounded toward zero, 0 when empty: the value of @avg. */

@@ -65,25 +65,41 @@ DJS_HANDLER_CODE u32 djs_statistic_bucket(const struct djs_statistic_shape *shap
 DJS_HANDLER_CODE void djs_statistic_add(const struct djs_statistic_shape *shape,
 					struct djs_statistic *s, s64 value)
 {
-	if (s->count == 0) {
-		s->min = value;
-		s->max = value;
+	s64 count = s->count + 1;
+
+	if (count == 1) {
+		WRITE_ONCE(s->min, value);
+		WRITE_ONCE(s->max, value);
 	} else if (value < s->min) {
-		s->min = value;
+		WRITE_ONCE(s->min, value);
 	} else if (value > s->max) {
-		s->max = value;
+		WRITE_ONCE(s->max, value);
 	}
-	s->count++;
-	s->sum = add(s->sum, value);
+	WRITE_ONCE(s->sum, add(s->sum, value));
 	if (shape->variance) {
 		s64 scaled = shift_left(value, shape->variance_shift);
 		s64 delta = sub(scaled, s->mean);
+		s64 mean = add(s->mean, delta / count);
 
-		s->mean = add(s->mean, delta / s->count);
-		s->m2 = add(s->m2, mul(delta, sub(scaled, s->mean)));
+		WRITE_ONCE(s->mean, mean);
+		WRITE_ONCE(s->m2, add(s->m2, mul(delta, sub(scaled, mean))));
 	}
-	if (shape->histogram != DJS_HISTOGRAM_NONE && shape->buckets)
-		s->buckets[djs_statistic_bucket(shape, value)]++;
+	if (shape->histogram != DJS_HISTOGRAM_NONE && shape->buckets) {
+		s64 *bucket = &s->buckets[djs_statistic_bucket(shape, value)];
+
+		WRITE_ONCE(*bucket, *bucket + 1);
+	}
+	smp_store_release(&s->count, count);
+}
+
+DJS_HANDLER_CODE void djs_statistic_empty(const struct djs_statistic_shape *shape,
+					  struct djs_statistic *s)
+{
+	s64 *word = (s64 *)s;
+	u32 i;
+
+	for (i = 0; i < djs_statistic_bytes(shape) / sizeof(s64); i++)
+		WRITE_ONCE(word[i], 0);
 }
 
 /* The squared distances of `s` as seen from another mean, plus those it has (Chan et al.). */
@@ -94,35 +110,54 @@ static DJS_HANDLER_CODE s64 distances_from(const struct djs_statistic *s, s64 me
 	return add(s->m2, mul(s->count, mul(delta, delta)));
 }
 
+/* All but the buckets, which may change meanwhile: the count is looked at first, as it changes
+ * last.
+ */
+static DJS_HANDLER_CODE struct djs_statistic seen_now(const struct djs_statistic *s)
+{
+	struct djs_statistic seen = {.count = smp_load_acquire(&s->count)};
+
+	seen.sum = READ_ONCE(s->sum);
+	seen.min = READ_ONCE(s->min);
+	seen.max = READ_ONCE(s->max);
+	seen.mean = READ_ONCE(s->mean);
+	seen.m2 = READ_ONCE(s->m2);
+	return seen;
+}
+
 DJS_HANDLER_CODE void djs_statistic_merge(const struct djs_statistic_shape *shape,
 					  struct djs_statistic *into,
 					  const struct djs_statistic *from)
 {
+	struct djs_statistic seen = seen_now(from);
 	u32 i;
 
-	if (from->count == 0)
+	if (seen.count == 0)
 		return;
 	if (into->count == 0) {
-		memcpy(into, from, djs_statistic_bytes(shape));
-		return;
-	}
-	if (shape->variance) {
-		s64 mean = mean_of(add(into->sum, from->sum), into->count + from->count,
-				   shape->variance_shift);
+		into->min = seen.min;
+		into->max = seen.max;
+		into->mean = seen.mean;
+		into->m2 = seen.m2;
+	} else {
+		if (shape->variance) {
+			s64 mean = mean_of(add(into->sum, seen.sum), into->count + seen.count,
+					   shape->variance_shift);
 
-		into->m2 = add(distances_from(into, mean), distances_from(from, mean));
-		into->mean = mean;
+			into->m2 = add(distances_from(into, mean), distances_from(&seen, mean));
+			into->mean = mean;
+		}
+		if (seen.min < into->min)
+			into->min = seen.min;
+		if (seen.max > into->max)
+			into->max = seen.max;
 	}
-	if (from->min < into->min)
-		into->min = from->min;
-	if (from->max > into->max)
-		into->max = from->max;
-	into->count += from->count;
-	into->sum = add(into->sum, from->sum);
+	into->count += seen.count;
+	into->sum = add(into->sum, seen.sum);
 	if (shape->histogram == DJS_HISTOGRAM_NONE)
 		return;
 	for (i = 0; i < shape->buckets; i++)
-		into->buckets[i] += from->buckets[i];
+		into->buckets[i] += READ_ONCE(from->buckets[i]);
 }
 
 DJS_HANDLER_CODE s64 djs_statistic_avg(const struct djs_statistic *s)

@@ -31,12 +31,8 @@
 #define __printf(format, first)	     __attribute__((__format__(__printf__, format, first)))
 #define ____cacheline_aligned_in_smp __attribute__((__aligned__(64)))
 #define barrier()		     __asm__ __volatile__("" ::: "memory")
-#define READ_ONCE(x)		     (*(const volatile __typeof__(x) *)&(x))
-#define WRITE_ONCE(x, value)	     (*(volatile __typeof__(x) *)&(x) = (value))
 #define smp_mb()		     __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define smp_rmb()		     __atomic_thread_fence(__ATOMIC_ACQUIRE)
-#define smp_store_release(p, v)	     __atomic_store_n(p, v, __ATOMIC_RELEASE)
-#define smp_load_acquire(p)	     __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define cpu_relax()		     __builtin_ia32_pause()
 #define preempt_disable_notrace()    barrier()
 #define preempt_enable_notrace()     barrier()
@@ -160,6 +156,14 @@ typedef struct {
 	s64 counter;
 } atomic64_t;
 #define ATOMIC64_INIT(value) {value}
+static inline s64 atomic64_read(const atomic64_t *a)
+{
+	return __atomic_load_n(&a->counter, __ATOMIC_RELAXED);
+}
+static inline void atomic64_inc(atomic64_t *a)
+{
+	__atomic_fetch_add(&a->counter, 1, __ATOMIC_RELAXED);
+}
 static inline s64 atomic64_inc_return(atomic64_t *a)
 {
 	return __atomic_add_fetch(&a->counter, 1, __ATOMIC_SEQ_CST);
