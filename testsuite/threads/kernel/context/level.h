@@ -1,0 +1,16 @@
+// In place of runtime/context/level.h: the level is what the simulated CPU says.
+#ifndef DJSTAP_LEVEL_H
+#define DJSTAP_LEVEL_H
+
+#include "control/runtime.h"
+
+#define DJS_INTERRUPT_MASK (~0u)
+
+static inline unsigned int djs_level(void) {
+    return cpu_level();
+}
+static inline bool djs_in_nmi(void) {
+    return cpu_level() == DJS_LEVEL_NMI;
+}
+
+#endif

@@ -1,0 +1,1 @@
+#include "threads/kernel/kernel.h"

@@ -1,0 +1,85 @@
+// The flight recorder: CPUs write over their oldest records while a reader copies them.
+#include "session/snapshot.h"
+#include "threads/records.h"
+
+using djstap::Snapshot;
+
+namespace {
+
+constexpr u64 ring_bytes = DJS_PARTS_MIN * u64{DJS_PART_BYTES};
+constexpr u64 parts_wanted = 200; // that each CPU moves on by
+
+u64 newest_part(const djs_ring_page& page) {
+    return __atomic_load_n(&page.newest, __ATOMIC_RELAXED) / DJS_PART_BYTES;
+}
+
+class Recorder : public testing::TestWithParam<u32> {};
+
+// Some of what interrupts fills the whole ring, while the record that it has interrupted is open.
+void write_records(u32 level) {
+    const u64 count = level == LEVEL_INTERRUPT && cpu_random() % 128 == 0 ? 100 : 1;
+    for (u64 i = 0; i < count; i++)
+        writers[cpu_number()].write(level);
+}
+
+void check_snapshot(const Snapshot& snapshot, Checker& checker) {
+    EXPECT_EQ(snapshot.damaged(), 0u);
+    for (const djs_record* record : snapshot.records())
+        checker.check(*record, true);
+}
+
+} // namespace
+
+// Copying what may be written meanwhile is a race that is looked for afterwards: whether what was
+// copied was whole is seen from the records.
+extern "C" const char* __tsan_default_suppressions();
+extern "C" const char* __tsan_default_suppressions() {
+    return "race:djstap::Snapshot::add_part\n";
+}
+
+TEST_P(Recorder, SnapshotsAreWholeAndInOrder) {
+    const u32 cpus = GetParam();
+    reset_writers();
+    Session session(cpus, ring_bytes, true);
+    u64 records = 0;
+    run_cpus(
+        cpus, write_records,
+        [](u32 cpu) {
+            char* data;
+            const djs_ring_page* page = cpus_ring(cpu, &data);
+            writers[cpu].most_words = 400;
+            while (newest_part(*page) < parts_wanted)
+                writers[cpu].write(LEVEL_TASK);
+            EXPECT_EQ(djs_make_room(DJS_PART_BYTES + 8), 0u);
+        },
+        [&] {
+            for (u32 cpu = 0; cpu < cpus; cpu++) {
+                char* data;
+                const djs_ring_page* page = cpus_ring(cpu, &data);
+                Snapshot snapshot;
+                Checker checker(cpu);
+                snapshot.add_live(*page, data, ring_bytes);
+                check_snapshot(snapshot, checker);
+                records += checker.records();
+            }
+        });
+    u64 kept = 0, refused = 0, found = 0;
+    for (u32 cpu = 0; cpu < cpus; cpu++) {
+        char* data;
+        const djs_ring_page* page = cpus_ring(cpu, &data);
+        Snapshot snapshot;
+        Checker checker(cpu);
+        snapshot.add_still(*page, data, ring_bytes);
+        check_snapshot(snapshot, checker);
+        found += checker.records();
+        kept += writers[cpu].all_kept();
+        refused += writers[cpu].all_refused();
+    }
+    EXPECT_EQ(found + cpus_overwritten(), kept);
+    EXPECT_EQ(cpus_lost(), refused);
+    EXPECT_EQ(cpus_oversized(), cpus);
+    EXPECT_GT(records, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpus, Recorder, testing::Values(2u, 4u),
+                         testing::PrintToStringParamName());

@@ -1,0 +1,126 @@
+// The rings: CPUs write, interrupted at every step, while a reader reads.
+#include "session/ring.h"
+#include "threads/records.h"
+
+using djstap::Ring;
+
+namespace {
+
+constexpr u64 ring_bytes = 4096; // as many records as wrap around it often
+constexpr u64 wanted = 15000;    // records of each CPU that are kept
+
+struct Reader {
+    explicit Reader(u32 cpus) {
+        for (u32 cpu = 0; cpu < cpus; cpu++) {
+            char* data;
+            djs_ring_page* page = cpus_ring(cpu, &data);
+            rings.emplace_back(&page->tail, data, ring_bytes);
+            checkers.emplace_back(cpu);
+        }
+    }
+    void read() {
+        for (size_t cpu = 0; cpu < rings.size(); cpu++) {
+            // Now and then it gives room back in the middle of what it takes.
+            while (rings[cpu].state() == Ring::State::Ready) {
+                checkers[cpu].check(rings[cpu].record());
+                rings[cpu].take();
+                if (rings[cpu].taken() > ring_bytes / 4)
+                    rings[cpu].release();
+            }
+            EXPECT_NE(rings[cpu].state(), Ring::State::Corrupt);
+            rings[cpu].release();
+        }
+    }
+    std::vector<Ring> rings;
+    std::vector<Checker> checkers;
+};
+
+void expect_all(Reader& reader, u32 cpus) {
+    u64 lost = 0;
+    reader.read();
+    for (u32 cpu = 0; cpu < cpus; cpu++) {
+        EXPECT_EQ(reader.checkers[cpu].records(), writers[cpu].all_kept()) << "CPU " << cpu;
+        EXPECT_EQ(reader.rings[cpu].state(), Ring::State::Empty);
+        lost += writers[cpu].all_refused();
+    }
+    EXPECT_EQ(cpus_lost(), lost);
+}
+
+class Rings : public testing::TestWithParam<u32> {};
+
+} // namespace
+
+TEST_P(Rings, RecordsAreWholeAndInOrder) {
+    const u32 cpus = GetParam();
+    reset_writers();
+    Session session(cpus, ring_bytes);
+    Reader reader(cpus);
+    run_cpus(
+        cpus, write_record,
+        [](u32 cpu) {
+            while (writers[cpu].all_kept() < wanted)
+                if (!writers[cpu].write(LEVEL_TASK))
+                    std::this_thread::yield();
+        },
+        [&] { reader.read(); });
+    expect_all(reader, cpus);
+    EXPECT_EQ(cpus_oversized(), 0u);
+    for (u32 cpu = 0; cpu < cpus; cpu++) {
+        EXPECT_GT(writers[cpu].kept[LEVEL_INTERRUPT], 0u);
+        EXPECT_GT(writers[cpu].kept[LEVEL_NMI], 0u);
+    }
+}
+
+// A ring that nobody reads is full, and counts what it refuses; a record that fits no ring is
+// counted apart.
+TEST_P(Rings, WhatIsNotKeptIsCounted) {
+    const u32 cpus = GetParam();
+    reset_writers();
+    Session session(cpus, ring_bytes);
+    Reader reader(cpus);
+    run_cpus(
+        cpus, write_record,
+        [](u32 cpu) {
+            for (u32 i = 0; i < 2000; i++)
+                writers[cpu].write(LEVEL_TASK);
+            EXPECT_EQ(djs_make_room(ring_bytes + 8), 0u);
+        },
+        [] {});
+    for (u32 cpu = 0; cpu < cpus; cpu++) {
+        EXPECT_EQ(writers[cpu].kept[0] + writers[cpu].refused[0], 2000u);
+        EXPECT_GT(writers[cpu].all_refused(), 0u);
+    }
+    expect_all(reader, cpus);
+    EXPECT_EQ(cpus_oversized(), cpus);
+}
+
+// Records of begin and end probes wait for the reader; what interrupts them does not.
+TEST_P(Rings, RecordsThatWaitAreNotLost) {
+    const u32 cpus = GetParam();
+    reset_writers();
+    Session session(cpus, ring_bytes);
+    Reader reader(cpus);
+    run_cpus(
+        cpus, write_record,
+        [](u32 cpu) {
+            Writer& writer = writers[cpu];
+            for (u32 i = 0; i < 3000; i++) {
+                if (cpu) {
+                    writer.write(LEVEL_TASK);
+                    continue;
+                }
+                const u64 words = i % 7;
+                const auto size =
+                    static_cast<u32>(sizeof(djs_record) + sizeof(Payload) + words * 8);
+                djs_record* record = djs_reserve(cpus_session_context(), LEVEL_TASK, size);
+                ASSERT_NE(record, nullptr);
+                writer.fill(record, LEVEL_TASK, words);
+                djs_commit(cpus_session_context(), record, size);
+            }
+        },
+        [&] { reader.read(); });
+    EXPECT_EQ(writers[0].kept[LEVEL_TASK], 3000u);
+    expect_all(reader, cpus);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpus, Rings, testing::Values(2u, 4u), testing::PrintToStringParamName());
