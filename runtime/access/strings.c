@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Strings in memory that may end at a page that is not there: read piece by piece, no piece across
-// a page.
+// a page. What has neither its end nor as many bytes as are asked for before such a page is no
+// string.
 #include <linux/uaccess.h>
 
 #include "control/runtime.h"
@@ -21,8 +22,8 @@ static __always_inline long read_string(char *out, u64 address, size_t size, boo
 		piece = min_t(u64, piece, PAGE_SIZE - (at & (PAGE_SIZE - 1)));
 		if (user ? copy_from_user_nofault(out + done, (const void __user *)at, piece)
 			 : copy_from_kernel_nofault(out + done, (const void *)at, piece)) {
-			out[done] = 0;
-			return done ? done : -EFAULT;
+			*out = 0;
+			return -EFAULT;
 		}
 		end = memchr(out + done, 0, piece);
 		if (end)
