@@ -267,49 +267,14 @@ void Body::check_actions(int64_t charged, SourceRange range) {
 namespace {
 
 // Intrinsics that never set an error.
-constexpr std::array infallible{"pid",
-                                "tid",
-                                "ppid",
-                                "pgrp",
-                                "sid",
-                                "uid",
-                                "euid",
-                                "gid",
-                                "egid",
-                                "execname",
-                                "cpu",
-                                "pp",
-                                "pn",
-                                "probefunc",
-                                "ppfunc",
-                                "target",
-                                "stp_pid",
-                                "gettimeofday_ns",
-                                "gettimeofday_us",
-                                "gettimeofday_ms",
-                                "gettimeofday_s",
-                                "get_cycles",
-                                "jiffies",
-                                "ktime_get_ns",
-                                "local_clock_ns",
-                                "local_clock_us",
-                                "strlen",
-                                "substr",
-                                "isinstr",
-                                "strtol",
-                                "exit",
-                                "warn",
-                                "log",
-                                "task_current",
-                                "addr",
-                                "randint",
-                                "speculation",
-                                "speculate",
-                                "commit",
-                                "discard",
-                                "pexecname"};
-constexpr std::array site_aware{"pp",   "pn",         "probefunc", "ppfunc",
-                                "addr", "probe_type", "usymname",  "symname_here"};
+constexpr std::array infallible{
+    "pid",         "tid",       "ppid",         "pgrp",           "sid",          "uid",
+    "euid",        "gid",       "egid",         "execname",       "cpu",          "pp",
+    "pn",          "probefunc", "ppfunc",       "target",         "stp_pid",      "gettimeofday_ns",
+    "get_cycles",  "jiffies",   "ktime_get_ns", "local_clock_ns", "strlen",       "substr",
+    "isinstr",     "strtol",    "exit",         "warn",           "task_current", "addr",
+    "speculation", "speculate", "commit",       "discard",        "pexecname"};
+constexpr std::array site_aware{"pp", "pn", "probefunc", "ppfunc", "addr", "probe_type"};
 
 } // namespace
 

@@ -17,9 +17,9 @@ namespace {
 
 // Functions that tell of the interrupted place itself: its stack, its registers, its CPU's events.
 // A task that stands for the interrupted one has none of these.
-constexpr std::array tell_of_the_place{
-    "backtrace",  "print_backtrace", "sprint_backtrace", "stack", "caller",    "caller_addr",
-    "stack_size", "stack_used",      "registers_valid",  "uaddr", "user_mode", "print_regs"};
+constexpr std::array tell_of_the_place{"backtrace",  "print_backtrace", "sprint_backtrace", "stack",
+                                       "stack_size", "stack_used",      "registers_valid",  "uaddr",
+                                       "user_mode",  "print_regs"};
 
 // What one body does, and whom it calls.
 class Look {

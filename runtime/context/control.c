@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// exit(), abort(), error(), warn(), log().
+// exit(), abort(), error(), warn().
 #include "context/functions.h"
 #include "control/runtime.h"
 
@@ -27,19 +27,4 @@ DJS_HANDLER_CODE void djs_fn_error(struct djs_ctx *ctx, const char *message)
 DJS_HANDLER_CODE void djs_fn_warn(struct djs_ctx *ctx, const char *message)
 {
 	djs_record_text(ctx, DJS_RECORD_WARNING, message, 0);
-}
-
-DJS_HANDLER_CODE void djs_fn_log(struct djs_ctx *ctx, const char *message)
-{
-	u32 length = min_t(size_t, strlen(message), DJS_RECORD_MAX / 2);
-	u32 size = sizeof(struct djs_record) + DJS_ALIGN8(sizeof(u32) + length + 1);
-	struct djs_record *record = djs_reserve(ctx, DJS_RECORD_TEXT, size);
-	char *to = (char *)(record + 1);
-
-	if (!record)
-		return;
-	*(u32 *)to = length + 1;
-	memcpy(to + sizeof(u32), message, length);
-	to[sizeof(u32) + length] = '\n';
-	djs_commit(ctx, record, size);
 }

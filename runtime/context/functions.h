@@ -9,30 +9,25 @@
 
 #include "include/script.h"
 
+/* What randint() takes at most, and what it says of more: SystemTap's. */
+#define DJS_RANDOM_MOST	 (1024 * 1024)
+#define DJS_RANDOM_ERROR "range too wide"
+
 /* clang-format off */
 #define DJS_LONG_FUNCTIONS(F0) \
 	F0(pid) F0(tid) F0(ppid) F0(pgrp) F0(sid) F0(uid) F0(euid) F0(gid) F0(egid) \
-	F0(cpu) F0(target) F0(stp_pid) F0(is_return) F0(gettimeofday_ns) F0(gettimeofday_us) \
-	F0(gettimeofday_ms) F0(gettimeofday_s) F0(get_cycles) F0(jiffies) \
-	F0(ktime_get_ns) F0(local_clock_ns) F0(local_clock_us) F0(local_clock_ms) \
-	F0(local_clock_s) F0(task_current) F0(addr) F0(caller_addr) F0(stack_size) \
-	F0(stack_used) F0(uaddr) F0(user_mode) F0(registers_valid) F0(returnval)
+	F0(cpu) F0(target) F0(stp_pid) F0(is_return) F0(gettimeofday_ns) F0(get_cycles) \
+	F0(jiffies) F0(ktime_get_ns) F0(local_clock_ns) F0(task_current) F0(addr) \
+	F0(stack_size) F0(stack_used) F0(uaddr) F0(user_mode) F0(registers_valid) F0(returnval)
 #define DJS_LONG_FUNCTIONS_OF_LONG(F1) \
-	F1(cpu_clock_ns) F1(cpu_clock_us) F1(cpu_clock_ms) F1(cpu_clock_s) F1(task_pid) \
-	F1(task_tid) F1(task_ppid) F1(task_parent) F1(task_state) F1(task_prio) \
-	F1(task_nice) F1(task_cpu) F1(task_uid) F1(task_euid) F1(task_gid) \
-	F1(task_egid) F1(task_tgid) F1(stack) F1(long_arg) F1(randint) F1(kernel_char) \
-	F1(kernel_short) F1(kernel_int) F1(kernel_long) F1(kernel_pointer) \
-	F1(user_char) F1(user_short) F1(user_int) F1(user_long) F1(user_int8) \
-	F1(user_uint8) F1(user_int16) F1(user_uint16) F1(user_int32) F1(user_uint32) \
-	F1(user_int64) F1(user_uint64) F1(user_ushort) F1(user_uint) F1(user_ulong) \
-	F1(user_uchar)
+	F1(cpu_clock_ns) F1(task_pid) F1(task_tid) F1(task_parent) F1(task_state) F1(task_prio) \
+	F1(task_nice) F1(task_cpu) F1(task_uid) F1(task_euid) F1(task_gid) F1(task_egid) \
+	F1(stack) F1(long_arg) F1(randint)
 #define DJS_STRING_FUNCTIONS(S0) \
 	S0(execname) S0(pexecname) S0(pp) S0(pn) S0(probefunc) S0(ppfunc) S0(backtrace) \
-	S0(caller) S0(probe_type)
+	S0(probe_type)
 #define DJS_STRING_FUNCTIONS_OF_LONG(S1) \
-	S1(symname) S1(symdata) S1(symfileline) S1(task_execname) S1(kernel_string) \
-	S1(user_string) S1(modname)
+	S1(symname) S1(symdata) S1(task_execname) S1(kernel_string) S1(user_string) S1(modname)
 /* clang-format on */
 
 #define DECLARE_L0(name) s64 djs_fn_##name(struct djs_ctx *ctx);
@@ -47,8 +42,6 @@ DJS_STRING_FUNCTIONS_OF_LONG(DECLARE_S1)
 
 void djs_fn_kernel_string_n(struct djs_ctx *ctx, char *out, s64 address, s64 size);
 void djs_fn_user_string_n(struct djs_ctx *ctx, char *out, s64 address, s64 size);
-void djs_fn_kernel_string2(struct djs_ctx *ctx, char *out, s64 address, const char *instead);
-void djs_fn_user_string2(struct djs_ctx *ctx, char *out, s64 address, const char *instead);
 s64 djs_fn_HZ(struct djs_ctx *ctx);
 void djs_fn_print_backtrace(struct djs_ctx *ctx);
 void djs_fn_sprint_backtrace(struct djs_ctx *ctx, char *out);
@@ -58,7 +51,6 @@ void djs_fn_exit(struct djs_ctx *ctx);
 void djs_fn_abort(struct djs_ctx *ctx);
 void djs_fn_error(struct djs_ctx *ctx, const char *message);
 void djs_fn_warn(struct djs_ctx *ctx, const char *message);
-void djs_fn_log(struct djs_ctx *ctx, const char *message);
 s64 djs_fn_speculation(struct djs_ctx *ctx);
 void djs_fn_speculate(struct djs_ctx *ctx, s64 id, const char *text);
 void djs_fn_commit(struct djs_ctx *ctx, s64 id);

@@ -35,15 +35,36 @@ DJS_HANDLER_CODE void djs_fn_ppfunc(struct djs_ctx *ctx, char *out)
 	djs_fn_probefunc(ctx, out);
 }
 
+static DJS_HANDLER_CODE bool is_point(const struct djs_site *site, const char *start)
+{
+	return !strncmp(site->point, start, strlen(start));
+}
+
+/* SystemTap's names of what probes are made with there. */
+static DJS_HANDLER_CODE const char *probe_type(const struct djs_ctx *ctx)
+{
+	const struct djs_site *site = ctx->site;
+
+	switch (site ? site->mechanism : DJS_MECHANISM_NONE) {
+	case DJS_MECHANISM_NONE:
+		return "begin_end";
+	case DJS_MECHANISM_TIMER:
+		return is_point(site, "timer.jiffies") ? "timer" : "hrtimer";
+	case DJS_MECHANISM_PERF:
+		return is_point(site, "timer.profile") ? "profile_timer" : "perf_event";
+	case DJS_MECHANISM_PROCFS:
+		return "procfs";
+	case DJS_MECHANISM_NETFILTER:
+		return "netfilter";
+	case DJS_MECHANISM_TRACEPOINT:
+		return "kernel_tracepoint";
+	}
+	return ctx->handler->kind == DJS_HANDLER_RETURN ? "kretprobe" : "kprobe";
+}
+
 DJS_HANDLER_CODE void djs_fn_probe_type(struct djs_ctx *ctx, char *out)
 {
-	static const char *const names[] = {
-	    [DJS_HANDLER_BEGIN] = "begin", [DJS_HANDLER_END] = "end",
-	    [DJS_HANDLER_ERROR] = "error", [DJS_HANDLER_TIMER] = "timer",
-	    [DJS_HANDLER_ENTRY] = "entry", [DJS_HANDLER_RETURN] = "return",
-	};
-
-	copy_text(out, ctx->handler->kind < ARRAY_SIZE(names) ? names[ctx->handler->kind] : NULL);
+	copy_text(out, probe_type(ctx));
 }
 
 DJS_HANDLER_CODE s64 djs_fn_is_return(struct djs_ctx *ctx)
@@ -227,12 +248,11 @@ DJS_HANDLER_CODE s64 djs_fn_stack(struct djs_ctx *ctx, s64 depth)
 	unsigned long *trace;
 	u32 count = trace_stack(ctx, &trace);
 
-	return depth >= 0 && depth < count ? trace[depth] : 0;
-}
-
-DJS_HANDLER_CODE s64 djs_fn_caller_addr(struct djs_ctx *ctx)
-{
-	return djs_fn_stack(ctx, 1);
+	if (depth >= 0 && depth < count)
+		return trace[depth];
+	djs_fail_text(ctx, DJS_NO_PLACE, "reached end of stack before unwinding to level %lld",
+		      depth);
+	return 0;
 }
 
 /* Bytes of the kernel stack, and how many of them are in use. */
@@ -286,8 +306,8 @@ static DJS_HANDLER_CODE void print_line(struct djs_ctx *ctx, unsigned long addre
 
 	if (!record)
 		return;
-	*(u32 *)(record + 1) = scnprintf((char *)(record + 1) + sizeof(u32), room,
-					 " 0x%016lx : %s\n", address, symbol);
+	*(u32 *)(record + 1) =
+	    scnprintf((char *)(record + 1) + sizeof(u32), room, " 0x%lx : %s\n", address, symbol);
 	djs_commit(ctx, record, size);
 }
 
@@ -354,25 +374,18 @@ DJS_HANDLER_CODE void djs_fn_symname(struct djs_ctx *ctx, char *out, s64 address
 	copy_text(out, symbol);
 }
 
-DJS_HANDLER_CODE void djs_fn_symfileline(struct djs_ctx *ctx, char *out, s64 address)
-{
-	djs_fn_symdata(ctx, out, address); /* lines are not known to a running kernel */
-}
-
-/* The module that an address lies in, "kernel", or "" when it is no kernel text. */
+/* The module that an address lies in, or "kernel". */
 DJS_HANDLER_CODE void djs_fn_modname(struct djs_ctx *ctx, char *out, s64 address)
 {
 	char *symbol = symbol_of(ctx, address), *name = strchr(symbol, '[');
 
-	if (name)
+	*out = 0;
+	if (name) {
 		name[strcspn(name, "]")] = 0;
-	copy_text(out, name ? name + 1 : !strchr(symbol, '+') ? "" : "kernel");
-}
-
-DJS_HANDLER_CODE void djs_fn_caller(struct djs_ctx *ctx, char *out)
-{
-	s64 address = djs_fn_caller_addr(ctx);
-
-	scnprintf(out, djs_script.string_bytes, "%s 0x%llx", address ? symbol_of(ctx, address) : "",
-		  (u64)address);
+		copy_text(out, name + 1);
+	} else if (strchr(symbol, '+')) {
+		copy_text(out, "kernel");
+	} else {
+		djs_fail(ctx, "Cannot determine kernel module name", DJS_NO_PLACE);
+	}
 }

@@ -145,11 +145,6 @@ DJS_HANDLER_CODE s64 djs_fn_task_pid(struct djs_ctx *ctx, s64 task)
 	return (s32)FIELD_OR_FAIL(ctx, task, struct task_struct, tgid);
 }
 
-DJS_HANDLER_CODE s64 djs_fn_task_tgid(struct djs_ctx *ctx, s64 task)
-{
-	return djs_fn_task_pid(ctx, task);
-}
-
 DJS_HANDLER_CODE s64 djs_fn_task_tid(struct djs_ctx *ctx, s64 task)
 {
 	return (s32)FIELD_OR_FAIL(ctx, task, struct task_struct, pid);
@@ -158,13 +153,6 @@ DJS_HANDLER_CODE s64 djs_fn_task_tid(struct djs_ctx *ctx, s64 task)
 DJS_HANDLER_CODE s64 djs_fn_task_parent(struct djs_ctx *ctx, s64 task)
 {
 	return FIELD_OR_FAIL(ctx, task, struct task_struct, real_parent);
-}
-
-DJS_HANDLER_CODE s64 djs_fn_task_ppid(struct djs_ctx *ctx, s64 task)
-{
-	s64 parent = djs_fn_task_parent(ctx, task);
-
-	return ctx->error ? 0 : djs_fn_task_pid(ctx, parent);
 }
 
 DJS_HANDLER_CODE s64 djs_fn_task_state(struct djs_ctx *ctx, s64 task)

@@ -15,21 +15,6 @@ DJS_HANDLER_CODE s64 djs_fn_gettimeofday_ns(struct djs_ctx *ctx)
 	return ktime_get_real_fast_ns();
 }
 
-DJS_HANDLER_CODE s64 djs_fn_gettimeofday_us(struct djs_ctx *ctx)
-{
-	return ktime_get_real_fast_ns() / NSEC_PER_USEC;
-}
-
-DJS_HANDLER_CODE s64 djs_fn_gettimeofday_ms(struct djs_ctx *ctx)
-{
-	return ktime_get_real_fast_ns() / NSEC_PER_MSEC;
-}
-
-DJS_HANDLER_CODE s64 djs_fn_gettimeofday_s(struct djs_ctx *ctx)
-{
-	return ktime_get_real_fast_ns() / NSEC_PER_SEC;
-}
-
 DJS_HANDLER_CODE s64 djs_fn_get_cycles(struct djs_ctx *ctx)
 {
 	return rdtsc();
@@ -55,42 +40,12 @@ DJS_HANDLER_CODE s64 djs_fn_local_clock_ns(struct djs_ctx *ctx)
 	return local_clock();
 }
 
-DJS_HANDLER_CODE s64 djs_fn_local_clock_us(struct djs_ctx *ctx)
-{
-	return local_clock() / NSEC_PER_USEC;
-}
-
-DJS_HANDLER_CODE s64 djs_fn_local_clock_ms(struct djs_ctx *ctx)
-{
-	return local_clock() / NSEC_PER_MSEC;
-}
-
-DJS_HANDLER_CODE s64 djs_fn_local_clock_s(struct djs_ctx *ctx)
-{
-	return local_clock() / NSEC_PER_SEC;
-}
-
 /* 0 for a CPU that does not exist. */
 DJS_HANDLER_CODE s64 djs_fn_cpu_clock_ns(struct djs_ctx *ctx, s64 cpu)
 {
 	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu))
 		return 0;
 	return sched_clock_cpu(cpu);
-}
-
-DJS_HANDLER_CODE s64 djs_fn_cpu_clock_us(struct djs_ctx *ctx, s64 cpu)
-{
-	return djs_fn_cpu_clock_ns(ctx, cpu) / NSEC_PER_USEC;
-}
-
-DJS_HANDLER_CODE s64 djs_fn_cpu_clock_ms(struct djs_ctx *ctx, s64 cpu)
-{
-	return djs_fn_cpu_clock_ns(ctx, cpu) / NSEC_PER_MSEC;
-}
-
-DJS_HANDLER_CODE s64 djs_fn_cpu_clock_s(struct djs_ctx *ctx, s64 cpu)
-{
-	return djs_fn_cpu_clock_ns(ctx, cpu) / NSEC_PER_SEC;
 }
 
 /* From 0 to limit - 1. SplitMix64 over the time stamp counter: no lock, any context. */
@@ -102,5 +57,9 @@ DJS_HANDLER_CODE s64 djs_fn_randint(struct djs_ctx *ctx, s64 limit)
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
 	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
 	x ^= x >> 31;
-	return limit > 0 ? (s64)(x % (u64)limit) : 0;
+	if ((u64)limit > DJS_RANDOM_MOST) {
+		djs_fail(ctx, DJS_RANDOM_ERROR, DJS_NO_PLACE);
+		return 0;
+	}
+	return limit ? (s64)(x % (u64)limit) : 0;
 }

@@ -90,14 +90,11 @@ void djs_fn_ppfunc(struct djs_ctx *ctx, char *out)
 
 void djs_fn_probe_type(struct djs_ctx *ctx, char *out)
 {
-	static const char *const names[] = {
-	    [DJS_HANDLER_BEGIN] = "begin",
-	    [DJS_HANDLER_END] = "end",
-	    [DJS_HANDLER_ERROR] = "error",
-	    [DJS_HANDLER_TIMER] = "timer",
-	};
+	const bool timer = ctx->handler->kind == DJS_HANDLER_TIMER;
 
-	copy_text(out, ctx->handler->kind < ARRAY_SIZE(names) ? names[ctx->handler->kind] : NULL);
+	copy_text(out, !timer						     ? "begin_end"
+		       : strncmp(ctx->site->point, "timer.jiffies", 13) == 0 ? "timer"
+									     : "hrtimer");
 }
 
 s64 djs_fn_returnval(struct djs_ctx *ctx)
@@ -142,10 +139,13 @@ s64 djs_fn_randint(struct djs_ctx *ctx, s64 limit)
 {
 	u64 x = __rdtsc() + ((u64)djs_user_cpu << 56);
 
-	(void)ctx;
 	x += 0x9e3779b97f4a7c15ull;
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
 	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
 	x ^= x >> 31;
-	return limit > 0 ? (s64)(x % (u64)limit) : 0;
+	if ((u64)limit > DJS_RANDOM_MOST) {
+		djs_fail(ctx, DJS_RANDOM_ERROR, DJS_NO_PLACE);
+		return 0;
+	}
+	return limit ? (s64)(x % (u64)limit) : 0;
 }
