@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Is the value of every function of the library checked by a script whose output is compared?
+
+Such scripts are the rows with output of the tables here and in beside/, and the kernel cases and examples that are one
+script each (those that are a shell's are not looked at).
+
+    library.py --djstap build/release/bin/djstap --calls
+                    each function is called by one of them: -p2 tells what a script calls after all that it never
+                    reaches is left out. Also, the library's functions have variables that no script's global is likely
+                    to be named as (a global's name is known in the library, too), and the runtime no function for none
+                    of the library's.
+    library.py --djstap build/release/bin/djstap [--kernel 6.1] [--verbose] [FUNCTION…]
+                    each function is replaced by others that do as little as can be (they yield 0, 1, a large number, no
+                    text or another one, or do nothing): of each some script has to notice, which is to fail. A script that
+                    defines a function of the library hides it, so the compiler that is tested is the usual one.
+
+The exit status is 1 when a function is called by none, or one of its replacements goes unnoticed.
+"""
+import argparse
+import contextlib
+import importlib.util
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.dont_write_bytecode = True
+sys.path.insert(0, HERE)
+import run as tables  # noqa: E402
+
+SPECIFICATION = importlib.util.spec_from_file_location("kernel_cases", os.path.join(ROOT, "testsuite/kernel/run.py"))
+kernel_cases = importlib.util.module_from_spec(SPECIFICATION)
+SPECIFICATION.loader.exec_module(kernel_cases)
+
+FUNCTION = re.compile(r"^function (?!__)(\w+)(?::(long|string))?\(([^)]*)\)", re.MULTILINE)
+BODIES = {"long": ["{ return 0 }", "{ return 1 }", "{ return 81985529216486895 }"],
+          "string": ['{ return "" }', '{ return "x" }'], None: ["{ }"]}
+TIMEOUT = 60  # that of a script which does not end because it has lost its exit()
+
+
+class Function:
+    def __init__(self, name, result, parameters):
+        self.name, self.result = name, result
+        self.parameters = [each.strip() for each in parameters.split(",") if each.strip()]
+        self.key = (name, len(self.parameters))
+
+    def __str__(self):
+        return f"{self.name}({', '.join(each.split(':')[0] for each in self.parameters)})"
+
+    def replacements(self):
+        declared = f"function {self.name}{':' + self.result if self.result else ''}({', '.join(self.parameters)})"
+        return [f"{declared} {body}" for body in BODIES[self.result]]
+
+
+def functions():
+    folder = os.path.join(ROOT, "tapsets")
+    found = []
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".stp"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                found += [Function(*each) for each in FUNCTION.findall(file.read())]
+    return found
+
+
+class RowScript:
+    """A row; it runs in user space where it can, which takes a hundredth of the time."""
+
+    def __init__(self, row):
+        self.row, self.name, self.text = row, row.name, row.fields["script"]
+        self.options = shlex.split(row.fields.get("options", ""))
+        self.cost = 2 if row.fields.get("needs") == "kernel" else 1
+
+    def notices(self, replacement, options):
+        fields = dict(self.row.fields, script=self.text + "\n" + replacement)
+        row = tables.Row(self.row.path, self.row.number, fields)
+        try:
+            problems, actual = tables.run(row, options.djstap, options.kernel, self.cost == 1)
+        except subprocess.TimeoutExpired:
+            return True
+        if problems and actual is None:
+            check_compiled(self.name, replacement, problems[0])
+        return bool(problems)
+
+
+class CaseScript:
+    def __init__(self, path, fields):
+        self.path, self.name, self.text, self.cost = path, os.path.basename(path), fields["script"], 3
+        self.options = shlex.split(fields.get("options", ""))
+        self.kernels = kernel_cases.kernels_of(fields)
+
+    def notices(self, replacement, options):
+        kernel = options.kernel if options.kernel in self.kernels else self.kernels[0]
+        runner = kernel_cases.Runner(self.path, options.djstap, kernel)
+        runner.fields["script"] = self.text + "\n" + replacement
+        printed = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(printed):
+                noticed = runner.check() == kernel_cases.FAILED
+        except subprocess.TimeoutExpired:
+            return True
+        check_compiled(self.name, replacement, printed.getvalue())
+        return noticed
+
+
+# A script that the compiler refuses notices nothing.
+def check_compiled(name, replacement, printed):
+    if re.search(r": error: .*\[[a-z0-9-]+\]$", printed, re.MULTILINE):
+        raise SystemExit(f"{name} with `{replacement}`: {printed}")
+
+
+def scripts():
+    found = []
+    for folder in (HERE, os.path.join(HERE, "beside")):
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".table"):
+                found += [RowScript(row) for row in tables.read_table(os.path.join(folder, name)) if row.goal == "output"]
+    for folder, ending in (("testsuite/kernel", ".case"), ("examples", ".meta")):
+        for name in sorted(os.listdir(os.path.join(ROOT, folder))):
+            if not name.endswith(ending):
+                continue
+            path = os.path.join(ROOT, folder, name)
+            fields = kernel_cases.read_case(path)
+            if "file" in fields:
+                with open(os.path.join(ROOT, folder, fields["file"]), encoding="utf-8") as file:
+                    fields["script"] = file.read()
+            if "script" in fields and fields["output"].replace("...", "").strip():
+                found.append(CaseScript(path, fields))
+    return sorted(found, key=lambda script: script.cost)
+
+
+def called_by(script, options):
+    """The library's functions that the script calls, by name and how many parameters they have."""
+    words = [word.replace("$KERNEL", options.kernel) for word in script.options]
+    end = words.index("--") if "--" in words else len(words)
+    command = [options.djstap, "-w", *words[:end], "-p2", "-r", options.kernel, "-e", script.text, *words[end:]]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    part = re.search(r"^# functions\n(.*?)(?=^# |\Z)", done.stdout, re.MULTILINE | re.DOTALL)
+    calls = re.findall(r"^(\w+):\w+ \(([^)]*)\)", part[1] if part else "", re.MULTILINE)
+    return {(name, parameters.count(":")) for name, parameters in calls}
+
+
+def bodies():
+    """(name, parameters, text) of each function that the language itself expresses."""
+    folder = os.path.join(ROOT, "tapsets")
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".stp"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                text = re.sub(r'"(\\.|[^"\\])*"|//.*', "", file.read())
+            for part in re.split(r"^(?=function |probe |global )", text, flags=re.MULTILINE):
+                if found := FUNCTION.match(part):
+                    yield found[1], {each.split(":")[0].strip() for each in found[3].split(",")}, part[found.end():]
+
+
+def mistakes_in_the_sources():
+    problems = []
+    for name, parameters, body in bodies():
+        assigned = re.findall(r"(\w+)\s*(?:[-+*/%|&^.]|<<|>>)?=(?!=)|(\w+)(?:\+\+|--)|catch \((\w+)\)", body)
+        for variable in sorted({each for names in assigned for each in names if each} - parameters):
+            if not variable.startswith("__"):
+                problems.append(f"{name}() has a variable {variable}: a script's global may have that name")
+    with open(os.path.join(ROOT, "tapsets/README.md"), encoding="utf-8") as file:
+        intrinsics = set(re.findall(r"^\| `(\w+)` \|", file.read(), re.MULTILINE))
+    for folder, _, names in os.walk(os.path.join(ROOT, "runtime")):
+        for name in names:
+            if name.endswith((".c", ".h")):
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    implemented = set(re.findall(r"\bdjs_fn_(\w+)\(", re.sub(r"/\*.*?\*/", "", file.read(), flags=re.DOTALL)))
+                problems += [f"runtime/{os.path.relpath(os.path.join(folder, name), os.path.join(ROOT, 'runtime'))} has "
+                             f"djs_fn_{each}, which is no intrinsic" for each in sorted(implemented - intrinsics)]
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Checks that the value of every function of the library is checked.")
+    parser.add_argument("--djstap", required=True)
+    parser.add_argument("--kernel", default="6.1")
+    parser.add_argument("--calls", action="store_true", help="only check that each function is called")
+    parser.add_argument("--verbose", action="store_true", help="tell for each replacement who noticed it")
+    parser.add_argument("functions", nargs="*", help="default: all")
+    options = parser.parse_args()
+    options.djstap = os.path.abspath(options.djstap)
+    tables.TIMEOUT = kernel_cases.TIMEOUT = TIMEOUT
+    every = [each for each in functions() if not options.functions or each.name in options.functions]
+    callers = {each.key: [] for each in every}
+    for script in scripts():
+        for key in called_by(script, options) & set(callers):
+            callers[key].append(script)
+    problems = 0
+    for problem in mistakes_in_the_sources() if options.calls else []:
+        print(f"FAILED {problem}")
+        problems += 1
+    for function in every:
+        if not callers[function.key]:
+            print(f"FAILED no script whose output is compared calls {function}")
+            problems += 1
+        for replacement in [] if options.calls else function.replacements():
+            witness = next((each for each in callers[function.key] if each.notices(replacement, options)), None)
+            if not witness:
+                print(f"FAILED of {len(callers[function.key])} scripts none notices `{replacement}`", flush=True)
+                problems += 1
+            elif options.verbose:
+                print(f"`{replacement}`: {witness.name}", flush=True)
+    print(f"{len(every)} functions, {problems} problems")
+    return 1 if problems or not every else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
