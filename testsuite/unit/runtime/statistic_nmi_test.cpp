@@ -1,0 +1,102 @@
+// An NMI adds to the very statistic that it interrupts somebody adding to, once at each instruction
+// of that addition: the processor traps after every one of them, and the trap's handler is the NMI.
+#include "globals_for_test.h"
+#include "user/user.h"
+
+#include <csignal>
+#include <gtest/gtest.h>
+#include <vector>
+#include <x86intrin.h>
+
+namespace {
+
+constexpr unsigned long long trap_flag = 0x100;
+constexpr s64 interrupted_adds = 7, nmi_adds = -3;
+
+volatile sig_atomic_t until_nmi; // instructions
+
+void trapped(int) {
+    until_nmi = until_nmi - 1;
+    if (until_nmi)
+        return;
+    test_in_nmi = 1;
+    djs_statistic_record(0, nmi_adds);
+    test_in_nmi = 0;
+}
+
+class StatisticInNmi : public testing::Test {
+  protected:
+    void SetUp() override {
+        use_.shape.variance = 1;
+        use_.shape.histogram = DJS_HISTOGRAM_LINEAR;
+        use_.shape.low = -10;
+        use_.shape.high = 10;
+        use_.shape.width = 1;
+        use_.shape.buckets = 23;
+        use_.shape.bytes = static_cast<u32>(djs_statistic_bytes(&use_.shape));
+        script_.statistic_count = 1;
+        script_.statistics = &use_;
+        djs_user_options options{};
+        options.ring_bytes = 65536;
+        ASSERT_EQ(djs_user_init(1), 0);
+        ASSERT_EQ(djs_user_load(&script_, &options), 0) << djs_user_complaint();
+        struct sigaction action{};
+        action.sa_handler = trapped;
+        ASSERT_EQ(sigaction(SIGTRAP, &action, &before_), 0);
+    }
+    void TearDown() override {
+        sigaction(SIGTRAP, &before_, nullptr);
+        djs_user_unload();
+        djs_user_exit();
+    }
+
+    // False: the addition has fewer instructions.
+    static bool add_with_nmi_after(int instructions) {
+        until_nmi = instructions;
+        __writeeflags(__readeflags() | trap_flag);
+        djs_statistic_record(0, interrupted_adds);
+        __writeeflags(__readeflags() & ~trap_flag);
+        return until_nmi <= 0;
+    }
+
+    // All that a reader gets: count, sum, minimum, maximum, what the variance is made of, buckets.
+    std::vector<s64> read() const {
+        std::vector<s64> words(use_.shape.bytes / sizeof(s64));
+        djs_statistic_read(0, reinterpret_cast<djs_statistic*>(words.data()));
+        return words;
+    }
+    // The same where neither interrupts the other.
+    static void add_apart() {
+        djs_statistic_record(0, interrupted_adds);
+        test_in_nmi = 1;
+        djs_statistic_record(0, nmi_adds);
+        test_in_nmi = 0;
+    }
+
+    djs_statistic_use use_{};
+    struct djs_script script_{};
+    struct sigaction before_{};
+};
+
+} // namespace
+
+TEST_F(StatisticInNmi, BothValuesAreWholeWhereverItComes) {
+    // The first addition after a clearing empties its copy, too.
+    for (const bool first : {true, false}) {
+        int at = 1;
+        for (;; at++) {
+            djs_statistic_clear(0);
+            for (int i = 0; i < (first ? 1 : 2); i++)
+                add_apart();
+            const std::vector<s64> wanted = read();
+            ASSERT_EQ(wanted[0], first ? 2 : 4);
+            djs_statistic_clear(0);
+            if (!first)
+                add_apart();
+            if (!add_with_nmi_after(at))
+                break;
+            ASSERT_EQ(read(), wanted) << "after " << at << " instructions";
+        }
+        EXPECT_GT(at, 30);
+    }
+}
