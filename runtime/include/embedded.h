@@ -44,6 +44,17 @@
 	((int64_t)djs_load(CONTEXT, (u64)(unsigned long)(p), (size), djs_embedded_place))
 #define djs_embedded_place ((u32) - 1)
 
+/* Newer kernels do not have it, and code of SystemTap's time is full of it. */
+static inline size_t djs_strlcpy(char *out, const char *text, size_t size)
+{
+	size_t length = strlen(text);
+
+	if (size)
+		strscpy(out, text, size);
+	return length;
+}
+#define strlcpy djs_strlcpy
+
 __printf(2, 3) void djs_embedded_error(struct djs_ctx *ctx, const char *format, ...);
 __printf(2, 3) void djs_embedded_print(struct djs_ctx *ctx, const char *format, ...);
 
