@@ -113,7 +113,11 @@ DJS_HANDLER_CODE s64 djs_fn_long_arg(struct djs_ctx *ctx, s64 n)
 {
 	const struct pt_regs *regs = ctx->regs;
 
-	if (!regs || ctx->handler->kind != DJS_HANDLER_ENTRY || n < 1) {
+	/* In a return probe its @entry() values are made at the entry. */
+	const bool at_entry = ctx->handler->kind == DJS_HANDLER_ENTRY ||
+			      (ctx->handler->kind == DJS_HANDLER_RETURN && !ctx->returned);
+
+	if (!regs || !at_entry || n < 1) {
 		djs_fail_text(ctx, DJS_NO_PLACE, "argument %lld cannot be had here", n);
 		return 0;
 	}

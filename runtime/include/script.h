@@ -298,6 +298,7 @@ struct djs_ctx {
 	u32 next_overload; /* embedded C: STAP_NEXT hands the call on */
 	u32 aborted;	   /* the error is abort(): not caught, not told */
 	u32 walked;	   /* elements that this run of a handler sorted or looked at */
+	u32 returned;	   /* regs are those of the return: the arguments are gone */
 };
 
 #ifdef __cplusplus

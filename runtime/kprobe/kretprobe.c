@@ -40,6 +40,7 @@ static __always_inline void leave_kretprobe(struct djs_ctx *ctx)
 {
 	ctx->regs = NULL;
 	ctx->saved = NULL;
+	ctx->returned = 0;
 	djs_leave(ctx);
 }
 
@@ -69,6 +70,7 @@ static DJS_HANDLER_CODE int kretprobe_returned(struct kretprobe_instance *instan
 
 	if (!ctx)
 		return 0;
+	ctx->returned = 1;
 	ctx->return_value = regs_return_value(regs);
 	handler->body(ctx);
 	leave_kretprobe(ctx);
