@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One run of changes: what is drawn, which tests run it, whether one fails."""
+import hashlib
+import json
+import multiprocessing
+import multiprocessing.pool
+import os
+import pickle
+import sys
+import time
+
+import mutants
+import reach
+import sources
+import trees
+
+KERNELS = os.environ.get("DJSTAP_KERNELS", "/var/lib/djstap/kernels")
+KILLED, SURVIVED, UNREACHED = "killed", "survived", "no test runs it"
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def digest(*parts):
+    value = hashlib.sha256()
+    for part in parts:
+        value.update(part if isinstance(part, bytes) else part.encode())
+    return value.hexdigest()[:16]
+
+
+def newest(series):
+    """The fetched kernel of a series."""
+    found = [name for name in os.listdir(KERNELS) if name.startswith((series + ".", series + "-"))]
+    if not found:
+        sys.exit(f"mutate: there is no kernel {series}; scripts/kernels fetches it")
+    return max(found, key=lambda name: [int(part) if part.isdigit() else 0 for part in name.replace("-", ".").replace("+", ".").split(".")])
+
+
+def analyse(work):
+    """(path, its blocks, its mutants) of one file; a process of its own does this."""
+    root, build, release, path = work
+    parser = analyse.parser = getattr(analyse, "parser", None) or sources.Parser(root, build, KERNELS, release)
+    with open(os.path.join(root, path), "rb") as file:
+        source = file.read()
+    try:
+        unit = parser.parse(path)
+    except sources.cindex.TranslationUnitLoadError as error:
+        return path, ([], []), [], [f"{error} {' '.join(parser.flags(path))}"]
+    errors = [str(each) for each in unit.diagnostics if each.severity >= 3]
+    return path, reach.of_unit(unit, source), mutants.in_file(unit, path, source), errors
+
+
+class Run:
+    def __init__(self, root, options):
+        self.root, self.options = root, options
+        self.folder = os.path.join(root, "build", "mutate")
+        os.makedirs(os.path.join(self.folder, "seeds"), exist_ok=True)
+        self.releases = [newest("6.1"), newest("6.12")]
+        self.paths = sources.own_sources(root)
+        self.texts = {}
+        for path in self.paths:
+            with open(os.path.join(root, path), "rb") as file:
+                self.texts[path] = file.read()
+        self.state = digest(*[part for path in self.paths for part in (path, self.texts[path])])
+        self.tree = trees.Tree(root, os.path.join(self.folder, "changed"), KERNELS)
+        self.noting = trees.Tree(root, os.path.join(self.folder, "noting"), KERNELS, "-include " + os.path.join(self.folder, "noting", "reach.h"))
+
+    def main(self):
+        if self.options.report:
+            return self.report(sorted(os.listdir(os.path.join(self.folder, "seeds"))))
+        say(f"seed {self.options.seed}, {self.options.count} changes")
+        self.tree.copy()
+        self.tree.configure()
+        self.read_sources()
+        draw = self.make_draw()
+        if self.options.show:
+            while draw.drawn < self.options.count and (mutant := draw.next()):
+                draw.took(mutant)
+                say(f"{mutant.path}:{mutant.line}: {mutant.function}: {mutant.kind}: {' '.join(mutant.old.split())[:100]}")
+            return 0
+        self.note_blocks()
+        say("building what is changed")
+        if not self.tree.compile():
+            sys.exit(f"mutate: the unchanged sources do not compile: {self.tree.log}")
+        self.objects, self.kits = self.tree.objects(), self.tree.kits(self.releases)
+        self.tests = self.tree.tests()
+        self.judge_all(draw)
+        return self.report([f"{self.options.seed}.jsonl"])
+
+    def read_sources(self):
+        """Blocks and mutants of all files; those that are as they were are known."""
+        path = os.path.join(self.folder, "sources.pickle")
+        known = {}
+        if os.path.exists(path):
+            with open(path, "rb") as file:
+                known = pickle.load(file)
+        wanted = {each: digest(each, self.texts[each]) for each in self.paths}
+        missing = [(self.tree.path, self.tree.build, self.releases[0], each) for each in self.paths if wanted[each] not in known]
+        if missing:
+            say(f"reading {len(missing)} sources")
+            # What the build makes (the grammar's parser, the agent) is included by some.
+            self.tree.compile()
+            try:
+                with multiprocessing.Pool(os.cpu_count()) as pool:
+                    for name, blocks, found, errors in pool.imap_unordered(analyse, missing):
+                        for error in errors[:1]:
+                            say(f"  {name}: {error}")
+                        known[wanted[name]] = (blocks, found)
+            finally:
+                with open(path, "wb") as file:
+                    pickle.dump({key: value for key, value in known.items() if key in wanted.values()}, file)
+        self.files = {each: known[wanted[each]][0] for each in self.paths}
+        self.mutants = {each: known[wanted[each]][1] for each in self.paths}
+        say(f"{sum(map(len, self.mutants.values()))} changes are possible in {len(self.paths)} files, "
+            f"{sum(len(blocks) for _, blocks in self.files.values())} blocks")
+
+    def make_draw(self):
+        chosen = {path: found for path, found in self.mutants.items()
+                  if not self.options.only or path.startswith(tuple(self.options.only))}
+        lines = {path: self.texts[path].count(b"\n") for path in self.paths}
+        return mutants.Draw(self.options.seed, chosen, lines, self.options.core)
+
+    # Which test runs what
+
+    def note_blocks(self):
+        """self.reached: {test: blocks}, self.seconds: {test: its time}; those that fail unchanged are left out."""
+        self.noting.copy()
+        self.firsts, total = reach.make_tree(self.noting.path, self.files)
+        notes = os.path.join(self.folder, f"reached-{self.state}.jsonl")
+        self.reached, self.seconds = {}, {}
+        done = set()
+        if os.path.exists(notes):
+            with open(notes, encoding="utf-8") as file:
+                for line in file:
+                    self.take_note(json.loads(line), done)
+        self.noting.configure()
+        if not self.noting.compile():
+            sys.exit(f"mutate: the sources with their notes do not compile: {self.noting.log}")
+        tests = self.unchanged = self.noting.tests()
+        left = [name for name in sorted(tests, key=lambda name: (tests[name][2], "first-run" not in name)) if name not in done]
+        if left:
+            say(f"running {len(left)} tests to learn what each runs")
+        first = [name for name in left if "first-run" in name]
+        with open(notes, "a", encoding="utf-8") as file:
+            for group, workers in ((first, 1), ([name for name in left if name not in first], self.options.jobs)):
+                with multiprocessing.pool.ThreadPool(workers) as pool:
+                    free = list(range(workers))
+                    for note in pool.imap_unordered(lambda name: self.note_test(name, tests[name], total, free), group):
+                        file.write(json.dumps(note) + "\n")
+                        file.flush()
+                        self.take_note(note, done)
+
+    def take_note(self, note, done):
+        done.add(note["test"])
+        self.seconds[note["test"]] = note["seconds"]
+        if note["status"] == 0:
+            self.reached[note["test"]] = set(note["blocks"])
+
+    def note_test(self, name, test, total, free):
+        command, folder, _ = test
+        worker = free.pop()
+        shared = os.path.join(self.noting.path, "tmp", f"reached-{worker}")
+        console = os.path.join(self.noting.path, "tmp", f"console-{worker}")
+        with open(shared, "wb") as file:
+            file.write(bytes(total))
+        with open(console, "wb"):
+            pass
+        environment = {"DJSTAP_REACH": "/tmp/" + os.path.basename(shared), "DJSTAP_KERNEL_ARGUMENTS": "console=ttyS1",
+                       "DJSTAP_QEMU_ARGUMENTS": f"-chardev file,id=reach,path=/tmp/console-{worker},append=on -serial chardev:reach"}
+        status, output, seconds = self.noting.run(command, 600, folder, environment)
+        with open(console, encoding="utf-8", errors="replace") as file:
+            blocks = reach.of_file(shared) | reach.of_log(file.read())
+        free.append(worker)
+        if status:
+            say(f"  {name} fails without a change: {output.strip().splitlines()[-1:] or status}")
+        return {"test": name, "status": status, "seconds": round(seconds, 2), "blocks": sorted(blocks)}
+
+    def tests_of(self, mutant):
+        """Names of the tests that run its block, the quickest first."""
+        number = reach.smallest(self.files[mutant.path][1], mutant.begin)
+        if number is None:
+            return []
+        block = self.firsts[mutant.path] + number
+        names = [name for name, blocks in self.reached.items() if block in blocks and name in self.tests]
+        return sorted(names, key=lambda name: self.seconds[name])
+
+    # Judging
+
+    def judge_all(self, draw):
+        path = os.path.join(self.folder, "seeds", f"{self.options.seed}.jsonl")
+        known = {}
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                for line in file:
+                    result = json.loads(line)
+                    if result["state"] == self.state:
+                        known[result["place"]] = result
+        judged = 0
+        with open(path, "a", encoding="utf-8") as file:
+            while judged < self.options.count and (mutant := draw.next()):
+                place = f"{mutant.path}:{mutant.begin}:{mutant.kind}"
+                result = known.get(place)
+                if result is None:
+                    began = time.monotonic()
+                    verdict, why = self.judge(mutant)
+                    result = {"state": self.state, "place": place, "line": mutant.line, "path": mutant.path, "kind": mutant.kind,
+                              "function": mutant.function, "old": mutant.old, "new": mutant.text, "verdict": verdict, "why": why,
+                              "seconds": round(time.monotonic() - began), "key": mutant.key()}
+                    file.write(json.dumps(result) + "\n")
+                    file.flush()
+                if result["verdict"] in (KILLED, SURVIVED, UNREACHED):
+                    judged += 1
+                    draw.took(mutant)
+                    say(f"{judged}: {mutant.path}:{mutant.line}: {mutant.kind}: {result['verdict']} ({result['why']})")
+        self.restore()
+
+    def restore(self):
+        for path, text in self.texts.items():
+            self.tree.write(path, text)
+
+    def judge(self, mutant):
+        """(verdict, the test that killed it or what else is to be said)."""
+        self.restore()
+        self.tree.write(mutant.path, mutant.apply(self.texts[mutant.path]))
+        if not self.tree.compile():
+            return "does not compile", ""
+        same = self.tree.objects() == self.objects
+        if mutant.path.startswith("runtime/") and not sources.in_user_space(mutant.path):
+            kits = self.tree.kits(self.releases)
+            if kits is None:
+                return "does not compile", ""
+            same = same and kits == self.kits
+        if same:
+            return "same code", ""
+        names = self.tests_of(mutant)
+        if not names:
+            return UNREACHED, ""
+        spent, ran = 0, 0
+        for name in names:
+            expected = self.seconds[name]
+            if spent + expected > 60 * self.options.minutes:
+                break
+            command, folder, kernel = self.tests[name]
+            status, output, seconds = self.tree.run(command, 5 * expected + 30, folder)
+            spent += seconds
+            ran += 1
+            if status != 0 and self.is_kill(name, kernel):
+                return KILLED, f"{name}{': lost' if 'a guest: lost' in output else ': too long' if status is None else ''}"
+        return SURVIVED, f"{ran} of {len(names)} tests"
+
+    def is_kill(self, name, kernel):
+        """What needs a guest is asked of the unchanged code again: a machine may be too busy for both."""
+        if not kernel:
+            return True
+        command, folder, _ = self.unchanged[name]
+        return self.noting.run(command, 5 * self.seconds[name] + 30, folder)[0] == 0
+
+    # The report
+
+    def report(self, names):
+        results = []
+        for name in names:
+            with open(os.path.join(self.folder, "seeds", name), encoding="utf-8") as file:
+                results += [json.loads(line) for line in file]
+        results = [each for each in results if each["verdict"] in (KILLED, SURVIVED, UNREACHED)]
+        folders = {}
+        for each in results:
+            folders.setdefault(sources.folder_of(each["path"]), []).append(each)
+        say(f"{'folder':28} {'changes':>8} {'killed':>8}")
+        for folder in sorted(folders):
+            found = folders[folder]
+            say(f"{folder:28} {len(found):8} {sum(each['verdict'] == KILLED for each in found):8}")
+        killed = sum(each["verdict"] == KILLED for each in results)
+        say(f"{'all':28} {len(results):8} {killed:8}")
+        for each in results:
+            if each["verdict"] != KILLED:
+                say(f"\n{each['path']}:{each['line']}: {each['function']}: {each['kind']}: {each['verdict']} ({each['why']})\n"
+                    f"  - {each['old']}\n  + {each['new']}")
+        return 0 if results and killed >= self.options.least * len(results) else 1

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Copies of the project that are built and tested apart from it, where nothing else can be written to."""
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+# What a changed program may do is not known: it sees the machine read-only but for its own tree, has a /tmp of its own, and
+# no process of it lives on.
+SANDBOX = """
+mount --make-rprivate /
+mount --bind "$1" "$1"
+mount --bind "$1/tmp" /tmp
+mount -o remount,bind,ro /
+for place in $(awk '$2 != "/" && $2 !~ "^/(proc|sys|dev|tmp)" { print $2 }' /proc/self/mounts); do
+    case "$place" in "$1"*) ;; *) mount -o remount,bind,ro "$place" 2>/dev/null ;; esac
+done
+mount -t proc proc /proc
+shift
+exec "$@"
+"""
+
+
+class Tree:
+    """A copy of the tracked files with a build of its own: unoptimized units as large as the release build's, LLVM not linked in."""
+
+    def __init__(self, root, path, kernels, flags=""):
+        self.root, self.path, self.kernels, self.flags = root, path, kernels, flags
+        self.build = os.path.join(path, "build", "release")
+        self.log = os.path.join(path, "build.log")
+
+    def copy(self):
+        """Brings the tree to the state of the project's files; what is as it was keeps its time."""
+        listed = subprocess.run(["git", "-C", self.root, "ls-files", "-z", "-co", "--exclude-standard"], check=True,
+                                capture_output=True).stdout.decode().split("\0")
+        for name in filter(None, listed):
+            source, target = os.path.join(self.root, name), os.path.join(self.path, name)
+            if not os.path.isfile(source):
+                continue
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(source, "rb") as file:
+                content = file.read()
+            self.write(name, content)
+            shutil.copymode(source, target)
+        for name in ("tmp", "home"):
+            os.makedirs(os.path.join(self.path, name), exist_ok=True)
+
+    def write(self, name, content):
+        """A file, unless it has this content already."""
+        target = os.path.join(self.path, name)
+        if os.path.exists(target):
+            with open(target, "rb") as file:
+                if file.read() == content:
+                    return
+        with open(target, "wb") as file:
+            file.write(content)
+
+    def configure(self):
+        self.logged(["cmake", "-S", self.path, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None",
+                     "-DCMAKE_C_COMPILER=clang-19", "-DCMAKE_CXX_COMPILER=clang++-19", f"-DCMAKE_C_FLAGS=-O1 -Wno-error=frame-larger-than {self.flags}",
+                     f"-DCMAKE_CXX_FLAGS=-O1 {self.flags}", "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0",
+                     "-DDJSTAP_STATIC_LLVM=OFF", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]).check_returncode()
+
+    def compile(self):
+        """Does it compile?"""
+        return self.logged(["cmake", "--build", self.build]).returncode == 0
+
+    def logged(self, command):
+        with open(self.log, "ab") as log:
+            return subprocess.run(command, stdout=log, stderr=log, check=False)
+
+    def objects(self):
+        """{object file: hash} of the build."""
+        found = {}
+        for folder, _, names in os.walk(self.build):
+            for name in names:
+                if name.endswith(".o"):
+                    with open(os.path.join(folder, name), "rb") as file:
+                        found[os.path.join(folder, name)] = hashlib.sha256(file.read()).hexdigest()
+        return found
+
+    def kits(self, releases):
+        """What the runtime's code is for these kernels: {release: hash of its instructions}; None where it does not compile."""
+        found = {}
+        for release in releases:
+            shutil.rmtree(os.path.join(self.path, "cache", "runtime"), ignore_errors=True)
+            done = self.run([os.path.join(self.build, "bin", "djstap"), "-r", release, "-p4", "-m", "kit", "-e", "probe begin { exit() }"], 300,
+                            folder=os.path.join(self.path, "tmp"))
+            if done[0] != 0:
+                return None
+            folder = os.path.join(self.path, "cache", "runtime")
+            digest = hashlib.sha256()
+            for kit in sorted(os.listdir(folder)):
+                for name in sorted(os.listdir(os.path.join(folder, kit))) if not kit.startswith(".") else []:
+                    if name.endswith(".o"):
+                        code = subprocess.run(["objdump", "-drs", "--no-show-raw-insn", name], cwd=os.path.join(folder, kit),
+                                              capture_output=True, check=True).stdout
+                        digest.update(code)
+            found[release] = digest.hexdigest()
+        return found
+
+    def environment(self, more=None):
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "TERM") if name in os.environ}
+        return dict(kept, HOME=os.path.join(self.path, "home"), DJSTAP_CACHE=os.path.join(self.path, "cache"),
+                    DJSTAP_KERNELS=self.kernels, TMPDIR="/tmp", CCACHE_DISABLE="1", **(more or {}))
+
+    def run(self, command, timeout, folder=None, environment=None):
+        """(status, output, seconds); the status is None when it took too long."""
+        began = time.monotonic()
+        sandboxed = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", SANDBOX, "sh", self.path] + command
+        with subprocess.Popen(sandboxed, cwd=folder or self.path, env=self.environment(environment), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True) as process:
+            try:
+                output, _ = process.communicate(timeout=timeout)
+                status = process.returncode
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                output, status = process.communicate()[0], None
+        return status, output.decode("utf-8", "replace"), time.monotonic() - began
+
+    def tests(self):
+        """{name: (command, folder, whether it needs a guest)}: CTest's, those of one GoogleTest program together."""
+        listed = json.loads(subprocess.run(["ctest", "--test-dir", self.build, "--show-only=json-v1"], check=True,
+                                           capture_output=True).stdout)["tests"]
+        found, programs = {}, {}
+        for test in listed:
+            properties = {each["name"]: each["value"] for each in test.get("properties", [])}
+            command = test.get("command")
+            if not command or properties.get("DISABLED"):
+                continue
+            kernel = "kernel" in properties.get("LABELS", [])
+            folder = properties.get("WORKING_DIRECTORY", self.build)
+            filters = [word for word in command if word.startswith("--gtest_filter=")]
+            if filters and not kernel:
+                programs.setdefault((command[0], folder), []).append(filters[0].split("=", 1)[1])
+            else:
+                found[test["name"]] = (command, folder, kernel)
+        for (program, folder), names in programs.items():
+            found[os.path.basename(program)] = ([program, "--gtest_brief=1", "--gtest_filter=" + ":".join(names)], folder, False)
+        return found
