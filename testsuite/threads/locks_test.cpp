@@ -28,7 +28,7 @@ struct Arrays {
         djs_script.iterator_count = 2;
         djs_script.lock_count = 2;
         djs_script.string_bytes = 16;
-        djs_script.max_trylock = 100;
+        djs_script.max_trylock = 10;
         djs_script.max_skipped = 1u << 30;
     }
     static djs_map_shape shape(djs_type key, djs_type value) {
@@ -86,6 +86,7 @@ void change() {
         count(2)++;
         return;
     }
+    EXPECT_FALSE(cpu_interrupts());
     const djs_value key{static_cast<s64>(cpu_random() % (capacity + 8))};
     cpu_instruction();
     if (cpu_random() % 8 == 0) {
@@ -125,6 +126,7 @@ void look() {
         count(2)++;
         return;
     }
+    EXPECT_FALSE(cpu_interrupts());
     EXPECT_EQ(sum_of(ctx, arrays->iterator[0], false) + arrays->gone, arrays->changes[0]);
     djs_leave(ctx);
 }
@@ -135,6 +137,7 @@ void sort() {
         count(2)++;
         return;
     }
+    EXPECT_FALSE(cpu_interrupts());
     EXPECT_EQ(sum_of(ctx, arrays->iterator[1], true) + arrays->gone, arrays->changes[0]);
     djs_leave(ctx);
 }
@@ -146,6 +149,7 @@ void copy() {
         count(2)++;
         return;
     }
+    EXPECT_FALSE(cpu_interrupts());
     const s64 number = static_cast<s64>(cpu_random() % 100);
     char text[16];
     std::snprintf(text, sizeof text, "%d", static_cast<int>(number));
@@ -203,6 +207,14 @@ TEST_P(Locks, HandlersSeeAndLeaveTheArraysWhole) {
     EXPECT_GT(done[0], 0u);
     EXPECT_GT(done[1], 0u);
     EXPECT_GT(done[2], 0u);
+    // Nobody holds a lock any more.
+    const u64 skipped = cpus_skipped_locked();
+    cpu_be(0, nullptr);
+    change();
+    look();
+    sort();
+    copy();
+    EXPECT_EQ(cpus_skipped_locked(), skipped);
     s64 sum = session.gone;
     for (s64 key = 0; key < capacity + 8; key++)
         if (const auto* value = static_cast<s64*>(djs_map_find_slot(session.map[0], key)))

@@ -7,6 +7,7 @@ using djstap::Ring;
 namespace {
 
 constexpr u64 ring_bytes = 4096; // as many records as wrap around it often
+constexpr u64 patience = 20'000; // for a reader that does not get on: at least 20 s
 constexpr u64 wanted = 15000;    // records of each CPU that are kept
 
 struct Reader {
@@ -58,9 +59,15 @@ TEST_P(Rings, RecordsAreWholeAndInOrder) {
     run_cpus(
         cpus, write_record,
         [](u32 cpu) {
-            while (writers[cpu].all_kept() < wanted)
-                if (!writers[cpu].write(LEVEL_TASK))
+            u64 refused = 0; // in a row
+            while (writers[cpu].all_kept() < wanted && refused < patience) {
+                refused = writers[cpu].write(LEVEL_TASK) ? 0 : refused + 1;
+                if (refused > 1000)
+                    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                else if (refused)
                     std::this_thread::yield();
+            }
+            EXPECT_LT(refused, patience) << "the ring stays full";
         },
         [&] { reader.read(); });
     expect_all(reader, cpus);
