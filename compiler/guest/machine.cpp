@@ -82,9 +82,6 @@ std::string boot_arguments(const GuestJob& job) {
 }
 
 std::vector<std::string> machine_arguments(const GuestJob& job, const std::string& measured) {
-    // A kernel patches its text while its other CPUs run it; QEMU's parallel translation does not
-    // keep to what hardware guarantees there, so all CPUs share one thread.
-    std::string accelerator = job.cpus > 1 ? "tcg,thread=single" : "tcg";
     // tsc=reliable: after a restore the kernel would take its clock for a broken one and read the
     // HPET, which is a hundred times slower here.
     // no_timer_check: a kernel that is not run for a while at the wrong moment takes its timer for
@@ -109,8 +106,6 @@ std::vector<std::string> machine_arguments(const GuestJob& job, const std::strin
         "-no-reboot",
         "-machine",
         "pc,memory-backend=ram",
-        "-accel",
-        accelerator,
         "-cpu",
         "max",
         "-smp",
@@ -134,6 +129,12 @@ std::vector<std::string> machine_arguments(const GuestJob& job, const std::strin
     if (job.disk_mb)
         arguments.insert(arguments.end(),
                          {"-device", "virtio-blk-pci,drive=disk,werror=report,rerror=report"});
+    // A kernel patches its text while its other CPUs run it; QEMU's parallel translation does not
+    // keep to what hardware guarantees there, so all CPUs share one thread. Of several accelerators
+    // QEMU takes the first.
+    if (std::find(job.qemu_arguments.begin(), job.qemu_arguments.end(), "-accel") ==
+        job.qemu_arguments.end())
+        arguments.insert(arguments.end(), {"-accel", job.cpus > 1 ? "tcg,thread=single" : "tcg"});
     arguments.insert(arguments.end(), job.qemu_arguments.begin(), job.qemu_arguments.end());
     return arguments;
 }
