@@ -15,6 +15,8 @@ import sources
 import trees
 
 KERNELS = os.environ.get("DJSTAP_KERNELS", "/var/lib/djstap/kernels")
+# What prints no notes: it is built by commands of its own, or ends with the guest. Its tests are those with this in their names.
+WITHOUT_NOTES = {"runtime/capi/": "c-interface", "compiler/guest/agent/": "guest", "compiler/guest/share/": "guest"}
 KILLED, SURVIVED, UNREACHED = "killed", "survived", "no test runs it"
 
 
@@ -126,7 +128,8 @@ class Run:
     def note_blocks(self):
         """self.reached: {test: blocks}, self.seconds: {test: its time}; those that fail unchanged are left out."""
         self.noting.copy()
-        self.firsts, total = reach.make_tree(self.noting.path, self.files)
+        self.firsts, total = reach.make_tree(self.noting.path, {path: found for path, found in self.files.items()
+                                                                if not path.startswith(tuple(WITHOUT_NOTES))})
         notes = os.path.join(self.folder, f"reached-{self.state}.jsonl")
         self.reached, self.seconds = {}, {}
         done = set()
@@ -178,11 +181,13 @@ class Run:
 
     def tests_of(self, mutant):
         """Names of the tests that run its block, the quickest first."""
-        number = reach.smallest(self.files[mutant.path][1], mutant.begin)
-        if number is None:
-            return []
-        block = self.firsts[mutant.path] + number
-        names = [name for name, blocks in self.reached.items() if block in blocks and name in self.tests]
+        part = next((text for folder, text in WITHOUT_NOTES.items() if mutant.path.startswith(folder)), None)
+        if part:
+            names = [name for name in self.reached if part in name and name in self.tests]
+        else:
+            number = reach.smallest(self.files[mutant.path][1], mutant.begin)
+            block = -1 if number is None else self.firsts[mutant.path] + number
+            names = [name for name, blocks in self.reached.items() if block in blocks and name in self.tests]
         return sorted(names, key=lambda name: self.seconds[name])
 
     # Judging
