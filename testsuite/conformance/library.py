@@ -109,7 +109,7 @@ class CaseScript:
 
 # A script that the compiler refuses notices nothing.
 def check_compiled(name, replacement, printed):
-    if re.search(r": error: .*\[[a-z0-9-]+\]$", printed, re.MULTILINE):
+    if re.search(r"^\S+:\d+:\d+: error: ", printed, re.MULTILINE):
         raise SystemExit(f"{name} with `{replacement}`: {printed}")
 
 
