@@ -12,6 +12,9 @@ __attribute__((weak)) unsigned char djs_reach_map[DJS_REACH_BLOCKS];
 #define DJS_REACH_LINE(out) printk("\001" "4djstap-reach: %s\n", out)
 
 #else
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* as sources do that want it; after these headers it would be too late */
+#endif
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
