@@ -139,6 +139,6 @@ int main(int count, char** arguments) {
             trip.script(path, read(path));
     for (unsigned long seed = 1; seed <= random; seed++)
         trip.script("random program " + std::to_string(seed),
-                    differential::generate_program(seed).script);
+                    differential::generate_program(seed).script());
     return trip.result();
 }

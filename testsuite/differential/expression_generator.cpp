@@ -3,19 +3,45 @@
 namespace djstap::differential {
 
 std::string ExpressionGenerator::literal() {
-    static const char* const edges[] = {"0",
-                                        "1",
-                                        "2",
-                                        "7",
-                                        "63",
-                                        "64",
-                                        "0x7fffffffffffffff",
-                                        "(-0x7fffffffffffffff - 1)",
-                                        "-1",
-                                        "-2",
-                                        "1000000007",
-                                        "0xdeadbeefcafe"};
+    static const char* const edges[] = {
+        "0", "1", "2", "7", "63", "64", "0x7fffffffffffffff", "1000000007", "0xdeadbeefcafe"};
+    static const char* const negative[] = {"-1", "-2", "-9", "-0x7fffffffffffffff"};
+    if (one_in(9))
+        return one_in(5) ? "(-0x7fffffffffffffff - 1)" : compound(Level::Unary, pick(negative));
     return one_in(3) ? pick(edges) : std::to_string(below(one_in(2) ? 10 : 1000));
+}
+
+// ---- operators ----
+
+// How an operand is written, which now and then has parentheses that it does not need.
+std::string ExpressionGenerator::placed(const std::string& expression, Level least) {
+    return operand(expression, least, one_in(12));
+}
+
+// All associate to the left.
+std::string ExpressionGenerator::binary(Level level, const std::string& left, const std::string& op,
+                                        const std::string& right) {
+    const auto tighter = static_cast<Level>(static_cast<int>(level) + 1);
+    return compound(level, placed(left, level == Level::Membership ? tighter : level) + " " + op +
+                               " " + placed(right, tighter));
+}
+
+std::string ExpressionGenerator::unary(const std::string& op, const std::string& expression) {
+    const std::string inner = placed(expression, Level::Unary);
+    const bool joins = level_of(expression) == Level::Unary; // - -1 is not --1
+    return compound(Level::Unary, op + (joins ? " " : "") + inner);
+}
+
+// What stands between ? and :, or behind them, needs no parentheses whatever it is.
+std::string ExpressionGenerator::conditional(const std::string& condition, const std::string& yes,
+                                             const std::string& no) {
+    return compound(Level::Conditional, placed(condition, Level::Or) + " ? " +
+                                            placed(yes, Level::Assignment) + " : " +
+                                            placed(no, Level::Assignment));
+}
+
+std::string ExpressionGenerator::masked(int depth, const char* mask) {
+    return binary(Level::BitAnd, number_expression(depth), "&", mask);
 }
 
 std::string ExpressionGenerator::initial_number() {
@@ -69,10 +95,23 @@ std::string ExpressionGenerator::variable(Kind type) {
     for (size_t i = 0; i < parameters_.size(); i++)
         if (parameters_[i] == type)
             names.push_back("p" + std::to_string(i));
+    for (size_t i = 0; i < macro_parameters_.size(); i++)
+        if (macro_parameters_[i] == type)
+            names.push_back(i ? "(@y)" : "(@x)");
     for (const auto& [name, of] : loop_variables_)
         if (of == type)
             names.push_back(name);
     return pick(names);
+}
+
+// What ends loops and recursions is not among them.
+std::string ExpressionGenerator::variable_to_assign(Kind type) {
+    if (!parameters_.empty() && one_in(2)) {
+        const size_t number = below(parameters_.size());
+        if (parameters_[number] == type)
+            return "p" + std::to_string(number);
+    }
+    return (type == Kind::Long ? "l" : "w") + std::to_string(below(3));
 }
 
 std::string ExpressionGenerator::call(Kind result, int depth) {
@@ -108,41 +147,46 @@ std::string ExpressionGenerator::histogram_of(const std::string& place, int hist
 std::string ExpressionGenerator::number_expression(int depth) {
     if (depth <= 0)
         return one_in(2) ? literal() : variable(Kind::Long);
-    switch (below(18)) {
+    switch (below(21)) {
     case 0:
     case 1:
-    case 2: {
-        static const char* const operators[] = {"+", "-", "*", "&", "|", "^"};
-        return "(" + number_expression(depth - 1) + " " + pick(operators) + " " +
-               number_expression(depth - 1) + ")";
-    }
+    case 2:
+        return arithmetic(depth);
     case 3: {
         static const char* const operators[] = {"<<", ">>", ">>>"};
-        return "(" + number_expression(depth - 1) + " " + pick(operators) + " " +
-               (one_in(2) ? std::to_string(below(70)) : number_expression(depth - 1)) + ")";
+        const std::string left = number_expression(depth - 1);
+        return binary(Level::Shift, left, pick(operators),
+                      one_in(2) ? std::to_string(below(70)) : number_expression(depth - 1));
     }
-    case 4: // mostly no division by zero
-        return "(" + number_expression(depth - 1) + (one_in(2) ? " / " : " % ") +
-               (one_in(6) ? number_expression(depth - 1)
-                          : "(" + number_expression(depth - 1) + " | 1)") +
-               ")";
+    case 4: { // mostly no division by zero
+        const std::string left = number_expression(depth - 1);
+        const std::string op = one_in(2) ? "/" : "%";
+        std::string right = number_expression(depth - 1);
+        if (!one_in(6))
+            right = binary(Level::BitOr, right, "|", "1");
+        return binary(Level::Product, left, op, right);
+    }
     case 5: {
-        static const char* const operators[] = {"-", "~", "!"};
-        return std::string(pick(operators)) + "(" + number_expression(depth - 1) + ")";
+        static const char* const operators[] = {"-", "~", "!", "+"};
+        return unary(pick(operators), number_expression(depth - 1));
     }
     case 6:
     case 7: {
         static const char* const operators[] = {"<", "<=", ">", ">=", "==", "!="};
         const Kind type = one_in(2) ? Kind::Long : Kind::Text;
-        return "(" + expression(type, depth - 1) + " " + pick(operators) + " " +
-               expression(type, depth - 1) + ")";
+        const std::string left = expression(type, depth - 1);
+        return binary(Level::Comparison, left, pick(operators), expression(type, depth - 1));
     }
-    case 8:
-        return "(" + number_expression(depth - 1) + (one_in(2) ? " && " : " || ") +
-               number_expression(depth - 1) + ")";
-    case 9:
-        return "(" + number_expression(depth - 1) + " ? " + number_expression(depth - 1) + " : " +
-               number_expression(depth - 1) + ")";
+    case 8: {
+        const std::string left = number_expression(depth - 1);
+        return one_in(2) ? binary(Level::And, left, "&&", number_expression(depth - 1))
+                         : binary(Level::Or, left, "||", number_expression(depth - 1));
+    }
+    case 9: {
+        const std::string condition = number_expression(depth - 1);
+        const std::string yes = number_expression(depth - 1);
+        return conditional(condition, yes, number_expression(depth - 1));
+    }
     case 10:
         if (const Scalar* scalar = scalar_of(Kind::Long))
             return scalar->name;
@@ -153,30 +197,17 @@ std::string ExpressionGenerator::number_expression(int depth) {
         break;
     case 12: {
         const Array& array = pick(arrays_);
-        return "([" + (one_in(3) ? slice_of(array, depth) : keys_of(array, depth)) + "] in " +
-               array.name + ")";
+        if (array.keys.size() == 1 && one_in(2))
+            return compound(Level::Membership,
+                            placed(expression(array.keys[0], depth - 1), Level::Comparison) +
+                                " in " + array.name);
+        return compound(Level::Membership,
+                        "[" + (one_in(3) ? slice_of(array, depth) : keys_of(array, depth)) +
+                            "] in " + array.name);
     }
     case 13:
-        switch (below(6)) {
-        case 5:
-            return "target()";
-        case 0:
-            return "strlen(" + text_expression(depth - 1) + ")";
-        case 1:
-            return "isinstr(" + text_expression(depth - 1) + ", " + text_expression(depth - 1) +
-                   ")";
-        case 2:
-            return "strtol(" + text_expression(depth - 1) + (one_in(2) ? ", 10)" : ", 16)");
-        case 3:
-            return "stringat(" + text_expression(depth - 1) + ", " + std::to_string(below(3)) + ")";
-        default: {
-            static const char* const patterns[] = {"a",   "^b",     "[0-9]+", "x$",
-                                                   "a|b", "(ab)*c", "^$",     "^a.c",
-                                                   "b+ ", "[^a-z]", "z{3,5}$"};
-            return "(" + text_expression(depth - 1) + (one_in(2) ? " =~ \"" : " !~ \"") +
-                   pick(patterns) + "\")";
-        }
-        }
+    case 16:
+        return number_of_text(depth);
     case 14: {
         int histogram = 0;
         const std::string place = statistic_place(depth, &histogram);
@@ -184,9 +215,16 @@ std::string ExpressionGenerator::number_expression(int depth) {
                                                 "@max",   "@avg", "@variance"};
         if (place.empty())
             break;
-        if (histogram && one_in(3))
-            return histogram_of(place, histogram) + "[" +
-                   std::to_string(below(histogram == 1 ? 129 : 11)) + "]";
+        if (histogram && one_in(2)) {
+            const std::string bucket = one_in(5) ? number_expression(depth - 1)
+                                       : one_in(2)
+                                           ? std::to_string(below(histogram == 1 ? 130 : 12))
+                                           : std::to_string(62 + below(12));
+            if (one_in(3))
+                return compound(Level::Membership, placed(bucket, Level::Comparison) + " in " +
+                                                       histogram_of(place, histogram));
+            return histogram_of(place, histogram) + "[" + bucket + "]";
+        }
         return pick(operators) + ("(" + place + ")");
     }
     case 15: {
@@ -195,50 +233,30 @@ std::string ExpressionGenerator::number_expression(int depth) {
             return text;
         break;
     }
+    case 17:
+        return macro(Kind::Long, depth);
+    case 18: { // as a value
+        static const char* const operators[] = {" = ", " += ", " ^= "};
+        const std::string place = variable_to_assign(Kind::Long);
+        return compound(Level::Assignment,
+                        place + pick(operators) +
+                            placed(number_expression(depth - 1), Level::Assignment));
+    }
     default:
         break;
     }
     return one_in(2) ? literal() : variable(Kind::Long);
 }
 
-std::string ExpressionGenerator::text_expression(int depth) {
-    if (depth <= 0)
-        return one_in(2) ? word() : variable(Kind::Text);
-    switch (below(10)) {
-    case 0:
-    case 1:
-        return "(" + text_expression(depth - 1) + " . " + text_expression(depth - 1) + ")";
-    case 2:
-        return "substr(" + text_expression(depth - 1) + ", " + number_expression(depth - 1) +
-               " & 7, " + number_expression(depth - 1) + " & 15)";
-    case 3: {
-        std::string arguments;
-        const std::string format = format_of(depth - 1, &arguments);
-        return "sprintf(\"" + format + "\"" + arguments + ")";
-    }
-    case 4:
-        return "sprint(" + number_expression(depth - 1) + ", " + text_expression(depth - 1) + ")";
-    case 5:
-        return "(" + number_expression(depth - 1) + " ? " + text_expression(depth - 1) + " : " +
-               text_expression(depth - 1) + ")";
-    case 6:
-        if (const Scalar* scalar = scalar_of(Kind::Text))
-            return scalar->name;
-        break;
-    case 7:
-        if (const Array* array = array_of(Kind::Text))
-            return array->name + "[" + keys_of(*array, depth) + "]";
-        break;
-    case 8: {
-        const std::string text = call(Kind::Text, depth);
-        if (!text.empty())
-            return text;
-        break;
-    }
-    case 9:
-        return "str_replace(" + text_expression(depth - 1) + ", " + word() + ", " + word() + ")";
-    }
-    return one_in(2) ? word() : variable(Kind::Text);
+std::string ExpressionGenerator::arithmetic(int depth) {
+    static const struct {
+        const char* name;
+        Level level;
+    } operators[] = {{"+", Level::Sum},    {"-", Level::Sum},   {"*", Level::Product},
+                     {"&", Level::BitAnd}, {"|", Level::BitOr}, {"^", Level::BitXor}};
+    const auto& op = pick(operators);
+    const std::string left = number_expression(depth - 1);
+    return binary(op.level, left, op.name, number_expression(depth - 1));
 }
 
 // Conversions and literal text; `arguments` gets ", value" for each.
@@ -254,7 +272,7 @@ std::string ExpressionGenerator::format_of(int depth, std::string* arguments) {
         switch (below(6)) {
         case 0:
             format += "%c";
-            *arguments += ", 33 + (" + number_expression(depth - 1) + " & 63)";
+            *arguments += ", " + binary(Level::Sum, "33", "+", masked(depth - 1, "63"));
             break;
         case 1:
             format += one_in(2) ? "%*d" : "%-*d";

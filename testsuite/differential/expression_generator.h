@@ -1,5 +1,6 @@
 // Random expressions of a type, made of what is in scope where they stand.
 #pragma once
+#include "markup.h"
 #include "random.h"
 
 #include <string>
@@ -31,6 +32,14 @@ struct Function {
     bool overloaded; // the first of two goes on with the second by `next`
 };
 
+// @define; a parameter stands in the body as (@x) and (@y).
+struct Macro {
+    std::string name;
+    Kind type;
+    std::vector<Kind> parameters;
+    std::string body;
+};
+
 class ExpressionGenerator : protected Random {
   protected:
     explicit ExpressionGenerator(uint64_t seed) : Random(seed) {}
@@ -44,11 +53,26 @@ class ExpressionGenerator : protected Random {
     const Array* array_of(Kind value);
     const Scalar* scalar_of(Kind type);
     std::string variable(Kind type);
+    std::string variable_to_assign(Kind type);
     std::string call(Kind result, int depth);
     std::string statistic_place(int depth, int* histogram);
     static std::string histogram_of(const std::string& place, int histogram);
+    std::string placed(const std::string& expression, Level least);
+    std::string binary(Level level, const std::string& left, const std::string& op,
+                       const std::string& right);
+    std::string unary(const std::string& op, const std::string& expression);
+    std::string conditional(const std::string& condition, const std::string& yes,
+                            const std::string& no);
+    std::string masked(int depth, const char* mask);
     std::string number_expression(int depth);
+    std::string arithmetic(int depth);
+    std::string number_of_text(int depth);
     std::string text_expression(int depth);
+    std::string position(int depth);
+    std::string pattern();
+    std::string match(const std::string& text, const std::string& op, const std::string& pattern);
+    std::string group(int depth);
+    std::string macro(Kind type, int depth);
     std::string format_of(int depth, std::string* arguments);
 
     // What is in scope.
@@ -57,6 +81,9 @@ class ExpressionGenerator : protected Random {
     std::vector<Function> functions_;
     std::vector<Kind> parameters_;
     std::vector<std::pair<std::string, Kind>> loop_variables_;
+    std::vector<Macro> macros_;
+    std::vector<Kind> macro_parameters_; // while a macro is made
+    bool has_groups_ = false, has_tokens_ = false;
 };
 
 } // namespace djstap::differential

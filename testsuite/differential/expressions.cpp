@@ -2,30 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <regex>
 
 namespace djstap::differential {
-
-namespace {
-
-// As the kernel reads a number: no blanks and no plus before it, and what is too large wraps.
-int64_t kernel_number(const std::string& text, int64_t base) {
-    const bool negative = text.starts_with('-');
-    size_t at = negative;
-    const auto is_digit = [&](size_t i) {
-        const auto c = static_cast<unsigned char>(text.c_str()[i]);
-        return base == 16 ? isxdigit(c) : isdigit(c);
-    };
-    if (base == 16 && text.size() > at + 2 && text[at] == '0' && (text[at + 1] | ' ') == 'x' &&
-        is_digit(at + 2))
-        at += 2;
-    uint64_t value = 0;
-    for (; at < text.size() && is_digit(at); at++)
-        value = value * static_cast<uint64_t>(base) + std::stoull(text.substr(at, 1), nullptr, 16);
-    return static_cast<int64_t>(negative ? 0 - value : value);
-}
-
-} // namespace
 
 using ast::BinaryOp;
 using program::as;
@@ -186,11 +164,8 @@ Value Interpreter::value(const program::Expression& node) {
         return print(as<program::Print>(node));
     case ExpressionKind::StatisticRead:
         return statistic(as<program::StatisticRead>(node));
-    case ExpressionKind::RegexMatch: {
-        const auto& match = as<program::RegexMatch>(node);
-        const std::regex pattern(match.pattern, std::regex::extended);
-        return int64_t{std::regex_search(text(*match.operand), pattern) != match.negated};
-    }
+    case ExpressionKind::RegexMatch:
+        return match(as<program::RegexMatch>(node));
     default:
         throw Unknown("an expression of kind " + std::to_string(static_cast<int>(node.kind)));
     }
@@ -308,97 +283,6 @@ Value Interpreter::print(const program::Print& node) {
         return cut(out);
     outcome_.output += out;
     return int64_t{0};
-}
-
-// ---- functions ----
-
-Value Interpreter::call(const program::Call& node) {
-    std::vector<Value> arguments;
-    for (const auto& argument : node.arguments)
-        arguments.push_back(cut(value(*argument)));
-    return node.function->body ? call_function(*node.function, std::move(arguments))
-                               : intrinsic(node, arguments);
-}
-
-Value Interpreter::call_function(const program::Function& function, std::vector<Value> arguments) {
-    const int64_t outside = nesting_;
-    if (function.counts_nesting && ++nesting_ > rules_.max_nesting) {
-        nesting_ = outside;
-        throw ScriptError{"MAXNESTING exceeded"};
-    }
-    Frame frame{arguments, nothing(function.return_type)};
-    for (size_t i = arguments.size(); i < function.locals.size(); i++)
-        frame.locals.push_back(nothing(function.locals[i].type));
-    Frame* caller = std::exchange(frame_, &frame);
-    auto leave = [&] {
-        frame_ = caller;
-        nesting_ = outside;
-    };
-    Flow flow = Flow::On;
-    try {
-        flow = block(*function.body);
-    } catch (...) {
-        leave();
-        throw;
-    }
-    leave();
-    if (flow == Flow::Next) {
-        if (!function.next_overload)
-            throw Unknown("next in the last overload");
-        return call_function(*function.next_overload, std::move(arguments));
-    }
-    return frame.result;
-}
-
-Value Interpreter::intrinsic(const program::Call& node, const std::vector<Value>& arguments) {
-    const std::string& name = node.function->intrinsic;
-    auto number = [&](size_t i) { return std::get<int64_t>(arguments.at(i)); };
-    auto text = [&](size_t i) -> const std::string& {
-        return std::get<std::string>(arguments.at(i));
-    };
-    if (name == "exit") {
-        exit_ = true;
-        return int64_t{0};
-    }
-    if (name == "error")
-        throw ScriptError{text(0)};
-    if (name == "warn") {
-        outcome_.messages.push_back("WARNING: " + text(0));
-        return int64_t{0};
-    }
-    if (name == "target")
-        return rules_.target;
-    if (name == "strlen")
-        return static_cast<int64_t>(text(0).size());
-    if (name == "isinstr")
-        return int64_t{text(0).find(text(1)) != std::string::npos};
-    if (name == "strtol") {
-        return kernel_number(text(0), number(1));
-    }
-    if (name == "substr") {
-        if (number(1) < 0 || number(2) <= 0 || number(1) > static_cast<int64_t>(text(0).size()))
-            return std::string();
-        return text(0).substr(static_cast<size_t>(number(1)), static_cast<size_t>(number(2)));
-    }
-    if (name == "stringat") {
-        const auto size = static_cast<int64_t>(text(0).size());
-        if (number(1) < 0 || number(1) >= size)
-            throw ScriptError{"Position out of bounds"};
-        return int64_t{static_cast<signed char>(text(0)[static_cast<size_t>(number(1))])};
-    }
-    if (name == "str_replace") {
-        std::string out;
-        for (size_t at = 0; at < text(0).size();) {
-            if (!text(1).empty() && text(0).compare(at, text(1).size(), text(1)) == 0) {
-                out += text(2);
-                at += text(1).size();
-            } else {
-                out += text(0)[at++];
-            }
-        }
-        return cut(out);
-    }
-    throw Unknown("the function " + name);
 }
 
 } // namespace djstap::differential

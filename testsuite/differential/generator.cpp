@@ -1,14 +1,16 @@
 #include "generator.h"
 
-#include "expression_generator.h"
+#include "statement_generator.h"
+
+#include <sstream>
 
 namespace djstap::differential {
 
 namespace {
 
-class Generator : ExpressionGenerator {
+class Generator : StatementGenerator {
   public:
-    explicit Generator(uint64_t seed) : ExpressionGenerator(seed) {}
+    explicit Generator(uint64_t seed) : StatementGenerator(seed) {}
 
     RandomProgram generate() {
         constexpr size_t string_bytes[] = {16, 24, 64, 128};
@@ -17,7 +19,14 @@ class Generator : ExpressionGenerator {
         out_.rules.max_errors = one_in(3) ? below(4) : 1000;
         out_.rules.optimized = one_in(2);
         out_.rules.target = one_in(2) ? 0 : 1;
+        has_groups_ = one_in(3);
+        has_tokens_ = one_in(3);
+        has_speculation_ = one_in(4);
         declare();
+        for (size_t i = 0, count = below(4); i < count; i++)
+            define(i);
+        for (size_t i = 0, count = below(3); i < count; i++)
+            alias(i);
         for (size_t i = 0, count = below(4); i < count; i++)
             function(i);
         for (uint64_t i = 0, count = 1 + below(3); i < count; i++)
@@ -29,23 +38,11 @@ class Generator : ExpressionGenerator {
         report();
         if (one_in(2))
             probe("error", 1 + below(3));
+        out_.marked = std::move(text_);
         return std::move(out_);
     }
 
   private:
-    // ---- text ----
-    void line(const std::string& text) {
-        out_.script += std::string(2 * indent_, ' ') + text + "\n";
-    }
-    void open(const std::string& head) {
-        line(head + " {");
-        indent_++;
-    }
-    void close() {
-        indent_--;
-        line("}");
-    }
-
     // ---- declarations ----
     void declare() {
         for (size_t i = 0, count = 2 + below(3); i < count; i++)
@@ -57,6 +54,8 @@ class Generator : ExpressionGenerator {
             scalar({"t" + std::to_string(i), Kind::Statistic, static_cast<int>(below(3))}, "");
         // Of each no more than ++ and +=: kept per CPU.
         line("global n0, n1");
+        if (has_speculation_)
+            line("global sp0, sp1");
         for (size_t i = 0, count = 1 + below(4); i < count; i++) {
             Array array{"a" + std::to_string(i),   {}, Kind::Long, 0, one_in(5),
                         static_cast<int>(below(3))};
@@ -79,6 +78,10 @@ class Generator : ExpressionGenerator {
                                                             : " <<< " + std::to_string(below(9))));
         line("n0 += 0");
         line("n1 += 0");
+        if (has_speculation_) {
+            line("sp0 = speculation()");
+            line("sp1 = speculation()");
+        }
         for (const Array& array : arrays_) {
             std::string place = array.name + "[";
             for (size_t i = 0; i < array.keys.size(); i++)
@@ -94,6 +97,11 @@ class Generator : ExpressionGenerator {
     void settle_locals() {
         line("l0 = " + literal() + "; l1 = " + literal() + "; l2 = 0; w0 = " + word() +
              "; w1 = w2 = \"\"");
+    }
+    // A probe's words are its own: others may be on another processor.
+    void begin_words() {
+        if (has_tokens_)
+            line("tokenize(" + word() + ", \" \")");
     }
     void scalar(const Scalar& scalar, const std::string& initial) {
         line("global " + scalar.name + initial);
@@ -133,9 +141,10 @@ class Generator : ExpressionGenerator {
             std::string arguments = "depth - 1";
             for (Kind type : made.parameters)
                 arguments += ", " + expression(type, 1);
-            line(made.result == Kind::Long
-                     ? "return " + number_expression(1) + " + " + made.name + "(" + arguments + ")"
-                     : "return " + text_expression(1) + " . " + made.name + "(" + arguments + ")");
+            const bool number = made.result == Kind::Long;
+            line("return " + binary(number ? Level::Sum : Level::Concatenation,
+                                    expression(made.result, 1), number ? "+" : ".",
+                                    made.name + "(" + arguments + ")"));
             close();
         }
         for (size_t i = 0, count = 1 + below(4); i < count; i++)
@@ -152,23 +161,110 @@ class Generator : ExpressionGenerator {
         line("global ticks");
         open(one_in(2) ? "probe timer.ms(1)" : "probe timer.us(300)");
         line("if (++ticks >= " + std::to_string(1 + below(4)) + ") exit()");
+        begin_words();
         settle_locals();
         for (uint64_t i = 0, count = 1 + below(6); i < count; i++)
             statement(2);
         close();
     }
 
+    void define(size_t number) {
+        if (number == 0)
+            line(script_line("@define tokens(x) %( (2 * @x * 3) %)"));
+        Macro made{"m" + std::to_string(number), one_in(2) ? Kind::Long : Kind::Text, {}, ""};
+        for (size_t i = 0, count = below(3); i < count; i++)
+            made.parameters.push_back(one_in(2) ? Kind::Long : Kind::Text);
+        macro_parameters_ = made.parameters;
+        made.body = expression(made.type, 2);
+        macro_parameters_.clear();
+        const char* const parameters[] = {"", "(x)", "(x, y)"};
+        line(script_line("@define " + made.name + parameters[made.parameters.size()] + " %( (" +
+                         made.body + ") %)"));
+        macros_.push_back(made);
+    }
+
+    struct Alias {
+        std::string name, points;
+        std::vector<std::string> before, after; // lines
+    };
+    void alias(size_t number) {
+        Alias made{"alias" + std::to_string(number), "", {}, {}};
+        std::string head = "begin(" + std::to_string(below(5)) + ")";
+        made.points = head;
+        if (!aliases_.empty() && one_in(2)) {
+            const Alias& other = pick(aliases_);
+            head = other.name;
+            made = {made.name, other.points, other.before, other.after};
+        } else if (one_in(3)) {
+            made.points = head += ", begin(7)";
+        }
+        const bool behind = one_in(3);
+        const std::string outside = std::exchange(text_, "");
+        indent_++;
+        if (!behind)
+            settle_locals();
+        for (uint64_t i = 0, count = 1 + below(3); i < count; i++)
+            statement(1);
+        indent_--;
+        std::istringstream lines(std::exchange(text_, outside));
+        line(script_line("probe " + made.name + (behind ? " += " : " = ") + head + " {"));
+        std::vector<std::string> own;
+        for (std::string each; std::getline(lines, each);) {
+            own.push_back(each);
+            line(script_line(each));
+        }
+        line(script_line("}"));
+        // What an alias adds stands nearer to the body than what the alias that it is made of adds.
+        if (behind)
+            made.after.insert(made.after.begin(), own.begin(), own.end());
+        else
+            made.before.insert(made.before.end(), own.begin(), own.end());
+        aliases_.push_back(made);
+    }
+
+    // Of what can neither fail nor change anything.
+    std::string condition() {
+        static const char* const operators[] = {"<", "<=", ">", ">=", "==", "!="};
+        std::string text;
+        for (uint64_t i = 0, count = 1 + below(2); i < count; i++) {
+            const Scalar* scalar = scalar_of(Kind::Long);
+            const std::string left = scalar ? scalar->name : "n0";
+            const std::string part =
+                binary(Level::Comparison, left, pick(operators), std::to_string(below(20)));
+            text = i ? one_in(2) ? binary(Level::And, text, "&&", part)
+                                 : binary(Level::Or, text, "||", part)
+                     : part;
+        }
+        return text;
+    }
+
     void probe(const std::string& point, uint64_t statements) {
-        open("probe " + point);
-        settle_locals();
+        static const Alias none;
+        const Alias& alias =
+            !aliases_.empty() && point != "error" && one_in(2) ? pick(aliases_) : none;
+        const std::string when = one_in(6) ? condition() : "";
+        const bool aliased = !alias.name.empty();
+        open("probe " + alternative((aliased ? alias.name : point) +
+                                        (when.empty() ? "" : " if (" + when + ")"),
+                                    aliased ? alias.points : point));
+        if (!when.empty())
+            line(meaning_line("if (!(" + when + ")) next"));
+        for (const std::string& each : alias.before)
+            line(meaning_line(each));
+        begin_words();
+        if (alias.before.empty() || one_in(2))
+            settle_locals();
         for (uint64_t i = 0; i < statements; i++)
             statement(3);
+        for (const std::string& each : alias.after)
+            line(meaning_line(each));
         close();
     }
 
     // Prints most of what there is; what is left out may print itself.
     void report() {
         open("probe end");
+        begin_words();
         for (const Scalar& scalar : scalars_) {
             if (one_in(8))
                 continue;
@@ -180,280 +276,11 @@ class Generator : ExpressionGenerator {
         line("println(n0, \" \", n1)");
         for (const Array& array : arrays_)
             if (!one_in(8))
-                foreach (array, true)
-                    ;
+                walk(array, true);
         close();
     }
-    void show_statistic(const std::string& place, int histogram) {
-        const bool variance = one_in(3);
-        line("if (@count(" + place + ")) printf(\"%d %d %d %d %d" + (variance ? " %d" : "") +
-             "\\n\", @count(" + place + "), @sum(" + place + "), @min(" + place + "), @max(" +
-             place + "), @avg(" + place + (variance ? "), @variance(" + place : "") + "))");
-        if (histogram)
-            line("print(" + histogram_of(place, histogram) + ")");
-    }
-
-    // ---- statements ----
-    void statement(int depth) {
-        switch (below(22)) {
-        case 0:
-        case 1:
-            line(variable_to_assign(Kind::Long) + assignment() + number_expression(3));
-            break;
-        case 2:
-            line(variable_to_assign(Kind::Text) + (one_in(3) ? " .= " : " = ") +
-                 text_expression(3));
-            break;
-        case 3:
-            line((one_in(2) ? "n0" : "n1") +
-                 (one_in(2) ? std::string("++") : " += " + number_expression(2)));
-            break;
-        case 4:
-        case 5:
-            write_scalar();
-            break;
-        case 6:
-        case 7:
-        case 8:
-            write_array();
-            break;
-        case 9:
-            erase();
-            break;
-        case 10:
-        case 11:
-            print();
-            break;
-        case 12:
-        case 13:
-            if (depth > 0)
-                branch(depth);
-            break;
-        case 14:
-            if (depth > 0)
-                loop(depth);
-            break;
-        case 15:
-        case 16:
-            if (depth > 0)
-                foreach (pick(arrays_), false, depth)
-                    ;
-            break;
-        case 17:
-            if (depth > 0)
-                attempt(depth);
-            break;
-        case 18:
-            if (has_next_ && one_in(3))
-                line("if (" + number_expression(1) + ") next");
-            else if (!loop_variables_.empty() && one_in(2))
-                line("if (" + number_expression(1) + ") " + (one_in(2) ? "break" : "continue"));
-            else if (in_function_ && one_in(2))
-                line("if (" + number_expression(1) + ") return " + expression(result_, 2));
-            else if (!in_function_ && one_in(3))
-                line("if (" + number_expression(1) + ") next");
-            break;
-        case 19:
-            if (one_in(4))
-                line("if (" + number_expression(2) + ") error(" + text_expression(1) + ")");
-            break;
-        case 20:
-            line("{ " + variable_to_assign(Kind::Long) + (one_in(2) ? "++" : "--") + " ; }");
-            break;
-        default:
-            if (one_in(10) && !in_function_)
-                line("if (" + number_expression(1) + ") exit()");
-        }
-    }
-    std::string assignment() {
-        static const char* const operators[] = {" = ",  " = ",  " = ",  " += ",  " -= ",  " *= ",
-                                                " &= ", " |= ", " ^= ", " <<= ", " >>= ", " %= "};
-        return pick(operators);
-    }
-    std::string variable_to_assign(Kind type) {
-        return (type == Kind::Long ? "l" : "w") + std::to_string(below(3));
-    }
-    void write_scalar() {
-        const Scalar& scalar = pick(scalars_);
-        if (scalar.type == Kind::Statistic)
-            line(scalar.name + " <<< " + statistic_value());
-        else if (scalar.type == Kind::Text)
-            line(scalar.name + (one_in(3) ? " .= " : " = ") + text_expression(3));
-        else
-            line(scalar.name +
-                 (one_in(4) ? std::string("++") : assignment() + number_expression(3)));
-    }
-    std::string statistic_value() {
-        return one_in(4) ? number_expression(2) : "(" + number_expression(1) + " % 100)";
-    }
-    void write_array() {
-        const Array& array = pick(arrays_);
-        if (is_walked(array) || in_function_)
-            return;
-        const std::string place = array.name + "[" + keys_of(array, 2) + "]";
-        if (array.value == Kind::Statistic)
-            line(place + " <<< " + statistic_value());
-        else if (array.value == Kind::Text)
-            line(place + (one_in(3) ? " .= " : " = ") + text_expression(2));
-        else
-            line(place + (one_in(3)   ? std::string("++")
-                          : one_in(3) ? " += " + number_expression(2)
-                                      : assignment() + number_expression(2)));
-    }
-    void erase() {
-        if (one_in(3)) {
-            line("delete " + pick(scalars_).name);
-            return;
-        }
-        const Array& array = pick(arrays_);
-        if (is_walked(array) || in_function_)
-            return;
-        line("delete " + array.name +
-             (one_in(5)   ? ""
-              : one_in(2) ? "[" + slice_of(array, 2) + "]"
-                          : "[" + keys_of(array, 2) + "]"));
-    }
-    void print() {
-        std::string arguments;
-        switch (below(5)) {
-        case 0:
-            line("println(" + text_expression(2) + ", " + number_expression(2) + ")");
-            break;
-        case 1:
-            line("printdln(\"-\", " + number_expression(2) + ", " + text_expression(2) + ", " +
-                 variable_to_assign(Kind::Long) + "++, ++" + variable_to_assign(Kind::Long) + ")");
-            break;
-        case 2: {
-            int histogram = 0;
-            const std::string place = statistic_place(2, &histogram);
-            if (!place.empty() && histogram) {
-                line("print(" + histogram_of(place, histogram) + ")");
-                break;
-            }
-            [[fallthrough]];
-        }
-        default: {
-            std::string format = format_of(2, &arguments);
-            if (one_in(6)) { // whose bytes would end a string
-                static const char* const bytes[] = {"%b", "%1b", "%2b", "%4b", "%8b"};
-                format += pick(bytes);
-                arguments += ", " + number_expression(2);
-            }
-            line("printf(\"" + format + "\\n\"" + arguments + ")");
-        }
-        }
-    }
-    void body(int depth, uint64_t most) {
-        for (uint64_t i = 0, count = 1 + below(most); i < count; i++)
-            statement(depth - 1);
-    }
-    void branch(int depth) {
-        open("if (" + number_expression(2) + ")");
-        body(depth, 3);
-        if (one_in(2)) {
-            indent_--;
-            line("} else {");
-            indent_++;
-            body(depth, 2);
-        }
-        close();
-    }
-    void loop(int depth) {
-        const std::string name = "i" + std::to_string(loops_++);
-        const std::string turns = std::to_string(1 + below(5));
-        if (one_in(3)) {
-            line(name + " = 0");
-            open("while (" + name + "++ < " + turns + ")");
-        } else {
-            open("for (" + name + " = 0; " + name + " < " + turns + "; " + name + "++)");
-        }
-        loop_variables_.emplace_back(name, Kind::Long);
-        body(depth, 3);
-        loop_variables_.pop_back();
-        close();
-    }
-    void foreach (const Array& array, bool report, int depth = 1) {
-        const std::string number = std::to_string(loops_++);
-        const size_t sorted = below(array.keys.size() + 2); // a key, the value, or nothing
-        const std::string order = one_in(2) ? "+" : "-";
-        std::string head, key_list;
-        const size_t variables = loop_variables_.size();
-        for (size_t i = 0; i < array.keys.size(); i++) {
-            const std::string name =
-                (array.keys[i] == Kind::Long ? "kl" : "kw") + number + "_" + std::to_string(i);
-            loop_variables_.emplace_back(name, array.keys[i]);
-            key_list += (i ? ", " : "") + name + (sorted == i ? order : "");
-        }
-        if (array.value != Kind::Statistic && one_in(3)) {
-            const std::string name = (array.value == Kind::Long ? "vl" : "vw") + number;
-            loop_variables_.emplace_back(name, array.value);
-            head = name + " = ";
-        }
-        head += "[" + key_list + "] in " + array.name;
-        const bool sliced = one_in(6);
-        if (sliced)
-            head += "[" + slice_of(array, 1) + "]";
-        if (sorted == array.keys.size()) {
-            static const char* const operators[] = {"",     "@count", "@sum",     "@min",
-                                                    "@max", "@avg",   "@variance"};
-            if (array.value == Kind::Statistic)
-                head += pick(operators);
-            head += order;
-        }
-        if (one_in(3))
-            head += " limit " + (one_in(3) ? number_expression(1) : std::to_string(below(5)));
-        open("foreach (" + head + ")");
-        walked_.push_back(&array);
-        if (report) {
-            std::string arguments;
-            for (size_t i = 0; i < array.keys.size(); i++)
-                arguments += loop_variables_[variables + i].first + ", \" \", ";
-            if (array.value == Kind::Statistic) {
-                std::string place = array.name + "[";
-                for (size_t i = 0; i < array.keys.size(); i++)
-                    place += (i ? ", " : "") + loop_variables_[variables + i].first;
-                line("println(\"" + array.name + " \", " + arguments + "\"\")");
-                show_statistic(place + "]", array.histogram);
-            } else {
-                std::string keys;
-                for (size_t i = 0; i < array.keys.size(); i++)
-                    keys += (i ? ", " : "") + loop_variables_[variables + i].first;
-                line("println(\"" + array.name + " \", " + arguments + array.name + "[" + keys +
-                     "])");
-            }
-        } else {
-            body(depth, 3);
-        }
-        walked_.pop_back();
-        loop_variables_.resize(variables);
-        close();
-    }
-    void attempt(int depth) {
-        open("try");
-        body(depth, 3);
-        if (one_in(2))
-            line("if (" + number_expression(1) + ") error(" + text_expression(2) + ")");
-        indent_--;
-        line(one_in(3) ? "} catch {" : "} catch (m) {");
-        indent_++;
-        if (one_in(2))
-            line("println(\"caught\")");
-        body(depth, 2);
-        close();
-    }
-    bool is_walked(const Array& array) const {
-        for (const Array* each : walked_)
-            if (each == &array)
-                return true;
-        return false;
-    }
-
     RandomProgram out_;
-    size_t indent_ = 0;
-    std::vector<const Array*> walked_;
-    bool in_function_ = false, has_next_ = false;
-    Kind result_ = Kind::Long;
-    size_t loops_ = 0;
+    std::vector<Alias> aliases_;
 };
 
 } // namespace

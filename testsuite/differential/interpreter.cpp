@@ -22,6 +22,7 @@ void Interpreter::run_probe(const program::Probe& probe) {
         frame.locals.push_back(nothing(local.type));
     frame_ = &frame;
     nesting_ = 0;
+    match_.reset();
     try {
         block(*probe.body);
     } catch (const ScriptError& error) {

@@ -1,5 +1,5 @@
-// The walk over a program's tree: expressions.cpp finds values, statements.cpp runs what has none,
-// interpreter.cpp calls the probes as a session does.
+// The walk over a program's tree: expressions.cpp finds values, functions.cpp calls, statements.cpp
+// runs what has none, interpreter.cpp calls the probes as a session does.
 #pragma once
 #include "interpreter.h"
 #include "values.h"
@@ -54,6 +54,10 @@ class Interpreter {
     Value call(const program::Call& node);
     Value call_function(const program::Function& function, std::vector<Value> arguments);
     Value intrinsic(const program::Call& node, const std::vector<Value>& arguments);
+    Value tokenize(const std::string& text, const std::string& delimiters);
+    Value match(const program::RegexMatch& node);
+    const std::vector<std::string>& groups() const;
+    Value matched(int64_t group) const;
     Value print(const program::Print& node);
     Value statistic(const program::StatisticRead& node);
     Value membership(const program::Membership& node);
@@ -75,6 +79,14 @@ class Interpreter {
     std::unordered_map<const program::Global*, Storage> globals_;
     Frame* frame_ = nullptr;
     int64_t nesting_ = 0;
+    struct Match {
+        bool found;
+        std::vector<std::string> groups; // the whole first
+    };
+    std::optional<Match> match_; // of this handler
+    std::string words_;          // what tokenize() has not yielded yet
+    std::unordered_map<int64_t, std::string> speculated_;
+    int64_t speculations_ = 0;
     bool exit_ = false, failed_ = false;
     uint64_t errors_ = 0;
     Outcome outcome_;
