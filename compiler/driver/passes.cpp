@@ -287,7 +287,7 @@ bool analyze(RunState& state) {
     // SystemTap 1.8 hid the arguments of C functions behind macros.
     options.unmangled = strverscmp(state.options.language_version.c_str(), "1.8") < 0;
     options.global_values = state.options.global_values;
-    options.max_action = state.limits.MAXACTION;
+    options.max_action = std::min(state.limits.MAXACTION, state.limits.MAXACTION_INTERRUPTIBLE);
     if (state.options.exclude_self) {
         const ast::File* exclusion = parse_exclusion(state);
         if (!exclusion)
