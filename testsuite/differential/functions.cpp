@@ -44,7 +44,7 @@ Value Interpreter::call_function(const program::Function& function, std::vector<
         nesting_ = outside;
         throw ScriptError{"MAXNESTING exceeded"};
     }
-    Frame frame{arguments, nothing(function.return_type)};
+    Frame frame{arguments, nothing(function.return_type), charges_of(*function.body)};
     for (size_t i = arguments.size(); i < function.locals.size(); i++)
         frame.locals.push_back(nothing(function.locals[i].type));
     Frame* caller = std::exchange(frame_, &frame);
@@ -55,6 +55,8 @@ Value Interpreter::call_function(const program::Function& function, std::vector<
     Flow flow = Flow::On;
     try {
         flow = block(*function.body);
+        if (flow == Flow::On)
+            charge(function.body.get(), Moment::After);
     } catch (...) {
         leave();
         throw;

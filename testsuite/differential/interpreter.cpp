@@ -18,13 +18,17 @@ void Interpreter::make_globals() {
 
 void Interpreter::run_probe(const program::Probe& probe) {
     Frame frame;
+    frame.charges = charges_of(*probe.body);
+    actions_ = probe.points.front()->components[0].name == "timer" ? rules_.max_actions
+                                                                   : rules_.max_session_actions;
     for (const program::Local& local : probe.locals)
         frame.locals.push_back(nothing(local.type));
     frame_ = &frame;
     nesting_ = 0;
     match_.reset();
     try {
-        block(*probe.body);
+        if (block(*probe.body) == Flow::On)
+            charge(probe.body.get(), Moment::After);
     } catch (const ScriptError& error) {
         outcome_.messages.push_back("ERROR: " + error.message);
         outcome_.status = 1;

@@ -16,6 +16,8 @@ struct Rules {
     uint64_t map_entries = 2048;
     uint64_t max_errors = 0;
     int64_t max_nesting = 10;
+    int64_t max_actions = INT32_MAX; // of timers
+    int64_t max_session_actions = INT32_MAX;
     int64_t target = 0;    // -x
     bool optimized = true; // for djstap's back end
 };
@@ -27,7 +29,7 @@ struct Outcome {
     std::string refused; // what the interpreter does not know; empty: it ran
 };
 
-// Runs the program as a session does. It has to end by itself: MAXACTION is not counted.
+// Runs the program as a session does. It has to end by itself.
 Outcome interpret(const program::Program& program, const Rules& rules);
 
 } // namespace djstap::differential

@@ -85,22 +85,24 @@ class Bench {
     }
 
     // The typed program; null after saying why there is none.
-    std::optional<program::Program> analyze(const std::string& script) {
+    std::optional<program::Program> analyze(const std::string& script, const Rules& rules) {
         const uint32_t source = sources_.add("random.stp", script);
         auto file = parse_file(sources_, source, context_, library_->macros(), diagnostics_);
         if (!file)
             return std::nullopt;
-        return djstap::analyze(std::move(*file), *library_, {}, diagnostics_);
+        SemanticsOptions options;
+        options.max_action = std::min(rules.max_actions, rules.max_session_actions);
+        return djstap::analyze(std::move(*file), *library_, options, diagnostics_);
     }
 
     // In this process, which it spoils: once.
     Verdict compare(const RandomProgram& random, std::string& report) {
-        auto meaning = analyze(random.meaning());
+        auto meaning = analyze(random.meaning(), random.rules);
         if (!meaning) {
             report = "it is refused:\n" + render_all(diagnostics_);
             return Verdict::Refused;
         }
-        auto program = analyze(random.script());
+        auto program = analyze(random.script(), random.rules);
         if (!program) {
             report = "only what it means is taken:\n" + random.meaning() + render_all(diagnostics_);
             return Verdict::Disagree;
@@ -137,7 +139,7 @@ class Bench {
     // Compiles a program in this process, so that LLVM is set up once and not in every child.
     void warm_up() {
         const RandomProgram random = generate_program(1);
-        if (auto program = analyze(random.script()))
+        if (auto program = analyze(random.script(), random.rules))
             compile(*program, random.rules);
     }
 
@@ -152,7 +154,8 @@ class Bench {
         host.user_space = true;
         host.return_thunks = host.retpolines = false;
         CodegenOptions options;
-        options.limits.MAXACTION = options.limits.MAXACTION_INTERRUPTIBLE = INT32_MAX;
+        options.limits.MAXACTION = rules.max_actions;
+        options.limits.MAXACTION_INTERRUPTIBLE = rules.max_session_actions;
         options.limits.MAXSTRINGLEN = static_cast<int64_t>(rules.string_bytes);
         options.limits.MAXMAPENTRIES = static_cast<int64_t>(rules.map_entries);
         options.limits.MAXERRORS = static_cast<int64_t>(rules.max_errors);
@@ -248,7 +251,8 @@ RandomProgram shrink(Bench& bench, RandomProgram random, Verdict verdict) {
 }
 
 std::string options_of(const Rules& rules) {
-    return "-DMAXACTION=2147483647 -DMAXACTION_INTERRUPTIBLE=2147483647 -DSTP_NO_OVERLOAD=1" +
+    return "-DSTP_NO_OVERLOAD=1 -DMAXACTION=" + std::to_string(rules.max_actions) +
+           " -DMAXACTION_INTERRUPTIBLE=" + std::to_string(rules.max_session_actions) +
            (rules.target ? " -x " + std::to_string(rules.target) : std::string()) +
            " -DMAXSTRINGLEN=" + std::to_string(rules.string_bytes) +
            " -DMAXMAPENTRIES=" + std::to_string(rules.map_entries) +
@@ -325,7 +329,7 @@ int write_programs(const std::string& folder, uint64_t first, uint64_t count) {
     for (uint64_t seed = first, written = 0; written < count; seed++) {
         const RandomProgram random = generate_program(seed);
         Bench bench;
-        auto program = bench.analyze(random.meaning());
+        auto program = bench.analyze(random.meaning(), random.rules);
         if (!program)
             continue;
         const Outcome outcome = interpret(*program, random.rules);

@@ -1,6 +1,7 @@
 // The walk over a program's tree: expressions.cpp finds values, functions.cpp calls, statements.cpp
 // runs what has none, interpreter.cpp calls the probes as a session does.
 #pragma once
+#include "charges.h"
 #include "interpreter.h"
 #include "values.h"
 
@@ -28,6 +29,7 @@ class Interpreter {
     struct Frame {
         std::vector<Value> locals;
         Value result;
+        const Charges* charges = nullptr; // null: nobody counts
     };
 
     void make_globals();
@@ -35,8 +37,13 @@ class Interpreter {
     void run_timer();
     void run_probe(const program::Probe& probe);
 
+    const Charges* charges_of(const program::Block& body);
+    void charge(const void* at, Moment moment);
     Flow statement(const program::Statement& node);
+    Flow evaluate(const program::Statement& node);
+    Flow branch(const program::If& node);
     Flow block(const program::Block& node);
+    std::optional<Flow> turn(const program::Statement& of, const program::Statement& body);
     Flow loop(const program::Loop& node);
     Flow foreach_element(const program::Foreach& node);
     Flow foreach_bucket(const program::Foreach& node);
@@ -78,6 +85,8 @@ class Interpreter {
     const Rules& rules_;
     std::unordered_map<const program::Global*, Storage> globals_;
     Frame* frame_ = nullptr;
+    std::unordered_map<const program::Block*, Charges> charges_;
+    int64_t actions_ = 0; // left
     int64_t nesting_ = 0;
     struct Match {
         bool found;

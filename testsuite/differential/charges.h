@@ -1,0 +1,38 @@
+// How many statements a handler is charged, and where that is looked at: MAXACTION. As in
+// SystemTap, what is charged in straight code falls due when it is ten, and before control goes
+// elsewhere; what a piece of code is charged is known from its text alone.
+#pragma once
+#include "semantics/program.h"
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+namespace djstap::differential {
+
+// Where in a statement something may fall due.
+enum class Moment : uint8_t { Before, After, Init, Then, Else, Body, Catch, Handler };
+
+class Charges {
+  public:
+    explicit Charges(const program::Block& body);
+    // What falls due there, often nothing.
+    int64_t due(const void* statement, Moment moment) const {
+        const auto found = due_.find({statement, moment});
+        return found == due_.end() ? 0 : found->second;
+    }
+
+  private:
+    void statement(const program::Statement& node);
+    void part(const program::Statement& node, const void* of, Moment end);
+    void loop(const program::Statement& body, const void* of);
+    void charge(const void* at, Moment moment);
+    void settle(const void* at, Moment moment);
+    void leave(const void* at, Moment moment);
+
+    std::map<std::pair<const void*, Moment>, int64_t> due_;
+    int64_t pending_ = 0;
+    bool left_ = false; // nothing gets here
+};
+
+} // namespace djstap::differential
