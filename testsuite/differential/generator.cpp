@@ -246,7 +246,9 @@ class Generator : StatementGenerator {
         static const Alias none;
         const Alias& alias =
             !aliases_.empty() && point != "error" && one_in(2) ? pick(aliases_) : none;
-        const std::string when = one_in(6) ? condition() : "";
+        // A condition is no statement, but what it means is one.
+        const bool counts = out_.rules.max_actions < INT32_MAX;
+        const std::string when = one_in(6) && !counts ? condition() : "";
         const bool aliased = !alias.name.empty();
         open("probe " + alternative((aliased ? alias.name : point) +
                                         (when.empty() ? "" : " if (" + when + ")"),
@@ -269,6 +271,7 @@ class Generator : StatementGenerator {
     void report() {
         open("probe end");
         begin_words();
+        settle_locals();
         for (const Scalar& scalar : scalars_) {
             if (one_in(8))
                 continue;

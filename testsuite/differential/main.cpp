@@ -39,7 +39,8 @@ namespace djstap::differential {
 
 namespace {
 
-enum class Verdict : uint8_t { Agree, Disagree, Refused, Crashed };
+// Misread: the script is refused, and what it means is not.
+enum class Verdict : uint8_t { Agree, Disagree, Misread, Refused, Crashed };
 
 // The file of a descriptor, from its beginning.
 std::string contents(int fd) {
@@ -105,7 +106,7 @@ class Bench {
         auto program = analyze(random.script(), random.rules);
         if (!program) {
             report = "only what it means is taken:\n" + random.meaning() + render_all(diagnostics_);
-            return Verdict::Disagree;
+            return Verdict::Misread;
         }
         const Outcome expected = interpret(*meaning, random.rules);
         if (!expected.refused.empty()) {
@@ -277,7 +278,7 @@ Totals judge_all(uint64_t first, uint64_t count, uint64_t step) {
         if (verdict == Verdict::Refused && getenv("DJSTAP_SHOW_REFUSED"))
             printf("refused: seed %llu: %s\n", static_cast<unsigned long long>(seed),
                    report.c_str());
-        if (verdict != Verdict::Disagree && verdict != Verdict::Crashed)
+        if (verdict == Verdict::Agree || verdict == Verdict::Refused)
             continue;
         totals.failed++;
         const RandomProgram small = shrink(bench, random, verdict);
