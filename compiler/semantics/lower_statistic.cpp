@@ -39,7 +39,7 @@ std::string histogram_name(const program::StatisticNeeds& needs) {
 }
 
 constexpr int64_t max_buckets = 4096;
-constexpr int64_t log_buckets = 129; // DJS_LOG_BUCKETS
+constexpr int64_t log_buckets = 128; // DJS_LOG_BUCKETS
 
 } // namespace
 

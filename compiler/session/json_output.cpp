@@ -31,7 +31,7 @@ Bounds bounds_of(const djs_histogram_header& header, uint32_t bucket) {
             return {0, 0};
         const uint64_t near = uint64_t{1} << ((power > 0 ? power : -power) - 1);
         // The least number of all stands alone.
-        const uint64_t far = power > -64 && power < 64 ? near - 1 + near : near;
+        const uint64_t far = power > -64 ? near - 1 + near : near;
         return power > 0 ? Bounds{static_cast<int64_t>(near), static_cast<int64_t>(far)}
                          : Bounds{static_cast<int64_t>(0 - far), static_cast<int64_t>(0 - near)};
     }

@@ -25,7 +25,7 @@ struct djs_statistic_shape {
 };
 
 /* LOG: bucket 64 holds 0; bucket 64+n holds 2^(n-1) … 2^n-1; bucket 64-n their negatives. */
-#define DJS_LOG_BUCKETS 129
+#define DJS_LOG_BUCKETS 128
 #define DJS_LOG_ZERO	64
 
 /* All zero: empty. min and max hold only when count > 0. */

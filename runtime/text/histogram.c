@@ -82,7 +82,7 @@ static DJS_HANDLER_CODE bool outside(const struct histogram *h, u32 bucket)
 static DJS_HANDLER_CODE bool find_range(struct histogram *h)
 {
 	u32 lowest = h->header.kind == DJS_HISTOGRAM_LINEAR ? 1 : 0;
-	u32 highest = h->header.buckets - 2; /* no number is in a logarithmic one's last */
+	u32 highest = h->header.buckets - 1 - lowest;
 	u32 first = 0;
 	u32 last = h->header.buckets - 1;
 	s64 most = 0;

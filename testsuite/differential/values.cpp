@@ -85,7 +85,7 @@ std::string right(const std::string& text, size_t width) {
 } // namespace
 
 int64_t bucket_count(const program::StatisticNeeds& needs) {
-    return needs.histogram == Histogram::Log ? 129 : (needs.high - needs.low) / needs.width + 3;
+    return needs.histogram == Histogram::Log ? 128 : (needs.high - needs.low) / needs.width + 3;
 }
 
 void Statistic::add(const program::StatisticNeeds& needs, int64_t value) {

@@ -184,7 +184,7 @@ TEST(Output, JsonHasGlobalsAndHistogramsAsObjects) {
     };
     std::vector<int64_t> log(DJS_LOG_BUCKETS);
     log[0] = 1, log[DJS_LOG_ZERO - 2] = 2, log[DJS_LOG_ZERO] = 3, log[DJS_LOG_ZERO + 3] = 4;
-    log[DJS_LOG_BUCKETS - 2] = 5;
+    log[DJS_LOG_BUCKETS - 1] = 5;
     const auto printed =
         print({Record(3).number(-7), Record(4).number(1).text("x"), // one that is damaged
                Record(4).number(1).text("x").number(5), Record(4).number(2).text("\"").number(6),
@@ -212,7 +212,7 @@ TEST(Output, JsonHasGlobalsAndHistogramsAsObjects) {
               R"({"min":20,"max":29,"count":0},{"min":30,"count":3}]}})");
     EXPECT_EQ(lines[6], R"({"type":"hist","data":{"h":[{"min":10,"max":19,"count":7}]}})");
     const auto rows = nlohmann::json::parse(lines[7])["data"]["h"];
-    EXPECT_EQ(rows.size(), size_t{DJS_LOG_BUCKETS - 1});
+    EXPECT_EQ(rows.size(), size_t{DJS_LOG_BUCKETS});
     EXPECT_EQ(rows[0],
               R"({"min": -9223372036854775808, "max": -9223372036854775808, "count": 1})"_json);
     EXPECT_EQ(rows[1],
@@ -220,7 +220,7 @@ TEST(Output, JsonHasGlobalsAndHistogramsAsObjects) {
     EXPECT_EQ(rows[DJS_LOG_ZERO - 2], R"({"min": -3, "max": -2, "count": 2})"_json);
     EXPECT_EQ(rows[DJS_LOG_ZERO], R"({"min": 0, "max": 0, "count": 3})"_json);
     EXPECT_EQ(rows[DJS_LOG_ZERO + 3], R"({"min": 4, "max": 7, "count": 4})"_json);
-    EXPECT_EQ(rows[DJS_LOG_BUCKETS - 2],
+    EXPECT_EQ(rows[DJS_LOG_BUCKETS - 1],
               R"({"min": 4611686018427387904, "max": 9223372036854775807, "count": 5})"_json);
     EXPECT_EQ(lines[8], R"({"type":"hist","data":{"h":[]}})");
 }
