@@ -179,15 +179,16 @@ ast::ExpressionPtr Builder::binary(P::ExpressionContext& context, ast::BinaryOp 
 
 ast::ExpressionPtr Builder::assignment(P::ExpressionContext& context) {
     ast::ExpressionPtr target = expression(*context.left);
-    // c ? a : b = 1 assigns to b: the last part of ?: reaches as far as it can.
-    bool bare = !context.left->operand;
-    if (bare && target->kind == ast::ExpressionKind::Conditional) {
-        auto& conditional = ast::as<ast::Conditional>(*target);
-        conditional.else_value = assign_to(std::move(conditional.else_value), context);
-        conditional.range = range(context);
-        return target;
+    // c ? a : b = 1 assigns to b: the last part of ?: reaches as far as it can, also in a chain.
+    ast::ExpressionPtr* place = &target;
+    for (P::ExpressionContext* part = context.left;
+         !part->operand && (*place)->kind == ast::ExpressionKind::Conditional; part = part->right) {
+        auto& conditional = ast::as<ast::Conditional>(**place);
+        conditional.range = cover(conditional.range, range(*context.right));
+        place = &conditional.else_value;
     }
-    return assign_to(std::move(target), context);
+    *place = assign_to(std::move(*place), context);
+    return target;
 }
 
 ast::ExpressionPtr Builder::assign_to(ast::ExpressionPtr target, P::ExpressionContext& context) {
