@@ -259,6 +259,29 @@ std::string ExpressionGenerator::arithmetic(int depth) {
     return binary(op.level, left, op.name, number_expression(depth - 1));
 }
 
+// Nothing but operators, many of them: for their precedence.
+std::string ExpressionGenerator::operators(int depth) {
+    static const struct {
+        const char* name;
+        Level level;
+    } all[] = {{"+", Level::Sum},         {"-", Level::Sum},         {"*", Level::Product},
+               {"&", Level::BitAnd},      {"|", Level::BitOr},       {"^", Level::BitXor},
+               {"<<", Level::Shift},      {">>", Level::Shift},      {"<", Level::Comparison},
+               {">=", Level::Comparison}, {"==", Level::Comparison}, {"!=", Level::Comparison},
+               {"&&", Level::And},        {"||", Level::Or}};
+    if (depth <= 0 || one_in(8))
+        return one_in(3) ? variable(Kind::Long) : std::to_string(below(20));
+    const std::string left = operators(depth - 1);
+    if (one_in(8))
+        return unary(one_in(2) ? "-" : "!", left);
+    if (one_in(10)) {
+        const std::string yes = operators(depth - 1);
+        return conditional(left, yes, operators(depth - 1));
+    }
+    const auto& op = pick(all);
+    return binary(op.level, left, op.name, operators(depth - 1));
+}
+
 // Conversions and literal text; `arguments` gets ", value" for each.
 std::string ExpressionGenerator::format_of(int depth, std::string* arguments) {
     std::string format;

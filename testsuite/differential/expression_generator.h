@@ -66,6 +66,7 @@ class ExpressionGenerator : protected Random {
     std::string masked(int depth, const char* mask);
     std::string number_expression(int depth);
     std::string arithmetic(int depth);
+    std::string operators(int depth);
     std::string number_of_text(int depth);
     std::string text_expression(int depth);
     std::string position(int depth);

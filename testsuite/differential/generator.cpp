@@ -21,7 +21,7 @@ class Generator : StatementGenerator {
         out_.rules.target = one_in(2) ? 0 : 1;
         if (one_in(6)) { // some of what it does is too much
             out_.rules.max_actions = 5 + static_cast<int64_t>(below(60));
-            out_.rules.max_session_actions = 5 + static_cast<int64_t>(below(one_in(2) ? 60 : 300));
+            out_.rules.max_session_actions = 5 + static_cast<int64_t>(below(one_in(3) ? 300 : 40));
         }
         has_groups_ = one_in(3);
         has_tokens_ = one_in(3);

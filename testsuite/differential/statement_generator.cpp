@@ -138,7 +138,11 @@ void StatementGenerator::erase() {
 
 void StatementGenerator::print() {
     std::string arguments;
-    switch (below(5)) {
+    switch (below(7)) {
+    case 5:
+    case 6:
+        line("println(" + operators(3) + ", \" \", " + operators(4) + ")");
+        break;
     case 0:
         line("println(" + text_expression(2) + ", " + number_expression(2) + ")");
         break;
