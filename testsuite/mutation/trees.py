@@ -19,6 +19,7 @@ for place in $(awk '$2 != "/" && $2 !~ "^/(proc|sys|dev|tmp)" { print $2 }' /pro
     case "$place" in "$1"*) ;; *) mount -o remount,bind,ro "$place" 2>/dev/null ;; esac
 done
 mount -t proc proc /proc
+cd "$PWD" # as it is mounted now
 shift
 exec "$@"
 """
