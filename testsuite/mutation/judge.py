@@ -6,6 +6,7 @@ import multiprocessing
 import multiprocessing.pool
 import os
 import pickle
+import re
 import sys
 import time
 
@@ -70,7 +71,7 @@ class Run:
 
     def main(self):
         if self.options.report:
-            return self.report(sorted(os.listdir(os.path.join(self.folder, "seeds"))))
+            return self.report(sorted(name for name in os.listdir(os.path.join(self.folder, "seeds")) if "-" not in name))
         say(f"seed {self.options.seed}, {self.options.count} changes")
         self.tree.copy()
         self.tree.configure()
@@ -88,7 +89,11 @@ class Run:
         self.objects, self.kits = self.tree.objects(), self.tree.kits(self.releases)
         self.tests = self.tree.tests()
         self.judge_all(draw)
-        return self.report([f"{self.options.seed}.jsonl"])
+        return self.report([self.name_of_results()])
+
+    def name_of_results(self):
+        """Those of some tests alone tell nothing of what survives the others."""
+        return f"{self.options.seed}-{digest(self.options.tests)}.jsonl" if self.options.tests else f"{self.options.seed}.jsonl"
 
     def read_sources(self):
         """Blocks and mutants of all files; those that are as they were are known."""
@@ -141,7 +146,8 @@ class Run:
         if not self.noting.compile():
             sys.exit(f"mutate: the sources with their notes do not compile: {self.noting.log}")
         tests = self.unchanged = self.noting.tests()
-        left = [name for name in sorted(tests, key=lambda name: (tests[name][2], "first-run" not in name)) if name not in done]
+        left = [name for name in sorted(tests, key=lambda name: (tests[name][2], "first-run" not in name))
+                if name not in done and re.search(self.options.tests, name)]
         if left:
             say(f"running {len(left)} tests to learn what each runs")
         first = [name for name in left if "first-run" in name]
@@ -188,12 +194,12 @@ class Run:
             number = reach.smallest(self.files[mutant.path][1], mutant.begin)
             block = -1 if number is None else self.firsts[mutant.path] + number
             names = [name for name, blocks in self.reached.items() if block in blocks and name in self.tests]
-        return sorted(names, key=lambda name: self.seconds[name])
+        return sorted((name for name in names if re.search(self.options.tests, name)), key=lambda name: self.seconds[name])
 
     # Judging
 
     def judge_all(self, draw):
-        path = os.path.join(self.folder, "seeds", f"{self.options.seed}.jsonl")
+        path = os.path.join(self.folder, "seeds", self.name_of_results())
         known = {}
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
