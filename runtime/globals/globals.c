@@ -172,11 +172,16 @@ DJS_HANDLER_CODE s64 djs_counter_read(u32 counter)
 DJS_HANDLER_CODE void djs_counter_clear(u32 counter)
 {
 	s64 *base = &counter_bases[counter], old;
+	int attempt;
 
-	/* Who clears it meanwhile may have seen a later total. */
-	do
+	/* Who clears it meanwhile may have seen a later total. Twice is enough: who comes first in
+	 * the second attempt, too, looked at the base after the first one was beaten, so its total
+	 * has all that was there when this clear began. */
+	for (attempt = 0; attempt < 2; attempt++) {
 		old = READ_ONCE(*base);
-	while (cmpxchg(base, old, counter_total(counter)) != old);
+		if (cmpxchg(base, old, counter_total(counter)) == old)
+			break;
+	}
 }
 
 DJS_HANDLER_CODE void djs_statistic_record(u32 number, s64 value)

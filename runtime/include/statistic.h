@@ -48,8 +48,7 @@ u32 djs_statistic_bytes(const struct djs_statistic_shape *shape);
 u32 djs_statistic_bucket(const struct djs_statistic_shape *shape, s64 value);
 /* s <<< value. The caller keeps others who add out (a lock, or its own CPU's copy with interrupts
  * considered). Who merges it meanwhile sees nothing of a value, or some of it but its count, or
- * all.
- */
+ * all, unless it is emptied meanwhile: then any part of what was there. */
 void djs_statistic_add(const struct djs_statistic_shape *shape, struct djs_statistic *s, s64 value);
 void djs_statistic_empty(const struct djs_statistic_shape *shape, struct djs_statistic *s);
 /* into += from, for reads of per-CPU copies: `from` may change meanwhile. */

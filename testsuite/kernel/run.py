@@ -30,7 +30,7 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
 
 What djstap tells of its guests and of its own status is read from where it reports it ($DJSTAP_REPORT), whatever the
 case's shell does with it. A guest that is lost, or whose kernel complains, is a failure. Only where the emulator is to blame the
-case is run again, once: where it died itself; and with --parallel, where QEMU 7.2 does not keep to what hardware guarantees of code
+case is run again, twice at most: where it died itself; and with --parallel, where QEMU 7.2 does not keep to what hardware guarantees of code
 that is patched while others run it, where the kernel's log shows a fault in bytes that were just being patched. Both are printed,
 and noted in the file that $DJSTAP_TEST_NOTES names.
 
@@ -58,6 +58,7 @@ FIELDS = {"title", "description", "keywords", "script", "file", "prepare", "opti
 TIMEOUT = 300 if not os.environ.get("DJSTAP_LONG") else 3000
 PARALLEL = "-smp 4 -accel tcg,thread=multi"
 PASSED, FAILED, EMULATORS_FAULT = 0, 1, 2
+TRIES = 3  # where the emulator is to blame
 # What the kernel makes of an instruction that it patches: a no-op, a call or a jump.
 PATCHED = [bytes.fromhex(text) for text in ("0f1f440000", "e8", "e9", "6690", "eb")]
 
@@ -256,11 +257,12 @@ def note(text):
 
 def run_case(path, djstap, kernel, kernel_arguments, parallel):
     try:
-        runner = Runner(path, djstap, kernel, kernel_arguments, parallel)
-        result = runner.check()
-        if result == EMULATORS_FAULT:
+        for _ in range(TRIES):
+            runner = Runner(path, djstap, kernel, kernel_arguments, parallel)
+            result = runner.check()
+            if result != EMULATORS_FAULT:
+                break
             note(f"retried {os.path.basename(path)} on {kernel}: {runner.blame}")
-            result = Runner(path, djstap, kernel, kernel_arguments, parallel).check()
     except (ValueError, OSError, re.error, subprocess.TimeoutExpired) as error:
         print(f"FAILED {path}: {error}")
         result = FAILED

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Has spin look at all states of a model.
 
 check.py MODEL holds|fails [-DNAME[=VALUE]…]: `fails` wants an assertion that does not hold. Ends with 77 where spin

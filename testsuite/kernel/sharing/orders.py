@@ -19,7 +19,7 @@ import time
 CALLS = 100
 FUNCTION = "__x64_sys_gettimeofday"
 TRACING = "/sys/kernel/tracing"
-PATIENCE = 20  # seconds
+PATIENCE = 60  # seconds
 MOST_STEPS = 80
 
 
