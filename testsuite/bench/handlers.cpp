@@ -3,12 +3,8 @@
 //
 //   bench_handlers --instructions BENCHMARK OPERATIONS
 //       runs one case so often and nothing else: for callgrind
-#include "codegen/codegen.h"
+#include "harness/user_object.h"
 #include "include/control.h"
-#include "library/library.h"
-#include "probes/probes.h"
-#include "semantics/semantics.h"
-#include "syntax/syntax.h"
 #include "user/linked_script.h"
 #include "user/user.h"
 
@@ -60,31 +56,13 @@ class Script {
 
   private:
     static std::string compile(const std::string& text) {
-        SourceManager sources;
-        Diagnostics diagnostics(sources);
-        PreprocessorContext context;
-        auto library = Library::open({DJSTAP_SOURCE_DIR "/tapsets"}, sources, context, diagnostics);
-        auto file = parse_file(sources, sources.add("bench.stp", text), context, library->macros(),
-                               diagnostics);
-        std::optional<program::Program> program;
-        if (file)
-            program = analyze(std::move(*file), *library, {}, diagnostics);
-        KernelView no_kernel("");
-        no_kernel.refuse({"no kernel", ""});
-        std::optional<ProbePlan> plan;
-        if (program)
-            plan = resolve_probes(*program, no_kernel, {}, diagnostics);
-        CodegenKernel host;
-        host.user_space = true;
-        host.return_thunks = host.retpolines = false;
         CodegenOptions options;
         options.limits.MAXACTION = INT32_MAX;
         options.limits.MAXSKIPPED = INT32_MAX;
-        std::optional<CompiledObject> object;
-        if (plan)
-            object = generate(*program, *plan, host, options, diagnostics);
+        std::string problem;
+        auto object = test::user_object(text, options, problem);
         if (!object) {
-            fprintf(stderr, "%s", render_all(diagnostics).c_str());
+            fprintf(stderr, "%s", problem.c_str());
             exit(1);
         }
         return object->object;

@@ -15,13 +15,9 @@
 // the typed program (code, runtime, session) is compared with code that shares nothing with it, but
 // that was written by the same hands after the same reading of the manual. The independent judge of
 // what a script means is SystemTap itself: testsuite/conformance/beside.py runs scripts beside it.
-#include "codegen/codegen.h"
 #include "generator.h"
+#include "harness/user_object.h"
 #include "interpreter.h"
-#include "library/library.h"
-#include "probes/probes.h"
-#include "semantics/semantics.h"
-#include "syntax/syntax.h"
 #include "user/user_session.h"
 
 #include <algorithm>
@@ -146,14 +142,6 @@ class Bench {
 
   private:
     std::optional<CompiledObject> compile(const program::Program& program, const Rules& rules) {
-        KernelView no_kernel("");
-        no_kernel.refuse({"no kernel", ""});
-        auto plan = resolve_probes(program, no_kernel, {}, diagnostics_);
-        if (!plan)
-            return std::nullopt;
-        CodegenKernel host;
-        host.user_space = true;
-        host.return_thunks = host.retpolines = false;
         CodegenOptions options;
         options.limits.MAXACTION = rules.max_actions;
         options.limits.MAXACTION_INTERRUPTIBLE = rules.max_session_actions;
@@ -163,7 +151,7 @@ class Bench {
         options.limits.MAXNESTING = rules.max_nesting;
         options.module_name = "random";
         options.optimization = rules.optimized ? 2 : 1;
-        return generate(program, *plan, host, options, diagnostics_);
+        return test::user_object(program, options, diagnostics_);
     }
 
     std::optional<int> run(const program::Program& program, const Rules& rules, int output,

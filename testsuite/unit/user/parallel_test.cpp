@@ -1,12 +1,8 @@
 // One handler on several CPUs at the same time, which are threads here: the locks that the kernel's
 // runtime has, and what codegen makes of handlers with and without a context.
-#include "codegen/codegen.h"
+#include "harness/user_object.h"
 #include "include/control.h"
 #include "include/record.h"
-#include "library/library.h"
-#include "probes/probes.h"
-#include "semantics/semantics.h"
-#include "syntax/syntax.h"
 #include "user/linked_script.h"
 #include "user/user.h"
 
@@ -27,33 +23,6 @@ constexpr unsigned cpus = 4;
 constexpr unsigned hits = 200'000;
 const std::string all = std::to_string(cpus * hits), half = std::to_string(cpus * hits / 2),
                   twice = std::to_string(2 * cpus * hits);
-
-std::optional<CompiledObject> compile(const std::string& text) {
-    SourceManager sources;
-    Diagnostics diagnostics(sources);
-    PreprocessorContext context;
-    auto library = Library::open({DJSTAP_SOURCE_DIR "/tapsets"}, sources, context, diagnostics);
-    auto file = parse_file(sources, sources.add("parallel.stp", text), context, library->macros(),
-                           diagnostics);
-    std::optional<program::Program> program;
-    if (file)
-        program = analyze(std::move(*file), *library, {}, diagnostics);
-    KernelView no_kernel("");
-    no_kernel.refuse({"no kernel", ""});
-    std::optional<ProbePlan> plan;
-    if (program)
-        plan = resolve_probes(*program, no_kernel, {}, diagnostics);
-    CodegenKernel host;
-    host.user_space = true;
-    host.return_thunks = host.retpolines = false;
-    CodegenOptions options;
-    options.limits.MAXTRYLOCK = INT_MAX; // whoever waits gets the lock, however busy the machine is
-    std::optional<CompiledObject> object;
-    if (plan)
-        object = generate(*program, *plan, host, options, diagnostics);
-    EXPECT_TRUE(object) << render_all(diagnostics);
-    return object;
-}
 
 // The messages of the run-time errors on this CPU.
 std::vector<std::string> errors_on(uint32_t cpu) {
@@ -77,9 +46,12 @@ std::vector<std::string> errors_on(uint32_t cpu) {
 // Runs the script's first handlers, each on its share of the CPUs, so often on each, and yields its
 // errors: an end probe finds what is wrong.
 std::vector<std::string> run_in_parallel(const std::string& text, uint32_t handlers = 1) {
-    const std::optional<CompiledObject> object = compile(text);
+    CodegenOptions codegen;
+    codegen.limits.MAXTRYLOCK = INT_MAX; // whoever waits gets the lock, however busy the machine is
+    std::string problem;
+    const auto object = test::user_object(text, codegen, problem);
     if (!object)
-        return {"not compiled"};
+        return {problem};
     EXPECT_EQ(djs_user_init(cpus), 0);
     auto linked = LinkedScript::link(object->object);
     if (!linked)

@@ -1,0 +1,50 @@
+// A script's object for this process (--runtime=user), for tests and benchmarks that run its
+// handlers themselves.
+#pragma once
+#include "codegen/codegen.h"
+#include "library/library.h"
+#include "probes/probes.h"
+#include "semantics/semantics.h"
+#include "syntax/syntax.h"
+
+#include <optional>
+#include <string>
+
+namespace djstap::test {
+
+// Nothing: the diagnostics say why.
+inline std::optional<CompiledObject> user_object(const program::Program& program,
+                                                 const CodegenOptions& options,
+                                                 Diagnostics& diagnostics) {
+    KernelView no_kernel("");
+    no_kernel.refuse({"no kernel", ""});
+    auto plan = resolve_probes(program, no_kernel, {}, diagnostics);
+    if (!plan)
+        return std::nullopt;
+    CodegenKernel host;
+    host.user_space = true;
+    host.return_thunks = host.retpolines = false;
+    return generate(program, *plan, host, options, diagnostics);
+}
+
+// The same of a script's text. Nothing: `problem` says why.
+inline std::optional<CompiledObject>
+user_object(const std::string& text, const CodegenOptions& options, std::string& problem) {
+    SourceManager sources;
+    Diagnostics diagnostics(sources);
+    PreprocessorContext context;
+    auto library = Library::open({DJSTAP_SOURCE_DIR "/tapsets"}, sources, context, diagnostics);
+    auto file = parse_file(sources, sources.add("script.stp", text), context, library->macros(),
+                           diagnostics);
+    std::optional<program::Program> program;
+    if (file)
+        program = analyze(std::move(*file), *library, {}, diagnostics);
+    std::optional<CompiledObject> object;
+    if (program)
+        object = user_object(*program, options, diagnostics);
+    if (!object)
+        problem = render_all(diagnostics);
+    return object;
+}
+
+} // namespace djstap::test
