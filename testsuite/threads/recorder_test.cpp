@@ -22,10 +22,17 @@ void write_records(u32 level) {
         writers[cpu_number()].write(level);
 }
 
-void check_snapshot(const Snapshot& snapshot, Checker& checker) {
+// How many records a snapshot of a CPU's ring has, all of them checked.
+u64 records_in(u32 cpu, decltype(&Snapshot::add_live) add) {
+    char* data;
+    const djs_ring_page* page = cpus_ring(cpu, &data);
+    Snapshot snapshot;
+    Checker checker(cpu);
+    (snapshot.*add)(*page, data, ring_bytes);
     EXPECT_EQ(snapshot.damaged(), 0u);
     for (const djs_record* record : snapshot.records())
         checker.check(*record, true);
+    return checker.records();
 }
 
 } // namespace
@@ -55,25 +62,12 @@ TEST_P(Recorder, SnapshotsAreWholeAndInOrder) {
             EXPECT_EQ(djs_make_room(DJS_PART_BYTES + 8), 0u);
         },
         [&] {
-            for (u32 cpu = 0; cpu < cpus; cpu++) {
-                char* data;
-                const djs_ring_page* page = cpus_ring(cpu, &data);
-                Snapshot snapshot;
-                Checker checker(cpu);
-                snapshot.add_live(*page, data, ring_bytes);
-                check_snapshot(snapshot, checker);
-                records += checker.records();
-            }
+            for (u32 cpu = 0; cpu < cpus; cpu++)
+                records += records_in(cpu, &Snapshot::add_live);
         });
     u64 kept = 0, refused = 0, found = 0;
     for (u32 cpu = 0; cpu < cpus; cpu++) {
-        char* data;
-        const djs_ring_page* page = cpus_ring(cpu, &data);
-        Snapshot snapshot;
-        Checker checker(cpu);
-        snapshot.add_still(*page, data, ring_bytes);
-        check_snapshot(snapshot, checker);
-        found += checker.records();
+        found += records_in(cpu, &Snapshot::add_still);
         kept += writers[cpu].all_kept();
         refused += writers[cpu].all_refused();
     }

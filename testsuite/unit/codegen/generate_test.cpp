@@ -112,6 +112,13 @@ class Generate : public testing::Test {
         unlink(path);
         return out;
     }
+    // The first two probes share one target.
+    void join_targets() {
+        plan_.targets = {{{0, 1}, {plan_.sites[0].address + 5}}};
+        plan_.sites[0].target = plan_.sites[1].target = 0;
+        plan_.sites[0].next = 1;
+    }
+
     static std::vector<std::string> disassemble(const std::string& object,
                                                 const std::string& function) {
         std::vector<std::string> out;
@@ -149,9 +156,7 @@ TEST_F(Generate, HandlersOfOneTargetFollowEachOther) {
         body.push_back(increment(global(name, Type::Long, Storage::PerCpu)));
         probe(std::move(body));
     }
-    plan_.targets = {{{0, 1}, {plan_.sites[0].address + 5}}};
-    plan_.sites[0].target = plan_.sites[1].target = 0;
-    plan_.sites[0].next = 1;
+    join_targets();
     auto object = generate();
     ASSERT_TRUE(object) << render_all(diagnostics_);
     auto code = disassemble(object->object, "djs_direct_0");
@@ -248,9 +253,7 @@ TEST_F(Generate, LeanHandlersOfOneTargetAreBoundedEach) {
             body.push_back(increment(n));
         probe(std::move(body));
     }
-    plan_.targets = {{{0, 1}, {plan_.sites[0].address + 5}}};
-    plan_.sites[0].target = plan_.sites[1].target = 0;
-    plan_.sites[0].next = 1;
+    join_targets();
     auto object = generate();
     ASSERT_TRUE(object) << render_all(diagnostics_);
     EXPECT_FALSE(disassemble(object->object, "djs_by_regs_0").empty());
