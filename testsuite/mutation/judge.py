@@ -7,6 +7,7 @@ import multiprocessing.pool
 import os
 import pickle
 import re
+import subprocess
 import sys
 import time
 
@@ -32,12 +33,12 @@ def digest(*parts):
     return value.hexdigest()[:16]
 
 
-def newest(series):
+def newest(root, series):
     """The fetched kernel of a series."""
-    found = [name for name in os.listdir(KERNELS) if name.startswith((series + ".", series + "-"))]
-    if not found:
-        sys.exit(f"mutate: there is no kernel {series}; scripts/kernels fetches it")
-    return max(found, key=lambda name: [int(part) if part.isdigit() else 0 for part in name.replace("-", ".").replace("+", ".").split(".")])
+    common = os.path.join(root, "scripts", "common.sh")
+    release = subprocess.run(["sh", "-c", '. "$0"; whole_kernel "$1"', common, series], check=True, capture_output=True,
+                             text=True).stdout.strip()
+    return release or sys.exit(f"mutate: there is no kernel {series}; scripts/kernels fetches it")
 
 
 def analyse(work):
@@ -59,7 +60,7 @@ class Run:
         self.root, self.options = root, options
         self.folder = os.path.join(root, "build", "mutate")
         os.makedirs(os.path.join(self.folder, "seeds"), exist_ok=True)
-        self.releases = [newest("6.1"), newest("6.12")]
+        self.releases = [newest(root, series) for series in ("6.1", "6.12")]
         self.paths = sources.own_sources(root)
         self.texts = {}
         for path in self.paths:
@@ -214,7 +215,10 @@ class Run:
                 result = known.get(place)
                 if result is None:
                     began = time.monotonic()
-                    verdict, why = self.judge(mutant)
+                    try:
+                        verdict, why = self.judge(mutant)
+                    finally:
+                        self.tree.write(mutant.path, self.texts[mutant.path])
                     result = {"state": self.state, "place": place, "line": mutant.line, "path": mutant.path, "kind": mutant.kind,
                               "function": mutant.function, "old": mutant.old, "new": mutant.text, "verdict": verdict, "why": why,
                               "seconds": round(time.monotonic() - began), "key": mutant.key()}
@@ -224,15 +228,9 @@ class Run:
                     judged += 1
                     draw.took(mutant)
                     say(f"{judged}: {mutant.path}:{mutant.line}: {mutant.kind}: {result['verdict']} ({result['why']})")
-        self.restore()
-
-    def restore(self):
-        for path, text in self.texts.items():
-            self.tree.write(path, text)
 
     def judge(self, mutant):
         """(verdict, the test that killed it or what else is to be said)."""
-        self.restore()
         self.tree.write(mutant.path, mutant.apply(self.texts[mutant.path]))
         if not self.tree.compile():
             return "does not compile", ""

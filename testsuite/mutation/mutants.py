@@ -88,7 +88,7 @@ class Finder:
                 inner.kind == CursorKind.UNARY_OPERATOR and (b"++" in written or b"--" in written)):
             self.add(function, "update dropped", begin, end, "(void)0")
 
-    def visit(self, cursor, function, constant):
+    def visit(self, cursor, function):
         children = list(cursor.get_children())
         kind = cursor.kind
         if kind in BLOCKS | BODIES:
@@ -99,7 +99,7 @@ class Finder:
             # constexpr, an initialization, a declaration: what stands in the parentheses is no expression alone
             match = re.match(rb"if\s*\(", self.source[cursor.extent.start.offset:])
             condition = children[0]
-            if match and condition.kind.is_expression() and not constant:
+            if match and condition.kind.is_expression():
                 begin = cursor.extent.start.offset + match.end()
                 end = condition.extent.end.offset
                 if condition.extent.start.offset == begin and re.match(rb"\s*\)", self.source[end:end + 8]):
@@ -119,7 +119,7 @@ class Finder:
                 self.add(function, "constant off by one", cursor.extent.start.offset, cursor.extent.end.offset, text)
         for child in children:
             if sources.inside(child, cursor.translation_unit.spelling) and child.kind != CursorKind.CASE_STMT or kind == CursorKind.COMPOUND_STMT:
-                self.visit(child, function, constant)
+                self.visit(child, function)
 
 
 def in_file(unit, path, source):
@@ -128,7 +128,7 @@ def in_file(unit, path, source):
     for function in sources.functions(unit):
         for child in function.get_children():
             if child.kind == CursorKind.COMPOUND_STMT:
-                finder.visit(child, function.spelling, False)
+                finder.visit(child, function.spelling)
     return sorted(set(finder.found), key=lambda each: (each.begin, each.kind))
 
 
