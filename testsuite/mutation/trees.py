@@ -14,6 +14,8 @@ SANDBOX = """
 mount --make-rprivate /
 mount --bind "$1" "$1"
 mount --bind "$1/tmp" /tmp
+# djstap removes what is left there by processes that are gone, and those of others are not seen here.
+mount -t tmpfs tmpfs /dev/shm
 mount -o remount,bind,ro /
 for place in $(awk '$2 != "/" && $2 !~ "^/(proc|sys|dev|tmp)" { print $2 }' /proc/self/mounts); do
     case "$place" in "$1"*) ;; *) mount -o remount,bind,ro "$place" 2>/dev/null ;; esac
