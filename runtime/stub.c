@@ -18,6 +18,15 @@ int (*volatile djs_stub_call)(void);
 
 #define THUNK(reg) asm volatile("call __x86_indirect_thunk_" #reg ::: "memory");
 
+#define CALL(name) asm volatile("call " #name ::: "memory");
+#define SIZES(name, end)                                                                           \
+	CALL(name##1##end)                                                                         \
+	CALL(name##2##end) CALL(name##4##end) CALL(name##8##end) CALL(name##16##end)
+#define UNALIGNED(name) CALL(name##2) CALL(name##4) CALL(name##8) CALL(name##16)
+#define ATOMICS(op)                                                                                \
+	CALL(__tsan_atomic8_##op)                                                                  \
+	CALL(__tsan_atomic16_##op) CALL(__tsan_atomic32_##op) CALL(__tsan_atomic64_##op)
+
 void djs_stub(void);
 void djs_stub(void)
 {
@@ -42,5 +51,17 @@ void djs_stub(void)
 	/* clang-format off */
 	THUNK(rax) THUNK(rbx) THUNK(rcx) THUNK(rdx) THUNK(rsi) THUNK(rdi) THUNK(rbp) THUNK(r8)
 	THUNK(r9) THUNK(r10) THUNK(r11) THUNK(r12) THUNK(r13) THUNK(r14) THUNK(r15)
+	/* What code calls that a sanitizer looks at (compiler/codegen/sanitizer.h). */
+#ifdef CONFIG_KASAN_GENERIC
+	SIZES(__asan_load, _noabort) SIZES(__asan_store, _noabort) CALL(__asan_loadN_noabort) CALL(__asan_storeN_noabort)
+#endif
+#ifdef CONFIG_KCSAN
+	SIZES(__tsan_read, ) SIZES(__tsan_write, ) SIZES(__tsan_read_write, )
+	UNALIGNED(__tsan_unaligned_read) UNALIGNED(__tsan_unaligned_write) UNALIGNED(__tsan_unaligned_read_write)
+	SIZES(__tsan_volatile_read, ) SIZES(__tsan_volatile_write, )
+	UNALIGNED(__tsan_unaligned_volatile_read) UNALIGNED(__tsan_unaligned_volatile_write)
+	ATOMICS(load) ATOMICS(store) ATOMICS(exchange) ATOMICS(fetch_add) ATOMICS(fetch_and) ATOMICS(fetch_or)
+	ATOMICS(compare_exchange_val) CALL(__tsan_atomic_thread_fence) CALL(__tsan_atomic_signal_fence)
+#endif
 	/* clang-format on */
 }

@@ -183,6 +183,8 @@ std::optional<CompiledObject> generate_once(const program::Program& program, con
     out.meta = codegen::describe(script);
     script.emit_tables(handlers, targets, scratch, out.meta);
 
+    if (options.plant)
+        options.plant(script.module);
     std::string problem;
     llvm::raw_string_ostream problem_stream(problem);
     if (llvm::verifyModule(script.module, &problem_stream)) {
@@ -196,7 +198,9 @@ std::optional<CompiledObject> generate_once(const program::Program& program, con
     for (auto& [function, compiled] : script.functions)
         compiled.name = compiled.function->getName().str();
     FunctionSizes sizes;
-    out.object = codegen::compile_object(script.module, *machine, optimization, sizes);
+    out.object =
+        codegen::compile_object(script.module, *machine, optimization,
+                                options.sanitize ? kernel.sanitizer : Sanitizer::None, sizes);
     if (out.object.empty()) {
         diagnostics.report(DiagnosticKind::CodegenInternal, {}, {"LLVM emitted no object"});
         return std::nullopt;

@@ -9,7 +9,14 @@
 #include <optional>
 #include <string>
 
+namespace llvm {
+class Module;
+} // namespace llvm
+
 namespace djstap {
+
+// A sanitizer of the kernel's: KASAN, KCSAN.
+enum class Sanitizer : uint8_t { None, Address, Thread };
 
 // Limits of the language, set by -D NAME=VALUE.
 struct Limits {
@@ -52,6 +59,7 @@ struct CodegenKernel {
     bool ibt = false;     // endbr64 at indirect targets
     int call_padding = 0; // CONFIG_FUNCTION_PADDING_BYTES: 16 or 0
     bool return_thunks = true, retpolines = true;
+    Sanitizer sanitizer = Sanitizer::None; // whose functions it offers to modules
     // No kernel at all: the object is linked into a process (compiler/user). It is
     // position-independent, and reaches the runtime through the table that its linker makes.
     bool user_space = false;
@@ -69,6 +77,10 @@ struct CodegenOptions {
     bool explain = false; // fill CompiledObject::explanation
     bool dump_ir = false; // fill CompiledObject::ir
     std::string script_name;
+    // Has the kernel's sanitizer check what the handlers access.
+    bool sanitize = false;
+    // A test's: plants a mistake in the code before it is optimized.
+    std::function<void(llvm::Module&)> plant;
 };
 
 // A handler that needs neither a context nor a lock has no loop and calls nothing; and no form of

@@ -1,5 +1,6 @@
 #include "codegen/object.h"
 
+#include "codegen/sanitizer.h"
 #include "codegen/script_module.h"
 #include "include/script.h"
 
@@ -84,14 +85,14 @@ uint64_t further_in_assembly(const llvm::Function& function) {
 } // namespace
 
 std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, int optimization,
-                           FunctionSizes& sizes) {
+                           Sanitizer sanitizer, FunctionSizes& sizes) {
     module.getContext().setDiagnosticHandler(std::make_unique<SizeListener>(sizes));
     for (llvm::Function& function : module)
         if (!function.isDeclaration())
             function.addFnAttr("warn-stack-size", "0");
     llvm::TargetLibraryInfoImpl library(llvm::Triple(module.getTargetTriple()));
     library.disableAllFunctions(); // the kernel is no C library
-    if (optimization > 0) {
+    if (optimization > 0 || sanitizer != Sanitizer::None) {
         llvm::LoopAnalysisManager loops;
         llvm::FunctionAnalysisManager functions;
         llvm::CGSCCAnalysisManager components;
@@ -108,7 +109,9 @@ std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, i
         passes.registerLoopAnalyses(loops);
         passes.crossRegisterProxies(loops, functions, components, modules);
         auto level = optimization == 1 ? llvm::OptimizationLevel::O1 : llvm::OptimizationLevel::O2;
-        passes.buildPerModuleDefaultPipeline(level).run(module, modules);
+        if (optimization > 0)
+            passes.buildPerModuleDefaultPipeline(level).run(module, modules);
+        sanitizer_passes(module, sanitizer).run(module, modules);
     }
     for (const llvm::Function& function : module)
         if (!function.isDeclaration())

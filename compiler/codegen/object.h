@@ -1,5 +1,7 @@
 // LLVM module → optimized ELF object in memory.
 #pragma once
+#include "codegen/codegen.h"
+
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
@@ -23,9 +25,9 @@ struct FunctionSize {
 using FunctionSizes = std::map<std::string, FunctionSize>;
 
 // Runs the optimizer (level 0…2) and yields the object's bytes; empty when LLVM cannot emit one.
-// `sizes` gets what each function takes.
+// With a sanitizer all loads and stores ask it. `sizes` gets what each function takes.
 std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, int optimization,
-                           FunctionSizes& sizes);
+                           Sanitizer sanitizer, FunctionSizes& sizes);
 
 // Writes into the object what each of the script's handlers needs of the stack (djs_handler.stack),
 // in bytes; false where the table of handlers is not found.

@@ -3,11 +3,16 @@
 #include "diagnostics/result.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
+
+namespace llvm {
+class Module;
+} // namespace llvm
 
 namespace djstap::driver {
 
@@ -70,6 +75,8 @@ struct Options {
     bool json_output = false;
     bool json_diagnostics = false;
     enum class Color : uint8_t { Auto, Always, Never } color = Color::Auto;
+
+    std::function<void(llvm::Module&)> plant; // a test's, see CodegenOptions
 
     std::vector<std::string> without_effect; // a warning for each option that could not be honoured
 

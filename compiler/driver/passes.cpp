@@ -126,6 +126,10 @@ CodegenKernel describe_kernel(const Target& target, const RuntimeKit& kit) {
         std::from_chars(padding.data(), padding.data() + padding.size(), kernel.call_padding);
     kernel.return_thunks = set("CONFIG_RETHUNK", "CONFIG_MITIGATION_RETHUNK");
     kernel.retpolines = set("CONFIG_RETPOLINE", "CONFIG_MITIGATION_RETPOLINE");
+    if (target.config("CONFIG_KASAN_GENERIC") == "y")
+        kernel.sanitizer = Sanitizer::Address;
+    else if (target.config("CONFIG_KCSAN") == "y")
+        kernel.sanitizer = Sanitizer::Thread;
     kernel.offset =
         [&kit](std::string_view name) -> std::optional<std::pair<std::string, int64_t>> {
         if (auto found = kit.offset(name))
@@ -338,6 +342,15 @@ bool generate(RunState& state) {
     options.dump_ir = state.options.last_pass == 3 || state.options.keep_work_files;
     options.explain = state.options.explain;
     options.script_name = state.options.script_name();
+    options.plant = state.options.plant;
+    // A developer's: the kernel's sanitizer looks at the handlers, too.
+    options.sanitize = getenv("DJSTAP_SANITIZE") && !state.options.user_space;
+    if (options.sanitize && kernel->sanitizer == Sanitizer::None) {
+        state.fail(DiagnosticKind::KernelUnusable,
+                   Failure{"the kernel " + kernel->release + " has no sanitizer",
+                           "DJSTAP_SANITIZE wants CONFIG_KASAN_GENERIC or CONFIG_KCSAN"});
+        return false;
+    }
     // A module of -p4 may be loaded with larger buffers.
     options.recorder = state.options.recorder;
     if (options.recorder)

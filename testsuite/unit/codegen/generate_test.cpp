@@ -83,6 +83,18 @@ class Generate : public testing::Test {
         return evaluate(std::move(node));
     }
 
+    static StatementPtr increment_element(const Global* array, int64_t key) {
+        auto place = std::make_unique<GlobalValue>();
+        place->global = array;
+        place->type = Type::Long;
+        place->keys.push_back(number(key));
+        auto node = std::make_unique<Increment>();
+        node->place = std::move(place);
+        node->type = Type::Long;
+        node->value_used = false;
+        return evaluate(std::move(node));
+    }
+
     std::optional<CompiledObject> generate() {
         return djstap::generate(program_, plan_, kernel_, options_, diagnostics_);
     }
@@ -262,16 +274,8 @@ TEST_F(Generate, LeanHandlersOfOneTargetAreBoundedEach) {
 
 TEST_F(Generate, ArraysOfNumbersNeedTheirLockAndNoContext) {
     Global* a = global("a", Type::Long, Storage::Locked, {Type::Long});
-    auto place = std::make_unique<GlobalValue>();
-    place->global = a;
-    place->type = Type::Long;
-    place->keys.push_back(number(7));
-    auto node = std::make_unique<Increment>();
-    node->place = std::move(place);
-    node->type = Type::Long;
-    node->value_used = false;
     std::vector<StatementPtr> body;
-    body.push_back(evaluate(std::move(node)));
+    body.push_back(increment_element(a, 7));
     Probe* p = probe(std::move(body));
     p->effects.writes = {a};
     p->effects.can_fail = true;
@@ -387,6 +391,47 @@ TEST_F(Generate, RecordOfNumbersNeedsNoCall) {
     for (auto at = time; at < change; at++)
         EXPECT_FALSE(whole[at].starts_with("mov ") && whole[at].find("%gs:") != std::string::npos)
             << whole[at];
+}
+
+// Functions of the sanitizers that the object calls.
+std::string sanitizer_calls(const std::string& object) {
+    std::string calls;
+    for (const char* name : {"__asan_", "__tsan_"})
+        for (size_t at = object.find(name); at != std::string::npos; at = object.find(name, at + 1))
+            calls += object.substr(at, object.find('\0', at) - at) + "\n";
+    return calls;
+}
+
+TEST_F(Generate, KernelsSanitizerIsAskedForEachAccess) {
+    Global* a = global("a", Type::Long, Storage::Locked, {Type::Long});
+    std::vector<StatementPtr> body;
+    body.push_back(increment_element(a, 7));
+    probe(std::move(body))->effects.writes = {a};
+    auto plain = generate();
+    ASSERT_TRUE(plain) << render_all(diagnostics_);
+    EXPECT_EQ(sanitizer_calls(plain->object), "");
+
+    kernel_.sanitizer = Sanitizer::Address;
+    auto unasked = generate();
+    ASSERT_TRUE(unasked) << render_all(diagnostics_);
+    EXPECT_EQ(sanitizer_calls(unasked->object), "");
+
+    options_.sanitize = true;
+    for (int optimization : {0, 2}) {
+        options_.optimization = optimization;
+        kernel_.sanitizer = Sanitizer::Address;
+        auto address = generate();
+        ASSERT_TRUE(address) << render_all(diagnostics_);
+        EXPECT_NE(sanitizer_calls(address->object).find("__asan_load8_noabort\n"),
+                  std::string::npos);
+        EXPECT_EQ(address->object.find("asan.module_ctor"), std::string::npos);
+
+        kernel_.sanitizer = Sanitizer::Thread;
+        auto thread = generate();
+        ASSERT_TRUE(thread) << render_all(diagnostics_);
+        EXPECT_NE(sanitizer_calls(thread->object).find("__tsan_read_write8\n"), std::string::npos);
+        EXPECT_EQ(thread->object.find("__tsan_func_entry"), std::string::npos);
+    }
 }
 
 TEST(LimitsTest, KnowsItsNamesAndRanges) {

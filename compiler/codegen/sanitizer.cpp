@@ -1,0 +1,51 @@
+#include "codegen/sanitizer.h"
+
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Transforms/Instrumentation/AddressSanitizer.h>
+#include <llvm/Transforms/Instrumentation/ThreadSanitizer.h>
+
+namespace djstap::codegen {
+
+namespace {
+
+// What the passes take from LLVM's command line alone, once a process.
+void set_command_line() {
+    static const bool done = [] {
+        const char* arguments[] = {
+            "djstap", "-asan-stack=0", "-asan-globals=0",
+            // One access that is read and written is one access.
+            "-tsan-compound-read-before-write=1", "-tsan-distinguish-volatile=1",
+            "-tsan-instrument-func-entry-exit=0", "-tsan-instrument-memintrinsics=0"};
+        return llvm::cl::ParseCommandLineOptions(std::size(arguments), arguments);
+    }();
+    (void)done;
+}
+
+} // namespace
+
+llvm::ModulePassManager sanitizer_passes(llvm::Module& module, Sanitizer sanitizer) {
+    llvm::ModulePassManager passes;
+    if (sanitizer == Sanitizer::None)
+        return passes;
+    set_command_line();
+    const auto attribute = sanitizer == Sanitizer::Address ? llvm::Attribute::SanitizeAddress
+                                                           : llvm::Attribute::SanitizeThread;
+    for (llvm::Function& function : module)
+        if (!function.isDeclaration() && !function.hasFnAttribute(llvm::Attribute::Naked))
+            function.addFnAttr(attribute);
+    if (sanitizer == Sanitizer::Thread) {
+        passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::ThreadSanitizerPass()));
+        return passes;
+    }
+    llvm::AddressSanitizerOptions options;
+    options.CompileKernel = true;
+    options.Recover = true;
+    options.UseAfterReturn = llvm::AsanDetectStackUseAfterReturnMode::Never;
+    options.InstrumentationWithCallsThreshold = 0; // calls, whatever the kernel's shadow is like
+    options.InsertVersionCheck = false;
+    passes.addPass(llvm::AddressSanitizerPass(options, false, false, llvm::AsanDtorKind::None,
+                                              llvm::AsanCtorKind::None));
+    return passes;
+}
+
+} // namespace djstap::codegen

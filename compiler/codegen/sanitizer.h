@@ -1,0 +1,17 @@
+// The kernel's sanitizers in generated code: Kbuild instruments only what it compiles itself.
+#pragma once
+#include "codegen/codegen.h"
+
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PassManager.h>
+
+namespace djstap::codegen {
+
+// The passes that have every load and store of the module's functions call the sanitizer: LLVM's
+// AddressSanitizer as for a kernel with KASAN, its ThreadSanitizer as for one with KCSAN (the
+// kernel's scripts/Makefile.kasan and Makefile.kcsan give clang the same options). Accesses by the
+// gs segment are left alone, per-CPU memory has no shadow; so are stacks and the script's tables.
+// None for Sanitizer::None.
+llvm::ModulePassManager sanitizer_passes(llvm::Module& module, Sanitizer sanitizer);
+
+} // namespace djstap::codegen
