@@ -133,7 +133,7 @@ def make_tree(tree, files):
         with open(os.path.join(tree, place), "w", encoding="utf-8") as file:
             file.write(header)
     with open(os.path.join(tree, "runtime/Kbuild"), "a", encoding="utf-8") as file:
-        file.write("ccflags-y += -include linux/module.h -include $(djs-root)/reach.h -Wno-declaration-after-statement\n")
+        file.write("ccflags-y += -include linux/module.h --include=$(djs-root)/reach.h -Wno-declaration-after-statement\n")
     return firsts, total
 
 
