@@ -111,6 +111,10 @@ module_exit(djs_reach_exit);
 """
 
 
+# Authors build a part of the runtime into modules of their own (runtime/capi), without reach.h.
+WITHOUT_HEADER = b"#ifndef DJS_REACHED\n#define DJS_REACHED(n)\n#endif\n"
+
+
 def make_tree(tree, files):
     """Writes the sources with their notes below tree, a copy of the sources. files: {path: (insertions, blocks)};
     {path: number of its first block}."""
@@ -125,6 +129,8 @@ def make_tree(tree, files):
             for match in names:
                 text = text.replace(match[0], b"")
             text += (PRINTS % tuple(match[1].decode() for match in names)).encode()
+        if path.startswith("runtime/"):
+            text = WITHOUT_HEADER + text
         with open(os.path.join(tree, path), "wb") as file:
             file.write(text)
     with open(HEADER, encoding="utf-8") as file:
