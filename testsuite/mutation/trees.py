@@ -50,6 +50,7 @@ class Tree:
             shutil.copymode(source, target)
         for name in ("tmp", "home"):
             os.makedirs(os.path.join(self.path, name), exist_ok=True)
+        os.chmod(os.path.join(self.path, "tmp"), 0o1777)  # it is /tmp to what runs there
 
     def write(self, name, content):
         """A file, unless it has this content already."""
