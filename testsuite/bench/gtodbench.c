@@ -1,12 +1,16 @@
 // gtodbench: how long the gettimeofday system call takes, with and without probes on it.
 //
-//   gtodbench [-n CALLS | -s SECONDS] [-q]
+//   gtodbench [-n CALLS | -s SECONDS] [-q] [-r SEED]
 //
 // Repeats the system call itself (the C library would answer from the vDSO and never enter the
 // kernel) and prints how many calls were made and the average of one in nanoseconds. Without
-// options it makes 10 calls, few enough to read what a probe prints for each of them. -n CALLS so
-// many calls -s SECONDS  as many calls as fit into so many seconds (a fraction is allowed) -q
-// prints the two numbers alone: "CALLS NANOSECONDS"
+// options it makes 10 calls, few enough to read what a probe prints for each of them.
+//
+//   -n CALLS    so many calls
+//   -s SECONDS  as many calls as fit into so many seconds (a fraction is allowed)
+//   -q          prints the two numbers alone: "CALLS NANOSECONDS"
+//   -r SEED     sleeps now and then for up to half a millisecond; when, the seed decides. Where a
+//               guest's processors take turns, each timer that ends a sleep lets another one run.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdbool.h>
@@ -29,6 +33,14 @@ static uint64_t nanoseconds(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+// Marsaglia's xorshift, "Xorshift RNGs" (2003).
+static uint64_t draw(uint64_t* state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
 static void call(uint64_t times) {
     struct timeval tv;
     struct timezone tz;
@@ -41,15 +53,29 @@ static void call(uint64_t times) {
 }
 
 static int usage(void) {
-    fputs("usage: gtodbench [-n CALLS | -s SECONDS] [-q]\n", stderr);
+    fputs("usage: gtodbench [-n CALLS | -s SECONDS] [-q] [-r SEED]\n", stderr);
     return 2;
+}
+
+// As many calls as `times`, with pauses if there is a seed.
+static void call_and_pause(uint64_t times, uint64_t* seed) {
+    while (*seed && times) {
+        uint64_t now = draw(seed) % BATCH + 1;
+        if (now > times)
+            now = times;
+        call(now);
+        times -= now;
+        nanosleep(&(struct timespec){.tv_nsec = (long)(draw(seed) % 500000)}, NULL);
+    }
+    call(times);
 }
 
 int main(int argc, char** argv) {
     uint64_t wanted = DEFAULT_CALLS;
     double seconds = 0;
     bool quiet = false;
-    for (int option; (option = getopt(argc, argv, "n:s:q")) != -1;) {
+    uint64_t seed = 0;
+    for (int option; (option = getopt(argc, argv, "n:s:qr:")) != -1;) {
         char* end = NULL;
         errno = 0;
         switch (option) {
@@ -66,6 +92,12 @@ int main(int argc, char** argv) {
         case 'q':
             quiet = true;
             break;
+        case 'r':
+            seed = strtoull(optarg, &end, 10);
+            if (*end || end == optarg || errno || optarg[0] == '-' || seed == 0)
+                return usage();
+            seed *= 0x9e3779b97f4a7c15; // small seeds have few bits
+            break;
         default:
             return usage();
         }
@@ -79,12 +111,12 @@ int main(int argc, char** argv) {
     if (seconds > 0) {
         uint64_t end = start + (uint64_t)(seconds * 1e9);
         while (now < end) {
-            call(BATCH);
+            call_and_pause(BATCH, &seed);
             calls += BATCH;
             now = nanoseconds();
         }
     } else {
-        call(wanted);
+        call_and_pause(wanted, &seed);
         calls = wanted;
         now = nanoseconds();
     }

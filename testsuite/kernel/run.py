@@ -22,11 +22,14 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
 
     parallel: yes           it also runs where four processors run at the same time (--parallel); its probes are armed before
                             its load begins, and disarmed after it has ended
+    seeds: yes              what it arms and disarms is under load, and the load pauses as $SEED says (gtodbench -r): --nightly runs
+                            it with several seeds
 
     run.py --djstap build/release/bin/djstap --kernel 6.1 CASE…
     run.py --kernel-arguments preempt=full …    adds to the kernel's command line
+    run.py --seed 7 …       $SEED is 7 (default: 1)
     run.py --parallel …     guests have four processors, each a thread of its own
-    run.py --list CASE…     prints a case's kernels, `preemptible`, and `parallel`
+    run.py --list CASE…     prints a case's kernels, and which of `preemptible`, `parallel` and `seeds` it has
 
 What djstap tells of its guests and of its own status is read from where it reports it ($DJSTAP_REPORT), whatever the
 case's shell does with it. A guest that is lost, or whose kernel complains, is a failure. Only where the emulator is to blame the
@@ -54,7 +57,8 @@ import matching  # noqa: E402
 
 KERNELS = ["6.1", "6.12"]
 FIELDS = {"title", "description", "keywords", "script", "file", "prepare", "options", "command", "run", "status",
-          "output", "errors", "kernels", "failing", "ends", "preemptible", "parallel"}
+          "output", "errors", "kernels", "failing", "ends", "preemptible", "parallel", "seeds"}
+OTHER_RUNS = ("preemptible", "parallel", "seeds")
 TIMEOUT = 300 if not os.environ.get("DJSTAP_LONG") else 3000
 PARALLEL = "-smp 4 -accel tcg,thread=multi"
 PASSED, FAILED, EMULATORS_FAULT = 0, 1, 2
@@ -259,6 +263,8 @@ def run_case(path, djstap, kernel, kernel_arguments, parallel):
     try:
         for _ in range(TRIES):
             runner = Runner(path, djstap, kernel, kernel_arguments, parallel)
+            if parallel:
+                note(f"started in parallel: {os.path.basename(path)} on {kernel}")
             result = runner.check()
             if result != EMULATORS_FAULT:
                 break
@@ -276,16 +282,18 @@ def main():
     parser.add_argument("--kernel", choices=KERNELS, help="default: all that a case names")
     parser.add_argument("--kernel-arguments", default="", help="added to each kernel's command line: preempt=full")
     parser.add_argument("--parallel", action="store_true", help="four processors that run at the same time")
+    parser.add_argument("--seed", type=int, default=1, help="of the load's pauses")
     parser.add_argument("--list", action="store_true", help="only print each case's kernels")
     parser.add_argument("cases", nargs="+")
     options = parser.parse_args()
     if options.list:
         for path in options.cases:
             fields = read_case(path)
-            print(os.path.basename(path), *kernels_of(fields), *(field for field in ("preemptible", "parallel") if field in fields))
+            print(os.path.basename(path), *kernels_of(fields), *(field for field in OTHER_RUNS if field in fields))
         return PASSED
     if not options.djstap:
         parser.error("--djstap is needed")
+    os.environ["SEED"] = str(options.seed)
     worst = PASSED
     for path in options.cases:
         for kernel in [options.kernel] if options.kernel else kernels_of(read_case(path)):
