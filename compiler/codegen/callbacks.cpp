@@ -3,6 +3,7 @@
 #include "codegen/body.h"
 #include "codegen/depth.h"
 #include "codegen/locked.h"
+#include "include/mechanisms.h"
 #include "include/script.h"
 
 #include <llvm/IR/Intrinsics.h>
@@ -13,10 +14,6 @@
 namespace djstap::codegen {
 
 namespace {
-
-constexpr std::array regs_mechanisms{
-    Mechanism::Kprobe,    Mechanism::KprobeInt3, Mechanism::KprobeJump, Mechanism::KprobeFtrace,
-    Mechanism::Kretprobe, Mechanism::Timer,      Mechanism::Perf,       Mechanism::Netfilter};
 
 HitContext hit_of(const Variant& variant) {
     HitContext hit;
@@ -211,8 +208,7 @@ void compile_callbacks(ScriptModule& script, uint32_t index, CompiledHandler& ha
     if (needs == Needs::Context || is_session || !variant.probe->entry_values.empty())
         return;
     // A djprobe may become a kprobe or an ftrace_ops when it is attached.
-    bool by_regs = std::any_of(regs_mechanisms.begin(), regs_mechanisms.end(),
-                               [&](Mechanism each) { return variant.has(each); });
+    bool by_regs = variant.has_any(DJS_TAKES_REGS);
     if (variant.has(Mechanism::Djprobe) || by_regs)
         handler.by_regs = compile_by_regs(script, index, needs);
     if (variant.has(Mechanism::Djprobe) || variant.has(Mechanism::Ftrace))

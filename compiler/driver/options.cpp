@@ -13,6 +13,13 @@ namespace djstap::driver {
 
 namespace {
 
+std::string listed(const std::vector<std::string>& words) {
+    std::string list;
+    for (const std::string& each : words)
+        list += (list.empty() ? "" : ", ") + each;
+    return list;
+}
+
 // Options of SystemTap that djstap knows of and does not carry out yet. A script runs as well
 // without those that only add something: they are a warning.
 struct Unsupported {
@@ -63,7 +70,7 @@ struct Parser {
             ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
             ->allow_extra_args(false);
     }
-    CLI::Option* one(const char* names, std::string& value, const char* help) {
+    CLI::Option* one(const char* names, std::string& value, const std::string& help) {
         return app.add_option(names, value, help)
             ->check([](const std::string& text) {
                 return std::string(text.empty() ? "its value is empty" : "");
@@ -157,9 +164,7 @@ Examples:
         one("-r", options.kernel, "compile for this kernel: a release, its beginning, or a folder")
             ->type_name("RELEASE")
             ->group(group);
-        one("--mechanism", raw.mechanism,
-            "force one: auto, djprobe, ftrace, kprobe, kprobe-int3, kprobe-jump, "
-            "kprobe-ftrace, kretprobe, return-djprobe, tracepoint")
+        one("--mechanism", raw.mechanism, "force one: " + listed(mechanism_names()))
             ->type_name("NAME")
             ->group(group);
         one("--runtime", raw.runtime,
@@ -331,11 +336,8 @@ std::optional<Failure> one_of(const char* option, const std::string& value,
                               const std::vector<std::string>& values) {
     if (value.empty() || std::find(values.begin(), values.end(), value) != values.end())
         return std::nullopt;
-    std::string list;
-    for (const std::string& each : values)
-        list += (list.empty() ? "" : ", ") + each;
     std::string hint = did_you_mean(value, values);
-    return bad(std::string(option) + "=" + value + " is not one of " + list, hint);
+    return bad(std::string(option) + "=" + value + " is not one of " + listed(values), hint);
 }
 
 std::optional<Failure> Parser::check_names() {

@@ -424,7 +424,7 @@ bool is_source(const fs::path& path) {
     if (name.starts_with('.') || name.ends_with(".mod.c"))
         return false; // what a build in the folder itself has left
     return name == "Kbuild" || name.ends_with(".c") || name.ends_with(".h") ||
-           name.ends_with(".list") || name.ends_with(".S");
+           name.ends_with(".list") || name.ends_with(".def") || name.ends_with(".S");
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "probes/direct_targets.h"
 
+#include "include/mechanisms.h"
 #include "probes/mechanisms.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace djstap {
 namespace {
 
 bool is_direct(const Site& site) {
-    return site.mechanism == Mechanism::Djprobe || site.mechanism == Mechanism::ReturnDjprobe;
+    return mechanism_can(site.mechanism, DJS_IS_DIRECT);
 }
 
 } // namespace

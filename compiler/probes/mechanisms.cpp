@@ -1,5 +1,6 @@
 #include "probes/mechanisms.h"
 
+#include "include/mechanisms.h"
 #include "probes/without_idt.h"
 
 #include <array>
@@ -8,12 +9,6 @@
 namespace djstap {
 
 namespace {
-
-// The order of enum djs_mechanism.
-constexpr std::array<std::string_view, 14> names{
-    "none",        "djprobe",       "ftrace",    "kprobe",         "kprobe-int3",
-    "kprobe-jump", "kprobe-ftrace", "kretprobe", "return-djprobe", "tracepoint",
-    "timer",       "perf",          "procfs",    "netfilter"};
 
 MechanismChoice refuse(std::string why) {
     MechanismChoice choice;
@@ -43,26 +38,39 @@ bool is_without_idt(const Target& target, uint64_t address, std::string_view sym
 constexpr const char* without_idt = "CPUs run it while they can take no exception";
 
 bool is_kprobe(Mechanism mechanism) {
-    return mechanism == Mechanism::Kprobe || mechanism == Mechanism::KprobeInt3 ||
-           mechanism == Mechanism::KprobeJump || mechanism == Mechanism::KprobeFtrace;
+    return mechanism_can(mechanism, DJS_IS_KPROBE);
 }
 
 } // namespace
 
 std::string_view mechanism_name(Mechanism mechanism) {
-    return names[static_cast<size_t>(mechanism)];
+    return djs_mechanism_name(static_cast<uint32_t>(mechanism));
+}
+
+bool mechanism_can(Mechanism mechanism, uint32_t capabilities) {
+    return djs_mechanism_can(static_cast<uint32_t>(mechanism), capabilities);
+}
+
+bool Variant::has_any(uint32_t capabilities) const {
+    for (uint32_t i = 0; i < DJS_MECHANISM_COUNT; i++)
+        if ((mechanisms >> i & 1u) && djs_mechanism_can(i, capabilities))
+            return true;
+    return false;
 }
 
 std::optional<Mechanism> mechanism_by_name(std::string_view name) {
-    for (size_t i = 1; i < names.size(); i++)
-        if (names[i] == name)
+    for (uint32_t i = 0; i < DJS_MECHANISM_COUNT; i++)
+        if (djs_mechanism_can(i, DJS_CAN_BE_FORCED) && djs_mechanism_name(i) == name)
             return static_cast<Mechanism>(i);
     return std::nullopt;
 }
 
 std::vector<std::string> mechanism_names() {
-    return {"auto",        "djprobe",       "ftrace",    "kprobe",         "kprobe-int3",
-            "kprobe-jump", "kprobe-ftrace", "kretprobe", "return-djprobe", "tracepoint"};
+    std::vector<std::string> names{"auto"};
+    for (uint32_t i = 0; i < DJS_MECHANISM_COUNT; i++)
+        if (djs_mechanism_can(i, DJS_CAN_BE_FORCED))
+            names.emplace_back(djs_mechanism_name(i));
+    return names;
 }
 
 MechanismChoice choose_for_entry(const Target& target, uint64_t entry,

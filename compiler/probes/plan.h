@@ -13,23 +13,14 @@
 
 namespace djstap {
 
-// As in runtime/include/script.h (enum djs_mechanism).
+// As enum djs_mechanism, from the same rows.
 enum class Mechanism : uint8_t {
-    None,
-    Djprobe,
-    Ftrace,
-    Kprobe,
-    KprobeInt3,
-    KprobeJump,
-    KprobeFtrace,
-    Kretprobe,
-    ReturnDjprobe,
-    Tracepoint,
-    Timer,
-    Perf,
-    Procfs,
-    Netfilter
+#define DJS_MECHANISM(id, Id, ...) Id,
+#include "include/mechanisms.def"
+#undef DJS_MECHANISM
 };
+// Whether it has one of these (enum djs_capability).
+bool mechanism_can(Mechanism mechanism, uint32_t capabilities);
 std::string_view mechanism_name(Mechanism mechanism); // "djprobe", "kprobe-int3", …
 
 enum class HandlerKind : uint8_t {
@@ -93,6 +84,8 @@ struct Variant {
     bool has(Mechanism mechanism) const {
         return mechanisms & 1u << static_cast<unsigned>(mechanism);
     }
+    // One of them has one of these capabilities.
+    bool has_any(uint32_t capabilities) const;
     int priority = 0; // begin, end, error: begin(N)
     uint64_t timer_ns = 0, timer_random_ns = 0;
     std::array<uint64_t, 3> arguments{}; // of its mechanism: enum djs_argument

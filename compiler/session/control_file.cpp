@@ -78,37 +78,8 @@ Failure cannot_open(const std::string& module, const std::string& path, int erro
 } // namespace
 
 std::string mechanism_name(uint32_t mechanism) {
-    switch (static_cast<djs_mechanism>(mechanism)) {
-    case DJS_MECHANISM_NONE:
-        return "session";
-    case DJS_MECHANISM_DJPROBE:
-        return "djprobe";
-    case DJS_MECHANISM_FTRACE:
-        return "ftrace";
-    case DJS_MECHANISM_KPROBE:
-        return "kprobe";
-    case DJS_MECHANISM_KPROBE_INT3:
-        return "kprobe-int3";
-    case DJS_MECHANISM_KPROBE_JUMP:
-        return "kprobe-jump";
-    case DJS_MECHANISM_KPROBE_FTRACE:
-        return "kprobe-ftrace";
-    case DJS_MECHANISM_KRETPROBE:
-        return "kretprobe";
-    case DJS_MECHANISM_RETURN_DJPROBE:
-        return "return-djprobe";
-    case DJS_MECHANISM_TRACEPOINT:
-        return "tracepoint";
-    case DJS_MECHANISM_TIMER:
-        return "timer";
-    case DJS_MECHANISM_PERF:
-        return "perf";
-    case DJS_MECHANISM_PROCFS:
-        return "procfs";
-    case DJS_MECHANISM_NETFILTER:
-        return "netfilter";
-    }
-    return "mechanism " + std::to_string(mechanism);
+    const char* name = djs_mechanism_name(mechanism);
+    return name ? name : "mechanism " + std::to_string(mechanism);
 }
 
 Result<ControlFile> ControlFile::open(const std::string& module) {

@@ -165,7 +165,7 @@ SessionOutcome UserSession::run() {
     std::vector<AttachedProbe> probes;
     for (const ModuleMeta::Probe& probe : meta_.probes)
         probes.push_back({.point = probe.point,
-                          .mechanism = probe.mechanism == "none" ? "session" : probe.mechanism,
+                          .mechanism = probe.mechanism,
                           .planned = probe.mechanism,
                           .reason = ""});
     output_.probes(probes);

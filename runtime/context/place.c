@@ -92,11 +92,7 @@ DJS_HANDLER_CODE s64 djs_fn_addr(struct djs_ctx *ctx)
 		return 0;
 	if (!site || !site->address)
 		return ctx->regs ? instruction_pointer(ctx->regs) : 0;
-	return (site->mechanism == DJS_MECHANISM_DJPROBE ||
-			site->mechanism == DJS_MECHANISM_RETURN_DJPROBE ||
-			site->mechanism == DJS_MECHANISM_FTRACE
-		    ? site->entry
-		    : site->address) +
+	return (djs_mechanism_can(site->mechanism, DJS_AT_FENTRY) ? site->entry : site->address) +
 	       djs_site_slide(site);
 }
 

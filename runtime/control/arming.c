@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Arming all sites of a script, and disarming them: at the beginning and the end, when a condition
 // changes, when a module comes or goes, and when a probe takes too much time.
-#include "control/runtime.h"
+#include "control/mechanism.h"
 #include "djprobe/drain.h"
 
 static bool open_to_modules; /* the sites of modules that come now are armed */
@@ -10,19 +10,9 @@ bool djs_ftrace_dead;
 /* Whether attaching it as planned changes what ftrace knows. */
 static bool uses_ftrace(const struct djs_site_run *run)
 {
-	switch (run->mechanism) {
-	case DJS_MECHANISM_DJPROBE:
-	case DJS_MECHANISM_RETURN_DJPROBE:
-	case DJS_MECHANISM_FTRACE:
-	case DJS_MECHANISM_KPROBE_FTRACE:
-		return true;
-	case DJS_MECHANISM_KPROBE:
-	case DJS_MECHANISM_KPROBE_INT3:
-	case DJS_MECHANISM_KPROBE_JUMP:
-	case DJS_MECHANISM_KRETPROBE:
-		return djs_at_fentry_site(run);
-	}
-	return false;
+	return djs_mechanism_can(run->mechanism, DJS_USES_FTRACE) ||
+	       (djs_mechanism_can(run->mechanism, DJS_IS_KPROBE | DJS_HAS_KPROBE) &&
+		djs_at_fentry_site(run));
 }
 
 /* kernel.ftrace_enabled is 0: only what can do without ftrace is attached. */
@@ -75,41 +65,67 @@ static void refuse_unknown(void)
 	u32 i;
 
 	for (i = 0; i < djs_script.site_count; i++)
-		if (djs_sites[i].mechanism > DJS_MECHANISM_NETFILTER)
+		if (djs_sites[i].mechanism >= DJS_MECHANISM_COUNT)
 			djs_site_failed(&djs_sites[i], -EOPNOTSUPP,
 					"this runtime does not have its mechanism");
 }
 
-static int attach_wanted(void)
+/* `last`: those that are attached when all others stand. */
+static int attach_wanted(bool last)
 {
-	int error = djs_djprobes_attach();
+	int error = 0;
+	u32 i;
 
-	if (!error)
-		error = djs_ftraces_attach();
-	if (!error) {
-		keep_ftrace();
-		error = djs_kprobes_attach();
+	for (i = 0; i < DJS_MECHANISM_COUNT && !error; i++) {
+		const struct djs_mechanism_ops *ops = djs_mechanism_ops_once(i);
+
+		if (!ops || !ops->attach || ops->last != last)
+			continue;
+		if (ops->keeps_ftrace)
+			keep_ftrace();
+		error = ops->attach();
 	}
-	djs_livepatch_watch();
-	if (!error)
-		error = djs_kretprobes_attach();
-	if (!error)
-		error = djs_tracepoints_attach();
-	if (!error)
-		error = djs_netfilter_attach();
+	if (!last)
+		djs_livepatch_watch();
 	return error;
 }
 
-/* After those, so that what they need stands. */
-static int attach_last(void)
+static void disarm_unwanted(void)
 {
-	int error = djs_timers_attach();
+	u32 i;
 
-	if (!error)
-		error = djs_perf_attach();
-	if (!error)
-		error = djs_procfs_attach();
-	return error;
+	for (i = DJS_MECHANISM_COUNT; i-- > 0;) {
+		const struct djs_mechanism_ops *ops = djs_mechanism_ops_once(i);
+
+		if (ops && ops->disarm)
+			ops->disarm();
+	}
+}
+
+static void detach_all(void)
+{
+	u32 i;
+
+	for (i = DJS_MECHANISM_COUNT; i-- > 0;) {
+		const struct djs_mechanism_ops *ops = djs_mechanism_ops_once(i);
+
+		if (ops && ops->detach)
+			ops->detach();
+		else if (ops && ops->disarm)
+			ops->disarm();
+	}
+}
+
+static void forget_module(u32 domain)
+{
+	u32 i;
+
+	for (i = DJS_MECHANISM_COUNT; i-- > 0;) {
+		const struct djs_mechanism_ops *ops = djs_mechanism_ops_once(i);
+
+		if (ops && ops->forget)
+			ops->forget(domain);
+	}
 }
 
 static void note_armed(void)
@@ -217,13 +233,13 @@ static int arm_locked(void)
 		if (enabled <= 0)
 			do_without_ftrace();
 	}
-	error = attach_wanted();
+	error = attach_wanted(false);
 	if (!error)
 		error = forced_error();
 	if (!error && planned && djs_sites_failed_count() == planned)
 		error = djs_sites[0].error ?: -ENODEV;
 	if (!error)
-		error = attach_last();
+		error = attach_wanted(true);
 	note_armed();
 	return error;
 }
@@ -261,18 +277,6 @@ static void leave_to_ftrace(void)
 			djs_sites[i].wanted = djs_sites[i].armed;
 }
 
-static void detach_unwanted(void)
-{
-	djs_timers_detach();
-	djs_perf_detach();
-	djs_netfilter_detach();
-	djs_tracepoints_detach();
-	djs_kretprobes_disable();
-	djs_kprobes_disable();
-	djs_ftraces_detach();
-	djs_djprobes_detach();
-}
-
 static void rearm_locked(void)
 {
 	int error;
@@ -280,10 +284,10 @@ static void rearm_locked(void)
 	djs_conditions_evaluate();
 	if (ask_ftrace() <= 0)
 		leave_to_ftrace();
-	detach_unwanted();
-	error = attach_wanted();
+	disarm_unwanted();
+	error = attach_wanted(false);
 	if (!error)
-		error = attach_last();
+		error = attach_wanted(true);
 	if (error)
 		djs_session_message(DJS_RECORD_WARNING, "not all probes could be armed (error %d)",
 				    error);
@@ -337,10 +341,7 @@ void djs_sites_module_went(u32 domain)
 	}
 	if (armed) {
 		ask_ftrace();
-		djs_kretprobes_forget(domain);
-		djs_kprobes_forget(domain);
-		djs_ftraces_detach();
-		djs_djprobes_detach();
+		forget_module(domain);
 	}
 	if (armed && open_to_modules)
 		djs_session_message(
@@ -418,19 +419,11 @@ static void disarm_locked(void)
 		let_go_of_ftrace();
 		return;
 	}
-	djs_procfs_detach();
-	djs_timers_detach();
-	djs_perf_detach();
-	djs_netfilter_detach();
 	switched_on = ftrace && ask_ftrace() == 0 && djs_ftrace_enable(true) == 0;
 	if (switched_on)
 		djs_warning("kernel.ftrace_enabled was set to 0 meanwhile; it is set to 1 for the "
 			    "time of detaching");
-	djs_tracepoints_detach();
-	djs_kretprobes_detach();
-	djs_kprobes_detach();
-	djs_ftraces_detach();
-	djs_djprobes_detach();
+	detach_all();
 	djs_livepatch_ignore();
 	let_go_of_ftrace();
 	for (i = 0; i < djs_script.site_count; i++)

@@ -37,8 +37,7 @@ void djs_livepatch_watch(void)
 
 	for (i = 0; i < djs_script.site_count && !livepatch_matters; i++)
 		if (djs_sites[i].armed && djs_sites[i].fallback &&
-		    djs_sites[i].mechanism >= DJS_MECHANISM_KPROBE &&
-		    djs_sites[i].mechanism <= DJS_MECHANISM_KPROBE_FTRACE)
+		    djs_mechanism_can(djs_sites[i].mechanism, DJS_IS_KPROBE))
 			WRITE_ONCE(livepatch_matters, true);
 }
 

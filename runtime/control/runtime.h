@@ -193,8 +193,7 @@ extern struct djs_site_run *djs_sites;
 
 static inline bool djs_is_direct(const struct djs_site_run *run)
 {
-	return run->mechanism == DJS_MECHANISM_DJPROBE ||
-	       run->mechanism == DJS_MECHANISM_RETURN_DJPROBE;
+	return djs_mechanism_can(run->mechanism, DJS_IS_DIRECT);
 }
 
 /* Makes djs_find_site know the sites whose addresses are known now. */
@@ -288,9 +287,7 @@ void djs_pin_report(void);
 /* Before anything is freed: does not return where the kernel may still call something. */
 void djs_pin_wait(void);
 
-/* ---- the mechanisms: attach all sites that are planned so, wanted and not armed; detach those
- * that are armed and not wanted. Kprobes and kretprobes stay registered and are disabled.
- */
+/* ---- the mechanisms, beside what control/mechanism.h asks of all ----------------------------- */
 
 /* After djs_drain_handlers, which does not wait for who sleeps in a function that ever had a return
  * djprobe: waits up to two seconds for those. Where some go on sleeping it names them, closes the
@@ -300,24 +297,12 @@ void djs_inside_drain(void);
 void djs_inside_finish(void);
 u64 djs_inside_count(void);
 
-int djs_djprobes_attach(void);
-void djs_djprobes_detach(void);
-int djs_ftraces_attach(void);
-void djs_ftraces_detach(void);
-int djs_kprobes_attach(void);
-void djs_kprobes_disable(void);
-void djs_kprobes_detach(void); /* all of them */
 u64 djs_kprobes_missed(void);
-u64 djs_kprobe_missed(const struct djs_site_run *run);
 /* A livepatch came: probes that stand behind fentry sites may have lost their functions. */
 int djs_livepatch_init(void);
 void djs_livepatch_exit(void);
 void djs_livepatch_watch(void);
 void djs_livepatch_ignore(void);
-/* Unregisters those in a module that goes. */
-void djs_kprobes_forget(u32 domain);
-void djs_kretprobes_forget(u32 domain);
-void djs_kprobes_free(void); /* detached ones are kept for their counts */
 /* True when the kernel uses ftrace for a kprobe at run->probe. */
 bool djs_at_fentry_site(const struct djs_site_run *run);
 /* Enables or disables a registered kprobe as its site is wanted. */
@@ -328,28 +313,11 @@ extern bool djs_ftrace_dead;
 /* Whether a kprobe, or a kretprobe's, can be unregistered: it is disabled now. Else it stays
  * registered and the module is pinned. */
 bool djs_kprobe_lets_go(struct kprobe *kprobe);
-int djs_kretprobes_attach(void);
-void djs_kretprobes_disable(void);
-void djs_kretprobes_detach(void); /* all of them */
 u64 djs_kretprobes_missed(void);
-u64 djs_kretprobe_missed(const struct djs_site_run *run);
-void djs_kretprobes_free(void);
-int djs_tracepoints_attach(void);
-void djs_tracepoints_detach(void);
-void djs_tracepoints_free(void);
-int djs_perf_attach(void);
-void djs_perf_detach(void);
-int djs_procfs_attach(void);
-/* All of them. Waits for the handlers and for no reader or writer: where one's memory is long in
- * coming, the files stay, without their handlers, and djs_procfs_finish removes them. */
-void djs_procfs_detach(void);
-/* Before anything is freed. */
+/* Removes the files that detaching left, because one's memory was long in coming. Before anything
+ * is freed. */
 void djs_procfs_finish(void);
 u64 djs_procfs_calls(void); /* that read or write a file just now: each holds the module */
-int djs_netfilter_attach(void);
-void djs_netfilter_detach(void);
-int djs_timers_attach(void);
-void djs_timers_detach(void);
 
 /* ---- access/ -------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
-#include "control/runtime.h"
+#include "control/mechanism.h"
 
 struct djs_site_run *djs_sites;
 unsigned long djs_slide;
@@ -17,8 +17,7 @@ static DEFINE_MUTEX(sites_mutex);
 
 static bool is_direct(const struct djs_site *site)
 {
-	return site->mechanism == DJS_MECHANISM_DJPROBE ||
-	       site->mechanism == DJS_MECHANISM_RETURN_DJPROBE;
+	return djs_mechanism_can(site->mechanism, DJS_IS_DIRECT);
 }
 
 /* Sites of one direct call are chained forward. */
@@ -47,7 +46,7 @@ static bool site_is_valid(const struct djs_site *site)
 		return site->target < djs_script.target_count &&
 		       djs_script.targets[site->target].direct && next_is_valid(site) &&
 		       (handler->body || !site->fallback);
-	if (site->mechanism == DJS_MECHANISM_TRACEPOINT)
+	if (djs_mechanism_can(site->mechanism, DJS_HAS_CALLBACK))
 		return handler->tracepoint && site->function;
 	return handler->body;
 }
@@ -107,11 +106,16 @@ int djs_sites_init(void)
 
 void djs_sites_exit(void)
 {
+	u32 i;
+
 	djs_livepatch_exit();
 	djs_modules_exit();
-	djs_tracepoints_free();
-	djs_kretprobes_free();
-	djs_kprobes_free();
+	for (i = DJS_MECHANISM_COUNT; i-- > 0;) {
+		const struct djs_mechanism_ops *ops = djs_mechanism_ops_once(i);
+
+		if (ops && ops->free)
+			ops->free();
+	}
 	djs_lookup_exit();
 	kvfree(djs_sites);
 	djs_sites = NULL;
@@ -146,11 +150,7 @@ u32 djs_sites_failed_count(void)
 
 u64 djs_site_missed(const struct djs_site_run *run)
 {
-	if (!run->data)
-		return run->missed;
-	if (run->mechanism == DJS_MECHANISM_KRETPROBE)
-		return run->missed + djs_kretprobe_missed(run);
-	if (run->mechanism >= DJS_MECHANISM_KPROBE && run->mechanism <= DJS_MECHANISM_KPROBE_FTRACE)
-		return run->missed + djs_kprobe_missed(run);
-	return 0;
+	const struct djs_mechanism_ops *ops = djs_mechanism_ops(run->mechanism);
+
+	return run->missed + (run->data && ops->missed ? ops->missed(run) : 0);
 }

@@ -239,7 +239,7 @@ static const struct djs_group_kind direct_kind = {
     .by_target = true,
 };
 
-int djs_djprobes_attach(void)
+static int djprobes_attach(void)
 {
 	struct file *lock;
 	int error;
@@ -253,7 +253,18 @@ int djs_djprobes_attach(void)
 	return error;
 }
 
-void djs_djprobes_detach(void)
+static void djprobes_disarm(void)
 {
 	djs_groups_detach(&direct_kind);
 }
+
+static void djprobes_forget(u32 domain)
+{
+	djprobes_disarm(); /* none of the module's is wanted any more */
+}
+
+const struct djs_mechanism_ops djs_ops_djprobe = {
+    .attach = djprobes_attach,
+    .disarm = djprobes_disarm,
+    .forget = djprobes_forget,
+};

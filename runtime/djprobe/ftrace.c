@@ -69,12 +69,23 @@ static const struct djs_group_kind ops_kind = {
     .release = ops_release,
 };
 
-int djs_ftraces_attach(void)
+static int ftraces_attach(void)
 {
 	return djs_groups_attach(&ops_kind);
 }
 
-void djs_ftraces_detach(void)
+static void ftraces_disarm(void)
 {
 	djs_groups_detach(&ops_kind);
 }
+
+static void ftraces_forget(u32 domain)
+{
+	ftraces_disarm(); /* none of the module's is wanted any more */
+}
+
+const struct djs_mechanism_ops djs_ops_ftrace = {
+    .attach = ftraces_attach,
+    .disarm = ftraces_disarm,
+    .forget = ftraces_forget,
+};

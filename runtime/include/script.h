@@ -9,29 +9,13 @@
 #include "include/platform.h"
 #include "include/control.h"
 #include "include/map.h"
+#include "include/mechanisms.h"
 #include "include/record.h"
 #include "include/statistic.h"
 
 struct pt_regs;
 struct task_struct;
 struct djs_ctx;
-
-enum djs_mechanism {
-	DJS_MECHANISM_NONE = 0, /* begin, end, error: called by the session itself */
-	DJS_MECHANISM_DJPROBE,	/* direct call from the fentry site */
-	DJS_MECHANISM_FTRACE,	/* ftrace_ops with the kernel's trampoline */
-	DJS_MECHANISM_KPROBE,	/* the kernel decides: ftrace, jump or int3 */
-	DJS_MECHANISM_KPROBE_INT3,
-	DJS_MECHANISM_KPROBE_JUMP,
-	DJS_MECHANISM_KPROBE_FTRACE,
-	DJS_MECHANISM_KRETPROBE,
-	DJS_MECHANISM_RETURN_DJPROBE,
-	DJS_MECHANISM_TRACEPOINT,
-	DJS_MECHANISM_TIMER,
-	DJS_MECHANISM_PERF,	 /* a perf event on each CPU */
-	DJS_MECHANISM_PROCFS,	 /* a file below /proc/systemtap */
-	DJS_MECHANISM_NETFILTER, /* a hook of the packet filter */
-};
 
 /* Why a site does not have the mechanism that was planned. */
 enum djs_fallback {

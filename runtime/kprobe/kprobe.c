@@ -8,7 +8,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "control/runtime.h"
+#include "control/mechanism.h"
 
 struct djs_kprobe {
 	struct kprobe kprobe;
@@ -121,8 +121,7 @@ static void verify_kprobe(struct djs_kprobe *probe)
 
 static bool is_kprobe(const struct djs_site_run *run)
 {
-	return run->mechanism >= DJS_MECHANISM_KPROBE &&
-	       run->mechanism <= DJS_MECHANISM_KPROBE_FTRACE && !run->error;
+	return djs_mechanism_can(run->mechanism, DJS_IS_KPROBE) && !run->error;
 }
 
 static void fill_kprobe(struct djs_kprobe *probe, struct djs_site_run *run)
@@ -235,7 +234,7 @@ static bool kprobe_comes_back(struct djs_site_run *run)
 	return false;
 }
 
-void djs_kprobes_forget(u32 domain)
+static void kprobes_forget(u32 domain)
 {
 	u32 i;
 
@@ -258,7 +257,7 @@ void djs_kprobes_forget(u32 domain)
 	}
 }
 
-int djs_kprobes_attach(void)
+static int kprobes_attach(void)
 {
 	u32 i, first = kprobe_count;
 
@@ -290,7 +289,7 @@ int djs_kprobes_attach(void)
 	return 0;
 }
 
-void djs_kprobes_disable(void)
+static void kprobes_disarm(void)
 {
 	u32 i;
 
@@ -299,7 +298,7 @@ void djs_kprobes_disable(void)
 			djs_kprobe_follow(&all_kprobes[i].kprobe, all_kprobes[i].run);
 }
 
-void djs_kprobes_detach(void)
+static void kprobes_detach(void)
 {
 	u32 i, armed = 0;
 
@@ -323,12 +322,12 @@ u64 djs_kprobes_missed(void)
 	return missed;
 }
 
-u64 djs_kprobe_missed(const struct djs_site_run *run)
+static u64 kprobe_missed(const struct djs_site_run *run)
 {
 	return READ_ONCE(((struct djs_kprobe *)run->data)->kprobe.nmissed);
 }
 
-void djs_kprobes_free(void)
+static void kprobes_free(void)
 {
 	kvfree(all_kprobes);
 	kvfree(kprobe_batch);
@@ -336,3 +335,13 @@ void djs_kprobes_free(void)
 	kprobe_batch = NULL;
 	kprobe_count = 0;
 }
+
+const struct djs_mechanism_ops djs_ops_kprobe = {
+    .attach = kprobes_attach,
+    .disarm = kprobes_disarm,
+    .detach = kprobes_detach,
+    .forget = kprobes_forget,
+    .missed = kprobe_missed,
+    .free = kprobes_free,
+    .keeps_ftrace = true,
+};

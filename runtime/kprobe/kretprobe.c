@@ -4,7 +4,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "control/runtime.h"
+#include "control/mechanism.h"
 
 struct djs_kretprobe {
 	struct kretprobe kretprobe;
@@ -163,7 +163,7 @@ static bool kretprobe_comes_back(struct djs_site_run *run)
 	return false;
 }
 
-void djs_kretprobes_forget(u32 domain)
+static void kretprobes_forget(u32 domain)
 {
 	u32 i;
 
@@ -186,7 +186,7 @@ void djs_kretprobes_forget(u32 domain)
 	}
 }
 
-int djs_kretprobes_attach(void)
+static int kretprobes_attach(void)
 {
 	u32 i, first = kretprobe_count;
 
@@ -213,7 +213,7 @@ int djs_kretprobes_attach(void)
 	return 0;
 }
 
-void djs_kretprobes_disable(void)
+static void kretprobes_disarm(void)
 {
 	u32 i;
 
@@ -222,7 +222,7 @@ void djs_kretprobes_disable(void)
 			djs_kprobe_follow(&all_kretprobes[i].kretprobe.kp, all_kretprobes[i].run);
 }
 
-void djs_kretprobes_detach(void)
+static void kretprobes_detach(void)
 {
 	u32 i, armed = 0;
 
@@ -247,12 +247,12 @@ u64 djs_kretprobes_missed(void)
 	return missed;
 }
 
-u64 djs_kretprobe_missed(const struct djs_site_run *run)
+static u64 kretprobe_missed(const struct djs_site_run *run)
 {
 	return READ_ONCE(((struct djs_kretprobe *)run->data)->kretprobe.nmissed);
 }
 
-void djs_kretprobes_free(void)
+static void kretprobes_free(void)
 {
 	kvfree(all_kretprobes);
 	kvfree(kretprobe_batch);
@@ -260,3 +260,12 @@ void djs_kretprobes_free(void)
 	kretprobe_batch = NULL;
 	kretprobe_count = 0;
 }
+
+const struct djs_mechanism_ops djs_ops_kretprobe = {
+    .attach = kretprobes_attach,
+    .disarm = kretprobes_disarm,
+    .detach = kretprobes_detach,
+    .forget = kretprobes_forget,
+    .missed = kretprobe_missed,
+    .free = kretprobes_free,
+};

@@ -7,7 +7,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
-#include "control/runtime.h"
+#include "control/mechanism.h"
 
 #ifdef CONFIG_NETFILTER
 static DJS_HANDLER_CODE unsigned int packet_seen(void *data, struct sk_buff *skb,
@@ -80,7 +80,7 @@ static void detach_hook(struct djs_site_run *run)
 }
 #endif
 
-int djs_netfilter_attach(void)
+static int netfilter_attach(void)
 {
 	u32 i;
 
@@ -94,7 +94,7 @@ int djs_netfilter_attach(void)
 	return 0;
 }
 
-void djs_netfilter_detach(void)
+static void netfilter_disarm(void)
 {
 	u32 i;
 
@@ -103,3 +103,8 @@ void djs_netfilter_detach(void)
 		    !djs_sites[i].wanted)
 			detach_hook(&djs_sites[i]);
 }
+
+const struct djs_mechanism_ops djs_ops_netfilter = {
+    .attach = netfilter_attach,
+    .disarm = netfilter_disarm,
+};

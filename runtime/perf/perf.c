@@ -5,7 +5,7 @@
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 
-#include "control/runtime.h"
+#include "control/mechanism.h"
 
 struct djs_perf {
 	struct djs_site_run *run;
@@ -122,7 +122,7 @@ static int attach_perf(struct djs_site_run *run)
 	return 0;
 }
 
-int djs_perf_attach(void)
+static int perf_attach(void)
 {
 	u32 i;
 
@@ -136,7 +136,7 @@ int djs_perf_attach(void)
 	return 0;
 }
 
-void djs_perf_detach(void)
+static void perf_disarm(void)
 {
 	u32 i;
 
@@ -145,3 +145,9 @@ void djs_perf_detach(void)
 		    !djs_sites[i].wanted)
 			detach_perf(&djs_sites[i]);
 }
+
+const struct djs_mechanism_ops djs_ops_perf = {
+    .attach = perf_attach,
+    .disarm = perf_disarm,
+    .last = true,
+};

@@ -14,7 +14,7 @@
 #include <linux/spinlock.h>
 #include <linux/uaccess.h>
 
-#include "control/runtime.h"
+#include "control/mechanism.h"
 #include "include/text.h"
 
 #define PROCFS_ROOT	  "systemtap" /* where SystemTap's scripts are looked for */
@@ -390,7 +390,7 @@ static void collect_files(void)
 }
 
 /* After everything else: a file that can be seen works. */
-int djs_procfs_attach(void)
+static int procfs_attach(void)
 {
 	u32 i, planned = 0;
 
@@ -425,7 +425,9 @@ static void remove_files(void)
 	procfs_count = 0;
 }
 
-void djs_procfs_detach(void)
+/* Waits for the handlers and for no reader or writer: where one's memory is long in coming, the
+ * files stay, without their handlers, and djs_procfs_finish removes them. */
+static void procfs_detach(void)
 {
 	u32 waited;
 
@@ -451,3 +453,9 @@ void djs_procfs_finish(void)
 		schedule_timeout_idle(msecs_to_jiffies(CALLS_POLL_MS));
 	remove_files();
 }
+
+const struct djs_mechanism_ops djs_ops_procfs = {
+    .attach = procfs_attach,
+    .detach = procfs_detach,
+    .last = true,
+};

@@ -5,7 +5,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
-#include "control/runtime.h"
+#include "control/mechanism.h"
 
 struct djs_timer {
 	struct hrtimer timer;
@@ -84,7 +84,7 @@ static void detach_timer(struct djs_site_run *run)
 	kfree(timer);
 }
 
-int djs_timers_attach(void)
+static int timers_attach(void)
 {
 	u32 i;
 
@@ -98,7 +98,7 @@ int djs_timers_attach(void)
 	return 0;
 }
 
-void djs_timers_detach(void)
+static void timers_disarm(void)
 {
 	u32 i;
 
@@ -107,3 +107,9 @@ void djs_timers_detach(void)
 		    !djs_sites[i].wanted)
 			detach_timer(&djs_sites[i]);
 }
+
+const struct djs_mechanism_ops djs_ops_timer = {
+    .attach = timers_attach,
+    .disarm = timers_disarm,
+    .last = true,
+};

@@ -5,7 +5,7 @@
 #include <linux/sort.h>
 #include <linux/tracepoint.h>
 
-#include "control/runtime.h"
+#include "control/mechanism.h"
 
 #ifdef DJS_HAVE_TRACEPOINTS
 static struct djs_site_run **traced; /* by the tracepoint's name */
@@ -84,7 +84,7 @@ static void attach_tracepoints_again(void)
 	}
 }
 
-int djs_tracepoints_attach(void)
+static int tracepoints_attach(void)
 {
 	u32 i, planned = 0;
 
@@ -108,7 +108,7 @@ int djs_tracepoints_attach(void)
 	return 0;
 }
 
-void djs_tracepoints_detach(void)
+static void tracepoints_disarm(void)
 {
 	bool any = false;
 	u32 i;
@@ -127,14 +127,14 @@ void djs_tracepoints_detach(void)
 		tracepoint_synchronize_unregister();
 }
 
-void djs_tracepoints_free(void)
+static void tracepoints_free(void)
 {
 	kvfree(traced);
 	traced = NULL;
 	traced_count = 0;
 }
 #else
-int djs_tracepoints_attach(void)
+static int tracepoints_attach(void)
 {
 	u32 i;
 
@@ -145,11 +145,17 @@ int djs_tracepoints_attach(void)
 	return 0;
 }
 
-void djs_tracepoints_detach(void)
+static void tracepoints_disarm(void)
 {
 }
 
-void djs_tracepoints_free(void)
+static void tracepoints_free(void)
 {
 }
 #endif
+
+const struct djs_mechanism_ops djs_ops_tracepoint = {
+    .attach = tracepoints_attach,
+    .disarm = tracepoints_disarm,
+    .free = tracepoints_free,
+};

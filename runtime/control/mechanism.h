@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the folder of a mechanism gives to control/, which arms and disarms. */
+#ifndef DJSTAP_MECHANISM_H
+#define DJSTAP_MECHANISM_H
+
+#include "control/runtime.h"
+
+/* Task context, with the sites locked. What is NULL has nothing to do. */
+struct djs_mechanism_ops {
+	/* Attaches its sites that are wanted and not armed. What fails of one site is noted in it
+	 * (djs_site_failed); an error is of all. */
+	int (*attach)(void);
+	/* Takes out those that are armed and not wanted, or has them not be hit. */
+	void (*disarm)(void);
+	/* At the end, when none is wanted: takes out all. NULL: disarm does. */
+	void (*detach)(void);
+	/* Before the text of a module goes: takes out what stands in it. NULL: nothing can. */
+	void (*forget)(u32 domain);
+	/* What a site of it has missed since it is armed. */
+	u64 (*missed)(const struct djs_site_run *run);
+	/* Frees what is kept of detached ones. */
+	void (*free)(void);
+	/* Where it stands at an fentry site, the kernel may not switch ftrace off. */
+	bool keeps_ftrace;
+	/* Attached when all others stand: it calls handlers by itself. */
+	bool last;
+};
+
+#define DJS_MECHANISM(id, id_, name, ops, flags)                                                   \
+	extern const struct djs_mechanism_ops djs_ops_##ops;
+#include "include/mechanisms.def"
+#undef DJS_MECHANISM
+
+/* Of the row with this number. Several rows may have the same. */
+const struct djs_mechanism_ops *djs_mechanism_ops(u32 mechanism);
+/* The same where no earlier row has it, else NULL: to have each once. */
+const struct djs_mechanism_ops *djs_mechanism_ops_once(u32 mechanism);
+
+#endif

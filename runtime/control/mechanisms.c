@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The mechanisms that this runtime has.
+#include "control/mechanism.h"
+
+const struct djs_mechanism_ops djs_ops_session = {};
+
+static const struct djs_mechanism_ops *const all_ops[] = {
+#define DJS_MECHANISM(id, id_, name, ops, flags) &djs_ops_##ops,
+#include "include/mechanisms.def"
+#undef DJS_MECHANISM
+};
+
+const struct djs_mechanism_ops *djs_mechanism_ops(u32 mechanism)
+{
+	return all_ops[mechanism];
+}
+
+const struct djs_mechanism_ops *djs_mechanism_ops_once(u32 mechanism)
+{
+	u32 i;
+
+	for (i = 0; i < mechanism; i++)
+		if (all_ops[i] == all_ops[mechanism])
+			return NULL;
+	return all_ops[mechanism];
+}
