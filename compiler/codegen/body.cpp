@@ -264,26 +264,4 @@ void Body::check_actions(int64_t charged, SourceRange range) {
     begin(good);
 }
 
-namespace {
-
-// Intrinsics that never set an error.
-constexpr std::array infallible{
-    "pid",         "tid",       "ppid",         "pgrp",           "sid",          "uid",
-    "euid",        "gid",       "egid",         "execname",       "cpu",          "pp",
-    "pn",          "probefunc", "ppfunc",       "target",         "stp_pid",      "gettimeofday_ns",
-    "get_cycles",  "jiffies",   "ktime_get_ns", "local_clock_ns", "strlen",       "substr",
-    "isinstr",     "strtol",    "exit",         "warn",           "task_current", "addr",
-    "speculation", "speculate", "commit",       "discard",        "pexecname"};
-constexpr std::array site_aware{"pp", "pn", "probefunc", "ppfunc", "addr", "probe_type"};
-
-} // namespace
-
-bool intrinsic_can_fail(const std::string& name) {
-    return std::find(infallible.begin(), infallible.end(), name) == infallible.end();
-}
-
-bool intrinsic_needs_site(const std::string& name) {
-    return std::find(site_aware.begin(), site_aware.end(), name) != site_aware.end();
-}
-
 } // namespace djstap::codegen

@@ -238,9 +238,4 @@ class Body {
     void compare_conditions(const program::Probe& probe);
 };
 
-// True where a call of this intrinsic can set ctx->error.
-bool intrinsic_can_fail(const std::string& name);
-// True where it asks which site was hit.
-bool intrinsic_needs_site(const std::string& name);
-
 } // namespace djstap::codegen

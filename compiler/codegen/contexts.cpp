@@ -15,12 +15,6 @@ using program::StatementKind;
 
 namespace {
 
-// Functions that tell of the interrupted place itself: its stack, its registers, its CPU's events.
-// A task that stands for the interrupted one has none of these.
-constexpr std::array tell_of_the_place{"backtrace",  "print_backtrace", "sprint_backtrace", "stack",
-                                       "stack_size", "stack_used",      "registers_valid",  "uaddr",
-                                       "user_mode",  "print_regs"};
-
 // What one body does, and whom it calls.
 class Look {
   public:
@@ -130,9 +124,8 @@ class Finder {
             look.at(*function.body);
         if (function.next_overload)
             look.calls.insert(function.next_overload);
-        const bool tells = std::find(tell_of_the_place.begin(), tell_of_the_place.end(),
-                                     function.intrinsic) != tell_of_the_place.end();
-        look.bound_to_place |= tells || (!function.body && function.intrinsic.empty());
+        // A task that stands for the interrupted one has none of what such a function tells of.
+        look.bound_to_place |= function.place || (!function.body && function.intrinsic.empty());
         return look;
     }
     // All functions that are called from `look`, which takes on what they do.

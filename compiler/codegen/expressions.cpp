@@ -364,7 +364,7 @@ Value Body::call_intrinsic(const program::Function& function, const std::vector<
     auto* call = builder_.CreateCall(script_.intrinsic(function), arguments);
     if (function.intrinsic == "error") // the script's own message stands for itself
         check_error();
-    else if (intrinsic_can_fail(function.intrinsic)) // the runtime does not know where the call is
+    else if (function.effects.can_fail) // the runtime does not know where the call is
         check_error_at(range);
     return out                                  ? out
            : function.return_type == Type::Long ? static_cast<Value>(call)

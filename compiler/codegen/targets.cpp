@@ -22,16 +22,15 @@ namespace {
 
 // True where the script asks which of several sites was hit.
 bool asks_for_site(const ScriptModule& script) {
-    return std::any_of(
-        script.program.functions.begin(), script.program.functions.end(),
-        [](const auto& function) { return intrinsic_needs_site(function->intrinsic); });
+    return std::any_of(script.program.functions.begin(), script.program.functions.end(),
+                       [](const auto& function) { return function->site; });
 }
 
 // long_arg() looks at the registers by number, and it may be called through functions: where a
 // script uses it, the argument registers, the stack pointer and the address are left as a pt_regs.
 bool asks_for_registers(const ScriptModule& script) {
     return std::any_of(script.program.functions.begin(), script.program.functions.end(),
-                       [](const auto& function) { return function->intrinsic == "long_arg"; });
+                       [](const auto& function) { return function->arguments; });
 }
 
 // A task's stack (THREAD_SIZE), and how much of it a target with return handlers leaves: a power of

@@ -185,6 +185,9 @@ void Names::declare(const ast::Function& function, const ast::File& file, bool l
             node.effects.can_exit = has_pragma(code, "exits");
             node.effects.registers = has_pragma(code, "registers");
             node.effects.calls_runtime = true;
+            node.site = has_pragma(code, "site");
+            node.place = has_pragma(code, "place");
+            node.arguments = has_pragma(code, "arguments");
             constexpr std::string_view pointee = "/* points to: ";
             if (const size_t at = code.find(pointee); at != std::string::npos) {
                 const size_t begin = at + pointee.size();

@@ -124,7 +124,10 @@ struct Function {
     uint32_t parameter_count = 0;
     std::vector<Local> locals;   // the parameters first
     std::unique_ptr<Block> body; // exactly one of body, intrinsic, embedded
-    std::string intrinsic;       // codegen/intrinsics.def implements it
+    std::string intrinsic;       // the runtime implements it, as djs_fn_NAME
+    bool site = false;           // of an intrinsic: it tells which site was hit
+    bool place = false;          // … tells of the interrupted place itself
+    bool arguments = false;      // … reads argument registers by number
     std::string points_to;       // of an intrinsic that yields an address: "task_struct"
     std::string embedded;        // C text
     SourceRange embedded_range;  // from its %{ on

@@ -165,6 +165,20 @@ def bodies():
                     yield found[1], {each.split(":")[0].strip() for each in found[3].split(",")}, part[found.end():]
 
 
+def declared_marks():
+    """{intrinsic: its marks}, as the tapsets declare it."""
+    marks = {}
+    folder = os.path.join(ROOT, "tapsets")
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".stp"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                for function, body in re.findall(r"^function (\w+)[^\n{]*%\{(.*)%\}$", file.read(), re.MULTILINE):
+                    words = set(re.findall(r"/\* (.*?) \*/", body))
+                    if "intrinsic" in words:
+                        marks[function] = words - {"intrinsic", "unprivileged"}
+    return marks
+
+
 def mistakes_in_the_sources():
     problems = []
     for name, parameters, body in bodies():
@@ -172,15 +186,24 @@ def mistakes_in_the_sources():
         for variable in sorted({each for names in assigned for each in names if each} - parameters):
             if not variable.startswith("__"):
                 problems.append(f"{name}() has a variable {variable}: a script's global may have that name")
+    marks = declared_marks()
     with open(os.path.join(ROOT, "tapsets/README.md"), encoding="utf-8") as file:
-        intrinsics = set(re.findall(r"^\| `(\w+)` \|", file.read(), re.MULTILINE))
+        rows = {name: set(filter(None, listed.split(", "))) for name, listed in
+                re.findall(r"^\| `(\w+)` \| .* \| \w* \| (.*?) ?\| \w+\.stp \|$", file.read(), re.MULTILINE)}
+    problems += [f"{name}() is marked {marks.get(name)}, tapsets/README.md says {rows.get(name)}"
+                 for name in sorted(marks.keys() | rows.keys()) if marks.get(name) != rows.get(name)]
     for folder, _, names in os.walk(os.path.join(ROOT, "runtime")):
         for name in names:
             if name.endswith((".c", ".h")):
                 with open(os.path.join(folder, name), encoding="utf-8") as file:
-                    implemented = set(re.findall(r"\bdjs_fn_(\w+)\(", re.sub(r"/\*.*?\*/", "", file.read(), flags=re.DOTALL)))
+                    text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.DOTALL)
+                implemented = set(re.findall(r"\bdjs_fn_(\w+)\(", text))
+                # One that fails is not cut off unless it is marked so: code goes on with its value.
+                for function, body in re.findall(r"^[^\s].*\bdjs_fn_(\w+)\([^)]*\)\n\{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL):
+                    if re.search(r"\bdjs_v?fail", body) and "fails" not in marks.get(function, {"fails"}):
+                        problems.append(f"djs_fn_{function} fails, and {function}() is not marked so")
                 problems += [f"runtime/{os.path.relpath(os.path.join(folder, name), os.path.join(ROOT, 'runtime'))} has "
-                             f"djs_fn_{each}, which is no intrinsic" for each in sorted(implemented - intrinsics)]
+                             f"djs_fn_{each}, which is no intrinsic" for each in sorted(implemented - marks.keys())]
     return problems
 
 
