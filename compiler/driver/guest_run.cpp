@@ -177,6 +177,13 @@ std::string own_file(GuestJob& job, const std::string& path) {
     return there;
 }
 
+// Kernels that check what they do take many times as long for it.
+void be_patient(GuestJob& job, unsigned times) {
+    times = std::clamp(times, 1U, 100U);
+    for (auto* timeout : {&job.boot_timeout, &job.restore_timeout, &job.silence_timeout})
+        *timeout *= times;
+}
+
 Result<GuestJob> guest_job(RunState& state) {
     const Options& options = state.options;
     GuestJob job;
@@ -191,6 +198,8 @@ Result<GuestJob> guest_job(RunState& state) {
     }
     if (const char* more = getenv("DJSTAP_KERNEL_ARGUMENTS"))
         job.kernel_arguments = more;
+    if (const char* patience = getenv("DJSTAP_GUEST_PATIENCE"))
+        be_patient(job, static_cast<unsigned>(strtoul(patience, nullptr, 10)));
     std::error_code error;
     if (!options.command.empty()) {
         job.directory = fs::current_path(error);

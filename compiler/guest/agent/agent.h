@@ -57,6 +57,13 @@ void command_unheard(char type);
 /* A child has ended: tells the host where it is the command, and yields 1. */
 int command_ended(pid_t pid, int status);
 
+/* leaks.c: where the kernel has kmemleak. */
+/* What was lost until now is nobody's business. */
+void leaks_forget(void);
+/* Has the kernel look for memory that code of modules allocated and that nothing refers to any
+ * more; what it finds goes to its log. Takes some seconds. */
+void leaks_tell(void);
+
 /* channel.c */
 void channel_open(int fd);
 /* Sends one frame; returns only when the kernel has it all. */

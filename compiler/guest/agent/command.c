@@ -247,6 +247,7 @@ int command_ended(pid_t pid, int status)
 	for (int i = 0; i < COMMAND_POLLED; i++)
 		close_stream(i);
 	command = -1;
+	leaks_tell();
 	channel_send(GUEST_EXIT, (uint32_t[]){code, (uint32_t)unread}, 8);
 	return 1;
 }

@@ -178,6 +178,16 @@ TEST(KernelLog, ComplaintsAreFoundWithWhatFollows) {
               "[2] BUG: unable to handle page fault\n[3] RIP: x");
     EXPECT_EQ(complaints("[1] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:"),
               "[1] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:");
+    for (const char* said :
+         {"BUG: KASAN: slab-out-of-bounds in f+0x1/0x2 [m]",
+          "UBSAN: array-index-out-of-bounds in f.c:1:2",
+          "WARNING: possible recursive locking detected", "WARNING: suspicious RCU usage",
+          "BUG: sleeping function called from invalid context at mm/slab.h:1",
+          "ODEBUG: free active", "unreferenced object 0xffff888001234560 (size 64):",
+          "BUG: KCSAN: data-race in vfs_read / djs_enter [m]", "BUG: KCSAN: data-race in f [m]"})
+        EXPECT_EQ(complaints(std::string("fine\n") + said), said);
+    // A race in which no module takes part is the kernel's own affair.
+    EXPECT_EQ(complaints("[1] BUG: KCSAN: data-race in tick_sched_timer / tick_do_update"), "");
     std::string long_log = "WARNING: CPU: 0 PID: 1\n";
     for (int i = 0; i < 100; i++)
         long_log += "line\n";

@@ -1,0 +1,93 @@
+/* A kernel with kmemleak (scripts/debug-kernels builds one) tells what a script left behind. */
+#define _GNU_SOURCE
+#include "agent.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* An object is no leak to kmemleak before it has been there for so long. */
+#define LEAST_AGE_SECONDS 6
+#define REPORT_BYTES	  (1 << 20)
+
+static int kmemleak = -1;
+
+static void order(const char *word)
+{
+	lseek(kmemleak, 0, SEEK_SET);
+	write(kmemleak, word, strlen(word));
+}
+
+void leaks_forget(void)
+{
+	kmemleak = open("/sys/kernel/debug/kmemleak", O_RDWR | O_CLOEXEC);
+	if (kmemleak >= 0)
+		order("clear"); /* what is reported already; the rest is not a module's */
+}
+
+/* Whether code of a module took part: a symbol with [module], or an address without a symbol in
+ * the modules' part of memory, of one that was unloaded. */
+static int is_of_module(const char *object)
+{
+	for (const char *line = object; line; line = strchr(line, '\n')) {
+		const char *end = strchr(++line, '\n');
+		const char *symbol = strstr(line, ">] ");
+		char first;
+
+		if (!end || !symbol || symbol > end)
+			continue;
+		symbol += 3;
+		if (end[-1] == ']')
+			return 1;
+		first = strncmp(symbol, "0xffffffff", 10) ? 0 : symbol[10];
+		if (first >= 'a' && first <= 'f')
+			return 1;
+	}
+	return 0;
+}
+
+/* To the kernel's log, a line each, as a warning: where the host looks for complaints. */
+static void tell(char *object)
+{
+	FILE *log = fopen("/dev/kmsg", "we");
+
+	if (!log)
+		return;
+	setvbuf(log, NULL, _IOLBF, 0);
+	for (char *line = strtok(object, "\n"); line; line = strtok(NULL, "\n"))
+		fprintf(log, "<4>%s\n", line);
+	fclose(log);
+}
+
+/* What was allocated since the last scan, or changed, is reported by the next one only. */
+void leaks_tell(void)
+{
+	static const char mark[] = "unreferenced object ";
+	char *report, *object, *next;
+	size_t have = 0;
+	ssize_t n;
+
+	if (kmemleak < 0)
+		return;
+	sleep(LEAST_AGE_SECONDS);
+	order("scan");
+	order("scan");
+	report = malloc(REPORT_BYTES);
+	if (!report)
+		return;
+	lseek(kmemleak, 0, SEEK_SET);
+	while (have < REPORT_BYTES - 1 &&
+	       (n = read(kmemleak, report + have, REPORT_BYTES - 1 - have)) > 0)
+		have += (size_t)n;
+	report[have] = 0;
+	for (object = strstr(report, mark); object; object = next) {
+		next = strstr(object + 1, mark);
+		if (next)
+			next[-1] = 0;
+		if (is_of_module(object))
+			tell(object);
+	}
+	free(report);
+}
