@@ -15,7 +15,10 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
     status: 0               exit status
     output:                 expected standard output (see ../harness/matching.py)
     errors:                 expected standard error; without this field it may be anything
-    kernels: 6.1 6.12       on which it runs; absent: on both
+    kernels: 6.1 6.12       on which it runs; absent: on both. sanitized and races are those of scripts/debug-kernels: what runs
+                            on 6.1 runs on them too, with scripts/test --nightly
+    not-on-sanitized: why   it does not hold there: it is skipped, and the reason printed
+    not-on-races: why       the same
     failing: 1              `run` only: how many of its runs of djstap end with a status that is not 0; absent: none
     ends: lost              what the case does to its guests on purpose: lost, complained, emulator-died
     preemptible: yes        scripts/test runs it with preempt=full, too; --nightly does so with all
@@ -29,6 +32,7 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
     run.py --kernel-arguments preempt=full …    adds to the kernel's command line
     run.py --seed 7 …       $SEED is 7 (default: 1)
     run.py --parallel …     guests have four processors, each a thread of its own
+    run.py --kernel sanitized CASE…        one of the debug kernels; races runs the cases that are `parallel` on four processors
     run.py --list CASE…     prints a case's kernels, and which of `preemptible`, `parallel` and `seeds` it has
 
 What djstap tells of its guests and of its own status is read from where it reports it ($DJSTAP_REPORT), whatever the
@@ -37,7 +41,7 @@ case is run again, twice at most: where it died itself; and with --parallel, whe
 that is patched while others run it, where the kernel's log shows a fault in bytes that were just being patched. Both are printed,
 and noted in the file that $DJSTAP_TEST_NOTES names.
 
-The exit status is 0, or 1 for a failure.
+The exit status is 0, 1 for a failure, or 77 where all was skipped.
 """
 import argparse
 import json
@@ -56,12 +60,16 @@ sys.path.insert(0, os.path.join(HERE, "..", "harness"))
 import matching  # noqa: E402
 
 KERNELS = ["6.1", "6.12"]
-FIELDS = {"title", "description", "keywords", "script", "file", "prepare", "options", "command", "run", "status",
+DEBUG_KERNELS = ["sanitized", "races"]
+FIELDS = {"not-on-sanitized", "not-on-races",
+          "title", "description", "keywords", "script", "file", "prepare", "options", "command", "run", "status",
           "output", "errors", "kernels", "failing", "ends", "preemptible", "parallel", "seeds"}
 OTHER_RUNS = ("preemptible", "parallel", "seeds")
 TIMEOUT = 300 if not os.environ.get("DJSTAP_LONG") else 3000
 PARALLEL = "-smp 4 -accel tcg,thread=multi"
-PASSED, FAILED, EMULATORS_FAULT = 0, 1, 2
+PASSED, FAILED, EMULATORS_FAULT, SKIPPED = 0, 1, 2, 77
+PATIENCE = 6  # how many times as long a debug kernel may take
+DEBUG_MEMORY = "1G"  # of its guests: an eighth of it tells what may be accessed
 TRIES = 3  # where the emulator is to blame
 # What the kernel makes of an instruction that it patches: a no-op, a call or a jump.
 PATCHED = [bytes.fromhex(text) for text in ("0f1f440000", "e8", "e9", "6690", "eb")]
@@ -99,7 +107,7 @@ def read_case(path):
         block = None
         if not line.strip() or line.startswith("#"):
             continue
-        match = re.match(r"(\w+):(?:\s+(.*))?$", line)
+        match = re.match(r"([\w-]+):(?:\s+(.*))?$", line)
         if not match or match[1] not in FIELDS or match[1] in fields:
             raise ValueError(f"{path}:{number}: not a field of a case: {line}")
         block = match[1]
@@ -121,9 +129,25 @@ def read_case(path):
 
 def kernels_of(fields):
     kernels = fields.get("kernels", "").split() or KERNELS
-    if any(kernel not in KERNELS for kernel in kernels):
-        raise ValueError(f"kernels: {' '.join(kernels)}: known are {' '.join(KERNELS)}")
+    known = KERNELS + DEBUG_KERNELS
+    if any(kernel not in known for kernel in kernels):
+        raise ValueError(f"kernels: {' '.join(kernels)}: known are {' '.join(known)}")
     return kernels
+
+
+def debug_kernels_of(fields):
+    """The debug kernels, which are 6.1, on which a case runs or is skipped with a reason."""
+    return [kernel for kernel in DEBUG_KERNELS if kernel in kernels_of(fields) or "6.1" in kernels_of(fields)]
+
+
+def debug_kernel(name):
+    """The folder that has this kernel alone."""
+    normal = os.environ.get("DJSTAP_KERNELS") or "/var/lib/djstap/kernels"
+    folder = os.environ.get("DJSTAP_DEBUG_KERNELS") or os.path.join(os.path.dirname(normal), "debug-kernels")
+    path = os.path.join(folder, name)
+    if not os.path.isdir(path):
+        raise ValueError(f"there is no {path}: scripts/debug-kernels builds it")
+    return path
 
 
 def expected_lines(text):
@@ -135,15 +159,28 @@ class Runner:
         self.path = path
         self.fields = read_case(path)
         self.djstap = os.path.abspath(djstap)
-        self.kernel = kernel
+        self.name = kernel
+        self.kernel = "6.1" if kernel in DEBUG_KERNELS else kernel
+        self.debug = debug_kernel(kernel) if kernel in DEBUG_KERNELS else None
+        self.timeout = TIMEOUT * (PATIENCE if self.debug else 1)
         self.kernel_arguments = kernel_arguments
-        self.parallel = parallel
+        self.parallel = parallel or (kernel == "races" and "parallel" in self.fields)
+
+    def options_of_guest(self):
+        """What every djstap of the case is given."""
+        options = [f"--guest={self.kernel}"]
+        text = self.fields.get("run", "") + " " + self.fields.get("options", "") + " "
+        if self.debug and not re.search(r"--guest-memory|\s-s\s", text):
+            options.append(f"--guest-memory={DEBUG_MEMORY}")
+        return options
 
     def once(self, folder):
         """(status, output, errors) of the case's command."""
         environment = dict(os.environ, T=folder, KERNEL=self.kernel, LC_ALL="C.UTF-8", DJSTAP_REPORT=self.report,
                            SOURCES=os.path.dirname(os.path.dirname(HERE)),
-                           DJSTAP=f"{shlex.quote(self.djstap)} --guest={self.kernel}")
+                           DJSTAP=" ".join([shlex.quote(self.djstap)] + self.options_of_guest()))
+        if self.debug:
+            environment.update(DJSTAP_KERNELS=self.debug, DJSTAP_GUEST_PATIENCE=str(PATIENCE))
         if self.kernel_arguments:
             given = environment.get("DJSTAP_KERNEL_ARGUMENTS", "")
             environment["DJSTAP_KERNEL_ARGUMENTS"] = f"{given} {self.kernel_arguments}".strip()
@@ -156,7 +193,7 @@ class Runner:
             with subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, start_new_session=True) as process:
                 try:
-                    output, errors = process.communicate(timeout=TIMEOUT)
+                    output, errors = process.communicate(timeout=self.timeout)
                 except subprocess.TimeoutExpired:
                     os.killpg(process.pid, signal.SIGKILL)  # a shell's children, too
                     raise
@@ -174,7 +211,7 @@ class Runner:
 
         words = [replaced(word) for word in shlex.split(self.fields.get("options", ""))]
         end = words.index("--") if "--" in words else len(words)  # the rest are the script's arguments
-        command = [self.djstap, f"--guest={self.kernel}"] + words[:end]
+        command = [self.djstap] + self.options_of_guest() + words[:end]
         if "command" in self.fields:
             command += ["-c", replaced(self.fields["command"])]
         if "script" in self.fields:
@@ -207,7 +244,7 @@ class Runner:
                 return EMULATORS_FAULT, [f"the emulator died: {guest['reason']}"]
             if self.parallel and (place := fault_while_patched(guest.get("complaint", "") + guest.get("log", ""))):
                 return EMULATORS_FAULT, [f"the emulator ran code while it was patched: {place}"]
-            note(f"{end} {os.path.basename(self.path)} on {self.kernel}: {guest['reason']}")
+            note(f"{end} {os.path.basename(self.path)} on {self.name}: {guest['reason']}")
             problems.append(f"a guest: {end}: {guest['reason']}\n{guest.get('complaint', '')}\n{guest.get('log', '')}")
         failing, wanted = sum(status != 0 for status in statuses), int(self.fields.get("failing", "0"))
         if "run" in self.fields and failing != wanted:
@@ -226,7 +263,7 @@ class Runner:
                 return [line.rstrip() for line in text.removesuffix("\n").split("\n")] if text else []
 
             output, errors = lines(output), lines(errors)
-        name = f"{os.path.basename(self.path)} on {self.kernel}"
+        name = f"{os.path.basename(self.path)} on {self.name}"
         if status is None:
             print(f"FAILED {name}: its preparation failed\n" + "\n".join(output + errors))
             return FAILED
@@ -261,6 +298,9 @@ def note(text):
 
 def run_case(path, djstap, kernel, kernel_arguments, parallel):
     try:
+        if reason := read_case(path).get(f"not-on-{kernel}"):
+            print(f"{os.path.basename(path)} on {kernel}: skipped: {reason}")
+            return SKIPPED
         for _ in range(TRIES):
             runner = Runner(path, djstap, kernel, kernel_arguments, parallel)
             if parallel:
@@ -279,7 +319,7 @@ def run_case(path, djstap, kernel, kernel_arguments, parallel):
 def main():
     parser = argparse.ArgumentParser(description="Runs djstap's kernel cases.")
     parser.add_argument("--djstap", help="the program to test")
-    parser.add_argument("--kernel", choices=KERNELS, help="default: all that a case names")
+    parser.add_argument("--kernel", choices=KERNELS + DEBUG_KERNELS, help="default: all that a case names")
     parser.add_argument("--kernel-arguments", default="", help="added to each kernel's command line: preempt=full")
     parser.add_argument("--parallel", action="store_true", help="four processors that run at the same time")
     parser.add_argument("--seed", type=int, default=1, help="of the load's pauses")
@@ -289,16 +329,18 @@ def main():
     if options.list:
         for path in options.cases:
             fields = read_case(path)
-            print(os.path.basename(path), *kernels_of(fields), *(field for field in OTHER_RUNS if field in fields))
+            print(os.path.basename(path), *(kernel for kernel in KERNELS if kernel in kernels_of(fields)), *debug_kernels_of(fields),
+                  *(field for field in OTHER_RUNS if field in fields))
         return PASSED
     if not options.djstap:
         parser.error("--djstap is needed")
     os.environ["SEED"] = str(options.seed)
-    worst = PASSED
-    for path in options.cases:
-        for kernel in [options.kernel] if options.kernel else kernels_of(read_case(path)):
-            worst = max(worst, run_case(path, options.djstap, kernel, options.kernel_arguments, options.parallel))
-    return worst
+    results = [run_case(path, options.djstap, kernel, options.kernel_arguments, options.parallel)
+               for path in options.cases
+               for kernel in ([options.kernel] if options.kernel else kernels_of(read_case(path)))]
+    if FAILED in results:
+        return FAILED
+    return PASSED if PASSED in results else SKIPPED
 
 
 if __name__ == "__main__":
