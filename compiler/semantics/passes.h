@@ -17,9 +17,12 @@ void check_changes(program::Program& program, Diagnostics& diagnostics);
 // How each global is used by what is left of the program.
 struct GlobalUse {
     bool read = false, written = false;
+    bool added = false;            // written, and not by `delete` alone
     bool only_lone_updates = true; // every write is a lone ++ -- += -= <<< whose value is unused
     bool deleted = false;
     bool in_condition = false; // of a probe
+    // A handler adds to it and reads it: it may ask for the very number that it made.
+    bool read_where_added = false;
 };
 using GlobalUses = std::unordered_map<const program::Global*, GlobalUse>;
 GlobalUses global_uses(program::Program& program);
@@ -27,9 +30,8 @@ GlobalUses global_uses(program::Program& program);
 // unread.cpp: an end probe that prints what is written and never read. Nothing when there is none.
 void print_unread(program::Program& program, const GlobalUses& uses);
 
-// storage.cpp: how each global is stored and what is kept of statistics. `atomic`: everything is
-// locked.
-void choose_storage(program::Program& program, const GlobalUses& uses, bool atomic);
+// storage.cpp: how each global is stored and what is kept of statistics.
+void choose_storage(program::Program& program, const GlobalUses& uses);
 
 // effects.cpp: what every function and probe needs of its surroundings; finds recursion. A body
 // that may execute `most_statements` counts them.

@@ -69,7 +69,7 @@ struct StatisticNeeds {
 // How a global is stored (semantics/storage.cpp decides it from every use in the program).
 enum class Storage : uint8_t {
     PerCpu,  // scalar long or statistic whose every write is a lone ++ -- += -= <<<, and that no
-             // probe's condition reads: no lock; reads merge
+             // probe's condition reads, nor a handler that adds to it: no lock; reads merge
     Locked,  // one copy; a lock is held for the whole body of each handler that uses it
     Constant // a scalar that nothing writes: its initial value
 };

@@ -43,7 +43,7 @@ class Analysis {
         take_global_values();
         print_unread(program_, uses);
         // What prints unread globals is a reader like any other, save that it decides no storage.
-        choose_storage(program_, uses, options_.atomic);
+        choose_storage(program_, uses);
         find_recursion(program_);
         compute_effects(program_, static_cast<uint64_t>(options_.max_action));
         for (size_t i = 0; i < program_.probes.size(); ++i)

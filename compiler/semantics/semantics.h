@@ -13,7 +13,6 @@ class Library;
 struct SemanticsOptions {
     bool guru = false;        // -g
     bool keep_unused = false; // -u: no dropping of unused code
-    bool atomic = false;      // no global is kept per CPU; each handler locks what it uses
     std::vector<std::pair<std::string, std::string>> global_values; // -G name=value
     int64_t max_action = 1000; // MAXACTION: bodies with as many statements count them
     // "timer.s(NUMBER)": what a probe point with * in the names of its components may mean.

@@ -26,6 +26,12 @@ class UseCollector {
             [&](StatementPtr& child) { statement(*child); });
     }
 
+    void function(const Function& node) {
+        embedded(node.embedded_globals);
+        if (node.body)
+            statement(*node.body);
+    }
+
     void embedded(const std::vector<EmbeddedGlobal>& globals) {
         for (const EmbeddedGlobal& each : globals) {
             GlobalUse& use = uses_[each.global];
@@ -77,7 +83,7 @@ class UseCollector {
         if (place.kind != ExpressionKind::GlobalValue)
             return false;
         GlobalUse& use = uses_[as<GlobalValue>(place).global];
-        use.written = true;
+        use.written = use.added = true;
         use.read = use.read || also_read;
         use.only_lone_updates = use.only_lone_updates && lone;
         for (ExpressionPtr& key : as<GlobalValue>(place).keys)
@@ -98,6 +104,35 @@ class UseCollector {
 
     GlobalUses& uses_;
 };
+
+// What a handler's body does, and all that it calls.
+GlobalUses uses_of_handler(Probe& probe) {
+    GlobalUses uses;
+    UseCollector collector(uses);
+    std::unordered_set<const Function*> seen;
+    std::vector<const Function*> pending;
+    auto call = [&](const Function* function) {
+        if (function && seen.insert(function).second)
+            pending.push_back(function);
+    };
+    auto calls = [&](Statement& body) {
+        walk_expressions(body, [&](Expression& node) {
+            if (node.kind == ExpressionKind::Call)
+                call(as<Call>(node).function);
+        });
+    };
+    collector.statement(*probe.body);
+    calls(*probe.body);
+    while (!pending.empty()) {
+        const Function& function = *pending.back();
+        pending.pop_back();
+        collector.function(function);
+        if (function.body)
+            calls(*function.body);
+        call(function.next_overload);
+    }
+    return uses;
+}
 
 void need(Global& global, ast::StatOp op) {
     StatisticNeeds& needs = global.statistic;
@@ -167,11 +202,8 @@ void collect_needs(Program& program) {
 GlobalUses global_uses(Program& program) {
     GlobalUses uses;
     UseCollector collector(uses);
-    for (auto& function : program.functions) {
-        collector.embedded(function->embedded_globals);
-        if (function->body)
-            collector.statement(*function->body);
-    }
+    for (auto& function : program.functions)
+        collector.function(*function);
     for (auto& probe : program.probes) {
         collector.statement(*probe->body);
         if (probe->condition) {
@@ -183,11 +215,13 @@ GlobalUses global_uses(Program& program) {
         }
         for (auto& value : probe->entry_values)
             collector.expression(*value);
+        for (const auto& [global, use] : uses_of_handler(*probe))
+            uses[global].read_where_added |= use.added && use.read;
     }
     return uses;
 }
 
-void choose_storage(Program& program, const GlobalUses& uses, bool atomic) {
+void choose_storage(Program& program, const GlobalUses& uses) {
     for (auto& global : program.globals) {
         const auto found = uses.find(global.get());
         const GlobalUse use = found == uses.end() ? GlobalUse() : found->second;
@@ -201,8 +235,8 @@ void choose_storage(Program& program, const GlobalUses& uses, bool atomic) {
         // Clearing exchanges each CPU's value for 0, which an initial value that is not 0 would
         // outlive.
         // A condition is looked at by each handler that changes it: its sums would cost more than a
-        // lock.
-        else if (counter && use.only_lone_updates && !atomic && !use.in_condition &&
+        // lock. `n++; if (n == 100)` would miss 100 where another CPU counts in between.
+        else if (counter && use.only_lone_updates && !use.in_condition && !use.read_where_added &&
                  !(use.deleted && global->initial_number != 0))
             global->storage = Storage::PerCpu;
     }

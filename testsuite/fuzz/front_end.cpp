@@ -13,7 +13,6 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     SemanticsOptions options;
     options.guru = data[0] & 1;
     options.keep_unused = data[0] & 2;
-    options.atomic = data[0] & 4;
     fuzz::Script script(fuzz::view(data + 1, size - 1), options.guru);
     if (!script.file)
         return 0;

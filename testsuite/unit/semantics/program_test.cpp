@@ -115,21 +115,55 @@ TEST(SemanticsStorage, PerCpuOnlyWhenEveryWriteIsALoneUpdate) {
     }
 }
 
-TEST(SemanticsStorage, AtomicLocksEverything) {
-    Analysis analysis("global n, s, c = 3 probe timer.s(1) { n++; s <<< n + c; print(@count(s)) }",
-                      {false, false, true, {}});
-    EXPECT_EQ(analysis.global("n").storage, Storage::Locked);
-    EXPECT_EQ(analysis.global("s").storage, Storage::Locked);
-    EXPECT_EQ(analysis.global("c").storage, Storage::Constant);
+// `n++; if (n == 100) exit()` never misses 100: the handler holds a lock from the one to the other.
+TEST(SemanticsStorage, AHandlerThatAddsAndReadsHoldsALock) {
+    struct Case {
+        const char* script;
+        Storage number, statistic;
+    };
+    for (const Case& item : std::initializer_list<Case>{
+             {"probe timer.s(1) { n++; s <<< 1 }", Storage::PerCpu, Storage::PerCpu},
+             {"probe timer.s(1) { n++; if (n == 100) exit() }", Storage::Locked, Storage::PerCpu},
+             {"probe timer.s(1) { if (n == 100) exit(); n += 2 }", Storage::Locked,
+              Storage::PerCpu},
+             {"probe timer.s(1) { s <<< 1; if (@count(s) == 100) exit() }", Storage::PerCpu,
+              Storage::Locked},
+             {"probe timer.s(1) { s <<< n; n-- }", Storage::Locked, Storage::PerCpu},
+             // One handler adds, another reads.
+             {"probe timer.s(1) { n++; s <<< 1 } probe timer.s(2) { if (n == 100) exit() }",
+              Storage::PerCpu, Storage::PerCpu},
+             {"probe timer.s(1) { print(n, @count(s)); delete n; delete s }", Storage::PerCpu,
+              Storage::PerCpu},
+             // Through functions, whose second overload is called by `next`.
+             {"function at() { return n } probe timer.s(1) { n++; if (at() == 100) exit() }",
+              Storage::Locked, Storage::PerCpu},
+             {"function add() { n++ } function at() { add(); return n } probe timer.s(1) { at() }",
+              Storage::Locked, Storage::PerCpu},
+             {"function at(x) { if (x) return 1; next } function at(x) { return n }\n"
+              "probe timer.s(1) { n++; if (at(0)) exit() }",
+              Storage::Locked, Storage::PerCpu},
+             {"function add() { n++ } function at() { return n }\n"
+              "probe timer.s(1) { add() } probe timer.s(2) { if (at() == 100) exit() }",
+              Storage::PerCpu, Storage::PerCpu},
+         }) {
+        Analysis analysis(std::string("global n, s probe timer.s(3) { n++; s <<< 1 }\n"
+                                      "probe end { print(n, @count(s)) }\n") +
+                          item.script);
+        ASSERT_TRUE(analysis.program) << item.script << analysis.errors();
+        EXPECT_EQ(analysis.global("n").storage, item.number) << item.script;
+        EXPECT_EQ(analysis.global("s").storage, item.statistic) << item.script;
+    }
 }
 
 TEST(SemanticsStorage, InitialValueAndClearingDoNotGoTogetherPerCpu) {
-    Analysis kept("global n = 3 probe timer.s(1) { n++; print(n) }");
+    const std::string reads = " probe timer.s(2) { print(n) }";
+    Analysis kept("global n = 3 probe timer.s(1) { n++ }" + reads);
     EXPECT_EQ(kept.global("n").storage, Storage::PerCpu);
-    Analysis cleared("global n = 3 probe timer.s(1) { n++; print(n); delete n }");
+    Analysis cleared("global n = 3 probe timer.s(1) { n++; delete n }" + reads);
     EXPECT_EQ(cleared.global("n").storage, Storage::Locked);
-    Analysis given("global n probe timer.s(1) { n++; print(n); delete n }",
-                   {false, false, false, {{"n", "3"}}});
+    SemanticsOptions options;
+    options.global_values = {{"n", "3"}};
+    Analysis given("global n probe timer.s(1) { n++; delete n }" + reads, options);
     EXPECT_EQ(given.global("n").storage, Storage::Locked);
 }
 
@@ -193,7 +227,7 @@ TEST(SemanticsUnused, WhatAnAliasPreparesAndNobodyReadsIsDropped) {
                                 "(@defined($z)) c = $z; d = exit_it() }\n"
                                 "function exit_it() { exit(); return 1 }\n";
     EXPECT_EQ(body("probe mine { print(b) }", library), "b = $y | exit_it() | printf(\"%d\", b)");
-    EXPECT_EQ(body("probe mine { print(b) }", library, {false, true, false, {}}),
+    EXPECT_EQ(body("probe mine { print(b) }", library, {false, true, {}}),
               "a = $x | b = $y | if @defined($z) |     c = $z | d = exit_it() | printf(\"%d\", b)");
 }
 
@@ -242,7 +276,7 @@ TEST(SemanticsStatements, AllLower) {
 TEST(SemanticsOptions, GuruAllowsWritingAndEmbeddedC) {
     Analysis analysis("%{ int x; %} function f:long(a:long) %{ STAP_RETURN(1); %}\n"
                       "probe kernel.function(\"f\") { $x->y = f(2) + %{ 3 %} }",
-                      {true, false, false, {}});
+                      {true, false, {}});
     ASSERT_TRUE(analysis.program) << analysis.errors();
     EXPECT_EQ(analysis.program->embedded.size(), 1u);
     EXPECT_EQ(analysis.program->functions[0]->embedded, " STAP_RETURN(1); ");
@@ -250,7 +284,7 @@ TEST(SemanticsOptions, GuruAllowsWritingAndEmbeddedC) {
 
 TEST(SemanticsOptions, GlobalsTakeValuesFromTheCommandLine) {
     Analysis analysis("global n = 5, s = \"a\" probe begin { print(n); print(s) }",
-                      {false, false, false, {{"n", "-0x10"}, {"s", "b c"}}});
+                      {false, false, {{"n", "-0x10"}, {"s", "b c"}}});
     ASSERT_TRUE(analysis.program) << analysis.errors();
     EXPECT_EQ(analysis.global("n").initial_number, -16);
     EXPECT_EQ(analysis.global("s").initial_text, "b c");
@@ -274,7 +308,7 @@ TEST(SemanticsLibrary, EveryTapsetFunctionLowers) {
                 for (const ast::Parameter& parameter : function.parameters)
                     call += std::string(call.back() == '(' ? "" : ", ") +
                             (parameter.type == ast::TypeName::String ? "\"a\"" : "1");
-                Analysis analysis("probe begin { " + call + ") }", {true, true, false, {}});
+                Analysis analysis("probe begin { " + call + ") }", {true, true, {}});
                 EXPECT_TRUE(analysis.program) << call << "\n" << analysis.errors();
                 ++checked;
             }
