@@ -64,13 +64,25 @@ std::string ExpressionGenerator::expression(Kind type, int depth) {
 std::string ExpressionGenerator::keys_of(const Array& array, int depth) {
     std::string text;
     for (Kind key : array.keys)
-        text += (text.empty() ? "" : ", ") + (one_in(2)           ? expression(key, depth - 1)
-                                              : key == Kind::Long ? std::to_string(below(4))
-                                                                  : word());
+        text += (text.empty() ? "" : ", ") +
+                (one_in(2) ? portable_ ? placed(expression(key, depth - 1), Level::Comparison)
+                                       : expression(key, depth - 1)
+                 : key == Kind::Long ? std::to_string(below(4))
+                                     : word());
+    return text;
+}
+
+std::string ExpressionGenerator::constant_keys_of(const Array& array) {
+    std::string text;
+    for (Kind key : array.keys)
+        text +=
+            (text.empty() ? "" : ", ") + (key == Kind::Long ? std::to_string(below(4)) : word());
     return text;
 }
 
 std::string ExpressionGenerator::slice_of(const Array& array, int depth) {
+    if (portable_)
+        return one_in(2) ? "*" : constant_keys_of(array);
     std::string text;
     for (Kind key : array.keys)
         text += (text.empty() ? "" : ", ") +
@@ -155,6 +167,8 @@ std::string ExpressionGenerator::number_expression(int depth) {
     case 3: {
         static const char* const operators[] = {"<<", ">>", ">>>"};
         const std::string left = number_expression(depth - 1);
+        if (portable_)
+            return binary(Level::Shift, left, operators[below(2)], masked(depth - 1, "63"));
         return binary(Level::Shift, left, pick(operators),
                       one_in(2) ? std::to_string(below(70)) : number_expression(depth - 1));
     }
@@ -215,6 +229,11 @@ std::string ExpressionGenerator::number_expression(int depth) {
                                                 "@max",   "@avg", "@variance"};
         if (place.empty())
             break;
+        if (histogram && portable_ && one_in(2)) { // of none that is empty
+            const std::string bucket = std::to_string(below(histogram == 1 ? 128 : 10));
+            return conditional("@count(" + place + ")",
+                               histogram_of(place, histogram) + "[" + bucket + "]", literal());
+        }
         if (histogram && one_in(2)) {
             const std::string bucket = one_in(5) ? number_expression(depth - 1)
                                        : one_in(2)
@@ -236,6 +255,8 @@ std::string ExpressionGenerator::number_expression(int depth) {
     case 17:
         return macro(Kind::Long, depth);
     case 18: { // as a value
+        if (portable_)
+            break;
         static const char* const operators[] = {" = ", " += ", " ^= "};
         const std::string place = variable_to_assign(Kind::Long);
         return compound(Level::Assignment,
@@ -279,7 +300,10 @@ std::string ExpressionGenerator::operators(int depth) {
         return conditional(left, yes, operators(depth - 1));
     }
     const auto& op = pick(all);
-    return binary(op.level, left, op.name, operators(depth - 1));
+    std::string right = operators(depth - 1);
+    if (portable_ && op.level == Level::Shift)
+        right = binary(Level::BitAnd, right, "&", "63");
+    return binary(op.level, left, op.name, right);
 }
 
 // Conversions and literal text; `arguments` gets ", value" for each.

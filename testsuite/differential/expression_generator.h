@@ -42,13 +42,14 @@ struct Macro {
 
 class ExpressionGenerator : protected Random {
   protected:
-    explicit ExpressionGenerator(uint64_t seed) : Random(seed) {}
+    ExpressionGenerator(uint64_t seed, bool portable) : Random(seed), portable_(portable) {}
 
     std::string literal();
     std::string initial_number();
     std::string word();
     std::string expression(Kind type, int depth);
     std::string keys_of(const Array& array, int depth);
+    std::string constant_keys_of(const Array& array);
     std::string slice_of(const Array& array, int depth);
     const Array* array_of(Kind value);
     const Scalar* scalar_of(Kind type);
@@ -76,6 +77,7 @@ class ExpressionGenerator : protected Random {
     std::string macro(Kind type, int depth);
     std::string format_of(int depth, std::string* arguments);
 
+    const bool portable_; // see generate_program()
     // What is in scope.
     std::vector<Scalar> scalars_;
     std::vector<Array> arrays_;

@@ -10,7 +10,7 @@ namespace {
 
 class Generator : StatementGenerator {
   public:
-    explicit Generator(uint64_t seed) : StatementGenerator(seed) {}
+    Generator(uint64_t seed, bool portable) : StatementGenerator(seed, portable) {}
 
     RandomProgram generate() {
         constexpr size_t string_bytes[] = {16, 24, 64, 128};
@@ -22,6 +22,11 @@ class Generator : StatementGenerator {
         if (one_in(6)) { // some of what it does is too much
             out_.rules.max_actions = 5 + static_cast<int64_t>(below(60));
             out_.rules.max_session_actions = 5 + static_cast<int64_t>(below(one_in(3) ? 300 : 40));
+        }
+        if (portable_) {
+            out_.rules = Rules();
+            out_.rules.string_bytes = 4 * string_bytes[below(4)];
+            out_.rules.max_errors = 1000;
         }
         has_groups_ = one_in(3);
         has_tokens_ = one_in(3);
@@ -61,9 +66,9 @@ class Generator : StatementGenerator {
         if (has_speculation_)
             line("global sp0, sp1");
         for (size_t i = 0, count = 1 + below(4); i < count; i++) {
-            Array array{"a" + std::to_string(i),   {}, Kind::Long, 0, one_in(5),
+            Array array{"a" + std::to_string(i),   {}, Kind::Long, 0, one_in(5) && !portable_,
                         static_cast<int>(below(3))};
-            for (size_t k = 0, keys = 1 + below(3); k < keys; k++)
+            for (size_t k = 0, keys = 1 + below(portable_ ? 1 : 3); k < keys; k++)
                 array.keys.push_back(one_in(2) ? Kind::Long : Kind::Text);
             array.value = static_cast<Kind>(below(3));
             array.size = one_in(2) ? 0 : static_cast<int>(1 + below(8));
@@ -85,6 +90,8 @@ class Generator : StatementGenerator {
         if (has_speculation_) {
             line("sp0 = speculation()");
             line("sp1 = speculation()");
+            if (portable_) // SystemTap wants to see them all
+                line("speculate(sp0, \"\"); commit(sp0); discard(sp0); sp0 = speculation()");
         }
         for (const Array& array : arrays_) {
             std::string place = array.name + "[";
@@ -273,7 +280,7 @@ class Generator : StatementGenerator {
         begin_words();
         settle_locals();
         for (const Scalar& scalar : scalars_) {
-            if (one_in(8))
+            if (one_in(8) && !portable_)
                 continue;
             if (scalar.type == Kind::Statistic)
                 show_statistic(scalar.name, scalar.histogram);
@@ -282,7 +289,7 @@ class Generator : StatementGenerator {
         }
         line("println(n0, \" \", n1)");
         for (const Array& array : arrays_)
-            if (!one_in(8))
+            if (portable_ || !one_in(8))
                 walk(array, true);
         close();
     }
@@ -292,8 +299,8 @@ class Generator : StatementGenerator {
 
 } // namespace
 
-RandomProgram generate_program(uint64_t seed) {
-    return Generator(seed).generate();
+RandomProgram generate_program(uint64_t seed, bool portable) {
+    return Generator(seed, portable).generate();
 }
 
 } // namespace djstap::differential

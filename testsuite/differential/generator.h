@@ -14,6 +14,9 @@ struct RandomProgram {
     std::string script() const { return script_of(marked); }
     std::string meaning() const { return meaning_of(marked); }
 };
-RandomProgram generate_program(uint64_t seed);
+// `portable`: nothing that SystemTap leaves undefined (the order of operands), that its 4.8 does
+// not know yet (>>>, assignments as keys), or that djstap means otherwise (docs/language.md, "Where
+// djstap differs from SystemTap").
+RandomProgram generate_program(uint64_t seed, bool portable = false);
 
 } // namespace djstap::differential

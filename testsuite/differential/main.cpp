@@ -6,7 +6,8 @@
 //   differential --show SEED             prints a program; --meaning what the interpreter is given
 //   differential --write FOLDER --programs N [--first SEED]
 //                                        N scripts that run, each with its options and what the
-//                                        interpreter says it prints: for a guest kernel
+//                                        interpreter says it prints: for a guest kernel;
+//                                        --portable: of what SystemTap means the same by
 //
 // What this can find and what not: the interpreter walks the typed program that djstap's own
 // parser, type inference and lowering make, so a mistake of theirs is shared by both sides and not
@@ -313,10 +314,10 @@ int judge_in_parallel(uint64_t first, uint64_t count, uint64_t jobs) {
 }
 
 // Scripts for a guest: NAME.stp, NAME.options, NAME.output.
-int write_programs(const std::string& folder, uint64_t first, uint64_t count) {
+int write_programs(const std::string& folder, uint64_t first, uint64_t count, bool portable) {
     std::filesystem::create_directories(folder);
     for (uint64_t seed = first, written = 0; written < count; seed++) {
-        const RandomProgram random = generate_program(seed);
+        const RandomProgram random = generate_program(seed, portable);
         Bench bench;
         auto program = bench.analyze(random.meaning(), random.rules);
         if (!program)
@@ -340,9 +341,14 @@ int write_programs(const std::string& folder, uint64_t first, uint64_t count) {
 int main(int argc, char** argv) {
     using namespace djstap::differential;
     uint64_t programs = 500, first = 1, jobs = 2;
+    bool portable = false;
     std::string folder;
     for (int i = 1; i < argc; i++) {
         const std::string option = argv[i];
+        if (option == "--portable") {
+            portable = true;
+            continue;
+        }
         const char* value = i + 1 < argc ? argv[++i] : "";
         if (option == "--programs")
             programs = strtoull(value, nullptr, 10);
@@ -362,6 +368,6 @@ int main(int argc, char** argv) {
         }
     }
     if (!folder.empty())
-        return write_programs(folder, first, programs);
+        return write_programs(folder, first, programs, portable);
     return judge_in_parallel(first, programs, std::max<uint64_t>(jobs, 1));
 }

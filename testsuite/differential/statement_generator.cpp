@@ -3,12 +3,23 @@
 namespace djstap::differential {
 
 void StatementGenerator::statement(int depth) {
-    switch (below(25)) {
+    const uint64_t kind = below(25);
+    // What is called within an expression, where operands have no order, changes nothing there.
+    if (portable_ && in_function_ &&
+        (kind == 2 || kind == 3 || kind == 4 || kind == 5 || kind == 9 || kind == 10 ||
+         kind == 11 || kind == 17 || kind == 19 || kind == 21 || kind == 22))
+        return;
+    switch (kind) {
     case 0:
     case 1:
         line(variable_to_assign(Kind::Long) + assignment() + number_expression(3));
         break;
     case 2:
+        if (portable_ && has_tokens_ && one_in(3)) {
+            line(variable_to_assign(Kind::Text) + " = tokenize(" +
+                 (one_in(2) ? text_expression(1) + ", " : std::string()) + "\" b1\")");
+            break;
+        }
         line(variable_to_assign(Kind::Text) + (one_in(3) ? " .= " : " = ") + text_expression(3));
         break;
     case 3:
@@ -87,9 +98,9 @@ void StatementGenerator::statement(int depth) {
 }
 
 std::string StatementGenerator::assignment() {
-    static const char* const operators[] = {" = ",  " = ",  " = ",  " += ",  " -= ",  " *= ",
-                                            " &= ", " |= ", " ^= ", " <<= ", " >>= ", " %= "};
-    return pick(operators);
+    static const char* const operators[] = {" = ",  " = ",  " = ",  " += ", " -= ",  " *= ",
+                                            " &= ", " |= ", " ^= ", " %= ", " <<= ", " >>= "};
+    return operators[below(portable_ ? 10 : 12)];
 }
 
 void StatementGenerator::write_scalar() {
@@ -111,7 +122,8 @@ void StatementGenerator::write_array() {
     const Array& array = pick(arrays_);
     if (is_walked(array) || in_function_)
         return;
-    const std::string place = array.name + "[" + keys_of(array, 2) + "]";
+    const std::string place =
+        array.name + "[" + (portable_ ? constant_keys_of(array) : keys_of(array, 2)) + "]";
     if (array.value == Kind::Statistic)
         line(place + " <<< " + statistic_value());
     else if (array.value == Kind::Text)
@@ -154,7 +166,8 @@ void StatementGenerator::print() {
         int histogram = 0;
         const std::string place = statistic_place(2, &histogram);
         if (!place.empty() && histogram) {
-            line("print(" + histogram_of(place, histogram) + ")");
+            line((portable_ ? "if (@count(" + place + ")) " : "") + "print(" +
+                 histogram_of(place, histogram) + ")");
             break;
         }
         [[fallthrough]];
@@ -204,8 +217,11 @@ void StatementGenerator::loop(int depth) {
 }
 
 void StatementGenerator::walk(const Array& array, bool report, int depth) {
+    if (portable_ && is_walked(array))
+        return;
     const std::string number = std::to_string(loops_++);
-    const size_t sorted = below(array.keys.size() + 2); // a key, the value, or nothing
+    // By a key, the value, or nothing.
+    const size_t sorted = portable_ ? 0 : below(array.keys.size() + 2);
     const std::string order = one_in(2) ? "+" : "-";
     std::string head, key_list;
     const size_t variables = loop_variables_.size();
@@ -265,7 +281,8 @@ void StatementGenerator::show_statistic(const std::string& place, int histogram)
          "\\n\", @count(" + place + "), @sum(" + place + "), @min(" + place + "), @max(" + place +
          "), @avg(" + place + (variance ? "), @variance(" + place : "") + "))");
     if (histogram)
-        line("print(" + histogram_of(place, histogram) + ")");
+        line((portable_ ? "if (@count(" + place + ")) " : "") + "print(" +
+             histogram_of(place, histogram) + ")");
 }
 
 void StatementGenerator::walk_buckets() {
@@ -277,11 +294,11 @@ void StatementGenerator::walk_buckets() {
     const std::string bucket = "kl" + number, hits = "vl" + number;
     const bool counted = !one_in(4);
     static const char* const orders[] = {"", "", "+", "-"};
-    std::string head = (counted ? hits + " = " : "") + bucket + pick(orders) + " in " +
-                       histogram_of(place, histogram);
+    std::string head = (counted ? hits + " = " : "") + bucket + (portable_ ? "" : pick(orders)) +
+                       " in " + histogram_of(place, histogram);
     if (one_in(3))
         head += " limit " + std::to_string(below(80));
-    open("foreach (" + head + ")");
+    open((portable_ ? "if (@count(" + place + ")) " : "") + "foreach (" + head + ")");
     if (counted)
         line("if (" + hits + ") println(\"bucket \", " + bucket + ", \" \", " + hits + ")");
     else

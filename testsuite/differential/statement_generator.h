@@ -6,7 +6,7 @@ namespace djstap::differential {
 
 class StatementGenerator : protected ExpressionGenerator {
   protected:
-    explicit StatementGenerator(uint64_t seed) : ExpressionGenerator(seed) {}
+    StatementGenerator(uint64_t seed, bool portable) : ExpressionGenerator(seed, portable) {}
 
     void line(const std::string& text) { text_ += std::string(2 * indent_, ' ') + text + "\n"; }
     void open(const std::string& head) {

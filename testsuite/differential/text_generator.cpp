@@ -125,7 +125,7 @@ std::string ExpressionGenerator::text_expression(int depth) {
     case 11:
         return macro(Kind::Text, depth);
     case 12: {
-        if (!has_tokens_)
+        if (!has_tokens_ || portable_)
             break;
         static const char* const delimiters[] = {"\" \"", "\"b\"", "\"1y2\"", "\"\"", "\"z-,\""};
         const std::string by = one_in(4) ? text_expression(depth - 1) : pick(delimiters);
@@ -137,6 +137,8 @@ std::string ExpressionGenerator::text_expression(int depth) {
             return group(depth);
         break;
     case 14:
+        if (portable_)
+            break;
         return compound(Level::Assignment,
                         variable_to_assign(Kind::Text) + (one_in(2) ? " = " : " .= ") +
                             placed(text_expression(depth - 1), Level::Assignment));
