@@ -3,14 +3,15 @@
 """Runs scripts in SystemTap and in djstap, and tells where what they print differs.
 
 The scripts are the rows with output of this folder's tables and of those in beside/ (see run.py for a row), the
-language cases that print in user space and those of generated_scripts.py, or what is named:
+language cases that print in user space, those of generated_scripts.py and random programs, or what is named:
 
     beside.py --djstap build/release/bin/djstap [TABLE… | SCRIPT.stp…]
+    beside.py --djstap build/release/bin/djstap --results     and writes beside/results.md
     beside.py --djstap build/release/bin/djstap -e 'probe begin { println(1) exit() }' [-o '-g']
 
 SystemTap's modules are compiled here and run in a guest (package systemtap, or --install); its outputs are kept, see
-peer_outputs.py. djstap runs each script in user space where that can be, and with --guest in a guest of the same
-kernel, too. Compared are the bytes of the output and the messages about errors ("ERROR: …").
+peer_outputs.py. djstap runs each script in user space, or in a guest of the same kernel where it needs one, and with
+--guest each script in a guest. Compared are the bytes of the output and the messages about errors ("ERROR: …").
 
 A row with `differs: NAME` is known to differ; NAME is a row of docs/language.md's table, which gives the reason.
 It is a failure when it does not differ any more. `varies: yes`: what it prints is never twice the same (times,
@@ -18,6 +19,7 @@ process numbers); then both must fit the row's own output. A script that SystemT
 listed, not counted as equal.
 """
 import argparse
+import collections
 import difflib
 import os
 import re
@@ -42,8 +44,8 @@ EQUAL, DIFFERENT, KNOWN, NOT_RUN = "equal", "different", "known to differ", "not
 
 
 class Script:
-    def __init__(self, name, text, options=(), row=None):
-        self.name, self.text, self.options, self.row = name, text, list(options), row
+    def __init__(self, name, text, options=(), row=None, group=""):
+        self.name, self.text, self.options, self.row, self.group = name, text, list(options), row, group
         self.fields = row.fields if row else {}
 
     def item(self):
@@ -57,7 +59,7 @@ def rows_of(path):
     for row in tables.read_table(path):
         options = shlex.split(row.fields.get("options", ""))
         if row.goal == "output":
-            scripts.append(Script(row.name, row.fields["script"], options, row))
+            scripts.append(Script(row.name, row.fields["script"], options, row, os.path.relpath(path, HERE)))
     return scripts
 
 
@@ -68,10 +70,10 @@ def language_case(path):
     found = re.match(r"// run: --runtime=user (.*)%s$", text, re.MULTILINE)
     if not found or not re.search(r"^//\|", text, re.MULTILINE):
         return None
-    return Script(os.path.basename(path), text, shlex.split(found[1]))
+    return Script(os.path.basename(path), text, shlex.split(found[1]), group="language cases")
 
 
-def default_scripts():
+def default_scripts(options):
     scripts = []
     for folder in (HERE, os.path.join(HERE, "beside")):
         for name in sorted(os.listdir(folder)):
@@ -82,7 +84,13 @@ def default_scripts():
         if name.endswith(".stp"):
             case = language_case(os.path.join(folder, name))
             scripts += [case] if case else []
-    scripts += [Script(name, text) for name, text in generated_scripts.all_scripts()]
+    scripts += [Script(name, text, group="generated") for name, text in generated_scripts.all_scripts()]
+    if options.random:
+        differential = os.path.join(os.path.dirname(os.path.abspath(options.djstap)), "differential")
+        group = f"random programs from seed {options.first}"
+        scripts += [Script(name, text, own, group=group)
+                    for name, text, own in generated_scripts.random_programs(differential, options.random, options.first)]
+        print(group, flush=True)
     return scripts
 
 
@@ -129,8 +137,11 @@ def difference(script, peer, output, errors):
 
 
 class Judge:
-    def __init__(self, djstap, release, runtimes, reasons):
-        self.djstap, self.runtimes, self.reasons = djstap, runtimes, reasons
+    def __init__(self, djstap, kernel, in_guest, reasons):
+        self.djstap, self.reasons = djstap, reasons
+        self.guest = [f"--guest={kernel}"]
+        self.runtimes = [[USER_SPACE, "-r", kernel]] + ([self.guest] if in_guest else [])
+        release = kernels.release_of(djstap, kernel)
         self.outputs = peer_outputs.Outputs(release, lambda text: print(text, file=sys.stderr, flush=True))
         self.results = []
 
@@ -145,17 +156,36 @@ class Judge:
         if peer["state"] != "ran":
             return NOT_RUN, [f"{peer['state']}: {peer['why']}"]
         found = []
-        for where in self.runtimes:
-            ours = djstap_output(self.djstap, where, script)
-            if ours:
-                lines = difference(script, peer, *ours[:2])
-                found += [f"with {where[0]}:", *lines] if lines else []
+        runs = [(where, djstap_output(self.djstap, where, script)) for where in self.runtimes]
+        if not any(ours for _, ours in runs):
+            runs = [(self.guest, djstap_output(self.djstap, self.guest, script))]
+        for where, ours in runs:
+            lines = difference(script, peer, *ours[:2]) if ours else []
+            found += [f"with {where[0]}:", *lines] if lines else []
         known = script.fields.get("differs")
         if not known:
             return (DIFFERENT, found) if found else (EQUAL, [])
         if known not in self.reasons:
             return DIFFERENT, [f"docs/language.md gives no reason for '{known}'", *found]
         return (KNOWN, [known]) if found else (DIFFERENT, [f"it is marked as different ('{known}'), and is equal"])
+
+    def write_results(self, path):
+        """The table of results: nothing in it depends on when or where it was made."""
+        groups = {}
+        for script, result, lines in self.results:
+            groups.setdefault(script.group, []).append((script, result, lines))
+        text = ["# What SystemTap prints, and what djstap prints", "",
+                f"{self.outputs.version}, kernel {self.outputs.release}. Written by `testsuite/conformance/beside.py --results`.",
+                "What differs on purpose is explained in [docs/language.md](../../../docs/language.md#where-djstap-differs-from-systemtap).",
+                "", "| scripts of | scripts | equal | known to differ | different | not run by SystemTap |",
+                "|---|--:|--:|---|--:|--:|"]
+        for group, results in groups.items():
+            text.append(_results_row(group, results))
+        text.append(_results_row("all", self.results))
+        not_run = [(script, lines) for script, result, lines in self.results if result == NOT_RUN]
+        text += ["", "## Not run by SystemTap", ""] + [f"- {script.name}: {' '.join(lines)}" for script, lines in not_run]
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(text if not_run else text + ["None."]) + "\n")
 
     def report(self):
         for script, result, lines in self.results:
@@ -167,6 +197,14 @@ class Judge:
             counts[result] = counts.get(result, 0) + 1
         print(f"{len(self.results)} scripts: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
         return 1 if counts.get(DIFFERENT) or not self.results else 0
+
+
+def _results_row(name, results):
+    """A row of the table of results."""
+    counts = collections.Counter(result for _, result, _ in results)
+    known = collections.Counter(lines[0] for _, result, lines in results if result == KNOWN)
+    names = f"{counts[KNOWN]}: " + ", ".join(f"{count} {name}" for name, count in sorted(known.items())) if known else "0"
+    return f"| {name} | {len(results)} | {counts[EQUAL]} | {names} | {counts[DIFFERENT]} | {counts[NOT_RUN]} |"
 
 
 def write_into_tables(outputs, scripts):
@@ -199,7 +237,7 @@ def named_scripts(options):
             continue
         with open(path, encoding="utf-8") as file:
             scripts.append(Script(path, file.read(), shlex.split(options.options)))
-    return scripts or default_scripts()
+    return scripts or default_scripts(options)
 
 
 def main():
@@ -209,6 +247,9 @@ def main():
     parser.add_argument("--guest", action="store_true", help="djstap runs in a guest, too")
     parser.add_argument("--install", action="store_true", help="install SystemTap where it is missing (root)")
     parser.add_argument("--update", action="store_true", help="write what SystemTap prints into the tables")
+    parser.add_argument("--random", type=int, default=300, metavar="N", help="random programs; default: 300")
+    parser.add_argument("--first", type=int, default=1, metavar="SEED", help="the first one's seed; default: 1")
+    parser.add_argument("--results", action="store_true", help="write the table of results, beside/results.md")
     parser.add_argument("-e", dest="script", help="compare this script alone")
     parser.add_argument("-o", dest="options", default="", help="its options")
     parser.add_argument("files", nargs="*", help="tables and scripts; default: all that have output")
@@ -216,8 +257,7 @@ def main():
     if options.install:
         packages.install(["systemtap"])
     djstap = os.path.abspath(options.djstap)
-    runtimes = [[USER_SPACE, "-r", options.kernel]] + ([[f"--guest={options.kernel}"]] if options.guest else [])
-    judge = Judge(djstap, kernels.release_of(djstap, options.kernel), runtimes, documented_reasons())
+    judge = Judge(djstap, options.kernel, options.guest, documented_reasons())
     if not judge.outputs.version:
         print("skipped: SystemTap is not installed (--install installs it)")
         return 77
@@ -229,6 +269,8 @@ def main():
         print(peer.get("errors", "") or peer.get("why", ""), file=sys.stderr)
     if options.update:
         write_into_tables(judge.outputs, scripts)
+    if options.results:
+        judge.write_results(os.path.join(HERE, "beside", "results.md"))
     return judge.report()
 
 

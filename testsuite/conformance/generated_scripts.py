@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Scripts that go through all combinations of something, made rather than written."""
+"""Scripts that are made rather than written: all combinations of something, and random programs."""
+import os
+import subprocess
+import tempfile
 
 FLAGS = ["", "-", "+", " ", "#", "0", "-0", "+0", " 0", "#0"]  # SystemTap takes one of them, and then a 0
 WIDTHS = ["", "1", "7", "12"]
@@ -56,3 +59,17 @@ def all_scripts():
     yield from formats()
     yield from stars()
     yield from operators()
+
+
+def random_programs(differential, count, first):
+    """(name, script, options) of random programs whose meaning SystemTap defines (testsuite/differential)."""
+    with tempfile.TemporaryDirectory(prefix="djstap-random-") as folder:
+        subprocess.run([differential, "--portable", "--write", folder, "--programs", str(count), "--first", str(first)],
+                       check=True)
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".stp"):
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    script = file.read()
+                with open(os.path.join(folder, name[:-4] + ".options"), encoding="utf-8") as file:
+                    options = file.read().split()
+                yield f"random program {name[:-4].rpartition('_')[2]}", script, options

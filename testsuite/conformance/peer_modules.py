@@ -16,6 +16,8 @@ import guest
 import packages
 import systemtap
 
+# Since 5.11 a kretprobe's instance leads to its kretprobe by a function.
+_RETURNS = re.compile(r"\bpi->rp->data_size\b"), "get_kretprobe(pi)->data_size"
 _FLAGS = re.compile(r"^EXTRA_CFLAGS \+= (.*)$", re.MULTILINE)
 
 
@@ -67,6 +69,7 @@ class Translator:
         sources = glob.glob(os.path.join(work, "stap*", f"{name}_src.c"))
         if done.returncode or not sources:
             return " ".join(re.findall(r"^(?:\w+ )?error: (.*)", done.stderr, re.MULTILINE)) or done.stderr.strip()
+        packages.corrected(os.path.dirname(sources[0]), [(os.path.basename(sources[0]), *_RETURNS)])
         os.rename(os.path.dirname(sources[0]), os.path.join(folder, name))
         shutil.rmtree(work)
         defined = [options[at + 1] for at in range(end - 1) if options[at] == "-D"] + \
@@ -76,27 +79,29 @@ class Translator:
 
     def compile(self, folder, names):
         """{name: module} of those in `names` that compile, and {name: why not} of the others."""
-        failed = {}
+        build = os.path.realpath(f"{guest.KERNELS}/{self.release}/lib/modules/{self.release}/build")
+        modules = {name: os.path.join(folder, name, name + ".ko") for name in names}
+        failed, silent = {}, 0
         while names:
             with open(os.path.join(folder, "Kbuild"), "w", encoding="utf-8") as file:
                 file.write("".join(f"obj-m += {name}/\n" for name in names))
-            build = f"{guest.KERNELS}/{self.release}/lib/modules/{self.release}/build"
-            done = subprocess.run(["make", "-k", f"-j{os.cpu_count()}", "-C", os.path.realpath(build), f"M={folder}", "modules"],
+            done = subprocess.run(["make", "-k", f"-j{os.cpu_count()}", "-C", build, f"M={folder}", "modules"],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-            modules = {name: os.path.join(folder, name, name + ".ko") for name in names}
-            modules = {name: path for name, path in modules.items() if os.path.exists(path)}
-            bad = {name for name in names if not os.path.exists(os.path.join(folder, name, name + ".o"))}
-            if not bad or modules:
+            missing = [name for name in names if not os.path.exists(modules[name])]
+            if not missing:
                 break
             # One that does not compile keeps all from being linked.
-            for name in bad:
-                own = [line for line in done.stderr.split("\n") if f"/{name}/" in line or f"{name}_src" in line]
-                failed[name] = packages.first_error("\n".join(own) or done.stderr)
-            names = [name for name in names if name not in bad]
-        for name in names:
-            if name not in modules:
-                failed[name] = packages.first_error(done.stderr)
-        return modules, failed
+            errors = [line for line in done.stderr.split("\n") if ": error: " in line]
+            bad = {name: [line for line in errors if f"{name}_src" in line] for name in missing}
+            if not any(bad.values()):  # an error in a header
+                bad = {name: errors for name in missing if not os.path.exists(os.path.join(folder, name, name + ".o"))}
+            bad = {name: packages.first_error("\n".join(lines)) for name, lines in bad.items() if lines}
+            silent = 0 if bad else silent + 1
+            if silent > 1:
+                raise RuntimeError(f"no module for {', '.join(missing)}:\n{done.stderr[-2000:]}")
+            failed.update(bad)
+            names = [name for name in names if name not in failed]
+        return {name: modules[name] for name in names}, failed
 
     def _write_kbuild(self, path, name, own_flags):
         with open(self.flags, encoding="utf-8") as file:
@@ -106,6 +111,7 @@ class Translator:
         with open(os.path.join(path, "Kbuild"), "w", encoding="utf-8") as file:
             file.write(f"ccflags-y := -I{path} -include {self.header}\n")
             file.writelines(f"ccflags-y += {flag}\n" for flag in flags)
+            file.write("ccflags-y += -g0\n")  # a fifth of the time, and nothing that a script sees
             file.write(f"obj-m := {name}.o\n{name}-y := {' '.join(source + '.o' for source in sources)}\n")
 
 

@@ -6,10 +6,12 @@ what was corrected in its runtime. So a run that was interrupted goes on where i
 compiles only what changed.
 """
 import base64
+import concurrent.futures
 import hashlib
 import json
 import os
 import re
+import shlex
 import sys
 import tempfile
 
@@ -28,7 +30,7 @@ _RUN_ALL = """
 cd /modules
 for m in *.ko; do
     echo "=== $m begins"
-    timeout -s INT %d staprun $m >/tmp/out 2>/tmp/err </dev/null
+    eval "timeout -s INT %d staprun $m $(cat $m.options)" >/tmp/out 2>/tmp/err </dev/null
     echo "=== $m ended $?"
     base64 /tmp/out
     echo "=== errors"
@@ -80,38 +82,52 @@ class Outputs:
             return
         self.translator = self.translator or peer_modules.Translator(self.release)
         self.say(f"{len(missing)} scripts for {self.version} to compile and run")
-        for first in range(0, len(missing), BATCH):
-            with tempfile.TemporaryDirectory(prefix="djstap-beside-") as folder:
-                self._batch(missing[first:first + BATCH], folder)
-            self.say(f"  {min(first + BATCH, len(missing))} done")
+        # One batch runs while the next one is compiled.
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            running = None
+            for first in range(0, len(missing), BATCH):
+                names = {f"m{number:04}": item for number, item in enumerate(missing[first:first + BATCH])}
+                folder = tempfile.TemporaryDirectory(prefix="djstap-beside-")
+                modules, failed = peer_modules.build(self.translator, names, folder.name)
+                for name, (state, why) in failed.items():
+                    self._keep(names[name], {"state": state, "why": why})
+                if running:
+                    running.result()
+                running = pool.submit(self._run_batch, names, modules, folder, first + len(names))
+            running.result()
 
-    def _batch(self, items, folder):
-        names = {f"m{number:04}": item for number, item in enumerate(items)}
-        modules, failed = peer_modules.build(self.translator, names, folder)
-        for name, (state, why) in failed.items():
-            self._keep(names[name], {"state": state, "why": why})
-        while modules:
-            console = self._run(modules)
-            for name in list(modules):
-                output = _output_of(console, name)
-                if not output and f"=== {name}.ko begins" in console:
-                    output = {"state": "lost", "why": guest.tail(console.encode())}
-                if output:
-                    self._keep(names[name], output)
-                    del modules[name]
-            if not re.search(r"=== m\d+\.ko begins", console):
-                raise guest.GuestLost(f"no module was loaded:\n{console[-2000:]}")
+    def _run_batch(self, names, modules, folder, done):
+        with folder:
+            while modules:
+                console = self._run(modules, names)
+                for name in list(modules):
+                    output = _output_of(console, name)
+                    if not output and f"=== {name}.ko begins" in console:
+                        output = {"state": "lost", "why": guest.tail(console.encode())}
+                    if output:
+                        self._keep(names[name], output)
+                        del modules[name]
+                if not re.search(r"=== m\d+\.ko begins", console):
+                    raise guest.GuestLost(f"no module was loaded:\n{console[-2000:]}")
+        self.say(f"  {done} done")
 
-    def _run(self, modules):
+    def _run(self, modules, names):
         archive = guest.base_archive()
         systemtap.add(archive)
         for name, path in modules.items():
             archive.file(f"modules/{name}.ko", path)
+            archive.text(f"modules/{name}.ko.options", run_options(names[name][1]))
         try:
             return guest.run(self.release, archive, _RUN_ALL % SECONDS, count_instructions=False, cpus=2,
                              timeout=120 + 2 * SECONDS * len(modules))
         except guest.GuestLost as lost:
             return lost.console
+
+
+def run_options(options):
+    """Those of a script's options that a module is told when it is run, as a shell reads them."""
+    given = list(options[:options.index("--")] if "--" in options else options)
+    return shlex.join(given[at + i] for at in range(len(given) - 1) if given[at] in ("-c", "-x") for i in (0, 1))
 
 
 def _output_of(console, name):
