@@ -142,7 +142,9 @@ DJS_HANDLER_CODE s64 djs_fn_uaddr(struct djs_ctx *ctx)
 
 #define TRACE_MAX 144 /* addresses in the work area, what is above the probe included */
 #define SYMBOL_AT (TRACE_MAX * sizeof(unsigned long))
+#define OF_KERNEL " [kernel]"
 DJS_STATIC_ASSERT(SYMBOL_AT + KSYM_SYMBOL_LEN <= DJS_WORK_BYTES, "the work area is too small");
+DJS_STATIC_ASSERT(sizeof(OF_KERNEL) <= MODULE_NAME_LEN, "there is no room behind a symbol");
 
 /*
  * A function with a return djprobe is called by its target, which that function's own direct call
@@ -288,12 +290,26 @@ DJS_HANDLER_CODE void djs_fn_backtrace(struct djs_ctx *ctx, char *out)
 	}
 }
 
-/* "name+0x1/0x20 [module]", in the work area behind the trace. */
+/* "name+0x1/0x20 [module]", [kernel] where it is in none, in the work area behind the trace. */
 static DJS_HANDLER_CODE char *symbol_of(struct djs_ctx *ctx, unsigned long address)
 {
 	char *symbol = ctx->work + SYMBOL_AT;
 
 	sprint_symbol(symbol, address);
+	if (strchr(symbol, '+') && !strchr(symbol, '['))
+		memcpy(symbol + strlen(symbol), OF_KERNEL, sizeof(OF_KERNEL));
+	return symbol;
+}
+
+/* "name+0x1 [module]" */
+static DJS_HANDLER_CODE char *symbol_without_size(struct djs_ctx *ctx, unsigned long address)
+{
+	char *symbol = symbol_of(ctx, address), *size = strchr(symbol, '/'), *module;
+
+	if (!size)
+		return symbol;
+	module = size + strcspn(size, " ");
+	memmove(size, module, strlen(module) + 1);
 	return symbol;
 }
 
@@ -330,7 +346,7 @@ DJS_HANDLER_CODE void djs_fn_sprint_backtrace(struct djs_ctx *ctx, char *out)
 
 	*out = 0;
 	for (i = 0; i < count; i++) {
-		const char *symbol = symbol_of(ctx, trace[i]);
+		const char *symbol = symbol_without_size(ctx, trace[i]);
 		size_t mark = i + 1 < count ? strlen(CUT_MARK) : 0;
 
 		if (done + strlen(symbol) + 1 + mark >= size) {
@@ -383,8 +399,6 @@ DJS_HANDLER_CODE void djs_fn_modname(struct djs_ctx *ctx, char *out, s64 address
 	if (name) {
 		name[strcspn(name, "]")] = 0;
 		copy_text(out, name + 1);
-	} else if (strchr(symbol, '+')) {
-		copy_text(out, "kernel");
 	} else {
 		djs_fail(ctx, "Cannot determine kernel module name", DJS_NO_PLACE);
 	}
