@@ -73,7 +73,7 @@ std::vector<std::string> explain(const ScriptModule& script,
         std::string name = "handler " + std::to_string(i + 1);
         for (const Site& site : script.plan.sites)
             if (site.variant == i) {
-                name = site.name.empty() ? site.point : site.name;
+                name = site.written.empty() ? site.point : site.written;
                 break;
             }
         const bool session = variant.kind == HandlerKind::Begin ||

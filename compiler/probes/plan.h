@@ -122,7 +122,8 @@ struct Site {
     uint32_t module = no_index;         // of ProbePlan::modules: what its addresses are reckoned by
     std::string point;                  // pp()
     std::string function;               // probefunc()
-    std::string name;                   // pn()
+    std::string name;                   // pn(): pp(), or the alias that it came through
+    std::string written;                // the point as the script has it, or its alias
     const FunctionInfo* info = nullptr; // of ProbePlan::functions; null for none
 };
 

@@ -121,14 +121,14 @@ class ProbeResolver {
                 continue;
             }
             optional |= point.optional || family->resolve == resolve_never;
-            std::string name = i < probe.alias_names.size() && !probe.alias_names[i].empty()
-                                   ? probe.alias_names[i].front()
-                                   : ast::to_string(point);
+            const bool aliased = i < probe.alias_names.size() && !probe.alias_names[i].empty();
+            const std::string alias = aliased ? probe.alias_names[i].front() : "";
             bool placed = false;
             std::vector<AccessError> missing;
             size_t left_out = 0;
             for (Candidate& candidate : candidates) {
-                candidate.site.name = name;
+                candidate.site.name = aliased ? alias : candidate.site.point;
+                candidate.site.written = aliased ? alias : ast::to_string(point);
                 const bool is_copy = candidate.scope != 0;
                 const bool here = place(probe, candidate, i, is_copy ? &missing : nullptr);
                 placed |= here;
