@@ -3,9 +3,12 @@
 #include "cache/cache.h"
 #include "target/elf_image.h"
 #include "target/glob.h"
+#include "target/module_file.h"
 #include "target/symbol_table.h"
 
 #include <cstdlib>
+#include <cstring>
+#include <elf.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -56,6 +59,20 @@ std::vector<KernelFiles> real_kernels() {
             found.push_back(*files);
     }
     return found;
+}
+
+// Some module of the first of these kernels that the compiler put fentry sites into.
+std::string module_with_sites(const std::vector<KernelFiles>& kernels) {
+    for (const KernelFiles& files : kernels)
+        for (const auto& entry : fs::recursive_directory_iterator(files.modules + "/kernel")) {
+            if (entry.path().extension() != ".ko")
+                continue;
+            std::ifstream file(entry.path(), std::ios::binary);
+            std::string bytes((std::istreambuf_iterator<char>(file)), {});
+            if (bytes.find("__mcount_loc") != std::string::npos)
+                return bytes;
+        }
+    return {};
 }
 
 } // namespace
@@ -222,6 +239,23 @@ TEST(Target, SymbolsOfADump) {
     EXPECT_TRUE((*hidden)->symbol("first"));
     files.kallsyms = folder.write("garbage", std::string("\0\1\2binary\n\n  \nnot a symbol\n", 28));
     EXPECT_FALSE(Target::open(files));
+}
+
+TEST(ModuleFile, RelocationBehindTheFileIsDamage) {
+    std::string bytes = module_with_sites(real_kernels());
+    if (bytes.empty())
+        GTEST_SKIP() << "no kernel with modules is unpacked here";
+    EXPECT_TRUE(link_module_image(bytes, "module.ko"));
+    Elf64_Ehdr header;
+    memcpy(&header, bytes.data(), sizeof header);
+    std::vector<Elf64_Shdr> sections(header.e_shnum);
+    memcpy(sections.data(), bytes.data() + header.e_shoff, sections.size() * sizeof(Elf64_Shdr));
+    for (Elf64_Shdr& section : sections)
+        if (bytes.data() + sections[header.e_shstrndx].sh_offset + section.sh_name ==
+            std::string_view("__mcount_loc"))
+            section.sh_offset = bytes.size() - 4; // a site takes eight
+    memcpy(bytes.data() + header.e_shoff, sections.data(), sections.size() * sizeof(Elf64_Shdr));
+    EXPECT_FALSE(link_module_image(bytes, "module.ko"));
 }
 
 TEST(Target, RealKernels) {
