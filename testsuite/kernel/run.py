@@ -10,8 +10,8 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
     options: -v             further options of djstap ($T and $KERNEL are replaced, in command too)
     command: gtodbench -n 3 for -c
     run:                    instead of script, options and command: shell commands on the host, for
-                            what is not one djstap ($DJSTAP is `djstap` with --guest; $T, $KERNEL,
-                            $SOURCES: the project's own folder)
+                            what is not one djstap ($DJSTAP is `djstap` with --guest, $GUEST its
+                            options; $T, $KERNEL, $SOURCES: the project's own folder)
     status: 0               exit status
     output:                 expected standard output (see ../harness/matching.py)
     errors:                 expected standard error; without this field it may be anything
@@ -178,9 +178,10 @@ class Runner:
         """(status, output, errors) of the case's command."""
         environment = dict(os.environ, T=folder, KERNEL=self.kernel, LC_ALL="C.UTF-8", DJSTAP_REPORT=self.report,
                            SOURCES=os.path.dirname(os.path.dirname(HERE)),
+                           GUEST=" ".join(self.options_of_guest()),
                            DJSTAP=" ".join([shlex.quote(self.djstap)] + self.options_of_guest()))
         if self.debug:
-            environment.update(DJSTAP_KERNELS=self.debug, DJSTAP_GUEST_PATIENCE=str(PATIENCE))
+            environment.update(DJSTAP_KERNELS=self.debug, DJSTAP_GUEST_PATIENCE=str(PATIENCE), DJSTAP_SANITIZE="1")
         if self.kernel_arguments:
             given = environment.get("DJSTAP_KERNEL_ARGUMENTS", "")
             environment["DJSTAP_KERNEL_ARGUMENTS"] = f"{given} {self.kernel_arguments}".strip()
