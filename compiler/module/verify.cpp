@@ -85,6 +85,12 @@ bool listed(const std::vector<std::string>& sorted, std::string_view name) {
     return std::binary_search(sorted.begin(), sorted.end(), name, std::less<>());
 }
 
+// On a kernel with KASAN or KCSAN the compiler adds a constructor to C code that has variables.
+bool registers_variables(const RuntimeKit& kit) {
+    return kit.embedded_code && (listed(kit.versioned_symbols, "__asan_register_globals") ||
+                                 listed(kit.versioned_symbols, "__tsan_init"));
+}
+
 Status check_script_symbols(const ElfObject& object, const RuntimeKit& kit) {
     bool has_entry = false;
     for (const ObjectSymbol& symbol : object.symbols()) {
@@ -185,8 +191,9 @@ Result<ScriptFacts> check_script_object(const ElfObject& object, const RuntimeKi
     for (const ObjectSection& section : object.sections()) {
         if (section.type == SHT_RELA)
             continue;
-        if (!allowed_in_script(section.name, kit.embedded_code) || section.type == SHT_INIT_ARRAY ||
-            section.type == SHT_FINI_ARRAY || section.type == SHT_PREINIT_ARRAY)
+        const bool acts = section.type == SHT_INIT_ARRAY || section.type == SHT_FINI_ARRAY ||
+                          section.type == SHT_PREINIT_ARRAY;
+        if (acts ? !registers_variables(kit) : !allowed_in_script(section.name, kit.embedded_code))
             return Failure{"the script's object has a section " + quoted(section.name) +
                                ", which scripts may not have",
                            ""};
