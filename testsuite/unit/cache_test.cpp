@@ -69,6 +69,20 @@ TEST_F(Trust, WhatOthersWriteToIsNot) {
     EXPECT_EQ(complaint(it), "");
 }
 
+TEST_F(Trust, WhatAGroupWritesToIsNot) {
+    const std::string it = file("a/b/c");
+    const bool own_group = geteuid() != 0 && getegid() == geteuid(); // nobody else is in it
+    for (const auto& [what, mode] :
+         {std::pair("/a/b/c", 0664), std::pair("/a/b", 0775), std::pair("/a", 0770)}) {
+        chmod((path + what).c_str(), static_cast<mode_t>(mode));
+        EXPECT_EQ(complaint(it), own_group ? ""
+                                           : path + what +
+                                                 ": can be written to by others, so "
+                                                 "what is in it is not used");
+        chmod((path + what).c_str(), static_cast<mode_t>(mode & ~020));
+    }
+}
+
 TEST_F(Trust, WhatBelongsToOthersIsNot) {
     if (geteuid() != 0)
         GTEST_SKIP() << "only root gives files away";
