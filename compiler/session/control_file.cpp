@@ -78,8 +78,8 @@ Failure cannot_open(const std::string& module, const std::string& path, int erro
 } // namespace
 
 std::string mechanism_name(uint32_t mechanism) {
-    const char* name = djs_mechanism_name(mechanism);
-    return name ? name : "mechanism " + std::to_string(mechanism);
+    const std::string name = djs_mechanism_name(mechanism);
+    return name.empty() ? "mechanism " + std::to_string(mechanism) : name;
 }
 
 Result<ControlFile> ControlFile::open(const std::string& module) {

@@ -45,7 +45,7 @@ static inline bool djs_mechanism_can(u32 mechanism, u32 capabilities)
 	return mechanism < DJS_MECHANISM_COUNT && (of[mechanism] & capabilities);
 }
 
-/* NULL: there is no such mechanism. */
+/* "": there is no such mechanism. */
 static inline const char *djs_mechanism_name(u32 mechanism)
 {
 	static const char *const of[] = {
@@ -54,7 +54,7 @@ static inline const char *djs_mechanism_name(u32 mechanism)
 #undef DJS_MECHANISM
 	};
 
-	return mechanism < DJS_MECHANISM_COUNT ? of[mechanism] : NULL;
+	return mechanism < DJS_MECHANISM_COUNT ? of[mechanism] : "";
 }
 
 #endif
