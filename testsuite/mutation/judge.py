@@ -176,7 +176,7 @@ class Run:
             file.write(bytes(total))
         with open(console, "wb"):
             pass
-        environment = {"DJSTAP_REACH": "/tmp/" + os.path.basename(shared), "DJSTAP_KERNEL_ARGUMENTS": "console=ttyS1",
+        environment = {"DJSTAP_REACH": "/tmp/" + os.path.basename(shared), "DJSTAP_KERNEL_ARGUMENTS": "earlyprintk=ttyS1,115200,keep",
                        "DJSTAP_QEMU_ARGUMENTS": f"-chardev file,id=reach,path=/tmp/console-{worker},append=on -serial chardev:reach"}
         status, output, seconds = self.noting.run(command, 600, folder, environment)
         with open(console, encoding="utf-8", errors="replace") as file:
