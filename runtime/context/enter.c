@@ -92,11 +92,11 @@ void djs_contexts_exit(void)
 static_assert(offsetof(struct djs_ctx, nesting) == offsetof(struct djs_ctx, actions) + 4 &&
 	      offsetof(struct djs_ctx, actions) % 8 == 0);
 
-/* `ctx` is busy. */
+/* `ctx` is busy. Who samples what a CPU does reads its handler from an interrupt. */
 static __always_inline void begin_use(struct djs_ctx *ctx, const struct djs_handler *handler,
 				      const struct djs_site *site)
 {
-	ctx->handler = handler;
+	WRITE_ONCE(ctx->handler, handler);
 	ctx->site = site;
 	*(u64 *)&ctx->actions = handler->max_actions; /* and no nesting */
 }
@@ -105,7 +105,7 @@ static __always_inline struct djs_ctx *begin_unlocked(struct djs_ctx *ctx,
 						      const struct djs_handler *handler,
 						      const struct djs_site *site, u32 timed)
 {
-	ctx->busy = DJS_BUSY_UNLOCKED | timed;
+	WRITE_ONCE(ctx->busy, DJS_BUSY_UNLOCKED | timed);
 	barrier(); /* an interrupt of this level from here on finds it busy */
 	begin_use(ctx, handler, site);
 	return ctx;
@@ -145,7 +145,7 @@ static noinline DJS_HANDLER_CODE struct djs_ctx *enter_contended(const struct dj
 	if (ctx->busy & DJS_BUSY_TIMED)
 		djs_overload_end(handler);
 	raw_local_irq_restore(irq_flags);
-	ctx->busy = 0;
+	WRITE_ONCE(ctx->busy, 0);
 	skip_locked();
 	preempt_enable_notrace();
 	return NULL;
@@ -161,7 +161,7 @@ begin_irqs_off(const struct djs_handler *handler, const struct djs_site *site, s
 static noinline DJS_HANDLER_CODE struct djs_ctx *
 enter_irqs_off(const struct djs_handler *handler, const struct djs_site *site, struct djs_ctx *ctx)
 {
-	ctx->busy |= begin_time();
+	WRITE_ONCE(ctx->busy, ctx->busy | begin_time());
 	if (unlikely(!djs_locks_take_quickly(handler)))
 		return enter_contended(handler, site, ctx, 0);
 	return begin_locked(ctx, handler, site, 0, 1);
@@ -172,7 +172,7 @@ enter_irqs_off(const struct djs_handler *handler, const struct djs_site *site, s
 static noinline DJS_HANDLER_CODE struct djs_ctx *
 enter_locked(const struct djs_handler *handler, const struct djs_site *site, struct djs_ctx *ctx)
 {
-	ctx->busy = DJS_BUSY_LOCKED;
+	WRITE_ONCE(ctx->busy, DJS_BUSY_LOCKED);
 	barrier(); /* an interrupt of this level from here on finds it busy */
 	if (unlikely(raw_irqs_disabled()))
 		return enter_irqs_off(handler, site, ctx);
@@ -343,7 +343,7 @@ static noinline DJS_HANDLER_CODE void leave_slow(struct djs_ctx *ctx)
 	if (ctx->busy & DJS_BUSY_TIMED)
 		djs_overload_end(ctx->handler);
 	barrier();
-	ctx->busy = 0;
+	WRITE_ONCE(ctx->busy, 0);
 	preempt_enable_notrace();
 }
 
@@ -351,7 +351,7 @@ DJS_HANDLER_CODE void djs_leave(struct djs_ctx *ctx)
 {
 	if (likely(ctx->busy == DJS_BUSY_UNLOCKED && !ctx->error)) {
 		barrier();
-		ctx->busy = 0;
+		WRITE_ONCE(ctx->busy, 0);
 		preempt_enable_notrace();
 		return;
 	}
@@ -360,7 +360,7 @@ DJS_HANDLER_CODE void djs_leave(struct djs_ctx *ctx)
 		unsigned long irq_flags = ctx->irq_flags;
 
 		ctx->locks_held = 0;
-		ctx->busy = 0;
+		WRITE_ONCE(ctx->busy, 0);
 		raw_local_irq_restore(irq_flags);
 		preempt_enable_notrace();
 		return;

@@ -72,15 +72,15 @@ static DJS_HANDLER_CODE void take_locks(struct djs_ctx *ctx)
 
 		raw_local_irq_save(irq_flags);
 		here = this_cpu_read(djs_cpu.contexts);
-		here->handler = ctx->handler;
-		here->busy = DJS_BUSY_LOCKED;
+		WRITE_ONCE(here->handler, ctx->handler);
+		WRITE_ONCE(here->busy, DJS_BUSY_LOCKED);
 		barrier();
 		if (djs_locks_take(ctx->handler, true)) {
 			ctx->irq_flags = irq_flags;
 			ctx->locks_held = ctx->handler->lock_count;
 			return;
 		}
-		here->busy = 0;
+		WRITE_ONCE(here->busy, 0);
 		raw_local_irq_restore(irq_flags);
 		cpu_relax();
 		cond_resched();
@@ -94,7 +94,7 @@ static DJS_HANDLER_CODE void release_locks(struct djs_ctx *ctx)
 	djs_locks_release(ctx->handler);
 	ctx->locks_held = 0;
 	barrier();
-	this_cpu_read(djs_cpu.contexts)->busy = 0;
+	WRITE_ONCE(this_cpu_read(djs_cpu.contexts)->busy, 0);
 	raw_local_irq_restore(irq_flags);
 }
 
@@ -126,7 +126,7 @@ static void run_handler(const struct djs_handler *handler, const struct djs_site
 {
 	struct djs_ctx *ctx = &task_ctx;
 
-	ctx->handler = handler;
+	WRITE_ONCE(ctx->handler, handler);
 	ctx->site = site;
 	ctx->actions = handler->max_actions;
 	ctx->nesting = 0;
