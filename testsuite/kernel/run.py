@@ -67,6 +67,7 @@ FIELDS = {"not-on-sanitized", "not-on-races",
 OTHER_RUNS = ("preemptible", "parallel", "seeds")
 TIMEOUT = 300 if not os.environ.get("DJSTAP_LONG") else 3000
 PARALLEL = "-smp 4 -accel tcg,thread=multi"
+DEBUG_ARGUMENTS = {"sanitized": "", "races": "kcsan.early_enable=1"}
 PASSED, FAILED, EMULATORS_FAULT, SKIPPED = 0, 1, 2, 77
 PATIENCE = 6  # how many times as long a debug kernel may take
 DEBUG_MEMORY = "1G"  # of its guests: an eighth of it tells what may be accessed
@@ -163,8 +164,7 @@ class Runner:
         self.kernel = "6.1" if kernel in DEBUG_KERNELS else kernel
         self.debug = debug_kernel(kernel) if kernel in DEBUG_KERNELS else None
         self.timeout = TIMEOUT * (PATIENCE if self.debug else 1)
-        # ACPI's table of interrupts is a program, and took such a kernel half a minute where the host's files are plugged in.
-        self.kernel_arguments = f"{kernel_arguments} acpi=noirq".strip() if self.debug else kernel_arguments
+        self.kernel_arguments = f"{kernel_arguments} {DEBUG_ARGUMENTS[kernel]}".strip() if self.debug else kernel_arguments
         self.parallel = parallel or (kernel == "races" and "parallel" in self.fields)
 
     def options_of_guest(self):

@@ -199,14 +199,15 @@ static void wait_for_driver(int events)
 			bound |= !memcmp(event, "bind@", 5);
 }
 
-/* The share's device was plugged in a moment ago: it is there once its driver has seen it. Yields 0
- * or -1 with errno. */
+/* The share's device was plugged in a moment ago: it is there once its driver has seen it. A kernel
+ * that checks what it does may take half a minute for ACPI's program that routes its interrupt.
+ * Yields 0 or -1 with errno. */
 static int mount_share(const char *tag, const char *where)
 {
 	int events = open_device_events();
 	int done = -1, error = 0;
 
-	for (int tries = 0; done && tries < 100; tries++) {
+	for (int tries = 0; done && tries < 1000; tries++) {
 		done = mount(tag, where, "virtiofs", MS_RDONLY, NULL);
 		error = errno;
 		if (done && error != EINVAL)
