@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""In a guest: scripts of all mechanisms come and go under load, while a processor goes away and comes back and readers are killed.
+
+    soak.py ROUNDS MODULE.ko…
+
+A round loads each module once in each way: with a reader that ends, with one that is killed, without a reader, as a flight recorder that is
+read; between them, in an order that the round's number draws. Prints what is wrong, and in the end how many sessions there were.
+"""
+import glob
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+ONLINE = "/sys/devices/system/cpu/cpu1/online"
+LOAD = ["gtodbench -s 100000 -q", "while :; do find /proc/self /sys/kernel -maxdepth 2 >/dev/null 2>&1; done",
+        "while :; do dd if=/dev/zero of=/tmp/file bs=64k count=16 2>/dev/null; rm -f /tmp/file; /bin/true; done"]
+PACKETS = """import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("127.0.0.1", 9999))
+while True:
+    s.sendto(b"x" * 100, ("127.0.0.1", 9999))
+    s.recv(200)
+    time.sleep(0.01)
+"""
+PATIENCE = 240  # seconds until a module that was asked to go is gone
+
+
+def run(*words, allowed=(0,)):
+    done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if done.returncode not in allowed:
+        print(f"{' '.join(words)}: status {done.returncode}: {done.stderr}", flush=True)
+
+
+def gone(name):
+    until = time.monotonic() + PATIENCE
+    while os.path.exists(f"/sys/module/{name}"):
+        if time.monotonic() > until:
+            print(f"{name} stays loaded", flush=True)
+            return
+        time.sleep(0.05)
+
+
+def with_reader(path, name, draw):
+    run("djrun", "-w", path, "-T", f"{draw.random():.2f}")
+    gone(name)
+
+
+def killed(path, name, draw):
+    reader = subprocess.Popen(["djrun", "-w", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(draw.random() * 2)
+    reader.send_signal(signal.SIGKILL)
+    reader.wait()
+    gone(name)
+
+
+def alone(path, name, draw):
+    run("insmod", path)
+    time.sleep(draw.random())
+    run("rmmod", name)
+
+
+def recorder(path, name, draw):
+    run("djrun", "-w", "-F", path)
+    time.sleep(draw.random())
+    reader = subprocess.Popen(["djrun", "--attach", name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(draw.random() / 2)
+    reader.send_signal(signal.SIGKILL)
+    reader.wait()
+    run("djrun", "-w", "--attach", name, "--stop")
+    gone(name)
+
+
+def switch_processor(draw):
+    """Off and on again, or on where it is off."""
+    for value in ("0", "1"):
+        with open(ONLINE, "w") as file:
+            file.write(value)
+        time.sleep(draw.random() / 2)
+
+
+def main():
+    rounds, modules = int(sys.argv[1]), sys.argv[2:]
+    load = [subprocess.Popen(["sh", "-c", each], start_new_session=True) for each in LOAD]
+    load.append(subprocess.Popen([sys.executable, "-c", PACKETS], start_new_session=True))
+    sessions = 0
+    for number in range(rounds):
+        draw = random.Random(number)
+        steps = [(way, path) for way in (with_reader, killed, alone, recorder) for path in modules]
+        draw.shuffle(steps)
+        for at, (way, path) in enumerate(steps):
+            name = os.path.basename(path).removesuffix(".ko")
+            # Some go away or come back with a processor less.
+            offline = at % 4 == 1
+            if offline:
+                with open(ONLINE, "w") as file:
+                    file.write("0")
+            way(path, name, draw)
+            sessions += 1
+            if offline:
+                with open(ONLINE, "w") as file:
+                    file.write("1")
+            if at % 4 == 3:
+                switch_processor(draw)
+    for each in load:
+        os.killpg(each.pid, signal.SIGKILL)
+        each.wait()
+    left = [line for path in ("/sys/kernel/debug/kprobes/list", "/sys/kernel/debug/tracing/enabled_functions")
+            for line in open(path)] + glob.glob("/proc/djstap*") + glob.glob("/proc/systemtap/*")
+    print("left:", "".join(left) or "nothing")
+    print(f"{sessions} sessions")
+
+
+if __name__ == "__main__":
+    main()
