@@ -37,16 +37,14 @@ bool has_effect(Expression& node) {
     return effect;
 }
 
-// The local that a lone assignment or increment writes, or nothing.
+// The local that `x = value` writes, or nothing. `x += value` and `x++` read it, too.
 std::optional<uint32_t> written_local(Expression& node) {
-    const Expression* place = nullptr;
-    if (node.kind == ExpressionKind::Assignment && !as<program::Assignment>(node).value_used)
-        place = as<program::Assignment>(node).place.get();
-    else if (node.kind == ExpressionKind::Increment && !as<program::Increment>(node).value_used)
-        place = as<program::Increment>(node).place.get();
-    if (!place || place->kind != ExpressionKind::LocalValue)
+    if (node.kind != ExpressionKind::Assignment || as<program::Assignment>(node).op)
         return std::nullopt;
-    return as<LocalValue>(*place).local;
+    const Expression& place = *as<program::Assignment>(node).place;
+    if (place.kind != ExpressionKind::LocalValue)
+        return std::nullopt;
+    return as<LocalValue>(place).local;
 }
 
 bool is_empty(const StatementPtr& node) {
@@ -84,16 +82,8 @@ class Pruner {
     void note_reads(Expression& node) {
         if (node.kind == ExpressionKind::LocalValue)
             read_[as<LocalValue>(node).local] = true;
-        const bool plain =
-            node.kind == ExpressionKind::Assignment && !as<program::Assignment>(node).op;
-        const bool writes_only =
-            (plain && as<program::Assignment>(node).place->kind == ExpressionKind::LocalValue) ||
-            written_local(node).has_value();
-        const Expression* place = nullptr;
-        if (writes_only)
-            place = node.kind == ExpressionKind::Assignment
-                        ? as<program::Assignment>(node).place.get()
-                        : as<program::Increment>(node).place.get();
+        const Expression* place =
+            written_local(node) ? as<program::Assignment>(node).place.get() : nullptr;
         for_each_child(node, [&](ExpressionPtr& child) {
             if (child.get() != place)
                 note_reads(*child);
@@ -149,15 +139,12 @@ class Pruner {
                 diagnostics_.report(DiagnosticKind::UnusedLocal, expression->range,
                                     {locals_[*local].name});
             }
-            if (expression->kind == ExpressionKind::Assignment) {
-                ExpressionPtr value = std::move(as<program::Assignment>(*expression).value);
-                if (has_effect(*value)) {
-                    expression = std::move(value);
-                    changed_ = true;
-                    return;
-                }
-            }
-            return drop(node);
+            ExpressionPtr value = std::move(as<program::Assignment>(*expression).value);
+            if (!has_effect(*value))
+                return drop(node);
+            expression = std::move(value);
+            changed_ = true;
+            return;
         }
         if (has_effect(*expression))
             return;
