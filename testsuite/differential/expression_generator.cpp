@@ -1,5 +1,7 @@
 #include "expression_generator.h"
 
+#include <cctype>
+
 namespace djstap::differential {
 
 std::string ExpressionGenerator::literal() {
@@ -9,6 +11,20 @@ std::string ExpressionGenerator::literal() {
     if (one_in(9))
         return one_in(5) ? "(-0x7fffffffffffffff - 1)" : compound(Level::Unary, pick(negative));
     return one_in(3) ? pick(edges) : std::to_string(below(one_in(2) ? 10 : 1000));
+}
+
+// Nothing but texts in quotes, and what joins them.
+static bool is_literal(const std::string& text) {
+    bool quoted = false, literal = true;
+    for (size_t i = 0; i < text.size(); i++) {
+        if (text[i] == '\\' || text[i] == 1) // an escape sequence, a mark of markup.cpp
+            i++;
+        else if (text[i] == '"')
+            quoted = !quoted;
+        else
+            literal = literal && (quoted || std::isalnum(static_cast<unsigned char>(text[i])) == 0);
+    }
+    return literal;
 }
 
 // ---- operators ----
@@ -54,7 +70,8 @@ std::string ExpressionGenerator::word() {
         "\"\"",          "\"a\"",         "\"b\"",   "\"ab\"",  "\"abc abc\"", "\"x1y2z3\"",
         "\"-17\"",       "\"0x1f\"",      "\"ABC\"", "\"\\n\"", "\"a%d\"",     "\"zzzzzzzzzzzz\"",
         "\"\\\"q\\\"\"", "\"\\xc3\\xa4\""};
-    return pick(words);
+    // 4.8 takes the letters behind \xa4 for digits, too.
+    return words[below(std::size(words) - portable_)];
 }
 
 std::string ExpressionGenerator::expression(Kind type, int depth) {
@@ -188,8 +205,13 @@ std::string ExpressionGenerator::number_expression(int depth) {
     case 7: {
         static const char* const operators[] = {"<", "<=", ">", ">=", "==", "!="};
         const Kind type = one_in(2) ? Kind::Long : Kind::Text;
-        const std::string left = expression(type, depth - 1);
-        return binary(Level::Comparison, left, pick(operators), expression(type, depth - 1));
+        std::string left = expression(type, depth - 1);
+        const std::string right = expression(type, depth - 1);
+        const char* const op = pick(operators);
+        // 4.8 compares literal texts with their escape sequences as they are written.
+        if (portable_ && is_literal(left + right) && (left + right).find('\\') != std::string::npos)
+            left = compound(Level::Concatenation, "w2 . " + operand(left, Level::Sum, true));
+        return binary(Level::Comparison, left, op, right);
     }
     case 8: {
         const std::string left = number_expression(depth - 1);
@@ -234,7 +256,7 @@ std::string ExpressionGenerator::number_expression(int depth) {
             return conditional("@count(" + place + ")",
                                histogram_of(place, histogram) + "[" + bucket + "]", literal());
         }
-        if (histogram && one_in(2)) {
+        if (histogram && !portable_ && one_in(2)) {
             const std::string bucket = one_in(5) ? number_expression(depth - 1)
                                        : one_in(2)
                                            ? std::to_string(below(histogram == 1 ? 130 : 12))
@@ -244,7 +266,9 @@ std::string ExpressionGenerator::number_expression(int depth) {
                                                        histogram_of(place, histogram));
             return histogram_of(place, histogram) + "[" + bucket + "]";
         }
-        return pick(operators) + ("(" + place + ")");
+        const std::string op = pick(operators);
+        const bool of_array = place.find('[') != std::string::npos;
+        return (portable_ && of_array && op == "@variance" ? "@avg" : op) + ("(" + place + ")");
     }
     case 15: {
         const std::string text = call(Kind::Long, depth);

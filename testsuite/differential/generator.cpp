@@ -288,6 +288,8 @@ class Generator : StatementGenerator {
                 line("println(\"" + scalar.name + " \", " + scalar.name + ")");
         }
         line("println(n0, \" \", n1)");
+        if (has_speculation_ && portable_)
+            line("println(sp0 != sp1)");
         for (const Array& array : arrays_)
             if (portable_ || !one_in(8))
                 walk(array, true);

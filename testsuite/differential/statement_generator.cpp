@@ -100,7 +100,7 @@ void StatementGenerator::statement(int depth) {
 std::string StatementGenerator::assignment() {
     static const char* const operators[] = {" = ",  " = ",  " = ",  " += ", " -= ",  " *= ",
                                             " &= ", " |= ", " ^= ", " %= ", " <<= ", " >>= "};
-    return operators[below(portable_ ? 10 : 12)];
+    return operators[below(portable_ ? 9 : 12)];
 }
 
 void StatementGenerator::write_scalar() {
@@ -114,8 +114,8 @@ void StatementGenerator::write_scalar() {
 }
 
 std::string StatementGenerator::statistic_value() {
-    return one_in(4) ? number_expression(2)
-                     : binary(Level::Product, number_expression(1), "%", "100");
+    return one_in(4) && !portable_ ? number_expression(2)
+                                   : binary(Level::Product, number_expression(1), "%", "100");
 }
 
 void StatementGenerator::write_array() {
@@ -248,7 +248,8 @@ void StatementGenerator::walk(const Array& array, bool report, int depth) {
         head += order;
     }
     if (one_in(3))
-        head += " limit " + (one_in(3) ? number_expression(1) : std::to_string(below(5)));
+        head += " limit " + (one_in(3) && !portable_ ? number_expression(1)
+                                                     : std::to_string(portable_ + below(5)));
     open("foreach (" + head + ")");
     walked_.push_back(&array);
     if (report) {
@@ -276,7 +277,8 @@ void StatementGenerator::walk(const Array& array, bool report, int depth) {
 }
 
 void StatementGenerator::show_statistic(const std::string& place, int histogram) {
-    const bool variance = one_in(3);
+    // In 4.8 that of an element that was deleted goes on when it comes again.
+    const bool variance = one_in(3) && !(portable_ && place.find('[') != std::string::npos);
     line("if (@count(" + place + ")) printf(\"%d %d %d %d %d" + (variance ? " %d" : "") +
          "\\n\", @count(" + place + "), @sum(" + place + "), @min(" + place + "), @max(" + place +
          "), @avg(" + place + (variance ? "), @variance(" + place : "") + "))");
@@ -297,7 +299,7 @@ void StatementGenerator::walk_buckets() {
     std::string head = (counted ? hits + " = " : "") + bucket + (portable_ ? "" : pick(orders)) +
                        " in " + histogram_of(place, histogram);
     if (one_in(3))
-        head += " limit " + std::to_string(below(80));
+        head += " limit " + std::to_string(portable_ + below(80));
     open((portable_ ? "if (@count(" + place + ")) " : "") + "foreach (" + head + ")");
     if (counted)
         line("if (" + hits + ") println(\"bucket \", " + bucket + ", \" \", " + hits + ")");
