@@ -183,7 +183,8 @@ class Judge:
             text.append(_results_row(group, results))
         text.append(_results_row("all", self.results))
         not_run = [(script, lines) for script, result, lines in self.results if result == NOT_RUN]
-        text += ["", "## Not run by SystemTap", ""] + [f"- {script.name}: {' '.join(lines)}" for script, lines in not_run]
+        text += ["", "## Not run by SystemTap", ""] + [
+            f"- {re.sub(':[0-9]+:', ':', script.name)}: {' '.join(lines)}" for script, lines in not_run]
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join(text if not_run else text + ["None."]) + "\n")
 

@@ -118,7 +118,7 @@ class Outputs:
             archive.file(f"modules/{name}.ko", path)
             archive.text(f"modules/{name}.ko.options", run_options(names[name][1]))
         try:
-            return guest.run(self.release, archive, _RUN_ALL % SECONDS, count_instructions=False, cpus=2,
+            return guest.run(self.release, archive, _RUN_ALL % SECONDS, count_instructions=False,
                              timeout=120 + 2 * SECONDS * len(modules))
         except guest.GuestLost as lost:
             return lost.console
