@@ -70,7 +70,9 @@ def language_case(path):
     found = re.match(r"// run: --runtime=user (.*)%s$", text, re.MULTILINE)
     if not found or not re.search(r"^//\|", text, re.MULTILINE):
         return None
-    return Script(os.path.basename(path), text, shlex.split(found[1]), group="language cases")
+    script = Script(os.path.basename(path), text, shlex.split(found[1]), group="language cases")
+    script.fields = dict(re.findall(r"^// (differs): (.*)$", text, re.MULTILINE))
+    return script
 
 
 def default_scripts(options):
