@@ -20,7 +20,7 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context)
     };
     lock_use = make("djs_lock_use", {i32, i32});
     handler = make("djs_handler", {p, p, p, p, p, p, i32, i32, i32, i32, i32, i32, i64, i64,
-                                   llvm::ArrayType::get(i64, 3), i32, i32});
+                                   llvm::ArrayType::get(i64, 3), i32, i32, p});
     site = make("djs_site", {i64, i64, i64, i32, i32, i32, i32, i8, i8, i16, p, p, p});
     anchor = make("djs_anchor", {p, p, p, i64, i64});
     target = make("djs_target", {p, p, p, i32});

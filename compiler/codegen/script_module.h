@@ -204,7 +204,7 @@ class ScriptModule {
   private:
     void place_globals();
     llvm::Constant* handler_entry(const CompiledHandler& handler, uint32_t kind, uint32_t flags,
-                                  const Variant* variant);
+                                  const Variant* variant, const std::string& written);
     llvm::Constant* lock_table(const CompiledHandler& handler);
     void fill_handlers(const std::vector<CompiledHandler>& handlers);
     void fill_sites();

@@ -26,7 +26,8 @@ llvm::Constant* ScriptModule::lock_table(const CompiledHandler& handler) {
 }
 
 llvm::Constant* ScriptModule::handler_entry(const CompiledHandler& handler, uint32_t kind,
-                                            uint32_t flags, const Variant* variant) {
+                                            uint32_t flags, const Variant* variant,
+                                            const std::string& written) {
     uint32_t saved = 0, condition = 0;
     if (variant) {
         for (const auto& value : variant->probe->entry_values)
@@ -53,21 +54,26 @@ llvm::Constant* ScriptModule::handler_entry(const CompiledHandler& handler, uint
          number(static_cast<int64_t>(variant ? variant->timer_ns : 0)),
          number(static_cast<int64_t>(variant ? variant->timer_random_ns : 0)),
          llvm::ConstantArray::get(llvm::ArrayType::get(types.i64, 3), arguments), word(condition),
-         word(0)}); // the stack it needs is written into the object: store_stacks()
+         word(0), // the stack it needs is written into the object: store_stacks()
+         written.empty() ? null() : text(written)});
 }
 
 void ScriptModule::fill_handlers(const std::vector<CompiledHandler>& handlers) {
     std::vector<llvm::Constant*> elements;
+    std::vector<std::string> written(handlers.size());
+    for (const Site& site : plan.sites)
+        if (written[site.variant].empty())
+            written[site.variant] = site.written;
     for (size_t i = 0; i < handlers.size(); i++) {
         const Variant& variant = plan.variants[i];
         uint32_t flags = (handlers[i].checks_state ? DJS_HANDLER_CHECKS_STATE : 0) |
                          (variant.kind == HandlerKind::Return ? DJS_HANDLER_MAY_LINGER : 0) |
                          (contexts.variants[i].task ? DJS_HANDLER_IN_TASK : 0);
-        elements.push_back(
-            handler_entry(handlers[i], static_cast<uint32_t>(variant.kind), flags, &variant));
+        elements.push_back(handler_entry(handlers[i], static_cast<uint32_t>(variant.kind), flags,
+                                         &variant, written[i]));
     }
     for (const Condition& condition : conditions)
-        elements.push_back(handler_entry(condition.handler, DJS_HANDLER_CONDITION, 0, nullptr));
+        elements.push_back(handler_entry(condition.handler, DJS_HANDLER_CONDITION, 0, nullptr, {}));
     handlers_->setInitializer(
         llvm::ConstantArray::get(llvm::ArrayType::get(types.handler, elements.size()), elements));
 }

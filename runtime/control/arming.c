@@ -85,8 +85,6 @@ static int attach_wanted(bool last)
 			keep_ftrace();
 		error = ops->attach();
 	}
-	if (!last)
-		djs_livepatch_watch();
 	return error;
 }
 
@@ -396,8 +394,8 @@ void djs_sites_overload(u32 owner, u32 percent)
 		djs_session_message(DJS_RECORD_WARNING,
 				    "%s had a CPU for %u %% of the time: %u of %u sites are "
 				    "disarmed; -D STP_NO_OVERLOAD leaves them on",
-				    first->name ?: first->point ?: "a probe", percent, count,
-				    sites);
+				    djs_script.handlers[first->handler].written ?: first->point ?: "a probe",
+				    percent, count, sites);
 	}
 	djs_sites_unlock();
 }

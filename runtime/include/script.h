@@ -103,6 +103,9 @@ struct djs_handler {
 	u64 arguments[3];    /* of the mechanism: enum djs_argument */
 	u32 condition;	     /* 0: none; N: its sites are armed while condition N - 1 holds */
 	u32 stack;	     /* bytes that must be left of a stack for it; 0: not asked */
+	/* The probe point as the script has it, or its alias: for messages about the handler, whose
+	 * sites may be thousands. NULL: it has none. */
+	const char *written;
 };
 
 #define DJS_AIM_WORDS 2 /* of djs_target.aim */

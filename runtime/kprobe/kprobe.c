@@ -286,6 +286,7 @@ static int kprobes_attach(void)
 			verify_kprobe(probe);
 		}
 	}
+	djs_livepatch_watch();
 	return 0;
 }
 
