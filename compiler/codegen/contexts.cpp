@@ -145,14 +145,10 @@ class Finder {
     }
     Surroundings surroundings(const Variant& variant, const Look& look) const {
         Surroundings its;
-        auto is_only = [&](Mechanism mechanism) {
-            return variant.mechanisms == 1u << static_cast<unsigned>(mechanism);
-        };
         its.alone = script_.kernel.user_space || variant.kind == HandlerKind::Begin ||
                     variant.kind == HandlerKind::End || variant.kind == HandlerKind::Error;
-        its.task =
-            !its.alone && look.walks_far &&
-            (is_only(Mechanism::Procfs) || (is_only(Mechanism::Timer) && !look.bound_to_place));
+        its.task = !its.alone && look.walks_far && variant.has_only(DJS_RUNS_IN_TASK) &&
+                   (variant.has_only(DJS_IS_TASK) || !look.bound_to_place);
         its.others = !its.alone && !its.task;
         return its;
     }

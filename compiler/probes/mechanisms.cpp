@@ -58,6 +58,13 @@ bool Variant::has_any(uint32_t capabilities) const {
     return false;
 }
 
+bool Variant::has_only(uint32_t capabilities) const {
+    for (uint32_t i = 0; i < DJS_MECHANISM_COUNT; i++)
+        if ((mechanisms >> i & 1u) && !djs_mechanism_can(i, capabilities))
+            return false;
+    return true;
+}
+
 std::optional<Mechanism> mechanism_by_name(std::string_view name) {
     for (uint32_t i = 0; i < DJS_MECHANISM_COUNT; i++)
         if (djs_mechanism_can(i, DJS_CAN_BE_FORCED) && djs_mechanism_name(i) == name)

@@ -86,6 +86,8 @@ struct Variant {
     }
     // One of them has one of these capabilities.
     bool has_any(uint32_t capabilities) const;
+    // Each of them has.
+    bool has_only(uint32_t capabilities) const;
     int priority = 0; // begin, end, error: begin(N)
     uint64_t timer_ns = 0, timer_random_ns = 0;
     std::array<uint64_t, 3> arguments{}; // of its mechanism: enum djs_argument

@@ -20,7 +20,8 @@ struct djs_mechanism_ops {
 	u64 (*missed)(const struct djs_site_run *run);
 	/* Frees what is kept of detached ones. */
 	void (*free)(void);
-	/* Where it stands at an fentry site, the kernel may not switch ftrace off. */
+	/* Where it, or what is attached after it, stands at an fentry site, the kernel may not
+	 * switch ftrace off. */
 	bool keeps_ftrace;
 	/* Attached when all others stand: it calls handlers by itself. */
 	bool last;
@@ -31,7 +32,8 @@ struct djs_mechanism_ops {
 #include "include/mechanisms.def"
 #undef DJS_MECHANISM
 
-/* Of the row with this number. Several rows may have the same. */
+/* Of the row with this number, several of which may have the same. Those of a number that this
+ * runtime does not know do nothing. */
 const struct djs_mechanism_ops *djs_mechanism_ops(u32 mechanism);
 /* The same where no earlier row has it, else NULL: to have each once. */
 const struct djs_mechanism_ops *djs_mechanism_ops_once(u32 mechanism);

@@ -12,7 +12,7 @@ static const struct djs_mechanism_ops *const all_ops[] = {
 
 const struct djs_mechanism_ops *djs_mechanism_ops(u32 mechanism)
 {
-	return all_ops[mechanism];
+	return mechanism < DJS_MECHANISM_COUNT ? all_ops[mechanism] : &djs_ops_session;
 }
 
 const struct djs_mechanism_ops *djs_mechanism_ops_once(u32 mechanism)

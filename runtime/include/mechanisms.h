@@ -29,8 +29,9 @@ enum djs_capability {
 	DJS_TAKES_REGS = 1 << 6,
 	/* The handler has a callback of its own, made for what it is attached to. */
 	DJS_HAS_CALLBACK = 1 << 7,
-	/* A handler that walks far may run in a task. */
+	/* A handler that walks far may run in a task; in the very one that was hit. */
 	DJS_RUNS_IN_TASK = 1 << 8,
+	DJS_IS_TASK = 1 << 9,
 };
 
 /* Whether it has one of these capabilities. */
