@@ -1,6 +1,7 @@
 #include "codegen/sanitizer.h"
 
 #include <llvm/Support/CommandLine.h>
+#include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Instrumentation/AddressSanitizer.h>
 #include <llvm/Transforms/Instrumentation/ThreadSanitizer.h>
 
@@ -8,26 +9,28 @@ namespace djstap::codegen {
 
 namespace {
 
-// What the passes take from LLVM's command line alone, once a process.
-void set_command_line() {
+// What the passes take from LLVM's command line alone, once a process; false: this LLVM does not
+// know it.
+bool set_command_line() {
     static const bool done = [] {
         const char* arguments[] = {
             "djstap", "-asan-stack=0", "-asan-globals=0",
             // One access that is read and written is one access.
             "-tsan-compound-read-before-write=1", "-tsan-distinguish-volatile=1",
             "-tsan-instrument-func-entry-exit=0", "-tsan-instrument-memintrinsics=0"};
-        return llvm::cl::ParseCommandLineOptions(std::size(arguments), arguments);
+        std::string ignored; // without a stream for errors it would end the process
+        llvm::raw_string_ostream stream(ignored);
+        return llvm::cl::ParseCommandLineOptions(std::size(arguments), arguments, "", &stream);
     }();
-    (void)done;
+    return done;
 }
 
 } // namespace
 
 llvm::ModulePassManager sanitizer_passes(llvm::Module& module, Sanitizer sanitizer) {
     llvm::ModulePassManager passes;
-    if (sanitizer == Sanitizer::None)
+    if (sanitizer == Sanitizer::None || !set_command_line())
         return passes;
-    set_command_line();
     const auto attribute = sanitizer == Sanitizer::Address ? llvm::Attribute::SanitizeAddress
                                                            : llvm::Attribute::SanitizeThread;
     for (llvm::Function& function : module)

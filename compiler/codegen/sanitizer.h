@@ -11,7 +11,7 @@ namespace djstap::codegen {
 // AddressSanitizer as for a kernel with KASAN, its ThreadSanitizer as for one with KCSAN (the
 // kernel's scripts/Makefile.kasan and Makefile.kcsan give clang the same options). Accesses by the
 // gs segment are left alone, per-CPU memory has no shadow; so are stacks and the script's tables.
-// None for Sanitizer::None.
+// None for Sanitizer::None, and where this LLVM has other options.
 llvm::ModulePassManager sanitizer_passes(llvm::Module& module, Sanitizer sanitizer);
 
 } // namespace djstap::codegen

@@ -344,7 +344,8 @@ bool generate(RunState& state) {
     options.script_name = state.options.script_name();
     options.plant = state.options.plant;
     // A developer's: the kernel's sanitizer looks at the handlers, too.
-    options.sanitize = getenv("DJSTAP_SANITIZE") && !state.options.user_space;
+    const char* sanitize = getenv("DJSTAP_SANITIZE");
+    options.sanitize = sanitize && std::string_view(sanitize) == "1" && !state.options.user_space;
     if (options.sanitize && kernel->sanitizer == Sanitizer::None) {
         state.fail(DiagnosticKind::KernelUnusable,
                    Failure{"the kernel " + kernel->release + " has no sanitizer",
