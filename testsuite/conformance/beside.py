@@ -186,7 +186,8 @@ class Judge:
         text.append(_results_row("all", self.results))
         not_run = [(script, lines) for script, result, lines in self.results if result == NOT_RUN]
         text += ["", "## Not run by SystemTap", ""] + [
-            f"- {re.sub(':[0-9]+:', ':', script.name)}: {' '.join(lines)}" for script, lines in not_run]
+            # A script's number in its batch is chance.
+            f"- {re.sub(':[0-9]+:', ':', script.name)}: {re.sub(r'm[0-9]{4}_src', 'script', ' '.join(lines))}" for script, lines in not_run]
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join(text if not_run else text + ["None."]) + "\n")
 

@@ -16,6 +16,7 @@ import math
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,8 +26,12 @@ import run
 FUNCTIONS = ("__x64_sys_gettimeofday", "ktime_get_real_ts64")
 LOAD = "for c in 0 1 2 3; do taskset -c $c gtodbench -s 1000 -q >/dev/null & done"
 TRACER = f"""
-cd /sys/kernel/tracing; echo {" ".join(FUNCTIONS)} > set_ftrace_filter; echo 100 > buffer_size_kb; {LOAD}
-for i in $(seq TURNS); do echo function > current_tracer; sleep 0.05; echo nop > current_tracer; sleep 0.05; done
+cd /sys/kernel/tracing; echo {" ".join(FUNCTIONS)} > set_ftrace_filter; echo 100 > buffer_size_kb
+[ $(wc -l < set_ftrace_filter) = {len(FUNCTIONS)} ] || exit 1
+{LOAD}
+for i in $(seq TURNS); do
+    echo function > current_tracer; grep -q function current_tracer || exit 1; sleep 0.05; echo nop > current_tracer; sleep 0.05
+done
 """
 PROBES = f"""
 {LOAD}
@@ -48,8 +53,15 @@ def start(options, script, command):
         given = os.environ.get("DJSTAP_QEMU_ARGUMENTS", "")
         environment = dict(os.environ, DJSTAP_REPORT=report, DJSTAP_QEMU_ARGUMENTS=f"{given} {run.PARALLEL}".strip())
         shell = f"sh -c {shlex.quote(command.replace('TURNS', str(options.turns)))}"
-        done = subprocess.run([options.djstap, f"--guest={options.kernel}", "-w", "-e", script, "-c", shell], env=environment,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=run.TIMEOUT)
+        with subprocess.Popen([options.djstap, f"--guest={options.kernel}", "-w", "-e", script, "-c", shell], env=environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
+            try:
+                output, errors = process.communicate(timeout=run.TIMEOUT)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                return OWN, f"it took longer than {run.TIMEOUT} s"
+        if not os.path.exists(report):
+            return OWN, errors.decode(errors="replace")
         with open(report, encoding="utf-8") as file:
             guests = [told for told in map(json.loads, file) if "end" in told]
         for guest in guests:
@@ -61,8 +73,8 @@ def start(options, script, command):
                 if not place and not OTHER.search(log) and (stuck := STUCK.search(log)):
                     place = stuck[1]
                 return (EMULATOR, f"at {place}, while it was patched") if place else (OWN, f"{guest['reason']}\n{log}")
-        if done.returncode or (script == SCRIPT and done.stdout != b"1\n"):
-            return OWN, (done.stdout + done.stderr).decode(errors="replace")
+        if process.returncode or (script == SCRIPT and output != b"1\n"):
+            return OWN, (output + errors).decode(errors="replace")
     return None
 
 

@@ -305,12 +305,13 @@ def run_case(path, djstap, kernel, kernel_arguments, parallel):
             return SKIPPED
         for _ in range(TRIES):
             runner = Runner(path, djstap, kernel, kernel_arguments, parallel)
-            if parallel:
+            in_parallel = " in parallel" if runner.parallel else ""
+            if runner.parallel:
                 note(f"started in parallel: {os.path.basename(path)} on {kernel}")
             result = runner.check()
             if result != EMULATORS_FAULT:
                 break
-            note(f"retried {os.path.basename(path)} on {kernel}: {runner.blame}")
+            note(f"retried{in_parallel}: {os.path.basename(path)} on {kernel}: {runner.blame}")
     except (ValueError, OSError, re.error, subprocess.TimeoutExpired) as error:
         print(f"FAILED {path}: {error}")
         result = FAILED
