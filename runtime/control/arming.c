@@ -90,39 +90,42 @@ static int attach_wanted(bool last)
 
 static void disarm_unwanted(void)
 {
+	const struct djs_mechanism_ops *ops;
 	u32 i;
 
-	for (i = DJS_MECHANISM_COUNT; i-- > 0;) {
-		const struct djs_mechanism_ops *ops = djs_mechanism_ops_once(i);
-
-		if (ops && ops->disarm)
+	djs_for_each_ops_backwards(i, ops)
+	{
+		if (ops->disarm)
 			ops->disarm();
 	}
 }
 
 static void detach_all(void)
 {
+	const struct djs_mechanism_ops *ops;
 	u32 i;
 
-	for (i = DJS_MECHANISM_COUNT; i-- > 0;) {
-		const struct djs_mechanism_ops *ops = djs_mechanism_ops_once(i);
-
-		if (ops && ops->detach)
+	djs_for_each_ops_backwards(i, ops)
+	{
+		if (ops->detach)
 			ops->detach();
-		else if (ops && ops->disarm)
+		else if (ops->disarm)
 			ops->disarm();
 	}
 }
 
+/* None of its sites is wanted any more. */
 static void forget_module(u32 domain)
 {
+	const struct djs_mechanism_ops *ops;
 	u32 i;
 
-	for (i = DJS_MECHANISM_COUNT; i-- > 0;) {
-		const struct djs_mechanism_ops *ops = djs_mechanism_ops_once(i);
-
-		if (ops && ops->forget)
+	djs_for_each_ops_backwards(i, ops)
+	{
+		if (ops->forget)
 			ops->forget(domain);
+		else if (ops->disarm)
+			ops->disarm();
 	}
 }
 

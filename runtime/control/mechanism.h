@@ -14,7 +14,8 @@ struct djs_mechanism_ops {
 	void (*disarm)(void);
 	/* At the end, when none is wanted: takes out all. NULL: disarm does. */
 	void (*detach)(void);
-	/* Before the text of a module goes: takes out what stands in it. NULL: nothing can. */
+	/* Before the text of a module goes, whose sites are not wanted any more: takes out what
+	 * stands in it. NULL: disarm does. */
 	void (*forget)(u32 domain);
 	/* What a site of it has missed since it is armed. */
 	u64 (*missed)(const struct djs_site_run *run);
@@ -37,5 +38,12 @@ struct djs_mechanism_ops {
 const struct djs_mechanism_ops *djs_mechanism_ops(u32 mechanism);
 /* The same where no earlier row has it, else NULL: to have each once. */
 const struct djs_mechanism_ops *djs_mechanism_ops_once(u32 mechanism);
+
+/* Each of the operations once, in the order of detaching; `i` is a u32. */
+#define djs_for_each_ops_backwards(i, ops)                                                         \
+	for ((i) = DJS_MECHANISM_COUNT; (i)-- > 0;)                                                \
+		if (!((ops) = djs_mechanism_ops_once(i)))                                          \
+			;                                                                          \
+		else
 
 #endif

@@ -106,14 +106,14 @@ int djs_sites_init(void)
 
 void djs_sites_exit(void)
 {
+	const struct djs_mechanism_ops *ops;
 	u32 i;
 
 	djs_livepatch_exit();
 	djs_modules_exit();
-	for (i = DJS_MECHANISM_COUNT; i-- > 0;) {
-		const struct djs_mechanism_ops *ops = djs_mechanism_ops_once(i);
-
-		if (ops && ops->free)
+	djs_for_each_ops_backwards(i, ops)
+	{
+		if (ops->free)
 			ops->free();
 	}
 	djs_lookup_exit();

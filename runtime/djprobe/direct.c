@@ -258,13 +258,7 @@ static void djprobes_disarm(void)
 	djs_groups_detach(&direct_kind);
 }
 
-static void djprobes_forget(u32 domain)
-{
-	djprobes_disarm(); /* none of the module's is wanted any more */
-}
-
 const struct djs_mechanism_ops djs_ops_djprobe = {
     .attach = djprobes_attach,
     .disarm = djprobes_disarm,
-    .forget = djprobes_forget,
 };

@@ -79,13 +79,7 @@ static void ftraces_disarm(void)
 	djs_groups_detach(&ops_kind);
 }
 
-static void ftraces_forget(u32 domain)
-{
-	ftraces_disarm(); /* none of the module's is wanted any more */
-}
-
 const struct djs_mechanism_ops djs_ops_ftrace = {
     .attach = ftraces_attach,
     .disarm = ftraces_disarm,
-    .forget = ftraces_forget,
 };
