@@ -41,6 +41,14 @@ bool is_kprobe(Mechanism mechanism) {
     return mechanism_can(mechanism, DJS_IS_KPROBE);
 }
 
+// Those that have one of these: 1 << Mechanism.
+uint32_t mechanisms_with(uint32_t capabilities) {
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < DJS_MECHANISM_COUNT; i++)
+        found |= static_cast<uint32_t>(djs_mechanism_can(i, capabilities)) << i;
+    return found;
+}
+
 } // namespace
 
 std::string_view mechanism_name(Mechanism mechanism) {
@@ -52,17 +60,11 @@ bool mechanism_can(Mechanism mechanism, uint32_t capabilities) {
 }
 
 bool Variant::has_any(uint32_t capabilities) const {
-    for (uint32_t i = 0; i < DJS_MECHANISM_COUNT; i++)
-        if ((mechanisms >> i & 1u) && djs_mechanism_can(i, capabilities))
-            return true;
-    return false;
+    return mechanisms & mechanisms_with(capabilities);
 }
 
 bool Variant::has_only(uint32_t capabilities) const {
-    for (uint32_t i = 0; i < DJS_MECHANISM_COUNT; i++)
-        if ((mechanisms >> i & 1u) && !djs_mechanism_can(i, capabilities))
-            return false;
-    return true;
+    return !(mechanisms & ~mechanisms_with(capabilities));
 }
 
 std::optional<Mechanism> mechanism_by_name(std::string_view name) {

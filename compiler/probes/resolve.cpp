@@ -122,13 +122,14 @@ class ProbeResolver {
             }
             optional |= point.optional || family->resolve == resolve_never;
             const bool aliased = i < probe.alias_names.size() && !probe.alias_names[i].empty();
-            const std::string alias = aliased ? probe.alias_names[i].front() : "";
+            const std::string written =
+                aliased ? probe.alias_names[i].front() : ast::to_string(point);
             bool placed = false;
             std::vector<AccessError> missing;
             size_t left_out = 0;
             for (Candidate& candidate : candidates) {
-                candidate.site.name = aliased ? alias : candidate.site.point;
-                candidate.site.written = aliased ? alias : ast::to_string(point);
+                candidate.site.name = aliased ? written : candidate.site.point;
+                candidate.site.written = written;
                 const bool is_copy = candidate.scope != 0;
                 const bool here = place(probe, candidate, i, is_copy ? &missing : nullptr);
                 placed |= here;
