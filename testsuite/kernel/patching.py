@@ -16,7 +16,6 @@ import math
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
 import tempfile
@@ -50,18 +49,15 @@ def start(options, script, command):
     """None, or (whose fault it is, what happened)."""
     with tempfile.TemporaryDirectory(prefix="djstap-patching-") as folder:
         report = os.path.join(folder, "report")
-        given = os.environ.get("DJSTAP_QEMU_ARGUMENTS", "")
-        environment = dict(os.environ, DJSTAP_REPORT=report, DJSTAP_QEMU_ARGUMENTS=f"{given} {run.PARALLEL}".strip())
+        environment = dict(os.environ, DJSTAP_REPORT=report)
+        run.add_words(environment, "DJSTAP_QEMU_ARGUMENTS", run.PARALLEL)
         shell = f"sh -c {shlex.quote(command.replace('TURNS', str(options.turns)))}"
-        with subprocess.Popen([options.djstap, f"--guest={options.kernel}", "-w", "-e", script, "-c", shell], env=environment,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
-            try:
-                output, errors = process.communicate(timeout=run.TIMEOUT)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                return OWN, f"it took longer than {run.TIMEOUT} s"
+        try:
+            done = run.run_whole([options.djstap, f"--guest={options.kernel}", "-w", "-e", script, "-c", shell], run.TIMEOUT, environment)
+        except subprocess.TimeoutExpired:
+            return OWN, f"it took longer than {run.TIMEOUT} s"
         if not os.path.exists(report):
-            return OWN, errors.decode(errors="replace")
+            return OWN, done.stderr.decode(errors="replace")
         with open(report, encoding="utf-8") as file:
             guests = [told for told in map(json.loads, file) if "end" in told]
         for guest in guests:
@@ -73,8 +69,8 @@ def start(options, script, command):
                 if not place and not OTHER.search(log) and (stuck := STUCK.search(log)):
                     place = stuck[1]
                 return (EMULATOR, f"at {place}, while it was patched") if place else (OWN, f"{guest['reason']}\n{log}")
-        if process.returncode or (script == SCRIPT and output != b"1\n"):
-            return OWN, (output + errors).decode(errors="replace")
+        if done.returncode or (script == SCRIPT and done.stdout != b"1\n"):
+            return OWN, (done.stdout + done.stderr).decode(errors="replace")
     return None
 
 

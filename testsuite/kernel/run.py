@@ -155,6 +155,22 @@ def expected_lines(text):
     return text.split("\n") if text else []
 
 
+def run_whole(command, timeout, environment, folder=None):
+    """Runs a command; one that takes too long is ended with all its children, and subprocess.TimeoutExpired is raised."""
+    with subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            output, errors = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
+def add_words(environment, name, words):
+    environment[name] = f"{environment.get(name, '')} {words}".strip()
+
+
 class Runner:
     def __init__(self, path, djstap, kernel, kernel_arguments="", parallel=False):
         self.path = path
@@ -184,22 +200,13 @@ class Runner:
         if self.debug:
             environment.update(DJSTAP_KERNELS=self.debug, DJSTAP_GUEST_PATIENCE=str(PATIENCE), DJSTAP_SANITIZE="1")
         if self.kernel_arguments:
-            given = environment.get("DJSTAP_KERNEL_ARGUMENTS", "")
-            environment["DJSTAP_KERNEL_ARGUMENTS"] = f"{given} {self.kernel_arguments}".strip()
+            add_words(environment, "DJSTAP_KERNEL_ARGUMENTS", self.kernel_arguments)
         if self.parallel:
-            given = environment.get("DJSTAP_QEMU_ARGUMENTS", "")
-            environment["DJSTAP_QEMU_ARGUMENTS"] = f"{given} {PARALLEL}".strip()
+            add_words(environment, "DJSTAP_QEMU_ARGUMENTS", PARALLEL)
         environment["PATH"] = os.path.dirname(self.djstap) + ":" + environment.get("PATH", "")
 
         def execute(command):
-            with subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, start_new_session=True) as process:
-                try:
-                    output, errors = process.communicate(timeout=self.timeout)
-                except subprocess.TimeoutExpired:
-                    os.killpg(process.pid, signal.SIGKILL)  # a shell's children, too
-                    raise
-            return subprocess.CompletedProcess(command, process.returncode, output, errors)
+            return run_whole(command, self.timeout, environment, folder)
 
         if "prepare" in self.fields:
             done = execute(["/bin/sh", "-e", "-c", self.fields["prepare"]])
