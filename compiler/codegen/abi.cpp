@@ -1,12 +1,59 @@
 #include "codegen/abi.h"
 
 #include "include/regex.h"
+#include "include/registers.h"
 #include "include/script.h"
+#include "include/text.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <llvm/IR/DataLayout.h>
+#include <type_traits>
+#include <utility>
 
 namespace djstap::codegen {
+
+namespace {
+
+// The structure that C's type is, once it is made: fields stand behind those that they are of.
+template <class Struct> llvm::StructType* struct_type(const AbiTypes& types) {
+#define DJS_STRUCT(name)                                                                           \
+    if constexpr (std::is_same_v<Struct, struct ::name>)                                           \
+        return types.name;
+#define DJS_FIELD(type, name)
+#define DJS_ARRAY(type, name, count)
+#define DJS_STRUCT_END(name)
+#include "include/contract.def"
+}
+
+template <class Field> llvm::Type* field_type(const AbiTypes& types, llvm::LLVMContext& context) {
+    if constexpr (std::is_pointer_v<Field>)
+        return types.pointer;
+    else if constexpr (std::is_array_v<Field>)
+        return llvm::ArrayType::get(field_type<std::remove_extent_t<Field>>(types, context),
+                                    std::extent_v<Field>);
+    else if constexpr (std::is_integral_v<Field>)
+        return llvm::IntegerType::get(context, sizeof(Field) * 8);
+    else
+        return struct_type<Field>(types);
+}
+
+// The elements of a structure's constant, in the order of its fields.
+class Elements {
+  public:
+    explicit Elements(llvm::StructType* type) : type_(type) {}
+    void add(const FieldValue& value) {
+        elements_.push_back(value.as(type_->getElementType(elements_.size())));
+    }
+    llvm::Constant* done() const { return llvm::ConstantStruct::get(type_, elements_); }
+
+  private:
+    llvm::StructType* type_;
+    llvm::SmallVector<llvm::Constant*, 64> elements_;
+};
+
+} // namespace
 
 AbiTypes::AbiTypes(llvm::LLVMContext& context)
     : void_type(llvm::Type::getVoidTy(context)), i1(llvm::Type::getInt1Ty(context)),
@@ -14,119 +61,139 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context)
       i32(llvm::Type::getInt32Ty(context)), i64(llvm::Type::getInt64Ty(context)),
       pointer(llvm::PointerType::get(context, 0)),
       percpu_pointer(llvm::PointerType::get(context, 256)) {
-    auto* p = pointer;
-    auto make = [&](const char* name, std::initializer_list<llvm::Type*> fields) {
-        return llvm::StructType::create(context, std::vector<llvm::Type*>(fields), name);
-    };
-    lock_use = make("djs_lock_use", {i32, i32});
-    handler = make("djs_handler", {p, p, p, p, p, p, i32, i32, i32, i32, i32, i32, i64, i64,
-                                   llvm::ArrayType::get(i64, 3), i32, i32, p});
-    site = make("djs_site", {i64, i64, i64, i32, i32, i32, i32, i8, i8, i16, p, p, p});
-    anchor = make("djs_anchor", {p, p, p, i64, i64});
-    target = make("djs_target", {p, p, p, i32});
-    statistic_shape = make("djs_statistic_shape", {i32, i32, i64, i64, i64, i32, i32, i32, i32});
-    map_shape = make("djs_map_shape", {i8, i8, i8, i8, llvm::ArrayType::get(i8, DJS_MAX_KEYS),
-                                       llvm::ArrayType::get(i8, 3), i32, i32, statistic_shape});
-    map_use = make("djs_map_use", {map_shape, p});
-    statistic_use = make("djs_statistic_use", {statistic_shape, p});
-    iterator_use = make("djs_iterator_use", {p, p, i32, i32, i32, i32});
-    map_order = make("djs_map_order", {i32, i32, i32, i32});
-    regex_start = make("djs_regex_start", {i16, i16});
-    regex_step = make("djs_regex_step", {i16, i16, i16, i16, i16, regex_start, regex_start});
-    regex = make("djs_regex", {p, p, p, p, i32, i32, i32, regex_start, regex_start, regex_start});
-    script = make("djs_script",
-                  {i32, i32, i32, i32, i32, i32, i32, i32, p,   p,   p,   p,   p, p, i32, i32,
-                   p,   i32, i32, p,   p,   p,   p,   i32, i64, i64, i64, i64, p, p, p,   p,
-                   i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, p, p});
+    std::vector<llvm::Type*> fields;
+#define DJS_STRUCT(name)                                                                           \
+    {                                                                                              \
+        using Struct = struct ::name;                                                              \
+        llvm::StructType*& made = this->name;                                                      \
+        constexpr const char* called = #name;
+#define DJS_FIELD(type, name) fields.push_back(field_type<decltype(Struct::name)>(*this, context));
+#define DJS_ARRAY(type, name, count) DJS_FIELD(type, name)
+#define DJS_STRUCT_END(name)                                                                       \
+    made = llvm::StructType::create(context, std::exchange(fields, {}), called);                   \
+    }
+#include "include/contract.def"
 }
 
-bool AbiTypes::sizes_agree(const llvm::DataLayout& layout) const {
-    auto agrees = [&](llvm::StructType* type, size_t size) {
-        return layout.getTypeAllocSize(type) == size;
-    };
-    return agrees(lock_use, sizeof(djs_lock_use)) && agrees(handler, sizeof(djs_handler)) &&
-           agrees(site, sizeof(djs_site)) && agrees(anchor, sizeof(djs_anchor)) &&
-           agrees(target, sizeof(djs_target)) &&
-           agrees(statistic_shape, sizeof(djs_statistic_shape)) &&
-           agrees(map_shape, sizeof(djs_map_shape)) && agrees(map_use, sizeof(djs_map_use)) &&
-           agrees(statistic_use, sizeof(djs_statistic_use)) &&
-           agrees(iterator_use, sizeof(djs_iterator_use)) &&
-           agrees(map_order, sizeof(djs_map_order)) && agrees(regex_step, sizeof(djs_regex_step)) &&
-           agrees(regex, sizeof(struct djs_regex)) && agrees(script, sizeof(struct djs_script)) &&
-           layout.getStructLayout(script)->getElementOffset(24) ==
-               offsetof(struct djs_script, anchor) &&
-           layout.getStructLayout(script)->getElementOffset(42) ==
-               offsetof(struct djs_script, condition_count);
+std::string_view AbiTypes::disagreement(const llvm::DataLayout& layout) const {
+    unsigned number = 0;
+#define DJS_STRUCT(name)                                                                           \
+    {                                                                                              \
+        using Struct = struct ::name;                                                              \
+        const llvm::StructLayout* made = layout.getStructLayout(this->name);                       \
+        number = 0;
+#define DJS_FIELD(type, name)                                                                      \
+    if (made->getElementOffset(number++) != offsetof(Struct, name))                                \
+        return #name;
+#define DJS_ARRAY(type, name, count) DJS_FIELD(type, name)
+#define DJS_STRUCT_END(name)                                                                       \
+    if (made->getSizeInBytes() != sizeof(Struct))                                                  \
+        return #name;                                                                              \
+    }
+#include "include/contract.def"
+    return {};
 }
+
+#define DJS_STRUCT(name)                                                                           \
+    llvm::Constant* AbiTypes::make(const contract::name& fields) const {                           \
+        Elements elements(this->name);
+#define DJS_FIELD(type, name) elements.add(fields.name);
+#define DJS_ARRAY(type, name, count) elements.add(fields.name);
+#define DJS_STRUCT_END(name)                                                                       \
+    return elements.done();                                                                        \
+    }
+#include "include/contract.def"
 
 namespace {
 
+template <class Type> constexpr char letter() {
+    if constexpr (std::is_void_v<Type>) {
+        return 'v';
+    } else if constexpr (std::is_pointer_v<Type>) {
+        return 'p';
+    } else {
+        static_assert(sizeof(Type) == 4 || sizeof(Type) == 8);
+        return sizeof(Type) == 4 ? 'i' : 'l';
+    }
+}
+
+// As the C headers declare it.
+template <class Function> struct Signature;
+template <class Result, class... Arguments> struct Signature<Result(Arguments...)> {
+    static constexpr std::array letters{letter<Result>(), letter<Arguments>()...};
+    static constexpr std::string_view text{letters.data(), letters.size()};
+};
+#define RUNTIME(name)                                                                              \
+    RuntimeFunction {                                                                              \
+#name, Signature < decltype(::name)> ::text                                                \
+    }
+
 constexpr std::array runtime_functions{
-    RuntimeFunction{"djs_enter", "ppp"},
-    RuntimeFunction{"djs_leave", "vp"},
-    RuntimeFunction{"djs_lacks_stack", "ii"},
-    RuntimeFunction{"djs_lock_enter", "lp"},
-    RuntimeFunction{"djs_lock_leave", "vpl"},
-    RuntimeFunction{"djs_fail_alone", "vpi"},
-    RuntimeFunction{"djs_find_site", "ppl"},
-    RuntimeFunction{"djs_reserve", "ppii"},
-    RuntimeFunction{"djs_commit", "vppi"},
-    RuntimeFunction{"djs_make_room", "ii"},
-    RuntimeFunction{"djs_reschedule", "v"},
-    RuntimeFunction{"djs_file_set", "vpp"},
-    RuntimeFunction{"djs_file_append", "vpp"},
-    RuntimeFunction{"djs_file_get", "pp"},
-    RuntimeFunction{"djs_conditions_changed", "v"},
-    RuntimeFunction{"djs_fail", "vppi"},
-    RuntimeFunction{"djs_load", "lplii"},
-    RuntimeFunction{"djs_store", "vplili"},
-    RuntimeFunction{"djs_copy_memory", "vpplli"},
-    RuntimeFunction{"djs_counter_read", "li"},
-    RuntimeFunction{"djs_perf_read", "li"},
-    RuntimeFunction{"djs_counter_clear", "vi"},
-    RuntimeFunction{"djs_statistic_read", "vip"},
-    RuntimeFunction{"djs_statistic_clear", "vi"},
-    RuntimeFunction{"djs_statistic_record", "vil"},
-    RuntimeFunction{"djs_statistic_add", "vppl"},
-    RuntimeFunction{"djs_statistic_avg", "lp"},
-    RuntimeFunction{"djs_statistic_variance", "lpp"},
-    RuntimeFunction{"djs_histogram_store", "vppp"},
-    RuntimeFunction{"djs_map_find", "ppp"},
-    RuntimeFunction{"djs_map_find_long", "ppl"},
-    RuntimeFunction{"djs_map_find_slot", "ppl"},
-    RuntimeFunction{"djs_map_insert", "ppp"},
-    RuntimeFunction{"djs_map_insert_long", "ppl"},
-    RuntimeFunction{"djs_map_insert_slot", "ppl"},
-    RuntimeFunction{"djs_map_erase", "ipp"},
-    RuntimeFunction{"djs_erase_slice", "vpipii"},
-    RuntimeFunction{"djs_has_slice", "ipipii"},
-    RuntimeFunction{"djs_map_clear", "pp"},
-    RuntimeFunction{"djs_foreach_begin", "vppppli"},
-    RuntimeFunction{"djs_foreach_next", "ipp"},
-    RuntimeFunction{"djs_more_actions", "ip"},
-    RuntimeFunction{"djs_map_key", "lpii"},
-    RuntimeFunction{"djs_map_value", "ppi"},
-    RuntimeFunction{"djs_format", "lplpppl"},
-    RuntimeFunction{"djs_text_copy", "lppl"},
-    RuntimeFunction{"djs_text_concat", "lpppl"},
-    RuntimeFunction{"djs_text_compare", "ipp"},
-    RuntimeFunction{"djs_text_length", "lp"},
-    RuntimeFunction{"djs_kernel_register", "lpii"},
-    RuntimeFunction{"djs_user_register", "lpii"},
-    RuntimeFunction{"djs_regex_search", "ipp"},
-    RuntimeFunction{"djs_match_regex", "ippp"},
-    RuntimeFunction{"djs_fn_kernel_string", "vppl"},
-    RuntimeFunction{"memcpy", "pppl"},
+    RUNTIME(djs_enter),
+    RUNTIME(djs_leave),
+    RUNTIME(djs_lacks_stack),
+    RUNTIME(djs_lock_enter),
+    RUNTIME(djs_lock_leave),
+    RUNTIME(djs_fail_alone),
+    RUNTIME(djs_find_site),
+    RUNTIME(djs_reserve),
+    RUNTIME(djs_commit),
+    RUNTIME(djs_make_room),
+    RUNTIME(djs_reschedule),
+    RUNTIME(djs_file_set),
+    RUNTIME(djs_file_append),
+    RUNTIME(djs_file_get),
+    RUNTIME(djs_conditions_changed),
+    RUNTIME(djs_fail),
+    RUNTIME(djs_load),
+    RUNTIME(djs_store),
+    RUNTIME(djs_copy_memory),
+    RUNTIME(djs_counter_read),
+    RUNTIME(djs_perf_read),
+    RUNTIME(djs_counter_clear),
+    RUNTIME(djs_statistic_read),
+    RUNTIME(djs_statistic_clear),
+    RUNTIME(djs_statistic_record),
+    RUNTIME(djs_statistic_add),
+    RUNTIME(djs_statistic_avg),
+    RUNTIME(djs_statistic_variance),
+    RUNTIME(djs_histogram_store),
+    RUNTIME(djs_map_find),
+    RUNTIME(djs_map_find_long),
+    RUNTIME(djs_map_find_slot),
+    RUNTIME(djs_map_insert),
+    RUNTIME(djs_map_insert_long),
+    RUNTIME(djs_map_insert_slot),
+    RUNTIME(djs_map_erase),
+    RUNTIME(djs_erase_slice),
+    RUNTIME(djs_has_slice),
+    RUNTIME(djs_map_clear),
+    RUNTIME(djs_foreach_begin),
+    RUNTIME(djs_foreach_next),
+    RUNTIME(djs_more_actions),
+    RUNTIME(djs_map_key),
+    RUNTIME(djs_map_value),
+    RUNTIME(djs_format),
+    RUNTIME(djs_text_copy),
+    RUNTIME(djs_text_concat),
+    RUNTIME(djs_text_compare),
+    RUNTIME(djs_text_length),
+    RUNTIME(djs_kernel_register),
+    RUNTIME(djs_user_register),
+    RUNTIME(djs_regex_search),
+    RUNTIME(djs_match_regex),
+    RUNTIME(djs_fn_kernel_string),
+    RuntimeFunction{"memcpy", "pppl"}, // overloaded or builtin to C++
     RuntimeFunction{"memset", "ppil"},
 };
+#undef RUNTIME
 
 } // namespace
 
 std::string_view runtime_signature(std::string_view name) {
-    for (const RuntimeFunction& function : runtime_functions)
-        if (function.name == name)
-            return function.signature;
-    return {};
+    const auto* found = std::find_if(runtime_functions.begin(), runtime_functions.end(),
+                                     [&](const auto& each) { return each.name == name; });
+    return found == runtime_functions.end() ? std::string_view() : found->signature;
 }
 
 } // namespace djstap::codegen

@@ -1,16 +1,48 @@
-// The C structures of runtime/include as LLVM types, and the runtime's functions as declarations.
+// The C structures of runtime/include/contract.def as LLVM types and constants, and the runtime's
+// functions as declarations.
 #pragma once
+#include "include/contract.h"
+
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/DerivedTypes.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
-#include <cstddef>
+#include <concepts>
 #include <string_view>
 
 namespace djstap::codegen {
 
-// Types of the contract in runtime/include/script.h. The constructor's caller checks their sizes
-// against the C compiler's (sizes_agree).
+// The value of one field: a constant of its type, or a number, which gets the field's width. There
+// is none by default, so that no field of a structure can be forgotten.
+class FieldValue {
+  public:
+    FieldValue(llvm::Constant* constant) : constant_(constant) {}
+    template <std::integral Number>
+    FieldValue(Number number) : number_(static_cast<uint64_t>(number)) {}
+
+    llvm::Constant* as(llvm::Type* type) const {
+        return constant_ ? constant_ : llvm::ConstantInt::get(type, number_);
+    }
+
+  private:
+    llvm::Constant* constant_ = nullptr;
+    uint64_t number_ = 0;
+};
+
+// What a structure of the contract is filled with, field by field: contract::djs_site{.address =
+// …}. The compiler insists on all fields and on their order.
+namespace contract {
+#define DJS_STRUCT(name) struct name {
+#define DJS_FIELD(type, name) FieldValue name;
+#define DJS_ARRAY(type, name, count) FieldValue name;
+#define DJS_STRUCT_END(name)                                                                       \
+    }                                                                                              \
+    ;
+#include "include/contract.def"
+} // namespace contract
+
+// Types of the contract.
 struct AbiTypes {
     explicit AbiTypes(llvm::LLVMContext& context);
 
@@ -18,12 +50,18 @@ struct AbiTypes {
     llvm::IntegerType *i8, *i16, *i32, *i64;
     llvm::PointerType* pointer;
     llvm::PointerType* percpu_pointer; // addresses relative to gs
-    llvm::StructType *lock_use, *handler, *site, *anchor, *target, *statistic_shape, *map_shape,
-        *map_use, *statistic_use, *iterator_use, *map_order, *script, *regex_start, *regex_step,
-        *regex;
 
-    // True where each struct has the size that the C headers give it.
-    bool sizes_agree(const llvm::DataLayout& layout) const;
+#define DJS_STRUCT(name)                                                                           \
+    llvm::StructType* name;                                                                        \
+    llvm::Constant* make(const contract::name& fields) const;
+#define DJS_FIELD(type, name)
+#define DJS_ARRAY(type, name, count)
+#define DJS_STRUCT_END(name)
+#include "include/contract.def"
+
+    // The name of a field that is not where the C headers have it, or of a structure whose size is
+    // another; empty where all agree.
+    std::string_view disagreement(const llvm::DataLayout& layout) const;
 };
 
 // What a runtime function returns and takes, one letter each: v void, i i32, l i64, p pointer.

@@ -153,9 +153,10 @@ std::optional<CompiledObject> generate_once(const program::Program& program, con
     }
     codegen::ScriptModule script(context, program, plan, kernel, options, diagnostics);
     script.module.setDataLayout(machine->createDataLayout());
-    if (!script.types.sizes_agree(script.module.getDataLayout())) {
-        diagnostics.report(DiagnosticKind::CodegenInternal, {},
-                           {"tables do not agree with the runtime's headers"});
+    if (auto field = script.types.disagreement(script.module.getDataLayout()); !field.empty()) {
+        diagnostics.report(
+            DiagnosticKind::CodegenInternal, {},
+            {"tables do not agree with the runtime's headers: " + std::string(field)});
         return std::nullopt;
     }
 

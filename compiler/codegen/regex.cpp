@@ -29,12 +29,6 @@ template <class Visit> void each_expression(const program::Program& program, con
             program::walk_expressions(*function->body, visit);
 }
 
-llvm::Constant* start(llvm::LLVMContext& context, llvm::StructType* type, regex::Start value) {
-    auto* i16 = llvm::Type::getInt16Ty(context);
-    return llvm::ConstantStruct::get(type, {llvm::ConstantInt::get(i16, value.at_end),
-                                            llvm::ConstantInt::get(i16, value.inside)});
-}
-
 } // namespace
 
 RegexTables::RegexTables(llvm::Module& module, const AbiTypes& types,
@@ -70,26 +64,36 @@ void RegexTables::compile(const program::RegexMatch& match, Diagnostics& diagnos
     }
     max_steps_ = std::max(max_steps_, static_cast<uint32_t>(compiled->steps.size()));
     llvm::LLVMContext& context = module_.getContext();
-    auto word = [&](uint64_t value) { return llvm::ConstantInt::get(types_.i32, value); };
-    auto half = [&](uint64_t value) { return llvm::ConstantInt::get(types_.i16, value); };
-    auto starts = [&](regex::Start value) { return start(context, types_.regex_start, value); };
+    auto start = [&](regex::Start value) {
+        return types_.make(
+            contract::djs_regex_start{.at_end = value.at_end, .inside = value.inside});
+    };
     std::vector<llvm::Constant*> steps;
     for (const regex::Step& step : compiled->steps)
-        steps.push_back(llvm::ConstantStruct::get(
-            types_.regex_step,
-            {half(static_cast<uint16_t>(step.kind)), half(step.low), half(step.high),
-             half(step.first), half(step.second), starts(step.forward), starts(step.backward)}));
+        steps.push_back(
+            types_.make(contract::djs_regex_step{.kind = static_cast<uint16_t>(step.kind),
+                                                 .low = step.low,
+                                                 .high = step.high,
+                                                 .first = step.first,
+                                                 .second = step.second,
+                                                 .forward = start(step.forward),
+                                                 .backward = start(step.backward)}));
     auto* step_table =
-        llvm::ConstantArray::get(llvm::ArrayType::get(types_.regex_step, steps.size()), steps);
+        llvm::ConstantArray::get(llvm::ArrayType::get(types_.djs_regex_step, steps.size()), steps);
     const llvm::ArrayRef<uint8_t> classes(compiled->classes.data(), compiled->classes.size());
-    entry->second = bytes(llvm::ConstantStruct::get(
-        types_.regex,
-        {bytes(llvm::ConstantDataArray::get(context, classes)),
-         bytes(llvm::ConstantDataArray::get(context, llvm::ArrayRef<uint16_t>(compiled->next))),
-         bytes(llvm::ConstantDataArray::get(context, llvm::ArrayRef<uint8_t>(compiled->accept))),
-         bytes(step_table), word(compiled->class_count), word(steps.size()),
-         word(compiled->group_count), starts(compiled->search), starts(compiled->starts),
-         starts(compiled->match)}));
+    const llvm::ArrayRef<uint16_t> next(compiled->next);
+    const llvm::ArrayRef<uint8_t> accept(compiled->accept);
+    entry->second = bytes(types_.make(
+        contract::djs_regex{.classes = bytes(llvm::ConstantDataArray::get(context, classes)),
+                            .next = bytes(llvm::ConstantDataArray::get(context, next)),
+                            .accept = bytes(llvm::ConstantDataArray::get(context, accept)),
+                            .steps = bytes(step_table),
+                            .class_count = compiled->class_count,
+                            .step_count = steps.size(),
+                            .group_count = compiled->group_count,
+                            .search = start(compiled->search),
+                            .starts = start(compiled->starts),
+                            .match = start(compiled->match)}));
 }
 
 uint32_t RegexTables::match_bytes(uint32_t string_bytes) const {

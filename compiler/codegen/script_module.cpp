@@ -57,7 +57,7 @@ ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Progr
     for (const auto& probe : program.probes)
         if (probe->arms)
             conditions.push_back({probe.get(), {}, nullptr});
-    handlers_ = table(types.handler, plan.variants.size() + conditions.size(), handlers_table);
+    handlers_ = table(types.djs_handler, plan.variants.size() + conditions.size(), handlers_table);
     if (!conditions.empty()) {
         auto* type = llvm::ArrayType::get(types.i32, conditions.size());
         condition_states_ = new llvm::GlobalVariable(
@@ -65,7 +65,7 @@ ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Progr
             llvm::ConstantAggregateZero::get(type), "djs_condition_states");
         condition_states_->setDSOLocal(true);
     }
-    sites_ = table(types.site, plan.sites.size(), "djs_script_sites");
+    sites_ = table(types.djs_site, plan.sites.size(), "djs_script_sites");
     place_globals();
     contexts = find_contexts(*this);
 }
@@ -322,11 +322,15 @@ llvm::Constant* ScriptModule::statistic_shape_value(const program::StatisticNeed
         buckets = static_cast<uint32_t>((needs.high - needs.low) / needs.width + 3);
     }
     uint32_t bytes = static_cast<uint32_t>(sizeof(djs_statistic)) + buckets * 8;
-    return llvm::ConstantStruct::get(
-        types.statistic_shape,
-        {word(kind), word(buckets), number(needs.low), number(needs.high), number(needs.width),
-         word(needs.variance ? 1 : 0), word(static_cast<uint32_t>(needs.variance_shift)),
-         word(bytes), word(inline_adds ? 1 : 0)});
+    return types.make(contract::djs_statistic_shape{.histogram = kind,
+                                                    .buckets = buckets,
+                                                    .low = needs.low,
+                                                    .high = needs.high,
+                                                    .width = needs.width,
+                                                    .variance = needs.variance,
+                                                    .variance_shift = needs.variance_shift,
+                                                    .bytes = bytes,
+                                                    .inline_adds = inline_adds});
 }
 
 llvm::GlobalVariable* ScriptModule::statistic_shape(const program::StatisticNeeds& needs) {
@@ -370,12 +374,12 @@ llvm::GlobalVariable* ScriptModule::iterator(const program::Foreach& foreach, ui
                                              const Surroundings& surroundings) {
     auto [known, is_new] = iterator_numbers_.emplace(&foreach, iterators_.size());
     if (is_new) {
-        auto* order =
-            constant(llvm::ConstantStruct::get(
-                         types.map_order,
-                         {word(static_cast<uint32_t>(foreach.sort_key)), word(foreach.ascending),
-                          word(static_cast<uint32_t>(foreach.sort_stat)), word(fixed)}),
-                     "djs_order");
+        auto* order = constant(
+            types.make(contract::djs_map_order{.key = foreach.sort_key,
+                                               .ascending = foreach.ascending,
+                                               .stat_op = static_cast<uint32_t>(foreach.sort_stat),
+                                               .fixed = fixed}),
+            "djs_order");
         auto* variable =
             new llvm::GlobalVariable(module, types.pointer, false,
                                      llvm::GlobalValue::InternalLinkage, null(), "djs_iterator");

@@ -4,6 +4,7 @@
 #include "include/script.h"
 
 #include <algorithm>
+#include <array>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/IR/Constants.h>
 
@@ -20,9 +21,8 @@ llvm::Constant* ScriptModule::array(llvm::Type* type, const std::vector<llvm::Co
 llvm::Constant* ScriptModule::lock_table(const CompiledHandler& handler) {
     std::vector<llvm::Constant*> uses;
     for (auto [lock, write] : handler.locks)
-        uses.push_back(llvm::ConstantStruct::get(types.lock_use,
-                                                 {word(static_cast<uint32_t>(lock)), word(write)}));
-    return array(types.lock_use, uses, "djs_locks");
+        uses.push_back(types.make(contract::djs_lock_use{.lock = lock, .write = write}));
+    return array(types.djs_lock_use, uses, "djs_locks");
 }
 
 llvm::Constant* ScriptModule::handler_entry(const CompiledHandler& handler, uint32_t kind,
@@ -38,24 +38,27 @@ llvm::Constant* ScriptModule::handler_entry(const CompiledHandler& handler, uint
         kind == DJS_HANDLER_BEGIN || kind == DJS_HANDLER_END || kind == DJS_HANDLER_ERROR;
     int64_t actions =
         is_session ? options.limits.MAXACTION_INTERRUPTIBLE : options.limits.MAXACTION;
-    std::vector<llvm::Constant*> arguments;
-    for (size_t i = 0; i < 3; i++)
-        arguments.push_back(number(variant ? static_cast<int64_t>(variant->arguments[i]) : 0));
+    const MechanismArguments arguments =
+        variant ? mechanism_arguments(variant->payload) : MechanismArguments{};
     auto function = [&](llvm::Function* f) { return f ? static_cast<llvm::Constant*>(f) : null(); };
     if (!handler.locks.empty())
         flags |= DJS_HANDLER_IRQS_OFF;
-    return llvm::ConstantStruct::get(
-        types.handler,
-        {function(handler.body), function(handler.entry), function(handler.tracepoint),
-         function(handler.by_regs), function(handler.by_ftrace), lock_table(handler),
-         word(static_cast<uint32_t>(handler.locks.size())), word(kind), word(flags), word(saved),
-         word(static_cast<uint32_t>(actions)),
-         word(static_cast<uint32_t>(variant ? variant->priority : 0)),
-         number(static_cast<int64_t>(variant ? variant->timer_ns : 0)),
-         number(static_cast<int64_t>(variant ? variant->timer_random_ns : 0)),
-         llvm::ConstantArray::get(llvm::ArrayType::get(types.i64, 3), arguments), word(condition),
-         word(0), // the stack it needs is written into the object: store_stacks()
-         written.empty() ? null() : text(written)});
+    return types.make(contract::djs_handler{
+        .body = function(handler.body),
+        .entry = function(handler.entry),
+        .tracepoint = function(handler.tracepoint),
+        .by_regs = function(handler.by_regs),
+        .by_ftrace = function(handler.by_ftrace),
+        .locks = lock_table(handler),
+        .lock_count = handler.locks.size(),
+        .kind = kind,
+        .flags = flags,
+        .saved = saved,
+        .max_actions = actions,
+        .condition = condition,
+        .stack = 0, // written into the object when it is known: store_stacks()
+        .arguments = llvm::ConstantDataArray::get(context, arguments),
+        .written = written.empty() ? null() : text(written)});
 }
 
 void ScriptModule::fill_handlers(const std::vector<CompiledHandler>& handlers) {
@@ -74,8 +77,8 @@ void ScriptModule::fill_handlers(const std::vector<CompiledHandler>& handlers) {
     }
     for (const Condition& condition : conditions)
         elements.push_back(handler_entry(condition.handler, DJS_HANDLER_CONDITION, 0, nullptr, {}));
-    handlers_->setInitializer(
-        llvm::ConstantArray::get(llvm::ArrayType::get(types.handler, elements.size()), elements));
+    handlers_->setInitializer(llvm::ConstantArray::get(
+        llvm::ArrayType::get(types.djs_handler, elements.size()), elements));
 }
 
 namespace {
@@ -112,46 +115,55 @@ llvm::Constant* ScriptModule::anchor_table(uint32_t& count) {
     std::vector<llvm::Constant*> anchors;
     for (const ProbedModule& module : plan.modules)
         for (const ModuleAnchor& anchor : module.anchors)
-            anchors.push_back(llvm::ConstantStruct::get(
-                types.anchor, {text(module.name), text(anchor.symbol), text(anchor.check_symbol),
-                               number(static_cast<int64_t>(anchor.address)),
-                               number(static_cast<int64_t>(anchor.check_address))}));
+            anchors.push_back(
+                types.make(contract::djs_anchor{.module = text(module.name),
+                                                .symbol = text(anchor.symbol),
+                                                .check_symbol = text(anchor.check_symbol),
+                                                .address = anchor.address,
+                                                .check_address = anchor.check_address}));
     count = static_cast<uint32_t>(anchors.size());
-    return array(types.anchor, anchors, "djs_anchors");
+    return array(types.djs_anchor, anchors, "djs_anchors");
 }
 
 void ScriptModule::fill_sites() {
     std::vector<llvm::Constant*> elements;
-    auto byte = [&](unsigned value) { return llvm::ConstantInt::get(types.i8, value); };
     for (const Site& site : plan.sites)
-        elements.push_back(llvm::ConstantStruct::get(
-            types.site,
-            {number(static_cast<int64_t>(site.address)), number(static_cast<int64_t>(site.entry)),
-             number(static_cast<int64_t>(site.fallback)), word(site.variant), word(site.target),
-             word(site.next), word(anchor_of(site)), byte(static_cast<unsigned>(site.mechanism)),
-             byte(site.forced), llvm::ConstantInt::get(types.i16, site.maxactive), text(site.point),
-             text(site.function), text(site.name)}));
+        elements.push_back(
+            types.make(contract::djs_site{.address = site.address,
+                                          .entry = site.entry,
+                                          .fallback = site.fallback,
+                                          .handler = site.variant,
+                                          .target = site.target,
+                                          .next = site.next,
+                                          .anchor = anchor_of(site),
+                                          .mechanism = static_cast<uint8_t>(site.mechanism),
+                                          .forced = site.forced,
+                                          .maxactive = site.maxactive,
+                                          .point = text(site.point),
+                                          .function = text(site.function),
+                                          .name = text(site.name)}));
     sites_->setInitializer(
-        llvm::ConstantArray::get(llvm::ArrayType::get(types.site, elements.size()), elements));
+        llvm::ConstantArray::get(llvm::ArrayType::get(types.djs_site, elements.size()), elements));
 }
 
 llvm::Constant* ScriptModule::map_shape(const program::Global& global) const {
-    auto byte = [&](unsigned value) { return llvm::ConstantInt::get(types.i8, value); };
-    auto type_of = [](program::Type type) {
+    auto type_of = [](program::Type type) -> uint8_t {
         return type == program::Type::String      ? DJS_STRING
                : type == program::Type::Statistic ? DJS_STATISTIC
                                                   : DJS_LONG;
     };
-    std::vector<llvm::Constant*> keys;
-    for (size_t i = 0; i < DJS_MAX_KEYS; i++)
-        keys.push_back(byte(i < global.keys.size() ? type_of(global.keys[i]) : 0));
-    return llvm::ConstantStruct::get(
-        types.map_shape,
-        {byte(static_cast<unsigned>(global.keys.size())), byte(type_of(global.value)),
-         byte(global.wrap), byte(contexts.cleared.count(&global) > 0),
-         llvm::ConstantArray::get(llvm::ArrayType::get(types.i8, DJS_MAX_KEYS), keys),
-         llvm::ConstantAggregateZero::get(llvm::ArrayType::get(types.i8, 3)),
-         word(capacity(global)), word(string_bytes()), statistic_shape_value(global.statistic)});
+    std::array<uint8_t, DJS_MAX_KEYS> keys{};
+    for (size_t i = 0; i < keys.size() && i < global.keys.size(); i++)
+        keys[i] = type_of(global.keys[i]);
+    return types.make(
+        contract::djs_map_shape{.key_count = global.keys.size(),
+                                .value_type = type_of(global.value),
+                                .wrap = global.wrap,
+                                .clears = contexts.cleared.count(&global) > 0,
+                                .key_types = llvm::ConstantDataArray::get(context, keys),
+                                .capacity = capacity(global),
+                                .string_bytes = string_bytes(),
+                                .statistic = statistic_shape_value(global.statistic)});
 }
 
 void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
@@ -163,22 +175,27 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
     std::vector<llvm::Constant*> targets, maps, statistics, iterators, format_texts, format_types,
         place_texts;
     for (const CompiledTarget& target : compiled_targets)
-        targets.push_back(llvm::ConstantStruct::get(
-            types.target, {target.direct, target.dispatch ? target.dispatch : null(),
-                           target.aim ? target.aim : null(), word(target.by_address)}));
+        targets.push_back(
+            types.make(contract::djs_target{.direct = target.direct,
+                                            .dispatch = target.dispatch ? target.dispatch : null(),
+                                            .aim = target.aim ? target.aim : null(),
+                                            .by_address = target.by_address}));
     for (const program::Global* global : maps_)
-        maps.push_back(llvm::ConstantStruct::get(
-            types.map_use, {map_shape(*global), storage_.at(global).variable}));
-    for (const program::Global* global : percpu_statistics_)
-        statistics.push_back(llvm::ConstantStruct::get(
-            types.statistic_use,
-            {statistic_shape_value(global->statistic, storage_.at(global).inline_adds),
-             storage_.at(global).variable}));
+        maps.push_back(types.make(contract::djs_map_use{.shape = map_shape(*global),
+                                                        .map = storage_.at(global).variable}));
+    for (const program::Global* global : percpu_statistics_) {
+        const GlobalStorage& storage = storage_.at(global);
+        statistics.push_back(types.make(contract::djs_statistic_use{
+            .shape = statistic_shape_value(global->statistic, storage.inline_adds),
+            .percpu = storage.variable}));
+    }
     for (const Iterator& iterator : iterators_)
-        iterators.push_back(llvm::ConstantStruct::get(
-            types.iterator_use,
-            {iterator.order, iterator.variable, word(iterator.map), word(iterator.room),
-             word(iterator.task_room), word(iterator.in_task)}));
+        iterators.push_back(types.make(contract::djs_iterator_use{.order = iterator.order,
+                                                                  .iterator = iterator.variable,
+                                                                  .map = iterator.map,
+                                                                  .room = iterator.room,
+                                                                  .task_room = iterator.task_room,
+                                                                  .in_task = iterator.in_task}));
     format_texts.resize(formats_.size());
     format_types.resize(formats_.size());
     for (const auto& [format, index] : formats_) {
@@ -194,61 +211,58 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
 
     const std::string build_id = llvm::fromHex(kernel.build_id);
     const Limits& limits = options.limits;
-    auto size = [&](const auto& list) { return word(static_cast<uint32_t>(list.size())); };
-    auto limit = [&](int64_t value) { return word(static_cast<uint32_t>(value)); };
     uint32_t anchor_count = 0;
     llvm::Constant* anchors = anchor_table(anchor_count);
-    llvm::Constant* counters = counters_ ? static_cast<llvm::Constant*>(counters_) : null();
-    std::vector<llvm::Constant*> fields{
-        word(DJS_ABI_VERSION),
-        word(static_cast<uint32_t>(handlers.size() + conditions.size())),
-        size(plan.sites),
-        size(maps),
-        size(statistics),
-        size(iterators),
-        word(lock_count_),
-        size(format_texts),
-        handlers_,
-        sites_,
-        array(types.map_use, maps, "djs_maps"),
-        array(types.statistic_use, statistics, "djs_statistics"),
-        array(types.iterator_use, iterators, "djs_iterators"),
-        array(types.target, targets, "djs_targets"),
-        size(targets),
-        word(anchor_count),
-        anchors,
-        word(counter_count_),
-        word(scratch_bytes),
-        counters,
-        array(types.pointer, format_texts, "djs_formats"),
-        array(types.pointer, format_types, "djs_format_types"),
-        meta_variable,
-        word(static_cast<uint32_t>(meta.size())),
-        number(static_cast<int64_t>(kernel.anchor)),
-        number(static_cast<int64_t>(kernel.direct_table)),
-        number(static_cast<int64_t>(kernel.irq_stack)),
-        number(static_cast<int64_t>(kernel.build_id_address)),
-        constant(llvm::ConstantDataArray::getString(context, build_id, false), "djs_build_id"),
-        text(kernel.version),
-        text(kernel.release),
-        array(types.pointer, place_texts, "djs_places"),
-        size(place_texts),
-        limit(limits.MAXERRORS),
-        limit(limits.MAXSKIPPED),
-        limit(limits.MAXTRYLOCK),
-        limit(max_nesting()),
-        word(string_bytes()),
-        limit(limits.MAXBACKTRACE),
-        limit(limits.RING_KB * 1024),
-        limit(limits.STP_OVERLOAD_INTERVAL / 1000000),
-        limit(overload_percent(limits)),
-        size(conditions),
-        word(kernel.build_id_address ? static_cast<uint32_t>(build_id.size()) : 0),
-        condition_states_ ? condition_state(0) : null(),
-        elsewhere ? elsewhere : null()};
-    auto* script =
-        new llvm::GlobalVariable(module, types.script, true, llvm::GlobalValue::ExternalLinkage,
-                                 llvm::ConstantStruct::get(types.script, fields), "djs_script");
+    llvm::Constant* value = types.make(contract::djs_script{
+        .abi_version = DJS_ABI_VERSION,
+        .handler_count = handlers.size() + conditions.size(),
+        .site_count = plan.sites.size(),
+        .map_count = maps.size(),
+        .statistic_count = statistics.size(),
+        .iterator_count = iterators.size(),
+        .lock_count = lock_count_,
+        .format_count = format_texts.size(),
+        .target_count = targets.size(),
+        .anchor_count = anchor_count,
+        .handlers = handlers_,
+        .sites = sites_,
+        .maps = array(types.djs_map_use, maps, "djs_maps"),
+        .statistics = array(types.djs_statistic_use, statistics, "djs_statistics"),
+        .iterators = array(types.djs_iterator_use, iterators, "djs_iterators"),
+        .targets = array(types.djs_target, targets, "djs_targets"),
+        .anchors = anchors,
+        .counters = counters_ ? static_cast<llvm::Constant*>(counters_) : null(),
+        .counter_count = counter_count_,
+        .scratch_bytes = scratch_bytes,
+        .formats = array(types.pointer, format_texts, "djs_formats"),
+        .format_types = array(types.pointer, format_types, "djs_format_types"),
+        .meta = meta_variable,
+        .printk_address = kernel.anchor,
+        .direct_table = kernel.direct_table,
+        .irq_stack = kernel.irq_stack,
+        .build_id_at = kernel.build_id_address,
+        .build_id =
+            constant(llvm::ConstantDataArray::getString(context, build_id, false), "djs_build_id"),
+        .kernel_version = text(kernel.version),
+        .kernel_release = text(kernel.release),
+        .places = array(types.pointer, place_texts, "djs_places"),
+        .place_count = place_texts.size(),
+        .meta_bytes = meta.size(),
+        .build_id_bytes = kernel.build_id_address ? build_id.size() : 0,
+        .max_errors = limits.MAXERRORS,
+        .max_skipped = limits.MAXSKIPPED,
+        .max_trylock = limits.MAXTRYLOCK,
+        .max_nesting = max_nesting(),
+        .string_bytes = string_bytes(),
+        .max_backtrace = limits.MAXBACKTRACE,
+        .ring_bytes = limits.RING_KB * 1024,
+        .overload_ms = limits.STP_OVERLOAD_INTERVAL / 1000000,
+        .overload_percent = overload_percent(limits),
+        .condition_count = conditions.size(),
+        .condition_states = condition_states_ ? condition_state(0) : null(),
+        .elsewhere = elsewhere ? elsewhere : null()});
+    auto* script = new llvm::GlobalVariable(
+        module, types.djs_script, true, llvm::GlobalValue::ExternalLinkage, value, "djs_script");
     script->setDSOLocal(true);
 }
 

@@ -16,10 +16,8 @@ struct Candidate {
     std::unique_ptr<FunctionInfo> function; // null for begin, timers …
     uint64_t scope_address = 0; // where $variables are looked up; 0: only the function's parameters
     uint64_t scope = 0; // the inlined copy of a function that they are of; 0: all that is visible
-    int priority = 0;
-    uint64_t timer_ns = 0, timer_random_ns = 0;
-    const ModuleView* module = nullptr;  // whose it is; null: the kernel's
-    std::array<uint64_t, 3> arguments{}; // of its mechanism: enum djs_argument
+    const ModuleView* module = nullptr; // whose it is; null: the kernel's
+    Payload payload;                    // what only its family knows
 };
 
 // What resolving a point needs of its surroundings.

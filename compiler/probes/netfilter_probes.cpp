@@ -123,9 +123,8 @@ bool resolve_netfilter(const ast::ProbePoint& point, Resolver& resolver,
         return refuse(*priority, {}, resolver);
     Candidate candidate;
     candidate.kind = HandlerKind::Entry;
-    candidate.arguments[DJS_NETFILTER_FAMILY] = static_cast<uint64_t>(*family_number);
-    candidate.arguments[DJS_NETFILTER_HOOK] = static_cast<uint64_t>(*hook_number);
-    candidate.arguments[DJS_NETFILTER_PRIORITY] = static_cast<uint64_t>(*rank);
+    candidate.payload =
+        PacketHook{.family = *family_number, .hook = *hook_number, .priority = *rank};
     candidate.site.mechanism = Mechanism::Netfilter;
     candidate.site.reason = "a hook of its own";
     candidate.site.point = ast::to_string(point);

@@ -13,18 +13,21 @@ namespace {
 constexpr uint64_t type_software = 1, software_cpu_clock = 0;
 constexpr int64_t default_sample = 1'000'000; // SystemTap's
 
-Candidate make_candidate(const ast::ProbePoint& point, uint64_t type, uint64_t config,
-                         uint64_t period, uint64_t how) {
+Candidate make_candidate(const ast::ProbePoint& point, const PerfEvent& event) {
     Candidate candidate;
     candidate.kind = HandlerKind::Timer;
-    candidate.timer_ns = period;
-    candidate.arguments[DJS_PERF_TYPE] = type;
-    candidate.arguments[DJS_PERF_CONFIG] = config;
-    candidate.arguments[DJS_PERF_HOW] = how;
+    candidate.payload = event;
     candidate.site.mechanism = Mechanism::Perf;
     candidate.site.reason = "an event on each CPU";
     candidate.site.point = ast::to_string(point);
     return candidate;
+}
+
+PerfEvent event_of(const ast::ProbePoint& point, uint64_t how, int64_t rate) {
+    return {.type = static_cast<uint64_t>(point.components[1].number),
+            .config = static_cast<uint64_t>(point.components[2].number),
+            .how = how,
+            .rate = static_cast<uint64_t>(rate)};
 }
 
 } // namespace
@@ -45,8 +48,10 @@ bool resolve_profile(const ast::ProbePoint& point, Resolver& resolver,
             return false;
         }
     }
-    out.push_back(make_candidate(point, type_software, software_cpu_clock,
-                                 1'000'000'000 / static_cast<uint64_t>(hz), DJS_PERF_BY_COUNT));
+    out.push_back(make_candidate(point, {.type = type_software,
+                                         .config = software_cpu_clock,
+                                         .how = DJS_PERF_BY_COUNT,
+                                         .rate = 1'000'000'000 / static_cast<uint64_t>(hz)}));
     return true;
 }
 
@@ -60,10 +65,8 @@ bool resolve_perf(const ast::ProbePoint& point, Resolver& resolver, std::vector<
                                     {std::to_string(period)});
         return false;
     }
-    out.push_back(make_candidate(point, static_cast<uint64_t>(point.components[1].number),
-                                 static_cast<uint64_t>(point.components[2].number),
-                                 static_cast<uint64_t>(period),
-                                 frequency ? DJS_PERF_BY_FREQUENCY : DJS_PERF_BY_COUNT));
+    out.push_back(make_candidate(
+        point, event_of(point, frequency ? DJS_PERF_BY_FREQUENCY : DJS_PERF_BY_COUNT, period)));
     return true;
 }
 
@@ -78,9 +81,7 @@ bool resolve_perf_counter(const ast::ProbePoint& point, Resolver& resolver,
                                     {std::to_string(DJS_MOST_PERF_COUNTERS)});
         return false;
     }
-    out.push_back(make_candidate(point, static_cast<uint64_t>(point.components[1].number),
-                                 static_cast<uint64_t>(point.components[2].number), 0,
-                                 DJS_PERF_COUNTER + number));
+    out.push_back(make_candidate(point, event_of(point, DJS_PERF_COUNTER + number, 0)));
     return true;
 }
 

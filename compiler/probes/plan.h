@@ -2,10 +2,10 @@
 // target variables are read there.
 #pragma once
 #include "debuginfo/debuginfo.h"
+#include "probes/payload.h"
 #include "semantics/program.h"
 #include "target/module_file.h"
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -88,9 +88,7 @@ struct Variant {
     bool has_any(uint32_t capabilities) const;
     // Each of them has.
     bool has_only(uint32_t capabilities) const;
-    int priority = 0; // begin, end, error: begin(N)
-    uint64_t timer_ns = 0, timer_random_ns = 0;
-    std::array<uint64_t, 3> arguments{}; // of its mechanism: enum djs_argument
+    Payload payload; // what its mechanism is to be told
 };
 
 // The target of direct calls: a function can have one only, so it runs all the handlers that the

@@ -35,11 +35,10 @@ bool resolve_procfs(const ast::ProbePoint& point, Resolver& resolver, std::vecto
         return refuse(*maxsize, "maxsize", "it is from 1 to 16777216");
     Candidate candidate;
     candidate.kind = HandlerKind::Entry;
-    candidate.arguments[DJS_PROCFS_WRITES] = find_component(point, "write") != nullptr;
-    candidate.arguments[DJS_PROCFS_UMASK] =
-        umask ? static_cast<uint64_t>(umask->number) : default_umask;
-    candidate.arguments[DJS_PROCFS_BYTES] =
-        maxsize ? static_cast<uint64_t>(maxsize->number) + 1 : 0;
+    candidate.payload =
+        ProcfsFile{.writes = find_component(point, "write") != nullptr,
+                   .umask = umask ? static_cast<uint64_t>(umask->number) : default_umask,
+                   .bytes = maxsize ? static_cast<uint64_t>(maxsize->number) + 1 : 0};
     candidate.site.mechanism = Mechanism::Procfs;
     candidate.site.reason = "a file of its own";
     candidate.site.function = named ? file.string : "command";

@@ -202,10 +202,7 @@ class ProbeResolver {
         Variant variant;
         variant.probe = &probe;
         variant.kind = candidate.kind;
-        variant.priority = candidate.priority;
-        variant.timer_ns = candidate.timer_ns;
-        variant.timer_random_ns = candidate.timer_random_ns;
-        variant.arguments = candidate.arguments;
+        variant.payload = candidate.payload;
         VariableScope scope = make_scope(info, candidate);
         scope.counters = &resolver_.counters;
         scope.info_of_module = [this](const std::string& name) { return info_of_module(name); };
@@ -305,11 +302,8 @@ class ProbeResolver {
 
     uint32_t find_or_add(Variant variant, size_t repetition) {
         std::string key = std::to_string(variant.probe->index) + "/" + std::to_string(repetition) +
-                          "/" + std::to_string(static_cast<int>(variant.kind)) + "/" +
-                          std::to_string(variant.priority) + "/" +
-                          std::to_string(variant.timer_ns) + "/" +
-                          std::to_string(variant.timer_random_ns);
-        for (const uint64_t argument : variant.arguments)
+                          "/" + std::to_string(static_cast<int>(variant.kind));
+        for (const uint64_t argument : mechanism_arguments(variant.payload))
             key += "," + std::to_string(argument);
         // In the order of the nodes' addresses: stable within a run, which is all that a key needs.
         std::map<const program::Expression*, std::string> parts;

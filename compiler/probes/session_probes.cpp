@@ -11,9 +11,9 @@ namespace {
 bool session_probe(const ast::ProbePoint& point, HandlerKind kind, std::vector<Candidate>& out) {
     Candidate candidate;
     candidate.kind = kind;
-    candidate.priority = static_cast<int>(std::clamp<int64_t>(point.components[0].number,
-                                                              std::numeric_limits<int>::min(),
-                                                              std::numeric_limits<int>::max()));
+    candidate.payload = SessionOrder{static_cast<int32_t>(
+        std::clamp<int64_t>(point.components[0].number, std::numeric_limits<int32_t>::min(),
+                            std::numeric_limits<int32_t>::max()))};
     candidate.site.mechanism = Mechanism::None;
     candidate.site.reason = "called by the session";
     candidate.site.point = ast::to_string(point);

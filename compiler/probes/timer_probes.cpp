@@ -62,25 +62,26 @@ bool resolve_timer(const ast::ProbePoint& point, Resolver& resolver, std::vector
     auto number = static_cast<uint64_t>(amount.number);
     Candidate candidate;
     candidate.kind = HandlerKind::Timer;
-    candidate.timer_ns = amount.name == "hz" ? 1'000'000'000 / number : number * unit_ns;
-    if (candidate.timer_ns < shortest_ns) {
+    TimerPeriod period;
+    period.ns = amount.name == "hz" ? 1'000'000'000 / number : number * unit_ns;
+    if (period.ns < shortest_ns) {
         resolver.diagnostics
             .report(DiagnosticKind::TimerTooShort, amount.argument_range,
-                    {std::to_string(candidate.timer_ns)})
+                    {std::to_string(period.ns)})
             .hint("the shortest period is " + std::to_string(shortest_ns / 1000) + " microseconds");
         return false;
     }
     if (random) {
-        if (random->number < 0 ||
-            static_cast<uint64_t>(random->number) * unit_ns >= candidate.timer_ns) {
+        if (random->number < 0 || static_cast<uint64_t>(random->number) * unit_ns >= period.ns) {
             resolver.diagnostics
                 .report(DiagnosticKind::TimerRandomize, random->argument_range,
                         {std::to_string(random->number)})
                 .hint("it must be smaller than the period itself");
             return false;
         }
-        candidate.timer_random_ns = static_cast<uint64_t>(random->number) * unit_ns;
+        period.random_ns = static_cast<uint64_t>(random->number) * unit_ns;
     }
+    candidate.payload = period;
     candidate.site.mechanism = Mechanism::Timer;
     candidate.site.reason = "high-resolution timer";
     candidate.site.point = ast::to_string(point);

@@ -33,7 +33,7 @@ MODULE_PARM_DESC(overwrite, "flight recorder: new records replace the oldest; no
  * themselves alike. */
 static bool has_build_id(void)
 {
-	unsigned long slide = (unsigned long)_printk - djs_script.anchor;
+	unsigned long slide = (unsigned long)_printk - djs_script.printk_address;
 	u8 found[BUILD_ID_MAX];
 
 	return djs_script.build_id_bytes <= sizeof(found) &&

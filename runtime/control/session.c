@@ -196,7 +196,7 @@ static void run_session_handlers(enum djs_handler_kind kind)
 
 		for (number = 0; number < djs_script.handler_count; number++) {
 			const struct djs_handler *candidate = &djs_script.handlers[number];
-			s64 rank = (s64)candidate->priority * (1ll << 32) + number;
+			s64 rank = (s64)candidate->arguments[DJS_SESSION_PRIORITY] * (1ll << 32) + number;
 
 			if (candidate->kind == kind && rank > last && rank < best) {
 				handler = candidate;

@@ -64,7 +64,7 @@ int djs_sites_init(void)
 	u32 i, count = djs_script.site_count;
 	int error;
 
-	djs_slide = (unsigned long)_printk - djs_script.anchor;
+	djs_slide = (unsigned long)_printk - djs_script.printk_address;
 	for (i = 0; i < djs_script.handler_count; i++)
 		if (djs_script.handlers[i].lock_count &&
 		    !(djs_script.handlers[i].flags & DJS_HANDLER_IRQS_OFF)) {

@@ -20,7 +20,7 @@
 #include <linux/ioctl.h>
 #endif
 
-#define DJS_ABI_VERSION 6u
+#define DJS_ABI_VERSION 7u
 
 enum djs_state {
 	DJS_STATE_LOADED = 0, /* nothing has run yet */

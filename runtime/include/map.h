@@ -8,8 +8,6 @@
 #include "include/platform.h"
 #include "include/statistic.h"
 
-#define DJS_MAX_KEYS 9
-
 enum djs_type { DJS_LONG = 0, DJS_STRING, DJS_STATISTIC };
 
 /* A value of the language in flight. Strings end with NUL and are shorter than the shape's
@@ -18,20 +16,6 @@ union djs_value {
 	s64 number;
 	const char *text;
 };
-
-struct djs_map_shape {
-	u8 key_count;
-	u8 value_type; /* enum djs_type */
-	u8 wrap;       /* when full: replace the oldest entry instead of failing */
-	u8 clears;     /* a large one is cleared in constant time: its table is there twice */
-	u8 key_types[DJS_MAX_KEYS];
-	u8 pad2[3];
-	u32 capacity;
-	u32 string_bytes; /* MAXSTRINGLEN, terminator included */
-	struct djs_statistic_shape statistic;
-};
-
-struct djs_map; /* map/map.c */
 
 /* What generated code looks at to find an element of an array of longs by one long. `complement` is
  * the key's, 0: the slot is free. A key that is not in the slot of its hash may be elsewhere; -1
@@ -139,13 +123,6 @@ void *djs_map_value(const struct djs_map *map, u32 number);
 /* ---- walking over the elements, a bounded number of them at a time ----------------------------
  */
 
-/* How a foreach wants its elements. */
-struct djs_map_order {
-	s32 key; /* -1: as inserted; 0: by value; N: by the Nth key */
-	u32 ascending;
-	u32 stat_op; /* by value of a statistic: enum djs_stat_op */
-	u32 fixed;   /* slice: bits of fixed keys */
-};
 enum djs_stat_op {
 	DJS_STAT_COUNT = 0,
 	DJS_STAT_SUM,

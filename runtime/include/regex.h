@@ -4,16 +4,10 @@
 #ifndef DJSTAP_REGEX_H
 #define DJSTAP_REGEX_H
 
-#include "include/platform.h"
+#include "include/contract.h"
 
 #define DJS_REGEX_ACCEPTS	 1u /* in djs_regex.accept: a match ends here */
 #define DJS_REGEX_ACCEPTS_AT_END 2u /* … if the text ends here */
-
-/* The first state of an automaton: where the text begins (or, for walks backward, ends), and
- * elsewhere. */
-struct djs_regex_start {
-	u16 at_end, inside;
-};
 
 enum djs_regex_step_kind {
 	DJS_REGEX_GROUP = 0,
@@ -25,24 +19,6 @@ enum djs_regex_step_kind {
 	DJS_REGEX_STAR,
 };
 #define DJS_REGEX_NONE 0xffff
-
-/* Divides the text that it was given among its children; parents stand before them. */
-struct djs_regex_step {
-	u16 kind;			 /* enum djs_regex_step_kind */
-	u16 low, high;			 /* groups */
-	u16 first, second;		 /* children, or DJS_REGEX_NONE */
-	struct djs_regex_start forward;	 /* the first part, from its beginning */
-	struct djs_regex_start backward; /* what follows it, from its end */
-};
-
-struct djs_regex {
-	const u8 *classes; /* of each byte */
-	const u16 *next;   /* by state * class_count + class; state 0 is a dead end */
-	const u8 *accept;  /* by state */
-	const struct djs_regex_step *steps;
-	u32 class_count, step_count, group_count;
-	struct djs_regex_start search, starts, match;
-};
 
 struct djs_regex_span {
 	u16 from, to; /* positions in the text; from DJS_REGEX_NONE: no part of it */

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * The contract between a script's object (made by compiler/codegen) and the runtime (built by
- * Kbuild once for a kernel). The object defines `djs_script`; everything else is reached from
- * there. All tables are constant.
+ * Kbuild once for a kernel): what the fields of its tables (contract.def) may hold, what a handler
+ * sees, and what it calls. The object defines `djs_script`; everything else is reached from there.
  */
 #ifndef DJSTAP_SCRIPT_H
 #define DJSTAP_SCRIPT_H
 
-#include "include/platform.h"
+#include "include/contract.h"
 #include "include/control.h"
 #include "include/map.h"
 #include "include/mechanisms.h"
 #include "include/record.h"
 #include "include/statistic.h"
 
-struct pt_regs;
 struct task_struct;
-struct djs_ctx;
 
 /* Why a site does not have the mechanism that was planned. */
 enum djs_fallback {
@@ -37,13 +35,6 @@ enum djs_handler_kind {
 	DJS_HANDLER_CONDITION, /* yields a probe's condition in ctx->return_value */
 };
 
-/* A lock taken for a handler's body; sorted by `lock` so that no two handlers can wait for each
- * other. */
-struct djs_lock_use {
-	u32 lock; /* index: 0 … djs_script.lock_count - 1 */
-	u32 write;
-};
-
 #define DJS_HANDLER_CHECKS_STATE                                                                   \
 	1u			/* runs only while the session runs (it prints, fails or exits) */
 #define DJS_HANDLER_IRQS_OFF 2u /* holds locks: interrupts stay off */
@@ -53,20 +44,6 @@ struct djs_lock_use {
  * lets go of its locks now and then (globals/foreach.c). */
 #define DJS_HANDLER_IN_TASK 8u
 
-/* What djs_handler.arguments mean. */
-enum djs_argument {
-	/* A perf event fires after timer_ns units, or timer_ns times a second. */
-	DJS_PERF_TYPE = 0,
-	DJS_PERF_CONFIG,
-	DJS_PERF_HOW, /* one of the following */
-	/* A file's name is its site's function. */
-	DJS_PROCFS_WRITES = 0,
-	DJS_PROCFS_UMASK,
-	DJS_PROCFS_BYTES, /* of its text; 0: as any string */
-	DJS_NETFILTER_FAMILY = 0,
-	DJS_NETFILTER_HOOK,
-	DJS_NETFILTER_PRIORITY, /* signed */
-};
 /* DJS_PERF_HOW */
 enum djs_perf_how {
 	DJS_PERF_BY_COUNT = 0,
@@ -75,161 +52,12 @@ enum djs_perf_how {
 };
 #define DJS_MOST_PERF_COUNTERS 64
 
-struct djs_handler {
-	/* For every mechanism but direct calls: called between djs_enter and djs_leave with
-	 * ctx->regs, ctx->site set. */
-	void (*body)(struct djs_ctx *ctx);
-	/* Return probes that need values of the entry: called at the entry, stores them in
-	 * ctx->saved. */
-	void (*entry)(struct djs_ctx *ctx);
-	/* The tracepoint's own callback: (data, the tracepoint's arguments …); data is the site.
-	 * NULL where no site of it is one. */
-	void (*tracepoint)(void);
-	/* Forms of a body that needs no context (counters, records of numbers), as the kernel calls
-	 * them: by a kprobe or kretprobe (its first argument is not used), or by a timer, with
-	 * NULLs; and by an ftrace_ops that saves the argument registers. NULL: there is none, and
-	 * `body` is for all. */
-	int (*by_regs)(void *, struct pt_regs *);
-	void (*by_ftrace)(void);
-	const struct djs_lock_use *locks;
-	u32 lock_count;
-	u32 kind;	     /* enum djs_handler_kind */
-	u32 flags;	     /* DJS_HANDLER_* */
-	u32 saved;	     /* words that `entry` stores */
-	u32 max_actions;     /* MAXACTION for this kind of probe */
-	s32 priority;	     /* begin, end: order of running, lowest first; ties as in the table */
-	u64 timer_ns;	     /* DJS_HANDLER_TIMER: period */
-	u64 timer_random_ns; /* … plus or minus this much */
-	u64 arguments[3];    /* of the mechanism: enum djs_argument */
-	u32 condition;	     /* 0: none; N: its sites are armed while condition N - 1 holds */
-	u32 stack;	     /* bytes that must be left of a stack for it; 0: not asked */
-	/* The probe point as the script has it, or its alias: for messages about the handler, whose
-	 * sites may be thousands. NULL: it has none. */
-	const char *written;
-};
-
 #define DJS_AIM_WORDS 2 /* of djs_target.aim */
 /* Where djs_target.dispatch leads before it is aimed. */
 void djs_not_aimed(void);
 
-/* A direct call's target: runs the handlers of all sites that have it, in their order. A function
- * can have one direct call only. */
-struct djs_target {
-	/* Preserves every register, and returns to where the function goes on. One with return
-	 * handlers calls the function from there instead, and returns to the function's caller;
-	 * meanwhile it is counted in djs_cpu.inside. */
-	void (*direct)(void);
-	/* Return handlers and several functions: what such a target calls, to go on in the function
-	 * that it was called from. */
-	void (*dispatch)(void);
-	/* Return handlers and a function of a module: `dispatch` is the trampoline of a static call
-	 * (behind an endbr64 where the kernel has IBT) that is aimed at the function when it is
-	 * there. DJS_AIM_WORDS words for the key. */
-	void *aim;
-	/* 1: it asks which of its functions called it, by where it returns to. That is not told
-	 * where a livepatch sends the caller on. */
-	u32 by_address;
-};
-
 #define DJS_NO_INDEX (~0u)
 
-struct djs_site {
-	u64 address; /* link-time address: the fentry site, or the instruction that is probed */
-	u64 entry;   /* link-time address of the function's symbol */
-	/* Link-time address; djprobe: the instruction after the fentry site, for a kprobe;
-	 * return-djprobe: the fentry site, for a kretprobe. 0: none may stand in. */
-	u64 fallback;
-	u32 handler;  /* index */
-	u32 target;   /* (return) djprobe: index; else DJS_NO_INDEX */
-	u32 next;     /* (return) djprobe: the next site at the same direct call, or DJS_NO_INDEX */
-	u32 anchor;   /* what its addresses are reckoned from: index, or DJS_NO_INDEX: the kernel */
-	u8 mechanism; /* enum djs_mechanism: planned */
-	u8 forced;    /* 1: no other mechanism may stand in */
-	u16 maxactive;	      /* kretprobe instances; 0: default */
-	const char *point;    /* pp(): kernel.function("vfs_read@fs/read_write.c:450") */
-	const char *function; /* probefunc(); a tracepoint's name */
-	const char *name;     /* pn(): the point as the script wrote it */
-};
-
-/* A section of another module: where it lies is seen from a symbol in it, once the module is
- * loaded; by a second one, that it is the module that the script was made for. Anchors of one
- * module stand together. */
-struct djs_anchor {
-	const char *module;
-	const char *symbol;
-	const char *check_symbol;
-	u64 address; /* as linked: what the module's sites are reckoned by */
-	u64 check_address;
-};
-
-/* A map or a per-CPU statistic, and where the script keeps the pointer to it. */
-struct djs_map_use {
-	struct djs_map_shape shape;
-	struct djs_map **map; /* set before any handler runs */
-};
-struct djs_statistic_use {
-	struct djs_statistic_shape shape;
-	void **percpu; /* one copy a CPU: set to what alloc_percpu yields */
-};
-/* What one foreach statement needs to sort by. */
-struct djs_iterator_use {
-	const struct djs_map_order *order;
-	struct djs_iterator **iterator; /* set before any handler runs */
-	u32 map;			/* index */
-	u32 room;			/* for ranks; 0: it does not sort */
-	u32 task_room; /* the same for handlers in a task: they have ranks of their own */
-	u32 in_task;   /* there are such handlers */
-};
-
-struct djs_script {
-	u32 abi_version; /* DJS_ABI_VERSION */
-	u32 handler_count, site_count, map_count, statistic_count, iterator_count, lock_count,
-	    format_count;
-	const struct djs_handler *handlers;
-	const struct djs_site *sites;
-	const struct djs_map_use *maps;
-	const struct djs_statistic_use *statistics;
-	const struct djs_iterator_use *iterators;
-	const struct djs_target *targets;
-	u32 target_count;
-	u32 anchor_count;
-	const struct djs_anchor *anchors;
-	/* Plain per-CPU counters in the object's own per-CPU section. */
-	u32 counter_count;
-	u32 scratch_bytes; /* string memory that one handler with all it calls may need */
-	s64 *counters;	   /* per-CPU address of the first */
-	/* Formats, for text made in the kernel. */
-	const char *const *formats;
-	const char *const *format_types;
-	/* The same, places and probes, for readers: JSON, the section .djstap.meta. */
-	const char *meta;
-	u32 meta_bytes;
-	/* Which kernel this was made for. */
-	u64 anchor;	  /* link-time address of _printk: where the kernel lies is seen from it */
-	u64 direct_table; /* the same of the kernel's table of direct calls; 0: not known */
-	u64 irq_stack;	  /* where hardirq_stack_ptr is in each CPU's memory; 0: not known */
-	u64 build_id_at;  /* of the bytes of its build-id; 0: not known */
-	const u8 *build_id;	    /* build_id_bytes of them */
-	const char *kernel_version; /* utsname version; NULL: not checked */
-	const char *kernel_release;
-	const char *const
-	    *places; /* "identifier 'x' at file:line:col", by number: where errors happen */
-	u32 place_count;
-	/* Limits: -D. */
-	u32 max_errors, max_skipped, max_trylock, max_nesting, string_bytes, max_backtrace;
-	u32 ring_bytes; /* default size of a CPU's ring, a power of two; a module parameter
-			   overrides it */
-	u32 overload_ms,
-	    overload_percent; /* a handler that has a CPU for so long is taken out; 0: none */
-	/* Conditions that others change: the last handlers of the table. */
-	u32 condition_count;
-	u32 build_id_bytes;
-	u32 *condition_states; /* what each was when the sites were last armed by it; set by the
-				  runtime, and compared by handlers that change its globals */
-	/* What targets with return handlers call where a livepatch has the function: goes to the
-	 * address in rax. NULL: there are none. */
-	const void *elsewhere;
-};
 #ifdef __KERNEL__
 extern const struct djs_script djs_script;
 #else
@@ -329,6 +157,9 @@ void djs_reschedule(void);
 void djs_file_set(struct djs_ctx *ctx, const char *text);
 void djs_file_append(struct djs_ctx *ctx, const char *text);
 const char *djs_file_get(struct djs_ctx *ctx);
+
+/* kernel_string(), which texts of target variables ($x$) use, too. */
+void djs_fn_kernel_string(struct djs_ctx *ctx, char *out, s64 address);
 
 /* A handler has made some condition different from its state: sites are to be armed or disarmed,
  * soon, by a task. Any context. */

@@ -4,24 +4,12 @@
 #ifndef DJSTAP_STATISTIC_H
 #define DJSTAP_STATISTIC_H
 
-#include "include/platform.h"
+#include "include/contract.h"
 
 enum djs_histogram_kind {
 	DJS_HISTOGRAM_NONE = 0,
 	DJS_HISTOGRAM_LOG,
 	DJS_HISTOGRAM_LINEAR,
-};
-
-/* What is kept of one statistic variable: the same for all its elements. */
-struct djs_statistic_shape {
-	u32 histogram; /* enum djs_histogram_kind */
-	u32 buckets; /* LOG: DJS_LOG_BUCKETS; LINEAR: (high - low) / width + 3 (below, the buckets,
-			above) */
-	s64 low, high, width;
-	u32 variance; /* not 0: kept */
-	s32 variance_shift;
-	u32 bytes;	 /* of one element: djs_statistic_bytes() */
-	u32 inline_adds; /* per-CPU: handlers add to it by themselves (codegen/globals.cpp) */
 };
 
 /* LOG: bucket 64 holds 0; bucket 64+n holds 2^(n-1) … 2^n-1; bucket 64-n their negatives. */

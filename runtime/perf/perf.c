@@ -88,7 +88,7 @@ static int attach_perf(struct djs_site_run *run)
 	    .type = handler->arguments[DJS_PERF_TYPE],
 	    .config = handler->arguments[DJS_PERF_CONFIG],
 	    .freq = handler->arguments[DJS_PERF_HOW] == DJS_PERF_BY_FREQUENCY,
-	    .sample_period = handler->timer_ns, /* or the frequency: a union */
+	    .sample_period = handler->arguments[DJS_PERF_RATE], /* or the frequency: a union */
 	};
 	struct djs_perf *perf = kzalloc(struct_size(perf, events, nr_cpu_ids), GFP_KERNEL);
 	u32 counter = counter_of(run);

@@ -17,8 +17,8 @@ struct djs_timer {
 static u64 next_period(struct djs_timer *timer)
 {
 	const struct djs_handler *handler = &djs_script.handlers[timer->run->site->handler];
-	u64 period = handler->timer_ns;
-	u64 spread = min(handler->timer_random_ns, period);
+	u64 period = handler->arguments[DJS_TIMER_PERIOD_NS];
+	u64 spread = min(handler->arguments[DJS_TIMER_RANDOM_NS], period);
 
 	if (spread) {
 		/* xorshift64 */

@@ -29,8 +29,8 @@ static const struct djs_handler *handler_of(const struct timer *timer)
 
 static u64 next_period(struct timer *timer)
 {
-	u64 period = handler_of(timer)->timer_ns;
-	u64 spread = min(handler_of(timer)->timer_random_ns, period);
+	u64 period = handler_of(timer)->arguments[DJS_TIMER_PERIOD_NS];
+	u64 spread = min(handler_of(timer)->arguments[DJS_TIMER_RANDOM_NS], period);
 
 	if (spread) {
 		/* xorshift64 */
