@@ -9,7 +9,7 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 
-#include "control/runtime.h"
+#include "cpu/cpu.h"
 
 /* A section type of the application's own (SHT_LOUSER + 1): modpost warns of ordinary ones that are
  * not loaded. */

@@ -84,7 +84,7 @@ struct CodegenOptions {
 };
 
 // A handler that needs neither a context nor a lock has no loop and calls nothing; and no form of
-// it has more instructions. Overload protection leaves those alone (runtime/control/overload.c).
+// it has more instructions. Overload protection leaves those alone (runtime/context/overload.c).
 inline constexpr uint64_t most_lean_instructions = 512;
 
 struct CompiledObject {

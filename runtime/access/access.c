@@ -2,7 +2,8 @@
 // Reads and writes of memory that may not be there. Nothing here sleeps; any context, NMI included.
 #include <linux/uaccess.h>
 
-#include "context/level.h"
+#include "access/access.h"
+#include "cpu/level.h"
 
 /* Kernel addresses from here to the vsyscall page can be read by one guarded instruction. Others
  * (not canonical, the vsyscall page) are left to the kernel's own checks.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The language's functions that read texts in memory; the others are the library's own.
-#include "control/runtime.h"
-#include "context/functions.h"
+#include "access/access.h"
+#include "include/functions.h"
 
 static DJS_HANDLER_CODE void string_or_fail(struct djs_ctx *ctx, char *out, s64 address, s64 size,
 					    bool user)

@@ -3,8 +3,8 @@
 #include <linux/ptrace.h>
 #include <linux/sched/task_stack.h>
 
-#include "context/functions.h"
-#include "control/runtime.h"
+#include "access/access.h"
+#include "include/functions.h"
 #include "include/registers.h"
 
 #define DJS_REGISTERS (sizeof(struct pt_regs) / sizeof(unsigned long))

@@ -4,7 +4,7 @@
 // string.
 #include <linux/uaccess.h>
 
-#include "control/runtime.h"
+#include "access/access.h"
 
 #define PIECE 64u
 

@@ -14,11 +14,11 @@
 #include <linux/uaccess.h>
 
 #include "djprobe/callee.h"
-#include "djprobe/drain.h"
+#include "sites/drain.h"
 #include "djprobe/table.h"
 #include "include/djprobe.h"
 
-int djs_ftrace_enabled(void); /* control/ftrace_switch.c */
+int djs_ftrace_enabled(void); /* sites/ftrace_switch.c */
 
 #define FENTRY_BYTES 5 /* of the call or nop at a site */
 #define SITES_BITS   9

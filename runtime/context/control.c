@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // exit(), abort(), error(), warn().
-#include "context/functions.h"
-#include "control/runtime.h"
+#include "access/access.h"
+#include "include/functions.h"
 
 DJS_HANDLER_CODE void djs_fn_exit(struct djs_ctx *ctx)
 {

@@ -5,9 +5,12 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "context/level.h"
-#include "context/stack.h"
+#include "context/context.h"
+#include "cpu/level.h"
+#include "cpu/stack.h"
+#include "globals/globals.h"
 #include "globals/locks.h"
+#include "sites/sites.h"
 
 u32 djs_gate = DJS_HANDLER_IRQS_OFF | DJS_HANDLER_CHECKS_STATE;
 struct djs_ctx djs_session_ctx;

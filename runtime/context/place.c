@@ -6,9 +6,10 @@
 
 #include <asm/unwind.h>
 
-#include "context/functions.h"
-#include "control/runtime.h"
+#include "access/access.h"
+#include "include/functions.h"
 #include "include/text.h"
+#include "sites/sites.h"
 
 static DJS_HANDLER_CODE void copy_text(char *out, const char *text)
 {

@@ -8,8 +8,8 @@
 #include <linux/pid.h>
 #include <linux/uidgid.h>
 
-#include "context/functions.h"
-#include "control/runtime.h"
+#include "access/access.h"
+#include "include/functions.h"
 
 /* A field of the structure at a kernel address; 0 when it cannot be read. */
 #define FIELD(address, type, field)                                                                \

@@ -4,8 +4,8 @@
 // number of the last speculation.
 #include <linux/atomic.h>
 
-#include "context/functions.h"
-#include "control/runtime.h"
+#include "include/functions.h"
+#include "record/rings.h"
 
 static atomic64_t last_speculation = ATOMIC64_INIT(0);
 

@@ -13,7 +13,8 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "globals/locks.h"
+#include "context/context.h"
+#include "globals/globals.h"
 
 static struct djs_ctx task_ctx;
 static DEFINE_MUTEX(task_ctx_use);
@@ -58,64 +59,6 @@ void djs_tasks_exit(void)
 	task_ctx.scratch = NULL;
 }
 
-/* ---- locks --------------------------------------------------------------------------------- */
-
-/*
- * While they are held this CPU's context for tasks is in use, as with any other handler: what hits
- * inside of this one is skipped. It is free, because whoever has it does not give up the CPU.
- */
-static DJS_HANDLER_CODE void take_locks(struct djs_ctx *ctx)
-{
-	for (;;) {
-		struct djs_ctx *here;
-		unsigned long irq_flags;
-
-		raw_local_irq_save(irq_flags);
-		here = this_cpu_read(djs_cpu.contexts);
-		WRITE_ONCE(here->handler, ctx->handler);
-		WRITE_ONCE(here->busy, DJS_BUSY_LOCKED);
-		barrier();
-		if (djs_locks_take(ctx->handler, true)) {
-			ctx->irq_flags = irq_flags;
-			ctx->locks_held = ctx->handler->lock_count;
-			return;
-		}
-		WRITE_ONCE(here->busy, 0);
-		raw_local_irq_restore(irq_flags);
-		cpu_relax();
-		cond_resched();
-	}
-}
-
-static DJS_HANDLER_CODE void release_locks(struct djs_ctx *ctx)
-{
-	unsigned long irq_flags = ctx->irq_flags;
-
-	djs_locks_release(ctx->handler);
-	ctx->locks_held = 0;
-	barrier();
-	WRITE_ONCE(this_cpu_read(djs_cpu.contexts)->busy, 0);
-	raw_local_irq_restore(irq_flags);
-}
-
-DJS_HANDLER_CODE void djs_rest(struct djs_ctx *ctx)
-{
-	switch (ctx->rests) {
-	case DJS_RESTS_SHARED:
-		release_locks(ctx);
-		cond_resched();
-		take_locks(ctx);
-		break;
-	case DJS_RESTS_ALONE:
-		cond_resched();
-		if (fatal_signal_pending(current))
-			djs_fail(ctx, "killed", DJS_NO_PLACE);
-		break;
-	}
-}
-
-/* ---- running -------------------------------------------------------------------------------- */
-
 static bool may_run(const struct djs_handler *handler)
 {
 	return !(handler->flags & READ_ONCE(djs_gate) & ~DJS_HANDLER_IRQS_OFF);
@@ -130,10 +73,10 @@ static void run_handler(const struct djs_handler *handler, const struct djs_site
 	ctx->site = site;
 	ctx->actions = handler->max_actions;
 	ctx->nesting = 0;
-	take_locks(ctx);
+	djs_task_lock(ctx);
 	handler->body(ctx);
 	djs_end_walks();
-	release_locks(ctx);
+	djs_task_unlock(ctx);
 	if (ctx->error) {
 		preempt_disable_notrace();
 		djs_report_error(ctx);

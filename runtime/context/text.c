@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // String functions of the language; the portable work is done in text/.
-#include "context/functions.h"
-#include "control/runtime.h"
+#include "include/functions.h"
 #include "include/text.h"
+#include "state/state.h"
 
 DJS_HANDLER_CODE s64 djs_fn_strlen(struct djs_ctx *ctx, const char *text)
 {

@@ -7,8 +7,8 @@
 #include <linux/timekeeping.h>
 #include <asm/tsc.h>
 
-#include "context/functions.h"
-#include "control/runtime.h"
+#include "include/functions.h"
+#include "state/state.h"
 
 DJS_HANDLER_CODE s64 djs_fn_gettimeofday_ns(struct djs_ctx *ctx)
 {

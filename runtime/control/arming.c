@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Arming all sites of a script, and disarming them: at the beginning and the end, when a condition
 // changes, when a module comes or goes, and when a probe takes too much time.
-#include "control/mechanism.h"
-#include "djprobe/drain.h"
+#include "context/context.h"
+#include "control/arming.h"
+#include "control/mechanisms.h"
+#include "djprobe/djprobe.h"
+#include "kprobe/kprobe.h"
 
 static bool open_to_modules; /* the sites of modules that come now are armed */
-bool djs_ftrace_dead;
 
 /* Whether attaching it as planned changes what ftrace knows. */
 static bool uses_ftrace(const struct djs_site_run *run)
@@ -85,6 +87,7 @@ static int attach_wanted(bool last)
 			keep_ftrace();
 		error = ops->attach();
 	}
+	djs_livepatch_watch();
 	return error;
 }
 
@@ -245,20 +248,6 @@ static int arm_locked(void)
 	return error;
 }
 
-int djs_sites_arm(void)
-{
-	int error;
-
-	djs_sites_lock();
-	error = arm_locked();
-	djs_sites_unlock();
-	if (error)
-		djs_sites_disarm();
-	else
-		djs_overload_start();
-	return error;
-}
-
 static int ask_ftrace(void)
 {
 	int enabled = djs_ftrace_enabled();
@@ -380,7 +369,8 @@ static u32 disarm_owner(u32 owner)
 	return count;
 }
 
-void djs_sites_overload(u32 owner, u32 percent)
+/* `owner`: a handler, or handler_count + a target. */
+static void disarm_overload(u32 owner, u32 percent)
 {
 	const struct djs_site *first = NULL;
 	u32 i, count, sites = 0;
@@ -401,6 +391,22 @@ void djs_sites_overload(u32 owner, u32 percent)
 				    percent, count, sites);
 	}
 	djs_sites_unlock();
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+int djs_sites_arm(void)
+{
+	int error;
+
+	djs_sites_lock();
+	error = arm_locked();
+	djs_sites_unlock();
+	if (error)
+		djs_sites_disarm();
+	else
+		djs_overload_start(disarm_overload);
+	return error;
 }
 
 static void disarm_locked(void)
@@ -442,4 +448,40 @@ void djs_sites_disarm(void)
 	djs_sites_lock();
 	disarm_locked();
 	djs_sites_unlock();
+}
+
+u64 djs_site_missed(const struct djs_site_run *run)
+{
+	const struct djs_mechanism_ops *ops = djs_mechanism_ops(run->mechanism);
+
+	return run->missed + (run->data && ops->missed ? ops->missed(run) : 0);
+}
+
+int djs_arming_init(void)
+{
+	int error = djs_sites_init();
+
+	if (error)
+		return error;
+	error = djs_modules_init();
+	if (!error)
+		error = djs_livepatch_init();
+	if (error)
+		djs_arming_exit();
+	return error;
+}
+
+void djs_arming_exit(void)
+{
+	const struct djs_mechanism_ops *ops;
+	u32 i;
+
+	djs_livepatch_exit();
+	djs_modules_exit();
+	djs_for_each_ops_backwards(i, ops)
+	{
+		if (ops->free)
+			ops->free();
+	}
+	djs_sites_exit();
 }

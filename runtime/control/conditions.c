@@ -4,7 +4,7 @@
 #include <linux/irq_work.h>
 #include <linux/workqueue.h>
 
-#include "control/runtime.h"
+#include "control/arming.h"
 
 static u32 conditions_differ; /* 1 from a handler's call until the task begins to look */
 

@@ -5,7 +5,7 @@
 #include <linux/module.h>
 #include <linux/notifier.h>
 
-#include "control/runtime.h"
+#include "control/arming.h"
 
 static bool livepatch_matters;
 

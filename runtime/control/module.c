@@ -4,7 +4,12 @@
 #include <linux/moduleparam.h>
 #include <linux/utsname.h>
 
-#include "control/runtime.h"
+#include "access/access.h"
+#include "context/context.h"
+#include "control/arming.h"
+#include "djprobe/djprobe.h"
+#include "globals/globals.h"
+#include "procfs/procfs.h"
 
 static bool hold;
 module_param(hold, bool, 0444);
@@ -84,8 +89,9 @@ static void free_all(void)
 	djs_procfs_finish();
 	djs_pin_wait();
 	djs_inside_finish();
+	djs_conditions_exit();
 	djs_session_exit();
-	djs_sites_exit();
+	djs_arming_exit();
 	djs_locks_exit();
 	djs_globals_exit();
 	djs_contexts_exit();
@@ -115,10 +121,10 @@ static int __init djs_module_init(void)
 	error = djs_locks_init();
 	if (error)
 		goto no_locks;
-	error = djs_sites_init();
+	error = djs_arming_init();
 	if (error)
 		goto no_sites;
-	error = djs_session_init();
+	error = djs_session_init(djs_session_stop);
 	if (error)
 		goto no_session;
 	error = hold ? 0 : djs_session_start();
@@ -138,9 +144,10 @@ not_started:
 	}
 	djs_rings_to_log(LOG_LINES_MAX);
 	djs_inside_finish();
+	djs_conditions_exit();
 	djs_session_exit();
 no_session:
-	djs_sites_exit();
+	djs_arming_exit();
 no_sites:
 	djs_locks_exit();
 no_locks:

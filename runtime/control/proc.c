@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // /proc/djstap-NAME: what include/control.h describes.
-#include <linux/capability.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
@@ -8,33 +7,12 @@
 #include <linux/uaccess.h>
 #include <linux/wait.h>
 
-#include "control/runtime.h"
+#include "control/arming.h"
+#include "djprobe/djprobe.h"
+#include "kprobe/kprobe.h"
+#include "procfs/procfs.h"
 
 static struct proc_dir_entry *file_entry;
-static atomic_t owners = ATOMIC_INIT(0); /* 0 or 1 */
-static bool had_owner;
-static DECLARE_WAIT_QUEUE_HEAD(control_changes); /* of the control page */
-
-bool djs_reader_attached(void)
-{
-	return atomic_read(&owners);
-}
-
-bool djs_reader_ever(void)
-{
-	return READ_ONCE(had_owner);
-}
-
-void djs_reader_wake(void)
-{
-	wake_up_all(&control_changes);
-}
-
-/* A file's mode lets in whoever has root's number, which root of a container may have, too. */
-bool djs_may_open(bool writes)
-{
-	return writes ? capable(CAP_SYS_ADMIN) : perfmon_capable();
-}
 
 /*
  * An open file holds the module: who waits for it (poll, epoll, io_uring) is in a list of the
@@ -48,13 +26,9 @@ static int file_open(struct inode *inode, struct file *file)
 		return -EPERM;
 	if (!try_module_get(THIS_MODULE))
 		return -ENODEV;
-	if (owns && atomic_cmpxchg(&owners, 0, 1)) {
+	if (owns && !djs_reader_comes()) {
 		module_put(THIS_MODULE);
 		return -EBUSY;
-	}
-	if (owns) {
-		WRITE_ONCE(had_owner, true);
-		WRITE_ONCE(djs_reader_pid, current->tgid);
 	}
 	return 0;
 }
@@ -62,8 +36,7 @@ static int file_open(struct inode *inode, struct file *file)
 static int file_release(struct inode *inode, struct file *file)
 {
 	if (file->f_mode & FMODE_WRITE) {
-		WRITE_ONCE(djs_reader_pid, DJS_NO_READER);
-		atomic_set(&owners, 0);
+		djs_reader_goes();
 		djs_session_abandoned();
 	}
 	module_put(THIS_MODULE); /* proc_remove waits for this call */
@@ -77,7 +50,7 @@ static ssize_t file_read(struct file *file, char __user *to, size_t size, loff_t
 
 static __poll_t file_poll(struct file *file, poll_table *table)
 {
-	poll_wait(file, &control_changes, table);
+	poll_wait(file, &djs_reader_queue, table);
 	if (READ_ONCE(djs_control->exit_requested) ||
 	    READ_ONCE(djs_control->state) == DJS_STATE_STOPPED)
 		return EPOLLIN | EPOLLPRI;

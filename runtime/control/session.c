@@ -1,55 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A session's life: begin probes, armed, disarmed, end probes.
-#include <linux/irq_work.h>
 #include <linux/mutex.h>
-#include <linux/slab.h>
-#include <linux/workqueue.h>
 
-#include "control/runtime.h"
-
-struct djs_control_page *djs_control;
-s32 djs_target_pid;
-s32 djs_reader_pid = DJS_NO_READER;
+#include "control/arming.h"
+#include "globals/globals.h"
 
 static DEFINE_MUTEX(session_life); /* one transition at a time */
-static atomic_t session_errors = ATOMIC_INIT(0);
-
-/* End probes may take long: on no CPU's own queue. */
-static void stop_work_run(struct work_struct *work)
-{
-	djs_session_stop();
-}
-static DECLARE_WORK(stop_work, stop_work_run);
-
-static void exit_work_run(struct irq_work *work)
-{
-	djs_reader_wake();
-	if (!djs_reader_attached())
-		queue_work(system_unbound_wq, &stop_work);
-}
-static DEFINE_IRQ_WORK(exit_work, exit_work_run);
-
-int djs_session_init(void)
-{
-	djs_control = (struct djs_control_page *)get_zeroed_page(GFP_KERNEL);
-	if (!djs_control)
-		return -ENOMEM;
-	djs_control->abi_version = DJS_ABI_VERSION;
-	djs_control->state = DJS_STATE_LOADED;
-	djs_control->cpus = nr_cpu_ids;
-	djs_control->ring_bytes = djs_ring_bytes;
-	djs_control->overwrite = djs_overwrite;
-	return 0;
-}
-
-void djs_session_exit(void)
-{
-	djs_conditions_exit();
-	irq_work_sync(&exit_work);
-	cancel_work_sync(&stop_work);
-	free_page((unsigned long)djs_control); /* a reader that maps it has its own reference */
-	djs_control = NULL;
-}
 
 /* The owner is gone without having said stop. */
 void djs_session_abandoned(void)
@@ -60,70 +16,7 @@ void djs_session_abandoned(void)
 	if (djs_overwrite && !READ_ONCE(djs_control->exit_requested))
 		return;
 	if (state == DJS_STATE_STARTING || state == DJS_STATE_RUNNING)
-		queue_work(system_unbound_wq, &stop_work);
-}
-
-static void set_state(enum djs_state state)
-{
-	WRITE_ONCE(djs_control->state, state);
-	djs_reader_wake();
-}
-
-static void close_gate(void)
-{
-	djs_gate_add(DJS_HANDLER_CHECKS_STATE);
-}
-
-DJS_HANDLER_CODE void djs_request_exit(bool error)
-{
-	close_gate();
-	if (error)
-		WRITE_ONCE(djs_control->error, 1);
-	WRITE_ONCE(djs_control->exit_requested, 1);
-	irq_work_queue(&exit_work);
-}
-
-DJS_HANDLER_CODE void djs_report_error(struct djs_ctx *ctx)
-{
-	u32 count;
-
-	if (ctx->aborted) {
-		ctx->aborted = 0;
-		return;
-	}
-	count = atomic_inc_return(&session_errors);
-	djs_record_text(ctx, DJS_RECORD_ERROR, ctx->error, ctx->error_place);
-	WRITE_ONCE(djs_control->errors, count);
-	if (count > djs_script.max_errors)
-		djs_request_exit(true);
-}
-
-u32 djs_error_count(void)
-{
-	return atomic_read(&session_errors);
-}
-
-void djs_session_message(u32 id, const char *format, ...)
-{
-	char *text = djs_session_ctx.error_text;
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text, djs_error_bytes(), format, arguments);
-	va_end(arguments);
-	djs_record_text(&djs_session_ctx, id, text, -1);
-	if (!djs_reader_attached())
-		djs_warning("%s", text);
-}
-
-void djs_message_alone(const char *text)
-{
-	struct djs_ctx ctx = {.level = DJS_LEVEL_SESSION};
-
-	preempt_disable_notrace();
-	djs_record_text(&ctx, DJS_RECORD_WARNING, text, -1);
-	preempt_enable_notrace();
-	djs_warning("%s", text);
+		djs_session_stop_soon();
 }
 
 /* Statements between two rests of a begin, end or error probe. */
@@ -196,7 +89,8 @@ static void run_session_handlers(enum djs_handler_kind kind)
 
 		for (number = 0; number < djs_script.handler_count; number++) {
 			const struct djs_handler *candidate = &djs_script.handlers[number];
-			s64 rank = (s64)candidate->arguments[DJS_SESSION_PRIORITY] * (1ll << 32) + number;
+			s64 rank =
+			    (s64)candidate->arguments[DJS_SESSION_PRIORITY] * (1ll << 32) + number;
 
 			if (candidate->kind == kind && rank > last && rank < best) {
 				handler = candidate;
@@ -225,7 +119,7 @@ static int start_locked(void)
 
 	if (djs_control->state != DJS_STATE_LOADED)
 		return -EBUSY;
-	set_state(DJS_STATE_STARTING);
+	djs_session_set_state(DJS_STATE_STARTING);
 	run_session_handlers(DJS_HANDLER_BEGIN);
 	if (djs_control->exit_requested)
 		return 0; /* who asked for the exit also sees to the stop */
@@ -236,11 +130,11 @@ static int start_locked(void)
 		djs_request_exit(true);
 		return error;
 	}
-	set_state(DJS_STATE_RUNNING);
+	djs_session_set_state(DJS_STATE_RUNNING);
 	WRITE_ONCE(djs_gate, DJS_HANDLER_IRQS_OFF);
 	smp_mb();
 	if (READ_ONCE(djs_control->exit_requested))
-		close_gate();
+		djs_session_close_gate();
 	return 0;
 }
 
@@ -268,11 +162,11 @@ static void stop_locked(void)
 	case DJS_STATE_STOPPED:
 		return;
 	case DJS_STATE_LOADED:
-		set_state(DJS_STATE_STOPPED);
+		djs_session_set_state(DJS_STATE_STOPPED);
 		return;
 	}
-	close_gate();
-	set_state(DJS_STATE_STOPPING);
+	djs_session_close_gate();
+	djs_session_set_state(DJS_STATE_STOPPING);
 	djs_sites_disarm();
 	/* A script that does not say what is to be done after an error shows what it has, unless
 	 * nothing was probed. */
@@ -280,7 +174,7 @@ static void stop_locked(void)
 		run_session_handlers(DJS_HANDLER_END);
 	if (djs_control->error)
 		run_session_handlers(DJS_HANDLER_ERROR);
-	set_state(DJS_STATE_STOPPED);
+	djs_session_set_state(DJS_STATE_STOPPED);
 }
 
 void djs_session_stop(void)

@@ -3,6 +3,7 @@
 // calls, and on demand. Costs more per ops_hit, shares with everybody.
 #include <linux/slab.h>
 
+#include "context/context.h"
 #include "djprobe/groups.h"
 
 static LIST_HEAD(ops_groups);

@@ -3,7 +3,7 @@
 #include <linux/mm.h>
 #include <linux/uaccess.h>
 
-#include "djprobe/drain.h"
+#include "sites/drain.h"
 #include "djprobe/groups.h"
 
 /* True when nobody at all is attached to this fentry site. */

@@ -9,7 +9,7 @@
 #include <linux/ftrace.h>
 #include <linux/list.h>
 
-#include "control/runtime.h"
+#include "sites/mechanism.h"
 
 struct djs_group {
 	struct list_head list;

@@ -4,7 +4,7 @@
 #include <linux/module.h>
 #include <linux/workqueue.h>
 
-#include "djprobe/drain.h"
+#include "djprobe/djprobe.h"
 #include "djprobe/inside.h"
 
 #define PATIENCE_MS 2000

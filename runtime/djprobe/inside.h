@@ -5,7 +5,7 @@
 #ifndef DJSTAP_INSIDE_H
 #define DJSTAP_INSIDE_H
 
-#include "control/runtime.h"
+#include "include/platform.h"
 
 /* A target with return handlers is going to be attached: from now on somebody may be inside,
  * whatever becomes of its sites. */

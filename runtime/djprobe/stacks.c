@@ -11,6 +11,7 @@
 #include <asm/unwind.h>
 
 #include "djprobe/inside.h"
+#include "sites/sites.h"
 
 #define CALL_OPCODE	 0xe8
 #define CHUNK_WORDS	 32

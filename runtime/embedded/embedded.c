@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What scripts' own C code calls.
-#include "control/runtime.h"
+#include "access/access.h"
 #include "include/embedded.h"
 
 DJS_HANDLER_CODE void djs_embedded_error(struct djs_ctx *ctx, const char *format, ...)

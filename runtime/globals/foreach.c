@@ -13,7 +13,8 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "control/runtime.h"
+#include "access/access.h"
+#include "globals/globals.h"
 
 #define ELEMENTS_UNTIL_REST 1024 /* elements between two rests */
 #define ACTIONS_UNTIL_REST                                                                         \

@@ -7,7 +7,8 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "context/level.h"
+#include "cpu/level.h"
+#include "globals/globals.h"
 
 /* Per-CPU counters only ever grow; clearing one remembers its total, so that no CPU's increment is
  * lost. */

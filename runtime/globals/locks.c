@@ -4,6 +4,7 @@
 #include <linux/atomic.h>
 #include <linux/slab.h>
 
+#include "globals/globals.h"
 #include "globals/locks.h"
 
 struct djs_lock *djs_locks;

@@ -7,7 +7,7 @@
 
 #include <linux/atomic.h>
 
-#include "control/runtime.h"
+#include "include/script.h"
 
 struct djs_lock {
 	atomic_t holders; /* readers, or -1: a writer */

@@ -71,7 +71,7 @@ extern struct djs_script djs_script; /* runtime/user: a copy of the one that is 
  * DJS_HANDLER_* flags: djs_enter looks at both at once. */
 #define DJS_BUSY_UNLOCKED 0x10u
 #define DJS_BUSY_LOCKED	  0x20u
-#define DJS_BUSY_TIMED	  0x40u /* also: the handler counts its own time (control/overload.c) */
+#define DJS_BUSY_TIMED	  0x40u /* also: the handler counts its own time (context/overload.c) */
 
 /* What a handler can do about work that takes long. */
 enum djs_rests {

@@ -8,7 +8,8 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "control/mechanism.h"
+#include "context/context.h"
+#include "kprobe/kprobe.h"
 
 struct djs_kprobe {
 	struct kprobe kprobe;
@@ -286,7 +287,6 @@ static int kprobes_attach(void)
 			verify_kprobe(probe);
 		}
 	}
-	djs_livepatch_watch();
 	return 0;
 }
 

@@ -4,7 +4,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "control/mechanism.h"
+#include "kprobe/kprobe.h"
 
 struct djs_kretprobe {
 	struct kretprobe kretprobe;

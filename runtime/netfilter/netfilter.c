@@ -7,7 +7,8 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
-#include "control/mechanism.h"
+#include "context/context.h"
+#include "sites/mechanism.h"
 
 #ifdef CONFIG_NETFILTER
 static DJS_HANDLER_CODE unsigned int packet_seen(void *data, struct sk_buff *skb,

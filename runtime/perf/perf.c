@@ -5,7 +5,8 @@
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 
-#include "control/mechanism.h"
+#include "context/context.h"
+#include "sites/mechanism.h"
 
 struct djs_perf {
 	struct djs_site_run *run;

@@ -14,8 +14,9 @@
 #include <linux/spinlock.h>
 #include <linux/uaccess.h>
 
-#include "control/mechanism.h"
+#include "context/context.h"
 #include "include/text.h"
+#include "procfs/procfs.h"
 
 #define PROCFS_ROOT	  "systemtap" /* where SystemTap's scripts are looked for */
 #define CALLS_PATIENCE_MS 100

@@ -4,8 +4,8 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "control/runtime.h"
 #include "include/text.h"
+#include "record/rings.h"
 
 #define LOG_LINE_MAX 900 /* printk cuts at about 1000 */
 

@@ -5,8 +5,8 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "control/runtime.h"
 #include "include/recorder.h"
+#include "record/rings.h"
 
 bool djs_overwrite;
 

@@ -7,7 +7,7 @@
 #include <linux/vmalloc.h>
 #include <asm/tsc.h>
 
-#include "control/runtime.h"
+#include "record/rings.h"
 
 DEFINE_PER_CPU(struct djs_cpu, djs_cpu);
 u64 djs_ring_bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // =~ with its groups, and matched() and ngroups(), which read what the last =~ of the handler left.
-#include "context/functions.h"
-#include "control/runtime.h"
+#include "access/access.h"
+#include "include/functions.h"
 #include "include/regex.h"
 #include "include/text.h"
 

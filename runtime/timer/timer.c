@@ -5,7 +5,8 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
-#include "control/mechanism.h"
+#include "context/context.h"
+#include "sites/mechanism.h"
 
 struct djs_timer {
 	struct hrtimer timer;

@@ -5,7 +5,7 @@
 #include <linux/sort.h>
 #include <linux/tracepoint.h>
 
-#include "control/mechanism.h"
+#include "sites/mechanism.h"
 
 #ifdef DJS_HAVE_TRACEPOINTS
 static struct djs_site_run **traced; /* by the tracepoint's name */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Contexts: what a handler works in. One for each CPU and one for begin and end probes; a handler
 // cannot be interrupted by another one here, so there are no levels.
+#include "context/context.h"
+#include "globals/globals.h"
 #include "globals/locks.h"
 #include "user/internal.h"
 

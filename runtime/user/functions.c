@@ -8,7 +8,8 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
-#include "context/functions.h"
+#include "access/access.h"
+#include "include/functions.h"
 #include "include/text.h"
 #include "user/internal.h"
 

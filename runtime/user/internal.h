@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * What the parts of the runtime in user space share besides control/runtime.h.
+ * What the parts of the runtime in user space share besides the headers of the folders that both have.
  */
 #ifndef DJSTAP_USER_INTERNAL_H
 #define DJSTAP_USER_INTERNAL_H
 
-#include "control/runtime.h"
+#include "cpu/cpu.h"
 
 s64 *djs_user_counters(void);
 u64 djs_user_now(void); /* CLOCK_MONOTONIC, ns */

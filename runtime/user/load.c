@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A script's life in this process; its session is control/session.c.
+#include "access/access.h"
+#include "context/context.h"
+#include "control/arming.h"
+#include "globals/globals.h"
 #include "include/control.h"
 #include "user/internal.h"
 
@@ -46,7 +50,7 @@ int djs_user_load(const struct djs_script *script, const struct djs_user_options
 	error = djs_locks_init();
 	if (error)
 		goto no_locks;
-	error = djs_session_init();
+	error = djs_session_init(djs_session_stop);
 	if (!error)
 		return 0;
 
@@ -62,6 +66,7 @@ no_contexts:
 
 void djs_user_unload(void)
 {
+	djs_conditions_exit();
 	djs_session_exit();
 	djs_locks_exit();
 	djs_globals_exit();

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "control/runtime.h"
+#include "cpu/cpu.h"
 
 u32 djs_user_cpus;
 __thread u32 djs_user_cpu;

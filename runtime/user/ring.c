@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
-#include "control/runtime.h"
+#include "record/rings.h"
 
 struct djs_cpu djs_cpu[DJS_USER_CPUS_MAX];
 u64 djs_ring_bytes;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What a script's object may refer to. A function of the language that is not here needs a kernel.
-#include "context/functions.h"
+#include "include/functions.h"
 #include "include/regex.h"
 #include "include/text.h"
+#include "state/state.h"
 #include "user/internal.h"
 
 /* clang-format off */

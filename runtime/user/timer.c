@@ -2,6 +2,8 @@
 // timer.*: deadlines that the session's loop asks for. They are all the sites there are to arm.
 #include <time.h>
 
+#include "context/context.h"
+#include "control/arming.h"
 #include "user/internal.h"
 
 struct timer {

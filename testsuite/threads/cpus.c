@@ -3,7 +3,7 @@
 
 #include <sys/mman.h>
 
-#include "context/level.h"
+#include "cpu/level.h"
 #include "globals/locks.h"
 
 #define AREA_BYTES (1u << 20)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// In place of context/level.h: user space has no NMIs, and the test plays one.
+// In place of cpu/level.h: user space has no NMIs, and the test plays one.
 #define DJSTAP_LEVEL_H
 #include "globals_for_test.h"
 #include "globals/locks.h"

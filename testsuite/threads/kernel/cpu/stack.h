@@ -1,8 +1,8 @@
-// In place of runtime/context/stack.h: threads have stack enough.
+// In place of runtime/cpu/stack.h: threads have stack enough.
 #ifndef DJSTAP_STACK_H
 #define DJSTAP_STACK_H
 
-#include "control/runtime.h"
+#include "cpu/cpu.h"
 
 static inline u32 djs_stack_left(void) {
     return DJS_STACK_MAX;

@@ -5,7 +5,7 @@
 #ifndef DJSTAP_LEVEL_H
 #define DJSTAP_LEVEL_H
 
-#include "control/runtime.h"
+#include "cpu/cpu.h"
 
 #ifdef __KERNEL__
 #include <linux/preempt.h>

@@ -13,7 +13,9 @@
 #include <linux/reboot.h>
 #include <linux/workqueue.h>
 
-#include "control/runtime.h"
+#include "sites/sites.h"
+
+bool djs_ftrace_dead;
 
 #define SWITCH_FILE "/proc/sys/kernel/ftrace_enabled"
 

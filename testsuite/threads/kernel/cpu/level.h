@@ -1,8 +1,8 @@
-// In place of runtime/context/level.h: the level is what the simulated CPU says.
+// In place of runtime/cpu/level.h: the level is what the simulated CPU says.
 #ifndef DJSTAP_LEVEL_H
 #define DJSTAP_LEVEL_H
 
-#include "control/runtime.h"
+#include "cpu/cpu.h"
 
 #define DJS_INTERRUPT_MASK (~0u)
 

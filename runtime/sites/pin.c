@@ -5,7 +5,7 @@
 #include <linux/module.h>
 #include <linux/sched.h>
 
-#include "control/runtime.h"
+#include "sites/sites.h"
 
 static u32 pinned_probes, reported_probes;
 static int last_error;

@@ -6,8 +6,8 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
-#include "control/runtime.h"
-#include "djprobe/drain.h"
+#include "sites/drain.h"
+#include "sites/sites.h"
 
 /*
  * A key is multiplied to 128 bits. The highest bits of the low half name its bucket, the lowest

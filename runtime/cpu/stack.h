@@ -10,7 +10,7 @@
 #include <linux/percpu.h>
 #include <linux/sched/task_stack.h>
 
-#include "control/runtime.h"
+#include "include/script.h"
 
 /* Half a task's stack. What a handler may need, DJS_STACK_MAX, is no more. */
 static __always_inline bool djs_stack_is_ample(void)

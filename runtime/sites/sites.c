@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The sites of a script at run time: where they lie in this kernel, which mechanism each has, and
-// what became of them. Arming them is arming.c's.
+// what became of them. Arming them is control/'s.
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
-#include "control/mechanism.h"
+#include "sites/sites.h"
 
 struct djs_site_run *djs_sites;
 unsigned long djs_slide;
@@ -62,7 +62,7 @@ void djs_site_place(struct djs_site_run *run)
 int djs_sites_init(void)
 {
 	u32 i, count = djs_script.site_count;
-	int error;
+	int error = 0;
 
 	djs_slide = (unsigned long)_printk - djs_script.printk_address;
 	for (i = 0; i < djs_script.handler_count; i++)
@@ -94,11 +94,13 @@ int djs_sites_init(void)
 		if (!djs_sites[i].absent)
 			djs_site_place(&djs_sites[i]);
 	}
-	error = djs_lookup_update();
+	if (djs_script.anchor_count) {
+		djs_anchor_slides =
+		    kcalloc(djs_script.anchor_count, sizeof(*djs_anchor_slides), GFP_KERNEL);
+		error = djs_anchor_slides ? 0 : -ENOMEM;
+	}
 	if (!error)
-		error = djs_modules_init();
-	if (!error)
-		error = djs_livepatch_init();
+		error = djs_lookup_update();
 	if (error)
 		djs_sites_exit();
 	return error;
@@ -106,17 +108,9 @@ int djs_sites_init(void)
 
 void djs_sites_exit(void)
 {
-	const struct djs_mechanism_ops *ops;
-	u32 i;
-
-	djs_livepatch_exit();
-	djs_modules_exit();
-	djs_for_each_ops_backwards(i, ops)
-	{
-		if (ops->free)
-			ops->free();
-	}
 	djs_lookup_exit();
+	kfree(djs_anchor_slides);
+	djs_anchor_slides = NULL;
 	kvfree(djs_sites);
 	djs_sites = NULL;
 }
@@ -146,11 +140,4 @@ u32 djs_sites_failed_count(void)
 	for (i = 0; i < djs_script.site_count; i++)
 		count += djs_sites[i].error != 0;
 	return count;
-}
-
-u64 djs_site_missed(const struct djs_site_run *run)
-{
-	const struct djs_mechanism_ops *ops = djs_mechanism_ops(run->mechanism);
-
-	return run->missed + (run->data && ops->missed ? ops->missed(run) : 0);
 }

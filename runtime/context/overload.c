@@ -12,7 +12,7 @@
 #include <linux/workqueue.h>
 #include <asm/tsc.h>
 
-#include "control/runtime.h"
+#include "context/context.h"
 
 #define SAMPLE_MS   10
 #define STACK_WORDS 48
@@ -45,12 +45,13 @@ static unsigned long script_code; /* where the script's own code begins, behind 
 
 static atomic_t overloading = ATOMIC_INIT(SEEN_NOBODY); /* owner to be taken out */
 static u32 overload_percent;
+static void (*take_out_owner)(u32 owner, u32 percent);
 
 static void overload_work_run(struct work_struct *work)
 {
 	u32 owner = atomic_read(&overloading);
 
-	djs_sites_overload(owner, overload_percent);
+	take_out_owner(owner, overload_percent);
 	atomic_set(&overloading, SEEN_NOBODY);
 }
 static DECLARE_WORK(overload_work, overload_work_run);
@@ -275,21 +276,22 @@ static bool is_needed(void)
 		return false;
 	for (i = 0; i < djs_script.site_count; i++) {
 		const struct djs_handler *handler =
-		    &djs_script.handlers[djs_sites[i].site->handler];
+		    &djs_script.handlers[djs_script.sites[i].handler];
 
-		if (djs_sites[i].mechanism != DJS_MECHANISM_NONE &&
+		if (djs_script.sites[i].mechanism != DJS_MECHANISM_NONE &&
 		    (!handler->by_regs || handler->lock_count))
 			return true;
 	}
 	return false;
 }
 
-void djs_overload_start(void)
+void djs_overload_start(void (*take_out)(u32 owner, u32 percent))
 {
 	int state;
 
 	if (!is_needed())
 		return;
+	take_out_owner = take_out;
 	script_code = ULONG_MAX;
 	each_entry(see_lowest, &script_code);
 	samplers = alloc_percpu(struct sampler);

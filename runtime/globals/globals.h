@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A script's globals and their locks. */
+#ifndef DJSTAP_GLOBALS_H
+#define DJSTAP_GLOBALS_H
+
+#include "cpu/cpu.h"
+
+int djs_globals_init(void);
+void djs_globals_exit(void);
+/* Zeroed memory, for vfree. NULL rather than have other processes killed for it. */
+void *djs_allocate(u64 bytes);
+int djs_iterators_init(void);
+void djs_iterators_exit(void);
+/* A handler in a task ends, with its locks held: its walks do so, too. */
+void djs_end_walks(void);
+int djs_locks_init(void);
+void djs_locks_exit(void);
+/* All of a handler's locks, or none: false after max_trylock tries (in an NMI after one). */
+bool djs_locks_take(const struct djs_handler *handler, bool nmi);
+void djs_locks_release(const struct djs_handler *handler);
+
+/* Has others use the CPU, with a handler's locks released meanwhile if it rests with others
+ * (ctx->rests). A killed process's begin or end probe gets an error. */
+void djs_rest(struct djs_ctx *ctx);
+/* The locks of a handler that runs in a task (DJS_HANDLER_IN_TASK). While they are held this CPU's
+ * context for tasks is in use. */
+void djs_task_lock(struct djs_ctx *ctx);
+void djs_task_unlock(struct djs_ctx *ctx);
+
+#endif
