@@ -12,8 +12,6 @@
 #include "globals/locks.h"
 #include "sites/sites.h"
 
-u32 djs_gate = DJS_HANDLER_IRQS_OFF | DJS_HANDLER_CHECKS_STATE;
-struct djs_ctx djs_session_ctx;
 atomic_t djs_locked_skips = ATOMIC_INIT(0);
 
 /* A context's memory: the script's scratch, then the runtime's work area. */

@@ -8,6 +8,8 @@
 
 struct djs_control_page *djs_control;
 s32 djs_target_pid;
+u32 djs_gate = DJS_HANDLER_IRQS_OFF | DJS_HANDLER_CHECKS_STATE;
+struct djs_ctx djs_session_ctx;
 
 static void (*stop_session)(void);
 static atomic_t session_errors = ATOMIC_INIT(0);

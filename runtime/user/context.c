@@ -6,8 +6,6 @@
 #include "globals/locks.h"
 #include "user/internal.h"
 
-u32 djs_gate = DJS_HANDLER_IRQS_OFF | DJS_HANDLER_CHECKS_STATE;
-struct djs_ctx djs_session_ctx;
 atomic_t djs_locked_skips = ATOMIC_INIT(0);
 
 static size_t scratch_bytes(void)

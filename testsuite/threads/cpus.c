@@ -3,7 +3,9 @@
 
 #include <sys/mman.h>
 
+#include "context/context.h"
 #include "cpu/level.h"
+#include "globals/globals.h"
 #include "globals/locks.h"
 
 #define AREA_BYTES (1u << 20)
@@ -20,6 +22,8 @@ static __thread struct this_cpu self;
 u32 djs_user_cpus;
 struct djs_script djs_script;
 s32 djs_reader_pid = DJS_NO_READER;
+u32 djs_gate;
+struct djs_ctx djs_session_ctx;
 unsigned long djs_slide;
 unsigned long* djs_anchor_slides;
 
