@@ -1,14 +1,11 @@
 #include "cache/cache.h"
 
-#include "cache/trust.h"
+#include "system/hash.h"
+#include "system/trust.h"
 
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace djstap {
@@ -32,22 +29,11 @@ struct SectionEntry {
 
 uint64_t checksum(Header header, std::string_view entries) {
     header.checksum = 0;
-    uint64_t hash = 0xcbf29ce484222325; // FNV-1a
-    auto mix = [&hash](std::string_view bytes) {
-        for (unsigned char byte : bytes)
-            hash = (hash ^ byte) * 0x100000001b3;
-    };
-    mix({reinterpret_cast<const char*>(&header), sizeof header});
-    mix(entries);
-    return hash;
+    return hash_bytes(entries, hash_bytes({reinterpret_cast<const char*>(&header), sizeof header}));
 }
 
 size_t aligned(size_t size) {
     return (size + alignment - 1) / alignment * alignment;
-}
-
-Failure system_failure(const std::string& path, const char* what) {
-    return {path + ": " + what + ": " + std::strerror(errno), ""};
 }
 
 } // namespace
@@ -65,46 +51,6 @@ std::string cache_directory() {
                                     : home ? std::string(home) + "/.cache/djstap"
                                            : of_the_system;
     return geteuid() == 0 && !check_trusted(of_the_user) ? of_the_system : of_the_user;
-}
-
-Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::string& path) {
-    return map(::open(path.c_str(), O_RDONLY | O_CLOEXEC), path);
-}
-
-Result<std::unique_ptr<MappedFile>> MappedFile::open_trusted(const std::string& path) {
-    return map(djstap::open_trusted(path), path);
-}
-
-// Takes the descriptor.
-Result<std::unique_ptr<MappedFile>> MappedFile::map(int fd, const std::string& path) {
-    if (fd < 0)
-        return system_failure(path, "cannot open");
-    struct stat status = {};
-    if (fstat(fd, &status) != 0) {
-        Failure failure = system_failure(path, "cannot stat");
-        close(fd);
-        return failure;
-    }
-    if (!S_ISREG(status.st_mode)) {
-        close(fd);
-        return Failure{path + ": is not a file", ""};
-    }
-    void* data = nullptr;
-    size_t size = status.st_size;
-    if (size > 0)
-        data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    int error = errno;
-    close(fd);
-    if (data == MAP_FAILED) {
-        errno = error;
-        return system_failure(path, "cannot map");
-    }
-    return std::unique_ptr<MappedFile>(new MappedFile(static_cast<const char*>(data), size));
-}
-
-MappedFile::~MappedFile() {
-    if (data_)
-        munmap(const_cast<char*>(data_), size_);
 }
 
 std::string TableWriter::finish() const {
@@ -154,7 +100,7 @@ bool TableView::read(std::string_view bytes, const TableFormat& format) {
 }
 
 std::optional<TableView> TableView::map(const std::string& path, const TableFormat& format) {
-    auto file = MappedFile::open_trusted(path);
+    auto file = MappedFile::map(open_trusted(path), path);
     TableView view;
     if (!file || !view.read((*file)->bytes(), format))
         return std::nullopt;
@@ -177,40 +123,8 @@ std::string_view pool_string(std::string_view pool, uint32_t offset) {
     return end == std::string_view::npos ? std::string_view{} : pool.substr(offset, end - offset);
 }
 
-namespace {
-
-// Takes the descriptor.
-Result<std::string> read_all(int fd, const std::string& path) {
-    if (fd < 0)
-        return system_failure(path, "cannot open");
-    std::string text;
-    constexpr size_t step = 1 << 18;
-    for (;;) {
-        size_t before = text.size();
-        text.resize(before + step);
-        ssize_t count = read(fd, text.data() + before, step);
-        if (count < 0 && errno == EINTR)
-            count = 0;
-        else if (count <= 0) {
-            Failure failure = system_failure(path, "cannot read");
-            close(fd);
-            text.resize(before);
-            if (count < 0)
-                return failure;
-            return text;
-        }
-        text.resize(before + count);
-    }
-}
-
-} // namespace
-
-Result<std::string> read_whole(const std::string& path) {
-    return read_all(open(path.c_str(), O_RDONLY | O_CLOEXEC), path);
-}
-
 Result<std::string> read_cached(const std::string& path) {
-    return read_all(open_trusted(path), path);
+    return read_file(open_trusted(path), path);
 }
 
 Status make_cache_folder(const std::string& path) {
@@ -229,37 +143,6 @@ Status make_cache_folder(const std::string& path) {
 Status write_cached(const std::string& path, std::string_view bytes) {
     Status made = make_cache_folder(std::filesystem::path(path).parent_path());
     return made ? write_atomically(path, bytes) : made;
-}
-
-Status write_atomically(const std::string& path, std::string_view bytes) {
-    std::error_code error;
-    std::filesystem::path folder = std::filesystem::path(path).parent_path();
-    std::filesystem::create_directories(folder, error);
-    if (error)
-        return Failure{folder.string() + ": cannot create: " + error.message(), ""};
-    std::string temporary = path + ".XXXXXX";
-    int fd = mkostemp(temporary.data(), O_CLOEXEC);
-    if (fd < 0)
-        return system_failure(temporary, "cannot create");
-    for (size_t done = 0; done < bytes.size();) {
-        ssize_t count = write(fd, bytes.data() + done, bytes.size() - done);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count <= 0) {
-            Failure failure = system_failure(temporary, "cannot write");
-            close(fd);
-            unlink(temporary.c_str());
-            return failure;
-        }
-        done += count;
-    }
-    fchmod(fd, 0644);
-    if (close(fd) != 0 || rename(temporary.c_str(), path.c_str()) != 0) {
-        Failure failure = system_failure(path, "cannot write");
-        unlink(temporary.c_str());
-        return failure;
-    }
-    return Done{};
 }
 
 } // namespace djstap

@@ -2,6 +2,7 @@
 // one.
 #pragma once
 #include "diagnostics/result.h"
+#include "system/file.h"
 
 #include <cstdint>
 #include <memory>
@@ -16,24 +17,6 @@ namespace djstap {
 // $DJSTAP_CACHE, else $XDG_CACHE_HOME/djstap, else ~/.cache/djstap; without a home, and for root
 // where that is somebody else's (sudo -E), /var/cache/djstap.
 std::string cache_directory();
-
-// A file's bytes, mapped read-only for the object's life.
-class MappedFile {
-  public:
-    static Result<std::unique_ptr<MappedFile>> open(const std::string& path);
-    // The same for a file that only root and this process's user can have written (trust.h).
-    static Result<std::unique_ptr<MappedFile>> open_trusted(const std::string& path);
-    ~MappedFile();
-    MappedFile(const MappedFile&) = delete;
-    MappedFile& operator=(const MappedFile&) = delete;
-    std::string_view bytes() const { return {data_, size_}; }
-
-  private:
-    MappedFile(const char* data, size_t size) : data_(data), size_(size) {}
-    static Result<std::unique_ptr<MappedFile>> map(int fd, const std::string& path);
-    const char* data_;
-    size_t size_;
-};
 
 // Names a kind of cached file; `version` changes with its layout.
 struct TableFormat {
@@ -81,13 +64,8 @@ class TableView {
 // The string at `offset` of a pool of NUL-terminated strings; empty where the offset is outside.
 std::string_view pool_string(std::string_view pool, uint32_t offset);
 
-// All of a file that may not be mapped (below /proc and /sys, where sizes are not known).
-Result<std::string> read_whole(const std::string& path);
-
-// Writes next to `path` and renames, so that no reader sees half a file. Creates the folder.
-Status write_atomically(const std::string& path, std::string_view bytes);
-
-// A file of the cache: read only where it is trusted (trust.h), and written only where it will be.
+// A file of the cache: read only where it is trusted (system/trust.h), and written only where it
+// will be.
 Result<std::string> read_cached(const std::string& path);
 Status write_cached(const std::string& path, std::string_view bytes);
 // Makes a folder of the cache, unless it is there, with those above it.

@@ -41,7 +41,7 @@ Result<KernelBtf> kernel_btf(const Target& kernel) {
     if (const ElfSection* section = image ? image->section(".BTF") : nullptr) {
         bytes = section->bytes;
     } else if (!kernel.files().btf.empty()) {
-        auto read = read_whole(kernel.files().btf);
+        auto read = read_file(kernel.files().btf);
         if (!read)
             return read.failure();
         held = std::move(*read);

@@ -1,30 +1,22 @@
 #include "debuginfo/dwarf_scan.h"
 
 #include "debuginfo/dwarf_tree.h"
-
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
-#include <unistd.h>
+#include "system/file.h"
 
 namespace djstap {
 
 Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const std::string& path) {
-    int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return Failure{path + ": cannot open: " + std::strerror(errno), ""};
-    Dwarf* dwarf = dwarf_begin(fd, DWARF_C_READ);
-    if (!dwarf) {
-        Failure failure{path + ": has no DWARF: " + dwarf_errmsg(-1), ""};
-        close(fd);
-        return failure;
-    }
-    return std::unique_ptr<DwarfFile>(new DwarfFile(fd, dwarf));
+    FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file)
+        return path_failure(path, "cannot open");
+    Dwarf* dwarf = dwarf_begin(file.get(), DWARF_C_READ);
+    if (!dwarf)
+        return Failure{path + ": has no DWARF: " + dwarf_errmsg(-1), ""};
+    return std::unique_ptr<DwarfFile>(new DwarfFile(std::move(file), dwarf));
 }
 
 DwarfFile::~DwarfFile() {
     dwarf_end(dwarf_);
-    close(fd_);
 }
 
 uint32_t StringSet::add(std::string_view text) {

@@ -25,8 +25,8 @@ class DwarfFile {
     Dwarf* get() const { return dwarf_; }
 
   private:
-    DwarfFile(int fd, Dwarf* dwarf) : fd_(fd), dwarf_(dwarf) {}
-    int fd_;
+    DwarfFile(FileDescriptor file, Dwarf* dwarf) : file_(std::move(file)), dwarf_(dwarf) {}
+    FileDescriptor file_;
     Dwarf* dwarf_;
 };
 

@@ -1,8 +1,9 @@
 #include "debuginfo/index.h"
 
+#include "system/stopwatch.h"
+
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 
 namespace djstap {
 
@@ -54,15 +55,14 @@ Result<DwarfIndex> DwarfIndex::open(const Target& target, void (*progress)(const
     }
     if (progress)
         progress("indexing the debug information of " + target.release() + " (once per kernel)");
-    auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     auto bytes = build_index(target);
     if (!bytes)
         return bytes.failure();
-    auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
-        std::chrono::steady_clock::now() - begin);
+    const auto took = static_cast<int64_t>(watch.milliseconds());
     if (progress)
         progress("indexed the debug information of " + target.release() + " in " +
-                 std::to_string(took.count()) + " ms");
+                 std::to_string(took) + " ms");
     if (!path.empty()) {
         Status written = write_cached(path, *bytes);
         if (!written && progress)

@@ -1,6 +1,6 @@
 #include "debuginfo/syscalls.h"
 
-#include "cache/cache.h"
+#include "system/file.h"
 #include "target/elf_image.h"
 #include "target/glob.h"
 
@@ -118,12 +118,12 @@ std::string SyscallFormats::format_of(std::string_view name) const {
     std::error_code error;
     if (std::filesystem::is_directory(path_, error)) {
         auto text =
-            read_whole(path_ + "/" + std::string(tracepoint_prefix).append(name) + "/format");
+            read_file(path_ + "/" + std::string(tracepoint_prefix).append(name) + "/format");
         return text ? *text : std::string();
     }
     if (!formats_) {
         formats_.emplace();
-        auto dump = path_.empty() ? Result<std::string>(std::string()) : read_whole(path_);
+        auto dump = path_.empty() ? Result<std::string>(std::string()) : read_file(path_);
         std::string nowhere, *format = &nowhere;
         for (std::string_view rest = dump ? std::string_view(*dump) : ""; !rest.empty();) {
             const std::string_view line = take_line(rest);

@@ -1,7 +1,8 @@
 #include "driver/caches.h"
 
 #include "cache/cache.h"
-#include "cache/trust.h"
+#include "system/temporary.h"
+#include "system/trust.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -82,33 +83,6 @@ size_t apply_rules(const std::string& folder, const CacheRules& rules, int64_t n
     return removed;
 }
 
-std::string temporary_directory() {
-    const char* set = getenv("TMPDIR");
-    return set && *set && check_trusted_place(set) ? set : "/tmp";
-}
-
-size_t remove_orphans(const std::string& folder) {
-    constexpr std::string_view prefix = "djstap-";
-    size_t removed = 0;
-    std::error_code error;
-    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-        std::string name = at->path().filename();
-        if (!name.starts_with(prefix))
-            continue;
-        pid_t owner = 0;
-        const char* last = name.data() + name.size();
-        auto [rest, bad] = std::from_chars(name.data() + prefix.size(), last, owner);
-        struct stat status = {};
-        if (bad != std::errc() || last - rest != 7 || *rest != '-' || owner <= 0 ||
-            lstat(at->path().c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
-            status.st_uid != geteuid() || kill(owner, 0) == 0 || errno != ESRCH)
-            continue;
-        std::error_code ignored;
-        removed += fs::remove_all(at->path(), ignored) > 0 && !ignored;
-    }
-    return removed;
-}
-
 void clean_caches() {
     std::string folder = cache_directory();
     std::string mark = folder + "/cleaned";
@@ -118,11 +92,11 @@ void clean_caches() {
         return;
     if (stat(folder.c_str(), &status) != 0 || !check_trusted(folder))
         return;
-    int fd = open(mark.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (fd < 0)
+    const FileDescriptor file(
+        open(mark.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
+    if (!file)
         return;
-    futimens(fd, nullptr);
-    close(fd);
+    futimens(file.get(), nullptr);
     apply_rules(folder, CacheRules(), now);
     remove_orphans(temporary_directory());
 }

@@ -28,12 +28,6 @@ struct CacheRules {
 // removed. What cannot be removed stays.
 size_t apply_rules(const std::string& folder, const CacheRules& rules, int64_t now);
 
-// $TMPDIR, else /tmp.
-std::string temporary_directory();
-// Removes the working folders (djstap-PID-XXXXXX) in `folder` that are this user's and whose
-// process is gone. Yields how many.
-size_t remove_orphans(const std::string& folder);
-
 // All of it for djstap's own folders, if that was not done within the last day. Says nothing.
 void clean_caches();
 

@@ -3,6 +3,7 @@
 #include "driver/machine.h"
 #include "guest/closure.h"
 #include "guest/guest.h"
+#include "system/descriptor.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -26,17 +27,12 @@ constexpr unsigned usual_memory_mb = 512, usual_buffers_mb = 64;
 // Where the guest's output goes: standard output, or the file of -o.
 class Sink {
   public:
-    Sink() = default;
-    Sink(const Sink&) = delete;
-    Sink& operator=(const Sink&) = delete;
-    ~Sink() {
-        if (fd_ > STDERR_FILENO)
-            close(fd_);
-    }
     Status open(const std::string& path) {
-        fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        if (fd_ < 0)
+        file_ =
+            FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+        if (!file_)
             return Failure{"cannot write " + path + ": " + strerror(errno), ""};
+        fd_ = file_.get();
         return Done();
     }
     // False once a write failed.
@@ -61,6 +57,7 @@ class Sink {
         poll(&ready, 1, 1000);
     }
 
+    FileDescriptor file_;
     int fd_ = STDOUT_FILENO;
     int error_ = 0;
 };

@@ -1,7 +1,8 @@
 #include "driver/machine.h"
 
-#include "cache/cache.h"
 #include "session/privilege.h"
+#include "system/file.h"
+#include "system/process.h"
 #include "target/configuration.h"
 
 #include <cerrno>
@@ -17,23 +18,7 @@ namespace {
 
 // In $PATH or where Debian keeps the tools of the system's administrator.
 std::string program(const char* name) {
-    const char* set = getenv("PATH");
-    std::string folders =
-        std::string(set ? set : "") + ":/usr/sbin:/sbin:/usr/libexec:/usr/lib/qemu";
-    for (size_t begin = 0; begin <= folders.size();) {
-        size_t end = std::min(folders.find(':', begin), folders.size());
-        std::string path = folders.substr(begin, end - begin) + "/" + name;
-        if (end > begin && access(path.c_str(), X_OK) == 0)
-            return path;
-        begin = end + 1;
-    }
-    return {};
-}
-
-std::string trimmed(std::string text) {
-    while (!text.empty() && isspace(static_cast<unsigned char>(text.back())))
-        text.pop_back();
-    return text;
+    return find_program(name, {"/usr/sbin", "/sbin", "/usr/libexec", "/usr/lib/qemu"});
 }
 
 Fact present(const char* name, const std::string& value, std::string absent, std::string remedy) {
@@ -51,7 +36,7 @@ Fact present(const char* name, const std::string& value, std::string absent, std
 
 // A setting of the kernel that was built in.
 bool has_config(const KernelFiles& files, std::string_view line) {
-    Result<std::string> text = read_whole(files.config);
+    Result<std::string> text = read_file(files.config);
     return text && ("\n" + *text).find("\n" + std::string(line) + "\n") != std::string::npos;
 }
 
@@ -59,7 +44,7 @@ Fact modules_fact() {
     Fact fact;
     fact.name = "module loading";
     fact.needed_to_run = true;
-    Result<std::string> disabled = read_whole("/proc/sys/kernel/modules_disabled");
+    Result<std::string> disabled = read_file("/proc/sys/kernel/modules_disabled");
     fact.present = disabled && trimmed(*disabled) == "0";
     fact.value = fact.present ? "allowed"
                  : disabled   ? "disabled until the next boot (kernel.modules_disabled)"
@@ -73,7 +58,7 @@ Fact lockdown_fact() {
     Fact fact;
     fact.name = "lockdown";
     fact.needed_to_run = true;
-    Result<std::string> text = read_whole("/sys/kernel/security/lockdown");
+    Result<std::string> text = read_file("/sys/kernel/security/lockdown");
     bool locked =
         text && text->find("[none]") == std::string::npos && text->find('[') != std::string::npos;
     bool key = !signing_key_from_environment().empty();

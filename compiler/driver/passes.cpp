@@ -11,6 +11,7 @@
 #include "semantics/semantics.h"
 #include "semantics/walk.h"
 #include "syntax/lexing.h"
+#include "system/hash.h"
 #include "user/check.h"
 #include "user/user.h"
 
@@ -79,9 +80,7 @@ bool keep(RunState& state, const char* name, std::string_view bytes) {
 
 // A name of its own for each run: two may be loaded at once.
 std::string made_up_name(const RunState& state) {
-    uint64_t hash = 0xcbf29ce484222325; // FNV-1a
-    for (unsigned char c : state.sources.file(state.script_source).text)
-        hash = (hash ^ c) * 0x100000001b3;
+    const uint64_t hash = hash_bytes(state.sources.file(state.script_source).text);
     char digits[17];
     snprintf(digits, sizeof digits, "%08x", static_cast<uint32_t>(hash ^ hash >> 32));
     return std::string("djstap_") + digits + "_" + std::to_string(getpid());

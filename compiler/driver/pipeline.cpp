@@ -3,9 +3,9 @@
 #include "driver/caches.h"
 #include "driver/info.h"
 #include "driver/listing.h"
-#include "driver/measure.h"
 #include "driver/passes.h"
 #include "guest/guest.h"
+#include "system/stopwatch.h"
 
 #include <cstdio>
 

@@ -99,26 +99,23 @@ void catch_signals(const std::string& folder) {
 } // namespace
 
 WorkFolder::~WorkFolder() {
-    std::error_code error;
-    if (!path_.empty() && !keep_)
-        std::filesystem::remove_all(path_, error);
+    folder_ = {};
     leftovers.armed = 0;
 }
 
 Result<std::string> WorkFolder::path() {
-    if (!path_.empty())
-        return path_;
-    // With the number of its process, remove_orphans() knows that nobody uses it any more.
-    std::string name = temporary_directory() + "/djstap-" +
-                       (keep_ ? "" : std::to_string(getpid()) + "-") + "XXXXXX";
-    if (!mkdtemp(name.data()))
-        return Failure{"cannot make a folder for working files like " + name + ": " +
-                           strerror(errno),
+    if (!folder_.path().empty())
+        return folder_.path();
+    const std::string parent = temporary_directory();
+    auto made = keep_ ? TemporaryFolder::create_to_stay(parent) : TemporaryFolder::create(parent);
+    if (!made)
+        return Failure{"cannot make a folder for working files like " +
+                           TemporaryFolder::pattern(parent, keep_) + ": " + strerror(errno),
                        "$TMPDIR names another place for them"};
-    path_ = name;
+    folder_ = std::move(*made);
     if (!keep_)
-        catch_signals(path_);
-    return path_;
+        catch_signals(folder_.path());
+    return folder_.path();
 }
 
 void WorkFolder::will_hold(const std::string& file) {

@@ -10,6 +10,7 @@
 #include "probes/probes.h"
 #include "semantics/program.h"
 #include "syntax/syntax.h"
+#include "system/temporary.h"
 #include "target/configuration.h"
 
 #include <memory>
@@ -29,10 +30,10 @@ class WorkFolder {
     // Names the file that is to be removed too when a signal ends djstap.
     void will_hold(const std::string& file);
     // Where it is, empty while there is none.
-    const std::string& made() const { return path_; }
+    const std::string& made() const { return folder_.path(); }
 
   private:
-    std::string path_;
+    TemporaryFolder folder_;
     bool keep_ = false;
 };
 

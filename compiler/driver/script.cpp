@@ -1,13 +1,13 @@
 #include "driver/script.h"
 
 #include "diagnostics/suggest.h"
+#include "system/file.h"
 
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/stat.h>
-#include <unistd.h>
 
 namespace djstap::driver {
 
@@ -40,44 +40,28 @@ bool looks_like_script(const std::string& text) {
     return text.find_first_of("{ ") != std::string::npos;
 }
 
-struct Descriptor {
-    int fd;
-    bool owned;
-    ~Descriptor() {
-        if (owned && fd >= 0)
-            close(fd);
-    }
-};
-
 } // namespace
 
 Result<std::string> read_script(const std::string& path) {
-    bool standard = path == "-";
-    Descriptor file{standard ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC), !standard};
-    if (file.fd < 0) {
+    FileDescriptor file;
+    if (path != "-")
+        file = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (path != "-" && !file) {
         int code = errno;
         std::string hint = code != ENOENT            ? ""
                            : looks_like_script(path) ? "a script on the command line is given by -e"
                                                      : similar_file(path);
         return cannot(path, strerror(code), hint);
     }
+    const int fd = file ? file.get() : STDIN_FILENO;
     struct stat status;
-    if (fstat(file.fd, &status) == 0 && S_ISDIR(status.st_mode))
+    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
         return cannot(path, "it is a folder", "name a file with a script");
     std::string text;
-    char block[65536];
-    for (;;) {
-        ssize_t count = read(file.fd, block, sizeof block);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return cannot(path, strerror(errno));
-        if (count == 0)
-            break;
-        text.append(block, static_cast<size_t>(count));
-        if (text.size() > largest_script)
-            return cannot(path, "it is larger than 64 MB");
-    }
+    if (!read_rest(fd, text, largest_script))
+        return cannot(path, strerror(errno));
+    if (text.size() > largest_script)
+        return cannot(path, "it is larger than 64 MB");
     return text;
 }
 

@@ -35,30 +35,10 @@ const std::set<std::string> shell_words = {
     "test",  "then",    "time",     "times",  "trap",  "true",   "type", "ulimit", "umask",
     "unset", "until",   "wait",     "while",  "}",     "in"};
 
-std::vector<std::string> path_folders() {
-    const char* path = getenv("PATH");
-    std::istringstream text(
-        path && *path ? path : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
-    std::vector<std::string> folders;
-    for (std::string folder; std::getline(text, folder, ':');)
-        folders.push_back(folder.empty() ? "." : folder);
-    return folders;
-}
-
-bool is_program(const std::string& path) {
-    struct stat status;
-    return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-           access(path.c_str(), X_OK) == 0;
-}
-
 // The host's path of a program, empty where there is none.
-std::string find_program(const std::string& name) {
-    if (name.find('/') != std::string::npos)
-        return is_program(name) ? fs::absolute(name).lexically_normal().string() : "";
-    for (const std::string& folder : path_folders())
-        if (is_program(folder + "/" + name))
-            return fs::absolute(folder + "/" + name).lexically_normal().string();
-    return "";
+std::string host_program(const std::string& name) {
+    const std::string path = find_program(name);
+    return path.empty() ? path : fs::absolute(path).lexically_normal().string();
 }
 
 std::vector<std::string> program_names(const std::string& folder) {
@@ -77,7 +57,7 @@ Failure no_program(const std::string& name) {
     std::string before = slash == std::string::npos ? "" : name.substr(0, slash + 1);
     std::string last = slash == std::string::npos ? name : name.substr(slash + 1);
     if (slash == std::string::npos) {
-        for (const std::string& folder : path_folders())
+        for (const std::string& folder : search_path())
             for (std::string& found : program_names(folder))
                 candidates.push_back(std::move(found));
     } else {
@@ -122,7 +102,7 @@ class Collector {
         files_.push_back({path, path, 0, ""});
         Result<std::string> bytes = read_file(path);
         if (!bytes)
-            return bytes.failure();
+            return system_failure("open", path);
         if (bytes->starts_with("\177ELF"))
             return add_libraries(path, *bytes);
         if (bytes->starts_with("#!"))
@@ -160,7 +140,7 @@ class Collector {
             return Done{};
         if (argument == "-S")
             words >> argument;
-        std::string program = find_program(argument);
+        std::string program = host_program(argument);
         if (program.empty())
             return Failure{path + " is a script for " + argument + ", which is not in $PATH", ""};
         add_name(argument, program);
@@ -324,7 +304,7 @@ Result<std::vector<FileToCopy>> command_closure(std::string_view command) {
         // copy.
         if (builtin || names[i].find('$') != std::string::npos)
             continue;
-        std::string path = find_program(names[i]);
+        std::string path = host_program(names[i]);
         if (path.empty()) {
             // Only the first word is surely a program: later ones may be functions or arguments.
             if (i == 0)

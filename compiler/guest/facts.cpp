@@ -1,7 +1,8 @@
 #include "guest/facts.h"
 
 #include "cache/cache.h"
-#include "cache/trust.h"
+#include "system/hash.h"
+#include "system/trust.h"
 
 #include "guest/state.h"
 
@@ -23,12 +24,9 @@ Result<std::string> facts_folder(const GuestKernel& kernel) {
     Result<std::string> cache = cache_folder();
     if (!cache)
         return cache;
-    uint64_t value = 0xcbf29ce484222325 + 2; // changes with the list of facts
-    for (unsigned char c : kernel_identity(kernel))
-        value = (value ^ c) * 0x100000001b3;
-    char text[17];
-    snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
-    return *cache + "/facts-" + kernel.release + "-" + text;
+    constexpr uint64_t list = 2; // changes with the list of facts
+    return *cache + "/facts-" + kernel.release + "-" +
+           hexadecimal(hash_bytes(kernel_identity(kernel), list));
 }
 
 // The files of a folder that is whole: each as large as its list says.
@@ -88,7 +86,7 @@ Status receive_facts(Machine& machine, const std::string& folder, Clock::time_po
                 return system_failure("create", path);
             state = Bytes;
         } else if (state == Bytes) {
-            if (Status written = write_all(file.get(), frame->data, path); !written)
+            if (Status written = write_to(file.get(), frame->data, path); !written)
                 return written;
             size += frame->data.size();
         }
@@ -97,7 +95,7 @@ Status receive_facts(Machine& machine, const std::string& folder, Clock::time_po
     file = FileDescriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!file)
         return system_failure("create", path);
-    return write_all(file.get(), sizes.dump(1) + "\n", path);
+    return write_to(file.get(), sizes.dump(1) + "\n", path);
 }
 
 } // namespace

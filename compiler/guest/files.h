@@ -1,7 +1,7 @@
 // Descriptors and small files.
 #pragma once
-#include "cache/descriptor.h"
-#include "diagnostics/result.h"
+#include "system/file.h"
+#include "system/process.h"
 
 #include <string>
 #include <string_view>
@@ -15,10 +15,12 @@ Failure system_failure(std::string_view what, std::string_view path);
 
 // The whole of a descriptor's file from its beginning, whatever its position.
 std::string contents(int fd);
-// The whole file, or a Failure.
-Result<std::string> read_file(const std::string& path);
-// Writes all of it.
-Status write_all(int fd, std::string_view data, const std::string& path);
+// Writes all of it; the Failure names `path`.
+Status write_to(int fd, std::string_view data, const std::string& path);
+
+// What a guest's helper starts with: bound to this process, its output in `output`, no other
+// stream.
+ProcessOptions helper_options(int output = ProcessOptions::none);
 
 // ${DJSTAP_CACHE}, else $XDG_CACHE_HOME/djstap, else ~/.cache/djstap; then /guest. Made when
 // missing.

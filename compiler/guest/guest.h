@@ -1,6 +1,7 @@
 // The throw-away guest: a stock kernel under QEMU, booted once and saved, restored for every run.
 #pragma once
 #include "diagnostics/result.h"
+#include "system/descriptor.h"
 
 #include <chrono>
 #include <functional>
@@ -62,15 +63,15 @@ struct GuestCallbacks {
 class SignalMailbox {
   public:
     SignalMailbox();
-    ~SignalMailbox();
     SignalMailbox(const SignalMailbox&) = delete;
     SignalMailbox& operator=(const SignalMailbox&) = delete;
 
     void post(int signal) noexcept;
-    int descriptor() const { return pipe_[0]; } // readable while there are signals: one byte each
+    // Readable while there are signals: one byte each.
+    int descriptor() const { return pipe_.reader.get(); }
 
   private:
-    int pipe_[2] = {-1, -1};
+    Pipe pipe_;
 };
 
 struct GuestOutcome {

@@ -1,5 +1,7 @@
 #include "guest/hostroot.h"
 
+#include "guest/files.h"
+
 #include <cstddef>
 #include <cstdio>
 #include <fcntl.h>
@@ -78,7 +80,7 @@ Status can_share_host_root() {
         return Failure{"there is no virtiofsd to share them",
                        "install the package qemu-system-common, or virtiofsd where there is one"};
     // Root in a container may lack what it takes, and a user elsewhere may have it.
-    SpawnOptions options;
+    ProcessOptions options = helper_options();
     options.in_child = make_all_read_only;
     Result<Process> tried = Process::start({"true"}, options);
     if (!tried)
@@ -112,8 +114,8 @@ Result<Connection> connect_to_listener() {
 // What a user's virtiofsd preloads.
 Result<FileDescriptor> noatime_library() {
     FileDescriptor fd(memfd_create("noatime", MFD_CLOEXEC));
-    if (Status written = write_all(fd.get(), {djstap_guest_noatime_begin, djstap_guest_noatime_end},
-                                   "a library");
+    if (Status written =
+            write_to(fd.get(), {djstap_guest_noatime_begin, djstap_guest_noatime_end}, "a library");
         !written)
         return written.failure();
     return fd;
@@ -129,7 +131,7 @@ Result<HostRoot> share_host_root() {
     if (!made)
         return made.failure();
     const int listener = made->listener.get();
-    SpawnOptions options;
+    ProcessOptions options = helper_options();
     options.inherited = {listener};
     options.in_child = make_all_read_only;
     std::vector<std::string> words = {program,

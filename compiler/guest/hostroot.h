@@ -1,6 +1,6 @@
 // The host's root folder, shared read-only with a guest through virtiofsd.
 #pragma once
-#include "guest/process.h"
+#include "system/process.h"
 
 namespace djstap::guest {
 

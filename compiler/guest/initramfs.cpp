@@ -42,7 +42,7 @@ Status add_busybox(Archive& archive) {
         return Failure{"there is no busybox for the guest", "install the package busybox-static"};
     Result<std::string> elf = read_file(busybox);
     if (!elf)
-        return elf.failure();
+        return system_failure("open", busybox);
     if (elf->find("/ld-linux-x86-64.so") != std::string::npos)
         return Failure{busybox + " is not linked statically", "install the package busybox-static"};
     Result<std::string> applets = output_of({busybox, "--list"});
@@ -114,7 +114,7 @@ Status write_initramfs(const GuestJob& job, int fd, const std::string& path) {
         if (!next)
             return next.failure();
         more = *next;
-        if (Status written = write_all(fd, piece, path); !written)
+        if (Status written = write_to(fd, piece, path); !written)
             return written;
     }
     return Done{};

@@ -172,8 +172,7 @@ Result<Machine> Machine::start(const GuestJob& job, const MachineFiles& files) {
     add("-chardev", "socket,id=qmp,fd=" + std::to_string(qmp_theirs.get()));
     if (files.restored)
         add("-incoming", "defer");
-    SpawnOptions options;
-    options.output = machine.messages_.get();
+    ProcessOptions options = helper_options(machine.messages_.get());
     options.inherited = {files.memory, files.initramfs, machine.console_.get(), agent_theirs.get(),
                          qmp_theirs.get()};
     if (files.disk >= 0)
@@ -287,7 +286,7 @@ Machine::End Machine::end() {
         pollfd ended = {process_.descriptor(), POLLIN, 0};
         if (poll(&ended, 1, 1000) <= 0)
             return {false, "the guest closed its connection"};
-        status_ = process_.wait();
+        status_ = exit_status(process_.wait());
     }
     std::string log = console();
     std::string_view mark = "Kernel panic - not syncing: ";

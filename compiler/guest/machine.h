@@ -2,8 +2,8 @@
 #pragma once
 #include "guest/channel.h"
 #include "guest/guest.h"
-#include "guest/process.h"
 #include "guest/qmp.h"
+#include "system/process.h"
 
 #include <initializer_list>
 

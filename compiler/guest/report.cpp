@@ -29,11 +29,9 @@ void add_line(const nlohmann::json& line) {
         return;
     const std::string text =
         line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-    const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (fd < 0 || write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    const FileDescriptor file(open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+    if (!file || write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
         perror(path);
-    if (fd >= 0)
-        close(fd);
 }
 
 } // namespace

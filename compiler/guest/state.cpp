@@ -1,9 +1,10 @@
 #include "guest/state.h"
 
 #include "cache/cache.h"
-#include "cache/trust.h"
 #include "guest/facts.h"
 #include "guest/initramfs.h"
+#include "system/hash.h"
+#include "system/trust.h"
 
 #include <cerrno>
 #include <cstring>
@@ -24,19 +25,6 @@ namespace {
 constexpr int format = 2; // of the folder; counts up when what is in it changes its meaning
 const char* const state_files[] = {"memory", "devices", "initramfs", "disk"};
 
-uint64_t hash(std::string_view text) {
-    uint64_t value = 0xcbf29ce484222325; // FNV-1a
-    for (unsigned char c : text)
-        value = (value ^ c) * 0x100000001b3;
-    return value;
-}
-
-std::string hexadecimal(uint64_t value) {
-    char text[17];
-    snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
-    return text;
-}
-
 // The processor's name: a state has the rate of its clock built in.
 std::string processor() {
     Result<std::string> info = read_file("/proc/cpuinfo");
@@ -55,8 +43,9 @@ Result<Key> state_key(const GuestJob& job) {
         return qemu.failure();
     Key key;
     key.base = "format " + std::to_string(format) + "\nkernel " + kernel_identity(job.kernel) +
-               "\nqemu " + file_identity(*qemu) + "\nagent " + hexadecimal(hash(agent_program())) +
-               "\nbusybox " + file_identity("/bin/busybox") + "\nprocessor " + processor() + "\n";
+               "\nqemu " + file_identity(*qemu) + "\nagent " +
+               hexadecimal(hash_bytes(agent_program())) + "\nbusybox " +
+               file_identity("/bin/busybox") + "\nprocessor " + processor() + "\n";
     key.all = key.base;
     key.all += "disk " + std::to_string(job.disk_mb) + "\n";
     for (const std::string& argument : machine_arguments(job))
@@ -86,7 +75,7 @@ std::optional<SavedState> open_valid(const std::string& folder, const Key& key) 
     state.folder = folder;
     FileDescriptor* descriptors[] = {&state.memory, &state.devices, &state.initramfs, &state.disk};
     for (size_t i = 0; i < std::size(state_files); ++i) {
-        *descriptors[i] = FileDescriptor(open_trusted(folder + "/" + state_files[i]));
+        *descriptors[i] = open_trusted(folder + "/" + state_files[i]);
         if (!*descriptors[i] ||
             manifest["files"].value(state_files[i], json()) != file_stamp(descriptors[i]->get()))
             return std::nullopt;
@@ -249,7 +238,7 @@ Status make_state(const GuestJob& job, const GuestCallbacks& callbacks, const st
     Result<FileDescriptor> fd = create(path + ".new");
     if (!fd)
         return fd.failure();
-    if (Status written = write_all(fd->get(), manifest.dump(1) + "\n", path); !written)
+    if (Status written = write_to(fd->get(), manifest.dump(1) + "\n", path); !written)
         return written;
     if (fdatasync(fd->get()) || rename((path + ".new").c_str(), path.c_str()))
         return system_failure("write", path);
@@ -286,7 +275,8 @@ Result<SavedState> open_state(const GuestJob& job, const GuestCallbacks& callbac
     Result<std::string> cache = cache_folder();
     if (!cache)
         return cache.failure();
-    std::string folder = *cache + "/" + job.kernel.release + "-" + hexadecimal(hash(key->all));
+    std::string folder =
+        *cache + "/" + job.kernel.release + "-" + hexadecimal(hash_bytes(key->all));
     if (std::optional<SavedState> state = open_valid(folder, *key))
         return std::move(*state);
     if (mkdir(folder.c_str(), 0700) && errno != EEXIST)
@@ -343,7 +333,7 @@ Result<Machine> restore_machine(const GuestJob& job, const SavedState& state) {
     }
     files.restored = true;
     // Each reader needs a position of its own in the stream.
-    FileDescriptor devices(open_trusted(state.folder + "/devices"));
+    FileDescriptor devices = open_trusted(state.folder + "/devices");
     if (!devices)
         return system_failure("open", state.folder + "/devices");
     Result<Machine> machine = Machine::start(job, files);

@@ -5,37 +5,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <tuple>
-#include <unistd.h>
 
 namespace djstap::library {
 
 namespace {
 
 constexpr char magic[8] = {'D', 'J', 'S', 'T', 'L', 'I', 'B', '1'};
-
-bool read_whole(const std::string& path, std::string& bytes) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return false;
-    struct stat status{};
-    bool whole = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-    if (whole) {
-        bytes.resize(static_cast<size_t>(status.st_size));
-        size_t done = 0;
-        while (done < bytes.size()) {
-            const ssize_t got = read(file, bytes.data() + done, bytes.size() - done);
-            if (got <= 0)
-                break;
-            done += static_cast<size_t>(got);
-        }
-        whole = done == bytes.size();
-    }
-    close(file);
-    return whole;
-}
 
 } // namespace
 
@@ -75,9 +51,8 @@ Index Index::build(const std::vector<IndexedFile>& files) {
     };
     std::vector<Entry> entries;
     for (uint32_t i = 0; i < files.size(); ++i) {
-        std::string content;
-        if (read_whole(files[i].path, content))
-            for (DefinedName& name : scan(content))
+        if (const auto content = read_file(files[i].path))
+            for (DefinedName& name : scan(*content))
                 entries.push_back({std::move(name), i});
     }
     std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {

@@ -2,6 +2,7 @@
 
 #include "cache/cache.h"
 #include "library/index.h"
+#include "system/hash.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,7 +10,6 @@
 #include <cstring>
 #include <dirent.h>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <sys/stat.h>
 #include <unordered_map>
@@ -37,19 +37,12 @@ bool ends_with(const std::string& text, const std::string& end) {
            text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-// FNV-1a: one cache file for each list of folders.
+// One cache file for each list of folders.
 std::string cache_name(const std::vector<std::string>& folders, const std::string& arch) {
-    uint64_t hash = 0xcbf29ce484222325;
-    auto mix = [&](const std::string& text) {
-        for (const char c : text + '\0')
-            hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    };
-    mix(arch);
+    uint64_t hash = hash_bytes(arch);
     for (const std::string& folder : folders)
-        mix(folder);
-    char name[40];
-    snprintf(name, sizeof name, "library-%016llx.index", static_cast<unsigned long long>(hash));
-    return name;
+        hash = hash_bytes(folder, hash);
+    return "library-" + hexadecimal(hash) + ".index";
 }
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -207,17 +200,12 @@ class IndexedLibrary final : public Library {
     }
 
     std::optional<uint32_t> read(const std::string& path) {
-        std::ifstream stream(path, std::ios::binary);
-        std::stringstream text;
-        if (!stream || !(text << stream.rdbuf())) {
-            // An empty file sets the stream's state as well; its text is simply empty.
-            if (!stream.is_open()) {
-                diagnostics_.report(DiagnosticKind::LibraryFileUnreadable, {},
-                                    {path, strerror(errno)});
-                return std::nullopt;
-            }
+        auto text = read_file(path);
+        if (!text) {
+            diagnostics_.report(DiagnosticKind::LibraryFileUnreadable, {}, {path, strerror(errno)});
+            return std::nullopt;
         }
-        return sources_.add(path, text.str(), true);
+        return sources_.add(path, std::move(*text), true);
     }
 
     // A library file that does not parse is the library's fault: the script may not need it.

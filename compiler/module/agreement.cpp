@@ -1,6 +1,6 @@
 // Whether the runtime's sources and this program agree on what passes between them.
-#include "cache/cache.h"
 #include "module/module.h"
+#include "system/file.h"
 
 #include <string_view>
 #include <utility>
@@ -19,7 +19,7 @@ constexpr std::pair<const char*, std::string_view> shared_headers[] = {
 Status check_agreement(const RuntimeSources& sources) {
     for (const auto& [name, text] : shared_headers) {
         const std::string path = sources.directory + "/" + name;
-        const Result<std::string> found = read_whole(path);
+        const Result<std::string> found = read_file(path);
         if (!found)
             return found.failure();
         if (*found != text)

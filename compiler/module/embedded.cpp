@@ -4,8 +4,8 @@
 #include "module/kit_build.h"
 #include "module/manifest.h"
 #include "module/module.h"
-#include "module/process.h"
-#include "module/scratch.h"
+#include "module/tool.h"
+#include "system/temporary.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -45,14 +45,14 @@ std::string complaints(std::string_view output) {
 class Compiler {
   public:
     Compiler(const RuntimeKit& kit, const RuntimeSources& sources, std::string_view c_source,
-             const Scratch& scratch)
+             const TemporaryFolder& scratch)
         : kit_(kit), sources_(sources), c_source_(c_source), scratch_(scratch) {}
 
     // The object of the C code alone: from the cache or compiled.
     Result<std::string> object() {
         const std::string folder = cache_directory() + "/embedded";
-        const std::string key = hexadecimal(checksum(c_source_, checksum(kit_.directory))) +
-                                hexadecimal(checksum(kit_.compiler));
+        const std::string key = hexadecimal(hash_bytes(c_source_, hash_bytes(kit_.directory))) +
+                                hexadecimal(hash_bytes(kit_.compiler));
         const std::string kept = folder + "/" + key + ".o";
         if (auto known = read_cached(kept); known && !known->empty())
             return *known;
@@ -116,7 +116,7 @@ class Compiler {
     const RuntimeKit& kit_;
     const RuntimeSources& sources_;
     std::string_view c_source_;
-    const Scratch& scratch_;
+    const TemporaryFolder& scratch_;
 };
 
 // The kernel's symbols that the object needs and neither the kit nor the script's own object has.
@@ -176,7 +176,7 @@ Result<std::string> version_table(const RuntimeKit& kit, std::set<std::string>& 
 
 Result<EmbeddedObject> add_embedded_code(const RuntimeKit& kit, const RuntimeSources& sources,
                                          std::string_view c_source, std::string_view object) {
-    auto scratch = Scratch::create();
+    auto scratch = TemporaryFolder::create_in_memory();
     if (!scratch)
         return scratch.failure();
     Compiler compiler(kit, sources, c_source, *scratch);

@@ -1,13 +1,13 @@
 // The cache of runtime kits: one folder for each kernel and state of the runtime's sources.
 #include "cache/cache.h"
-#include "cache/trust.h"
 #include "diagnostics/suggest.h"
-#include "module/clock.h"
 #include "module/kit_build.h"
 #include "module/manifest.h"
 #include "module/module.h"
-#include "module/process.h"
-#include "module/scratch.h"
+#include "module/tool.h"
+#include "system/stopwatch.h"
+#include "system/temporary.h"
+#include "system/trust.h"
 #include "target/configuration.h"
 
 #include <algorithm>
@@ -35,9 +35,9 @@ std::string build_folder(const Target& target) {
 }
 
 std::string key_of(const Target& target, const std::vector<SourceFile>& sources) {
-    uint64_t hash = checksum(build_folder(target), checksum(recipe_version));
+    uint64_t hash = hash_bytes(build_folder(target), hash_bytes(recipe_version));
     for (const SourceFile& file : sources)
-        hash = checksum(file.text, checksum(file.name, hash));
+        hash = hash_bytes(file.text, hash_bytes(file.name, hash));
     std::string build_id = target.build_id().substr(0, 16);
     return target.release() + "-" + (build_id.empty() ? "unknown" : build_id) + "-" +
            hexadecimal(hash);
@@ -47,29 +47,21 @@ std::string key_of(const Target& target, const std::vector<SourceFile>& sources)
 class KitLock {
   public:
     static Result<KitLock> take(const std::string& path, const std::function<void()>& waiting) {
-        int fd = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (fd < 0)
-            return Failure{path + ": cannot create: " + std::strerror(errno), ""};
-        KitLock lock(fd);
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-            return lock;
-        waiting();
-        while (flock(fd, LOCK_EX) != 0) {
-            if (errno != EINTR)
-                return Failure{path + ": cannot lock: " + std::strerror(errno), ""};
+        FileDescriptor file(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600));
+        if (!file)
+            return path_failure(path, "cannot create");
+        if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+            waiting();
+            while (flock(file.get(), LOCK_EX) != 0)
+                if (errno != EINTR)
+                    return path_failure(path, "cannot lock");
         }
-        return lock;
-    }
-    KitLock(KitLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    KitLock(const KitLock& other) = delete;
-    ~KitLock() {
-        if (fd_ >= 0)
-            close(fd_);
+        return KitLock(std::move(file));
     }
 
   private:
-    explicit KitLock(int fd) : fd_(fd) {}
-    int fd_;
+    explicit KitLock(FileDescriptor file) : file_(std::move(file)) {}
+    FileDescriptor file_;
 };
 
 // Only under the lock: what killed builds and damaged kits have left.
@@ -116,9 +108,10 @@ std::optional<RuntimeKit> module::load_kit(const std::string& folder, const Targ
         manifest->kit.build_id != target.build_id() || !is_usable(manifest->kit))
         return std::nullopt;
     for (const KitFile& file : manifest->files) {
-        auto bytes = MappedFile::open_trusted(folder + "/" + file.name);
+        const std::string path = folder + "/" + std::string(file.name);
+        auto bytes = MappedFile::map(open_trusted(path), path);
         if (!bytes || (*bytes)->bytes().size() != file.size ||
-            checksum((*bytes)->bytes()) != file.checksum)
+            hash_bytes((*bytes)->bytes()) != file.checksum)
             return std::nullopt;
     }
     manifest->kit.directory = folder;
@@ -163,7 +156,7 @@ Result<RuntimeKit> open_runtime_kit(const Target& target, const RuntimeSources& 
         return *kit;
     }
     remove_leftovers(parent, key);
-    remove_stale_scratch();
+    remove_orphans_in_memory();
     const std::string part = parent + "/." + key + ".part";
     if (mkdir(part.c_str(), 0755) != 0)
         return Failure{part + ": cannot create: " + std::strerror(errno), ""};

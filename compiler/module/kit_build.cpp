@@ -2,12 +2,12 @@
 
 #include "diagnostics/suggest.h"
 #include "module/build_output.h"
-#include "module/clock.h"
 #include "module/name.h"
 #include "module/offsets.h"
-#include "module/process.h"
-#include "module/scratch.h"
+#include "module/tool.h"
 #include "module/verify.h"
+#include "system/stopwatch.h"
+#include "system/temporary.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -58,7 +58,7 @@ std::string compiler_of(std::string_view note, std::string_view scratch) {
 class Builder {
   public:
     Builder(const Target& target, const std::vector<SourceFile>& sources, const std::string& folder,
-            const ModuleProgress& progress, const Scratch& scratch)
+            const ModuleProgress& progress, const TemporaryFolder& scratch)
         : target_(target), sources_(sources), folder_(folder), progress_(progress),
           scratch_(scratch) {}
 
@@ -84,7 +84,7 @@ class Builder {
 
   private:
     Status make();
-    Result<ToolOutcome> run_make(unsigned jobs, const std::string& objects, size_t total);
+    Result<ProgramOutcome> run_make(unsigned jobs, const std::string& objects, size_t total);
     Status read_commands();
     Status link_runtime();
     Status link_module_object();
@@ -123,7 +123,7 @@ class Builder {
     const std::vector<SourceFile>& sources_;
     const std::string& folder_;
     const ModuleProgress& progress_;
-    const Scratch& scratch_;
+    const TemporaryFolder& scratch_;
     RuntimeKit kit_;
     std::string features_;               // options for the compiler
     std::vector<std::string> objects_;   // of the runtime, without the stub
@@ -176,7 +176,7 @@ Status Builder::make() {
 }
 
 // Kbuild, for the objects that runtime/Kbuild lists or for others in their place.
-Result<ToolOutcome> Builder::run_make(unsigned jobs, const std::string& objects, size_t total) {
+Result<ProgramOutcome> Builder::run_make(unsigned jobs, const std::string& objects, size_t total) {
     size_t done = 0;
     auto line = [&](std::string_view text) {
         size_t at = text.find("CC [M]");
@@ -412,7 +412,7 @@ Status Builder::finish() {
         auto bytes = read_file(kept(name));
         if (!bytes)
             return bytes.failure();
-        files.push_back({std::string(name), bytes->size(), checksum(*bytes)});
+        files.push_back({std::string(name), bytes->size(), hash_bytes(*bytes)});
         if (Status ok = write_file(folder_ + "/" + std::string(name), *bytes); !ok)
             return ok;
     }
@@ -457,7 +457,7 @@ Result<std::vector<SourceFile>> read_sources(const RuntimeSources& sources) {
 
 Result<RuntimeKit> build_kit(const Target& target, const std::vector<SourceFile>& sources,
                              const std::string& folder, const ModuleProgress& progress) {
-    auto scratch = Scratch::create();
+    auto scratch = TemporaryFolder::create_in_memory();
     if (!scratch)
         return scratch.failure();
     return Builder(target, sources, folder, progress, *scratch).run();

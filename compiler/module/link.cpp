@@ -1,11 +1,11 @@
-#include "module/clock.h"
 #include "module/manifest.h"
 #include "module/module.h"
 #include "module/name.h"
-#include "module/process.h"
-#include "module/scratch.h"
 #include "module/sign.h"
+#include "module/tool.h"
 #include "module/verify.h"
+#include "system/stopwatch.h"
+#include "system/temporary.h"
 
 #include <cerrno>
 #include <cstring>
@@ -51,7 +51,7 @@ Status run_quiet(const RuntimeKit& kit, const std::vector<std::string>& words) {
 
 class Linker {
   public:
-    Linker(const RuntimeKit& kit, const ModuleRequest& request, const Scratch& scratch,
+    Linker(const RuntimeKit& kit, const ModuleRequest& request, const TemporaryFolder& scratch,
            BuiltModule& built)
         : kit_(kit), request_(request), scratch_(scratch), built_(built) {}
 
@@ -173,7 +173,7 @@ class Linker {
 
     const RuntimeKit& kit_;
     const ModuleRequest& request_;
-    const Scratch& scratch_;
+    const TemporaryFolder& scratch_;
     BuiltModule& built_;
     Stopwatch watch_;
 };
@@ -186,7 +186,7 @@ Result<BuiltModule> link_module(const RuntimeKit& kit, const ModuleRequest& requ
         return ok.failure();
     BuiltModule built;
     {
-        auto scratch = Scratch::create();
+        auto scratch = TemporaryFolder::create_in_memory();
         if (!scratch)
             return scratch.failure();
         if (Status ok = Linker(kit, request, *scratch, built).run(); !ok)

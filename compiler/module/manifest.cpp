@@ -76,32 +76,6 @@ bool read_line(std::string_view line, Manifest& manifest) {
 
 } // namespace
 
-uint64_t checksum(std::string_view bytes, uint64_t seed) {
-    uint64_t hash = seed ^ 0x9e3779b97f4a7c15 ^ bytes.size();
-    auto mix = [&hash](uint64_t word) {
-        hash = (hash ^ word) * 0xff51afd7ed558ccd;
-        hash ^= hash >> 32;
-    };
-    size_t at = 0;
-    for (; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
-        uint64_t word;
-        std::memcpy(&word, bytes.data() + at, sizeof word);
-        mix(word);
-    }
-    uint64_t last = 0;
-    if (at < bytes.size())
-        std::memcpy(&last, bytes.data() + at, bytes.size() - at);
-    mix(last);
-    return hash;
-}
-
-std::string hexadecimal(uint64_t value) {
-    char digits[17] = {};
-    for (int i = 15; i >= 0; i--, value >>= 4)
-        digits[i] = "0123456789abcdef"[value & 15];
-    return digits;
-}
-
 std::string write_manifest(const RuntimeKit& kit, const std::vector<KitFile>& files) {
     std::string text(first_line);
     auto line = [&text](std::string_view key, std::string_view value) {
@@ -130,7 +104,7 @@ std::string write_manifest(const RuntimeKit& kit, const std::vector<KitFile>& fi
     for (const KitFile& file : files)
         line("file",
              file.name + " " + std::to_string(file.size) + " " + hexadecimal(file.checksum));
-    line("end", hexadecimal(checksum(text)));
+    line("end", hexadecimal(hash_bytes(text)));
     return text;
 }
 
@@ -139,7 +113,7 @@ std::optional<Manifest> read_manifest(std::string_view text) {
     if (!text.starts_with(first_line) || text.size() < first_line.size() + last_line)
         return std::nullopt;
     std::string_view body = text.substr(0, text.size() - last_line);
-    if (text.substr(body.size()) != "end " + hexadecimal(checksum(body)) + "\n")
+    if (text.substr(body.size()) != "end " + hexadecimal(hash_bytes(body)) + "\n")
         return std::nullopt;
     Manifest manifest;
     body.remove_prefix(first_line.size());

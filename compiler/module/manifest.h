@@ -3,6 +3,7 @@
 // in it.
 #pragma once
 #include "module/module.h"
+#include "system/hash.h"
 
 #include <cstdint>
 #include <optional>
@@ -11,15 +12,10 @@
 
 namespace djstap::module {
 
-// 64-bit checksum against damage (not against forgery).
-uint64_t checksum(std::string_view bytes, uint64_t seed = 0);
-
-std::string hexadecimal(uint64_t value);
-
 struct KitFile {
     std::string name;
     uint64_t size = 0;
-    uint64_t checksum = 0;
+    uint64_t checksum = 0; // hash_bytes()
 };
 
 // Files of a kit, beside the manifest.

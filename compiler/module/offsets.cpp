@@ -1,7 +1,7 @@
 #include "module/offsets.h"
 
 #include "module/elf.h"
-#include "module/scratch.h"
+#include "system/temporary.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 // What building modules for a kernel takes, and which package has what is missing.
 #include "module/kit_build.h"
-#include "module/process.h"
-#include "module/scratch.h"
+#include "module/tool.h"
+#include "system/temporary.h"
 
 #include <unistd.h>
 

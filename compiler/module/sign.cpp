@@ -1,7 +1,7 @@
 #include "module/sign.h"
 
-#include "module/process.h"
-#include "module/scratch.h"
+#include "module/tool.h"
+#include "system/temporary.h"
 
 #include <cerrno>
 #include <cstdlib>

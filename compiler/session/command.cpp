@@ -5,10 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <csignal>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -43,23 +40,6 @@ std::optional<std::vector<std::string>> plain_words(const std::string& line) {
     if (!failed || failed == WRDE_NOSPACE)
         wordfree(&expanded);
     return all;
-}
-
-std::vector<std::string> search_path() {
-    const char* path = std::getenv("PATH");
-    std::string_view rest = path ? path : "/usr/sbin:/usr/bin:/sbin:/bin";
-    std::vector<std::string> folders;
-    while (!rest.empty()) {
-        const auto folder = rest.substr(0, rest.find(':'));
-        folders.emplace_back(folder.empty() ? "." : folder);
-        rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
-    }
-    return folders;
-}
-
-bool is_program(const std::string& path) {
-    std::error_code ignored;
-    return access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path, ignored);
 }
 
 std::string suggestion(const std::string& program) {
@@ -113,72 +93,17 @@ Result<std::vector<std::string>> parse_command(const std::string& line) {
     return std::move(*arguments);
 }
 
-Result<Command> Command::prepare(std::vector<std::string> arguments) {
-    int go[2], outcome[2];
-    if (pipe2(go, O_CLOEXEC) < 0)
-        return Failure{std::string("cannot start the command: ") + std::strerror(errno), ""};
-    FileDescriptor go_read(go[0]), go_write(go[1]);
-    if (pipe2(outcome, O_CLOEXEC) < 0)
-        return Failure{std::string("cannot start the command: ") + std::strerror(errno), ""};
-    FileDescriptor outcome_read(outcome[0]), outcome_write(outcome[1]);
-
-    std::vector<char*> argv;
-    for (auto& each : arguments)
-        argv.push_back(each.data());
-    argv.push_back(nullptr);
-
-    const pid_t pid = fork();
-    if (pid < 0)
-        return Failure{std::string("cannot start the command: ") + std::strerror(errno), ""};
-    if (pid == 0) {
-        go_write.reset();
-        outcome_read.reset();
-        for (int each : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT})
-            signal(each, SIG_DFL);
-        char byte;
-        ssize_t got;
-        do
-            got = read(go_read.get(), &byte, 1);
-        while (got < 0 && errno == EINTR);
-        if (got != 1)
-            _exit(127); // whoever was to let it go has gone
-        execvp(argv[0], argv.data());
-        const int error = errno;
-        if (write(outcome_write.get(), &error, sizeof(error)) < 0)
-            _exit(126);
-        _exit(127);
-    }
-    return Command(pid, std::move(go_write), std::move(outcome_read), arguments.front());
-}
-
-Command::~Command() {
-    if (!go_)
-        return;
-    go_.reset();
-    int status;
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
+Result<Command> Command::prepare(const std::vector<std::string>& arguments) {
+    auto process = Process::hold(arguments);
+    if (!process)
+        return Failure{"cannot start the command: " + process.failure().message, ""};
+    return Command(std::move(*process), arguments.front());
 }
 
 Status Command::release() {
-    FileDescriptor go = std::move(go_);
-    const bool sent = write(go.get(), "g", 1) == 1;
-    go.reset();
-    int error = sent ? 0 : ESRCH;
-    ssize_t got;
-    do
-        got = read(outcome_.get(), &error, sizeof(error)); // ends when the program runs
-    while (got < 0 && errno == EINTR);
-    if (error)
+    if (const int error = process_.release())
         return Failure{"command '" + program_ + "' cannot be run: " + std::strerror(error), ""};
     return Done{};
-}
-
-std::optional<int> Command::ended() {
-    int status;
-    if (!status_ && waitpid(pid_, &status, WNOHANG) == pid_)
-        status_ = status;
-    return status_;
 }
 
 std::string Command::failure() {

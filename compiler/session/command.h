@@ -2,7 +2,7 @@
 // armed.
 #pragma once
 #include "diagnostics/result.h"
-#include "session/system.h"
+#include "system/process.h"
 
 #include <optional>
 #include <string>
@@ -21,30 +21,25 @@ Status check_program(const std::string& program);
 class Command {
   public:
     // Makes the process, which waits.
-    static Result<Command> prepare(std::vector<std::string> arguments);
-    Command(Command&&) = default;
-    // Not let go: the process ends without having run anything. Else it goes on.
-    ~Command();
+    static Result<Command> prepare(const std::vector<std::string>& arguments);
+    // Not let go, the process ends with the object, without having run anything. Else it goes on.
 
-    pid_t pid() const { return pid_; }
+    pid_t pid() const { return process_.pid(); }
     // Lets it execute the program; fails with the reason when that cannot be executed.
     Status release();
     // The status of waitpid() once it has ended; does not wait.
-    std::optional<int> ended();
+    std::optional<int> ended() { return process_.poll_status(); }
     // What is wrong with how it ended, as describe_status() says it; empty while it goes on, and
     // where the signal that ended the session reached it, too: a terminal and a guest send one to
     // both.
     std::string failure();
 
   private:
-    Command(pid_t pid, FileDescriptor go, FileDescriptor outcome, std::string program)
-        : pid_(pid), go_(std::move(go)), outcome_(std::move(outcome)),
-          program_(std::move(program)) {}
+    Command(Process process, std::string program)
+        : process_(std::move(process)), program_(std::move(program)) {}
 
-    pid_t pid_;
-    FileDescriptor go_, outcome_;
+    Process process_;
     std::string program_;
-    std::optional<int> status_;
 };
 
 // "exited with status 3", "was ended by signal 11 (Segmentation fault)"; empty for success.

@@ -3,6 +3,7 @@
 #include "diagnostics/suggest.h"
 #include "include/script.h"
 #include "session/privilege.h"
+#include "system/file.h"
 
 #include <cerrno>
 #include <cstring>
@@ -89,7 +90,7 @@ Result<ControlFile> ControlFile::open(const std::string& module) {
     if (!control.file_)
         return cannot_open(module, path, errno);
     const auto text = read_file(path);
-    auto meta = parse_meta(text.value_or(""));
+    auto meta = parse_meta(text ? *text : "");
     if (!meta)
         return meta.failure();
     control.meta_ = std::move(*meta);

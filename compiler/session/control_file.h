@@ -6,7 +6,7 @@
 #include "session/output.h"
 #include "session/ring.h"
 #include "session/snapshot.h"
-#include "session/system.h"
+#include "system/descriptor.h"
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #include "session/dump_file.h"
 
-#include "cache/cache.h"
+#include "system/file.h"
 
 #include <algorithm>
 #include <cstring>

@@ -2,7 +2,7 @@
 
 #include "diagnostics/suggest.h"
 #include "include/recorder.h"
-#include "session/system.h"
+#include "system/file.h"
 
 #include <cerrno>
 #include <cstring>
@@ -104,10 +104,9 @@ Failure cannot_open(const std::string& path, int error) {
 } // namespace
 
 Result<ModuleFile> read_module_file(const std::string& path) {
-    int error = 0;
-    const auto bytes = read_file(path, &error);
+    const auto bytes = read_file(path);
     if (!bytes)
-        return cannot_open(path, error);
+        return cannot_open(path, errno);
     const Sections sections(*bytes);
     if (!sections.valid())
         return Failure{path + ": not a kernel module", ""};

@@ -1,6 +1,8 @@
 #include "session/module_loader.h"
 
+#include "session/kernel_log.h"
 #include "session/privilege.h"
+#include "system/file.h"
 
 #include <cerrno>
 #include <csignal>
@@ -10,7 +12,6 @@
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -180,32 +181,33 @@ std::string Watchdog::watched_parameters() {
 
 Watchdog::Watchdog(const std::string& module, bool loads) {
     const std::string reader = std::to_string(getpid());
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0)
+    auto pipe = Pipe::open();
+    if (!pipe)
         return;
-    FileDescriptor read_end(ends[0]), write_end(ends[1]);
-    pid_ = fork();
-    if (pid_ != 0) {
-        pipe_ = std::move(write_end);
-        return;
-    }
+    process_ = Process::fork([&] { watch(pipe->reader.get(), module, loads, reader); });
+    if (process_)
+        pipe_ = std::move(pipe->writer);
+}
+
+// In a process of its own.
+void Watchdog::watch(int end, const std::string& module, bool loads, const std::string& reader) {
     // A session of its own: what the terminal sends to the others does not reach it. It keeps
     // nothing open, so that nobody waits for it at the other end of a pipe.
     setsid();
     for (int each : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE})
         signal(each, SIG_IGN);
-    const int keep = dup2(read_end.get(), 0);
+    const int keep = dup2(end, 0);
     syscall(SYS_close_range, 1u, ~0u, 0u);
     char byte;
-    ssize_t got;
-    do
-        got = read(keep, &byte, 1);
-    while (got < 0 && errno == EINTR);
+    const ssize_t got = read_some(keep, &byte, 1);
     const bool handed_over = got == 1 && byte == handed_over_byte;
     const std::string parameters = "/sys/module/" + module + "/parameters/";
+    const auto value = [&](const char* name) {
+        const auto text = read_file(parameters + name);
+        return text ? trimmed(*text) : "";
+    };
     const auto is_ours = [&] {
-        return loads ? trimmed(read_file(parameters + "reader").value_or("")) == reader
-                     : trimmed(read_file(parameters + "overwrite").value_or("")) != "Y";
+        return loads ? value("reader") == reader : value("overwrite") != "Y";
     };
     // As long as somebody holds it: a call that has not returned, say. Rarely after half a minute.
     if (got == 0 || handed_over) {
@@ -214,7 +216,6 @@ Watchdog::Watchdog(const std::string& module, bool loads) {
              tries++)
             poll(nullptr, 0, tries < 300 ? 100 : 1000);
     }
-    _exit(0);
 }
 
 void Watchdog::send(char byte) {
@@ -224,16 +225,15 @@ void Watchdog::send(char byte) {
 }
 
 void Watchdog::hand_over() {
-    if (pid_ > 0 && pipe_)
+    if (pipe_)
         send(handed_over_byte);
 }
 
 void Watchdog::dismiss() {
-    if (pid_ <= 0 || !pipe_)
+    if (!pipe_)
         return;
     send('k');
-    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    process_->wait();
 }
 
 } // namespace djstap

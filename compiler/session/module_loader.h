@@ -2,11 +2,11 @@
 #pragma once
 #include "diagnostics/result.h"
 #include "session/module_file.h"
-#include "session/system.h"
+#include "system/process.h"
 
 #include <chrono>
+#include <optional>
 #include <string>
-#include <sys/types.h>
 
 namespace djstap {
 
@@ -52,10 +52,11 @@ class Watchdog {
     void hand_over();
 
   private:
+    static void watch(int end, const std::string& module, bool loads, const std::string& reader);
     void send(char byte);
 
     FileDescriptor pipe_;
-    pid_t pid_ = -1;
+    std::optional<Process> process_;
 };
 
 } // namespace djstap

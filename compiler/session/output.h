@@ -3,7 +3,7 @@
 #include "diagnostics/result.h"
 #include "include/control.h"
 #include "session/meta.h"
-#include "session/system.h"
+#include "system/descriptor.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 #include "session/privilege.h"
 
-#include "session/system.h"
+#include "system/file.h"
 
 #include <cstdlib>
 #include <linux/capability.h>

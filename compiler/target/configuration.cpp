@@ -1,13 +1,13 @@
 #include "target/configuration.h"
 
-#include "cache/cache.h"
+#include "system/file.h"
 
 #include <algorithm>
 
 namespace djstap {
 
 Configuration::Configuration(const std::string& path) {
-    auto text = read_whole(path);
+    auto text = read_file(path);
     std::string_view rest = text ? std::string_view(*text) : std::string_view();
     while (!rest.empty()) {
         std::string_view line = rest.substr(0, rest.find('\n'));

@@ -1,6 +1,6 @@
 // Where kernels and their files are.
-#include "cache/cache.h"
 #include "diagnostics/suggest.h"
+#include "system/file.h"
 #include "target/elf_image.h"
 #include "target/target.h"
 
@@ -139,7 +139,7 @@ Result<KernelFiles> files_in_folder(const std::string& given) {
     std::string folder = fs::canonical(given, error);
     if (error || !fs::is_directory(folder, error))
         return Failure{given + ": is not a folder that can be read", ""};
-    if (auto text = read_whole(folder + "/include/config/kernel.release")) {
+    if (auto text = read_file(folder + "/include/config/kernel.release")) {
         std::string release = text->substr(0, text->find('\n'));
         KernelFiles files = files_of(release, "");
         files.build_dir = folder;

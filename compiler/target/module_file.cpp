@@ -2,18 +2,15 @@
 #include "target/module_file.h"
 
 #include "cache/cache.h"
-#include "cache/trust.h"
+#include "system/hash.h"
+#include "system/process.h"
+#include "system/trust.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <functional>
 #include <sstream>
 #include <sys/utsname.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace djstap {
 
@@ -23,42 +20,19 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view layout_version = "1"; // of link_module_image's result
 
-// What a program writes to its standard output.
+// What a program makes of a file.
 Result<std::string> output_of(const std::vector<std::string>& words) {
-    std::vector<char*> arguments;
-    for (const std::string& word : words)
-        arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    int pipe_ends[2];
-    if (pipe2(pipe_ends, O_CLOEXEC) != 0)
-        return Failure{std::string("cannot make a pipe: ") + std::strerror(errno), ""};
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(pipe_ends[1], STDOUT_FILENO);
-        execvp(arguments[0], arguments.data());
-        _exit(127);
-    }
-    close(pipe_ends[1]);
-    std::string output;
-    char part[65536];
-    for (ssize_t count; (count = read(pipe_ends[0], part, sizeof part)) != 0;) {
-        if (count < 0 && errno != EINTR)
-            break;
-        if (count > 0)
-            output.append(part, static_cast<size_t>(count));
-    }
-    close(pipe_ends[0]);
-    int status = -1;
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (child < 0 || status != 0)
+    OutputOptions wanted;
+    wanted.errors = false;
+    auto outcome = run_program(words, wanted);
+    if (!outcome || outcome->status != 0)
         return Failure{words.front() + " failed on " + words.back(),
                        "is the program " + words.front() + " installed?"};
-    return output;
+    return std::move(outcome->output);
 }
 
 void each_line(const std::string& path, const std::function<void(const std::string&)>& line) {
-    auto text = read_whole(path);
+    auto text = read_file(path);
     std::istringstream lines(text ? *text : std::string());
     for (std::string each; std::getline(lines, each);)
         line(each);
@@ -80,7 +54,7 @@ Result<std::string> module_bytes(const std::string& path) {
         return output_of({"gzip", "-dc", path});
     if (path.ends_with(".zst"))
         return output_of({"zstd", "-dcq", path});
-    return read_whole(path);
+    return read_file(path);
 }
 
 std::map<std::string, std::string> module_files(const KernelFiles& kernel) {
@@ -128,23 +102,23 @@ Result<std::string> linked_module(const Target& kernel, const std::string& path)
     auto time = error ? fs::file_time_type() : fs::last_write_time(path, error);
     if (error)
         return Failure{path + ": " + error.message(), ""};
-    size_t key = std::hash<std::string>()(path + "/" + std::to_string(size) + "/" +
-                                          std::to_string(time.time_since_epoch().count()));
-    std::ostringstream name;
-    name << cache_directory() << "/kernels/"
-         << (kernel.build_id().empty() ? kernel.release() : kernel.build_id()) << "/modules/"
-         << module_name_of(path) << "-" << std::hex << key << "-v" << layout_version << ".ko";
-    if (fs::exists(name.str(), error) && check_trusted(name.str()))
-        return name.str();
+    const uint64_t key = hash_bytes(path + "/" + std::to_string(size) + "/" +
+                                    std::to_string(time.time_since_epoch().count()));
+    const std::string name = cache_directory() + "/kernels/" +
+                             (kernel.build_id().empty() ? kernel.release() : kernel.build_id()) +
+                             "/modules/" + module_name_of(path) + "-" + hexadecimal(key) + "-v" +
+                             std::string(layout_version) + ".ko";
+    if (fs::exists(name, error) && check_trusted(name))
+        return name;
     auto bytes = module_bytes(path);
     if (!bytes)
         return bytes.failure();
     auto linked = link_module_image(std::move(*bytes), path);
     if (!linked)
         return linked.failure();
-    if (Status written = write_cached(name.str(), *linked); !written)
+    if (Status written = write_cached(name, *linked); !written)
         return written.failure();
-    return name.str();
+    return name;
 }
 
 } // namespace djstap

@@ -85,11 +85,11 @@ Status OpenTarget::open_image(void (*progress)(const std::string&)) {
 }
 
 Status OpenTarget::open_dump() {
-    auto dump = read_whole(files_.kallsyms);
+    auto dump = read_file(files_.kallsyms);
     if (!dump)
         return dump.failure();
     auto optional_text = [](const std::string& path) {
-        auto text = path.empty() ? Result<std::string>(std::string()) : read_whole(path);
+        auto text = path.empty() ? Result<std::string>(std::string()) : read_file(path);
         return text ? *text : std::string();
     };
     std::string fentry = optional_text(files_.fentry_functions),
@@ -115,7 +115,7 @@ void OpenTarget::read_version() {
         !banner.empty()) {
         text = image_->bytes_from(banner.front().address);
     } else if (auto read = files_.banner.empty() ? Result<std::string>(std::string())
-                                                 : read_whole(files_.banner)) {
+                                                 : read_file(files_.banner)) {
         dump = *read;
         text = dump;
     }

@@ -1,6 +1,6 @@
 // What is taken from the cache, and what is not.
 #include "cache/cache.h"
-#include "cache/trust.h"
+#include "system/trust.h"
 
 #include <gtest/gtest.h>
 

@@ -135,7 +135,7 @@ TEST(ElfImage, BadFiles) {
     EXPECT_FALSE(ElfImage::open(folder.path));
     EXPECT_FALSE(ElfImage::open(folder.write("empty", "")));
     EXPECT_FALSE(ElfImage::open(folder.write("text", std::string(5000, 'x'))));
-    auto own = read_whole("/proc/self/exe");
+    auto own = read_file("/proc/self/exe");
     ASSERT_TRUE(own);
     ASSERT_TRUE(ElfImage::open("/proc/self/exe"));
     for (size_t part : {65, 500, 4096, 20000})

@@ -5,7 +5,6 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace djstap::driver {
@@ -74,24 +73,6 @@ TEST_F(Caches, HolesOfAFileTakeNoPlace) {
 
 TEST_F(Caches, AFolderThatIsNotThereIsNoError) {
     EXPECT_EQ(apply_rules(folder / "none", CacheRules(), now), 0u);
-}
-
-TEST_F(Caches, RemovesFoldersOfDjstapsThatAreGone) {
-    const pid_t gone = fork();
-    if (gone == 0)
-        _exit(0);
-    ASSERT_EQ(waitpid(gone, nullptr, 0), gone);
-    const std::string orphan = "djstap-" + std::to_string(gone) + "-a1B2c3";
-    const std::string alive = "djstap-" + std::to_string(getpid()) + "-a1B2c3";
-    const std::string kept = "djstap-a1B2c3",
-                      other = "djstap-" + std::to_string(gone) + "-notes-of-mine";
-    for (const std::string& name : {orphan, alive, kept, other})
-        file(name + "/djstap_1.ko", 10, now);
-    EXPECT_EQ(remove_orphans(folder), 1u);
-    EXPECT_FALSE(there(orphan));
-    EXPECT_TRUE(there(alive));
-    EXPECT_TRUE(there(kept));
-    EXPECT_TRUE(there(other));
 }
 
 } // namespace

@@ -23,7 +23,7 @@ std::string listed(guest::Archive& archive, const std::string& folder) {
         if (!*more)
             break;
     }
-    write_file(folder + "/archive", bytes);
+    make_file(folder + "/archive", bytes);
     std::string command =
         "cd " + folder +
         " && mkdir -p out && cd out && cpio -idm --quiet --no-absolute-filenames"
@@ -53,8 +53,8 @@ TEST(Closure, TakesAStaticProgramAlone) {
 
 TEST(Closure, FollowsTheInterpreterOfAScript) {
     TemporaryFolder folder;
-    std::string direct = write_file(folder.path() + "/direct", "#!/bin/bash\necho\n", true);
-    std::string env = write_file(folder.path() + "/env", "#!/usr/bin/env bash\necho\n", true);
+    std::string direct = make_file(folder.path() + "/direct", "#!/bin/bash\necho\n", true);
+    std::string env = make_file(folder.path() + "/env", "#!/usr/bin/env bash\necho\n", true);
     for (const std::string& script : {direct, env}) {
         Result<std::vector<FileToCopy>> files = command_closure(script + " x");
         ASSERT_TRUE(files) << files.failure().message;
@@ -62,7 +62,7 @@ TEST(Closure, FollowsTheInterpreterOfAScript) {
         EXPECT_TRUE(has(*files, "/libc.so.6"));
         EXPECT_TRUE(has(*files, script));
     }
-    std::string broken = write_file(folder.path() + "/broken", "#!/no/such/interpreter\n", true);
+    std::string broken = make_file(folder.path() + "/broken", "#!/no/such/interpreter\n", true);
     Result<std::vector<FileToCopy>> files = command_closure(broken);
     ASSERT_FALSE(files);
     EXPECT_NE(files.failure().message.find("/no/such/interpreter"), std::string::npos);
@@ -70,7 +70,7 @@ TEST(Closure, FollowsTheInterpreterOfAScript) {
 
 TEST(Closure, LinksAProgramOfAnUnusualFolderToItsName) {
     TemporaryFolder folder;
-    std::string program = write_file(folder.path() + "/frobnicate", "#!/bin/sh\n", true);
+    std::string program = make_file(folder.path() + "/frobnicate", "#!/bin/sh\n", true);
     Environment path("PATH", folder.path() + ":/usr/bin:/bin");
     Result<std::vector<FileToCopy>> files = command_closure("frobnicate 3");
     ASSERT_TRUE(files) << files.failure().message;
@@ -83,7 +83,7 @@ TEST(Closure, LinksAProgramOfAnUnusualFolderToItsName) {
 
 TEST(Closure, SuggestsTheNearestProgram) {
     TemporaryFolder folder;
-    write_file(folder.path() + "/gtodbench", "#!/bin/sh\n", true);
+    make_file(folder.path() + "/gtodbench", "#!/bin/sh\n", true);
     Result<std::vector<FileToCopy>> files = command_closure(folder.path() + "/gtodbnch");
     ASSERT_FALSE(files);
     EXPECT_EQ(files.failure().hint, "did you mean '" + folder.path() + "/gtodbench'?");
@@ -92,7 +92,7 @@ TEST(Closure, SuggestsTheNearestProgram) {
     ASSERT_FALSE(files);
     EXPECT_EQ(files.failure().message, "there is no program 'gtodbenhc' in $PATH");
     EXPECT_EQ(files.failure().hint, "did you mean 'gtodbench'?");
-    write_file(folder.path() + "/plain", "text");
+    make_file(folder.path() + "/plain", "text");
     files = command_closure(folder.path() + "/plain");
     ASSERT_FALSE(files);
     EXPECT_NE(files.failure().message.find("not an executable"), std::string::npos);
@@ -121,8 +121,8 @@ TEST(Archive, IsReadByCpio) {
     archive.add_text("/a/text", "12345");
     archive.add_link("/a/link", "text");
     ASSERT_TRUE(archive.add(
-        {write_file(folder.path() + "/file", std::string(123457, 'x')), "/b/file", 0, ""}));
-    ASSERT_TRUE(archive.add({write_file(folder.path() + "/none", ""), "/c", 0700, ""}));
+        {make_file(folder.path() + "/file", std::string(123457, 'x')), "/b/file", 0, ""}));
+    ASSERT_TRUE(archive.add({make_file(folder.path() + "/none", ""), "/c", 0700, ""}));
     EXPECT_EQ(listed(archive, folder.path()), "./a/link\n./a/text\n./b/file\n./c\n");
     std::string out = folder.path() + "/out";
     EXPECT_EQ(std::filesystem::file_size(out + "/b/file"), 123457u);
@@ -139,7 +139,7 @@ TEST(Archive, RefusesWhatIsNoPlainFile) {
 
 TEST(Archive, NoticesAFileThatShrank) {
     TemporaryFolder folder;
-    std::string path = write_file(folder.path() + "/file", std::string(10000, 'x'));
+    std::string path = make_file(folder.path() + "/file", std::string(10000, 'x'));
     guest::Archive archive;
     ASSERT_TRUE(archive.add({path, "/file", 0, ""}));
     std::filesystem::resize_file(path, 5000);

@@ -274,11 +274,11 @@ TEST_P(Guest, DeliversFilesIntact) {
     GuestJob job =
         shell("cmp /tmp/a/big /tmp/copy && wc -c < /tmp/a/big && /opt/x/script && wc -c < /empty;"
               "readlink /opt/link; md5sum < /tmp/a/big");
-    job.files = {{write_file(folder.path() + "/big", big), "/tmp/a/big", 0, ""},
+    job.files = {{make_file(folder.path() + "/big", big), "/tmp/a/big", 0, ""},
                  {folder.path() + "/big", "/tmp/copy", 0600, ""},
-                 {write_file(folder.path() + "/script", "#!/bin/sh\necho script\n"),
-                  "/opt/x/script", 0755, ""},
-                 {write_file(folder.path() + "/empty", ""), "/empty", 0, ""},
+                 {make_file(folder.path() + "/script", "#!/bin/sh\necho script\n"), "/opt/x/script",
+                  0755, ""},
+                 {make_file(folder.path() + "/empty", ""), "/empty", 0, ""},
                  {"", "/opt/link", 0, "/tmp/a/big"}};
     EXPECT_EQ(run(job).exit_code, 0) << seen.errors;
     std::string sum = folder.path() + "/sum";
@@ -290,7 +290,7 @@ TEST_P(Guest, DeliversFilesIntact) {
 
 TEST_P(Guest, SaysWhenFilesDoNotFit) {
     TemporaryFolder folder;
-    std::string path = write_file(folder.path() + "/huge", "");
+    std::string path = make_file(folder.path() + "/huge", "");
     std::filesystem::resize_file(path, 400 << 20);
     GuestJob job = shell("true");
     job.files = {{path, "/huge", 0, ""}};

@@ -78,7 +78,7 @@ TEST_F(GuestState, IsMadeOnceAndRebuiltWhenBroken) {
     ASSERT_EQ(seen.progress.size(), 2u);
     EXPECT_NE(seen.progress[0].find("does not load"), std::string::npos) << seen.progress[0];
 
-    write_file(folder + "/manifest.json", "{ not JSON");
+    make_file(folder + "/manifest.json", "{ not JSON");
     std::filesystem::remove(folder + "/initramfs");
     EXPECT_EQ(run(), "works\n") << "the manifest is broken and a file is missing";
     EXPECT_TRUE(booted());
@@ -145,7 +145,7 @@ TEST_F(GuestState, FailsClearlyWhenAFileIsMissing) {
 }
 
 TEST_F(GuestState, HostFilesAreSharedReadOnlyBelowAnOverlay) {
-    std::string marker = write_file(cache.path() + "/marker", "of the host\n");
+    std::string marker = make_file(cache.path() + "/marker", "of the host\n");
     job.host_root = true;
     job.command = {"/bin/sh", "-c",
                    "cat marker; echo changed > marker && cat marker; mkdir -p /new/folder && cd "
@@ -176,7 +176,7 @@ TEST_F(GuestState, AUsersFilesAreSharedWithoutRoot) {
         prctl(PR_SET_DUMPABLE, 1);
         if (!can_share_host_files())
             _exit(8);
-        write_file(cache.path() + "/marker", "of the user\n");
+        make_file(cache.path() + "/marker", "of the user\n");
         job.host_root = true;
         job.command = {"/bin/sh", "-c",
                        "id -u; cat marker; echo changed > marker; echo changed >> /etc/passwd; "

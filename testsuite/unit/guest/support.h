@@ -59,8 +59,8 @@ inline GuestJob shell_job(const GuestKernel& kernel, const std::string& script) 
 }
 
 // One file, written to the test's folder.
-inline std::string write_file(const std::string& path, const std::string& text,
-                              bool executable = false) {
+inline std::string make_file(const std::string& path, const std::string& text,
+                             bool executable = false) {
     std::ofstream(path, std::ios::binary) << text;
     std::filesystem::permissions(path, executable ? std::filesystem::perms(0755)
                                                   : std::filesystem::perms(0644));

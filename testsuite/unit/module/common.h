@@ -1,8 +1,9 @@
 // What the module tests share: temporary folders, kernels, script objects.
 #pragma once
 #include "module/module.h"
-#include "module/process.h"
-#include "module/scratch.h"
+#include "module/tool.h"
+#include "system/file.h"
+#include "system/temporary.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,17 +11,17 @@
 
 namespace djstap::module::test {
 
-struct TemporaryFolder {
-    TemporaryFolder() {
+struct TestFolder {
+    TestFolder() {
         std::string name = std::filesystem::temp_directory_path() / "djstap-module-test-XXXXXX";
         path = mkdtemp(name.data());
     }
-    ~TemporaryFolder() { std::filesystem::remove_all(path); }
+    ~TestFolder() { std::filesystem::remove_all(path); }
     std::string path;
 };
 
 // A cache of the tests' own, removed at the end.
-struct CacheFolder : TemporaryFolder {
+struct CacheFolder : TestFolder {
     CacheFolder() { setenv("DJSTAP_CACHE", path.c_str(), 1); }
     ~CacheFolder() { unsetenv("DJSTAP_CACHE"); }
 };

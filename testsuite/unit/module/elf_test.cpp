@@ -14,7 +14,7 @@ namespace {
 
 // A small object with code, data, relocations and a symbol that is not defined.
 std::string assembled() {
-    TemporaryFolder folder;
+    TestFolder folder;
     const std::string source = folder.path + "/x.s", object = folder.path + "/x.o";
     EXPECT_TRUE(write_file(source, R"(
         .text
@@ -172,7 +172,7 @@ namespace {
 // An object whose .gnu.linkonce.this_module, .modinfo and .rodata hold these strings.
 std::string with_strings(const std::string& in_struct, const std::string& in_modinfo,
                          const std::string& in_rodata) {
-    TemporaryFolder folder;
+    TestFolder folder;
     const std::string source = folder.path + "/x.s", object = folder.path + "/x.o";
     EXPECT_TRUE(write_file(
         source, ".section .gnu.linkonce.this_module,\"aw\"\n.skip 24\n.asciz \"" + in_struct +

@@ -35,7 +35,7 @@ std::string text_of(const std::string& path) {
 }
 
 // The tiny runtime, copied, to be broken.
-struct OwnRuntime : TemporaryFolder {
+struct OwnRuntime : TestFolder {
     OwnRuntime() { fs::copy(tiny_runtime().directory, path, fs::copy_options::recursive); }
     RuntimeSources sources() const { return {path}; }
     void append(const std::string& file, const std::string& text) {
@@ -101,7 +101,7 @@ TEST(Sources, AreCombinedWithoutTheStub) {
 TEST(Sources, MustBeThoseThatTheProgramWasBuiltWith) {
     const std::string runtime = std::string(DJSTAP_SOURCE_DIR) + "/runtime";
     EXPECT_TRUE(check_agreement({runtime}));
-    TemporaryFolder folder;
+    TestFolder folder;
     std::filesystem::copy(runtime + "/include", folder.path + "/include");
     EXPECT_TRUE(check_agreement({folder.path}));
     std::ofstream(folder.path + "/include/script.h", std::ios::app) << "/* */";
@@ -117,7 +117,7 @@ TEST(Sources, MissingOnesAreNamed) {
     ASSERT_FALSE(none);
     EXPECT_EQ(none.failure().message,
               "the runtime's sources cannot be read: /no/such/folder: No such file or directory");
-    TemporaryFolder empty;
+    TestFolder empty;
     auto nothing = read_sources({empty.path});
     ASSERT_FALSE(nothing);
     EXPECT_NE(nothing.failure().message.find("there is no Kbuild"), std::string::npos);
@@ -235,7 +235,7 @@ TEST(Kit, FoldersThatAreGoneAreNotReferredTo) {
     if (kernels.empty() || kernels[0].root.empty())
         GTEST_SKIP() << "no kernel in a folder of its own";
     CacheFolder cache;
-    TemporaryFolder other;
+    TestFolder other;
     const std::string copy = other.path + "/kernel";
     // A link is copied as a link to the link: what is removed below must be the copy's own.
     auto made =
@@ -355,7 +355,7 @@ TEST(Kit, TwoAtOnceBuildOne) {
 
 TEST(Kit, CacheThatCannotBeWrittenIsNamed) {
     ANY_TARGET(target);
-    TemporaryFolder folder;
+    TestFolder folder;
     ASSERT_TRUE(write_file(folder.path + "/file", "x"));
     setenv("DJSTAP_CACHE", (folder.path + "/file").c_str(), 1);
     auto kit = open_runtime_kit(*target, tiny_runtime());
@@ -379,7 +379,7 @@ TEST(Requirements, MissingHeadersNameThePackage) {
                                              files.release + "/build");
     EXPECT_EQ(missing.failure().hint, "apt-get install linux-headers-" + files.release);
 
-    TemporaryFolder folder;
+    TestFolder folder;
     files.build_dir = folder.path;
     auto empty = open_target(files);
     Status broken = check_requirements(*empty);
@@ -398,7 +398,7 @@ TEST(Requirements, MissingHeadersNameThePackage) {
 
 TEST(Requirements, KernelsThatTheRuntimeDoesNotKnowAreRefused) {
     ANY_TARGET(target);
-    TemporaryFolder folder;
+    TestFolder folder;
     KernelFiles files = target->files();
     const std::string usual = text_of(files.config);
     for (const char* setting : {"CFI_CLANG", "CFI", "CC_IS_CLANG", "UNWINDER_FRAME_POINTER",
@@ -417,7 +417,7 @@ TEST(Requirements, KernelsThatTheRuntimeDoesNotKnowAreRefused) {
 TEST(Requirements, MissingToolsNameThePackage) {
     ANY_TARGET(target);
     const std::string path = getenv("PATH");
-    TemporaryFolder tools;
+    TestFolder tools;
     setenv("PATH", tools.path.c_str(), 1);
     Status no_make = check_requirements(*target);
     fs::create_symlink("/bin/true", tools.path + "/make");

@@ -22,7 +22,7 @@ struct Kernel {
 class Linking : public testing::Test {
   protected:
     static void SetUpTestSuite() {
-        cache = std::make_unique<TemporaryFolder>();
+        cache = std::make_unique<TestFolder>();
         setenv("DJSTAP_CACHE", cache->path.c_str(), 1);
         for (const KernelFiles& files : buildable_kernels()) {
             auto target = Target::open(files);
@@ -45,11 +45,11 @@ class Linking : public testing::Test {
         return script_object(*kernel.target, defines, folder.path);
     }
 
-    static std::unique_ptr<TemporaryFolder> cache;
+    static std::unique_ptr<TestFolder> cache;
     static std::vector<Kernel> kernels;
-    TemporaryFolder folder;
+    TestFolder folder;
 };
-std::unique_ptr<TemporaryFolder> Linking::cache;
+std::unique_ptr<TestFolder> Linking::cache;
 std::vector<Kernel> Linking::kernels;
 
 // Where a relocation points: a section and an offset, or an undefined symbol.

@@ -1,7 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Which files nobody else can have written: what djstap takes from its cache becomes code of the
 // kernel's, or decides it.
 #pragma once
 #include "diagnostics/result.h"
+#include "system/descriptor.h"
 
 #include <string>
 
@@ -17,8 +19,8 @@ Status check_trusted(const std::string& path);
 // the sticky bit itself.
 Status check_trusted_place(const std::string& path);
 
-// Opens a file for reading that is trusted; what is opened is what was looked at. Negative, with
-// errno: EPERM where it is not trusted.
-int open_trusted(const std::string& path);
+// Opens a file for reading that is trusted; what is opened is what was looked at. No descriptor,
+// with errno, where that fails: EPERM where it is not trusted.
+FileDescriptor open_trusted(const std::string& path);
 
 } // namespace djstap

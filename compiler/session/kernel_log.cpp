@@ -1,36 +1,11 @@
-#include "session/system.h"
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/kernel_log.h"
 
 #include <cerrno>
-#include <fcntl.h>
-#include <unistd.h>
+#include <string_view>
+#include <vector>
 
 namespace djstap {
-
-std::optional<std::string> read_file(const std::string& path, int* error) {
-    const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    std::string text;
-    char buffer[65536];
-    ssize_t got = file ? 1 : -1;
-    while (got > 0 || (got < 0 && file && errno == EINTR)) {
-        got = read(file.get(), buffer, sizeof(buffer));
-        if (got > 0)
-            text.append(buffer, static_cast<size_t>(got));
-    }
-    if (got < 0) {
-        if (error)
-            *error = errno;
-        return std::nullopt;
-    }
-    return text;
-}
-
-std::string trimmed(std::string_view text) {
-    constexpr std::string_view space = " \t\r\n";
-    const size_t begin = text.find_first_not_of(space);
-    if (begin == std::string_view::npos)
-        return {};
-    return std::string(text.substr(begin, text.find_last_not_of(space) - begin + 1));
-}
 
 KernelLog::KernelLog() : log_(open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
     if (log_)

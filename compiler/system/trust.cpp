@@ -1,6 +1,5 @@
-#include "cache/trust.h"
-
-#include "cache/descriptor.h"
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "system/trust.h"
 
 #include <cerrno>
 #include <climits>
@@ -153,22 +152,22 @@ Status check_trusted_place(const std::string& path) {
     return Walk(path, true).status();
 }
 
-int open_trusted(const std::string& path) {
+FileDescriptor open_trusted(const std::string& path) {
     const Walk found(path);
     if (!found.status() || found.parent().get() < 0) {
         errno = found.status() ? ENOENT : EPERM;
-        return -1;
+        return {};
     }
     FileDescriptor file(openat(found.parent().get(), found.name().c_str(),
                                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status = {};
     if (file.get() < 0 || fstat(file.get(), &status) != 0)
-        return -1;
+        return {};
     if (!S_ISREG(status.st_mode) || complaint(status, false)) {
         errno = EPERM;
-        return -1;
+        return {};
     }
-    return file.release();
+    return file;
 }
 
 } // namespace djstap

@@ -1,14 +1,20 @@
-#include "driver/measure.h"
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "system/stopwatch.h"
 
 #include <cstdio>
 #include <sys/resource.h>
+#include <utility>
 
-namespace djstap::driver {
+namespace djstap {
 
 namespace {
 
 double milliseconds_of(const struct timeval& time) {
     return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) / 1e3;
+}
+
+double milliseconds_of(std::chrono::steady_clock::duration time) {
+    return std::chrono::duration<double, std::milli>(time).count();
 }
 
 } // namespace
@@ -24,11 +30,15 @@ Stopwatch::Use Stopwatch::use() {
     return total;
 }
 
-Stopwatch::Stopwatch() : start_(std::chrono::steady_clock::now()), before_(use()) {}
+Stopwatch::Stopwatch() : before_(use()) {}
 
 double Stopwatch::milliseconds() const {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_)
-        .count();
+    return milliseconds_of(Clock::now() - start_);
+}
+
+double Stopwatch::lap() {
+    const Clock::time_point now = Clock::now();
+    return milliseconds_of(now - std::exchange(lap_, now));
 }
 
 std::string Stopwatch::describe() const {
@@ -41,4 +51,4 @@ std::string Stopwatch::describe() const {
     return text;
 }
 
-} // namespace djstap::driver
+} // namespace djstap

@@ -1,5 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A file descriptor with an owner.
 #pragma once
+#include <fcntl.h>
+#include <optional>
 #include <unistd.h>
 #include <utility>
 
@@ -31,6 +34,20 @@ class FileDescriptor {
 
   private:
     int fd_ = -1;
+};
+
+// Both ends of a pipe.
+struct Pipe {
+    FileDescriptor reader, writer;
+
+    // Programs that are executed do not inherit the ends. `flags`: more of pipe2()'s. Nothing, with
+    // errno, where there is no pipe to be had.
+    static std::optional<Pipe> open(int flags = 0) {
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC | flags) != 0)
+            return std::nullopt;
+        return Pipe{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+    }
 };
 
 } // namespace djstap

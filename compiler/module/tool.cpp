@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "module/tool.h"
+
+#include <unistd.h>
+
+namespace djstap::module {
+
+namespace {
+
+// Variables that steer make, Kbuild or the compiler from outside.
+bool steers_a_build(std::string_view variable) {
+    static constexpr std::string_view names[] = {"MAKEFLAGS",
+                                                 "MAKELEVEL",
+                                                 "MFLAGS",
+                                                 "MAKEFILES",
+                                                 "GNUMAKEFLAGS",
+                                                 "MAKEOVERRIDES",
+                                                 "ARCH",
+                                                 "V",
+                                                 "W",
+                                                 "C",
+                                                 "O",
+                                                 "M",
+                                                 "MO",
+                                                 "CC",
+                                                 "LD",
+                                                 "LLVM",
+                                                 "CROSS_COMPILE",
+                                                 "CPATH",
+                                                 "KCFLAGS",
+                                                 "KCPPFLAGS",
+                                                 "KAFLAGS",
+                                                 "C_INCLUDE_PATH",
+                                                 "GCC_SPECS",
+                                                 "LANG",
+                                                 "LANGUAGE",
+                                                 "GREP_OPTIONS",
+                                                 "LD_PRELOAD"};
+    std::string_view name = variable.substr(0, variable.find('='));
+    for (std::string_view each : names) {
+        if (name == each)
+            return true;
+    }
+    return name.starts_with("KBUILD_") || name.starts_with("LC_") || name.starts_with("INSTALL_");
+}
+
+} // namespace
+
+Result<ProgramOutcome> run_tool(const std::vector<std::string>& words,
+                                const std::function<void(std::string_view)>& line) {
+    ProcessOptions options;
+    options.environment.emplace();
+    for (char** each = environ; *each; each++)
+        if (!steers_a_build(*each))
+            options.environment->push_back(*each);
+    options.environment->push_back("LC_ALL=C");
+    OutputOptions wanted;
+    wanted.most = 1 << 20;
+    wanted.line = line;
+    return run_program(words, wanted, std::move(options));
+}
+
+} // namespace djstap::module

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "system/file.h"
+#include "system/hash.h"
+#include "system/process.h"
+#include "system/stopwatch.h"
+#include "system/temporary.h"
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <set>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+namespace djstap {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Files : public testing::Test {
+  protected:
+    void SetUp() override {
+        auto made = TemporaryFolder::create(temporary_directory());
+        ASSERT_TRUE(made);
+        folder = std::move(*made);
+    }
+    TemporaryFolder folder;
+};
+
+bool is_open(int fd) {
+    return fcntl(fd, F_GETFD) >= 0;
+}
+
+TEST_F(Files, DescriptorsAreClosedOnce) {
+    int number = -1;
+    {
+        FileDescriptor first(open("/dev/null", O_RDONLY));
+        number = first.get();
+        FileDescriptor second = std::move(first);
+        EXPECT_FALSE(first);
+        first = std::move(second);
+        EXPECT_EQ(first.get(), number);
+        EXPECT_TRUE(is_open(number));
+    }
+    EXPECT_FALSE(is_open(number));
+    FileDescriptor given_away(open("/dev/null", O_RDONLY));
+    number = given_away.release();
+    given_away.reset();
+    EXPECT_TRUE(is_open(number));
+    close(number);
+}
+
+TEST_F(Files, AreReadWhole) {
+    const std::string large(300000, 'x');
+    const std::string path = folder.file("large");
+    ASSERT_TRUE(write_file(path, large));
+    EXPECT_EQ(*read_file(path), large);
+    ASSERT_TRUE(write_file(path, ""));
+    EXPECT_EQ(*read_file(path), "");
+    // Its size is said to be 0.
+    EXPECT_NE(read_file("/proc/self/status")->find("Name:"), std::string::npos);
+    const auto missing = read_file(folder.file("none"));
+    EXPECT_EQ(errno, ENOENT);
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.failure().message,
+              folder.file("none") + ": cannot open: No such file or directory");
+    EXPECT_EQ(read_file(folder.path()).failure().message,
+              folder.path() + ": cannot read: Is a directory");
+    EXPECT_EQ(trimmed(" \ta b\r\n"), "a b");
+    EXPECT_EQ(trimmed("\n"), "");
+}
+
+TEST_F(Files, ReadingEndsBehindWhatIsWanted) {
+    const std::string path = folder.file("large");
+    ASSERT_TRUE(write_file(path, std::string(1 << 20, 'x')));
+    const FileDescriptor zeros(open("/dev/zero", O_RDONLY | O_CLOEXEC));
+    std::string text;
+    EXPECT_TRUE(read_rest(zeros.get(), text, 1000));
+    EXPECT_GT(text.size(), 1000u);
+    EXPECT_LT(text.size(), 1u << 20);
+}
+
+TEST_F(Files, AreReplacedWhole) {
+    const std::string path = folder.path() + "/a/b";
+    ASSERT_TRUE(write_atomically(path, "one"));
+    ASSERT_TRUE(write_atomically(path, "two"));
+    EXPECT_EQ(*read_file(path), "two");
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder.path() + "/a"), {}), 1);
+    struct stat status = {};
+    ASSERT_EQ(stat(path.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777, 0644u);
+    EXPECT_FALSE(write_atomically(path + "/below/a/file", "x"));
+}
+
+TEST_F(Files, AFullDiskIsSaidAndHinted) {
+    if (access("/dev/full", W_OK) != 0)
+        GTEST_SKIP() << "there is no /dev/full";
+    Status full = write_file("/dev/full", "x");
+    ASSERT_FALSE(full);
+    EXPECT_EQ(full.failure().message, "/dev/full: cannot write: No space left on device");
+    EXPECT_EQ(full.failure().hint, "free some space and run djstap again");
+    EXPECT_TRUE(fs::exists("/dev/full"));
+}
+
+TEST_F(Files, AreMapped) {
+    const std::string path = folder.file("mapped");
+    ASSERT_TRUE(write_file(path, "text"));
+    EXPECT_EQ((*MappedFile::open(path))->bytes(), "text");
+    ASSERT_TRUE(write_file(path, ""));
+    EXPECT_EQ((*MappedFile::open(path))->bytes(), "");
+    EXPECT_EQ(MappedFile::open(folder.path()).failure().message, folder.path() + ": is not a file");
+    errno = EPERM;
+    EXPECT_EQ(MappedFile::map({}, "it").failure().message,
+              "it: cannot open: Operation not permitted");
+}
+
+TEST(Hash, TellsPartsAndDamageApart) {
+    std::set<uint64_t> seen;
+    for (const char* text : {"", "a", "b", "aa", "12345678", "123456789", "12345679"})
+        EXPECT_TRUE(seen.insert(hash_bytes(text)).second) << text;
+    EXPECT_TRUE(seen.insert(hash_bytes(std::string(1, '\0'))).second);
+    EXPECT_NE(hash_bytes("b", hash_bytes("a")), hash_bytes("", hash_bytes("ab")));
+    EXPECT_EQ(hash_bytes("b", hash_bytes("a")), hash_bytes("b", hash_bytes("a")));
+    EXPECT_EQ(hexadecimal(0x123456789abcdef), "0123456789abcdef");
+}
+
+TEST(StopwatchTime, LapsAddUp) {
+    Stopwatch watch;
+    poll(nullptr, 0, 5);
+    const double first = watch.lap();
+    poll(nullptr, 0, 5);
+    const double second = watch.lap();
+    EXPECT_GE(first, 4.9);
+    EXPECT_GE(second, 4.9);
+    EXPECT_GE(watch.milliseconds(), first + second);
+    EXPECT_NE(watch.describe().find(" MB"), std::string::npos);
+}
+
+TEST(Temporary, FoldersAreRemovedAndThoseOfDeadProcessesToo) {
+    std::string path;
+    {
+        auto folder = TemporaryFolder::create_in_memory();
+        ASSERT_TRUE(folder);
+        path = folder->path();
+        ASSERT_TRUE(write_file(folder->file("x"), "1"));
+        remove_orphans_in_memory(); // ours is in use
+        EXPECT_TRUE(fs::exists(path));
+        TemporaryFolder moved = std::move(*folder);
+        EXPECT_EQ(moved.path(), path);
+    }
+    EXPECT_FALSE(fs::exists(path));
+    auto child = Process::fork([] {
+        auto folder = TemporaryFolder::create_in_memory();
+        _exit(folder ? 0 : 1); // without destructors
+    });
+    ASSERT_TRUE(child);
+    ASSERT_EQ(child->wait(), 0);
+    auto left = [&] {
+        for (std::string parent : {std::string("/dev/shm"), temporary_directory()})
+            for (const auto& entry : fs::directory_iterator(parent))
+                if (entry.path().filename().string().starts_with(
+                        "djstap-" + std::to_string(child->pid()) + "-"))
+                    return true;
+        return false;
+    };
+    EXPECT_TRUE(left());
+    remove_orphans_in_memory();
+    EXPECT_FALSE(left());
+}
+
+TEST_F(Files, OnlyOrphansAreRemoved) {
+    auto gone = Process::fork([] {});
+    ASSERT_TRUE(gone);
+    gone->wait();
+    const std::string dead = std::to_string(gone->pid());
+    const std::string orphan = "djstap-" + dead + "-a1B2c3",
+                      other = "djstap-" + dead + "-notes-of-mine",
+                      alive = "djstap-" + std::to_string(getpid()) + "-a1B2c3",
+                      kept = "djstap-a1B2c3";
+    for (const std::string& name : {orphan, alive, kept, other})
+        ASSERT_TRUE(write_atomically(folder.file(name) + "/djstap_1.ko", "x"));
+    EXPECT_EQ(remove_orphans(folder.path()), 1u);
+    EXPECT_FALSE(fs::exists(folder.file(orphan)));
+    for (const std::string& name : {alive, kept, other})
+        EXPECT_TRUE(fs::exists(folder.file(name))) << name;
+}
+
+TEST_F(Files, AFolderThatIsToStayStays) {
+    std::string path;
+    {
+        auto stays = TemporaryFolder::create_to_stay(folder.path());
+        ASSERT_TRUE(stays);
+        path = stays->path();
+    }
+    EXPECT_TRUE(fs::exists(path));
+    EXPECT_FALSE(TemporaryFolder::create(folder.file("none")));
+    EXPECT_EQ(errno, ENOENT);
+}
+
+TEST(Programs, AreFoundAlongThePath) {
+    EXPECT_TRUE(find_program("sh").ends_with("/sh"));
+    EXPECT_EQ(find_program("/bin/sh"), "/bin/sh");
+    EXPECT_EQ(find_program("no-such-program-here"), "");
+    EXPECT_EQ(find_program("/tmp"), ""); // a folder
+    const std::string before = getenv("PATH");
+    setenv("PATH", "/none::/none", 1);
+    EXPECT_EQ(search_path(), (std::vector<std::string>{"/none", ".", "/none"}));
+    EXPECT_EQ(find_program("sh"), "");
+    EXPECT_EQ(find_program("sh", {"/bin"}), "/bin/sh");
+    setenv("PATH", before.c_str(), 1);
+}
+
+TEST(Programs, OutputStatusAndLines) {
+    auto both = run_program({"sh", "-c", "echo out; echo err >&2; exit 3"});
+    ASSERT_TRUE(both);
+    EXPECT_EQ(both->status, 3);
+    EXPECT_EQ(both->output, "out\nerr\n");
+    OutputOptions wanted;
+    wanted.errors = false;
+    EXPECT_EQ(run_program({"sh", "-c", "echo out; echo >&2"}, wanted)->output, "out\n");
+    std::vector<std::string> lines;
+    wanted.line = [&](std::string_view line) { lines.emplace_back(line); };
+    ASSERT_TRUE(run_program({"printf", "a\\nbc\\nd"}, wanted));
+    EXPECT_EQ(lines, (std::vector<std::string>{"a", "bc"}));
+    EXPECT_EQ(run_program({"sh", "-c", "kill -9 $$"})->status, 128 + 9);
+    EXPECT_EQ(run_program({"cat"})->output, ""); // nothing to read
+    EXPECT_EQ(run_program({"no-such-program-here"}).failure().message,
+              "cannot run no-such-program-here: No such file or directory");
+}
+
+// The two ways in which a child is made behave alike.
+TEST(Programs, EnvironmentAndMissingOnesForBothKindsOfChildren) {
+    for (const bool bound : {false, true}) {
+        ProcessOptions options;
+        options.bound = bound;
+        EXPECT_EQ(run_program({"no-such-program-here"}, {}, options).failure().message,
+                  "cannot run no-such-program-here: No such file or directory");
+        options.environment = {"PATH=/usr/bin:/bin", "X=own"};
+        EXPECT_EQ(run_program({"sh", "-c", "echo $X"}, {}, options)->output, "own\n") << bound;
+    }
+}
+
+TEST(Programs, ABoundOneIsWatchedAndEndsWithItsObject) {
+    ProcessOptions options;
+    options.bound = true;
+    pid_t pid = -1;
+    {
+        auto process = Process::start({"sleep", "100"}, options);
+        ASSERT_TRUE(process);
+        pid = process->pid();
+        EXPECT_EQ(getsid(pid), pid);
+        pollfd ended = {process->descriptor(), POLLIN, 0};
+        EXPECT_EQ(poll(&ended, 1, 0), 0);
+        EXPECT_FALSE(process->poll_status());
+        kill(pid, SIGTERM);
+        EXPECT_EQ(poll(&ended, 1, 10000), 1);
+        EXPECT_EQ(exit_status(process->wait()), 128 + SIGTERM);
+        auto other = Process::start({"sleep", "100"}, options);
+        ASSERT_TRUE(other);
+        pid = other->pid();
+    }
+    EXPECT_EQ(kill(pid, 0), -1);
+    EXPECT_EQ(errno, ESRCH);
+}
+
+TEST(Programs, WhatRunsInTheChildDecides) {
+    ProcessOptions options;
+    options.in_child = [] { return true; };
+    auto goes_on = Process::start({"true"}, options);
+    ASSERT_TRUE(goes_on);
+    EXPECT_EQ(goes_on->wait(), 0);
+    options.in_child = [] {
+        errno = EPERM;
+        return false;
+    };
+    EXPECT_EQ(Process::start({"true"}, options).failure().message,
+              "cannot run true: Operation not permitted");
+}
+
+TEST_F(Files, AHeldProgramWaitsToBeReleased) {
+    const std::string mark = folder.file("mark");
+    auto held = Process::hold({"touch", mark});
+    ASSERT_TRUE(held);
+    EXPECT_FALSE(held->poll_status());
+    EXPECT_FALSE(fs::exists(mark));
+    EXPECT_EQ(held->release(), 0);
+    EXPECT_EQ(held->wait(), 0);
+    EXPECT_EQ(held->poll_status(), 0);
+    EXPECT_TRUE(fs::exists(mark));
+    fs::remove(mark);
+    {
+        auto dropped = Process::hold({"touch", mark});
+        ASSERT_TRUE(dropped);
+    }
+    EXPECT_FALSE(fs::exists(mark));
+    auto missing = Process::hold({"no-such-program-here"});
+    ASSERT_TRUE(missing);
+    EXPECT_EQ(missing->release(), ENOENT);
+    EXPECT_EQ(WEXITSTATUS(missing->wait()), 127);
+}
+
+} // namespace
+} // namespace djstap
