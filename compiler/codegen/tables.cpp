@@ -57,7 +57,7 @@ llvm::Constant* ScriptModule::handler_entry(const CompiledHandler& handler, uint
         .max_actions = actions,
         .condition = condition,
         .stack = 0, // written into the object when it is known: store_stacks()
-        .arguments = llvm::ConstantDataArray::get(context, arguments),
+        .arguments = llvm::ConstantDataArray::get(context, llvm::ArrayRef<uint64_t>(arguments)),
         .written = written.empty() ? null() : text(written)});
 }
 

@@ -285,7 +285,7 @@ void make_room_for_stacks(RunState& state) {
 bool analyze(RunState& state) {
     SemanticsOptions options;
     options.guru = state.options.guru;
-    options.probe_shapes = probe_types();
+    options.points = probe_shapes();
     options.keep_unused = state.options.keep_unused;
     // SystemTap 1.8 hid the arguments of C functions behind macros.
     options.unmangled = strverscmp(state.options.language_version.c_str(), "1.8") < 0;
@@ -323,7 +323,7 @@ bool resolve(RunState& state) {
     options.skip_bad_variables = state.options.skip_bad_variables;
     state.plan = resolve_probes(*state.program, state.kernel, options, state.diagnostics);
     // A script of probes that are never hit is one, too.
-    if (state.plan && state.plan->sites.empty() && !program::has_probe_of(*state.program, "never"))
+    if (state.plan && state.plan->sites.empty() && !program::has_probe_of(*state.program, PointIsNeverHit))
         state.diagnostics.report(DiagnosticKind::NothingToProbe, {});
     return state.plan.has_value();
 }

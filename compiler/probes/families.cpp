@@ -8,124 +8,12 @@
 
 namespace djstap {
 
-const std::vector<ProbeFamily>& probe_families() {
-    static const std::vector<ProbeFamily> families{
-        {"begin", resolve_begin},
-        {"begin(NUMBER)", resolve_begin},
-        {"oneshot", resolve_begin},
-        {"end", resolve_end},
-        {"end(NUMBER)", resolve_end},
-        {"error", resolve_error},
-        {"error(NUMBER)", resolve_error},
-        {"never", resolve_never},
-        {"timer.s(NUMBER)", resolve_timer},
-        {"timer.sec(NUMBER)", resolve_timer},
-        {"timer.ms(NUMBER)", resolve_timer},
-        {"timer.msec(NUMBER)", resolve_timer},
-        {"timer.us(NUMBER)", resolve_timer},
-        {"timer.usec(NUMBER)", resolve_timer},
-        {"timer.ns(NUMBER)", resolve_timer},
-        {"timer.nsec(NUMBER)", resolve_timer},
-        {"timer.hz(NUMBER)", resolve_timer},
-        {"timer.jiffies(NUMBER)", resolve_timer},
-        {"timer.s(NUMBER).randomize(NUMBER)", resolve_timer},
-        {"timer.sec(NUMBER).randomize(NUMBER)", resolve_timer},
-        {"timer.ms(NUMBER).randomize(NUMBER)", resolve_timer},
-        {"timer.msec(NUMBER).randomize(NUMBER)", resolve_timer},
-        {"timer.us(NUMBER).randomize(NUMBER)", resolve_timer},
-        {"timer.usec(NUMBER).randomize(NUMBER)", resolve_timer},
-        {"timer.ns(NUMBER).randomize(NUMBER)", resolve_timer},
-        {"timer.nsec(NUMBER).randomize(NUMBER)", resolve_timer},
-        {"timer.jiffies(NUMBER).randomize(NUMBER)", resolve_timer},
-        {"kernel.function(STRING)", resolve_function},
-        {"kernel.function(STRING).call", resolve_function_call},
-        {"kernel.function(STRING).inline", resolve_function_inline},
-        {"kernel.function(STRING).exported", resolve_function_exported},
-        {"kernel.function(STRING).return", resolve_function_return},
-        {"kernel.function(STRING).return.maxactive(NUMBER)", resolve_function_return},
-        {"kernel.function(STRING).call.return", resolve_function_return},
-        {"kernel.statement(STRING)", resolve_statement},
-        {"kernel.statement(STRING).nearest", resolve_statement},
-        {"kernel.statement(NUMBER).absolute", resolve_absolute},
-        {"kernel.trace(STRING)", resolve_tracepoint},
-        {"module(STRING).function(STRING)", resolve_function},
-        {"module(STRING).function(STRING).call", resolve_function_call},
-        {"module(STRING).function(STRING).inline", resolve_function_inline},
-        {"module(STRING).function(STRING).exported", resolve_function_exported},
-        {"module(STRING).function(STRING).return", resolve_function_return},
-        {"module(STRING).function(STRING).return.maxactive(NUMBER)", resolve_function_return},
-        {"module(STRING).function(STRING).call.return", resolve_function_return},
-        {"module(STRING).statement(STRING)", resolve_statement},
-        {"module(STRING).statement(STRING).nearest", resolve_statement},
-        {"kprobe.function(STRING)", resolve_kprobe},
-        {"kprobe.function(STRING).call", resolve_kprobe},
-        {"kprobe.function(STRING).return", resolve_kprobe_return},
-        {"kprobe.function(STRING).return.maxactive(NUMBER)", resolve_kprobe_return},
-        {"kprobe.statement(NUMBER).absolute", resolve_absolute},
-        {"timer.profile", resolve_profile},
-        {"timer.profile.tick", resolve_profile},
-        {"timer.profile.freq.hz(NUMBER)", resolve_profile},
-        {"perf.type(NUMBER).config(NUMBER)", resolve_perf},
-        {"perf.type(NUMBER).config(NUMBER).sample(NUMBER)", resolve_perf},
-        {"perf.type(NUMBER).config(NUMBER).hz(NUMBER)", resolve_perf},
-        {"perf.type(NUMBER).config(NUMBER).counter(STRING)", resolve_perf_counter},
-        {"procfs.read", resolve_procfs},
-        {"procfs.read.maxsize(NUMBER)", resolve_procfs},
-        {"procfs.umask(NUMBER).read", resolve_procfs},
-        {"procfs.umask(NUMBER).read.maxsize(NUMBER)", resolve_procfs},
-        {"procfs.write", resolve_procfs},
-        {"procfs.umask(NUMBER).write", resolve_procfs},
-        {"procfs(STRING).read", resolve_procfs},
-        {"procfs(STRING).read.maxsize(NUMBER)", resolve_procfs},
-        {"procfs(STRING).umask(NUMBER).read", resolve_procfs},
-        {"procfs(STRING).umask(NUMBER).read.maxsize(NUMBER)", resolve_procfs},
-        {"procfs(STRING).write", resolve_procfs},
-        {"procfs(STRING).umask(NUMBER).write", resolve_procfs},
-        {"netfilter.hook(STRING).pf(STRING)", resolve_netfilter},
-        {"netfilter.pf(STRING).hook(STRING)", resolve_netfilter},
-        {"netfilter.hook(STRING).pf(STRING).priority(STRING)", resolve_netfilter},
-        {"netfilter.pf(STRING).hook(STRING).priority(STRING)", resolve_netfilter},
-    };
-    return families;
-}
-
-std::vector<std::string> probe_types() {
-    std::vector<std::string> out;
-    for (const ProbeFamily& family : probe_families())
-        out.emplace_back(family.shape);
-    std::sort(out.begin(), out.end());
-    return out;
-}
-
 namespace {
-
-std::string shape_of(const ast::ProbePoint& point) {
-    std::string shape;
-    for (const ast::PointComponent& component : point.components) {
-        if (!shape.empty())
-            shape += '.';
-        shape += component.name;
-        if (component.argument == ast::PointComponent::Argument::Number)
-            shape += "(NUMBER)";
-        else if (component.argument == ast::PointComponent::Argument::String)
-            shape += "(STRING)";
-    }
-    return shape;
-}
-
-// "kernel.function(STRING).call" → {"kernel", "function(STRING)", "call"}
-std::vector<std::string> parts(std::string_view shape) {
-    std::vector<std::string> out;
-    while (!shape.empty()) {
-        size_t dot = shape.find('.');
-        out.emplace_back(shape.substr(0, dot));
-        shape = dot == std::string_view::npos ? std::string_view() : shape.substr(dot + 1);
-    }
-    return out;
-}
 
 // What SystemTap probes besides, by the beginning of its shape.
 constexpr std::array not_supported_yet{
+    "hwbkpt",
+    "debuginfod",
     "process",
     "process(STRING)",
     "process(NUMBER)",
@@ -152,6 +40,108 @@ constexpr std::array not_supported_yet{
     "kernel.function(STRING).label(STRING)",
 };
 
+// Splits at `separator` where no bracket is open.
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    size_t begin = 0, depth = 0;
+    for (size_t i = 0; i < text.size(); i++) {
+        depth += text[i] == '{' || text[i] == '[';
+        depth -= text[i] == '}' || text[i] == ']';
+        if (text[i] == separator && depth == 0) {
+            parts.push_back(text.substr(begin, i - begin));
+            begin = i + 1;
+        }
+    }
+    parts.push_back(text.substr(begin));
+    return parts;
+}
+
+size_t closing(std::string_view text, size_t at) {
+    size_t depth = 0;
+    for (; at < text.size(); at++) {
+        depth += text[at] == '{' || text[at] == '[';
+        depth -= text[at] == '}' || text[at] == ']';
+        if (depth == 0)
+            break;
+    }
+    return at;
+}
+
+// What a pattern stands for: {a|b} is one of them, [a] may be left out.
+std::vector<std::string> shapes_of(std::string_view pattern) {
+    const size_t at = pattern.find_first_of("{[");
+    if (at == std::string_view::npos)
+        return {std::string(pattern)};
+    const size_t end = closing(pattern, at);
+    std::vector<std::string> middles;
+    if (pattern[at] == '[')
+        middles.emplace_back();
+    for (std::string_view choice : split(pattern.substr(at + 1, end - at - 1), '|'))
+        for (std::string& middle : shapes_of(choice))
+            middles.push_back(std::move(middle));
+    std::vector<std::string> out;
+    for (const std::string& middle : middles)
+        for (const std::string& rest : shapes_of(pattern.substr(end + 1)))
+            out.push_back(std::string(pattern.substr(0, at)) + middle + rest);
+    return out;
+}
+
+struct Form {
+    std::string shape;
+    const ProbeForms* forms;
+};
+
+const std::vector<Form>& all_forms() {
+    static const std::vector<Form> forms = [] {
+        std::vector<Form> out;
+        for (const std::vector<ProbeForms>* family : {
+#define DJS_PROBE_FAMILY(name) &name##_family,
+#include "probes/families.def"
+#undef DJS_PROBE_FAMILY
+             })
+            for (const ProbeForms& each : *family)
+                for (std::string& shape : shapes_of(each.pattern))
+                    out.push_back({std::move(shape), &each});
+        return out;
+    }();
+    return forms;
+}
+
+} // namespace
+
+std::vector<std::string> probe_types() {
+    std::vector<std::string> out;
+    for (const Form& form : all_forms())
+        out.push_back(form.shape);
+    std::sort(out.begin(), out.end());
+    return out;
+}
+
+PointShapes probe_shapes() {
+    std::vector<PointShape> shapes;
+    for (const Form& form : all_forms())
+        shapes.push_back({form.shape, form.forms->traits});
+    for (const char* shape : not_supported_yet)
+        shapes.push_back({shape, PointIsNotSupported});
+    // A point with * means shapes in the order of their names.
+    std::sort(shapes.begin(), shapes.end(),
+              [](const auto& a, const auto& b) { return a.shape < b.shape; });
+    return PointShapes(std::move(shapes));
+}
+
+namespace {
+
+// "kernel.function(STRING).call" → {"kernel", "function(STRING)", "call"}
+std::vector<std::string> parts(std::string_view shape) {
+    std::vector<std::string> out;
+    while (!shape.empty()) {
+        size_t dot = shape.find('.');
+        out.emplace_back(shape.substr(0, dot));
+        shape = dot == std::string_view::npos ? std::string_view() : shape.substr(dot + 1);
+    }
+    return out;
+}
+
 bool report_not_supported(const ast::ProbePoint& point, const std::string& shape,
                           Resolver& resolver) {
     auto known = std::find_if(
@@ -167,20 +157,20 @@ bool report_not_supported(const ast::ProbePoint& point, const std::string& shape
 
 } // namespace
 
-const ProbeFamily* find_family(const ast::ProbePoint& point, Resolver& resolver) {
+const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver) {
     std::string wanted = shape_of(point);
-    for (const ProbeFamily& family : probe_families())
-        if (family.shape == wanted)
-            return &family;
+    for (const Form& form : all_forms())
+        if (form.shape == wanted)
+            return form.forms;
     if (report_not_supported(point, wanted, resolver))
         return nullptr;
 
-    // The first component up to which no family goes along is the wrong one.
+    // The first component up to which no form goes along is the wrong one.
     std::vector<std::string> have = parts(wanted);
     size_t agree = 0;
     std::vector<std::string> could_follow;
-    for (const ProbeFamily& family : probe_families()) {
-        std::vector<std::string> shape = parts(family.shape);
+    for (const Form& form : all_forms()) {
+        std::vector<std::string> shape = parts(form.shape);
         size_t n = 0;
         while (n < shape.size() && n < have.size() && shape[n] == have[n])
             n++;

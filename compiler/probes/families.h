@@ -1,7 +1,8 @@
-// The families of probe points: one file each yields the candidates of a point.
+// The families of probe points (families.def): one file each yields the candidates of a point.
 #pragma once
 #include "probes/mechanisms.h"
 #include "probes/probes.h"
+#include "semantics/points.h"
 
 #include <memory>
 #include <string>
@@ -31,54 +32,26 @@ struct Resolver {
     std::vector<std::string> counters{};   // of the whole script: perf.….counter("NAME")
 };
 
-// A family: the shape of its points and the function that resolves one of them. A candidate list
-// that is empty with no error reported means: nothing matches.
-struct ProbeFamily {
-    std::string_view
-        shape; // "kernel.function(STRING).call": for matching and for --dump-probe-types
+// Forms of a family's points, and the function that resolves a point of one of them. A candidate
+// list that is empty with no error reported means: nothing matches.
+struct ProbeForms {
+    // Alternatives and optional parts make several shapes of one pattern:
+    // "{kernel|module(STRING)}.function(STRING)[.call]".
+    std::string_view pattern;
     bool (*resolve)(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
+    uint32_t traits = 0; // enum PointTrait
 };
 
-bool resolve_begin(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
-bool resolve_end(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
-bool resolve_error(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
-bool resolve_never(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
-bool resolve_timer(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
-bool resolve_function(const ast::ProbePoint& point, Resolver& resolver,
-                      std::vector<Candidate>& out);
-// The same with .call, .inline and .exported.
-bool resolve_function_call(const ast::ProbePoint& point, Resolver& resolver,
-                           std::vector<Candidate>& out);
-bool resolve_function_inline(const ast::ProbePoint& point, Resolver& resolver,
-                             std::vector<Candidate>& out);
-bool resolve_function_exported(const ast::ProbePoint& point, Resolver& resolver,
-                               std::vector<Candidate>& out);
-bool resolve_function_return(const ast::ProbePoint& point, Resolver& resolver,
-                             std::vector<Candidate>& out);
-bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
-                        std::vector<Candidate>& out);
-bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver,
-                       std::vector<Candidate>& out);
+// Of points in code.
+constexpr uint32_t code_traits = PointHasVariables | PointTellsOfTask;
 
-// kprobe.function(…), .return; kprobe.statement(N).absolute, kernel.statement(N).absolute
-bool resolve_kprobe(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
-bool resolve_kprobe_return(const ast::ProbePoint& point, Resolver& resolver,
-                           std::vector<Candidate>& out);
-bool resolve_absolute(const ast::ProbePoint& point, Resolver& resolver,
-                      std::vector<Candidate>& out);
-bool resolve_profile(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
-bool resolve_perf(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
-bool resolve_perf_counter(const ast::ProbePoint& point, Resolver& resolver,
-                          std::vector<Candidate>& out);
-bool resolve_procfs(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
-bool resolve_netfilter(const ast::ProbePoint& point, Resolver& resolver,
-                       std::vector<Candidate>& out);
+// Each in a file of its own, which defines it.
+#define DJS_PROBE_FAMILY(name) extern const std::vector<ProbeForms> name##_family;
+#include "probes/families.def"
+#undef DJS_PROBE_FAMILY
 
-// All families, one line a shape.
-const std::vector<ProbeFamily>& probe_families();
-
-// Finds the family of a point by its components. Reports what is wrong with a point that has none.
-const ProbeFamily* find_family(const ast::ProbePoint& point, Resolver& resolver);
+// Finds the forms that a point is one of. Reports what is wrong with a point that is none.
+const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver);
 
 // Opens the kernel or the debug information; reports the failure at the point.
 const Target* need_target(const ast::ProbePoint& point, Resolver& resolver);

@@ -361,8 +361,6 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
     return true;
 }
 
-} // namespace
-
 bool resolve_function(const ast::ProbePoint& point, Resolver& resolver,
                       std::vector<Candidate>& out) {
     return resolve_functions(point, resolver, out, Wanted::All);
@@ -387,5 +385,16 @@ bool resolve_function_return(const ast::ProbePoint& point, Resolver& resolver,
                              std::vector<Candidate>& out) {
     return resolve_functions(point, resolver, out, Wanted::Return);
 }
+
+} // namespace
+
+const std::vector<ProbeForms> function_family{
+    {"{kernel|module(STRING)}.function(STRING)", resolve_function, code_traits},
+    {"{kernel|module(STRING)}.function(STRING).call", resolve_function_call, code_traits},
+    {"{kernel|module(STRING)}.function(STRING).inline", resolve_function_inline, code_traits},
+    {"{kernel|module(STRING)}.function(STRING).exported", resolve_function_exported, code_traits},
+    {"{kernel|module(STRING)}.function(STRING).{return[.maxactive(NUMBER)]|call.return}",
+     resolve_function_return, code_traits},
+};
 
 } // namespace djstap

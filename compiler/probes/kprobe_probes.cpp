@@ -104,8 +104,6 @@ bool resolve_symbols(const ast::ProbePoint& point, Resolver& resolver, std::vect
     return true;
 }
 
-} // namespace
-
 bool resolve_kprobe(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
     return resolve_symbols(point, resolver, out, false);
 }
@@ -155,5 +153,14 @@ bool resolve_absolute(const ast::ProbePoint& point, Resolver& resolver,
     out.push_back(std::move(candidate));
     return true;
 }
+
+} // namespace
+
+const std::vector<ProbeForms> kprobe_family{
+    {"kprobe.function(STRING)[.call]", resolve_kprobe, PointTellsOfTask},
+    {"kprobe.function(STRING).return[.maxactive(NUMBER)]", resolve_kprobe_return, PointTellsOfTask},
+    {"kprobe.statement(NUMBER).absolute", resolve_absolute, PointTellsOfTask},
+    {"kernel.statement(NUMBER).absolute", resolve_absolute, code_traits},
+};
 
 } // namespace djstap

@@ -16,9 +16,9 @@ std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& poin
             return each.string.find_first_of("*?[") != std::string::npos;
         });
     Resolver resolver{kernel, options, diagnostics, variables, pattern};
-    const ProbeFamily* family = find_family(point, resolver);
+    const ProbeForms* forms = find_forms(point, resolver);
     std::vector<Candidate> candidates;
-    if (!family || !family->resolve(point, resolver, candidates))
+    if (!forms || !forms->resolve(point, resolver, candidates))
         return std::nullopt;
     const DebugInfo* info = nullptr;
     if (variables && kernel.opened()) {

@@ -103,8 +103,6 @@ void add_variables(FunctionInfo& function, const DebugInfo& info) {
     add("pf", number, PtReg::R9);
 }
 
-} // namespace
-
 bool resolve_netfilter(const ast::ProbePoint& point, Resolver& resolver,
                        std::vector<Candidate>& out) {
     const ast::PointComponent& hook = *find_component(point, "hook");
@@ -139,5 +137,12 @@ bool resolve_netfilter(const ast::ProbePoint& point, Resolver& resolver,
     out.push_back(std::move(candidate));
     return true;
 }
+
+} // namespace
+
+const std::vector<ProbeForms> netfilter_family{
+    {"netfilter.{hook(STRING).pf(STRING)|pf(STRING).hook(STRING)}[.priority(STRING)]",
+     resolve_netfilter},
+};
 
 } // namespace djstap

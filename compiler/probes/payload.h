@@ -1,4 +1,5 @@
-// What a handler's mechanism is to be told, as the family of its probe point found it.
+// What a handler's mechanism is to be told, as the family of its probe point found it: each family
+// has a structure of its own, which says how the runtime reads it (djs_handler.arguments).
 #pragma once
 #include "include/contract.h"
 
@@ -8,34 +9,80 @@
 
 namespace djstap {
 
+// By enum djs_argument.
+struct MechanismArguments : std::array<uint64_t, DJS_ARGUMENT_COUNT> {
+    MechanismArguments() { fill(0); }
+    MechanismArguments& set(djs_argument which, uint64_t value) {
+        at(which) = value;
+        return *this;
+    }
+    MechanismArguments& set(djs_argument which, int64_t value) {
+        return set(which, static_cast<uint64_t>(value));
+    }
+};
+
 // begin(N), end(N), error(N)
 struct SessionOrder {
-    int32_t priority = 0;
+    int64_t priority = 0; // of 32 bits
+    MechanismArguments arguments() const {
+        return MechanismArguments().set(DJS_SESSION_PRIORITY, priority);
+    }
 };
+
 struct TimerPeriod {
     uint64_t ns = 0, random_ns = 0;
+    MechanismArguments arguments() const {
+        return MechanismArguments()
+            .set(DJS_TIMER_PERIOD_NS, ns)
+            .set(DJS_TIMER_RANDOM_NS, random_ns);
+    }
 };
+
 struct PerfEvent {
     uint64_t type = 0, config = 0; // of struct perf_event_attr
     uint64_t how = 0;              // enum djs_perf_how
     uint64_t rate = 0;             // units between two events, or events a second
+    MechanismArguments arguments() const {
+        return MechanismArguments()
+            .set(DJS_PERF_TYPE, type)
+            .set(DJS_PERF_CONFIG, config)
+            .set(DJS_PERF_HOW, how)
+            .set(DJS_PERF_RATE, rate);
+    }
 };
+
 struct ProcfsFile {
     bool writes = false;
     uint64_t umask = 0;
     uint64_t bytes = 0; // of its text with its end; 0: as any string
+    MechanismArguments arguments() const {
+        return MechanismArguments()
+            .set(DJS_PROCFS_WRITES, uint64_t{writes})
+            .set(DJS_PROCFS_UMASK, umask)
+            .set(DJS_PROCFS_BYTES, bytes);
+    }
 };
+
 struct PacketHook {
     int64_t family = 0, hook = 0, priority = 0; // as struct nf_hook_ops has them
+    MechanismArguments arguments() const {
+        return MechanismArguments()
+            .set(DJS_NETFILTER_FAMILY, family)
+            .set(DJS_NETFILTER_HOOK, hook)
+            .set(DJS_NETFILTER_PRIORITY, priority);
+    }
 };
 
-// A family adds its own here, and says below how the runtime reads it.
+// Most families have nothing to tell.
+struct NoPayload {
+    MechanismArguments arguments() const { return {}; }
+};
+
 using Payload =
-    std::variant<std::monostate, SessionOrder, TimerPeriod, PerfEvent, ProcfsFile, PacketHook>;
+    std::variant<NoPayload, SessionOrder, TimerPeriod, PerfEvent, ProcfsFile, PacketHook>;
 
-using MechanismArguments = std::array<uint64_t, DJS_ARGUMENT_COUNT>;
-
-// djs_handler.arguments (enum djs_argument).
-MechanismArguments mechanism_arguments(const Payload& payload);
+inline MechanismArguments mechanism_arguments(const Payload& payload) {
+    return std::visit([](const auto& each) { return each.arguments(); }, payload);
+}
 
 } // namespace djstap

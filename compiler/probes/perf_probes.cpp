@@ -30,8 +30,6 @@ PerfEvent event_of(const ast::ProbePoint& point, uint64_t how, int64_t rate) {
             .rate = static_cast<uint64_t>(rate)};
 }
 
-} // namespace
-
 // The CPU's clock, at the rate of the kernel's tick unless one is given.
 bool resolve_profile(const ast::ProbePoint& point, Resolver& resolver,
                      std::vector<Candidate>& out) {
@@ -84,5 +82,14 @@ bool resolve_perf_counter(const ast::ProbePoint& point, Resolver& resolver,
     out.push_back(make_candidate(point, event_of(point, DJS_PERF_COUNTER + number, 0)));
     return true;
 }
+
+} // namespace
+
+const std::vector<ProbeForms> perf_family{
+    {"timer.profile[.tick|.freq.hz(NUMBER)]", resolve_profile, PointTellsOfTask},
+    {"perf.type(NUMBER).config(NUMBER)[.sample(NUMBER)|.hz(NUMBER)]", resolve_perf,
+     PointTellsOfTask},
+    {"perf.type(NUMBER).config(NUMBER).counter(STRING)", resolve_perf_counter, PointTellsOfTask},
+};
 
 } // namespace djstap

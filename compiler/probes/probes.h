@@ -4,6 +4,7 @@
 #include "debuginfo/debuginfo.h"
 #include "diagnostics/diagnostic.h"
 #include "probes/plan.h"
+#include "semantics/points.h"
 #include "semantics/program.h"
 #include "target/module_file.h"
 #include "target/target.h"
@@ -79,7 +80,9 @@ struct ProbeListing {
 std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point, bool variables,
                                                      KernelView& kernel, Diagnostics& diagnostics);
 
-// Every family of probe points in one line each: "kernel.function(STRING)" (--dump-probe-types).
+// Every form of a probe point in one line each: "kernel.function(STRING)" (--dump-probe-types).
 std::vector<std::string> probe_types();
+// The same and what is not supported yet, with what semantics is to know of them.
+PointShapes probe_shapes();
 
 } // namespace djstap

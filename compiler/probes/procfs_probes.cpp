@@ -15,8 +15,6 @@ bool is_file_name(std::string_view name) {
            name != "." && name != "..";
 }
 
-} // namespace
-
 bool resolve_procfs(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
     const ast::PointComponent& file = point.components[0];
     const bool named = file.argument == ast::PointComponent::Argument::String;
@@ -46,5 +44,12 @@ bool resolve_procfs(const ast::ProbePoint& point, Resolver& resolver, std::vecto
     out.push_back(std::move(candidate));
     return true;
 }
+
+} // namespace
+
+const std::vector<ProbeForms> procfs_family{
+    {"procfs[(STRING)][.umask(NUMBER)].read[.maxsize(NUMBER)]", resolve_procfs, PointReadsFile},
+    {"procfs[(STRING)][.umask(NUMBER)].write", resolve_procfs, PointWritesFile},
+};
 
 } // namespace djstap

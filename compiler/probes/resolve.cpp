@@ -108,19 +108,19 @@ class ProbeResolver {
                 continue;
             }
             const size_t messages = diagnostics_.all().size();
-            const ProbeFamily* family = find_family(point, resolver_);
-            if (!family && is_passed_over(probe, i)) {
+            const ProbeForms* forms = find_forms(point, resolver_);
+            if (!forms && is_passed_over(probe, i)) {
                 diagnostics_.take_back(messages);
                 optional = true;
                 continue;
             }
             std::vector<Candidate> candidates;
-            if (!family || !check_maxactive(point) ||
-                !family->resolve(point, resolver_, candidates)) {
+            if (!forms || !check_maxactive(point) ||
+                !forms->resolve(point, resolver_, candidates)) {
                 failed = true;
                 continue;
             }
-            optional |= point.optional || family->resolve == resolve_never;
+            optional |= point.optional || (forms->traits & PointIsNeverHit);
             const bool aliased = i < probe.alias_names.size() && !probe.alias_names[i].empty();
             const std::string written =
                 aliased ? probe.alias_names[i].front() : ast::to_string(point);
@@ -266,8 +266,8 @@ class ProbeResolver {
                               nullptr,          resolver_.counters};
             std::vector<Candidate> candidates;
             for (const ast::ProbePoint* point : probe->points) {
-                const ProbeFamily* family = find_family(*point, resolver);
-                if (family && family->resolve(*point, resolver, candidates) && !candidates.empty())
+                const ProbeForms* forms = find_forms(*point, resolver);
+                if (forms && forms->resolve(*point, resolver, candidates) && !candidates.empty())
                     break;
             }
             if (candidates.empty())

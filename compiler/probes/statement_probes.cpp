@@ -91,8 +91,6 @@ bool resolve_in(const CodeView& code, const ast::ProbePoint& point, const Functi
     return true;
 }
 
-} // namespace
-
 bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver,
                        std::vector<Candidate>& out) {
     const ast::PointComponent& component = point.components[1];
@@ -112,5 +110,11 @@ bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver,
             return false;
     return true;
 }
+
+} // namespace
+
+const std::vector<ProbeForms> statement_family{
+    {"{kernel|module(STRING)}.statement(STRING)[.nearest]", resolve_statement, code_traits},
+};
 
 } // namespace djstap

@@ -38,8 +38,6 @@ uint64_t ticks_a_second(const ast::ProbePoint& point, Resolver& resolver) {
                       : static_cast<uint64_t>(std::max(1L, std::strtol(hz.c_str(), nullptr, 10)));
 }
 
-} // namespace
-
 bool resolve_timer(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
     const ast::PointComponent& amount = point.components[1];
     const ast::PointComponent* random = find_component(point, "randomize");
@@ -88,5 +86,13 @@ bool resolve_timer(const ast::ProbePoint& point, Resolver& resolver, std::vector
     out.push_back(std::move(candidate));
     return true;
 }
+
+} // namespace
+
+const std::vector<ProbeForms> timer_family{
+    {"timer.{s|sec|ms|msec|us|usec|ns|nsec|jiffies}(NUMBER)[.randomize(NUMBER)]", resolve_timer,
+     PointNeedsNoKernel},
+    {"timer.hz(NUMBER)", resolve_timer, PointNeedsNoKernel},
+};
 
 } // namespace djstap

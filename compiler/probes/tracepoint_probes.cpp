@@ -174,8 +174,6 @@ void report_no_match(const ast::PointComponent& component, const TracepointPatte
     diagnostic.hint(hint.empty() ? "djstap -l 'kernel.trace(\"*\")' lists what there is" : hint);
 }
 
-} // namespace
-
 bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
                         std::vector<Candidate>& out) {
     const ast::PointComponent& component = point.components[1];
@@ -218,5 +216,11 @@ bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
     }
     return true;
 }
+
+} // namespace
+
+const std::vector<ProbeForms> tracepoint_family{
+    {"kernel.trace(STRING)", resolve_tracepoint, code_traits},
+};
 
 } // namespace djstap

@@ -9,20 +9,6 @@ namespace djstap::semantics {
 
 namespace {
 
-// First components that probes/ knows.
-const std::vector<std::string>& families() {
-    static const std::vector<std::string> names = {
-        "begin",   "end",    "error",      "never",   "kernel", "module",
-        "process", "timer",  "procfs",     "perf",    "kprobe", "netfilter",
-        "java",    "hwbkpt", "debuginfod", "python2", "python3"};
-    return names;
-}
-
-bool is_family(const std::string& pattern) {
-    return std::any_of(families().begin(), families().end(),
-                       [&](const std::string& name) { return matches_component(pattern, name); });
-}
-
 struct Step {
     AliasState alias;
     std::string name;
@@ -31,8 +17,8 @@ struct Step {
 class Expansion {
   public:
     Expansion(const ast::Probe& probe, const ast::File& file, Names& names,
-              const std::vector<std::string>& shapes,
-              std::vector<std::unique_ptr<ast::ProbePoint>>& made, Diagnostics& diagnostics)
+              const PointShapes& shapes, std::vector<std::unique_ptr<ast::ProbePoint>>& made,
+              Diagnostics& diagnostics)
         : probe_(probe), file_(file), names_(names), shapes_(shapes), made_(made),
           diagnostics_(diagnostics) {}
 
@@ -106,7 +92,9 @@ class Expansion {
         std::vector<std::vector<ast::PointComponent>> out;
         if (has_double_star(components) || !has_star(components))
             return out;
-        for (const std::string& shape : shapes_) {
+        for (const auto& [shape, traits] : shapes_.all()) {
+            if (traits & PointIsNotSupported)
+                continue;
             std::vector<ast::PointComponent> meant = components;
             size_t begin = 0, count = 0;
             for (; count < meant.size() && begin < shape.size(); count++) {
@@ -130,11 +118,9 @@ class Expansion {
         return out;
     }
 
-    static std::string argument_of(const ast::PointComponent& component) {
-        using Argument = ast::PointComponent::Argument;
-        return component.argument == Argument::Number   ? "(NUMBER)"
-               : component.argument == Argument::String ? "(STRING)"
-                                                        : "";
+    bool is_family(const std::string& pattern) const {
+        return std::any_of(shapes_.roots().begin(), shapes_.roots().end(),
+                           [&](const auto& name) { return matches_component(pattern, name); });
     }
 
     bool in_chain(const AliasState& alias) const {
@@ -174,17 +160,16 @@ class Expansion {
                  const std::vector<ast::PointComponent>& components) {
         const std::string name = dotted(components);
         std::vector<std::string> candidates = names_.alias_names();
-        candidates.push_back("kernel.function");
-        candidates.push_back("kernel.statement");
-        for (const char* unit : {"s", "ms", "us", "ns", "hz", "jiffies", "profile"})
-            candidates.push_back(std::string("timer.") + unit);
-        candidates.insert(candidates.end(), families().begin(), families().end());
+        const auto& roots = shapes_.roots();
+        candidates.insert(candidates.end(), shapes_.beginnings().begin(),
+                          shapes_.beginnings().end());
+        candidates.insert(candidates.end(), roots.begin(), roots.end());
         Diagnostic& diagnostic =
             diagnostics_.report(DiagnosticKind::UnknownProbePoint,
                                 components.front().range.to(components.back().range), {name});
         std::string hint = did_you_mean(name, candidates);
         if (hint.empty())
-            hint = did_you_mean(components.front().name, families());
+            hint = did_you_mean(components.front().name, roots);
         if (hint.empty())
             hint = hint_for_foreign_word(components.front().name);
         diagnostic.hint(hint);
@@ -245,7 +230,7 @@ class Expansion {
     const ast::Probe& probe_;
     const ast::File& file_;
     Names& names_;
-    const std::vector<std::string>& shapes_;
+    const PointShapes& shapes_;
     std::vector<std::unique_ptr<ast::ProbePoint>>& made_;
     Diagnostics& diagnostics_;
     std::vector<Step> chain_;
@@ -256,18 +241,15 @@ class Expansion {
 } // namespace
 
 std::vector<ProbeGroup> expand(const ast::Probe& probe, const ast::File& file, Names& names,
-                               const std::vector<std::string>& shapes,
+                               const PointShapes& shapes,
                                std::vector<std::unique_ptr<ast::ProbePoint>>& made,
                                Diagnostics& diagnostics) {
     return Expansion(probe, file, names, shapes, made, diagnostics).run();
 }
 
-void put_before(std::vector<ProbeGroup>& groups, const BodyPart& part) {
-    auto tells_of_task = [](const ast::ProbePoint& point) {
-        const std::string& family = point.components.front().name;
-        return family == "kernel" || family == "module" || family == "kprobe" || family == "perf" ||
-               (family == "timer" && point.components.size() > 1 &&
-                point.components[1].name == "profile");
+void put_before(std::vector<ProbeGroup>& groups, const PointShapes& shapes, const BodyPart& part) {
+    auto tells_of_task = [&](const ast::ProbePoint& point) {
+        return (shapes.traits(point) & PointTellsOfTask) != 0;
     };
     std::vector<ProbeGroup> split;
     for (ProbeGroup& group : groups) {

@@ -2,6 +2,7 @@
 // one body.
 #pragma once
 #include "semantics/names.h"
+#include "semantics/points.h"
 
 namespace djstap::semantics {
 
@@ -31,12 +32,12 @@ struct ProbeGroup {
 // Points made by expansion are added to `made`, which owns them. Unknown names are reported, unless
 // the point is optional.
 std::vector<ProbeGroup> expand(const ast::Probe& probe, const ast::File& file, Names& names,
-                               const std::vector<std::string>& shapes,
+                               const PointShapes& shapes,
                                std::vector<std::unique_ptr<ast::ProbePoint>>& made,
                                Diagnostics& diagnostics);
 
-// Puts a piece before the bodies of the points that tell what a task does: functions, statements,
-// tracepoints, profiles. Groups that have others, too, are split.
-void put_before(std::vector<ProbeGroup>& groups, const BodyPart& part);
+// Puts a piece before the bodies of the points that tell what a task does (PointTellsOfTask).
+// Groups that have others, too, are split.
+void put_before(std::vector<ProbeGroup>& groups, const PointShapes& shapes, const BodyPart& part);
 
 } // namespace djstap::semantics

@@ -202,11 +202,9 @@ std::string Lowering::nearest_variable(const std::string& name) {
 bool Lowering::probes_code() const {
     if (!body_->probe)
         return false;
-    const auto& points = body_->probe->points;
-    return std::any_of(points.begin(), points.end(), [](const ast::ProbePoint* point) {
-        const std::string& family = point->components.front().name;
-        return family == "kernel" || family == "module" || family == "process";
-    });
+    const auto& traits = body_->probe->point_traits;
+    return std::any_of(traits.begin(), traits.end(),
+                       [](uint32_t each) { return (each & PointHasVariables) != 0; });
 }
 
 Value Lowering::identifier(const ast::Identifier& node) {

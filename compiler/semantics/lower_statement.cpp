@@ -48,6 +48,8 @@ std::unique_ptr<program::Probe> Lowering::probe(const ProbeGroup& group, SourceR
     to->alias_names = group.alias_names;
     to->point_numbers = group.point_numbers;
     to->is_return = group.is_return;
+    for (const ast::ProbePoint* point : group.points)
+        to->point_traits.push_back(options_.points.traits(*point));
     Body body;
     body.probe = to.get();
     body.locals = &to->locals;

@@ -90,17 +90,14 @@ Value Lowering::target(const ast::TargetSymbol& node, bool writing) {
                                     : Type::Long);
 }
 
-// What a procfs file holds; its probes may always write it.
+// What a file of a procfs probe holds.
 bool Lowering::is_procfs_text(const std::string& name) const {
-    return name == "$value" && body_->probe && !body_->probe->points.empty() &&
-           body_->probe->points.front()->components.front().name == "procfs";
+    return name == "$value" && body_->probe && !body_->probe->point_traits.empty() &&
+           (body_->probe->point_traits.front() & (PointReadsFile | PointWritesFile)) != 0;
 }
 
 bool Lowering::check_procfs_text(const ast::TargetSymbol& node, bool writing) {
-    const auto& file = body_->probe->points.front()->components;
-    const bool writes = std::any_of(file.begin(), file.end(), [](const ast::PointComponent& part) {
-        return part.name == "write";
-    });
+    const bool writes = (body_->probe->point_traits.front() & PointWritesFile) != 0;
     using Kind = ast::Component::Kind;
     if (node.address_of) {
         diagnostics_.report(DiagnosticKind::NoAddress, node.range);

@@ -28,7 +28,7 @@ using GlobalUses = std::unordered_map<const program::Global*, GlobalUse>;
 GlobalUses global_uses(program::Program& program);
 
 // unread.cpp: an end probe that prints what is written and never read. Nothing when there is none.
-void print_unread(program::Program& program, const GlobalUses& uses);
+void print_unread(program::Program& program, const GlobalUses& uses, const PointShapes& points);
 
 // storage.cpp: how each global is stored and what is kept of statistics.
 void choose_storage(program::Program& program, const GlobalUses& uses);

@@ -148,7 +148,8 @@ struct Probe {
     std::vector<const ast::ProbePoint*> points;
     // For each point the aliases it came through, outermost first, e.g. {"vfs.read"}: for pn().
     std::vector<std::vector<std::string>> alias_names;
-    bool is_return = false; // its points are .return (a probe of both kinds is split)
+    std::vector<uint32_t> point_traits; // of each point: enum PointTrait (points.h)
+    bool is_return = false;             // its points are .return (a probe of both kinds is split)
     std::vector<Local> locals;
     std::unique_ptr<Block> body;
     ExpressionPtr condition; // if (…): over globals; may be null

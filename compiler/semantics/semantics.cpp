@@ -41,7 +41,7 @@ class Analysis {
             return std::nullopt;
         const GlobalUses uses = global_uses(program_);
         take_global_values();
-        print_unread(program_, uses);
+        print_unread(program_, uses, options_.points);
         // What prints unread globals is a reader like any other, save that it decides no storage.
         choose_storage(program_, uses);
         find_recursion(program_);
@@ -82,14 +82,15 @@ class Analysis {
     }
 
     void lower_probe(const ast::Probe& probe, const ast::File& file) {
-        std::vector<ProbeGroup> groups = expand(probe, file, names_, options_.probe_shapes,
-                                                program_.expanded_points, diagnostics_);
+        std::vector<ProbeGroup> groups =
+            expand(probe, file, names_, options_.points, program_.expanded_points, diagnostics_);
         // A library offers alternatives, of which some are for other kernels than anybody has tried
         // lately: one with mistakes of its own is left out while there is another one.
         std::vector<Diagnostic> left_out;
         size_t kept = 0;
         if (options_.prologue)
-            put_before(groups, {options_.prologue, &program_.files.front(), false});
+            put_before(groups, options_.points,
+                       {options_.prologue, &program_.files.front(), false});
         for (ProbeGroup& group : groups) {
             const size_t errors = diagnostics_.error_count(), before = diagnostics_.all().size();
             auto lowered = lowering_.probe(group, probe.range);

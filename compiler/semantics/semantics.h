@@ -2,6 +2,7 @@
 #pragma once
 #include "ast/ast.h"
 #include "diagnostics/diagnostic.h"
+#include "semantics/points.h"
 #include "semantics/program.h"
 
 #include <optional>
@@ -13,11 +14,10 @@ class Library;
 struct SemanticsOptions {
     bool guru = false;        // -g
     bool keep_unused = false; // -u: no dropping of unused code
-    std::vector<std::pair<std::string, std::string>> global_values; // -G name=value
+    std::vector<std::pair<std::string, std::string>> global_values = {}; // -G name=value
     int64_t max_action = 1000; // MAXACTION: bodies with as many statements count them
-    // "timer.s(NUMBER)": what a probe point with * in the names of its components may mean.
-    std::vector<std::string> probe_shapes = {};
-    // Stands before the handlers of what tasks do in the kernel, and of profiles; may be null.
+    PointShapes points = {};   // the probe points that there are
+    // Stands before the handlers of points that tell of a task; may be null.
     const ast::Block* prologue = nullptr;
     bool unmangled = false; // --compatible below 1.8: all C functions have THIS->x
 };

@@ -127,24 +127,25 @@ class Printer {
 };
 
 // NAME(N), the last of all such probes.
-void add_point(Program& program, Probe& probe, const char* name) {
+void add_point(Program& program, Probe& probe, const PointShapes& points, PointTrait trait) {
     auto point = std::make_unique<ast::ProbePoint>();
     point->range = probe.range;
     point->components.emplace_back();
     ast::PointComponent& component = point->components.back();
-    component.name = name;
+    component.name = points.numbered(trait);
     component.range = probe.range;
     component.argument = ast::PointComponent::Argument::Number;
     component.number = std::numeric_limits<int32_t>::max();
     probe.point_numbers.push_back(static_cast<uint32_t>(probe.points.size()));
     probe.points.push_back(point.get());
+    probe.point_traits.push_back(points.traits(*point));
     probe.alias_names.emplace_back();
     program.expanded_points.push_back(std::move(point));
 }
 
 } // namespace
 
-void print_unread(Program& program, const GlobalUses& uses) {
+void print_unread(Program& program, const GlobalUses& uses, const PointShapes& points) {
     std::unique_ptr<Probe> probe;
     for (auto& global : program.globals) {
         const auto found = uses.find(global.get());
@@ -162,9 +163,9 @@ void print_unread(Program& program, const GlobalUses& uses) {
     if (!probe)
         return;
     // After every other end probe, and after the script's error probes, which run in their place.
-    add_point(program, *probe, "end");
-    if (program::has_probe_of(program, "error"))
-        add_point(program, *probe, "error");
+    add_point(program, *probe, points, PointEndsSession);
+    if (program::has_probe_of(program, PointEndsFailed))
+        add_point(program, *probe, points, PointEndsFailed);
     probe->declaration = program.probes.empty() ? 0 : program.probes.back()->declaration + 1;
     program.probes.push_back(std::move(probe));
 }

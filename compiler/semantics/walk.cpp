@@ -133,11 +133,10 @@ void walk_expressions(Statement& node, const std::function<void(Expression&)>& v
         [&](StatementPtr& child) { walk_expressions(*child, visit); });
 }
 
-bool has_probe_of(const Program& program, std::string_view family) {
+bool has_probe_of(const Program& program, PointTrait trait) {
     return std::any_of(program.probes.begin(), program.probes.end(), [&](const auto& probe) {
-        return std::any_of(probe->points.begin(), probe->points.end(), [&](const auto* point) {
-            return point->components.front().name == family;
-        });
+        return std::any_of(probe->point_traits.begin(), probe->point_traits.end(),
+                           [&](uint32_t traits) { return (traits & trait) != 0; });
     });
 }
 

@@ -1,10 +1,10 @@
 // The children of a typed node, each by its owning pointer, so that passes can read or replace
 // them.
 #pragma once
+#include "semantics/points.h"
 #include "semantics/program.h"
 
 #include <functional>
-#include <string_view>
 
 namespace djstap::program {
 
@@ -23,8 +23,8 @@ void walk_expressions(Expression& node, const std::function<void(Expression&)>& 
 // Calls `visit` for `node` and every statement below it, parents first.
 void walk_statements(Statement& node, const std::function<void(Statement&)>& visit);
 
-// Whether a probe of the program stands at a point of this family: "error", "never" …
-bool has_probe_of(const Program& program, std::string_view family);
+// Whether a probe of the program stands at a point with this trait.
+bool has_probe_of(const Program& program, PointTrait trait);
 
 // True for keys with a * among them: of several elements.
 bool is_slice(const std::vector<ExpressionPtr>& keys);

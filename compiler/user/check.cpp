@@ -24,8 +24,9 @@ class Check {
         });
     }
     void probe(program::Probe& probe) {
-        without_variables_ = std::all_of(probe.points.begin(), probe.points.end(),
-                                         [](const auto* point) { return runs_here(*point); });
+        without_variables_ =
+            std::all_of(probe.point_traits.begin(), probe.point_traits.end(),
+                        [](uint32_t traits) { return (traits & PointNeedsNoKernel) != 0; });
         body(*probe.body);
         if (probe.condition)
             program::walk_expressions(*probe.condition,
@@ -52,12 +53,6 @@ class Check {
     }
 
   private:
-    // None of these points has target variables.
-    static bool runs_here(const ast::ProbePoint& point) {
-        const std::string& name = point.components.front().name;
-        return name == "begin" || name == "end" || name == "error" || name == "never" ||
-               name == "timer";
-    }
     void target_value(const program::TargetValue& node) {
         using Base = program::TargetValue::Base;
         // $variables of other probe points are refused where the point is.

@@ -74,7 +74,7 @@ Outcome Interpreter::run() {
         run_probes("begin");
         run_timer();
         // A script without error probes shows what it has after an error.
-        if (!failed_ || !program::has_probe_of(program_, "error"))
+        if (!failed_ || !program::has_probe_of(program_, PointEndsFailed))
             run_probes("end");
         if (failed_)
             run_probes("error");

@@ -89,6 +89,7 @@ class Bench {
         if (!file)
             return std::nullopt;
         SemanticsOptions options;
+        options.points = probe_shapes();
         options.max_action = std::min(rules.max_actions, rules.max_session_actions);
         return djstap::analyze(std::move(*file), *library_, options, diagnostics_);
     }

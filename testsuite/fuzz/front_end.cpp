@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // From text to checked program: parser, library, semantics. The first byte chooses the options.
+#include "probes/probes.h"
 #include "scripts.h"
 #include "semantics/print.h"
 #include "semantics/semantics.h"
@@ -11,6 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (size == 0)
         return 0;
     SemanticsOptions options;
+    options.points = probe_shapes();
     options.guru = data[0] & 1;
     options.keep_unused = data[0] & 2;
     fuzz::Script script(fuzz::view(data + 1, size - 1), options.guru);

@@ -38,7 +38,7 @@ user_object(const std::string& text, const CodegenOptions& options, std::string&
                            diagnostics);
     std::optional<program::Program> program;
     if (file)
-        program = analyze(std::move(*file), *library, {}, diagnostics);
+        program = analyze(std::move(*file), *library, {.points = probe_shapes()}, diagnostics);
     std::optional<CompiledObject> object;
     if (program)
         object = user_object(*program, options, diagnostics);

@@ -1,6 +1,7 @@
 // Text → program or diagnostics, for the tests of semantics.
 #pragma once
 #include "library/library.h"
+#include "probes/probes.h"
 #include "semantics/print.h"
 #include "semantics/semantics.h"
 #include "syntax/syntax.h"
@@ -47,8 +48,10 @@ struct Analysis {
         library = Library::open(folders, sources, context, diagnostics);
         const uint32_t source = sources.add("input", script);
         auto file = parse_file(sources, source, context, library->macros(), diagnostics);
-        if (file)
+        if (file) {
+            options.points = probe_shapes();
             program = analyze(std::move(*file), *library, options, diagnostics);
+        }
     }
 
     std::string errors() const { return render_all(diagnostics); }

@@ -332,7 +332,7 @@ struct ByHand {
         file.probes.push_back(std::move(probe));
         Folder folder;
         auto library = Library::open({}, sources, {}, diagnostics);
-        EXPECT_FALSE(analyze(std::move(file), *library, {}, diagnostics));
+        EXPECT_FALSE(analyze(std::move(file), *library, {.points = probe_shapes()}, diagnostics));
         EXPECT_EQ(diagnostics.error_count(), 1u) << render_all(diagnostics);
         return diagnostics.all().front().message;
     }

@@ -1,0 +1,71 @@
+#include "semantics/points.h"
+
+#include <algorithm>
+
+namespace djstap {
+
+namespace {
+
+// "kernel" of "kernel.function(STRING)", "module" of "module(STRING)".
+std::string root_of(const std::string& shape) {
+    return shape.substr(0, shape.find_first_of(".("));
+}
+
+std::string beginning_of(const std::string& shape) {
+    const size_t dot = shape.find('.');
+    const std::string first = shape.substr(0, dot);
+    if (dot == std::string::npos || first.ends_with(')'))
+        return root_of(shape);
+    return first + "." + root_of(shape.substr(dot + 1));
+}
+
+void add_once(std::vector<std::string>& to, std::string text) {
+    if (std::find(to.begin(), to.end(), text) == to.end())
+        to.push_back(std::move(text));
+}
+
+} // namespace
+
+PointShapes::PointShapes(std::vector<PointShape> shapes) : shapes_(std::move(shapes)) {
+    for (const PointShape& each : shapes_) {
+        add_once(roots_, root_of(each.shape));
+        if (!(each.traits & PointIsNotSupported))
+            add_once(beginnings_, beginning_of(each.shape));
+    }
+}
+
+uint32_t PointShapes::traits(const ast::ProbePoint& point) const {
+    const std::string wanted = shape_of(point);
+    const std::string& root = point.components.front().name;
+    uint32_t common = ~0u;
+    for (const PointShape& each : shapes_) {
+        if (each.shape == wanted)
+            return each.traits;
+        if (root_of(each.shape) == root && !(each.traits & PointIsNotSupported))
+            common &= each.traits;
+    }
+    return common == ~0u ? 0 : common;
+}
+
+std::string PointShapes::numbered(PointTrait trait) const {
+    for (const PointShape& each : shapes_)
+        if (each.traits & trait && each.shape == root_of(each.shape) + "(NUMBER)")
+            return root_of(each.shape);
+    return {};
+}
+
+std::string argument_of(const ast::PointComponent& component) {
+    using Argument = ast::PointComponent::Argument;
+    return component.argument == Argument::Number   ? "(NUMBER)"
+           : component.argument == Argument::String ? "(STRING)"
+                                                    : "";
+}
+
+std::string shape_of(const ast::ProbePoint& point) {
+    std::string shape;
+    for (const ast::PointComponent& component : point.components)
+        shape += (shape.empty() ? "" : ".") + component.name + argument_of(component);
+    return shape;
+}
+
+} // namespace djstap

@@ -1,0 +1,67 @@
+// What semantics knows of probe points.
+#include "semantics/points.h"
+
+#include "probes/probes.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+namespace djstap {
+
+namespace {
+
+using Argument = ast::PointComponent::Argument;
+
+ast::ProbePoint point(std::vector<std::pair<std::string, Argument>> components) {
+    ast::ProbePoint made;
+    for (auto& [name, argument] : components) {
+        made.components.emplace_back();
+        made.components.back().name = name;
+        made.components.back().argument = argument;
+    }
+    return made;
+}
+
+TEST(PointShapes, TellTraitsOfExactlyOneForm) {
+    const PointShapes shapes({{"a.x(NUMBER)", PointHasVariables | PointTellsOfTask},
+                              {"a.y", PointTellsOfTask},
+                              {"a.z", PointIsNotSupported},
+                              {"end(NUMBER)", PointEndsSession},
+                              {"end", PointEndsSession}});
+    EXPECT_EQ(PointHasVariables | PointTellsOfTask,
+              shapes.traits(point({{"a", Argument::None}, {"x", Argument::Number}})));
+    EXPECT_EQ(PointTellsOfTask,
+              shapes.traits(point({{"a", Argument::None}, {"y", Argument::None}})));
+    // Of another form: what all forms that are supported have.
+    EXPECT_EQ(PointTellsOfTask,
+              shapes.traits(point({{"a", Argument::None}, {"x", Argument::String}})));
+    EXPECT_EQ(0u, shapes.traits(point({{"b", Argument::None}})));
+    EXPECT_EQ("end", shapes.numbered(PointEndsSession));
+    EXPECT_EQ("", shapes.numbered(PointEndsFailed));
+    EXPECT_EQ((std::vector<std::string>{"a", "end"}), shapes.roots());
+    EXPECT_EQ((std::vector<std::string>{"a.x", "a.y", "end"}), shapes.beginnings());
+}
+
+TEST(PointShapes, OfAllFamiliesAreThoseThatAreListed) {
+    const PointShapes shapes = probe_shapes();
+    std::vector<std::string> supported;
+    for (const PointShape& each : shapes.all())
+        if (!(each.traits & PointIsNotSupported))
+            supported.push_back(each.shape);
+    EXPECT_EQ(probe_types(), supported);
+    for (const char* shape :
+         {"begin", "begin(NUMBER)", "timer.s(NUMBER)", "timer.s(NUMBER).randomize(NUMBER)",
+          "module(STRING).function(STRING).call.return", "procfs.umask(NUMBER).read",
+          "timer.profile", "timer.profile.freq.hz(NUMBER)",
+          "netfilter.pf(STRING).hook(STRING).priority(STRING)"})
+        EXPECT_TRUE(std::binary_search(supported.begin(), supported.end(), shape)) << shape;
+    for (const char* shape :
+         {"timer.hz(NUMBER).randomize(NUMBER)", "procfs.write.maxsize(NUMBER)", ""})
+        EXPECT_FALSE(std::binary_search(supported.begin(), supported.end(), shape)) << shape;
+    EXPECT_EQ("end", shapes.numbered(PointEndsSession));
+    EXPECT_EQ("error", shapes.numbered(PointEndsFailed));
+}
+
+} // namespace
+
+} // namespace djstap
