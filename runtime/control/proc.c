@@ -72,7 +72,8 @@ static int file_mmap(struct file *file, struct vm_area_struct *vma)
 	unsigned int cpu;
 	int error;
 
-	if (!(vma->vm_flags & VM_SHARED))
+	/* VM_SHARED is not set where the file is open for reading only. */
+	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
 	if (vma->vm_pgoff == 0) {
 		if (pages != 1 || (vma->vm_flags & (VM_WRITE | VM_EXEC)))
