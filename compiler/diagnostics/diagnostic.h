@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,5 +88,17 @@ std::string render(const Diagnostic& diagnostic, const SourceManager& sources,
 std::string render_all(const Diagnostics& diagnostics, const RenderOptions& options = {});
 // One JSON object, on one line.
 std::string render_json(const Diagnostic& diagnostic, const SourceManager& sources);
+
+// How diagnostics are written: --diagnostics=NAME.
+struct DiagnosticStyle {
+    std::string_view name;
+    std::string (*render)(const Diagnostic& diagnostic, const SourceManager& sources,
+                          const RenderOptions& options);
+};
+// All styles. The first is text.
+std::span<const DiagnosticStyle> diagnostic_styles();
+inline const DiagnosticStyle& text_style() {
+    return diagnostic_styles().front();
+}
 
 } // namespace djstap

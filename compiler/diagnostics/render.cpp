@@ -96,4 +96,13 @@ std::string render_json(const Diagnostic& d, const SourceManager& sources) {
     return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+std::span<const DiagnosticStyle> diagnostic_styles() {
+    static constexpr DiagnosticStyle styles[] = {
+        {"text", render},
+        {"json", [](const Diagnostic& d, const SourceManager& sources, const RenderOptions&) {
+             return render_json(d, sources) + "\n";
+         }}};
+    return styles;
+}
+
 } // namespace djstap

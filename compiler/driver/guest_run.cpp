@@ -101,8 +101,8 @@ std::vector<std::string> reader_command(const RunState& state, const std::string
         words.insert(words.end(), {"-T", std::to_string(options.seconds)});
     if (options.buffer_megabytes)
         words.insert(words.end(), {"-s", std::to_string(options.buffer_megabytes)});
-    if (options.json_output)
-        words.push_back("--json");
+    if (options.output != &text_kind())
+        words.push_back("--" + std::string(options.output->name));
     if (!options.warnings)
         words.push_back("-w");
     if (options.verbosity[4] > 0)

@@ -4,19 +4,12 @@
 #include "driver/machine.h"
 #include "driver/version.h"
 
-#include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <sys/utsname.h>
 
 namespace djstap::driver {
 
 namespace {
-
-struct Chapter {
-    std::string title;
-    std::vector<Fact> facts;
-};
 
 Fact own_file(const char* name, const std::string& path) {
     std::error_code error;
@@ -25,8 +18,8 @@ Fact own_file(const char* name, const std::string& path) {
             false, false};
 }
 
-std::vector<Chapter> gather(RunState& state) {
-    std::vector<Chapter> chapters;
+std::vector<FactChapter> gather(RunState& state) {
+    std::vector<FactChapter> chapters;
     struct utsname name = {};
     uname(&name);
     chapters.push_back({"This machine, kernel " + std::string(name.release), running_facts()});
@@ -47,7 +40,7 @@ std::vector<Chapter> gather(RunState& state) {
                             {{"kernel " + wanted, false, files.failure().message,
                               files.failure().hint, true, true}}});
     }
-    Chapter guests{"Throw-away guests (--guest=RELEASE)", guest_facts()};
+    FactChapter guests{"Throw-away guests (--guest=RELEASE)", guest_facts()};
     for (const std::string& release : installed_releases()) {
         Result<KernelFiles> each = find_kernel(release);
         if (!each || each->vmlinuz.empty())
@@ -75,33 +68,7 @@ std::vector<Chapter> gather(RunState& state) {
 } // namespace
 
 bool print_info(RunState& state) {
-    std::vector<Chapter> chapters = gather(state);
-    if (state.options.json_output) {
-        nlohmann::json out = {{"version", DJSTAP_VERSION}};
-        for (const Chapter& chapter : chapters) {
-            nlohmann::json facts = nlohmann::json::array();
-            for (const Fact& fact : chapter.facts) {
-                nlohmann::json each = {
-                    {"name", fact.name}, {"present", fact.present}, {"value", fact.value}};
-                if (!fact.remedy.empty())
-                    each["remedy"] = fact.remedy;
-                facts.push_back(each);
-            }
-            out["chapters"].push_back({{"title", chapter.title}, {"facts", facts}});
-        }
-        puts(out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
-        return true;
-    }
-    fputs(version_text().c_str(), stdout);
-    for (const Chapter& chapter : chapters) {
-        printf("\n%s\n", chapter.title.c_str());
-        for (const Fact& fact : chapter.facts) {
-            printf("  %c %s: %s\n", fact.present ? '+' : '-', fact.name.c_str(),
-                   fact.value.c_str());
-            if (!fact.remedy.empty())
-                printf("      %s\n", fact.remedy.c_str());
-        }
-    }
+    state.output().facts(DJSTAP_VERSION, version_text(), gather(state));
     return true;
 }
 

@@ -4,8 +4,6 @@
 #include "driver/script.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <nlohmann/json.hpp>
 
 namespace djstap::driver {
 
@@ -31,24 +29,16 @@ bool fits(std::string_view pattern, std::string_view name) {
     return false;
 }
 
-void print_listing(const Options& options, const ProbeListing& listing) {
-    if (options.json_output) {
-        nlohmann::json out = {{"point", listing.point}};
-        if (listing.mechanism != Mechanism::None)
-            out["mechanism"] = mechanism_name(listing.mechanism);
-        if (!listing.reason.empty())
-            out["reason"] = listing.reason;
-        if (options.list_variables)
-            out["variables"] = listing.variables;
-        puts(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
-        return;
-    }
-    std::string text = listing.point;
-    for (const std::string& variable : listing.variables)
-        text += " " + variable;
-    // SystemTap's own format, unless the mechanism is asked for: scripts read it.
-    bool mechanism = options.list_variables || options.verbose() > 0;
-    puts((mechanism ? describe_site(text, listing.mechanism, listing.reason) : text).c_str());
+void print_listing(RunState& state, const ProbeListing& listing) {
+    ListedPoint point;
+    point.point = listing.point;
+    if (listing.mechanism != Mechanism::None)
+        point.mechanism = mechanism_name(listing.mechanism);
+    point.reason = listing.reason;
+    point.variables = listing.variables;
+    point.variables_wanted = state.options.list_variables;
+    point.mechanism_wanted = point.variables_wanted || state.options.verbose() > 0;
+    state.output().listed(point);
 }
 
 // The script `probe PATTERN {}`, for its one declaration.
@@ -108,20 +98,20 @@ bool list_points(RunState& state) {
     for (const ast::ProbePoint& point : file->probes[0].points) {
         const size_t before = found;
         for (const ProbeListing& listing : named_points(state, point)) {
-            print_listing(state.options, listing);
+            print_listing(state, listing);
             found++;
         }
         if (found != before)
             continue;
         auto listings =
-            list_probes(point, state.options.list_variables || state.options.json_output,
+            list_probes(point, state.options.list_variables || state.output().lists_mechanisms(),
                         state.kernel, state.diagnostics);
         if (!listings) {
             good = false;
             continue;
         }
         for (const ProbeListing& listing : *listings)
-            print_listing(state.options, listing);
+            print_listing(state, listing);
         found += listings->size();
     }
     if (good && found == 0)
@@ -129,9 +119,9 @@ bool list_points(RunState& state) {
     return good && found != 0;
 }
 
-bool print_probe_types(RunState&) {
+bool print_probe_types(RunState& state) {
     for (const std::string& type : probe_types())
-        puts(type.c_str());
+        state.output().line(type);
     return true;
 }
 
@@ -139,7 +129,7 @@ bool print_aliases(RunState& state) {
     std::vector<std::string> names = state.tapsets().alias_names();
     std::sort(names.begin(), names.end());
     for (const std::string& name : names)
-        puts(name.c_str());
+        state.output().line(name);
     return !state.diagnostics.has_errors();
 }
 
@@ -162,7 +152,7 @@ bool print_functions(RunState& state) {
                 for (size_t i = 0; i < function.parameters.size(); i++)
                     text += (i ? ", " : "") + function.parameters[i].name +
                             type(function.parameters[i].type);
-                printf("%s)\n", text.c_str());
+                state.output().line(text + ")");
             }
         }
     }

@@ -2,21 +2,12 @@
 #pragma once
 #include "driver/run_state.h"
 #include "guest/guest.h"
+#include "session/output.h"
 
 #include <string>
 #include <vector>
 
 namespace djstap::driver {
-
-// One thing that is there or not.
-struct Fact {
-    std::string name; // "kernel headers"
-    bool present = false;
-    std::string value;  // a path, a version; why it is absent
-    std::string remedy; // what to do where it is absent; may be empty
-    bool needed_to_compile = false;
-    bool needed_to_run = false; // in the running kernel
-};
 
 // Of a kernel's files: headers, debug symbols, BTF, configuration.
 std::vector<Fact> kernel_facts(const KernelFiles& files);

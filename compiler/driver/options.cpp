@@ -205,7 +205,11 @@ Examples:
              "leave out what djstap's own processes do: hits by its reader, in a guest by the "
              "guest's agent, too")
             ->group(group);
-        flag("--json", options.json_output, "output, listings and --info as JSON")->group(group);
+        for (const OutputKind& kind : output_kinds().subspan(1))
+            app.add_flag_callback(
+                   "--" + std::string(kind.name), [this, &kind] { options.output = &kind; },
+                   "output, listings and --info as " + std::string(kind.title))
+                ->group(group);
     }
 
     void declare_where() {
@@ -354,9 +358,14 @@ std::optional<Failure> Parser::check_names() {
         return bad("--runtime=" + raw.runtime + " is not supported",
                    "scripts run as kernel modules, or with --runtime=user in djstap's own process");
     options.user_space = raw.runtime == "user";
-    if (auto failure = one_of("--diagnostics", raw.diagnostics, {"text", "json"}))
+    std::vector<std::string> styles;
+    for (const DiagnosticStyle& style : diagnostic_styles()) {
+        styles.emplace_back(style.name);
+        if (raw.diagnostics == style.name)
+            options.diagnostics = &style;
+    }
+    if (auto failure = one_of("--diagnostics", raw.diagnostics, styles))
         return failure;
-    options.json_diagnostics = raw.diagnostics == "json";
     if (auto failure = one_of("--color", raw.color, {"auto", "always", "never"}))
         return failure;
     options.color = raw.color == "always"  ? Options::Color::Always

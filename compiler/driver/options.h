@@ -1,6 +1,8 @@
 // The command line: options with SystemTap's meaning, and djstap's own.
 #pragma once
+#include "diagnostics/diagnostic.h"
 #include "diagnostics/result.h"
+#include "session/output.h"
 
 #include <cstdint>
 #include <functional>
@@ -72,8 +74,8 @@ struct Options {
     std::optional<unsigned> guest_disk_mb; // --guest-disk; 0: none
     bool user_space = false;               // --runtime=user
 
-    bool json_output = false;
-    bool json_diagnostics = false;
+    const OutputKind* output = &text_kind();
+    const DiagnosticStyle* diagnostics = &text_style();
     enum class Color : uint8_t { Auto, Always, Never } color = Color::Auto;
 
     std::function<void(llvm::Module&)> plant; // a test's, see CodegenOptions

@@ -19,10 +19,10 @@ uint64_t buffer_bytes(const Limits& limits);
 bool check_command(RunState& state);
 
 // What -p1 … -p4 print when they end there.
-void print_script(const RunState& state);
-void print_plan(const RunState& state);
-void print_ir(const RunState& state);
-void print_module(const RunState& state);
+void print_script(RunState& state);
+void print_plan(RunState& state);
+void print_ir(RunState& state);
+void print_module(RunState& state);
 
 // "kernel.function("f@file.c:1")  djprobe: fentry site"; the reason may be empty.
 std::string describe_site(const std::string& point, Mechanism mechanism, const std::string& reason);

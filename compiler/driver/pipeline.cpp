@@ -18,8 +18,8 @@ struct Pass {
     int number;
     const char* name;
     bool (*run)(RunState&);
-    void (*print)(
-        const RunState&); // what is printed when the run ends here; null: the pass goes on
+    // What is printed when the run ends here; null: the pass goes on.
+    void (*print)(RunState&);
 };
 
 constexpr Pass passes[] = {
@@ -71,11 +71,11 @@ int run(Options options) {
     for (const std::string& text : state.options.without_effect)
         state.diagnostics.report(DiagnosticKind::OptionWithoutEffect, {}, {text});
     bool done = carry_out(state);
+    const bool printed = state.flush_output();
     state.show_diagnostics();
     if (state.options.keep_work_files && !state.work.made().empty())
         fprintf(stderr, "djstap: the working files are kept in %s\n", state.work.made().c_str());
     clean_caches();
-    bool printed = fflush(stdout) == 0 && !ferror(stdout);
     if (!printed)
         fprintf(stderr, "djstap: error: cannot write to standard output\n");
     const int status = done && printed     ? state.exit_status

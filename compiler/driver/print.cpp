@@ -1,8 +1,6 @@
 // What a run prints that ends after pass 1, 2, 3 or 4.
 #include "driver/passes.h"
 
-#include <cstdio>
-
 namespace djstap::driver {
 
 namespace {
@@ -33,7 +31,7 @@ const char* storage_name(program::Storage storage) {
     return "unknown";
 }
 
-void print(const program::Global& global) {
+std::string describe(const program::Global& global) {
     std::string text = global.name;
     if (global.wrap)
         text += '%';
@@ -43,15 +41,15 @@ void print(const program::Global& global) {
             text += (i ? ", " : "") + std::string(type_name(global.keys[i]));
         text += ']';
     }
-    printf("%s:%s  # %s\n", text.c_str(), type_name(global.value), storage_name(global.storage));
+    return text + ":" + type_name(global.value) + "  # " + storage_name(global.storage);
 }
 
-void print(const program::Function& function) {
+std::string describe(const program::Function& function) {
     std::string text = function.name + ":" + type_name(function.return_type) + " (";
     for (uint32_t i = 0; i < function.parameter_count; i++)
         text +=
             (i ? ", " : "") + function.locals[i].name + ":" + type_name(function.locals[i].type);
-    printf("%s)\n", text.c_str());
+    return text + ")";
 }
 
 } // namespace
@@ -64,33 +62,32 @@ std::string describe_site(const std::string& point, Mechanism mechanism,
            (reason.empty() ? "" : ": " + reason);
 }
 
-void print_script(const RunState& state) {
-    std::string text = ast::print(*state.script);
-    fwrite(text.data(), 1, text.size(), stdout);
+void print_script(RunState& state) {
+    state.output().writer().append(ast::print(*state.script));
 }
 
-void print_plan(const RunState& state) {
+void print_plan(RunState& state) {
     if (!state.program->globals.empty()) {
-        puts("# globals");
+        state.output().line("# globals");
         for (const auto& global : state.program->globals)
-            print(*global);
+            state.output().line(describe(*global));
     }
     if (!state.program->functions.empty()) {
-        puts("# functions");
+        state.output().line("# functions");
         for (const auto& function : state.program->functions)
-            print(*function);
+            state.output().line(describe(*function));
     }
-    puts("# probes");
+    state.output().line("# probes");
     for (const Site& site : state.plan->sites)
-        puts(describe_site(site.point, site.mechanism, site.reason).c_str());
+        state.output().line(describe_site(site.point, site.mechanism, site.reason));
 }
 
-void print_ir(const RunState& state) {
-    fwrite(state.object->ir.data(), 1, state.object->ir.size(), stdout);
+void print_ir(RunState& state) {
+    state.output().writer().append(state.object->ir);
 }
 
-void print_module(const RunState& state) {
-    puts(state.module_path.c_str());
+void print_module(RunState& state) {
+    state.output().line(state.module_path);
 }
 
 } // namespace djstap::driver

@@ -25,7 +25,7 @@ SessionOptions session_options(const Options& options) {
     session.target_pid = options.target_pid;
     session.output_file = options.output_file;
     session.time_limit = std::chrono::milliseconds(static_cast<int64_t>(options.seconds * 1e3));
-    session.json = options.json_output;
+    session.output = options.output;
     session.verbose = options.verbosity[4];
     session.warnings = options.warnings;
     session.recorder = options.recorder;

@@ -126,7 +126,9 @@ void WorkFolder::will_hold(const std::string& file) {
 RunState::RunState(Options given)
     : options(std::move(given)), guest_kernel(settle_guest(options)),
       kernel(options.release(), show_progress,
-             options.guest ? KernelView::Completion(ask_the_guest) : nullptr) {
+             options.guest ? KernelView::Completion(ask_the_guest) : nullptr),
+      writer_(STDOUT_FILENO, "standard output"), messages_(STDERR_FILENO, "the messages"),
+      output_(options.output->make({writer_, messages_, options.warnings, options.verbose() > 0})) {
     if (options.keep_work_files)
         work.keep();
     if (options.user_space)
@@ -170,6 +172,11 @@ Library& RunState::tapsets() {
     return *library;
 }
 
+bool RunState::flush_output() {
+    writer_.flush();
+    return writer_.error() == 0;
+}
+
 void RunState::fail(DiagnosticKind kind, const Failure& failure) {
     diagnostics.report(kind, {}, {failure.message}).hint(failure.hint);
 }
@@ -181,8 +188,7 @@ void RunState::show_diagnostics() {
         const Diagnostic& each = diagnostics.all()[shown_];
         if (!options.warnings && info(each.kind).severity == Severity::Warning)
             continue;
-        text += options.json_diagnostics ? render_json(each, sources) + "\n"
-                                         : render(each, sources, render_options);
+        text += options.diagnostics->render(each, sources, render_options);
     }
     fwrite(text.data(), 1, text.size(), stderr);
 }

@@ -9,6 +9,7 @@
 #include "module/module.h"
 #include "probes/probes.h"
 #include "semantics/program.h"
+#include "session/output.h"
 #include "syntax/syntax.h"
 #include "system/temporary.h"
 #include "target/configuration.h"
@@ -75,6 +76,11 @@ struct RunState {
     // Opens the library where that was not done yet.
     Library& tapsets();
 
+    // Where everything is printed that is no session's output: standard output, as the options ask.
+    Output& output() { return *output_; }
+    // False where not all of it could be written.
+    bool flush_output();
+
     // Reports a failure that has no place in the script.
     void fail(DiagnosticKind kind, const Failure& failure);
     // Prints what was reported since the last call, to standard error.
@@ -84,6 +90,8 @@ struct RunState {
 
   private:
     size_t shown_ = 0;
+    Writer writer_, messages_;
+    std::unique_ptr<Output> output_;
     std::optional<Configuration> configuration_;
 };
 

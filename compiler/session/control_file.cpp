@@ -138,10 +138,10 @@ Result<ControlFile::RingMapping> ControlFile::map_ring(uint32_t cpu, const std::
         const int error = errno;
         munmap(base, whole);
         if (error == EINVAL)
-            return RingMapping{nullptr};
+            return RingMapping{nullptr, cpu};
         return Failure{path + ": a buffer cannot be mapped: " + std::strerror(error), ""};
     }
-    return RingMapping{base};
+    return RingMapping{base, cpu};
 }
 
 ControlFile::~ControlFile() {
@@ -154,7 +154,8 @@ ControlFile::~ControlFile() {
 std::vector<Ring> ControlFile::rings() const {
     std::vector<Ring> all;
     for (const RingMapping& ring : rings_)
-        all.emplace_back(reinterpret_cast<uint64_t*>(ring.base), ring.base + DJS_PAGE, ring_bytes_);
+        all.emplace_back(reinterpret_cast<uint64_t*>(ring.base), ring.base + DJS_PAGE, ring_bytes_,
+                         ring.cpu);
     return all;
 }
 
@@ -163,9 +164,9 @@ Snapshot ControlFile::snapshot(bool live) const {
     for (const RingMapping& ring : rings_) {
         const auto& page = *reinterpret_cast<const djs_ring_page*>(ring.base);
         if (live)
-            snapshot.add_live(page, ring.base + DJS_PAGE, ring_bytes_);
+            snapshot.add_live(page, ring.base + DJS_PAGE, ring_bytes_, ring.cpu);
         else
-            snapshot.add_still(page, ring.base + DJS_PAGE, ring_bytes_);
+            snapshot.add_still(page, ring.base + DJS_PAGE, ring_bytes_, ring.cpu);
     }
     return snapshot;
 }

@@ -24,6 +24,8 @@ class ControlFile {
 
     const ModuleMeta& meta() const { return meta_; }
     std::vector<Ring> rings() const;
+    // When the module was loaded.
+    const djs_clock& clock() const { return page_->clock; }
     uint32_t state() const { return __atomic_load_n(&page_->state, __ATOMIC_ACQUIRE); }
     bool exit_requested() const {
         return __atomic_load_n(&page_->exit_requested, __ATOMIC_ACQUIRE);
@@ -47,6 +49,7 @@ class ControlFile {
   private:
     struct RingMapping {
         char* base; // the tail's page, the data, the data again
+        uint32_t cpu;
     };
     ControlFile() = default;
     Status map_all(const std::string& path);

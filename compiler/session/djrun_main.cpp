@@ -87,7 +87,10 @@ int main(int argc, char** argv) {
     app.add_option("-s", options.buffer_mb, "Buffer of each CPU")
         ->type_name("MB")
         ->check(CLI::Range(1, 1024));
-    app.add_flag("--json", options.json, "Write one JSON object a line");
+    for (const OutputKind& kind : output_kinds().subspan(1))
+        app.add_flag_callback(
+            "--" + std::string(kind.name), [&options, &kind] { options.output = &kind; },
+            "Write " + std::string(kind.unit));
     app.add_flag("-v", options.verbose, "Show how each probe is attached");
     app.add_flag("-w", no_warnings, "Suppress warnings");
     app.add_flag("--describe", show, "Show what the module contains, without loading it");

@@ -77,6 +77,7 @@ Result<Memory> Memory::open(std::string_view file, const std::string& path) {
 struct Frames {
     uint64_t ring_bytes = 0;
     bool overwrite = false;
+    djs_clock clock{};
     std::vector<uint64_t> numbers;
 };
 
@@ -91,6 +92,7 @@ void add_dump_page(const djs_dump_page& page, uint64_t most, std::map<uint32_t, 
     Frames& frames = rings[page.cpu];
     frames.ring_bytes = page.ring_bytes;
     frames.overwrite = page.overwrite != 0;
+    frames.clock = page.clock;
     frames.numbers.resize(1 + page.ring_bytes / page_bytes);
     for (uint32_t i = 0; i < page.count && page.first + i < frames.numbers.size(); i++)
         frames.numbers[page.first + i] = page.frames[i];
@@ -100,6 +102,7 @@ DumpedRing read_ring(const Memory& memory, uint32_t cpu, const Frames& frames) {
     DumpedRing ring;
     ring.cpu = cpu;
     ring.overwrite = frames.overwrite;
+    ring.clock = frames.clock;
     ring.data.resize(frames.ring_bytes);
     for (size_t i = 0; i < frames.numbers.size(); i++) {
         const auto bytes =

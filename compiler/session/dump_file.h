@@ -13,6 +13,7 @@ struct DumpedRing {
     uint32_t cpu = 0;
     bool overwrite = false;
     djs_ring_page page{};
+    djs_clock clock{}; // when the module was loaded
     std::vector<char> data;
     uint64_t missing_pages = 0; // not in the dump: zeros stand for them
 };

@@ -1,6 +1,6 @@
-// The output as JSON, an object a line: docs/json.md.
-#include "session/arguments.h"
-#include "session/output.h"
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The output as JSON, an object a line, all to the writer: docs/json.md.
+#include "session/outputs.h"
 
 #include "include/statistic.h"
 #include "include/text.h"
@@ -45,23 +45,15 @@ Bounds bounds_of(const djs_histogram_header& header, uint32_t bucket) {
     return {least, static_cast<int64_t>(static_cast<uint64_t>(least) + width - 1)};
 }
 
-// Its buckets from the first to the last that hold something. Nothing where the argument is
-// damaged.
-std::optional<Object> take_histogram(std::string_view& arguments) {
-    djs_histogram_header header;
-    if (arguments.size() < sizeof(header))
-        return std::nullopt;
-    std::memcpy(&header, arguments.data(), sizeof(header));
-    arguments.remove_prefix(sizeof(header));
-    if (arguments.size() / sizeof(int64_t) < header.buckets)
-        return std::nullopt;
+// Its buckets from the first to the last that hold something.
+Object rows_of(const HistogramArgument& histogram) {
     Object rows = Object::array();
     size_t behind_last = 0; // of the rows, the first that holds nothing like all that follow
-    for (uint32_t bucket = 0; bucket < header.buckets; bucket++) {
-        const int64_t count = take_number(arguments).value_or(0);
+    for (uint32_t bucket = 0; bucket < histogram.header.buckets; bucket++) {
+        const int64_t count = histogram.count(bucket);
         if (!count && rows.empty())
             continue;
-        const Bounds bounds = bounds_of(header, bucket);
+        const Bounds bounds = bounds_of(histogram.header, bucket);
         Object row = Object::object();
         if (bounds.least)
             row["min"] = *bounds.least;
@@ -83,20 +75,20 @@ class JsonOutput : public Output {
     JsonOutput& operator=(const JsonOutput&) = delete;
     ~JsonOutput() override { close_array(); }
 
-    void print(const ModuleMeta::Format& format, std::string_view arguments) override {
-        if (!format.shows.empty() && show(format, arguments))
+    void print(const Event& event) override {
+        if (event.is_text())
+            return put("printf", event.text());
+        if (!event.format.shows.empty() && show(event))
             return;
-        const char* const text = format.text.c_str();
-        const char* const types = format.types.c_str();
-        const size_t length =
-            djs_format(nullptr, 0, text, types, arguments.data(), arguments.size());
+        const char* const text = event.format.text.c_str();
+        const char* const types = event.format.types.c_str();
+        const std::string_view bytes = event.arguments;
+        const size_t length = djs_format(nullptr, 0, text, types, bytes.data(), bytes.size());
         text_.resize(length + 1);
-        djs_format(text_.data(), length + 1, text, types, arguments.data(), arguments.size());
+        djs_format(text_.data(), length + 1, text, types, bytes.data(), bytes.size());
         text_.resize(length);
-        this->text(text_);
+        put("printf", text_);
     }
-
-    void text(std::string_view text) override { put("printf", text); }
 
     void error(std::string_view message, std::string_view place) override {
         Object data{{"message", message}};
@@ -144,8 +136,37 @@ class JsonOutput : public Output {
                             {"pinned", counts.pinned}});
     }
 
+    bool lists_mechanisms() const override { return true; }
+
+    void listed(const ListedPoint& point) override {
+        nlohmann::json out = {{"point", point.point}};
+        if (!point.mechanism.empty())
+            out["mechanism"] = point.mechanism;
+        if (!point.reason.empty())
+            out["reason"] = point.reason;
+        if (point.variables_wanted)
+            out["variables"] = point.variables;
+        line(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    }
+
+    void facts(const std::string& version, const std::string&,
+               const std::vector<FactChapter>& chapters) override {
+        nlohmann::json out = {{"version", version}};
+        for (const FactChapter& chapter : chapters) {
+            nlohmann::json facts = nlohmann::json::array();
+            for (const Fact& fact : chapter.facts) {
+                nlohmann::json each = {
+                    {"name", fact.name}, {"present", fact.present}, {"value", fact.value}};
+                if (!fact.remedy.empty())
+                    each["remedy"] = fact.remedy;
+                facts.push_back(each);
+            }
+            out["chapters"].push_back({{"title", chapter.title}, {"facts", facts}});
+        }
+        line(out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    }
+
     Writer& writer() override { return writer_; }
-    bool prints_text() const override { return false; }
 
   private:
     static Object describe(const AttachedProbe& probe) {
@@ -198,28 +219,24 @@ class JsonOutput : public Output {
     }
 
     // A global that prints itself, or a histogram. False: the record is damaged.
-    bool show(const ModuleMeta::Format& format, std::string_view arguments) {
+    bool show(const Event& event) {
+        const ModuleMeta::Format& format = event.format;
         std::string key;
         Object values = Object::array();
         const char* kind = "map";
-        for (size_t i = 0; i < format.types.size(); i++) {
+        Arguments arguments = event.values();
+        for (size_t i = 0, count = arguments.left(); i < count; i++) {
+            const auto argument = arguments.next();
+            if (!argument)
+                return false;
             Object value;
-            if (format.types[i] == 'h') {
-                auto histogram = take_histogram(arguments);
-                if (!histogram)
-                    return false;
-                value = std::move(*histogram);
+            if (const auto* histogram = std::get_if<HistogramArgument>(&*argument)) {
+                value = rows_of(*histogram);
                 kind = "hist";
-            } else if (format.types[i] == 's') {
-                const auto text = take_text(arguments);
-                if (!text)
-                    return false;
+            } else if (const auto* text = std::get_if<std::string_view>(&*argument)) {
                 value = *text;
             } else {
-                const auto taken = take_number(arguments);
-                if (!taken)
-                    return false;
-                value = *taken;
+                value = std::get<int64_t>(*argument);
             }
             if (i >= format.keys)
                 values.push_back(std::move(value));
@@ -254,8 +271,8 @@ class JsonOutput : public Output {
 
 } // namespace
 
-std::unique_ptr<Output> make_json_output(Writer& writer) {
-    return std::make_unique<JsonOutput>(writer);
+std::unique_ptr<Output> make_json_output(const OutputStreams& streams) {
+    return std::make_unique<JsonOutput>(streams.writer);
 }
 
 } // namespace djstap

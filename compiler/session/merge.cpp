@@ -31,8 +31,7 @@ uint64_t RecordMerger::hold_time(size_t ring, bool last) {
     return last || Clock::now() - since > patience ? never : rings_[ring].time();
 }
 
-RecordMerger::Sweep RecordMerger::run(uint64_t limit, bool last,
-                                      const std::function<void(const djs_record&)>& sink) {
+RecordMerger::Sweep RecordMerger::run(uint64_t limit, bool last, const RecordSink& sink) {
     Sweep result;
     std::vector<Head> heads;
     const auto look = [&](size_t i) {
@@ -69,7 +68,7 @@ RecordMerger::Sweep RecordMerger::run(uint64_t limit, bool last,
         const uint64_t until = heads.empty() ? limit : std::min(limit, heads.front().time);
         do {
             if (ring.record().id != DJS_RECORD_PADDING) {
-                sink(ring.record());
+                sink(ring);
                 result.records++;
             }
             ring.take();
@@ -86,14 +85,13 @@ RecordMerger::Sweep RecordMerger::run(uint64_t limit, bool last,
     return result;
 }
 
-RecordMerger::Sweep RecordMerger::sweep(uint64_t now,
-                                        const std::function<void(const djs_record&)>& sink) {
+RecordMerger::Sweep RecordMerger::sweep(uint64_t now, const RecordSink& sink) {
     const uint64_t limit = previous_;
     previous_ = now;
     return run(limit, false, sink);
 }
 
-RecordMerger::Sweep RecordMerger::last_sweep(const std::function<void(const djs_record&)>& sink) {
+RecordMerger::Sweep RecordMerger::last_sweep(const RecordSink& sink) {
     return run(never, true, sink);
 }
 

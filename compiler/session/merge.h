@@ -8,6 +8,9 @@
 
 namespace djstap {
 
+// Is handed a ring whose record is next.
+using RecordSink = std::function<void(const Ring&)>;
+
 class RecordMerger {
   public:
     explicit RecordMerger(std::vector<Ring> rings)
@@ -25,12 +28,12 @@ class RecordMerger {
     // than a younger one of another CPU, so those that are younger than the beginning of the sweep
     // before this one, or than a record that is being written, wait for the next sweep. `now`: the
     // records' clock.
-    Sweep sweep(uint64_t now, const std::function<void(const djs_record&)>& sink);
+    Sweep sweep(uint64_t now, const RecordSink& sink);
     // When no writer is left: passes on all there is.
-    Sweep last_sweep(const std::function<void(const djs_record&)>& sink);
+    Sweep last_sweep(const RecordSink& sink);
 
   private:
-    Sweep run(uint64_t limit, bool last, const std::function<void(const djs_record&)>& sink);
+    Sweep run(uint64_t limit, bool last, const RecordSink& sink);
     uint64_t hold_time(size_t ring, bool last);
 
     std::vector<Ring> rings_;

@@ -1,7 +1,7 @@
 #include "session/plain_format.h"
 
-#include "session/arguments.h"
-#include "session/output.h"
+#include "session/event.h"
+#include "session/writer.h"
 
 #include <algorithm>
 #include <array>

@@ -1,18 +1,21 @@
 #include "session/printer.h"
 
 #include "include/text.h"
-#include "session/arguments.h"
 
 #include <cstring>
 #include <optional>
 
 namespace djstap {
 
-RecordPrinter::RecordPrinter(const ModuleMeta& meta, Output& output)
-    : meta_(meta), output_(output), writer_(output.writer()), speculations_(meta.max_speculations) {
+RecordPrinter::RecordPrinter(const ModuleMeta& meta, const RecordClock& clock, Output& output)
+    : meta_(meta), clock_(clock), output_(output), writer_(output.writer()),
+      speculations_(meta.max_speculations) {
     if (output.prints_text())
-        for (const ModuleMeta::Format& format : meta.formats)
-            plain_.push_back(PlainFormat::of(format));
+        for (const ModuleMeta::Format& format : meta.formats) {
+            auto plain = PlainFormat::of(format);
+            plain_.push_back(plain ? std::make_unique<const PlainFormat>(std::move(*plain))
+                                   : nullptr);
+        }
 }
 
 void RecordPrinter::damaged(const djs_record& record) {
@@ -21,21 +24,26 @@ void RecordPrinter::damaged(const djs_record& record) {
                         " was dropped; more of them are only counted");
 }
 
-void RecordPrinter::speculation(const djs_record& record) {
+void RecordPrinter::print_text(uint32_t cpu, uint64_t cycles, std::string_view arguments) {
+    output_.print({cpu, cycles, clock_, Event::as_it_is, arguments});
+}
+
+void RecordPrinter::speculation(const djs_record& record, uint32_t cpu) {
     auto arguments = arguments_of(record);
-    std::optional<std::string_view> text;
-    if (record.id == DJS_RECORD_SPECULATION) {
-        text = take_text(arguments);
-        if (!text)
-            return damaged(record);
-    }
+    const std::string_view all = arguments;
+    const bool is_text = record.id == DJS_RECORD_SPECULATION;
+    if (is_text && !take_text(arguments))
+        return damaged(record);
+    const std::string_view text = all.substr(0, all.size() - arguments.size());
     const auto id = take_number(arguments);
     if (!id)
         return damaged(record);
-    if (text)
-        speculations_.add(*id, *text);
+    if (is_text)
+        speculations_.add(*id, {cpu, record.time, std::string(text)});
     else if (record.id == DJS_RECORD_COMMIT)
-        speculations_.commit(*id, [&](std::string_view kept) { output_.text(kept); });
+        speculations_.commit(*id, [&](const Speculations::Text& kept) {
+            print_text(kept.cpu, kept.cycles, kept.arguments);
+        });
     else
         speculations_.discard(*id);
 }
@@ -47,25 +55,25 @@ void RecordPrinter::finish() {
                         std::to_string(2 * meta_.max_speculations) + " keeps more");
 }
 
-void RecordPrinter::print_other(const djs_record& record) {
+void RecordPrinter::print_other(const djs_record& record, uint32_t cpu) {
     auto arguments = arguments_of(record);
     if (record.id < meta_.formats.size()) {
-        output_.print(meta_.formats[record.id], arguments);
+        output_.print({cpu, record.time, clock_, meta_.formats[record.id], arguments});
         return;
     }
     switch (record.id) {
     case DJS_RECORD_PADDING:
         return;
     case DJS_RECORD_TEXT:
-        if (const auto text = take_text(arguments))
-            output_.text(*text);
+        if (take_text(arguments))
+            print_text(cpu, record.time, arguments_of(record));
         else
             damaged(record);
         return;
     case DJS_RECORD_SPECULATION:
     case DJS_RECORD_COMMIT:
     case DJS_RECORD_DISCARD:
-        speculation(record);
+        speculation(record, cpu);
         return;
     case DJS_RECORD_EXIT:
         exit_requested_ = true;

@@ -1,24 +1,31 @@
 // Records → output.
 #pragma once
 #include "include/record.h"
-#include "session/arguments.h"
+#include "session/event.h"
 #include "session/meta.h"
 #include "session/output.h"
 #include "session/plain_format.h"
+#include "session/ring.h"
 #include "session/speculations.h"
+
+#include <memory>
+#include <vector>
 
 namespace djstap {
 
 class RecordPrinter {
   public:
-    RecordPrinter(const ModuleMeta& meta, Output& output);
+    // `clock` is asked when an output wants to know the time.
+    RecordPrinter(const ModuleMeta& meta, const RecordClock& clock, Output& output);
 
+    // The record of a ring that is next.
+    void print(const Ring& ring) { print(ring.record(), ring.cpu()); }
     // A record whose size is right; its contents are believed nowhere.
-    void print(const djs_record& record) {
+    void print(const djs_record& record, uint32_t cpu) {
         if (record.id < plain_.size() && plain_[record.id] &&
             plain_[record.id]->print(writer_, arguments_of(record)))
             return;
-        print_other(record);
+        print_other(record, cpu);
     }
     // Says what could not be kept. Once, after the last record.
     void finish();
@@ -29,14 +36,17 @@ class RecordPrinter {
     uint64_t damaged() const { return damaged_; } // records that make no sense
 
   private:
-    void print_other(const djs_record& record);
+    void print_other(const djs_record& record, uint32_t cpu);
     void damaged(const djs_record& record);
-    void speculation(const djs_record& record);
+    void speculation(const djs_record& record, uint32_t cpu);
+    void print_text(uint32_t cpu, uint64_t cycles, std::string_view arguments);
 
     const ModuleMeta& meta_;
+    const RecordClock& clock_;
     Output& output_;
     Writer& writer_;
-    std::vector<std::optional<PlainFormat>> plain_; // by a record's id; empty: none is used
+    // By a record's id; null: the output prints it. Empty: it prints all.
+    std::vector<std::unique_ptr<const PlainFormat>> plain_;
     Speculations speculations_;
     bool exit_requested_ = false;
     uint64_t errors_ = 0;

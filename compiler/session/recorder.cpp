@@ -3,6 +3,7 @@
 #include "session/dump_file.h"
 #include "session/module_file.h"
 #include "session/printer.h"
+#include "session/session_output.h"
 #include "session/snapshot.h"
 
 #include <cerrno>
@@ -13,11 +14,11 @@ namespace djstap {
 
 namespace {
 
-void print_snapshot(const Snapshot& snapshot, const ModuleMeta& meta, Output& output,
-                    SessionOutcome& outcome) {
-    RecordPrinter printer(meta, output);
-    for (const djs_record* record : snapshot.records()) {
-        printer.print(*record);
+void print_snapshot(const Snapshot& snapshot, const ModuleMeta& meta, const RecordClock& clock,
+                    Output& output, SessionOutcome& outcome) {
+    RecordPrinter printer(meta, clock, output);
+    for (const auto& [record, cpu] : snapshot.records()) {
+        printer.print(*record, cpu);
         outcome.records++;
     }
     printer.finish();
@@ -40,7 +41,7 @@ RecorderStart start_recorder(ControlFile& control, const SessionOptions& options
         output.error(std::string("the probes could not be started: ") + std::strerror(error), "");
         return start;
     }
-    output.probes(control.probes(options.verbose > 0 || options.json));
+    output.probes(control.probes(output.wants_all_probes()));
     start.ended = control.exit_requested();
     return start;
 }
@@ -55,7 +56,9 @@ SessionOutcome read_recorder(ControlFile& control, Output& output, bool stop) {
         }
     }
     const bool live = control.state() != DJS_STATE_STOPPED;
-    print_snapshot(control.snapshot(live), control.meta(), output, outcome);
+    RecordClock clock(control.clock());
+    clock.add(read_clock());
+    print_snapshot(control.snapshot(live), control.meta(), clock, output, outcome);
     if (const auto counts = control.counts()) {
         outcome.counts = *counts;
         output.counts(*counts);
@@ -72,29 +75,27 @@ Result<SessionOutcome> read_dump(const std::string& dump, const SessionOptions& 
     const auto rings = find_rings(dump, module->identity);
     if (!rings)
         return rings.failure();
-    auto file = open_output(options.output_file);
-    if (!file)
-        return file.failure();
-    Writer writer(*file ? file->get() : STDOUT_FILENO, *file ? options.output_file : "the output");
-    Writer messages(STDERR_FILENO, "the messages");
-    const auto output = options.json ? make_json_output(writer)
-                                     : make_text_output(writer, messages, options.warnings, false);
+    auto opened = SessionOutput::open(options);
+    if (!opened)
+        return opened.failure();
+    Output& output = (*opened)->output();
+    RecordClock clock;
     Snapshot snapshot;
     SessionOutcome outcome;
     uint64_t missing = 0;
     for (const DumpedRing& ring : *rings) {
         missing += ring.missing_pages;
+        clock.add(ring.clock);
         if (ring.overwrite)
-            snapshot.add_still(ring.page, ring.data.data(), ring.data.size());
+            snapshot.add_still(ring.page, ring.data.data(), ring.data.size(), ring.cpu);
         else
-            snapshot.add_unread(ring.page, ring.data.data(), ring.data.size());
+            snapshot.add_unread(ring.page, ring.data.data(), ring.data.size(), ring.cpu);
     }
-    print_snapshot(snapshot, module->meta, *output, outcome);
+    print_snapshot(snapshot, module->meta, clock, output, outcome);
     if (missing)
-        output->warning("the dump lacks " + std::to_string(missing) + " pages of the buffers");
-    writer.flush();
-    if (writer.error() && writer.error() != EPIPE)
-        return Failure{writer.name() + ": " + std::strerror(writer.error()), ""};
+        output.warning("the dump lacks " + std::to_string(missing) + " pages of the buffers");
+    if (const Status written = (*opened)->flush(); !written)
+        return written.failure();
     return outcome;
 }
 

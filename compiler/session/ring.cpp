@@ -2,9 +2,9 @@
 
 namespace djstap {
 
-Ring::Ring(uint64_t* tail, char* data, uint64_t bytes)
+Ring::Ring(uint64_t* tail, char* data, uint64_t bytes, uint32_t cpu)
     : tail_(tail), data_(data), bytes_(bytes), read_(__atomic_load_n(tail, __ATOMIC_RELAXED)),
-      released_(read_) {
+      released_(read_), cpu_(cpu) {
     corrupt_ = read_ % 8 != 0;
 }
 

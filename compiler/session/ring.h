@@ -10,8 +10,8 @@ namespace djstap {
 class Ring {
   public:
     // `tail` is the word that reader and writer share; `data` is `bytes` long and mapped twice in a
-    // row.
-    Ring(uint64_t* tail, char* data, uint64_t bytes);
+    // row; `cpu` writes to it.
+    Ring(uint64_t* tail, char* data, uint64_t bytes, uint32_t cpu = 0);
 
     enum class State {
         Empty,
@@ -57,6 +57,7 @@ class Ring {
     // Bytes taken and not yet released.
     uint64_t taken() const { return read_ - released_; }
     uint64_t bytes() const { return bytes_; }
+    uint32_t cpu() const { return cpu_; }
 
   private:
     uint64_t* tail_;
@@ -67,6 +68,7 @@ class Ring {
     djs_record* next_ = nullptr;
     uint32_t size_ = 0;
     uint64_t time_ = 0;
+    uint32_t cpu_;
     bool corrupt_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include "session/module_loader.h"
 #include "session/printer.h"
 #include "session/recorder.h"
+#include "session/session_output.h"
 #include "session/signals.h"
 #include "session/target.h"
 
@@ -15,7 +16,6 @@
 #include <optional>
 #include <thread>
 #include <unistd.h>
-#include <x86intrin.h>
 
 namespace djstap {
 
@@ -24,12 +24,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int shortest_sleep = 1, longest_sleep = 20; // ms
 constexpr auto unload_patience = std::chrono::seconds(5);
-
-// The clock of the records.
-uint64_t record_time() {
-    _mm_lfence();
-    return __rdtsc();
-}
 
 // Something of the module that blocks while records must go on being read.
 class Background {
@@ -54,7 +48,8 @@ class Session {
   public:
     Session(const SessionOptions& options, ControlFile& control, Output& output, Command* command)
         : options_(options), control_(control), output_(output), command_(command),
-          merger_(control.rings()), printer_(control.meta(), output), began_(Clock::now()) {}
+          merger_(control.rings()), clock_(control.clock()),
+          printer_(control.meta(), clock_, output), began_(Clock::now()) {}
 
     SessionOutcome run();
 
@@ -73,6 +68,7 @@ class Session {
     Output& output_;
     Command* command_;
     RecordMerger merger_;
+    RecordClock clock_;
     RecordPrinter printer_;
     Clock::time_point began_;
     SessionOutcome outcome_;
@@ -92,8 +88,10 @@ void Session::take(const RecordMerger::Sweep& sweep) {
 }
 
 void Session::sweep() {
-    const auto done =
-        merger_.sweep(record_time(), [this](const djs_record& record) { printer_.print(record); });
+    // What a sweep passes on is older than the one before it: its times lie between two moments.
+    const djs_clock now = read_clock();
+    clock_.add(now);
+    const auto done = merger_.sweep(now.cycles, [this](const Ring& ring) { printer_.print(ring); });
     take(done);
     busy_ = done.full;
     if (done.records || done.pending) {
@@ -171,8 +169,8 @@ void Session::finish() {
                           "");
         }
     }
-    const auto last =
-        merger_.last_sweep([this](const djs_record& record) { printer_.print(record); });
+    clock_.add(read_clock());
+    const auto last = merger_.last_sweep([this](const Ring& ring) { printer_.print(ring); });
     take(last);
     printer_.finish();
     if (const auto counts = control_.counts()) {
@@ -192,7 +190,7 @@ void Session::finish() {
 
 SessionOutcome Session::run() {
     if (start()) {
-        output_.probes(control_.probes(options_.verbose > 0 || options_.json));
+        output_.probes(control_.probes(output_.wants_all_probes()));
         bool go_on = !is_over();
         if (go_on && command_) {
             // What begin probes print stands before what the command does. A record is passed on
@@ -247,9 +245,10 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
     auto arguments = command_of(options);
     if (!arguments)
         return arguments.failure();
-    auto file = open_output(options.output_file);
-    if (!file)
-        return file.failure();
+    auto opened = SessionOutput::open(options);
+    if (!opened)
+        return opened.failure();
+    Output* const output = &(*opened)->output();
     const StopSignals signals;
     std::string name = options.module;
     std::optional<ModuleFile> module;
@@ -274,11 +273,6 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
 
     std::optional<SessionOutcome> outcome;
     bool stays = false;
-    Writer writer(*file ? file->get() : STDOUT_FILENO, *file ? options.output_file : "the output");
-    Writer messages(STDERR_FILENO, "the messages");
-    const auto output =
-        options.json ? make_json_output(writer)
-                     : make_text_output(writer, messages, options.warnings, options.verbose > 0);
     {
         auto control = ControlFile::open(name);
         if (!control)
@@ -292,7 +286,7 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
             stays = start.outcome.status == 0 && !start.ended;
             outcome = start.outcome;
             if (stays)
-                writer.append(name + "\n");
+                output->line(name);
             else
                 outcome = read_recorder(*control, *output, true);
         } else if (options.attach && control->is_recorder()) {
@@ -324,12 +318,7 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
             output->warning(unloaded.failure().message + "; " + unloaded.failure().hint);
         watchdog.dismiss();
     }
-    writer.flush();
-    if (writer.error() && writer.error() != EPIPE) {
-        messages.append("ERROR: " + writer.name() + ": " + std::strerror(writer.error()) + "\n");
-        messages.flush();
-        outcome->status = 1;
-    }
+    (*opened)->finish(*outcome);
     return *outcome;
 }
 

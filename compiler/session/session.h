@@ -2,6 +2,7 @@
 #pragma once
 #include "diagnostics/result.h"
 #include "include/control.h"
+#include "session/output.h"
 
 #include <chrono>
 #include <string>
@@ -20,11 +21,11 @@ struct SessionOptions {
     int target_pid = 0;                         // -x
     std::string output_file;                    // -o; empty: standard output
     std::chrono::milliseconds time_limit{0};    // -T; 0: none
-    bool json = false;
-    int verbose = 0;                 // from 1 on the mechanism of every probe is shown
-    bool warnings = true;            // -w turns them off
-    unsigned buffer_mb = 0;          // -s: of each CPU; 0: what the module says
-    bool check_target_exists = true; // -x of a process that is gone is an error
+    const OutputKind* output = &text_kind();    // --json and what else outputs.def lists
+    int verbose = 0;                            // from 1 on the mechanism of every probe is shown
+    bool warnings = true;                       // -w turns them off
+    unsigned buffer_mb = 0;                     // -s: of each CPU; 0: what the module says
+    bool check_target_exists = true;            // -x of a process that is gone is an error
 };
 
 struct SessionOutcome {

@@ -30,14 +30,15 @@ Chain complete_records(const char* data, uint64_t room) {
 } // namespace
 
 // True where the part holds damage.
-bool Snapshot::add_part(const char* part) {
+bool Snapshot::add_part(const char* part, uint32_t cpu) {
     const Chain chain = complete_records(part, DJS_PART_BYTES);
-    parts_.emplace_back(part, part + chain.bytes);
+    parts_.push_back({cpu, {part, part + chain.bytes}});
     return chain.damaged;
 }
 
 // False where not even the newest part is as it was when the copying began.
-bool Snapshot::add(const djs_ring_page& page, const char* data, uint64_t bytes, bool live) {
+bool Snapshot::add(const djs_ring_page& page, const char* data, uint64_t bytes, uint32_t cpu,
+                   bool live) {
     const uint64_t newest = __atomic_load_n(&page.newest, __ATOMIC_ACQUIRE);
     if (newest % DJS_PART_BYTES != 0) {
         damaged_++;
@@ -48,7 +49,7 @@ bool Snapshot::add(const djs_ring_page& page, const char* data, uint64_t bytes, 
     const uint64_t parts = std::min(newest / DJS_PART_BYTES + 1, bytes / DJS_PART_BYTES);
     for (uint64_t back = parts; back-- > 0;) {
         const uint64_t begin = newest - back * DJS_PART_BYTES;
-        const bool damaged = add_part(data + (begin & (bytes - 1)));
+        const bool damaged = add_part(data + (begin & (bytes - 1)), cpu);
         // Writers zero the part behind the newest before they say that it is in use.
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         const uint64_t next = __atomic_load_n(&page.newest, __ATOMIC_RELAXED) + DJS_PART_BYTES;
@@ -62,42 +63,45 @@ bool Snapshot::add(const djs_ring_page& page, const char* data, uint64_t bytes, 
 }
 
 // A reader that is not scheduled for long finds the whole ring used again: once more, then.
-void Snapshot::add_live(const djs_ring_page& page, const char* data, uint64_t bytes) {
+void Snapshot::add_live(const djs_ring_page& page, const char* data, uint64_t bytes, uint32_t cpu) {
     constexpr int most_tries = 10;
     const size_t before = parts_.size();
     for (int tries = 0; tries < most_tries; tries++) {
         parts_.resize(before);
-        if (add(page, data, bytes, true))
+        if (add(page, data, bytes, cpu, true))
             break;
     }
 }
 
-void Snapshot::add_still(const djs_ring_page& page, const char* data, uint64_t bytes) {
-    add(page, data, bytes, false);
+void Snapshot::add_still(const djs_ring_page& page, const char* data, uint64_t bytes,
+                         uint32_t cpu) {
+    add(page, data, bytes, cpu, false);
 }
 
-void Snapshot::add_unread(const djs_ring_page& page, const char* data, uint64_t bytes) {
+void Snapshot::add_unread(const djs_ring_page& page, const char* data, uint64_t bytes,
+                          uint32_t cpu) {
     std::vector<char> unread(data, data + bytes);
     std::rotate(unread.begin(), unread.begin() + static_cast<ptrdiff_t>(page.tail & (bytes - 1)),
                 unread.end());
     const Chain chain = complete_records(unread.data(), bytes);
     unread.resize(chain.bytes);
-    parts_.push_back(std::move(unread));
+    parts_.push_back({cpu, std::move(unread)});
     damaged_ += chain.damaged;
 }
 
-std::vector<const djs_record*> Snapshot::records() const {
-    std::vector<const djs_record*> all;
-    for (const std::vector<char>& part : parts_) {
-        for (uint64_t at = 0; at < part.size();) {
-            const auto* record = reinterpret_cast<const djs_record*>(part.data() + at);
+std::vector<SnapshotRecord> Snapshot::records() const {
+    std::vector<SnapshotRecord> all;
+    for (const Part& part : parts_) {
+        for (uint64_t at = 0; at < part.bytes.size();) {
+            const auto* record = reinterpret_cast<const djs_record*>(part.bytes.data() + at);
             if (record->id != DJS_RECORD_PADDING)
-                all.push_back(record);
+                all.push_back({record, part.cpu});
             at += record->size;
         }
     }
-    std::stable_sort(all.begin(), all.end(),
-                     [](const djs_record* a, const djs_record* b) { return a->time < b->time; });
+    std::stable_sort(all.begin(), all.end(), [](const SnapshotRecord& a, const SnapshotRecord& b) {
+        return a.record->time < b.record->time;
+    });
     return all;
 }
 

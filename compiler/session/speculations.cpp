@@ -1,8 +1,10 @@
 #include "session/speculations.h"
 
+#include <utility>
+
 namespace djstap {
 
-void Speculations::add(int64_t id, std::string_view text) {
+void Speculations::add(int64_t id, Text text) {
     if (texts_.size() >= limit_) {
         // The oldest text of all is also the oldest of its own speculation.
         const auto owner = by_id_.find(texts_.front().id);
@@ -12,11 +14,11 @@ void Speculations::add(int64_t id, std::string_view text) {
         texts_.pop_front();
         dropped_++;
     }
-    texts_.push_back({id, std::string(text)});
+    texts_.push_back({id, std::move(text)});
     by_id_[id].push_back(std::prev(texts_.end()));
 }
 
-void Speculations::commit(int64_t id, const std::function<void(std::string_view)>& print) {
+void Speculations::commit(int64_t id, const std::function<void(const Text&)>& print) {
     const auto kept = by_id_.find(id);
     if (kept == by_id_.end())
         return;
@@ -28,7 +30,7 @@ void Speculations::commit(int64_t id, const std::function<void(std::string_view)
 }
 
 void Speculations::discard(int64_t id) {
-    commit(id, [](std::string_view) {});
+    commit(id, [](const Text&) {});
 }
 
 } // namespace djstap

@@ -4,7 +4,6 @@
 #include <functional>
 #include <list>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 
 namespace djstap {
@@ -14,9 +13,15 @@ class Speculations {
     // Keeps `limit` texts, at least 1; then the oldest gives way.
     explicit Speculations(uint64_t limit) : limit_(limit) {}
 
-    void add(int64_t id, std::string_view text);
+    struct Text {
+        uint32_t cpu = 0;      // where
+        uint64_t cycles = 0;   // and when it was recorded
+        std::string arguments; // the record's
+    };
+
+    void add(int64_t id, Text text);
     // Hands over all texts of `id` in their order and forgets them.
-    void commit(int64_t id, const std::function<void(std::string_view)>& print);
+    void commit(int64_t id, const std::function<void(const Text&)>& print);
     void discard(int64_t id);
     // Texts that gave way.
     uint64_t dropped() const { return dropped_; }
@@ -24,7 +29,7 @@ class Speculations {
   private:
     struct Kept {
         int64_t id;
-        std::string text;
+        Text text;
     };
     using Texts = std::list<Kept>;
     uint64_t limit_;

@@ -3,6 +3,7 @@
 #include "session/command.h"
 #include "session/merge.h"
 #include "session/printer.h"
+#include "session/session_output.h"
 #include "session/signals.h"
 #include "session/target.h"
 #include "user/linked_script.h"
@@ -69,7 +70,7 @@ class UserSession {
     UserSession(const SessionOptions& options, const ModuleMeta& meta, Output& output,
                 Command* command)
         : options_(options), meta_(meta), output_(output), command_(command),
-          printer_(meta, output) {}
+          printer_(meta, clock_, output) {}
 
     // What the runtime calls when a ring is full.
     static void drain(void* session) { static_cast<UserSession*>(session)->take_records(); }
@@ -88,6 +89,7 @@ class UserSession {
     Output& output_;
     Command* command_;
     std::optional<RecordMerger> merger_;
+    RecordClock clock_{read_clock()};
     RecordPrinter printer_;
     uint64_t began_ = now_ns();
     bool command_failed_ = false;
@@ -95,8 +97,9 @@ class UserSession {
 };
 
 void UserSession::take_records() {
+    clock_.add(read_clock());
     outcome_.records +=
-        merger_->last_sweep([this](const djs_record& record) { printer_.print(record); }).records;
+        merger_->last_sweep([this](const Ring& ring) { printer_.print(ring); }).records;
 }
 
 bool UserSession::is_over() {
@@ -200,15 +203,10 @@ Result<SessionOutcome> run_in_user_space(const std::string& object, const std::s
     auto script = LinkedScript::link(object);
     if (!script)
         return script.failure();
-    auto file = open_output(options.output_file);
-    if (!file)
-        return file.failure();
+    auto opened = SessionOutput::open(options);
+    if (!opened)
+        return opened.failure();
     const StopSignals signals;
-    Writer writer(*file ? file->get() : STDOUT_FILENO, *file ? options.output_file : "the output");
-    Writer messages(STDERR_FILENO, "the messages");
-    const auto output =
-        options.json ? make_json_output(writer)
-                     : make_text_output(writer, messages, options.warnings, options.verbose > 0);
     std::optional<Command> command;
     if (!arguments->empty()) {
         auto prepared = Command::prepare(*arguments);
@@ -216,7 +214,7 @@ Result<SessionOutcome> run_in_user_space(const std::string& object, const std::s
             return prepared.failure();
         command.emplace(std::move(*prepared));
     }
-    UserSession session(options, *description, *output, command ? &*command : nullptr);
+    UserSession session(options, *description, (*opened)->output(), command ? &*command : nullptr);
     djs_user_options runtime_options{};
     runtime_options.ring_bytes = ring_bytes;
     runtime_options.target_pid = command ? command->pid() : options.target_pid;
@@ -226,12 +224,7 @@ Result<SessionOutcome> run_in_user_space(const std::string& object, const std::s
     if (!loaded.made())
         return Failure{djs_user_complaint(), ""};
     SessionOutcome outcome = session.run();
-    writer.flush();
-    if (writer.error() && writer.error() != EPIPE) {
-        messages.append("ERROR: " + writer.name() + ": " + std::strerror(writer.error()) + "\n");
-        messages.flush();
-        outcome.status = 1;
-    }
+    (*opened)->finish(outcome);
     return outcome;
 }
 

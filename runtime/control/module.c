@@ -106,6 +106,7 @@ static int __init djs_module_init(void)
 		return error;
 	djs_target_pid = target;
 	djs_overwrite = overwrite;
+	djs_clock_read(&djs_load_time);
 	djs_access_init();
 	error = djs_rings_init(ring_bytes());
 	if (error) {
@@ -127,6 +128,7 @@ static int __init djs_module_init(void)
 	error = djs_session_init(djs_session_stop);
 	if (error)
 		goto no_session;
+	djs_control->clock = djs_load_time;
 	error = hold ? 0 : djs_session_start();
 	if (error)
 		goto not_started;

@@ -14,13 +14,14 @@
 #define DJSTAP_CONTROL_H
 
 #include "include/platform.h"
+#include "include/record.h"
 #ifndef __KERNEL__
 #include <sys/ioctl.h>
 #else
 #include <linux/ioctl.h>
 #endif
 
-#define DJS_ABI_VERSION 7u
+#define DJS_ABI_VERSION 8u
 
 enum djs_state {
 	DJS_STATE_LOADED = 0, /* nothing has run yet */
@@ -41,6 +42,7 @@ struct djs_control_page {
 	u64 ring_bytes;	    /* a power of two */
 	u32 overwrite;	    /* a flight recorder: include/recorder.h */
 	u32 pad;
+	struct djs_clock clock; /* when the module was loaded */
 };
 
 #define DJS_PAGE		       4096u

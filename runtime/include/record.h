@@ -44,6 +44,16 @@ struct djs_histogram_header {
 	s64 count, sum, min, max;
 };
 
+/* The clock of records at one moment: what a reader makes nanoseconds of their times with. A live
+ * session's reader adds moments of its own, which it takes from the same clocks. */
+struct djs_clock {
+	u64 cycles;	  /* as in djs_record.time */
+	u64 monotonic_ns; /* CLOCK_MONOTONIC then */
+	u64 realtime_ns;  /* CLOCK_REALTIME then */
+	u32 cycles_khz;	  /* how fast it goes, to a few parts in a hundred thousand; 0: not known */
+	u32 pad;
+};
+
 #define DJS_ALIGN8(n) (((n) + 7) & ~(u64)7)
 
 #endif

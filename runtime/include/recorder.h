@@ -37,7 +37,7 @@ static inline u64 djs_hash_bytes(const char *bytes, size_t size) /* FNV-1a */
 }
 
 #define DJS_DUMP_MAGIC "djstap rings \x01\x02\x03" /* 16 bytes, without the terminator */
-#define DJS_DUMP_PAGES 504u
+#define DJS_DUMP_PAGES 502u
 
 struct djs_dump_page {
 	char magic[16];
@@ -48,6 +48,7 @@ struct djs_dump_page {
 	u32 first; /* index in the ring of the first page listed here */
 	u32 count; /* listed here */
 	u32 overwrite;
+	struct djs_clock clock;	    /* when the module was loaded */
 	u64 frames[DJS_DUMP_PAGES]; /* physical page numbers */
 };
 

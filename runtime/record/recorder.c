@@ -132,6 +132,7 @@ int djs_dump_pages_add(unsigned int cpu, struct page **pages, unsigned long coun
 		page->first = number * DJS_DUMP_PAGES;
 		page->count = min_t(unsigned long, count - page->first, DJS_DUMP_PAGES);
 		page->overwrite = djs_overwrite;
+		page->clock = djs_load_time;
 		for (i = 0; i < page->count; i++)
 			page->frames[i] = page_to_pfn(pages[page->first + i]);
 		memcpy(page->magic, DJS_DUMP_MAGIC, sizeof(page->magic));

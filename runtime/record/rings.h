@@ -26,6 +26,8 @@ static inline u64 djs_record_limit(void)
 void djs_count_lost(u32 size);
 bool djs_next_part(u32 size);
 u64 djs_oldest_part(const struct djs_cpu *data);
+extern struct djs_clock djs_load_time; /* read when the module was loaded */
+void djs_clock_read(struct djs_clock *clock);
 int djs_dump_pages_init(unsigned long pages_of_a_ring);
 int djs_dump_pages_add(unsigned int cpu, struct page **pages, unsigned long count);
 void djs_dump_pages_exit(void);

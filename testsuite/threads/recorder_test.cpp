@@ -28,10 +28,12 @@ u64 records_in(u32 cpu, decltype(&Snapshot::add_live) add) {
     const djs_ring_page* page = cpus_ring(cpu, &data);
     Snapshot snapshot;
     Checker checker(cpu);
-    (snapshot.*add)(*page, data, ring_bytes);
+    (snapshot.*add)(*page, data, ring_bytes, cpu);
     EXPECT_EQ(snapshot.damaged(), 0u);
-    for (const djs_record* record : snapshot.records())
+    for (const auto& [record, writer] : snapshot.records()) {
+        EXPECT_EQ(writer, cpu);
         checker.check(*record, true);
+    }
     return checker.records();
 }
 

@@ -70,7 +70,7 @@ std::vector<uint64_t> times(RecordMerger& merger, uint64_t now,
                             RecordMerger::Sweep* sweep = nullptr) {
     std::vector<uint64_t> all;
     const auto done =
-        merger.sweep(now, [&](const djs_record& record) { all.push_back(record.time); });
+        merger.sweep(now, [&](const Ring& ring) { all.push_back(ring.record().time); });
     if (sweep)
         *sweep = done;
     return all;
@@ -118,7 +118,7 @@ TEST(Merge, DoesNotWaitForeverAndCountsWhatNeverCame) {
     times(merger, 2000);
     std::this_thread::sleep_for(std::chrono::milliseconds(600));
     EXPECT_EQ(times(merger, 3000), (Times{200}));
-    const auto last = merger.last_sweep([](const djs_record&) { FAIL(); });
+    const auto last = merger.last_sweep([](const Ring&) { FAIL(); });
     EXPECT_EQ(last.unfinished, 1u);
 }
 
@@ -129,7 +129,7 @@ TEST(Merge, LastSweepPassesEverythingInOrder) {
         (i % 3 == 0 ? a : i % 3 == 1 ? b : c).write(i + 1);
     a.write(1000, DJS_RECORD_PADDING);
     Times all;
-    merger.last_sweep([&](const djs_record& record) { all.push_back(record.time); });
+    merger.last_sweep([&](const Ring& ring) { all.push_back(ring.record().time); });
     ASSERT_EQ(all.size(), 60u);
     EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));
 }
@@ -142,7 +142,7 @@ TEST(Merge, NonsenseSizesStopOneRingOnly) {
         FakeRing::commit(a.reserve(24, 0, 2), size);
         b.write(3);
         Times all;
-        const auto sink = [&](const djs_record& record) { all.push_back(record.time); };
+        const auto sink = [&](const Ring& ring) { all.push_back(ring.record().time); };
         auto sweep = merger.last_sweep(sink);
         EXPECT_EQ(all, (Times{1, 3})) << size;
         EXPECT_EQ(sweep.corrupt, (std::vector<size_t>{0})) << size;
@@ -164,7 +164,7 @@ TEST(Merge, RandomMemoryNeverReadsOutside) {
         }
         RecordMerger merger({a.reader()});
         size_t bytes = 0;
-        merger.last_sweep([&](const djs_record& record) { bytes += record.size; });
+        merger.last_sweep([&](const Ring& ring) { bytes += ring.record().size; });
         EXPECT_LE(bytes, 4096u);
     }
 }
@@ -211,7 +211,8 @@ TEST(Merge, ConcurrentWritersComeOutCompleteAndInOrder) {
     std::vector<uint64_t> next(writers);
     uint64_t latest = 0;
     size_t disorder = 0, gaps = 0;
-    const auto sink = [&](const djs_record& record) {
+    const auto sink = [&](const Ring& ring) {
+        const djs_record& record = ring.record();
         uint64_t number;
         std::memcpy(&number, &record + 1, sizeof(number));
         gaps += number != next[record.id]++;

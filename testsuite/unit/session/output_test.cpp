@@ -1,5 +1,5 @@
 #include "include/statistic.h"
-#include "session/output.h"
+#include "session/outputs.h"
 #include "session/printer.h"
 
 #include <cerrno>
@@ -80,12 +80,13 @@ Printed print(std::vector<Record> records, bool json = false, bool warnings = tr
               djs_counts counts = {}) {
     Capture out, err;
     Writer writer(out.fd(), "out"), messages(err.fd(), "err");
-    const auto output =
-        json ? make_json_output(writer) : make_text_output(writer, messages, warnings, false);
+    const OutputStreams streams{writer, messages, warnings, false};
+    const auto output = json ? make_json_output(streams) : make_text_output(streams);
     const ModuleMeta meta = example_meta();
-    RecordPrinter printer(meta, *output);
+    const RecordClock clock;
+    RecordPrinter printer(meta, clock, *output);
     for (auto& record : records)
-        printer.print(record.get());
+        printer.print(record.get(), 0);
     output->counts(counts);
     writer.flush();
     return {out.text(), err.text(), printer.exit_requested(), printer.errors(), printer.damaged()};
@@ -124,11 +125,11 @@ TEST(Output, SpeculationsArePrintedWhereTheyAreCommitted) {
 TEST(Output, TheOldestSpeculationGivesWay) {
     Speculations speculations(2);
     std::string out;
-    const auto print = [&](std::string_view text) { out += text; };
-    speculations.add(1, "a");
-    speculations.add(2, "b");
-    speculations.add(1, "c");
-    speculations.add(1, "d");
+    const auto print = [&](const Speculations::Text& text) { out += text.arguments; };
+    speculations.add(1, {0, 0, "a"});
+    speculations.add(2, {0, 0, "b"});
+    speculations.add(1, {0, 0, "c"});
+    speculations.add(1, {0, 0, "d"});
     EXPECT_EQ(speculations.dropped(), 2u);
     speculations.commit(2, print);
     speculations.commit(1, print);
@@ -264,7 +265,7 @@ TEST(Output, ProbesAreShownWithTheirMechanismWhenAsked) {
     for (bool verbose : {false, true}) {
         Capture out, err;
         Writer writer(out.fd(), "out"), messages(err.fd(), "err");
-        const auto output = make_text_output(writer, messages, true, verbose);
+        const auto output = make_text_output({writer, messages, true, verbose});
         output->probes({planned, fallen, failed});
         EXPECT_EQ(
             err.text(),

@@ -60,7 +60,7 @@ class FakeRecorder {
 
 std::vector<uint64_t> times(const Snapshot& snapshot) {
     std::vector<uint64_t> out;
-    for (const djs_record* record : snapshot.records())
+    for (const auto& [record, cpu] : snapshot.records())
         out.push_back(record->time);
     return out;
 }
@@ -151,7 +151,7 @@ TEST(Snapshot, IsConsistentWhileRecordsAreWritten) {
         snapshot.add_live(ring.page, ring.data.data(), ring_bytes);
         EXPECT_EQ(snapshot.damaged(), 0u);
         uint64_t before = 0;
-        for (const djs_record* record : snapshot.records()) {
+        for (const auto& [record, cpu] : snapshot.records()) {
             uint64_t content;
             std::memcpy(&content, reinterpret_cast<const char*>(record) + record->size - 8, 8);
             EXPECT_EQ(content, record->time);

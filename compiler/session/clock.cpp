@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/clock.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <limits>
+#include <x86intrin.h>
+
+namespace djstap {
+
+namespace {
+
+uint64_t nanoseconds(clockid_t clock) {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t ordered_cycles() {
+    _mm_lfence();
+    return __rdtsc();
+}
+
+// `rate`: nanoseconds a cycle.
+uint64_t along(const djs_clock& from, double rate, uint64_t cycles) {
+    const auto passed = static_cast<double>(static_cast<int64_t>(cycles - from.cycles));
+    return from.monotonic_ns + static_cast<uint64_t>(std::llround(passed * rate));
+}
+
+double rate_between(const djs_clock& a, const djs_clock& b) {
+    return static_cast<double>(b.monotonic_ns - a.monotonic_ns) /
+           static_cast<double>(b.cycles - a.cycles);
+}
+
+} // namespace
+
+djs_clock read_clock() {
+    djs_clock best{};
+    uint64_t least = std::numeric_limits<uint64_t>::max();
+    // Whoever is interrupted between the clocks tries again.
+    for (int tries = 0; tries < 2; tries++) {
+        const uint64_t before = ordered_cycles();
+        const uint64_t monotonic = nanoseconds(CLOCK_MONOTONIC);
+        const uint64_t after = ordered_cycles();
+        if (after - before >= least)
+            continue;
+        least = after - before;
+        best.cycles = before + (after - before) / 2;
+        best.monotonic_ns = monotonic;
+        best.realtime_ns = nanoseconds(CLOCK_REALTIME);
+    }
+    return best;
+}
+
+void RecordClock::add(const djs_clock& moment) {
+    if (!moment.cycles ||
+        (!moments_.empty() && (moment.cycles <= moments_.back().cycles ||
+                               moment.monotonic_ns < moments_.back().monotonic_ns)))
+        return;
+    moments_.push_back(moment);
+    if (moments_.size() > most_moments)
+        moments_.pop_front();
+}
+
+uint64_t RecordClock::monotonic_ns(uint64_t cycles) const {
+    if (moments_.empty())
+        return 0;
+    if (moments_.size() == 1) {
+        const djs_clock& only = moments_.front();
+        return only.cycles_khz ? along(only, 1e6 / only.cycles_khz, cycles) : only.monotonic_ns;
+    }
+    // The last interval that begins before it; what is before all, or behind them, is told by the
+    // way the clock went nearest to it.
+    auto end = std::upper_bound(
+        moments_.begin() + 1, moments_.end() - 1, cycles,
+        [](uint64_t wanted, const djs_clock& moment) { return wanted < moment.cycles; });
+    const djs_clock &from = *(end - 1), &to = *end;
+    return along(from, rate_between(from, to), cycles);
+}
+
+uint64_t RecordClock::realtime_ns(uint64_t cycles) const {
+    if (moments_.empty())
+        return 0;
+    const djs_clock& last = moments_.back();
+    return last.realtime_ns - last.monotonic_ns + monotonic_ns(cycles);
+}
+
+} // namespace djstap

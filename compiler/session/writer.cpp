@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/writer.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+namespace djstap {
+
+void Writer::append(std::string_view bytes) {
+    std::memcpy(reserve(bytes.size()), bytes.data(), bytes.size());
+    advance(bytes.size());
+}
+
+void Writer::grow(size_t size) {
+    buffer_.resize(std::max(used_ + size, 2 * flush_at));
+}
+
+void Writer::flush() {
+    for (size_t at = 0; at < used_ && !error_;) {
+        const ssize_t written = write(fd_, buffer_.data() + at, used_ - at);
+        if (written >= 0) {
+            at += static_cast<size_t>(written);
+        } else if (errno == EAGAIN) {
+            pollfd ready{fd_, POLLOUT, 0};
+            poll(&ready, 1, 1000);
+        } else if (errno != EINTR) {
+            error_ = errno;
+        }
+    }
+    used_ = 0;
+}
+
+Result<FileDescriptor> open_output(const std::string& path) {
+    if (path.empty())
+        return FileDescriptor();
+    FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!file)
+        return Failure{path + ": " + std::strerror(errno), ""};
+    return file;
+}
+
+} // namespace djstap

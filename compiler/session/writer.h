@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Where the bytes of an output go.
+#pragma once
+#include "diagnostics/result.h"
+#include "system/descriptor.h"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace djstap {
+
+// Collects bytes and writes them in large pieces.
+class Writer {
+  public:
+    // Does not own `fd`. `name` stands in messages ("the output", "FILE").
+    Writer(int fd, std::string name) : fd_(fd), name_(std::move(name)) {}
+
+    void append(std::string_view bytes);
+    // Room for `size` bytes behind what was appended; advance() says how many are used.
+    char* reserve(size_t size) {
+        if (used_ + size > buffer_.size())
+            grow(size);
+        return buffer_.data() + used_;
+    }
+    void advance(size_t size) {
+        used_ += size;
+        if (used_ >= flush_at)
+            flush();
+    }
+    void flush();
+    // 0, or errno of the write that failed: all after it is dropped. EPIPE: the reader has gone.
+    int error() const { return error_; }
+    const std::string& name() const { return name_; }
+
+  private:
+    static constexpr size_t flush_at = 256 * 1024;
+    void grow(size_t size);
+
+    int fd_;
+    std::string name_;
+    std::vector<char> buffer_;
+    size_t used_ = 0;
+    int error_ = 0;
+};
+
+// Makes the file that the output goes to (-o), or empties it. No descriptor where `path` is empty.
+Result<FileDescriptor> open_output(const std::string& path);
+
+} // namespace djstap

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// How the records' clock becomes time.
+#include <linux/irqflags.h>
+#include <linux/timekeeping.h>
+#include <asm/tsc.h>
+
+#include "record/rings.h"
+
+struct djs_clock djs_load_time;
+
+/* The closest of a few tries: an NMI, or the hypervisor, may come between the clocks. */
+#define CLOCK_TRIES 4
+
+void djs_clock_read(struct djs_clock *clock)
+{
+	u64 least = U64_MAX;
+	int tries;
+
+	for (tries = 0; tries < CLOCK_TRIES; tries++) {
+		unsigned long flags;
+		u64 before, after, monotonic, realtime;
+
+		local_irq_save(flags);
+		before = rdtsc_ordered();
+		monotonic = ktime_get_ns();
+		after = rdtsc_ordered();
+		realtime = ktime_get_real_ns();
+		local_irq_restore(flags);
+		if (after - before >= least)
+			continue;
+		least = after - before;
+		clock->cycles = before + (after - before) / 2;
+		clock->monotonic_ns = monotonic;
+		clock->realtime_ns = realtime;
+	}
+	clock->cycles_khz = tsc_khz;
+}
