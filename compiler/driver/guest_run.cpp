@@ -90,9 +90,9 @@ class ForwardedSignals {
     struct sigaction before_[std::size(signals)] = {}, pipe_before_ = {};
 };
 
-std::vector<std::string> reader_command(const RunState& state, const std::string& module) {
-    const Options& options = state.options;
-    std::vector<std::string> words = {state.places.djrun};
+std::vector<std::string> reader_command(const RunContext& context, const std::string& module) {
+    const Options& options = context.options;
+    std::vector<std::string> words = {context.places.djrun};
     if (!options.command.empty())
         words.insert(words.end(), {"-c", options.command});
     if (!options.output_file.empty())
@@ -123,10 +123,10 @@ void add_files(GuestJob& job, const std::vector<FileToCopy>& files) {
 }
 
 // As much as was asked for, else by need.
-unsigned memory_mb(const RunState& state, unsigned cpus) {
-    if (state.options.guest_memory_mb)
-        return state.options.guest_memory_mb;
-    const auto buffers = static_cast<unsigned>(state.limits.RING_KB * cpus / 1024);
+unsigned memory_mb(const RunContext& context, const Limits& limits, unsigned cpus) {
+    if (context.options.guest_memory_mb)
+        return context.options.guest_memory_mb;
+    const auto buffers = static_cast<unsigned>(limits.RING_KB * cpus / 1024);
     if (buffers <= usual_buffers_mb)
         return usual_memory_mb;
     // Few sizes, for each has a saved state.
@@ -141,22 +141,22 @@ bool is_seen(const std::string& path) {
 }
 
 // What the command needs, where the guest does not see this machine's files.
-Status add_copies(GuestJob& job, const RunState& state) {
+Status add_copies(GuestJob& job, const RunContext& context, const RunnableScript& runnable) {
     // Whatever shell code the command is made of, it finds djstap's own programs.
     for (const char* name : {"djrun", "gtodbench"}) {
-        std::string path = state.places.programs + "/" + name;
+        std::string path = context.places.programs + "/" + name;
         if (Result<std::vector<FileToCopy>> closure = program_closure(path)) {
             add_files(job, *closure);
             add_files(job, {{"", std::string("/usr/local/bin/") + name, 0, path}});
         }
     }
-    Result<std::vector<FileToCopy>> command = command_closure(state.options.command);
+    Result<std::vector<FileToCopy>> command = command_closure(context.options.command);
     if (!command)
         return Failure{"-c: " + command.failure().message, command.failure().hint};
     add_files(job, *command);
-    add_files(job, data_files(state.options.command));
+    add_files(job, data_files(context.options.command));
     // Those that are probed can be loaded there.
-    for (const ProbedModule& probed : state.plan->modules) {
+    for (const ProbedModule& probed : runnable.modules) {
         if (probed.file.starts_with(job.kernel.modules + "/"))
             job.modules.push_back(probed.name);
         else
@@ -181,13 +181,13 @@ void be_patient(GuestJob& job, unsigned times) {
         *timeout *= times;
 }
 
-Result<GuestJob> guest_job(RunState& state) {
-    const Options& options = state.options;
+Result<GuestJob> guest_job(const RunContext& context, const RunnableScript& runnable) {
+    const Options& options = context.options;
     GuestJob job;
-    job.kernel = guest_kernel(**state.guest_kernel);
-    job.memory_mb = memory_mb(state, job.cpus);
+    job.kernel = guest_kernel(**context.guest_kernel);
+    job.memory_mb = memory_mb(context, runnable.settings.limits, job.cpus);
     job.disk_mb = options.guest_disk_mb.value_or(job.disk_mb);
-    job.host_root = state.guest_files == GuestFiles::Shared;
+    job.host_root = runnable.settings.guest_files == GuestFiles::Shared;
     if (const char* more = getenv("DJSTAP_QEMU_ARGUMENTS")) {
         std::istringstream words(more);
         for (std::string word; words >> word;)
@@ -204,33 +204,33 @@ Result<GuestJob> guest_job(RunState& state) {
         for (char** variable = environ; *variable; ++variable)
             job.environment.emplace_back(*variable);
     }
-    if (state.guest_files == GuestFiles::Copied)
-        if (Status added = add_copies(job, state); !added)
+    if (runnable.settings.guest_files == GuestFiles::Copied)
+        if (Status added = add_copies(job, context, runnable); !added)
             return added.failure();
-    Result<std::vector<FileToCopy>> reader = program_closure(state.places.djrun);
+    Result<std::vector<FileToCopy>> reader = program_closure(context.places.djrun);
     if (!reader)
         return Failure{"djrun, which reads in the guest: " + reader.failure().message,
                        reader.failure().hint};
-    if (!job.host_root || !is_seen(state.places.djrun))
+    if (!job.host_root || !is_seen(context.places.djrun))
         add_files(job, *reader);
-    const std::string module = own_file(job, fs::absolute(state.module_path, error));
-    job.command = reader_command(state, module);
+    const std::string module = own_file(job, fs::absolute(runnable.module_path, error));
+    job.command = reader_command(context, module);
     return job;
 }
 
 // Why the guest's end is no success; reported.
-bool report_end(RunState& state, const GuestOutcome& outcome) {
+bool report_end(RunContext& context, const GuestOutcome& outcome) {
     if (outcome.lost()) {
-        Diagnostic& lost = state.diagnostics.report(outcome.state == GuestOutcome::EmulatorDied
-                                                        ? DiagnosticKind::EmulatorDied
-                                                        : DiagnosticKind::GuestLost,
-                                                    {}, {outcome.reason});
+        Diagnostic& lost = context.diagnostics.report(outcome.state == GuestOutcome::EmulatorDied
+                                                          ? DiagnosticKind::EmulatorDied
+                                                          : DiagnosticKind::GuestLost,
+                                                      {}, {outcome.reason});
         if (!outcome.kernel_log.empty())
             lost.note({}, "its kernel log ends with:\n" + outcome.kernel_log);
         return false;
     }
     if (!outcome.complaint.empty()) {
-        state.diagnostics.report(DiagnosticKind::GuestComplained, {})
+        context.diagnostics.report(DiagnosticKind::GuestComplained, {})
             .note({}, "its kernel log says:\n" + outcome.complaint);
         return false;
     }
@@ -239,33 +239,33 @@ bool report_end(RunState& state, const GuestOutcome& outcome) {
 
 } // namespace
 
-bool settle_guest_files(RunState& state) {
-    const Options& options = state.options;
+std::optional<GuestFiles> settle_guest_files(RunContext& context) {
+    const Options& options = context.options;
     if (!options.guest || (options.command.empty() && !options.guest_root))
-        return true;
+        return GuestFiles::None;
     Status can = can_share_host_files();
-    state.guest_files = can ? GuestFiles::Shared : GuestFiles::Copied;
     if (can)
-        return true;
-    if (options.guest_root)
-        state.fail(DiagnosticKind::GuestUnavailable, can.failure());
-    else
-        state.diagnostics.report(DiagnosticKind::GuestFilesCopied, {}, {can.failure().message})
-            .hint(can.failure().hint);
-    return !options.guest_root;
+        return GuestFiles::Shared;
+    if (options.guest_root) {
+        context.fail(DiagnosticKind::GuestUnavailable, can.failure());
+        return std::nullopt;
+    }
+    context.diagnostics.report(DiagnosticKind::GuestFilesCopied, {}, {can.failure().message})
+        .hint(can.failure().hint);
+    return GuestFiles::Copied;
 }
 
-bool run_in_guest(RunState& state) {
-    Result<GuestJob> job = guest_job(state);
+std::optional<FinishedRun> run_in_guest(RunContext& context, const RunnableScript& runnable) {
+    Result<GuestJob> job = guest_job(context, runnable);
     if (!job) {
-        state.fail(DiagnosticKind::GuestUnavailable, job.failure());
-        return false;
+        context.fail(DiagnosticKind::GuestUnavailable, job.failure());
+        return std::nullopt;
     }
     Sink output, trace;
-    if (!state.options.output_file.empty())
-        if (Status opened = trace.open(state.options.output_file); !opened) {
-            state.fail(DiagnosticKind::WorkFiles, opened.failure());
-            return false;
+    if (!context.options.output_file.empty())
+        if (Status opened = trace.open(context.options.output_file); !opened) {
+            context.fail(DiagnosticKind::WorkFiles, opened.failure());
+            return std::nullopt;
         }
     GuestCallbacks callbacks;
     callbacks.progress = show_progress;
@@ -278,18 +278,17 @@ bool run_in_guest(RunState& state) {
     Result<GuestOutcome> outcome = run_guest(*job, callbacks, &signals.mailbox());
     report_guest(*job, outcome);
     if (!outcome) {
-        state.fail(DiagnosticKind::GuestUnavailable, outcome.failure());
-        return false;
+        context.fail(DiagnosticKind::GuestUnavailable, outcome.failure());
+        return std::nullopt;
     }
-    if (!report_end(state, *outcome))
-        return false;
+    if (!report_end(context, *outcome))
+        return std::nullopt;
     if (const int error = output.error() ? output.error() : trace.error()) {
-        state.fail(DiagnosticKind::WorkFiles,
-                   {std::string("cannot write the output: ") + strerror(error), ""});
-        return false;
+        context.fail(DiagnosticKind::WorkFiles,
+                     {std::string("cannot write the output: ") + strerror(error), ""});
+        return std::nullopt;
     }
-    state.exit_status = outcome->exit_code;
-    return true;
+    return FinishedRun{outcome->exit_code};
 }
 
 } // namespace djstap::driver

@@ -18,16 +18,16 @@ Fact own_file(const char* name, const std::string& path) {
             false, false};
 }
 
-std::vector<FactChapter> gather(RunState& state) {
+std::vector<FactChapter> gather(RunContext& context) {
     std::vector<FactChapter> chapters;
     struct utsname name = {};
     uname(&name);
     chapters.push_back({"This machine, kernel " + std::string(name.release), running_facts()});
-    std::string wanted = state.options.release();
+    std::string wanted = context.options.release();
     Result<KernelFiles> files = find_kernel(wanted);
     if (files) {
         chapters.push_back({"Compiling for kernel " + files->release, kernel_facts(*files)});
-        if (Result<const Target*> target = state.kernel.target()) {
+        if (Result<const Target*> target = context.kernel.target()) {
             std::vector<Fact>& facts = chapters.back().facts;
             facts.push_back({"build-id", !(*target)->build_id().empty(), (*target)->build_id(), "",
                              false, false});
@@ -55,8 +55,8 @@ std::vector<FactChapter> gather(RunState& state) {
     chapters.push_back(std::move(guests));
     chapters.push_back(
         {"djstap",
-         {own_file("tapsets", state.places.tapsets), own_file("runtime", state.places.runtime),
-          own_file("djrun", state.places.djrun)}});
+         {own_file("tapsets", context.places.tapsets), own_file("runtime", context.places.runtime),
+          own_file("djrun", context.places.djrun)}});
     CacheUse use = cache_use();
     chapters.back().facts.push_back({"cache", true,
                                      use.folder + ": " + std::to_string(use.files) + " files, " +
@@ -67,8 +67,8 @@ std::vector<FactChapter> gather(RunState& state) {
 
 } // namespace
 
-bool print_info(RunState& state) {
-    state.output().facts(DJSTAP_VERSION, version_text(), gather(state));
+bool print_info(RunContext& context) {
+    context.output().facts(DJSTAP_VERSION, version_text(), gather(context));
     return true;
 }
 

@@ -29,29 +29,29 @@ bool fits(std::string_view pattern, std::string_view name) {
     return false;
 }
 
-void print_listing(RunState& state, const ProbeListing& listing) {
+void print_listing(RunContext& context, const ProbeListing& listing) {
     ListedPoint point;
     point.point = listing.point;
     if (listing.mechanism != Mechanism::None)
         point.mechanism = mechanism_name(listing.mechanism);
     point.reason = listing.reason;
     point.variables = listing.variables;
-    point.variables_wanted = state.options.list_variables;
-    point.mechanism_wanted = point.variables_wanted || state.options.verbose() > 0;
-    state.output().listed(point);
+    point.variables_wanted = context.options.list_variables;
+    point.mechanism_wanted = point.variables_wanted || context.options.verbose() > 0;
+    context.output().listed(point);
 }
 
 // The script `probe PATTERN {}`, for its one declaration.
-std::optional<ast::File> parse_pattern(RunState& state) {
-    uint32_t id = state.sources.add("<probe>", "probe " + state.options.list_pattern + " {}");
-    auto file = parse_file(state.sources, id, state.preprocessor(), state.tapsets().macros(),
-                           state.diagnostics);
+std::optional<ast::File> parse_pattern(RunContext& context) {
+    uint32_t id = context.sources.add("<probe>", "probe " + context.options.list_pattern + " {}");
+    auto file = parse_file(context.sources, id, context.preprocessor(), context.tapsets().macros(),
+                           context.diagnostics);
     if (!file)
         return std::nullopt;
     bool one = file->probes.size() == 1 && file->aliases.empty() && file->functions.empty() &&
                file->globals.empty() && file->embedded.empty();
     if (!one) {
-        state.diagnostics.report(DiagnosticKind::NotOnePoint, {id, 6, 6, 0});
+        context.diagnostics.report(DiagnosticKind::NotOnePoint, {id, 6, 6, 0});
         return std::nullopt;
     }
     return file;
@@ -66,14 +66,14 @@ std::string dotted(const ast::ProbePoint& point) {
 
 // What a point without arguments names by itself: a tapset's aliases and, for a pattern, the kinds
 // of probe points.
-std::vector<ProbeListing> named_points(RunState& state, const ast::ProbePoint& point) {
+std::vector<ProbeListing> named_points(RunContext& context, const ast::ProbePoint& point) {
     if (std::any_of(point.components.begin(), point.components.end(), [](const auto& each) {
             return each.argument != ast::PointComponent::Argument::None;
         }))
         return {};
     const std::string pattern = dotted(point);
     std::vector<ProbeListing> out;
-    for (const std::string& alias : state.tapsets().alias_names())
+    for (const std::string& alias : context.tapsets().alias_names())
         if (fits(pattern, alias))
             out.push_back({alias, {}, Mechanism::None, "defined by a tapset"});
     if (pattern.find('*') != std::string::npos)
@@ -89,53 +89,54 @@ std::vector<ProbeListing> named_points(RunState& state, const ast::ProbePoint& p
 
 } // namespace
 
-bool list_points(RunState& state) {
-    auto file = parse_pattern(state);
+bool list_points(RunContext& context) {
+    auto file = parse_pattern(context);
     if (!file)
         return false;
     size_t found = 0;
     bool good = true;
     for (const ast::ProbePoint& point : file->probes[0].points) {
         const size_t before = found;
-        for (const ProbeListing& listing : named_points(state, point)) {
-            print_listing(state, listing);
+        for (const ProbeListing& listing : named_points(context, point)) {
+            print_listing(context, listing);
             found++;
         }
         if (found != before)
             continue;
-        auto listings =
-            list_probes(point, state.options.list_variables || state.output().lists_mechanisms(),
-                        state.kernel, state.diagnostics);
+        auto listings = list_probes(
+            point, context.options.list_variables || context.output().lists_mechanisms(),
+            context.kernel, context.diagnostics);
         if (!listings) {
             good = false;
             continue;
         }
         for (const ProbeListing& listing : *listings)
-            print_listing(state, listing);
+            print_listing(context, listing);
         found += listings->size();
     }
     if (good && found == 0)
-        state.diagnostics.report(DiagnosticKind::NothingListed, {}, {state.options.list_pattern});
+        context.diagnostics.report(DiagnosticKind::NothingListed, {},
+                                   {context.options.list_pattern});
     return good && found != 0;
 }
 
-bool print_probe_types(RunState& state) {
+bool print_probe_types(RunContext& context) {
     for (const std::string& type : probe_types())
-        state.output().line(type);
+        context.output().line(type);
     return true;
 }
 
-bool print_aliases(RunState& state) {
-    std::vector<std::string> names = state.tapsets().alias_names();
+bool print_aliases(RunContext& context) {
+    std::vector<std::string> names = context.tapsets().alias_names();
     std::sort(names.begin(), names.end());
     for (const std::string& name : names)
-        state.output().line(name);
-    return !state.diagnostics.has_errors();
+        context.output().line(name);
+    return !context.diagnostics.has_errors();
 }
 
-bool print_functions(RunState& state) {
+bool print_functions(RunContext& context) {
     // Every overload in its own line, as SystemTap lists them.
-    std::vector<std::string> names = state.tapsets().function_names();
+    std::vector<std::string> names = context.tapsets().function_names();
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
     auto type = [](ast::TypeName name) {
@@ -144,7 +145,7 @@ bool print_functions(RunState& state) {
                                                : "";
     };
     for (const std::string& name : names) {
-        for (const ast::File* file : state.tapsets().files_defining_function(name)) {
+        for (const ast::File* file : context.tapsets().files_defining_function(name)) {
             for (const ast::Function& function : file->functions) {
                 if (function.name != name || function.is_private)
                     continue;
@@ -152,11 +153,11 @@ bool print_functions(RunState& state) {
                 for (size_t i = 0; i < function.parameters.size(); i++)
                     text += (i ? ", " : "") + function.parameters[i].name +
                             type(function.parameters[i].type);
-                state.output().line(text + ")");
+                context.output().line(text + ")");
             }
         }
     }
-    return !state.diagnostics.has_errors();
+    return !context.diagnostics.has_errors();
 }
 
 } // namespace djstap::driver

@@ -1,13 +1,13 @@
 // -l, -L and the --dump options.
 #pragma once
-#include "driver/run_state.h"
+#include "driver/run_context.h"
 
 namespace djstap::driver {
 
-// Each prints to standard output; false: there are errors in the state's diagnostics.
-bool list_points(RunState& state); // options.list_pattern
-bool print_probe_types(RunState& state);
-bool print_aliases(RunState& state);
-bool print_functions(RunState& state);
+// Each prints to standard output; false: there are errors in the context's diagnostics.
+bool list_points(RunContext& context); // options.list_pattern
+bool print_probe_types(RunContext& context);
+bool print_aliases(RunContext& context);
+bool print_functions(RunContext& context);
 
 } // namespace djstap::driver

@@ -193,17 +193,17 @@ GuestKernel guest_kernel(const KernelFiles& files) {
     return {files.release, resolved(files.vmlinuz), resolved(files.modules)};
 }
 
-bool check_machine(RunState& state) {
-    if (state.guest_kernel) {
-        if (!*state.guest_kernel)
-            state.fail(DiagnosticKind::GuestUnavailable, state.guest_kernel->failure());
-        return static_cast<bool>(*state.guest_kernel);
+bool check_machine(RunContext& context) {
+    if (context.guest_kernel) {
+        if (!*context.guest_kernel)
+            context.fail(DiagnosticKind::GuestUnavailable, context.guest_kernel->failure());
+        return static_cast<bool>(*context.guest_kernel);
     }
     struct utsname name = {};
     uname(&name);
-    Result<KernelFiles> files = find_kernel(state.options.kernel);
+    Result<KernelFiles> files = find_kernel(context.options.kernel);
     if (!files) {
-        state.fail(DiagnosticKind::KernelUnusable, files.failure());
+        context.fail(DiagnosticKind::KernelUnusable, files.failure());
         return false;
     }
     std::string missing, remedies;
@@ -223,7 +223,7 @@ bool check_machine(RunState& state) {
     if (missing.empty())
         return true;
     std::string guest = "--guest runs it in a throw-away virtual machine";
-    state.diagnostics.report(DiagnosticKind::MachineLacks, {}, {missing})
+    context.diagnostics.report(DiagnosticKind::MachineLacks, {}, {missing})
         .hint(remedies.empty() ? guest : guest + "; for this machine: " + remedies);
     return false;
 }

@@ -1,6 +1,6 @@
 // What the running machine offers for running modules, and what a kernel has for compiling them.
 #pragma once
-#include "driver/run_state.h"
+#include "driver/run_context.h"
 #include "guest/guest.h"
 #include "session/output.h"
 
@@ -24,6 +24,6 @@ GuestKernel guest_kernel(const KernelFiles& files);
 
 // Settles where the script will run, before work is done for it: the guest's kernel is fixed in the
 // options, or the running machine is looked at. Reports everything that is missing in one message.
-bool check_machine(RunState& state);
+bool check_machine(RunContext& context);
 
 } // namespace djstap::driver

@@ -57,48 +57,46 @@ void suppress_errors(ast::File& script) {
 }
 
 // --exclude-self: what stands before the handlers. A guest's first process is djstap's agent.
-const ast::File* parse_exclusion(RunState& state) {
+std::optional<ast::File> parse_exclusion(RunContext& context) {
     const char* condition =
-        state.options.guest ? "pid() == stp_pid() || pid() == 1" : "pid() == stp_pid()";
-    const uint32_t id = state.sources.add("<--exclude-self>", std::string("probe never { if (") +
-                                                                  condition + ") next }");
-    state.exclusion = parse_file(state.sources, id, state.preprocessor(), {}, state.diagnostics);
-    return state.exclusion ? &*state.exclusion : nullptr;
+        context.options.guest ? "pid() == stp_pid() || pid() == 1" : "pid() == stp_pid()";
+    const uint32_t id = context.sources.add("<--exclude-self>", std::string("probe never { if (") +
+                                                                    condition + ") next }");
+    return parse_file(context.sources, id, context.preprocessor(), {}, context.diagnostics);
 }
 
 // Saves a pass's result beside the module when -k asks for it.
-bool keep(RunState& state, const char* name, std::string_view bytes) {
-    if (!state.options.keep_work_files)
+bool keep(RunContext& context, const char* name, std::string_view bytes) {
+    if (!context.options.keep_work_files)
         return true;
-    Result<std::string> folder = state.work.path();
+    Result<std::string> folder = context.work.path();
     Status saved =
         folder ? write_atomically(*folder + "/" + name, bytes) : Status(folder.failure());
     if (!saved)
-        state.fail(DiagnosticKind::WorkFiles, saved.failure());
+        context.fail(DiagnosticKind::WorkFiles, saved.failure());
     return static_cast<bool>(saved);
 }
 
 // A name of its own for each run: two may be loaded at once.
-std::string made_up_name(const RunState& state) {
-    const uint64_t hash = hash_bytes(state.sources.file(state.script_source).text);
+std::string made_up_name(const RunContext& context, uint32_t source) {
+    const uint64_t hash = hash_bytes(context.sources.file(source).text);
     char digits[17];
     snprintf(digits, sizeof digits, "%08x", static_cast<uint32_t>(hash ^ hash >> 32));
     return std::string("djstap_") + digits + "_" + std::to_string(getpid());
 }
 
-bool open_kit(RunState& state, const Target& target) {
-    const RuntimeSources sources{state.places.runtime};
+std::optional<RuntimeKit> open_kit(RunContext& context, const Target& target) {
+    const RuntimeSources sources{context.places.runtime};
     if (Status agreed = check_agreement(sources); !agreed) {
-        state.fail(DiagnosticKind::RuntimeUnavailable, agreed.failure());
-        return false;
+        context.fail(DiagnosticKind::RuntimeUnavailable, agreed.failure());
+        return std::nullopt;
     }
     Result<RuntimeKit> kit = open_runtime_kit(target, sources, show_progress);
     if (!kit) {
-        state.fail(DiagnosticKind::RuntimeUnavailable, kit.failure());
-        return false;
+        context.fail(DiagnosticKind::RuntimeUnavailable, kit.failure());
+        return std::nullopt;
     }
-    state.kit = std::move(*kit);
-    return true;
+    return std::move(*kit);
 }
 
 CodegenKernel describe_kernel(const Target& target, const RuntimeKit& kit) {
@@ -138,16 +136,18 @@ CodegenKernel describe_kernel(const Target& target, const RuntimeKit& kit) {
     return kernel;
 }
 
-// The kernel's files and the runtime that was built for it.
-std::optional<CodegenKernel> open_kernel(RunState& state) {
-    Result<const Target*> target = state.kernel.target();
+// The kernel's files and the runtime that was built for it, which is put into `kit`: what is
+// yielded refers to it.
+std::optional<CodegenKernel> open_kernel(RunContext& context, std::optional<RuntimeKit>& kit) {
+    Result<const Target*> target = context.kernel.target();
     if (!target) {
-        state.fail(DiagnosticKind::KernelUnusable, target.failure());
+        context.fail(DiagnosticKind::KernelUnusable, target.failure());
         return std::nullopt;
     }
-    if (!open_kit(state, **target))
+    kit = open_kit(context, **target);
+    if (!kit)
         return std::nullopt;
-    return describe_kernel(**target, *state.kit);
+    return describe_kernel(**target, *kit);
 }
 
 CodegenKernel user_space_kernel() {
@@ -172,237 +172,268 @@ std::string upper_case(std::string text) {
 }
 
 // From -D and -s.
-bool set_limits(RunState& state) {
+std::optional<Limits> limits_of(RunContext& context) {
+    Limits limits;
     std::vector<std::string> names = Limits::names();
-    for (const auto& [name, value] : state.options.definitions) {
+    for (const auto& [name, value] : context.options.definitions) {
         if (std::find(names.begin(), names.end(), name) == names.end()) {
             const std::string upper = upper_case(name);
             const bool wrong_case = std::find(names.begin(), names.end(), upper) != names.end();
             std::string hint =
                 wrong_case ? "did you mean '" + upper + "'?" : did_you_mean(upper, names);
-            state.diagnostics.report(DiagnosticKind::UnknownLimit, {}, {name})
+            context.diagnostics.report(DiagnosticKind::UnknownLimit, {}, {name})
                 .hint(hint.empty() ? "docs/language.md lists the limits" : hint);
             continue;
         }
         int64_t number = 0;
         auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-        if (error != std::errc() || end != value.data() + value.size() ||
-            !state.limits.set(name, number))
-            state.diagnostics.report(DiagnosticKind::BadLimit, {}, {name, value})
+        if (error != std::errc() || end != value.data() + value.size() || !limits.set(name, number))
+            context.diagnostics.report(DiagnosticKind::BadLimit, {}, {name, value})
                 .hint("it takes a number from " + Limits::range(name));
     }
     auto is_set = [&](std::string_view name) {
-        const auto& all = state.options.definitions;
+        const auto& all = context.options.definitions;
         return std::any_of(all.begin(), all.end(),
                            [&](const auto& each) { return each.first == name; });
     };
     if (!is_set("MAXACTION_INTERRUPTIBLE"))
-        state.limits.MAXACTION_INTERRUPTIBLE =
-            std::min<int64_t>(10 * state.limits.MAXACTION, INT32_MAX);
-    if (state.options.buffer_megabytes)
-        state.limits.RING_KB = int64_t{state.options.buffer_megabytes} * 1024;
-    return !state.diagnostics.has_errors();
+        limits.MAXACTION_INTERRUPTIBLE = std::min<int64_t>(10 * limits.MAXACTION, INT32_MAX);
+    if (context.options.buffer_megabytes)
+        limits.RING_KB = int64_t{context.options.buffer_megabytes} * 1024;
+    return context.diagnostics.has_errors() ? std::nullopt : std::optional(limits);
 }
 
 // Of those that no text names, be it in a branch of %( that is not taken.
-void warn_of_arguments(RunState& state, const std::vector<uint32_t>& ids) {
+void warn_of_arguments(RunContext& context, const std::vector<uint32_t>& ids) {
     std::set<std::string> named;
     for (const uint32_t id : ids) {
-        Diagnostics ignored(state.sources);
+        Diagnostics ignored(context.sources);
         syntax::Lexemes words;
-        syntax::lex(state.sources.file(id).text, {id, 0, 0, 0}, false, words, ignored);
+        syntax::lex(context.sources.file(id).text, {id, 0, 0, 0}, false, words, ignored);
         for (const syntax::Lexeme& word : words)
             if (word.text.size() > 1 && (word.text[0] == '$' || word.text[0] == '@'))
                 named.insert(std::string(word.text.substr(1)));
     }
-    for (size_t i = 0; i < state.options.arguments.size(); i++)
+    for (size_t i = 0; i < context.options.arguments.size(); i++)
         if (const std::string number = std::to_string(i + 1); !named.count(number))
-            state.diagnostics.report(DiagnosticKind::OptionWithoutEffect, {},
-                                     {"the script argument '" + state.options.arguments[i] +
-                                      "' is not used: nothing names $" + number + " or @" +
-                                      number});
+            context.diagnostics.report(DiagnosticKind::OptionWithoutEffect, {},
+                                       {"the script argument '" + context.options.arguments[i] +
+                                        "' is not used: nothing names $" + number + " or @" +
+                                        number});
 }
 
 } // namespace
 
-bool parse(RunState& state) {
-    auto ids = read_scripts(state.options, state.sources, state.diagnostics);
-    if (!ids || !set_limits(state))
-        return false;
-    const MacroTable& macros = state.tapsets().macros();
+std::optional<ParsedScript> parse(RunContext& context, Nothing) {
+    ParsedScript parsed;
+    std::optional<ast::File> script;
+    auto ids = read_scripts(context.options, context.sources, context.diagnostics);
+    std::optional<Limits> limits = ids ? limits_of(context) : std::nullopt;
+    if (!limits)
+        return std::nullopt;
+    const MacroTable& macros = context.tapsets().macros();
     for (uint32_t id : *ids) {
-        auto file = parse_file(state.sources, id, state.preprocessor(), macros, state.diagnostics);
+        auto file =
+            parse_file(context.sources, id, context.preprocessor(), macros, context.diagnostics);
         if (!file)
             continue; // further texts may have errors of their own
-        if (state.script)
-            append(*state.script, *file);
+        if (script)
+            append(*script, *file);
         else
-            state.script = std::move(file);
+            script = std::move(file);
     }
-    if (state.diagnostics.has_errors())
-        return false;
-    warn_of_arguments(state, *ids);
-    if (state.options.suppress_handler_errors) {
-        suppress_errors(*state.script);
-        state.limits.MAXSKIPPED = INT32_MAX; // errors and skipped hits may add up
+    if (context.diagnostics.has_errors())
+        return std::nullopt;
+    warn_of_arguments(context, *ids);
+    if (context.options.suppress_handler_errors) {
+        suppress_errors(*script);
+        limits->MAXSKIPPED = INT32_MAX; // errors and skipped hits may add up
     }
-    const ast::File& script = *state.script;
-    const bool nothing = script.probes.empty() && script.aliases.empty() &&
-                         script.functions.empty() && script.globals.empty() &&
-                         script.embedded.empty();
-    if (nothing || (script.probes.empty() && state.options.last_pass > 1))
-        state.diagnostics
+    const bool nothing = script->probes.empty() && script->aliases.empty() &&
+                         script->functions.empty() && script->globals.empty() &&
+                         script->embedded.empty();
+    if (nothing || (script->probes.empty() && context.options.last_pass > 1))
+        context.diagnostics
             .report(nothing ? DiagnosticKind::EmptyScript : DiagnosticKind::NoProbes, {})
             .hint("the smallest script is: probe begin { println(\"hello\") }");
+    parsed.settings.limits = *limits;
+    parsed.file = std::move(*script);
     // What is wrong with the script comes first: it can be mended without the machine.
-    return state.diagnostics.has_errors() || state.options.last_pass < 5 || check_command(state);
+    if (!context.diagnostics.has_errors() && context.options.last_pass == 5) {
+        const auto guest_files = check_command(context);
+        if (!guest_files)
+            return std::nullopt;
+        parsed.settings.guest_files = *guest_files;
+    }
+    return parsed;
 }
 
 namespace {
 
 // A stack as text holds MAXBACKTRACE addresses, however short other texts are wanted.
-void make_room_for_stacks(RunState& state) {
+void make_room_for_stacks(RunContext& context, const program::Program& program, Limits& limits) {
     constexpr int64_t address_bytes = sizeof("0xffffffffffffffff ") - 1;
-    const int64_t needed = state.limits.MAXBACKTRACE * address_bytes + 1;
-    const auto& functions = state.program->functions;
+    const int64_t needed = limits.MAXBACKTRACE * address_bytes + 1;
+    const auto& functions = program.functions;
     const bool keeps_stacks = std::any_of(functions.begin(), functions.end(), [](const auto& each) {
         return each->intrinsic == "backtrace";
     });
-    if (!keeps_stacks || state.limits.MAXSTRINGLEN >= needed)
+    if (!keeps_stacks || limits.MAXSTRINGLEN >= needed)
         return;
-    for (const auto& [name, value] : state.options.definitions)
+    for (const auto& [name, value] : context.options.definitions)
         if (name == "MAXSTRINGLEN")
-            state.diagnostics.report(
+            context.diagnostics.report(
                 DiagnosticKind::OptionWithoutEffect, {},
                 {"-D MAXSTRINGLEN=" + value + " has no effect: backtrace() needs texts of " +
                  std::to_string(needed) +
-                 " bytes for MAXBACKTRACE=" + std::to_string(state.limits.MAXBACKTRACE)});
-    state.limits.MAXSTRINGLEN = needed;
+                 " bytes for MAXBACKTRACE=" + std::to_string(limits.MAXBACKTRACE)});
+    limits.MAXSTRINGLEN = needed;
 }
 
 } // namespace
 
-bool analyze(RunState& state) {
+std::optional<AnalyzedScript> analyze(RunContext& context, ParsedScript parsed) {
+    AnalyzedScript analyzed;
+    analyzed.settings = parsed.settings;
+    Limits& limits = analyzed.settings.limits;
     SemanticsOptions options;
-    options.guru = state.options.guru;
+    options.guru = context.options.guru;
     options.points = probe_shapes();
-    options.keep_unused = state.options.keep_unused;
+    options.keep_unused = context.options.keep_unused;
     // SystemTap 1.8 hid the arguments of C functions behind macros.
-    options.unmangled = strverscmp(state.options.language_version.c_str(), "1.8") < 0;
-    options.global_values = state.options.global_values;
-    options.max_action = std::min(state.limits.MAXACTION, state.limits.MAXACTION_INTERRUPTIBLE);
-    if (state.options.exclude_self) {
-        const ast::File* exclusion = parse_exclusion(state);
-        if (!exclusion)
-            return false;
-        options.prologue = exclusion->probes.front().body.get();
+    options.unmangled = strverscmp(context.options.language_version.c_str(), "1.8") < 0;
+    options.global_values = context.options.global_values;
+    options.max_action = std::min(limits.MAXACTION, limits.MAXACTION_INTERRUPTIBLE);
+    if (context.options.exclude_self) {
+        analyzed.exclusion = parse_exclusion(context);
+        if (!analyzed.exclusion)
+            return std::nullopt;
+        options.prologue = analyzed.exclusion->probes.front().body.get();
     }
-    state.script_source = state.script->source;
-    if (!keep(state, "script.stp", state.sources.file(state.script_source).text))
-        return false;
-    state.program =
-        djstap::analyze(std::move(*state.script), state.tapsets(), options, state.diagnostics);
-    if (state.program)
-        make_room_for_stacks(state);
-    return state.program.has_value();
+    analyzed.source = parsed.file.source;
+    if (!keep(context, "script.stp", context.sources.file(analyzed.source).text))
+        return std::nullopt;
+    auto program =
+        djstap::analyze(std::move(parsed.file), context.tapsets(), options, context.diagnostics);
+    if (!program)
+        return std::nullopt;
+    make_room_for_stacks(context, *program, limits);
+    analyzed.program = std::move(*program);
+    return analyzed;
 }
 
-bool resolve(RunState& state) {
-    if (state.options.user_space) {
-        if (!check_for_user_space(*state.program, state.diagnostics))
-            return false;
-    } else if (state.options.last_pass == 5 && !check_machine(state)) {
-        return false;
+std::optional<ResolvedScript> resolve(RunContext& context, AnalyzedScript analyzed) {
+    if (context.options.user_space) {
+        if (!check_for_user_space(analyzed.program, context.diagnostics))
+            return std::nullopt;
+    } else if (context.options.last_pass == 5 && !check_machine(context)) {
+        return std::nullopt;
     }
     ProbeOptions options;
-    if (state.options.user_space)
+    if (context.options.user_space)
         options.hz = DJS_USER_HZ;
-    if (!state.options.mechanism.empty())
-        options.forced = mechanism_by_name(state.options.mechanism);
-    options.max_kprobes = state.limits.MAXKPROBES;
-    options.skip_bad_variables = state.options.skip_bad_variables;
-    state.plan = resolve_probes(*state.program, state.kernel, options, state.diagnostics);
+    if (!context.options.mechanism.empty())
+        options.forced = mechanism_by_name(context.options.mechanism);
+    options.max_kprobes = analyzed.settings.limits.MAXKPROBES;
+    options.skip_bad_variables = context.options.skip_bad_variables;
+    auto plan = resolve_probes(analyzed.program, context.kernel, options, context.diagnostics);
+    if (!plan)
+        return std::nullopt;
     // A script of probes that are never hit is one, too.
-    if (state.plan && state.plan->sites.empty() && !program::has_probe_of(*state.program, PointIsNeverHit))
-        state.diagnostics.report(DiagnosticKind::NothingToProbe, {});
-    return state.plan.has_value();
+    if (plan->sites.empty() && !program::has_probe_of(analyzed.program, PointIsNeverHit))
+        context.diagnostics.report(DiagnosticKind::NothingToProbe, {});
+    return ResolvedScript{std::move(analyzed), std::move(*plan)};
 }
 
-bool generate(RunState& state) {
+std::optional<GeneratedScript> generate(RunContext& context, ResolvedScript resolved) {
+    GeneratedScript generated;
     std::optional<CodegenKernel> kernel =
-        state.options.user_space ? user_space_kernel() : open_kernel(state);
+        context.options.user_space ? user_space_kernel() : open_kernel(context, generated.kit);
     if (!kernel)
-        return false;
-    state.module_name =
-        state.options.module_name.empty() ? made_up_name(state) : state.options.module_name;
+        return std::nullopt;
+    const Limits& limits = resolved.script.settings.limits;
+    generated.module_name = context.options.module_name.empty()
+                                ? made_up_name(context, resolved.script.source)
+                                : context.options.module_name;
     CodegenOptions options;
-    options.limits = state.limits;
-    options.module_name = state.module_name;
-    options.dump_ir = state.options.last_pass == 3 || state.options.keep_work_files;
-    options.explain = state.options.explain;
-    options.script_name = state.options.script_name();
-    options.plant = state.options.plant;
+    options.limits = limits;
+    options.module_name = generated.module_name;
+    options.dump_ir = context.options.last_pass == 3 || context.options.keep_work_files;
+    options.explain = context.options.explain;
+    options.script_name = context.options.script_name();
+    options.plant = context.options.plant;
     // A developer's: the kernel's sanitizer looks at the handlers, too.
     const char* sanitize = getenv("DJSTAP_SANITIZE");
-    options.sanitize = sanitize && std::string_view(sanitize) == "1" && !state.options.user_space;
+    options.sanitize = sanitize && std::string_view(sanitize) == "1" && !context.options.user_space;
     if (options.sanitize && kernel->sanitizer == Sanitizer::None) {
-        state.fail(DiagnosticKind::KernelUnusable,
-                   Failure{"the kernel " + kernel->release + " has no sanitizer",
-                           "DJSTAP_SANITIZE wants CONFIG_KASAN_GENERIC or CONFIG_KCSAN"});
-        return false;
+        context.fail(DiagnosticKind::KernelUnusable,
+                     Failure{"the kernel " + kernel->release + " has no sanitizer",
+                             "DJSTAP_SANITIZE wants CONFIG_KASAN_GENERIC or CONFIG_KCSAN"});
+        return std::nullopt;
     }
     // A module of -p4 may be loaded with larger buffers.
-    options.recorder = state.options.recorder;
+    options.recorder = context.options.recorder;
     if (options.recorder)
         options.longest_record = DJS_RECORD_MAX;
-    else if (state.options.last_pass == 5)
-        options.longest_record = buffer_bytes(state.limits);
-    state.object =
-        djstap::generate(*state.program, *state.plan, *kernel, options, state.diagnostics);
-    if (state.object)
-        for (const std::string& line : state.object->explanation)
-            fprintf(stderr, "%s\n", line.c_str());
-    return state.object && keep(state, "script.ll", state.object->ir) &&
-           keep(state, "script.o", state.object->object) &&
-           keep(state, "meta.json", state.object->meta) &&
-           (state.object->c_source.empty() || keep(state, "script.c", state.object->c_source));
+    else if (context.options.last_pass == 5)
+        options.longest_record = buffer_bytes(limits);
+    auto object = djstap::generate(resolved.script.program, resolved.plan, *kernel, options,
+                                   context.diagnostics);
+    if (!object)
+        return std::nullopt;
+    for (const std::string& line : object->explanation)
+        fprintf(stderr, "%s\n", line.c_str());
+    const bool kept = keep(context, "script.ll", object->ir) &&
+                      keep(context, "script.o", object->object) &&
+                      keep(context, "meta.json", object->meta) &&
+                      (object->c_source.empty() || keep(context, "script.c", object->c_source));
+    if (!kept)
+        return std::nullopt;
+    generated.script = std::move(resolved);
+    generated.object = std::move(*object);
+    return generated;
 }
 
-bool link(RunState& state) {
-    if (state.options.user_space)
-        return true; // where it runs
+std::optional<RunnableScript> link(RunContext& context, GeneratedScript generated) {
+    RunnableScript runnable;
+    runnable.settings = generated.script.script.settings;
+    runnable.modules = std::move(generated.script.plan.modules);
+    if (context.options.user_space) {
+        runnable.object = std::move(generated.object); // linked where it runs
+        return runnable;
+    }
     ModuleRequest request;
-    request.name = state.module_name;
-    request.object = state.object->object;
+    request.name = generated.module_name;
+    request.object = generated.object.object;
     request.signing_key = signing_key_from_environment();
     // A named module is for its user, in the current folder. Of others -p4 leaves one in the cache,
     // and so does -F: a crash dump is read with it.
-    if (!state.options.module_name.empty()) {
-        request.output = state.module_name + ".ko";
-    } else if (state.options.last_pass == 4 || state.options.recorder) {
+    if (!context.options.module_name.empty()) {
+        request.output = generated.module_name + ".ko";
+    } else if (context.options.last_pass == 4 || context.options.recorder) {
         const std::string folder = cache_directory() + "/modules";
         if (Status made = make_cache_folder(folder); !made) {
-            state.fail(DiagnosticKind::ModuleNotLinked, made.failure());
-            return false;
+            context.fail(DiagnosticKind::ModuleNotLinked, made.failure());
+            return std::nullopt;
         }
-        request.output = folder + "/" + state.module_name + ".ko";
+        request.output = folder + "/" + generated.module_name + ".ko";
     } else {
-        Result<std::string> folder = state.work.path();
+        Result<std::string> folder = context.work.path();
         if (!folder) {
-            state.fail(DiagnosticKind::WorkFiles, folder.failure());
-            return false;
+            context.fail(DiagnosticKind::WorkFiles, folder.failure());
+            return std::nullopt;
         }
-        request.output = *folder + "/" + state.module_name + ".ko";
-        state.work.will_hold(request.output);
+        request.output = *folder + "/" + generated.module_name + ".ko";
+        context.work.will_hold(request.output);
     }
-    const RuntimeKit* kit = &*state.kit;
+    const RuntimeKit* kit = &*generated.kit;
     std::optional<EmbeddedObject> embedded;
-    if (!state.object->c_source.empty()) {
-        auto joined = add_embedded_code(*state.kit, RuntimeSources{state.places.runtime},
-                                        state.object->c_source, state.object->object);
+    if (!generated.object.c_source.empty()) {
+        auto joined = add_embedded_code(*generated.kit, RuntimeSources{context.places.runtime},
+                                        generated.object.c_source, generated.object.object);
         if (!joined) {
-            state.fail(DiagnosticKind::EmbeddedCode, joined.failure());
-            return false;
+            context.fail(DiagnosticKind::EmbeddedCode, joined.failure());
+            return std::nullopt;
         }
         embedded = std::move(*joined);
         request.object = embedded->object;
@@ -410,11 +441,13 @@ bool link(RunState& state) {
     }
     Result<BuiltModule> module = link_module(*kit, request);
     if (!module) {
-        state.fail(DiagnosticKind::ModuleNotLinked, module.failure());
-        return false;
+        context.fail(DiagnosticKind::ModuleNotLinked, module.failure());
+        return std::nullopt;
     }
-    state.module_path = module->path;
-    return keep(state, (state.module_name + ".ko").c_str(), module->bytes);
+    runnable.module_path = module->path;
+    if (!keep(context, (generated.module_name + ".ko").c_str(), module->bytes))
+        return std::nullopt;
+    return runnable;
 }
 
 } // namespace djstap::driver

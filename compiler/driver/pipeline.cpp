@@ -8,87 +8,101 @@
 #include "system/stopwatch.h"
 
 #include <cstdio>
+#include <optional>
+#include <tuple>
+#include <utility>
 
 namespace djstap::driver {
 
 namespace {
 
 // SystemTap's five passes; two of them have two steps here.
-struct Pass {
+template <class From, class To> struct Pass {
     int number;
     const char* name;
-    bool (*run)(RunState&);
+    std::optional<To> (*run)(RunContext&, From);
     // What is printed when the run ends here; null: the pass goes on.
-    void (*print)(RunState&);
+    void (*print)(RunContext&, const To&) = nullptr;
+};
+template <class From, class To>
+Pass(int, const char*, std::optional<To> (*)(RunContext&, From)) -> Pass<From, To>;
+template <class From, class To>
+Pass(int, const char*, std::optional<To> (*)(RunContext&, From), void (*)(RunContext&, const To&))
+    -> Pass<From, To>;
+
+// Each takes what the one above it yields.
+constexpr std::tuple passes = {
+    Pass{1, "parse", parse, print_script},   Pass{2, "analyze", analyze},
+    Pass{2, "resolve", resolve, print_plan}, Pass{3, "generate", generate, print_ir},
+    Pass{4, "link", link, print_module},     Pass{5, "run", run_module},
 };
 
-constexpr Pass passes[] = {
-    {1, "parse", parse, print_script},   {2, "analyze", analyze, nullptr},
-    {2, "resolve", resolve, print_plan}, {3, "generate", generate, print_ir},
-    {4, "link", link, print_module},     {5, "run", run_module, nullptr},
-};
-
-bool compile(RunState& state) {
-    for (const Pass& pass : passes) {
-        if (pass.number > state.options.last_pass)
-            break;
+// Carries out the passes from `index` on. Yields the exit status; nothing after an error.
+template <size_t index = 0, class From> std::optional<int> compile(RunContext& context, From from) {
+    if constexpr (index == std::tuple_size_v<decltype(passes)>) {
+        return from.exit_status;
+    } else {
+        const auto& pass = std::get<index>(passes);
+        if (pass.number > context.options.last_pass)
+            return 0;
         Stopwatch time;
-        bool done = pass.run(state);
-        bool failed = state.failed();
-        state.show_diagnostics();
-        if (state.options.verbosity[pass.number - 1] > 0)
+        auto made = pass.run(context, std::move(from));
+        bool failed = context.failed();
+        context.show_diagnostics();
+        if (context.options.verbosity[pass.number - 1] > 0)
             fprintf(stderr, "pass %d, %s: %s\n", pass.number, pass.name, time.describe().c_str());
-        if (!done || failed)
-            return false;
-        if (pass.number == state.options.last_pass && pass.print)
-            pass.print(state);
+        if (!made || failed)
+            return std::nullopt;
+        if (pass.number == context.options.last_pass && pass.print)
+            pass.print(context, *made);
+        return compile<index + 1>(context, std::move(*made));
     }
-    return true;
 }
 
-bool carry_out(RunState& state) {
-    switch (state.options.action) {
+// Yields the exit status; nothing after an error.
+std::optional<int> carry_out(RunContext& context) {
+    const auto success = [](bool done) { return done ? std::optional(0) : std::nullopt; };
+    switch (context.options.action) {
     case Action::Compile:
-        return compile(state);
+        return compile(context, Nothing());
     case Action::List:
-        return list_points(state);
+        return success(list_points(context));
     case Action::Info:
-        return print_info(state);
+        return success(print_info(context));
     case Action::DumpProbeTypes:
-        return print_probe_types(state);
+        return success(print_probe_types(context));
     case Action::DumpProbeAliases:
-        return print_aliases(state);
+        return success(print_aliases(context));
     case Action::DumpFunctions:
-        return print_functions(state);
+        return success(print_functions(context));
     }
-    return false;
+    return std::nullopt;
 }
 
 } // namespace
 
 int run(Options options) {
-    RunState state(std::move(options));
-    for (const std::string& text : state.options.without_effect)
-        state.diagnostics.report(DiagnosticKind::OptionWithoutEffect, {}, {text});
-    bool done = carry_out(state);
-    const bool printed = state.flush_output();
-    state.show_diagnostics();
-    if (state.options.keep_work_files && !state.work.made().empty())
-        fprintf(stderr, "djstap: the working files are kept in %s\n", state.work.made().c_str());
+    RunContext context(std::move(options));
+    for (const std::string& text : context.options.without_effect)
+        context.diagnostics.report(DiagnosticKind::OptionWithoutEffect, {}, {text});
+    std::optional<int> status = carry_out(context);
+    const bool printed = context.flush_output();
+    context.show_diagnostics();
+    if (context.options.keep_work_files && !context.work.made().empty())
+        fprintf(stderr, "djstap: the working files are kept in %s\n", context.work.made().c_str());
     clean_caches();
     if (!printed)
         fprintf(stderr, "djstap: error: cannot write to standard output\n");
-    const int status = done && printed     ? state.exit_status
-                       : state.exit_status ? state.exit_status
-                                           : 1;
-    report_status(status);
-    return status;
+    if (!status || (!printed && *status == 0))
+        status = 1;
+    report_status(*status);
+    return *status;
 }
 
 int refuse(const Failure& failure) {
-    RunState state{Options()};
-    state.fail(DiagnosticKind::BadOption, failure);
-    state.show_diagnostics();
+    RunContext context{Options()};
+    context.fail(DiagnosticKind::BadOption, failure);
+    context.show_diagnostics();
     report_status(1);
     return 1;
 }

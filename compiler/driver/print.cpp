@@ -62,32 +62,32 @@ std::string describe_site(const std::string& point, Mechanism mechanism,
            (reason.empty() ? "" : ": " + reason);
 }
 
-void print_script(RunState& state) {
-    state.output().writer().append(ast::print(*state.script));
+void print_script(RunContext& context, const ParsedScript& parsed) {
+    context.output().writer().append(ast::print(parsed.file));
 }
 
-void print_plan(RunState& state) {
-    if (!state.program->globals.empty()) {
-        state.output().line("# globals");
-        for (const auto& global : state.program->globals)
-            state.output().line(describe(*global));
+void print_plan(RunContext& context, const ResolvedScript& resolved) {
+    if (!resolved.script.program.globals.empty()) {
+        context.output().line("# globals");
+        for (const auto& global : resolved.script.program.globals)
+            context.output().line(describe(*global));
     }
-    if (!state.program->functions.empty()) {
-        state.output().line("# functions");
-        for (const auto& function : state.program->functions)
-            state.output().line(describe(*function));
+    if (!resolved.script.program.functions.empty()) {
+        context.output().line("# functions");
+        for (const auto& function : resolved.script.program.functions)
+            context.output().line(describe(*function));
     }
-    state.output().line("# probes");
-    for (const Site& site : state.plan->sites)
-        state.output().line(describe_site(site.point, site.mechanism, site.reason));
+    context.output().line("# probes");
+    for (const Site& site : resolved.plan.sites)
+        context.output().line(describe_site(site.point, site.mechanism, site.reason));
 }
 
-void print_ir(RunState& state) {
-    state.output().writer().append(state.object->ir);
+void print_ir(RunContext& context, const GeneratedScript& generated) {
+    context.output().writer().append(generated.object.ir);
 }
 
-void print_module(RunState& state) {
-    state.output().line(state.module_path);
+void print_module(RunContext& context, const RunnableScript& runnable) {
+    context.output().line(runnable.module_path);
 }
 
 } // namespace djstap::driver

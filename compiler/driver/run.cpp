@@ -33,44 +33,44 @@ SessionOptions session_options(const Options& options) {
     return session;
 }
 
-bool run_here(RunState& state) {
-    SessionOptions session = session_options(state.options);
-    session.module = state.module_path;
+std::optional<FinishedRun> run_here(RunContext& context, const RunnableScript& runnable) {
+    SessionOptions session = session_options(context.options);
+    session.module = runnable.module_path;
     Result<SessionOutcome> outcome =
-        state.options.user_space ? run_in_user_space(state.object->object, state.object->meta,
-                                                     buffer_bytes(state.limits), session)
-                                 : run_session(session);
+        runnable.object ? run_in_user_space(runnable.object->object, runnable.object->meta,
+                                            buffer_bytes(runnable.settings.limits), session)
+                        : run_session(session);
     if (!outcome) {
-        state.fail(DiagnosticKind::SessionFailed, outcome.failure());
-        return false;
+        context.fail(DiagnosticKind::SessionFailed, outcome.failure());
+        return std::nullopt;
     }
-    state.exit_status = outcome->status;
-    return true;
+    return FinishedRun{outcome->status};
 }
 
 } // namespace
 
 // A command that is not there is an error before anything is compiled.
-bool check_command(RunState& state) {
-    if (!settle_guest_files(state))
-        return false;
-    if (state.options.command.empty())
-        return true;
-    extend_path(state.places);
-    if (state.guest_files == GuestFiles::Copied) {
-        Result<std::vector<FileToCopy>> closure = command_closure(state.options.command);
+std::optional<GuestFiles> check_command(RunContext& context) {
+    const auto guest_files = settle_guest_files(context);
+    if (!guest_files)
+        return std::nullopt;
+    if (context.options.command.empty())
+        return guest_files;
+    extend_path(context.places);
+    if (*guest_files == GuestFiles::Copied) {
+        Result<std::vector<FileToCopy>> closure = command_closure(context.options.command);
         if (!closure)
-            state.fail(DiagnosticKind::CommandMissing, closure.failure());
-        return static_cast<bool>(closure);
+            context.fail(DiagnosticKind::CommandMissing, closure.failure());
+        return closure ? guest_files : std::nullopt;
     }
-    Result<std::vector<std::string>> words = parse_command(state.options.command);
+    Result<std::vector<std::string>> words = parse_command(context.options.command);
     if (!words)
-        state.fail(DiagnosticKind::CommandMissing, words.failure());
-    return static_cast<bool>(words);
+        context.fail(DiagnosticKind::CommandMissing, words.failure());
+    return words ? guest_files : std::nullopt;
 }
 
-bool run_module(RunState& state) {
-    return state.options.guest ? run_in_guest(state) : run_here(state);
+std::optional<FinishedRun> run_module(RunContext& context, RunnableScript runnable) {
+    return context.options.guest ? run_in_guest(context, runnable) : run_here(context, runnable);
 }
 
 } // namespace djstap::driver

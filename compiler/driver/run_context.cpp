@@ -1,4 +1,4 @@
-#include "driver/run_state.h"
+#include "driver/run_context.h"
 
 #include "driver/caches.h"
 #include "driver/machine.h"
@@ -123,7 +123,7 @@ void WorkFolder::will_hold(const std::string& file) {
         strcpy(leftovers.module, file.c_str());
 }
 
-RunState::RunState(Options given)
+RunContext::RunContext(Options given)
     : options(std::move(given)), guest_kernel(settle_guest(options)),
       kernel(options.release(), show_progress,
              options.guest ? KernelView::Completion(ask_the_guest) : nullptr),
@@ -137,7 +137,7 @@ RunState::RunState(Options given)
                        "leave out --runtime=user; with --guest that needs no root"});
 }
 
-PreprocessorContext RunState::preprocessor() {
+PreprocessorContext RunContext::preprocessor() {
     PreprocessorContext context;
     context.kernel_release = [this]() -> std::string {
         if (options.release().empty())
@@ -161,27 +161,27 @@ PreprocessorContext RunState::preprocessor() {
     return context;
 }
 
-Library& RunState::tapsets() {
-    if (!library) {
+Library& RunContext::tapsets() {
+    if (!library_) {
         // As with SystemTap: in the place of the library.
         const char* given = getenv("SYSTEMTAP_TAPSET");
         std::vector<std::string> folders = {given && *given ? given : places.tapsets};
         folders.insert(folders.end(), options.tapset_folders.begin(), options.tapset_folders.end());
-        library = Library::open(std::move(folders), sources, preprocessor(), diagnostics);
+        library_ = Library::open(std::move(folders), sources, preprocessor(), diagnostics);
     }
-    return *library;
+    return *library_;
 }
 
-bool RunState::flush_output() {
+bool RunContext::flush_output() {
     writer_.flush();
     return writer_.error() == 0;
 }
 
-void RunState::fail(DiagnosticKind kind, const Failure& failure) {
+void RunContext::fail(DiagnosticKind kind, const Failure& failure) {
     diagnostics.report(kind, {}, {failure.message}).hint(failure.hint);
 }
 
-void RunState::show_diagnostics() {
+void RunContext::show_diagnostics() {
     RenderOptions render_options{wants_color(options.color), options.warnings};
     std::string text;
     for (; shown_ < diagnostics.all().size(); shown_++) {
@@ -193,7 +193,7 @@ void RunState::show_diagnostics() {
     fwrite(text.data(), 1, text.size(), stderr);
 }
 
-bool RunState::failed() {
+bool RunContext::failed() {
     // What is wrong with a library is nothing that a script could mend.
     auto counts = [&](const Diagnostic& each) {
         const bool of_library = each.range.valid() && sources.file(each.range.file).is_library;

@@ -1,14 +1,11 @@
-// What the passes of one run hand on to each other, and what all of them may use.
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What all passes of one run may use. What they hand on to each other is in passes.h.
 #pragma once
-#include "ast/ast.h"
-#include "codegen/codegen.h"
 #include "diagnostics/diagnostic.h"
 #include "driver/options.h"
 #include "driver/places.h"
 #include "library/library.h"
-#include "module/module.h"
 #include "probes/probes.h"
-#include "semantics/program.h"
 #include "session/output.h"
 #include "syntax/syntax.h"
 #include "system/temporary.h"
@@ -38,15 +35,9 @@ class WorkFolder {
     bool keep_ = false;
 };
 
-// What of this machine's files the guest of a run has.
-enum class GuestFiles : uint8_t {
-    None,   // the reader and the module
-    Shared, // all of them, below a writable overlay
-    Copied  // those that the command needs
-};
-
-struct RunState {
-    explicit RunState(Options given);
+class RunContext {
+  public:
+    explicit RunContext(Options given);
 
     Options options;
     Places places = find_places();
@@ -54,23 +45,8 @@ struct RunState {
     Diagnostics diagnostics{sources};
     // The kernel of --guest, or why there is none; nothing without --guest.
     std::optional<Result<KernelFiles>> guest_kernel;
-    GuestFiles guest_files = GuestFiles::None;
     KernelView kernel;
     WorkFolder work;
-    int exit_status = 0; // of the run: the command's, or 1
-
-    // In the order in which the passes fill them.
-    Limits limits; // -D and -s
-    std::unique_ptr<Library> library;
-    std::optional<ast::File> script;    // moved into the program by pass 2
-    std::optional<ast::File> exclusion; // what --exclude-self puts before handlers
-    uint32_t script_source = 0;         // its id in `sources`
-    std::optional<program::Program> program;
-    std::optional<ProbePlan> plan;
-    std::optional<RuntimeKit> kit;
-    std::optional<CompiledObject> object;
-    std::string module_name;
-    std::string module_path;
 
     PreprocessorContext preprocessor();
     // Opens the library where that was not done yet.
@@ -92,6 +68,7 @@ struct RunState {
     size_t shown_ = 0;
     Writer writer_, messages_;
     std::unique_ptr<Output> output_;
+    std::unique_ptr<Library> library_;
     std::optional<Configuration> configuration_;
 };
 
