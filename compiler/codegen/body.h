@@ -1,5 +1,6 @@
 // Compiles the body of one probe or script function to LLVM IR.
 #pragma once
+#include "arch/arch.h"
 #include "codegen/script_module.h"
 
 #include <array>
@@ -7,9 +8,7 @@
 
 namespace djstap::codegen {
 
-// Where the calling convention passes numbers and addresses.
-inline constexpr std::array argument_registers{PtReg::Rdi, PtReg::Rsi, PtReg::Rdx,
-                                               PtReg::Rcx, PtReg::R8,  PtReg::R9};
+using arch::argument_registers;
 
 // Where a body finds what was in the registers when its probe was hit.
 struct HitContext {

@@ -1,5 +1,6 @@
 #include "codegen/callbacks.h"
 
+#include "arch/arch.h"
 #include "codegen/body.h"
 #include "codegen/depth.h"
 #include "codegen/locked.h"
@@ -28,10 +29,10 @@ HitContext hit_by_arguments(ScriptModule& script, llvm::IRBuilder<>& builder,
                             llvm::Function* function, const Variant& variant) {
     HitContext hit = hit_of(variant);
     hit.reg = [&script, &builder, function](PtReg reg) -> llvm::Value* {
-        for (unsigned i = 0; i < argument_registers.size(); i++)
-            if (argument_registers[i] == reg)
+        for (unsigned i = 0; i < argument_registers().size(); i++)
+            if (argument_registers()[i] == reg)
                 return function->getArg(i);
-        if (reg == PtReg::Rsp) {
+        if (reg == arch::stack_pointer()) {
             auto* slot = builder.CreateIntrinsic(llvm::Intrinsic::addressofreturnaddress,
                                                  {script.types.pointer}, {});
             return builder.CreatePtrToInt(slot, script.types.i64);
@@ -78,7 +79,7 @@ HitContext hit_by_saved_registers(ScriptModule& script, llvm::IRBuilder<>& build
             script.types.i64,
             builder.CreateConstGEP1_32(script.types.i64, regs, static_cast<unsigned>(reg)));
     };
-    hit.return_value = [reg = hit.reg] { return reg(PtReg::Rax); };
+    hit.return_value = [reg = hit.reg] { return reg(arch::result_register()); };
     return hit;
 }
 
@@ -100,9 +101,7 @@ bool only_reads_arguments(const Variant& variant) {
     return std::all_of(variant.accesses.begin(), variant.accesses.end(), [](const auto& each) {
         const Access& access = each.second.value;
         return access.base == Access::Base::Constant ||
-               (access.base == Access::Base::Register &&
-                std::find(argument_registers.begin(), argument_registers.end(), access.reg) !=
-                    argument_registers.end());
+               (access.base == Access::Base::Register && arch::is_argument(access.reg));
     });
 }
 
@@ -155,7 +154,7 @@ llvm::Function* ask_for_stack(ScriptModule& script, uint32_t index, llvm::Functi
 llvm::Function* compile_tracepoint(ScriptModule& script, uint32_t index, CompiledHandler& handler,
                                    uint32_t& scratch) {
     const Variant& variant = script.plan.variants[index];
-    std::vector<llvm::Type*> parameters(argument_registers.size(), script.types.i64);
+    std::vector<llvm::Type*> parameters(argument_registers().size(), script.types.i64);
     auto* type = llvm::FunctionType::get(script.types.void_type, parameters, false);
     const bool heavy = script.heavy.count(index) > 0;
     llvm::Function* function = script.create_function(

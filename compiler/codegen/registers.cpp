@@ -1,29 +1,16 @@
 // @kregister and @uregister.
 #include "codegen/body.h"
 
-#include <algorithm>
-#include <array>
+#include "arch/arch.h"
 
 namespace djstap::codegen {
 
-namespace {
-
-// By DWARF's numbers for x86-64.
-constexpr std::array registers{PtReg::Rax, PtReg::Rdx, PtReg::Rcx, PtReg::Rbx, PtReg::Rsi,
-                               PtReg::Rdi, PtReg::Rbp, PtReg::Rsp, PtReg::R8,  PtReg::R9,
-                               PtReg::R10, PtReg::R11, PtReg::R12, PtReg::R13, PtReg::R14,
-                               PtReg::R15, PtReg::Rip};
-// Those that a direct call leaves to its target.
-constexpr std::array kept{PtReg::Rdi, PtReg::Rsi, PtReg::Rdx, PtReg::Rcx,
-                          PtReg::R8,  PtReg::R9,  PtReg::Rsp};
-
-} // namespace
-
 Value Body::register_value(const program::Register& node) {
-    const PtReg reg = registers.at(static_cast<size_t>(node.number));
+    const auto number = static_cast<uint64_t>(node.number); // syntax/ lets no other pass
+    const PtReg reg = arch::register_of_dwarf(number).value_or(arch::stack_pointer());
     const bool direct = function_->getCallingConv() == llvm::CallingConv::PreserveMost;
     if (!node.user && direct) {
-        if (std::find(kept.begin(), kept.end(), reg) != kept.end())
+        if (arch::is_seen_by_direct_call(reg))
             return hit_.reg(reg);
         script_.diagnostics.report(DiagnosticKind::CodegenInternal, node.range,
                                    {"a register that a direct call does not keep"});

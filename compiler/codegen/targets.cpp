@@ -1,5 +1,6 @@
 #include "codegen/targets.h"
 
+#include "arch/arch.h"
 #include "codegen/body.h"
 #include "codegen/continuation.h"
 #include "codegen/depth.h"
@@ -45,7 +46,7 @@ class TargetCompiler {
 
     CompiledTarget compile() {
         bool returns = script_.plan.targets[index_].returns(script_.plan);
-        std::vector<llvm::Type*> parameters(argument_registers.size(), script_.types.i64);
+        std::vector<llvm::Type*> parameters(argument_registers().size(), script_.types.i64);
         auto* type = returns ? Continuation::target_type(script_)
                              : llvm::FunctionType::get(script_.types.void_type, parameters, false);
         function_ = script_.create_function(type, "djs_direct_" + std::to_string(index_));
@@ -234,13 +235,13 @@ class TargetCompiler {
     }
 
     llvm::Value* value_of(PtReg reg) {
-        for (size_t i = 0; i < argument_registers.size(); i++)
-            if (argument_registers[i] == reg)
+        for (size_t i = 0; i < argument_registers().size(); i++)
+            if (argument_registers()[i] == reg)
                 return function_->getArg(static_cast<unsigned>(i));
         // The stack as the probed function finds it: above the return address of the direct call.
-        if (reg == PtReg::Rsp && part_stack_)
+        if (reg == arch::stack_pointer() && part_stack_)
             return part_stack_;
-        if (reg == PtReg::Rsp) {
+        if (reg == arch::stack_pointer()) {
             auto* slot = builder_.CreateIntrinsic(llvm::Intrinsic::addressofreturnaddress,
                                                   {script_.types.pointer}, {});
             return builder_.CreateAdd(builder_.CreatePtrToInt(slot, script_.types.i64),
@@ -339,7 +340,7 @@ class TargetCompiler {
     void emit_part(uint32_t number, llvm::Value* ctx, const Emit& emit) {
         auto* word = script_.types.i64;
         auto* pointer = script_.types.pointer;
-        std::vector<llvm::Type*> parameters(argument_registers.size(), word);
+        std::vector<llvm::Type*> parameters(argument_registers().size(), word);
         parameters.insert(parameters.end(), {word, word, word, pointer, pointer});
         auto* type = llvm::FunctionType::get(script_.types.void_type, parameters, false);
         llvm::Function* part = script_.create_function(type, "djs_part_" + std::to_string(index_) +
@@ -349,11 +350,11 @@ class TargetCompiler {
         part->addFnAttr(llvm::Attribute::NoInline);
         parts_.push_back(part->getName().str());
         std::vector<llvm::Value*> arguments;
-        for (unsigned i = 0; i < argument_registers.size(); i++)
+        for (unsigned i = 0; i < argument_registers().size(); i++)
             arguments.push_back(function_->getArg(i));
         llvm::Value* saved = saved_[number].values;
         arguments.insert(arguments.end(),
-                         {value_of(PtReg::Rsp), return_address(),
+                         {value_of(arch::stack_pointer()), return_address(),
                           return_value_ ? return_value_ : script_.number(0), ctx,
                           saved ? saved : static_cast<llvm::Value*>(script_.null())});
         builder_.CreateCall(part, arguments);
@@ -361,7 +362,7 @@ class TargetCompiler {
         const auto outer = builder_.saveIP();
         llvm::Function* target = function_;
         llvm::Value* result = return_value_;
-        const auto first = static_cast<unsigned>(argument_registers.size());
+        const auto first = static_cast<unsigned>(argument_registers().size());
         function_ = part;
         part_stack_ = part->getArg(first);
         part_address_ = part->getArg(first + 1);
@@ -395,7 +396,7 @@ class TargetCompiler {
     }
 
     llvm::AllocaInst* store_registers(llvm::Value* ctx, const HitContext& hit) {
-        auto* type = llvm::ArrayType::get(script_.types.i64, static_cast<size_t>(PtReg::Ss) + 1);
+        auto* type = llvm::ArrayType::get(script_.types.i64, arch::saved_register_count());
         llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
         llvm::AllocaInst* regs = at_entry.CreateAlloca(type, nullptr, "regs");
         builder_.CreateStore(llvm::ConstantAggregateZero::get(type), regs);
@@ -403,10 +404,10 @@ class TargetCompiler {
             builder_.CreateStore(
                 value, builder_.CreateConstGEP2_32(type, regs, 0, static_cast<unsigned>(reg)));
         };
-        for (PtReg reg : argument_registers)
+        for (PtReg reg : argument_registers())
             store(reg, hit.reg(reg));
-        store(PtReg::Rsp, hit.reg(PtReg::Rsp));
-        store(PtReg::Rip, return_address());
+        store(arch::stack_pointer(), hit.reg(arch::stack_pointer()));
+        store(arch::instruction_pointer(), return_address());
         builder_.CreateStore(regs, field(ctx, offsetof(djs_ctx, regs)));
         return regs;
     }

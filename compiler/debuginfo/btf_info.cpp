@@ -1,6 +1,6 @@
 #include "debuginfo/btf_info.h"
 
-#include "debuginfo/calling_convention.h"
+#include "arch/arch.h"
 #include "debuginfo/syscalls.h"
 #include "target/elf_image.h"
 #include "target/glob.h"
@@ -190,17 +190,18 @@ void BtfInfo::add_details(FunctionInfo& function) const {
     std::vector<BtfParameter> parameters = btf_.function_parameters(known, function.varargs);
     auto shape_of = [&](TypeId id) {
         CType type = btf_.resolve(id);
-        ArgumentShape shape;
+        arch::ArgumentShape shape;
         shape.size = type.size;
         shape.aggregate = type.kind == CTypeKind::Struct || type.kind == CTypeKind::Union;
         shape.floating = type.kind == CTypeKind::Float;
         shape.known = type.size != 0 || shape.aggregate;
         return shape;
     };
-    std::vector<ArgumentShape> shapes;
+    std::vector<arch::ArgumentShape> shapes;
     for (const BtfParameter& parameter : parameters)
         shapes.push_back(shape_of(parameter.type));
-    std::vector<Location> locations = argument_locations(shapes, shape_of(*function.return_type));
+    std::vector<Location> locations =
+        arch::argument_locations(shapes, shape_of(*function.return_type));
     bool is_clone = function.symbol != function.name;
     for (size_t i = 0; i < parameters.size(); i++) {
         Variable variable;

@@ -2,6 +2,7 @@
 // is built once per build-id and mapped), or from BTF and the calling convention where there is no
 // DWARF.
 #pragma once
+#include "arch/location.h"
 #include "diagnostics/result.h"
 #include "target/target.h"
 
@@ -58,50 +59,7 @@ struct CEnumerator {
     int64_t value = 0;
 };
 
-// ---- locations
-// -----------------------------------------------------------------------------------
-
-// Where a variable is at one address. x86-64 DWARF register numbers are translated to PtReg.
-enum class PtReg : uint8_t {
-    R15,
-    R14,
-    R13,
-    R12,
-    Rbp,
-    Rbx,
-    R11,
-    R10,
-    R9,
-    R8,
-    Rax,
-    Rcx,
-    Rdx,
-    Rsi,
-    Rdi,
-    OrigRax,
-    Rip,
-    Cs,
-    Eflags,
-    Rsp,
-    Ss
-};
-
-enum class LocationKind : uint8_t {
-    None,     // optimized away, or more complex than can be expressed: `why` says which
-    Register, // the value is in `reg`
-    Memory,   // the value is in memory at [reg + offset]
-    Address,  // the value is in memory at the fixed address `constant` (relocated with the kernel)
-    Constant, // the value is `constant`
-    Value     // the value is reg + offset itself (DW_OP_stack_value)
-};
-
-struct Location {
-    LocationKind kind = LocationKind::None;
-    PtReg reg = PtReg::Rdi;
-    int64_t offset = 0;
-    uint64_t constant = 0;
-    std::string why;
-};
+// ---- variables
 
 struct Variable {
     std::string name;
@@ -131,7 +89,7 @@ struct FunctionInfo {
     std::vector<Variable>
         parameters;              // with their location at the entry. For a system call: name and
                                  // type from its definition; location.kind is Memory relative to
-                                 // the wrapper's first argument (reg Rdi, offset = pt_regs slot).
+                                 // the wrapper's first argument (offset = its place in pt_regs).
     std::string parameters_hint; // where they are not known: what to do for it
 };
 

@@ -1,5 +1,5 @@
 // Functions, their parameters and what is inlined into them.
-#include "debuginfo/calling_convention.h"
+#include "arch/arch.h"
 #include "debuginfo/dwarf_scan.h"
 #include "debuginfo/dwarf_tree.h"
 
@@ -10,11 +10,10 @@ namespace djstap {
 namespace {
 
 constexpr std::string_view syscall_prefix = "__do_sys_";
-constexpr int64_t return_address_size = 8;
 
 // Of a parameter, or of a function's result.
-ArgumentShape shape_of(Dwarf_Die* parameter) {
-    ArgumentShape shape;
+arch::ArgumentShape shape_of(Dwarf_Die* parameter) {
+    arch::ArgumentShape shape;
     Dwarf_Attribute attribute;
     Dwarf_Die type, bare;
     if (!dwarf_formref_die(dwarf_attr_integrate(parameter, DW_AT_type, &attribute), &type) ||
@@ -90,12 +89,12 @@ ParameterRecord DwarfScanner::parameter_record(Dwarf_Die* die, const Location* l
 }
 
 void DwarfScanner::use_calling_convention(Dwarf_Die* die, FunctionRecord& function) {
-    std::vector<ArgumentShape> shapes;
+    std::vector<arch::ArgumentShape> shapes;
     each_child(die, [&](Dwarf_Die* child) {
         if (dwarf_tag(child) == DW_TAG_formal_parameter)
             shapes.push_back(shape_of(child));
     });
-    std::vector<Location> locations = argument_locations(shapes, shape_of(die));
+    std::vector<Location> locations = arch::argument_locations(shapes, shape_of(die));
     for (size_t i = 0; i < locations.size() && i < function.parameter_count; i++) {
         ParameterRecord& record = result_.parameters[function.first_parameter + i];
         if (LocationKind(record.kind) != LocationKind::None ||
@@ -112,7 +111,8 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
     LocationContext context;
     context.address = function.entry;
     context.at_entry = true;
-    context.frame_base = [] { return FrameBase{PtReg::Rsp, return_address_size}; };
+    const auto return_address = static_cast<int64_t>(arch::return_address_bytes());
+    context.frame_base = [=] { return FrameBase{arch::stack_pointer(), return_address}; };
     function.first_parameter = result_.parameters.size();
     std::vector<std::pair<Dwarf_Off, Dwarf_Die>> own; // by what they are copies of
     bool dropped = false;
@@ -128,8 +128,8 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
     auto add = [&](Dwarf_Die* parameter) {
         Location location = location_of(parameter, context);
         // Unoptimized code says where the prologue will have stored the parameter: not there yet.
-        if (location.kind == LocationKind::Memory && location.reg == PtReg::Rsp &&
-            location.offset < return_address_size) {
+        if (location.kind == LocationKind::Memory && location.reg == arch::stack_pointer() &&
+            location.offset < return_address) {
             location = Location();
             location.why = "not stored yet at the function's entry";
         }

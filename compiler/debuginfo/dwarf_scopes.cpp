@@ -130,7 +130,7 @@ std::vector<Variable> DwarfInfo::variables_at(uint64_t address) const {
         return {};
     LocationContext context;
     context.address = address;
-    // Neither endbr64 nor the fentry call changes a register.
+    // Neither a landing pad nor the fentry call changes a register.
     context.at_entry =
         address == function->entry || target_.fentry_site(function->entry) == address;
     context.frame_base = [&] { return frame_base_at(address); };

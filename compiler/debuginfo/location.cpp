@@ -1,16 +1,13 @@
 #include "debuginfo/location.h"
 
+#include "arch/arch.h"
+
 #include <cstring>
 #include <dwarf.h>
 
 namespace djstap {
 
 namespace {
-
-constexpr PtReg numbered[] = {PtReg::Rax, PtReg::Rdx, PtReg::Rcx, PtReg::Rbx, PtReg::Rsi,
-                              PtReg::Rdi, PtReg::Rbp, PtReg::Rsp, PtReg::R8,  PtReg::R9,
-                              PtReg::R10, PtReg::R11, PtReg::R12, PtReg::R13, PtReg::R14,
-                              PtReg::R15, PtReg::Rip};
 
 Location constant(uint64_t value) {
     Location location;
@@ -23,7 +20,7 @@ Location constant(uint64_t value) {
 struct Computed {
     bool has_register = false;
     bool register_itself = false; // DW_OP_regN: the variable is the register
-    PtReg reg = PtReg::Rdi;
+    PtReg reg{};
     uint64_t offset = 0;
     bool is_address = false; // came from DW_OP_addr
 };
@@ -33,10 +30,6 @@ bool is_literal(uint8_t op) {
 }
 
 } // namespace
-
-std::optional<PtReg> register_of_dwarf(uint64_t number) {
-    return number < std::size(numbered) ? std::optional(numbered[number]) : std::nullopt;
-}
 
 Location location_of_expression(const Dwarf_Op* operations, size_t count,
                                 const LocationContext& context, Dwarf_Attribute* attribute) {
@@ -50,7 +43,7 @@ Location location_of_expression(const Dwarf_Op* operations, size_t count,
         if (is_value)
             return nowhere("split over several places");
         auto push_register = [&](uint64_t number, uint64_t offset, bool itself) {
-            auto reg = register_of_dwarf(number);
+            auto reg = arch::register_of_dwarf(number);
             if (reg)
                 stack.push_back({true, itself, *reg, offset, false});
             return reg.has_value();
@@ -71,14 +64,14 @@ Location location_of_expression(const Dwarf_Op* operations, size_t count,
             uint64_t extra = op == DW_OP_fbreg ? operation.number : 0;
             stack.push_back({true, false, base->reg, uint64_t(base->offset) + extra, false});
         } else if (op == DW_OP_addr) {
-            stack.push_back({false, false, PtReg::Rdi, operation.number, true});
+            stack.push_back({false, false, PtReg{}, operation.number, true});
         } else if (is_literal(op)) {
-            stack.push_back({false, false, PtReg::Rdi, uint64_t(op - DW_OP_lit0), false});
+            stack.push_back({false, false, PtReg{}, uint64_t(op - DW_OP_lit0), false});
         } else if (op == DW_OP_const1u || op == DW_OP_const2u || op == DW_OP_const4u ||
                    op == DW_OP_const8u || op == DW_OP_constu || op == DW_OP_const1s ||
                    op == DW_OP_const2s || op == DW_OP_const4s || op == DW_OP_const8s ||
                    op == DW_OP_consts) {
-            stack.push_back({false, false, PtReg::Rdi, operation.number, false});
+            stack.push_back({false, false, PtReg{}, operation.number, false});
         } else if (op == DW_OP_plus_uconst && !stack.empty() && !stack.back().register_itself) {
             stack.back().offset += operation.number;
         } else if ((op == DW_OP_plus || op == DW_OP_minus) && stack.size() >= 2) {

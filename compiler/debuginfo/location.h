@@ -7,11 +7,8 @@
 
 namespace djstap {
 
-// The pt_regs register of a DWARF register number (psABI figure 3.36); nothing for others.
-std::optional<PtReg> register_of_dwarf(uint64_t number);
-
 struct FrameBase {
-    PtReg reg = PtReg::Rsp;
+    PtReg reg{};
     int64_t offset = 0;
 };
 
@@ -23,13 +20,6 @@ struct LocationContext {
     // The function's frame base at `address`; asked only where an expression needs it.
     std::function<std::optional<FrameBase>()> frame_base;
 };
-
-// No location, and why there is none.
-inline Location nowhere(const char* why) {
-    Location location;
-    location.why = why;
-    return location;
-}
 
 // The location of a variable or parameter at an address; DW_AT_const_value counts. `why` is set for
 // None.

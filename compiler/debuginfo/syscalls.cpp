@@ -1,5 +1,6 @@
 #include "debuginfo/syscalls.h"
 
+#include "arch/arch.h"
 #include "system/file.h"
 #include "target/elf_image.h"
 #include "target/glob.h"
@@ -11,9 +12,6 @@
 namespace djstap {
 
 namespace {
-
-// Byte offsets of di, si, dx, r10, r8, r9 in struct pt_regs.
-constexpr int64_t argument_slots[] = {112, 104, 96, 56, 72, 64};
 
 // struct syscall_metadata of include/trace/syscall.h, up to what is needed.
 struct SyscallMetadata {
@@ -42,14 +40,13 @@ uint64_t word_at(const ElfImage& image, uint64_t address) {
 } // namespace
 
 Location syscall_argument(size_t number) {
+    const std::span<const PtReg> registers = arch::syscall_argument_registers();
+    if (number >= registers.size())
+        return nowhere("a system call has six arguments at most");
     Location location;
-    if (number >= std::size(argument_slots)) {
-        location.why = "a system call has six arguments at most";
-        return location;
-    }
     location.kind = LocationKind::Memory;
-    location.reg = PtReg::Rdi;
-    location.offset = argument_slots[number];
+    location.reg = arch::argument_registers().front();
+    location.offset = static_cast<int64_t>(registers[number]) * int64_t{sizeof(uint64_t)};
     return location;
 }
 
@@ -57,11 +54,11 @@ std::vector<SyscallWrapper> syscall_wrappers(const Target& target, std::string_v
     std::vector<SyscallWrapper> wrappers;
     if (!literal_prefix(pattern).starts_with(syscall_user_prefix))
         return wrappers;
-    std::string wanted(syscall_wrapper_prefix);
+    const std::string_view prefix = arch::syscall_wrapper_prefix();
+    std::string wanted(prefix);
     wanted.append(pattern.substr(syscall_user_prefix.size()));
     for (const Symbol& symbol : target.symbols_matching(wanted))
-        wrappers.push_back(
-            {std::string(symbol.name.substr(syscall_wrapper_prefix.size())), symbol});
+        wrappers.push_back({std::string(symbol.name.substr(prefix.size())), symbol});
     return wrappers;
 }
 
@@ -77,7 +74,8 @@ std::optional<std::vector<SyscallParameter>> syscall_table_parameters(const Targ
     SyscallMetadata metadata;
     std::memcpy(&metadata, bytes.data(), sizeof metadata);
     std::vector<SyscallParameter> parameters;
-    if (metadata.argument_count < 0 || metadata.argument_count > int(std::size(argument_slots)))
+    if (metadata.argument_count < 0 ||
+        metadata.argument_count > int(arch::syscall_argument_registers().size()))
         return std::nullopt;
     for (int i = 0; i < metadata.argument_count; i++) {
         uint64_t place = i * sizeof(uint64_t);
@@ -151,7 +149,7 @@ SyscallFormats::parameters(std::string_view name) const {
         const std::string_view type = field.substr(0, before_name + 1);
         // What the tracepoint records besides, such as copies of texts, has no register.
         if (past_number && !type.starts_with("__data_loc") &&
-            parameters.size() < std::size(argument_slots))
+            parameters.size() < arch::syscall_argument_registers().size())
             parameters.push_back({std::string(field.substr(before_name + 1)), std::string(type)});
         past_number |= field == "int __syscall_nr";
     }

@@ -1,5 +1,4 @@
-// System calls on x86-64: a wrapper __x64_sys_NAME(struct pt_regs *) in front of what the source
-// defines.
+// System calls: a wrapper that takes a struct pt_regs * in front of what the source defines.
 #pragma once
 #include "debuginfo/debuginfo.h"
 #include "target/target.h"
@@ -10,11 +9,9 @@
 namespace djstap {
 
 inline constexpr std::string_view syscall_user_prefix = "sys_";
-inline constexpr std::string_view syscall_wrapper_prefix = "__x64_sys_";
 
-// The argument registers of a system call, in order, as places in the pt_regs that the wrapper's
-// first argument points to (arch/x86/include/asm/syscall_wrapper.h, asm/ptrace.h). Nothing from the
-// 7th on.
+// The arguments of a system call, in order, as places in the pt_regs that the wrapper's first
+// argument points to. Nothing from the 7th on.
 Location syscall_argument(size_t number);
 
 // A call's wrapper, its name without the prefix.

@@ -1,5 +1,6 @@
 #include "driver/machine.h"
 
+#include "arch/arch.h"
 #include "session/privilege.h"
 #include "system/file.h"
 #include "system/process.h"
@@ -115,7 +116,8 @@ std::vector<Fact> kernel_facts(const KernelFiles& files) {
         yes_no("direct calls at function entries", "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS=y",
                "no: every function is probed by a kprobe");
         yes_no("kprobes", "CONFIG_KPROBES=y", "no: only function entries can be probed");
-        yes_no("indirect branch tracking", "CONFIG_X86_KERNEL_IBT=y", "no");
+        const std::string landing_pads = "CONFIG_" + std::string(arch::landing_pad_option()) + "=y";
+        yes_no("indirect branch tracking", landing_pads.c_str(), "no");
         yes_no("module signatures required", "CONFIG_MODULE_SIG_FORCE=y", "no");
         const std::vector<std::string> reasons =
             misfits([configuration = Configuration(files.config)](std::string_view name) {
@@ -142,8 +144,8 @@ std::vector<Fact> running_facts() {
 
 std::vector<Fact> guest_facts() {
     std::vector<Fact> facts;
-    facts.push_back(
-        present("QEMU", program("qemu-system-x86_64"), "none", "apt-get install qemu-system-x86"));
+    facts.push_back(present("QEMU", program(arch::names().emulator), "none",
+                            std::string("apt-get install ") + arch::names().emulator_package));
     facts.push_back(present("virtiofsd, for this machine's files in guests", program("virtiofsd"),
                             "none", "apt-get install virtiofsd"));
     return facts;

@@ -1,5 +1,6 @@
 #include "guest/initramfs.h"
 
+#include "arch/arch.h"
 #include "guest/archive.h"
 #include "guest/modules.h"
 #include "guest/protocol.h"
@@ -43,7 +44,7 @@ Status add_busybox(Archive& archive) {
     Result<std::string> elf = read_file(busybox);
     if (!elf)
         return system_failure("open", busybox);
-    if (elf->find("/ld-linux-x86-64.so") != std::string::npos)
+    if (elf->find(arch::names().interpreter) != std::string::npos)
         return Failure{busybox + " is not linked statically", "install the package busybox-static"};
     Result<std::string> applets = output_of({busybox, "--list"});
     if (!applets)

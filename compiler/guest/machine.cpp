@@ -1,5 +1,7 @@
 #include "guest/machine.h"
 
+#include "arch/arch.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -69,7 +71,7 @@ unsigned long host_clock_khz() {
 } // namespace
 
 Result<std::string> find_qemu() {
-    return find_tool("qemu-system-x86_64", "qemu-system-x86");
+    return find_tool(arch::names().emulator, arch::names().emulator_package);
 }
 
 std::string boot_arguments(const GuestJob& job) {

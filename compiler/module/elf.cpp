@@ -1,5 +1,7 @@
 #include "module/elf.h"
 
+#include "arch/arch.h"
+
 #include <cstring>
 #include <iterator>
 #include <optional>
@@ -43,8 +45,8 @@ struct Reader {
             return broken("there is no ELF header");
         header = *read;
         if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-            header.e_machine != EM_X86_64 || header.e_type != ET_REL)
-            return Failure{what + ": is not an x86-64 relocatable object", ""};
+            header.e_machine != arch::elf_machine() || header.e_type != ET_REL)
+            return Failure{what + ": is not an " + arch::names().title + " relocatable object", ""};
         if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shnum == 0)
             return broken("there are no section headers");
         if (header.e_shoff > bytes.size() ||
@@ -191,25 +193,6 @@ const ObjectSection* ElfObject::section_of(const ObjectSymbol& symbol) const {
     if (symbol.undefined() || symbol.section >= sections_.size())
         return nullptr;
     return &sections_[symbol.section];
-}
-
-std::string relocation_name(uint32_t type) {
-    static constexpr const char* names[] = {
-        "NONE",         "64",       "PC32",      "GOT32",      "PLT32",
-        "COPY",         "GLOB_DAT", "JUMP_SLOT", "RELATIVE",   "GOTPCREL",
-        "32",           "32S",      "16",        "PC16",       "8",
-        "PC8",          "DTPMOD64", "DTPOFF64",  "TPOFF64",    "TLSGD",
-        "TLSLD",        "DTPOFF32", "GOTTPOFF",  "TPOFF32",    "PC64",
-        "GOTOFF64",     "GOTPC32",  "GOT64",     "GOTPCREL64", "GOTPC64",
-        "GOTPLT64",     "PLTOFF64", "SIZE32",    "SIZE64",     "GOTPC32_TLSDESC",
-        "TLSDESC_CALL", "TLSDESC",  "IRELATIVE", "RELATIVE64"};
-    if (type < std::size(names))
-        return std::string("R_X86_64_") + names[type];
-    if (type == R_X86_64_GOTPCRELX)
-        return "R_X86_64_GOTPCRELX";
-    if (type == R_X86_64_REX_GOTPCRELX)
-        return "R_X86_64_REX_GOTPCRELX";
-    return "relocation type " + std::to_string(type);
 }
 
 } // namespace djstap::module

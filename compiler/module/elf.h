@@ -1,4 +1,4 @@
-// Relocatable x86-64 objects held in memory, read with every offset checked: script objects, the
+// Relocatable objects held in memory, read with every offset checked: script objects, the
 // runtime, finished modules. Broken input is a Failure, never a crash.
 #pragma once
 #include "diagnostics/result.h"
@@ -40,7 +40,7 @@ struct ObjectSymbol {
 
 struct ObjectRelocation {
     uint64_t offset = 0; // in the section that is patched
-    uint32_t type = 0;   // R_X86_64_*
+    uint32_t type = 0;   // R_*
     uint32_t symbol = 0; // index, always valid
     int64_t addend = 0;
 };
@@ -48,7 +48,7 @@ struct ObjectRelocation {
 class ElfObject {
   public:
     // Views into `bytes`, which must outlive the object. `what` names them in messages. Fails where
-    // they are not a 64-bit little-endian x86-64 relocatable object, or where any header, string,
+    // they are not a relocatable object of the architecture, or where any header, string,
     // symbol or relocation lies outside its table.
     static Result<ElfObject> read(std::string_view bytes, const std::string& what);
 
@@ -71,8 +71,5 @@ class ElfObject {
     std::vector<ObjectSymbol> symbols_;
     std::vector<std::vector<ObjectRelocation>> relocations_;
 };
-
-// "R_X86_64_PC32", or "relocation type 99".
-std::string relocation_name(uint32_t type);
 
 } // namespace djstap::module

@@ -1,4 +1,5 @@
 // A script's own C code: compiled as Kbuild compiles, joined with the script's object.
+#include "arch/arch.h"
 #include "cache/cache.h"
 #include "module/elf.h"
 #include "module/kit_build.h"
@@ -67,7 +68,8 @@ class Compiler {
     // Has the linker join the objects; the names are of files in the scratch folder. Names of
     // sources go: objtool takes an object with several for a whole module.
     Status join(const std::string& to, const std::vector<std::string>& from) {
-        std::vector<std::string> words{"ld", "-m", "elf_x86_64", "-r", "-o", scratch_.file(to)};
+        std::vector<std::string> words{"ld", "-m", arch::names().linker,
+                                       "-r", "-o", scratch_.file(to)};
         for (const std::string& name : from)
             words.push_back(scratch_.file(name));
         if (Status ok = run(words, ""); !ok)

@@ -1,5 +1,6 @@
 #include "module/kit_build.h"
 
+#include "arch/arch.h"
 #include "diagnostics/suggest.h"
 #include "module/build_output.h"
 #include "module/name.h"
@@ -272,8 +273,9 @@ Status Builder::read_commands() {
         return Failure{program + ": " + error.message(), ""};
     program = real;
     // Debian's is a wrapper that picks the architecture's own from $SRCARCH.
-    if (fs::exists(program + ".real-x86", error))
-        program += ".real-x86";
+    const std::string own = program + ".real-" + arch::names().kernel;
+    if (fs::exists(own, error))
+        program = own;
     kit_.delayed_objtool =
         std::find(kit_.objtool.begin(), kit_.objtool.end(), "--link") != kit_.objtool.end();
     return Done{};
@@ -367,7 +369,7 @@ Status Builder::read_symbols() {
     // What the compiler itself calls: returns and indirect branches, whether the stub has them or
     // not.
     for (const std::string& symbol : kit_.versioned_symbols) {
-        if (symbol == "__x86_return_thunk" || symbol.starts_with("__x86_indirect_thunk_"))
+        if (arch::thunk_of(symbol) != arch::Thunk::None)
             add(kit_.kernel_symbols, symbol);
     }
     std::sort(kit_.kernel_symbols.begin(), kit_.kernel_symbols.end());

@@ -72,10 +72,10 @@ class Linker {
         auto facts = check_script_object(*object, kit_);
         if (!facts)
             return facts.failure();
-        // The kernel seals (makes unreachable through pointers) every endbr64 that objtool has seen
-        // no pointer to. With IBT, pointers between runtime and script must therefore be seen in
-        // one run. The runtime has none to a script's functions; where the script has some to the
-        // runtime's, both go through objtool together: slower, but sound.
+        // The kernel seals (makes unreachable through pointers) every landing pad that objtool has
+        // seen no pointer to. With IBT, pointers between runtime and script must therefore be seen
+        // in one run. The runtime has none to a script's functions; where the script has some to
+        // the runtime's, both go through objtool together: slower, but sound.
         built_.whole_objtool =
             kit_.delayed_objtool && (facts->takes_runtime_addresses || request_.whole_objtool);
         built_.times.check += watch_.lap();

@@ -37,7 +37,7 @@ struct RuntimeKit {
     std::string directory; // where its files are
     std::string release;   // of the kernel
     std::string build_id;  // of the kernel, hexadecimal
-    bool ibt = false;      // the kernel expects endbr64 at every address-taken function
+    bool ibt = false;      // the kernel expects a landing pad at every address-taken function
 
     std::vector<std::string>
         linker; // program and flags, as Kbuild links a .ko, without -T and files

@@ -1,5 +1,6 @@
 #include "module/verify.h"
 
+#include "arch/arch.h"
 #include "diagnostics/suggest.h"
 
 #include <algorithm>
@@ -55,24 +56,8 @@ bool allowed_in_script(std::string_view name, bool embedded) {
                        [&](std::string_view pattern) { return matches(pattern, name); });
 }
 
-// What the kernel's apply_relocate_add handles (arch/x86/kernel/module.c).
-bool loadable(uint32_t relocation) {
-    switch (relocation) {
-    case R_X86_64_NONE:
-    case R_X86_64_64:
-    case R_X86_64_32:
-    case R_X86_64_32S:
-    case R_X86_64_PC32:
-    case R_X86_64_PLT32:
-    case R_X86_64_PC64:
-        return true;
-    default:
-        return false;
-    }
-}
-
 Failure refused_relocation(const ObjectSection& section, uint32_t type, std::string_view symbol) {
-    return {"the code cannot be loaded: " + relocation_name(type) + " against '" +
+    return {"the code cannot be loaded: " + arch::relocation_name(type) + " against '" +
                 std::string(symbol) + "' in " + std::string(section.name),
             ""};
 }
@@ -163,15 +148,15 @@ Status check_thunks(const ElfObject& module, const RuntimeKit& kit) {
             continue;
         for (const ObjectRelocation& relocation : module.relocations(i)) {
             std::string_view name = module.symbols()[relocation.symbol].name;
-            bool is_return = returns && name == "__x86_return_thunk";
-            bool is_indirect = retpolines && name.starts_with("__x86_indirect_thunk_");
+            const arch::Thunk thunk = arch::thunk_of(name);
+            const bool is_return = returns && thunk == arch::Thunk::Return;
+            const bool is_indirect = retpolines && thunk == arch::Thunk::Indirect;
             if (!is_return && !is_indirect)
                 continue;
             const std::vector<Place>& sites = is_return ? return_sites : retpoline_sites;
-            // The branch's opcode is one byte, or two (jcc), before its 32-bit distance; the table
-            // points to the instruction, which may begin with a prefix (cs).
+            // The table points to the instruction, the relocation to the distance in it.
             bool found = false;
-            for (uint64_t back = 1; back <= 3 && !found; back++)
+            for (uint64_t back = 1; back <= arch::longest_branch_opcode() && !found; back++)
                 found = relocation.offset >= back &&
                         std::binary_search(sites.begin(), sites.end(),
                                            Place(i, relocation.offset - back));
@@ -213,10 +198,9 @@ Result<ScriptFacts> check_script_object(const ElfObject& object, const RuntimeKi
             continue;
         for (const ObjectRelocation& relocation : object.relocations(i)) {
             const ObjectSymbol& symbol = object.symbols()[relocation.symbol];
-            if (!loadable(relocation.type))
+            if (!arch::is_loadable_relocation(relocation.type))
                 return refused_relocation(section, relocation.type, symbol.name);
-            // The compiler marks direct calls and jumps with PLT32; all else is an address.
-            if (symbol.undefined() && relocation.type != R_X86_64_PLT32 &&
+            if (symbol.undefined() && !arch::is_branch_relocation(relocation.type) &&
                 listed(kit.runtime_functions, symbol.name))
                 facts.takes_runtime_addresses = true;
         }
@@ -240,7 +224,7 @@ Status check_module(const ElfObject& module, const RuntimeKit& kit) {
             return Failure{
                 "the module's section " + quoted(section.name) + " is writable and executable", ""};
         for (const ObjectRelocation& relocation : module.relocations(i)) {
-            if (!loadable(relocation.type))
+            if (!arch::is_loadable_relocation(relocation.type))
                 return refused_relocation(section, relocation.type,
                                           module.symbols()[relocation.symbol].name);
         }

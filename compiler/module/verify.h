@@ -6,8 +6,8 @@
 namespace djstap::module {
 
 struct ScriptFacts {
-    // It takes the address of a function of the runtime: whether that function needs its endbr64
-    // can then only be told from runtime and script together.
+    // It takes the address of a function of the runtime: whether that function needs its landing
+    // pad can then only be told from runtime and script together.
     bool takes_runtime_addresses = false;
 };
 

@@ -1,7 +1,7 @@
 #include "probes/mechanisms.h"
 
+#include "arch/arch.h"
 #include "include/mechanisms.h"
-#include "probes/without_idt.h"
 
 #include <array>
 #include <utility>
@@ -29,13 +29,13 @@ bool is_gone(const Target& target, uint64_t address) {
 constexpr const char* gone = "it is initialization code, which the kernel frees after boot";
 
 // Told by the function that the code is part of, also where it came there by inlining.
-bool is_without_idt(const Target& target, uint64_t address, std::string_view symbol) {
-    if (runs_without_idt(symbol))
+bool is_without_exceptions(const Target& target, uint64_t address, std::string_view symbol) {
+    if (arch::runs_without_exceptions(symbol))
         return true;
     const auto whole = target.has_addresses() ? target.symbol_at(address) : std::nullopt;
-    return whole && runs_without_idt(whole->name);
+    return whole && arch::runs_without_exceptions(whole->name);
 }
-constexpr const char* without_idt = "CPUs run it while they can take no exception";
+constexpr const char* without_exceptions = "CPUs run it while they can take no exception";
 
 bool is_kprobe(Mechanism mechanism) {
     return mechanism_can(mechanism, DJS_IS_KPROBE);
@@ -87,8 +87,8 @@ MechanismChoice choose_for_entry(const Target& target, uint64_t entry,
                                  std::string_view symbol) {
     if (is_gone(target, entry))
         return refuse_any(gone);
-    if (is_without_idt(target, entry, symbol))
-        return refuse_any(without_idt);
+    if (is_without_exceptions(target, entry, symbol))
+        return refuse_any(without_exceptions);
     if (forced == Mechanism::Djprobe && all_registers)
         return refuse("its handler uses registers that a direct call does not keep");
     std::optional<uint64_t> site = target.fentry_site(entry);
@@ -132,8 +132,8 @@ MechanismChoice choose_for_return(const Target& target, uint64_t entry, const Re
     using Verdict = ReturnSafety::Verdict;
     if (is_gone(target, entry))
         return refuse_any(gone);
-    if (is_without_idt(target, entry, symbol))
-        return refuse_any(without_idt);
+    if (is_without_exceptions(target, entry, symbol))
+        return refuse_any(without_exceptions);
     std::optional<uint64_t> site = target.fentry_site(entry);
     bool no_kprobes = target.kprobe_forbidden(entry);
     MechanismChoice choice;
@@ -165,8 +165,8 @@ MechanismChoice choose_for_instruction(const Target& target, uint64_t address,
                                        std::optional<Mechanism> forced) {
     if (is_gone(target, address))
         return refuse_any(gone);
-    if (is_without_idt(target, address, {}))
-        return refuse_any(without_idt);
+    if (is_without_exceptions(target, address, {}))
+        return refuse_any(without_exceptions);
     if (forced && !is_kprobe(*forced))
         return refuse("it is not at a function's entry, which " +
                       std::string(mechanism_name(*forced)) + " needs");

@@ -1,6 +1,7 @@
 // netfilter.hook("NF_INET_…").pf("NFPROTO_…").priority("N"): hooks of the packet filter.
 #include "probes/families.h"
 
+#include "arch/arch.h"
 #include "diagnostics/suggest.h"
 #include "include/script.h"
 
@@ -78,14 +79,14 @@ bool refuse(const ast::PointComponent& component, std::span<const Named> names,
     return false;
 }
 
-// What a script sees as variables, in the registers that runtime/netfilter puts them in.
+// What a script sees as variables: runtime/netfilter puts them where a function's arguments are.
 void add_variables(FunctionInfo& function, const DebugInfo& info) {
-    auto add = [&](const char* name, TypeId type, PtReg reg) {
+    auto add = [&](const char* name, TypeId type) {
         Variable variable;
         variable.name = name;
         variable.type = type;
         variable.location.kind = LocationKind::Register;
-        variable.location.reg = reg;
+        variable.location.reg = arch::argument_registers()[function.parameters.size()];
         variable.is_parameter = true;
         function.parameters.push_back(std::move(variable));
     };
@@ -95,12 +96,12 @@ void add_variables(FunctionInfo& function, const DebugInfo& info) {
         return found ? found->type : 0;
     };
     const TypeId number = info.type_by_name("unsigned int").value_or(0);
-    add("hooknum", number, PtReg::Rdi);
-    add("skb", member("struct sk_buff", "next"), PtReg::Rsi);
-    add("in", member("struct nf_hook_state", "in"), PtReg::Rdx);
-    add("out", member("struct nf_hook_state", "out"), PtReg::Rcx);
-    add("verdict", number, PtReg::R8);
-    add("pf", number, PtReg::R9);
+    add("hooknum", number);
+    add("skb", member("struct sk_buff", "next"));
+    add("in", member("struct nf_hook_state", "in"));
+    add("out", member("struct nf_hook_state", "out"));
+    add("verdict", number);
+    add("pf", number);
 }
 
 bool resolve_netfilter(const ast::ProbePoint& point, Resolver& resolver,

@@ -57,7 +57,7 @@ struct Access {
         FileText,   // what a procfs file holds: a text
         PerfCounter // the counter number `constant`
     } base = Base::Register;
-    PtReg reg = PtReg::Rdi;
+    PtReg reg{};
     uint64_t constant = 0;
     const program::Expression* operand = nullptr;
     std::vector<AccessStep> steps;

@@ -1,7 +1,7 @@
 // kernel.trace("name"), kernel.trace("system:name"): the kernel's tracepoints.
 #include "probes/families.h"
 
-#include "debuginfo/calling_convention.h"
+#include "arch/arch.h"
 #include "diagnostics/suggest.h"
 #include "target/elf_image.h"
 #include "target/glob.h"
@@ -134,17 +134,17 @@ std::vector<Tracepoint> find_tracepoints(std::string_view name, const Target& ta
 
 // The parameters as a probe is called with them: the first one is the probe's own data.
 std::vector<Variable> parameters_of_probe(const FunctionInfo& caller, const DebugInfo& info) {
-    std::vector<ArgumentShape> shapes;
+    std::vector<arch::ArgumentShape> shapes;
     for (const Variable& parameter : caller.parameters) {
         CType type = info.resolve(parameter.type);
-        ArgumentShape shape;
+        arch::ArgumentShape shape;
         shape.size = type.size;
         shape.aggregate = type.kind == CTypeKind::Struct || type.kind == CTypeKind::Union;
         shape.floating = type.kind == CTypeKind::Float;
         shape.known = type.size != 0 || shape.aggregate;
         shapes.push_back(shape);
     }
-    std::vector<Location> locations = argument_locations(shapes, ArgumentShape());
+    std::vector<Location> locations = arch::argument_locations(shapes, arch::ArgumentShape());
     std::vector<Variable> parameters = caller.parameters;
     for (size_t i = 0; i < parameters.size(); i++)
         parameters[i].location = locations[i];

@@ -1,4 +1,5 @@
 // What each body needs of its surroundings, over all that it calls.
+#include "arch/arch.h"
 #include "semantics/passes.h"
 #include "semantics/walk.h"
 
@@ -182,10 +183,10 @@ class Collector {
         }
     }
 
-    // By DWARF's numbers: those that arguments are passed in, and the stack's.
+    // By DWARF's number.
     static bool is_argument(int64_t number) {
-        constexpr std::array arguments{1, 2, 4, 5, 7, 8, 9};
-        return std::find(arguments.begin(), arguments.end(), number) != arguments.end();
+        const auto reg = arch::register_of_dwarf(static_cast<uint64_t>(number));
+        return reg && arch::is_seen_by_direct_call(*reg);
     }
 
     // Such a variable may be in a register.

@@ -1,5 +1,7 @@
 #include "syntax/builder.h"
 
+#include "arch/arch.h"
+
 #include <algorithm>
 
 namespace djstap::syntax {
@@ -334,10 +336,10 @@ ast::ExpressionPtr Builder::primary(P::PrimaryContext& context) {
         if (!out->user)
             check_privilege(token);
         out->number = as_token(context.number).number;
-        if (out->number < 0 || out->number > 16)
+        if (!arch::register_of_dwarf(static_cast<uint64_t>(out->number)))
             diagnostics_
                 .report(DiagnosticKind::RegisterNumber, range(context.number), {text_of(&token)})
-                .hint("rax rdx rcx rbx rsi rdi rbp rsp, r8 to r15, rip");
+                .hint(std::string(arch::dwarf_register_names()));
         return out;
     }
     case P::AtKderef:

@@ -1,5 +1,6 @@
 // Text → ast: lexing, the preprocessor (macros, conditionals, script arguments), parsing.
 #pragma once
+#include "arch/arch.h"
 #include "ast/ast.h"
 #include "diagnostics/diagnostic.h"
 
@@ -18,7 +19,7 @@ struct PreprocessorContext {
         kernel_release; // "6.1.0-56-cloud-amd64"; kernel_vr; kernel_v is its upstream part
     std::function<std::string(const std::string&)>
         kernel_config; // "CONFIG_X" → "y", "m", a string, or ""
-    std::string arch = "x86_64";
+    std::string arch{arch::names().machine};
     std::string language_version = "4.8"; // systemtap_v: the language level that djstap speaks
     std::string runtime = "kernel";       // runtime == "kernel" | "user"
     bool guru = false;

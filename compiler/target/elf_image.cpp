@@ -1,5 +1,7 @@
 #include "target/elf_image.h"
 
+#include "arch/arch.h"
+
 #include <cstring>
 
 namespace djstap {
@@ -14,7 +16,7 @@ bool is_ours(std::string_view bytes, Elf64_Ehdr& header) {
     std::memcpy(&header, bytes.data(), sizeof header);
     return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
            header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
-           header.e_machine == EM_X86_64;
+           header.e_machine == arch::elf_machine();
 }
 
 } // namespace
@@ -28,7 +30,7 @@ Result<std::unique_ptr<ElfImage>> ElfImage::open(const std::string& path) {
     std::string_view bytes = image->file_->bytes();
     Elf64_Ehdr header;
     if (!is_ours(bytes, header))
-        return Failure{path + ": is not a 64-bit x86-64 ELF file", ""};
+        return Failure{path + ": is not a 64-bit " + arch::names().title + " ELF file", ""};
     Failure truncated{path + ": is cut short or damaged", "fetch it again"};
     if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff % alignof(Elf64_Shdr) != 0 ||
         header.e_shoff > bytes.size() ||

@@ -1,4 +1,4 @@
-// A 64-bit x86-64 ELF file, mapped: sections, bytes by address, notes, symbols.
+// A 64-bit ELF file of the architecture, mapped: sections, bytes by address, notes, symbols.
 #pragma once
 #include "cache/cache.h"
 
@@ -28,8 +28,8 @@ struct BuildId {
 
 class ElfImage {
   public:
-    // Fails where the file cannot be read or is no 64-bit little-endian x86-64 ELF, or is cut
-    // short.
+    // Fails where the file cannot be read or is no 64-bit little-endian ELF of the architecture, or
+    // is cut short.
     static Result<std::unique_ptr<ElfImage>> open(const std::string& path);
 
     std::span<const ElfSection> sections() const { return sections_; }

@@ -1,4 +1,5 @@
 // Where kernels and their files are.
+#include "arch/arch.h"
 #include "diagnostics/suggest.h"
 #include "system/file.h"
 #include "target/elf_image.h"
@@ -147,8 +148,8 @@ Result<KernelFiles> files_in_folder(const std::string& given) {
             files.vmlinux = folder + "/vmlinux";
         if (readable(folder + "/.config"))
             files.config = folder + "/.config";
-        if (readable(folder + "/arch/x86/boot/bzImage"))
-            files.vmlinuz = folder + "/arch/x86/boot/bzImage";
+        if (std::string image = folder + "/" + arch::names().boot_image; readable(image))
+            files.vmlinuz = image;
         files.looked_in.insert(files.looked_in.begin(), folder + "/vmlinux");
         return files;
     }

@@ -34,7 +34,7 @@ std::optional<std::vector<std::string>> loaded_modules(const KernelFiles& kernel
 // A module's file, unpacked and with an address for each section, as a linker would write it: its
 // symbols have addresses, and relocations are applied to its debug information, its table of fentry
 // sites and its list of functions that kprobes must not touch. Its code keeps its relocations.
-// Fails where the bytes are no relocatable x86-64 ELF file.
+// Fails where the bytes are no relocatable ELF file of the architecture.
 Result<std::string> link_module_image(std::string bytes, const std::string& path);
 
 // The path of the linked file, which is made in the cache of `kernel` where it is missing.

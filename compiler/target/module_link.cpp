@@ -1,6 +1,8 @@
 // Gives a relocatable module addresses, so that everything else can treat it like vmlinux.
 #include "target/module_file.h"
 
+#include "arch/arch.h"
+
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
@@ -50,7 +52,7 @@ class ModuleLinker {
 
     bool link() {
         if (!bytes_.read(0, header_) || std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0 ||
-            header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_machine != EM_X86_64 ||
+            header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_machine != arch::elf_machine() ||
             header_.e_type != ET_REL || header_.e_shentsize != sizeof(Elf64_Shdr))
             return false;
         sections_.resize(header_.e_shnum);
@@ -125,16 +127,15 @@ class ModuleLinker {
                 return false;
             uint64_t value = symbol.st_value + static_cast<uint64_t>(relocation.r_addend);
             uint64_t place = target.sh_offset + relocation.r_offset;
-            bool written = true;
-            switch (ELF64_R_TYPE(relocation.r_info)) {
-            case R_X86_64_64:
+            bool written = true; // relocations of other kinds are of no use for what is read here
+            switch (arch::absolute_relocation_bytes(ELF64_R_TYPE(relocation.r_info))) {
+            case sizeof(uint64_t):
                 written = bytes_.write(place, value);
                 break;
-            case R_X86_64_32:
-            case R_X86_64_32S:
+            case sizeof(uint32_t):
                 written = bytes_.write(place, static_cast<uint32_t>(value));
                 break;
-            default: // of no use for what is read here
+            default:
                 break;
             }
             if (!written)
@@ -152,7 +153,8 @@ class ModuleLinker {
 
 Result<std::string> link_module_image(std::string bytes, const std::string& path) {
     if (!ModuleLinker(bytes).link())
-        return Failure{path + ": is no kernel module for x86-64, or is damaged", ""};
+        return Failure{
+            path + ": is no kernel module for " + arch::names().title + ", or is damaged", ""};
     return bytes;
 }
 

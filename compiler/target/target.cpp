@@ -1,5 +1,6 @@
 #include "target/target.h"
 
+#include "arch/arch.h"
 #include "target/configuration.h"
 #include "target/elf_image.h"
 #include "target/symbol_table.h"
@@ -10,8 +11,6 @@
 namespace djstap {
 
 namespace {
-
-constexpr std::string_view endbr64 = "\xf3\x0f\x1e\xfa";
 
 class OpenTarget final : public Target {
   public:
@@ -171,10 +170,12 @@ std::string OpenTarget::config(std::string_view name) const {
 
 bool OpenTarget::has_ibt() const {
     if (!files_.config.empty())
-        return config("X86_KERNEL_IBT") == "y";
-    // Without a configuration the code itself tells: an exported function begins with endbr64.
+        return config(arch::landing_pad_option()) == "y";
+    // Without a configuration the code itself tells: an exported function begins with a landing
+    // pad.
     auto function = symbol("vfs_read");
-    return function && text_at(function->address, endbr64.size()) == endbr64;
+    const std::string_view pad = arch::landing_pad();
+    return function && !pad.empty() && text_at(function->address, pad.size()) == pad;
 }
 
 std::optional<Symbol> OpenTarget::symbol(std::string_view name) const {
@@ -189,9 +190,9 @@ std::optional<uint64_t> OpenTarget::fentry_site(uint64_t entry) const {
         return std::nullopt;
     if (*first == entry)
         return entry;
-    // Without the text: only an endbr64 keeps a site from its function's entry.
-    const std::string_view text = text_at(entry, endbr64.size());
-    if (*first == entry + endbr64.size() && (text == endbr64 || (text.empty() && site_addresses_)))
+    // Without the text: only a landing pad keeps a site from its function's entry.
+    const std::string_view pad = arch::landing_pad(), text = text_at(entry, pad.size());
+    if (*first == entry + pad.size() && (text == pad || (text.empty() && site_addresses_)))
         return *first;
     return std::nullopt;
 }

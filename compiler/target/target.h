@@ -71,7 +71,7 @@ class Target {
     virtual const std::string& version() const = 0;
     // Value of CONFIG_name ("y", "m", a string without quotes), empty where unset.
     virtual std::string config(std::string_view name) const = 0;
-    virtual bool has_ibt() const = 0; // CONFIG_X86_KERNEL_IBT
+    virtual bool has_ibt() const = 0; // indirect branches must meet a landing pad
 
     virtual std::optional<Symbol>
     symbol(std::string_view name) const = 0; // exact, the first of several
@@ -89,11 +89,12 @@ class Target {
     virtual bool in_text(uint64_t address) const = 0;
 
     // The fentry site of the function at `entry` (the call/nop that ftrace patches: the entry
-    // itself, or after the endbr64 on IBT kernels), from __mcount_loc. Nothing where the function
-    // has none. Where only a dump of names stands in, the site is the entry itself: ftrace accepts
-    // that for the function's site.
+    // itself, or after the landing pad on IBT kernels), from __mcount_loc. Nothing where the
+    // function has none. Where only a dump of names stands in, the site is the entry itself: ftrace
+    // accepts that for the function's site.
     virtual std::optional<uint64_t> fentry_site(uint64_t entry) const = 0;
-    // False where it is not known whether an endbr64 stands between an entry and its fentry site.
+    // False where it is not known whether a landing pad stands between an entry and its fentry
+    // site.
     virtual bool knows_fentry_sites() const = 0;
     virtual size_t fentry_site_count() const = 0;
 

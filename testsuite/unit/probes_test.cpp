@@ -1,8 +1,8 @@
+#include "arch/arch.h"
 #include "probes/access.h"
 #include "probes/direct_targets.h"
 #include "probes/mechanisms.h"
 #include "probes/probes.h"
-#include "probes/without_idt.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -164,13 +164,13 @@ TEST_P(OnKernel, FunctionsThatRunWithoutAnIdtAreRefused) {
 }
 
 TEST(WithoutIdt, PartsAreHeldToTheirFunctions) {
-    EXPECT_TRUE(runs_without_idt("cr4_set_bits.constprop.0"));
-    EXPECT_TRUE(runs_without_idt("start_secondary.cold"));
-    EXPECT_TRUE(runs_without_idt("secondary_startup_64_no_verify"));
-    EXPECT_TRUE(runs_without_idt("__x86_indirect_thunk_rax"));
-    EXPECT_FALSE(runs_without_idt("cpu_init_debugfs"));
-    EXPECT_FALSE(runs_without_idt("retbleed_show_state"));
-    EXPECT_FALSE(runs_without_idt(""));
+    EXPECT_TRUE(arch::runs_without_exceptions("cr4_set_bits.constprop.0"));
+    EXPECT_TRUE(arch::runs_without_exceptions("start_secondary.cold"));
+    EXPECT_TRUE(arch::runs_without_exceptions("secondary_startup_64_no_verify"));
+    EXPECT_TRUE(arch::runs_without_exceptions("__x86_indirect_thunk_rax"));
+    EXPECT_FALSE(arch::runs_without_exceptions("cpu_init_debugfs"));
+    EXPECT_FALSE(arch::runs_without_exceptions("retbleed_show_state"));
+    EXPECT_FALSE(arch::runs_without_exceptions(""));
 }
 
 // The return of each function as a probe of it would be judged.
@@ -225,7 +225,7 @@ TEST_P(OnKernel, MembersAreFollowedToAValue) {
     ASSERT_TRUE(builder.finish(false, {}));
     const Access& access = builder.access();
     EXPECT_EQ(access.base, Access::Base::Register);
-    EXPECT_EQ(access.reg, PtReg::Rdi);
+    EXPECT_EQ(access.reg, arch::argument_registers()[0]);
     EXPECT_EQ(access.steps.back().kind, AccessStep::Kind::Load);
     EXPECT_EQ(access.steps.back().size, 2); // umode_t
     EXPECT_FALSE(access.steps.back().is_signed);

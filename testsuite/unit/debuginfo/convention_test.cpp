@@ -1,12 +1,15 @@
 #include "kernels.h"
 
-#include "debuginfo/calling_convention.h"
+#include "arch/arch.h"
+#include "arch/x86_64/registers.h"
 #include "debuginfo/location.h"
 
 #include <dwarf.h>
 #include <gtest/gtest.h>
 
 using namespace djstap;
+using arch::argument_locations;
+using arch::ArgumentShape;
 
 namespace {
 
@@ -25,7 +28,7 @@ constexpr ArgumentShape large{24, true, false, true};
 std::string expression(std::initializer_list<Dwarf_Op> operations, bool at_entry = false) {
     LocationContext context;
     context.at_entry = at_entry;
-    context.frame_base = [] { return FrameBase{PtReg::Rsp, 32}; };
+    context.frame_base = [] { return FrameBase{arch::stack_pointer(), 32}; };
     return shown_location(
         location_of_expression(std::data(operations), operations.size(), context, nullptr));
 }

@@ -229,8 +229,8 @@ TEST_F(Lines, VariablesAtAnAddress) {
                     if (variable.name != "kiocb" || variable.location.kind != LocationKind::Memory)
                         continue;
                     with_frame++;
-                    EXPECT_TRUE(variable.location.reg == PtReg::Rsp ||
-                                variable.location.reg == PtReg::Rbp);
+                    EXPECT_TRUE(variable.location.reg == arch::x86_64::pt_reg(arch::x86_64::Rsp) ||
+                                variable.location.reg == arch::x86_64::pt_reg(arch::x86_64::Rbp));
                     if (address == function.entry) {
                         EXPECT_LT(variable.location.offset, 0); // below what the caller pushed
                     }

@@ -1,5 +1,6 @@
 #include "module/elf.h"
 
+#include "arch/arch.h"
 #include "common.h"
 #include "module/name.h"
 
@@ -142,11 +143,11 @@ TEST(Elf, NonsenseNeverCrashes) {
 }
 
 TEST(Elf, RelocationNames) {
-    EXPECT_EQ(relocation_name(R_X86_64_PC32), "R_X86_64_PC32");
-    EXPECT_EQ(relocation_name(R_X86_64_PC64), "R_X86_64_PC64");
-    EXPECT_EQ(relocation_name(R_X86_64_REX_GOTPCRELX), "R_X86_64_REX_GOTPCRELX");
-    EXPECT_EQ(relocation_name(R_X86_64_TLSLD), "R_X86_64_TLSLD");
-    EXPECT_EQ(relocation_name(1000), "relocation type 1000");
+    EXPECT_EQ(arch::relocation_name(R_X86_64_PC32), "R_X86_64_PC32");
+    EXPECT_EQ(arch::relocation_name(R_X86_64_PC64), "R_X86_64_PC64");
+    EXPECT_EQ(arch::relocation_name(R_X86_64_REX_GOTPCRELX), "R_X86_64_REX_GOTPCRELX");
+    EXPECT_EQ(arch::relocation_name(R_X86_64_TLSLD), "R_X86_64_TLSLD");
+    EXPECT_EQ(arch::relocation_name(1000), "relocation type 1000");
 }
 
 TEST(Name, Checks) {

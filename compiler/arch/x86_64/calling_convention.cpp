@@ -1,23 +1,22 @@
-#include "debuginfo/calling_convention.h"
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The System V calling convention for x86-64 (psABI 3.2.3).
+#include "arch/arch.h"
 
-#include "debuginfo/location.h"
-
-namespace djstap {
+namespace djstap::arch {
 
 namespace {
 
-constexpr PtReg argument_registers[] = {PtReg::Rdi, PtReg::Rsi, PtReg::Rdx,
-                                        PtReg::Rcx, PtReg::R8,  PtReg::R9};
-constexpr size_t register_count = std::size(argument_registers);
 constexpr uint64_t word_size = 8;
 
 } // namespace
 
 std::vector<Location> argument_locations(const std::vector<ArgumentShape>& arguments,
                                          const ArgumentShape& result) {
+    const std::span<const PtReg> registers = argument_registers();
     std::vector<Location> locations;
+    // A result too large for two registers is returned through a pointer in the first one.
     size_t next = result.aggregate && result.size > 2 * word_size ? 1 : 0;
-    uint64_t stack = word_size; // above the return address
+    uint64_t stack = return_address_bytes(); // above it
     bool lost = false;
     for (const ArgumentShape& argument : arguments) {
         Location location;
@@ -30,19 +29,19 @@ std::vector<Location> argument_locations(const std::vector<ArgumentShape>& argum
             lost = lost || !argument.known;
         } else if (argument.size == 0) {
             location = nowhere("empty type");
-        } else if (words <= 2 && next + words <= register_count) {
+        } else if (words <= 2 && next + words <= registers.size()) {
             if (argument.aggregate && words > 1) {
                 location = nowhere("passed in two registers");
             } else {
                 location.kind = words == 1 ? LocationKind::Register : LocationKind::None;
-                location.reg = argument_registers[next];
+                location.reg = registers[next];
                 if (words == 2)
                     location.why = "passed in two registers";
             }
             next += words;
         } else {
             location.kind = LocationKind::Memory;
-            location.reg = PtReg::Rsp;
+            location.reg = stack_pointer();
             location.offset = stack;
             stack += words * word_size;
         }
@@ -51,4 +50,4 @@ std::vector<Location> argument_locations(const std::vector<ArgumentShape>& argum
     return locations;
 }
 
-} // namespace djstap
+} // namespace djstap::arch

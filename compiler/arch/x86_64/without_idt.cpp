@@ -1,10 +1,13 @@
-#include "probes/without_idt.h"
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Functions that a CPU runs while it has no IDT, or none that its page tables map, or no base for
+// its per-CPU variables: a breakpoint is a triple fault there.
+#include "arch/arch.h"
 
 #include <algorithm>
 #include <iterator>
 #include <unordered_set>
 
-namespace djstap {
+namespace djstap::arch {
 
 namespace {
 
@@ -114,11 +117,11 @@ constexpr std::string_view listed_beginnings[] = {
 
 } // namespace
 
-bool runs_without_idt(std::string_view symbol) {
+bool runs_without_exceptions(std::string_view symbol) {
     const std::string_view whole = symbol.substr(0, symbol.find('.'));
     return listed_functions.contains(whole) ||
            std::any_of(std::begin(listed_beginnings), std::end(listed_beginnings),
                        [&](std::string_view beginning) { return whole.starts_with(beginning); });
 }
 
-} // namespace djstap
+} // namespace djstap::arch
