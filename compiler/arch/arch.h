@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What an architecture must give to the compiler: its names, its registers and calling conventions,
-// what its instructions and relocations look like. An architecture is a folder that defines all of
-// these (compiler/arch/x86_64; the CMake variable DJSTAP_ARCH chooses it), and nothing outside it
-// names a register, an instruction or a relocation.
+// what its instructions and relocations look like. What takes LLVM's types is in arch/codegen.h. An
+// architecture is a folder that defines all of these (compiler/arch/x86_64; the CMake variable
+// DJSTAP_ARCH chooses it), and nothing outside it names a register, an instruction or a relocation.
 #pragma once
 #include "arch/location.h"
 

@@ -99,7 +99,6 @@ class Body {
     Value logical(const program::Logical& logical);
     Value conditional(const program::Conditional& conditional, bool keeps_branch = false);
     bool feeds_its_condition(const program::Assignment& assignment) const;
-    void keep_branch();
     Value call(const program::Call& call);
     Value call_intrinsic(const program::Function& function, const std::vector<Value>& arguments,
                          Value out, SourceRange range);

@@ -1,5 +1,7 @@
 #include "codegen/codegen.h"
 
+#include "arch/arch.h"
+#include "arch/codegen.h"
 #include "codegen/depth.h"
 #include "codegen/embedded_globals.h"
 #include "codegen/explain.h"
@@ -145,10 +147,10 @@ std::optional<CompiledObject> generate_once(const program::Program& program, con
     int optimization = plan.variants.size() > many_handlers ? std::min(options.optimization, 1)
                                                             : options.optimization;
     llvm::LLVMContext context;
-    auto machine = codegen::make_target_machine(optimization, kernel.user_space);
+    auto machine = arch::make_target_machine(optimization, kernel.user_space);
     if (!machine) {
         diagnostics.report(DiagnosticKind::CodegenInternal, {},
-                           {"this LLVM has no x86-64 back end"});
+                           {std::string("this LLVM has no ") + arch::names().title + " back end"});
         return std::nullopt;
     }
     codegen::ScriptModule script(context, program, plan, kernel, options, diagnostics);

@@ -1,5 +1,6 @@
 // program + sites → LLVM IR → object: everything a script's module has of its own.
 #pragma once
+#include "arch/mitigations.h"
 #include "diagnostics/diagnostic.h"
 #include "probes/plan.h"
 #include "semantics/program.h"
@@ -56,9 +57,8 @@ struct CodegenKernel {
     // are told by their distance from it.
     static constexpr const char* reference_symbol = "memset";
     uint64_t reference = 0;
-    bool ibt = false;     // endbr64 at indirect targets
-    int call_padding = 0; // CONFIG_FUNCTION_PADDING_BYTES: 16 or 0
-    bool return_thunks = true, retpolines = true;
+    arch::Mitigations mitigations;
+    int call_padding = 0;                  // CONFIG_FUNCTION_PADDING_BYTES: 16 or 0
     Sanitizer sanitizer = Sanitizer::None; // whose functions it offers to modules
     // No kernel at all: the object is linked into a process (compiler/user). It is
     // position-independent, and reaches the runtime through the table that its linker makes.

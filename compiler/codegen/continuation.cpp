@@ -2,7 +2,6 @@
 
 #include "include/script.h"
 
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
 
@@ -20,18 +19,15 @@ std::string in_section(const std::string& name, const std::string& code) {
            ":\n" + code + ".size " + name + ",.-" + name + "\n.popsection\n";
 }
 
-// Goes to the address in r11.
+// Goes on where the direct call returns to.
 void emit_elsewhere(ScriptModule& script) {
     if (script.module.getNamedValue(elsewhere))
         return;
-    std::string code = script.kernel.ibt ? "endbr64\n" : ""; // for objtool: the table names it
-    code += script.kernel.retpolines ? "jmp __x86_indirect_thunk_r11\n" : "jmp *%r11\n";
-    script.module.appendModuleInlineAsm(in_section(elsewhere, code));
+    const arch::Mitigations& mitigations = script.kernel.mitigations;
+    script.module.appendModuleInlineAsm(in_section(
+        elsewhere, arch::landing_pad_code(mitigations) + // for objtool: the table names it
+                       arch::go_on_code(mitigations)));
     script.elsewhere = script.code_symbol(elsewhere);
-}
-
-const char* return_code(const ScriptModule& script) {
-    return script.kernel.return_thunks ? "jmp __x86_return_thunk\n" : "ret\nint3\n";
 }
 
 } // namespace
@@ -41,31 +37,23 @@ llvm::Function* resume_function(ScriptModule& script, llvm::FunctionType* type) 
     if (llvm::Function* known = script.module.getFunction(name))
         return known;
     script.module.appendModuleInlineAsm(
-        in_section(name, std::string("movq %r10, %rax\n") + return_code(script)));
+        in_section(name, arch::resume_code(script.kernel.mitigations)));
     auto* function =
         llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, script.module);
     function->setDSOLocal(true);
-    function->addParamAttr(Continuation::entry_rax, llvm::Attribute::Nest);
+    function->addParamAttr(Continuation::entry_result, llvm::Attribute::Nest);
     return function;
 }
 
 llvm::FunctionType* Continuation::target_type(ScriptModule& script) {
-    std::vector<llvm::Type*> parameters(entry_rax, script.types.i64);
+    std::vector<llvm::Type*> parameters(entry_result, script.types.i64);
     parameters.push_back(script.types.pointer); // which "nest" asks for
     return llvm::FunctionType::get(llvm::StructType::get(script.types.i64, script.types.i64),
                                    parameters, false);
 }
 
-// r10 is what LLVM passes a "nest" parameter in; nobody has anything in it where a function begins.
-void Continuation::keep_rax(ScriptModule& script, llvm::Function* function) {
-    std::vector<uint8_t> code;
-    if (script.kernel.ibt) {
-        code = {0xf3, 0x0f, 0x1e, 0xfa}; // endbr64, before LLVM's own
-        function->addFnAttr(llvm::Attribute::NoCfCheck);
-    }
-    code.insert(code.end(), {0x49, 0x89, 0xc2}); // mov %rax, %r10
-    function->setPrologueData(llvm::ConstantDataArray::get(script.context, code));
-    function->addParamAttr(entry_rax, llvm::Attribute::Nest);
+void Continuation::keep_result(ScriptModule& script, llvm::Function* function) {
+    arch::keep_result(*function, entry_result, script.kernel.mitigations);
 }
 
 Continuation::Continuation(ScriptModule& script, llvm::IRBuilder<>& builder,
@@ -84,23 +72,21 @@ Continuation::Continuation(ScriptModule& script, llvm::IRBuilder<>& builder,
         emit_dispatch();
 }
 
-// Where the direct call returns to, which is in r11, tells the function. A search by direct jumps:
-// an indirect one would need an endbr64 there, and a return to there would leave the processor's
+// Where the direct call returns to tells the function. A search by direct jumps:
+// an indirect one would need a landing pad there, and a return to there would leave the processor's
 // return stack out of step. What is none of the functions is where a livepatch goes on.
 void Continuation::emit_dispatch() {
     std::vector<uint64_t> functions = functions_;
     std::sort(functions.begin(), functions.end());
-    std::string code = script_.kernel.ibt ? "endbr64\n" : "";
+    std::string code = arch::landing_pad_code(script_.kernel.mitigations);
     auto search = [&](auto& self, size_t begin, size_t end) -> void {
         if (end - begin == 1) {
-            const std::string address = script_.kernel_address(functions[begin]);
-            code += "cmpq $" + address + ", %r11\njne " + elsewhere + "\njmp " + address + "\n";
+            code += arch::go_on_at_code(script_.kernel_address(functions[begin]), elsewhere);
             return;
         }
         size_t middle = begin + (end - begin) / 2;
         std::string label = ".L" + name_ + "_" + std::to_string(middle);
-        code +=
-            "cmpq $" + script_.kernel_address(functions[middle]) + ", %r11\njae " + label + "\n";
+        code += arch::branch_if_not_below_code(script_.kernel_address(functions[middle]), label);
         self(self, begin, middle);
         code += label + ":\n";
         self(self, middle, end);
@@ -111,13 +97,13 @@ void Continuation::emit_dispatch() {
 
 // Where a module's function lies is known when the module is there. The kernel patches the jump of
 // a static call's trampoline then (static_call_update): the bytes after it are what it knows one
-// by (arch/x86/include/asm/static_call.h; a function of their own for objtool, which looks for a
+// by (a function of their own for objtool, which looks for a
 // way to every instruction). Until then it goes to a function that returns.
 void Continuation::emit_static_call() {
-    std::string code = script_.kernel.ibt ? "endbr64\n" : "";
-    code += "{disp32} jmp djs_not_aimed\n";
+    const std::string code = arch::landing_pad_code(script_.kernel.mitigations) +
+                             arch::static_jump_code("djs_not_aimed");
     script_.module.appendModuleInlineAsm(in_section(name_, code) +
-                                         in_section(name_ + "_end", ".byte 0x0f, 0xb9, 0xcc\n"));
+                                         in_section(name_ + "_end", arch::static_jump_mark()));
     auto* key = llvm::ArrayType::get(script_.types.i64, DJS_AIM_WORDS);
     aim_ = new llvm::GlobalVariable(script_.module, key, false, llvm::GlobalValue::InternalLinkage,
                                     llvm::ConstantAggregateZero::get(key), name_ + "_aim");
@@ -130,60 +116,37 @@ void Continuation::emit_static_call() {
 void Continuation::emit_second_return() {
     if (script_.module.getNamedValue(second_return))
         return;
-    std::string code = "nop\n" + std::string(second_return) + ":\n";
-    if (script_.kernel.ibt)
-        code += "endbr64\n";
-    code += return_code(script_);
+    const arch::Mitigations& mitigations = script_.kernel.mitigations;
+    const std::string code = arch::no_op_code() + second_return + ":\n" +
+                             arch::landing_pad_code(mitigations) + arch::return_code(mitigations);
     script_.module.appendModuleInlineAsm(in_section("djs_leave_function", code));
 }
 
 // One instruction: whole, whatever interrupts it.
-void Continuation::count(const char* instruction) {
+void Continuation::count(int64_t calls) {
     auto inside = script_.kernel.offset ? script_.kernel.offset("djs_cpu.inside") : std::nullopt;
     if (!inside) {
         script_.diagnostics.report(DiagnosticKind::CodegenInternal, {},
                                    {"the runtime does not tell where djs_cpu.inside is"});
         return;
     }
-    auto* type = llvm::FunctionType::get(script_.types.void_type, false);
-    builder_.CreateCall(type, llvm::InlineAsm::get(type,
-                                                   std::string(instruction) + " %gs:djs_cpu+" +
-                                                       std::to_string(inside->second) + "(%rip)",
-                                                   "~{memory},~{dirflag},~{fpsr},~{flags}", true));
+    arch::add_percpu(builder_, {.symbol = "djs_cpu", .offset = inside->second},
+                     script_.number(calls), true);
 }
 
-FunctionResult Continuation::call_to(const std::string& callee, llvm::Value* rax,
-                                     llvm::Value* r11) {
-    llvm::IntegerType* word = script_.types.i64;
+FunctionResult Continuation::call_to(const std::string& callee, llvm::Value* result,
+                                     llvm::Value* from) {
     std::vector<llvm::Value*> arguments;
-    for (unsigned argument : {3u, 2u, 0u, 1u, 4u, 5u})
-        arguments.push_back(function_->getArg(argument));
-    arguments.insert(arguments.end(), {rax, r11});
-    std::vector<llvm::Type*> parameters(arguments.size(), word);
-    auto* type = llvm::FunctionType::get(
-        llvm::StructType::get(script_.context, std::vector<llvm::Type*>(8, word)), parameters,
-        false);
-    // What a function may change is told as outputs that nobody uses.
-    llvm::Value* out = builder_.CreateCall(
-        type,
-        llvm::InlineAsm::get(type, "call " + callee,
-                             "={ax},={cx},={dx},={di},={si},={r8},={r9},={r11},1,2,3,4,5,6,0,7,"
-                             "~{r10},~{memory},~{dirflag},~{fpsr},~{flags}",
-                             true),
-        arguments);
-    return {builder_.CreateExtractValue(out, 0), builder_.CreateExtractValue(out, 2)};
+    for (unsigned i = 0; i < entry_result; i++)
+        arguments.push_back(function_->getArg(i));
+    return arch::call_kernel(builder_, callee, arguments, result, from);
 }
 
 // Whether the direct call returns to the one function that this is for.
 llvm::Value* Continuation::is_expected(llvm::Value* from) {
     if (aim_)
         return builder_.CreateICmpEQ(from, builder_.CreateLoad(script_.types.i64, aim_));
-    auto* type = llvm::FunctionType::get(script_.types.i32, {script_.types.i64}, false);
-    const std::string code = "cmpq $$" + script_.kernel_address(functions_.front()) + ", $1";
-    llvm::Value* same = builder_.CreateCall(
-        type, llvm::InlineAsm::get(type, code, "={@ccz},r,~{dirflag},~{fpsr},~{flags}", true),
-        {from});
-    return builder_.CreateIsNotNull(same);
+    return arch::is_kernel_address(builder_, from, script_.kernel_address(functions_.front()));
 }
 
 llvm::Value* Continuation::return_address() {
@@ -193,12 +156,12 @@ llvm::Value* Continuation::return_address() {
 }
 
 FunctionResult Continuation::call() {
-    count("incq");
+    count(1);
     llvm::IntegerType* word = script_.types.i64;
     llvm::Value* from = return_address();
-    llvm::Value* rax = builder_.CreatePtrToInt(function_->getArg(entry_rax), word);
+    llvm::Value* result = builder_.CreatePtrToInt(function_->getArg(entry_result), word);
     if (functions_.size() > 1)
-        return call_to(name_, rax, from);
+        return call_to(name_, result, from);
     auto block = [&](const char* name) {
         return llvm::BasicBlock::Create(script_.context, name, function_);
     };
@@ -211,7 +174,7 @@ FunctionResult Continuation::call() {
         call_to(dispatch_ ? name_ : script_.kernel_address(functions_.front()), any, any);
     builder_.CreateBr(returned);
     builder_.SetInsertPoint(other);
-    const FunctionResult of_other = call_to(elsewhere, rax, from);
+    const FunctionResult of_other = call_to(elsewhere, result, from);
     builder_.CreateBr(returned);
     builder_.SetInsertPoint(returned);
     auto either = [&](llvm::Value* first, llvm::Value* second) {
@@ -220,16 +183,16 @@ FunctionResult Continuation::call() {
         value->addIncoming(second, other);
         return value;
     };
-    return {either(of_function.rax, of_other.rax), either(of_function.rdx, of_other.rdx)};
+    return {either(of_function.low, of_other.low), either(of_function.high, of_other.high)};
 }
 
 void Continuation::leave(const FunctionResult& result) {
     emit_second_return();
-    count("decq");
+    count(-1);
     auto* slot = builder_.CreateIntrinsic(llvm::Intrinsic::addressofreturnaddress,
                                           {script_.types.pointer}, {});
     builder_.CreateStore(script_.code_symbol(second_return), slot, true);
-    llvm::Value* values[]{result.rax, result.rdx};
+    llvm::Value* values[]{result.low, result.high};
     builder_.CreateAggregateRet(values, 2);
 }
 

@@ -1,27 +1,25 @@
 // How a target with return handlers goes on in the probed function, and leaves when it has
 // returned.
 #pragma once
+#include "arch/codegen.h"
 #include "codegen/script_module.h"
 
 namespace djstap::codegen {
 
-// The registers that a function's result may be in.
-struct FunctionResult {
-    llvm::Value* rax = nullptr;
-    llvm::Value* rdx = nullptr;
-};
+using arch::FunctionResult;
 
 class Continuation {
   public:
-    // The number of a target's parameter, after the six argument registers: what rax was when it
-    // began. Who has the call return elsewhere may have put a result there (a kprobe that replaces
-    // the function, see "Changing Execution Path" in Documentation/trace/kprobes.rst).
-    static constexpr unsigned entry_rax = 6;
+    // The number of a target's parameter, after the six argument registers: what the result
+    // register had when it began. Who has the call return elsewhere may have put a result there (a
+    // kprobe that replaces the function, see "Changing Execution Path" in
+    // Documentation/trace/kprobes.rst).
+    static constexpr unsigned entry_result = 6;
     static llvm::FunctionType* target_type(ScriptModule& script);
     // Has a function of that type begin with what gives it that parameter.
-    static void keep_rax(ScriptModule& script, llvm::Function* function);
+    static void keep_result(ScriptModule& script, llvm::Function* function);
 
-    // `function` is the code of `plan.targets[index]`: of target_type(), and with keep_rax().
+    // `function` is the code of `plan.targets[index]`: of target_type(), and with keep_result().
     Continuation(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function* function,
                  uint32_t index);
 
@@ -41,10 +39,10 @@ class Continuation {
     void emit_dispatch();
     void emit_static_call();
     void emit_second_return();
-    void count(const char* instruction);
+    void count(int64_t calls);
     llvm::Value* is_expected(llvm::Value* from);
     llvm::Value* return_address();
-    FunctionResult call_to(const std::string& callee, llvm::Value* rax, llvm::Value* r11);
+    FunctionResult call_to(const std::string& callee, llvm::Value* result, llvm::Value* from);
 
     ScriptModule& script_;
     llvm::IRBuilder<>& builder_;

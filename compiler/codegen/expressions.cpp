@@ -1,3 +1,4 @@
+#include "arch/codegen.h"
 #include "codegen/body.h"
 #include "codegen/lean.h"
 
@@ -5,7 +6,6 @@
 #include "semantics/walk.h"
 
 #include <llvm/IR/Constants.h>
-#include <llvm/IR/InlineAsm.h>
 
 namespace djstap::codegen {
 
@@ -285,15 +285,6 @@ bool Body::feeds_its_condition(const program::Assignment& node) const {
                        program::as<program::LocalValue>(*node.place).local);
 }
 
-// Nothing, which the optimizer may not do before it is known that the block is entered.
-void Body::keep_branch() {
-    auto* type = llvm::FunctionType::get(script_.types.void_type, false);
-    auto* nothing = builder_.CreateCall(type, llvm::InlineAsm::get(type, "", "", true));
-    nothing->setOnlyAccessesInaccessibleMemory();
-    nothing->setDoesNotThrow();
-    nothing->addFnAttr(llvm::Attribute::WillReturn);
-}
-
 Value Body::conditional(const program::Conditional& node, bool keeps_branch) {
     bool is_text = node.type == Type::String;
     auto *yes = block("yes"), *no = block("no"), *joined = block("joined");
@@ -304,7 +295,7 @@ Value Body::conditional(const program::Conditional& node, bool keeps_branch) {
     };
     begin(yes);
     if (keeps_branch)
-        keep_branch();
+        arch::emit_nothing(builder_); // what keeps it a branch
     auto [yes_value, from_yes] = branch(*node.then_value);
     builder_.CreateBr(joined);
     begin(no);

@@ -1,9 +1,9 @@
 #include "codegen/body.h"
 
+#include "arch/codegen.h"
 #include "include/script.h"
 
 #include <llvm/IR/Constants.h>
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 
 namespace djstap::codegen {
@@ -12,33 +12,16 @@ using Kind = GlobalStorage::Kind;
 using program::Type;
 
 // One instruction on this CPU's memory: whole whatever interrupts it, and no lock.
-void Body::add_to_counter(const program::GlobalValue& place, Value delta) {
-    const uint32_t counter = script_.storage(*place.global).index;
-    std::string at = "%gs:djs_counters+" + std::to_string(8 * counter) + "(%rip)";
-    std::string constraints = "~{dirflag},~{fpsr},~{flags}";
-    std::vector<Value> operands;
+void Body::add_to_counter(const program::GlobalValue& counted, Value delta) {
+    const uint32_t counter = script_.storage(*counted.global).index;
+    arch::PercpuPlace place;
     if (script_.kernel.user_space) { // too far away for an offset from the instruction
-        at = "%gs:($0)";
-        constraints = "r," + constraints;
-        operands.push_back(script_.counter_address(counter));
-    }
-    auto* constant = llvm::dyn_cast<llvm::ConstantInt>(delta);
-    int64_t amount = constant ? constant->getSExtValue() : 0;
-    std::string text;
-    if (constant && amount >= INT32_MIN && amount <= INT32_MAX) {
-        text = amount == 1    ? "incq " + at
-               : amount == -1 ? "decq " + at
-                              : "addq $$" + std::to_string(amount) + ", " + at;
+        place.base = script_.counter_address(counter);
     } else {
-        text = "addq $" + std::to_string(operands.size()) + ", " + at;
-        constraints = "r," + constraints;
-        operands.push_back(delta);
+        place.symbol = "djs_counters";
+        place.offset = 8 * counter;
     }
-    std::vector<llvm::Type*> parameters;
-    for (Value operand : operands)
-        parameters.push_back(operand->getType());
-    auto* type = llvm::FunctionType::get(script_.types.void_type, parameters, false);
-    builder_.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, true), operands);
+    arch::add_percpu(builder_, place, delta, false);
 }
 
 Value Body::map(const program::Global& array) {
@@ -245,39 +228,23 @@ std::pair<Value, Value> Body::update_global(const program::GlobalValue& place,
 // reader who sees it also sees the rest (djs_statistic_read).
 void Body::add_to_statistic(const program::Global& global, Value value) {
     Value copy = builder_.CreateLoad(script_.types.i64, script_.storage(global).variable, "copy");
-    auto run = [&](llvm::Type* result, const std::string& text, const std::string& constraints,
-                   std::vector<Value> arguments) {
-        std::vector<llvm::Type*> types(arguments.size(), script_.types.i64);
-        auto* type = llvm::FunctionType::get(result, types, false);
-        return builder_.CreateCall(
-            type,
-            llvm::InlineAsm::get(type, text, constraints + ",~{memory},~{dirflag},~{fpsr},~{flags}",
-                                 true),
-            arguments);
+    auto at = [copy](size_t offset) {
+        return arch::PercpuPlace{.offset = static_cast<int64_t>(offset), .base = copy};
     };
-    auto at = [](size_t offset, const char* address) {
-        return "%gs:" + std::to_string(offset) + "(" + address + ")";
-    };
-    // A new minimum or maximum is rare. `kept`: the condition under which the old one stays.
-    auto extreme = [&](size_t offset, const std::string& beyond, const std::string& kept) {
-        Value flag = run(script_.types.i8, "cmpq " + at(offset, "$1") + ", $2",
-                         "={@cc" + beyond + "},r,r", {copy, value});
+    // A new minimum or maximum is rare.
+    auto extreme = [&](size_t offset, llvm::CmpInst::Predicate beyond) {
         auto *change = block("extreme"), *done = block("recorded");
-        branch_unlikely(builder_.CreateICmpNE(flag, llvm::ConstantInt::get(script_.types.i8, 0)),
-                        change, done);
+        branch_unlikely(arch::compare_percpu(builder_, beyond, value, at(offset)), change, done);
         begin(change);
-        run(script_.types.void_type,
-            "1:\tmovq " + at(offset, "$0") + ", %rax\n\tcmpq %rax, $1\n\tj" + kept +
-                " 2f\n\tcmpxchgq $1, " + at(offset, "$0") + "\n\tjne 1b\n2:",
-            "r,r,~{rax}", {copy, value});
+        arch::replace_percpu_extreme(builder_, beyond, value, at(offset));
         builder_.CreateBr(done);
         begin(done);
     };
     const program::StatisticNeeds& needs = global.statistic;
     if (needs.min)
-        extreme(offsetof(djs_statistic, min), "l", "ge");
+        extreme(offsetof(djs_statistic, min), llvm::CmpInst::ICMP_SLT);
     if (needs.max)
-        extreme(offsetof(djs_statistic, max), "g", "le");
+        extreme(offsetof(djs_statistic, max), llvm::CmpInst::ICMP_SGT);
     if (needs.histogram == program::StatisticNeeds::Histogram::Log) {
         // As djs_statistic_bucket.
         Value negative = builder_.CreateICmpSLT(value, script_.number(0));
@@ -288,14 +255,13 @@ void Body::add_to_statistic(const program::Global& global, Value value) {
         Value bucket =
             builder_.CreateAdd(script_.number(DJS_LOG_ZERO),
                                builder_.CreateSelect(negative, builder_.CreateNeg(bits), bits));
-        run(script_.types.void_type,
-            "incq %gs:" + std::to_string(offsetof(djs_statistic, buckets)) + "($0,$1,8)", "r,r",
-            {copy, bucket});
+        arch::PercpuPlace place = at(offsetof(djs_statistic, buckets));
+        place.index = bucket;
+        arch::add_percpu(builder_, place, script_.number(1), true);
     }
     if (needs.sum || needs.histogram != program::StatisticNeeds::Histogram::None)
-        run(script_.types.void_type, "addq $1, " + at(offsetof(djs_statistic, sum), "$0"), "r,r",
-            {copy, value});
-    run(script_.types.void_type, "incq " + at(offsetof(djs_statistic, count), "$0"), "r", {copy});
+        arch::add_percpu(builder_, at(offsetof(djs_statistic, sum)), value, true);
+    arch::add_percpu(builder_, at(offsetof(djs_statistic, count)), script_.number(1), true);
 }
 
 void Body::aggregate(const program::Aggregation& node) {

@@ -1,9 +1,9 @@
 #include "codegen/lean.h"
 
+#include "arch/codegen.h"
 #include "include/record.h"
 #include "include/script.h"
 
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
 
@@ -17,14 +17,6 @@ using program::StatementKind;
 using program::Type;
 
 namespace {
-
-const char* const clobbers = "~{dirflag},~{fpsr},~{flags}";
-const char* const memory_clobbers = "~{memory},~{dirflag},~{fpsr},~{flags}";
-
-// "%gs:SYMBOL+OFFSET(%rip)"
-std::string percpu_operand(const std::string& symbol, int64_t offset) {
-    return "%gs:" + symbol + "+" + std::to_string(offset) + "(%rip)";
-}
 
 struct TaskField {
     std::string_view intrinsic;
@@ -257,19 +249,16 @@ llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder,
         llvm::cast<llvm::GlobalVariable>(process)->setDSOLocal(!script.kernel.user_space);
         return builder.CreateSExt(builder.CreateLoad(script.types.i32, process), script.types.i64);
     }
-    auto percpu = [&](std::string_view what, llvm::Type* type, const char* move) {
+    auto percpu = [&](std::string_view what, llvm::Type* type) {
         auto [symbol, addend] = *script.kernel.offset(what);
-        auto* asm_type = llvm::FunctionType::get(type, false);
-        std::string text = std::string(move) + " " + percpu_operand(symbol, addend) + ", $0";
-        return builder.CreateCall(
-            asm_type, llvm::InlineAsm::get(asm_type, text, std::string("=r,") + clobbers, false));
+        return arch::load_percpu_constant(builder, type, {.symbol = symbol, .offset = addend});
     };
     if (name == "cpu")
-        return builder.CreateZExt(percpu("cpu_number", script.types.i32, "movl"), script.types.i64);
+        return builder.CreateZExt(percpu("cpu_number", script.types.i32), script.types.i64);
     for (const TaskField& field : task_fields) {
         if (field.intrinsic != name)
             continue;
-        llvm::Value* task = percpu("current_task", script.types.pointer, "movq");
+        llvm::Value* task = percpu("current_task", script.types.pointer);
         auto offset = static_cast<unsigned>(script.kernel.offset(field.offset)->second);
         llvm::Value* id = builder.CreateLoad(
             script.types.i32, builder.CreateConstGEP1_32(script.types.i8, task, offset));
@@ -329,21 +318,14 @@ void LeanRecorder::enter(llvm::BasicBlock* closed) {
                           llvm::MDBuilder(script_.context).createUnlikelyBranchWeights());
     builder_.SetInsertPoint(open);
     auto [symbol, addend] = *script_.kernel.offset("preempt_count");
-    auto* type = llvm::FunctionType::get(script_.types.void_type, false);
-    builder_.CreateCall(type, llvm::InlineAsm::get(type, "incl " + percpu_operand(symbol, addend),
-                                                   memory_clobbers, true));
+    arch::disable_preemption(builder_, {.symbol = symbol, .offset = addend});
 }
 
 void LeanRecorder::leave() {
     auto [symbol, addend] = *script_.kernel.offset("preempt_count");
-    auto* type = llvm::FunctionType::get(script_.types.i8, false);
-    llvm::Value* zero = builder_.CreateCall(
-        type,
-        llvm::InlineAsm::get(type, "decl " + percpu_operand(symbol, addend),
-                             std::string("={@ccz},~{memory},~{dirflag},~{fpsr},~{flags}"), true));
+    llvm::Value* due = arch::enable_preemption(builder_, {.symbol = symbol, .offset = addend});
     auto* reschedule = llvm::BasicBlock::Create(script_.context, "reschedule", function_);
     auto* done = llvm::BasicBlock::Create(script_.context, "done", function_);
-    llvm::Value* due = builder_.CreateICmpNE(zero, llvm::ConstantInt::get(script_.types.i8, 0));
     builder_.CreateCondBr(due, reschedule, done,
                           llvm::MDBuilder(script_.context).createUnlikelyBranchWeights());
     builder_.SetInsertPoint(reschedule);
@@ -360,23 +342,10 @@ llvm::Value* LeanRecorder::reserve(uint32_t format, uint32_t size, llvm::BasicBl
         return llvm::BasicBlock::Create(script_.context, name, function_);
     };
     auto ring = [&](const char* field) {
-        return percpu_operand("djs_cpu",
-                              script_.kernel.offset(std::string("djs_cpu.") + field)->second);
+        return arch::PercpuPlace{
+            .symbol = "djs_cpu",
+            .offset = script_.kernel.offset(std::string("djs_cpu.") + field)->second};
     };
-    auto run = [&](llvm::Type* result, const std::string& text, const std::string& constraints,
-                   std::vector<llvm::Value*> arguments) -> llvm::Value* {
-        std::vector<llvm::Type*> parameters;
-        for (llvm::Value* argument : arguments)
-            parameters.push_back(argument->getType());
-        auto* type = llvm::FunctionType::get(result, parameters, false);
-        return builder_.CreateCall(
-            type, llvm::InlineAsm::get(type, text, constraints + "," + memory_clobbers, true),
-            arguments);
-    };
-    auto is_set = [&](llvm::Value* flag) {
-        return builder_.CreateICmpNE(flag, llvm::ConstantInt::get(script_.types.i8, 0));
-    };
-    llvm::IntegerType *i8 = script_.types.i8, *i32 = script_.types.i32, *i64 = script_.types.i64;
     llvm::MDBuilder weights(script_.context);
     auto *attempt = block("attempt"), *fits = block("fits"), *full = block("full"),
          *reserved = block("reserved");
@@ -386,11 +355,12 @@ llvm::Value* LeanRecorder::reserve(uint32_t format, uint32_t size, llvm::BasicBl
     // earlier place and time, and what interrupts after it moves the head, so that this one tries
     // again.
     builder_.SetInsertPoint(attempt);
-    llvm::Value* head = run(i64, "movq " + ring("head") + ", $0", "=r", {});
-    llvm::Value* time = run(llvm::StructType::get(i32, i32), "rdtsc", "={ax},={dx}", {});
+    llvm::Value* head = arch::load_percpu(builder_, ring("head"));
+    llvm::Value* time = arch::read_clock(builder_);
     llvm::Value* next = builder_.CreateAdd(head, script_.number(size));
-    llvm::Value* beyond = run(i8, "cmpq " + ring("limit") + ", $1", "={@cca},r", {next});
-    builder_.CreateCondBr(is_set(beyond), full, fits, weights.createUnlikelyBranchWeights());
+    llvm::Value* beyond =
+        arch::compare_percpu(builder_, llvm::CmpInst::ICMP_UGT, next, ring("limit"));
+    builder_.CreateCondBr(beyond, full, fits, weights.createUnlikelyBranchWeights());
 
     builder_.SetInsertPoint(full);
     auto* call = builder_.CreateCall(slow_function(script_, "djs_slow_room", "djs_make_room", true),
@@ -399,22 +369,17 @@ llvm::Value* LeanRecorder::reserve(uint32_t format, uint32_t size, llvm::BasicBl
     builder_.CreateCondBr(builder_.CreateICmpNE(call, script_.word(0)), attempt, none);
 
     builder_.SetInsertPoint(fits);
-    llvm::Value* outcome = run(llvm::StructType::get(i8, i64), "cmpxchgq $2, " + ring("head"),
-                               "={@ccz},={ax},r,1", {next, head});
-    builder_.CreateCondBr(is_set(builder_.CreateExtractValue(outcome, 0)), reserved, attempt,
-                          weights.createLikelyBranchWeights());
+    const arch::Exchange outcome = arch::exchange_percpu(builder_, ring("head"), head, next);
+    builder_.CreateCondBr(outcome.done, reserved, attempt, weights.createLikelyBranchWeights());
 
     builder_.SetInsertPoint(reserved);
-    llvm::Value* place = run(i64, "andq " + ring("mask") + ", $0\n\taddq " + ring("data") + ", $0",
-                             "=r,0", {builder_.CreateExtractValue(outcome, 1)});
+    llvm::Value* place = arch::wrap_percpu(builder_, outcome.old, ring("mask"), ring("data"));
     llvm::Value* record = builder_.CreateIntToPtr(place, script_.types.pointer, "record");
     auto field = [&](size_t at) {
         return builder_.CreateConstGEP1_32(script_.types.i8, record, static_cast<unsigned>(at));
     };
     builder_.CreateStore(script_.word(format), field(offsetof(djs_record, id)));
-    builder_.CreateStore(builder_.CreateExtractValue(time, 0), field(offsetof(djs_record, time)));
-    builder_.CreateStore(builder_.CreateExtractValue(time, 1),
-                         field(offsetof(djs_record, time) + 4));
+    arch::store_clock(builder_, time, field(offsetof(djs_record, time)));
     return record;
 }
 

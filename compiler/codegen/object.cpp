@@ -1,5 +1,6 @@
 #include "codegen/object.h"
 
+#include "arch/codegen.h"
 #include "codegen/sanitizer.h"
 #include "codegen/script_module.h"
 #include "include/script.h"
@@ -8,13 +9,9 @@
 #include <llvm/CodeGen/MachineOptimizationRemarkEmitter.h>
 #include <llvm/IR/DiagnosticHandler.h>
 #include <llvm/IR/DiagnosticInfo.h>
-#include <llvm/IR/InlineAsm.h>
-#include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/LegacyPassManager.h>
-#include <llvm/MC/TargetRegistry.h>
 #include <llvm/Object/ObjectFile.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Triple.h>
 
@@ -22,27 +19,6 @@
 #include <cstring>
 
 namespace djstap::codegen {
-
-std::unique_ptr<llvm::TargetMachine> make_target_machine(int optimization, bool user_space) {
-    static const llvm::Target* target = [] {
-        LLVMInitializeX86TargetInfo();
-        LLVMInitializeX86Target();
-        LLVMInitializeX86TargetMC();
-        LLVMInitializeX86AsmPrinter();
-        LLVMInitializeX86AsmParser();
-        std::string error;
-        return llvm::TargetRegistry::lookupTarget("x86_64-pc-linux-gnu", error);
-    }();
-    if (!target)
-        return nullptr;
-    auto level = optimization >= 2   ? llvm::CodeGenOptLevel::Default
-                 : optimization == 1 ? llvm::CodeGenOptLevel::Less
-                                     : llvm::CodeGenOptLevel::None;
-    return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-        "x86_64-pc-linux-gnu", "x86-64", "-sse,-sse2,-mmx,-avx,-x87,+soft-float",
-        llvm::TargetOptions(), user_space ? llvm::Reloc::PIC_ : llvm::Reloc::Static,
-        user_space ? llvm::CodeModel::Small : llvm::CodeModel::Kernel, level));
-}
 
 namespace {
 
@@ -70,17 +46,6 @@ class SizeListener : public llvm::DiagnosticHandler {
   private:
     FunctionSizes& sizes_;
 };
-
-// LLVM counts a statement of inline assembly as one instruction. Yields how many more there are.
-uint64_t further_in_assembly(const llvm::Function& function) {
-    uint64_t count = 0;
-    for (const llvm::BasicBlock& block : function)
-        for (const llvm::Instruction& instruction : block)
-            if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
-                if (const auto* text = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()))
-                    count += llvm::StringRef(text->getAsmString()).count('\n');
-    return count;
-}
 
 } // namespace
 
@@ -115,7 +80,7 @@ std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, i
     }
     for (const llvm::Function& function : module)
         if (!function.isDeclaration())
-            sizes[function.getName().str()].instructions = further_in_assembly(function);
+            sizes[function.getName().str()].instructions = arch::further_in_assembly(function);
     llvm::SmallVector<char, 0> object;
     llvm::raw_svector_ostream stream(object);
     llvm::legacy::PassManager emission;

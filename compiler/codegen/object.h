@@ -13,10 +13,6 @@
 
 namespace djstap::codegen {
 
-// The x86-64 machine with the kernel's code model, or with that of user space. Initializes LLVM's
-// target once a process.
-std::unique_ptr<llvm::TargetMachine> make_target_machine(int optimization, bool user_space);
-
 // What a function of the object takes.
 struct FunctionSize {
     uint64_t frame = 0;        // bytes of stack

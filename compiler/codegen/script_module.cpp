@@ -1,5 +1,6 @@
 #include "codegen/script_module.h"
 
+#include "arch/codegen.h"
 #include "codegen/first_token.h"
 
 #include "include/script.h"
@@ -10,18 +11,6 @@
 namespace djstap::codegen {
 
 namespace {
-
-// No floating point, no vectors: the kernel's registers of that kind belong to user space. Calls
-// through pointers and returns go through the kernel's thunks, which it patches at boot.
-std::string target_features(const CodegenKernel& kernel) {
-    std::string features =
-        "-mmx,-sse,-sse2,-sse3,-ssse3,-sse4.1,-sse4.2,-sse4a,-avx,-avx2,-x87,+soft-float,"
-        "+cmov,+cx8,+fxsr,+harden-sls-ijmp,+harden-sls-ret";
-    if (kernel.retpolines)
-        features +=
-            ",+retpoline-external-thunk,+retpoline-indirect-branches,+retpoline-indirect-calls";
-    return features;
-}
 
 // A script's plain counters come out of the 8 KB of per-CPU memory that all modules share.
 constexpr uint32_t max_counters = 512;
@@ -34,19 +23,7 @@ ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Progr
     : context(llvm_context), module("djstap_script", llvm_context), types(llvm_context), program(p),
       plan(sites), kernel(k), options(o), diagnostics(d), regex_(module, types, p, d),
       embedded_(p, d.sources(), string_bytes()) {
-    module.setTargetTriple("x86_64-pc-linux-gnu");
-    if (kernel.user_space)
-        module.setPICLevel(llvm::PICLevel::BigPIC);
-    else
-        module.setCodeModel(llvm::CodeModel::Kernel);
-    if (kernel.return_thunks)
-        module.addModuleFlag(llvm::Module::Override, "function_return_thunk_extern", 1);
-    module.addModuleFlag(llvm::Module::Override, "indirect_branch_cs_prefix", 1);
-    if (!kernel.user_space)
-        module.addModuleFlag(llvm::Module::Error, "override-stack-alignment", 8);
-    module.addModuleFlag(llvm::Module::Override, "SkipRaxSetup", 1);
-    if (kernel.ibt)
-        module.addModuleFlag(llvm::Module::Min, "cf-protection-branch", 1);
+    arch::prepare_module(module, kernel.mitigations, kernel.user_space);
     auto table = [&](llvm::Type* element, size_t count, const char* name) {
         auto* variable =
             new llvm::GlobalVariable(module, llvm::ArrayType::get(element, count), true,
@@ -119,14 +96,10 @@ void ScriptModule::set_attributes(llvm::Function* function) const {
     for (auto attribute : {Attribute::NoUnwind, Attribute::NoRedZone, Attribute::NoImplicitFloat,
                            Attribute::NullPointerIsValid})
         function->addFnAttr(attribute);
-    if (kernel.return_thunks)
-        function->addFnAttr(Attribute::FnRetThunkExtern);
     function->addFnAttr("no-jump-tables", "true");
     function->addFnAttr("no-builtins");
     function->addFnAttr("use-soft-float", "true");
-    function->addFnAttr("target-cpu", "x86-64");
-    function->addFnAttr("tune-cpu", "generic");
-    function->addFnAttr("target-features", target_features(kernel));
+    arch::prepare_function(*function, kernel.mitigations);
     if (function->isDeclaration())
         return;
     function->setSection(".kprobes.text");

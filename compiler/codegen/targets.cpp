@@ -1,6 +1,7 @@
 #include "codegen/targets.h"
 
 #include "arch/arch.h"
+#include "arch/codegen.h"
 #include "codegen/body.h"
 #include "codegen/continuation.h"
 #include "codegen/depth.h"
@@ -8,7 +9,6 @@
 #include "codegen/locked.h"
 #include "include/script.h"
 
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
 
@@ -53,7 +53,7 @@ class TargetCompiler {
         // Saves just those registers that it uses, so that the fentry site can call it with no stub
         // between. With return handlers it stands for the function, and may change what that may.
         if (returns)
-            Continuation::keep_rax(script_, function_);
+            Continuation::keep_result(script_, function_);
         else
             function_->setCallingConv(llvm::CallingConv::PreserveMost);
         builder_.SetInsertPoint(block("entry"));
@@ -69,7 +69,7 @@ class TargetCompiler {
             save_entry_values(number);
         Continuation continuation(script_, builder_, function_, index_);
         FunctionResult results = continuation.call();
-        return_value_ = results.rax;
+        return_value_ = results.low;
         run_handlers(HandlerKind::Return);
         continuation.leave(results);
         return {function_,         continuation.dispatch(), continuation.aim(),
@@ -127,13 +127,8 @@ class TargetCompiler {
         if (has_large_frame()) {
             builder_.CreateBr(ask);
         } else {
-            auto* type = llvm::FunctionType::get(script_.types.i32, false);
-            const std::string test =
-                "testl $$" + std::to_string(stack_bytes - stack_kept) + ", %esp";
-            llvm::Value* low = builder_.CreateCall(
-                type,
-                llvm::InlineAsm::get(type, test, "={@ccz},~{dirflag},~{fpsr},~{flags}", true));
-            builder_.CreateCondBr(builder_.CreateIsNotNull(low), ask, enough, rarely());
+            llvm::Value* low = arch::has_zero_stack_bits(builder_, stack_bytes - stack_kept);
+            builder_.CreateCondBr(low, ask, enough, rarely());
         }
         builder_.SetInsertPoint(ask);
         llvm::CallInst* lacks = builder_.CreateCall(
@@ -147,7 +142,7 @@ class TargetCompiler {
         for (llvm::Argument& argument : function_->args())
             arguments.push_back(&argument);
         llvm::CallInst* call = builder_.CreateCall(leave, arguments);
-        call->addParamAttr(Continuation::entry_rax, llvm::Attribute::Nest);
+        call->addParamAttr(Continuation::entry_result, llvm::Attribute::Nest);
         call->setTailCallKind(llvm::CallInst::TCK_MustTail);
         builder_.CreateRet(call);
         builder_.SetInsertPoint(enough);
@@ -244,8 +239,9 @@ class TargetCompiler {
         if (reg == arch::stack_pointer()) {
             auto* slot = builder_.CreateIntrinsic(llvm::Intrinsic::addressofreturnaddress,
                                                   {script_.types.pointer}, {});
-            return builder_.CreateAdd(builder_.CreatePtrToInt(slot, script_.types.i64),
-                                      script_.number(8));
+            return builder_.CreateAdd(
+                builder_.CreatePtrToInt(slot, script_.types.i64),
+                script_.number(static_cast<int64_t>(arch::return_address_bytes())));
         }
         return script_.number(0);
     }

@@ -113,7 +113,7 @@ CodegenKernel describe_kernel(const Target& target, const RuntimeKit& kit) {
         kernel.irq_stack = stack->address;
     if (auto reference = target.symbol(CodegenKernel::reference_symbol))
         kernel.reference = reference->address;
-    kernel.ibt = target.has_ibt();
+    kernel.mitigations.landing_pads = target.has_ibt();
     // Both names: kernels up to 6.8 and later ones (6.9 renamed the mitigations).
     auto set = [&](const char* older, const char* newer) {
         return target.config(older) == "y" || target.config(newer) == "y";
@@ -121,8 +121,8 @@ CodegenKernel describe_kernel(const Target& target, const RuntimeKit& kit) {
     std::string padding = target.config("CONFIG_FUNCTION_PADDING_BYTES");
     if (target.config("CONFIG_CALL_PADDING") == "y")
         std::from_chars(padding.data(), padding.data() + padding.size(), kernel.call_padding);
-    kernel.return_thunks = set("CONFIG_RETHUNK", "CONFIG_MITIGATION_RETHUNK");
-    kernel.retpolines = set("CONFIG_RETPOLINE", "CONFIG_MITIGATION_RETPOLINE");
+    kernel.mitigations.return_thunks = set("CONFIG_RETHUNK", "CONFIG_MITIGATION_RETHUNK");
+    kernel.mitigations.indirect_thunks = set("CONFIG_RETPOLINE", "CONFIG_MITIGATION_RETPOLINE");
     if (target.config("CONFIG_KASAN_GENERIC") == "y")
         kernel.sanitizer = Sanitizer::Address;
     else if (target.config("CONFIG_KCSAN") == "y")
@@ -153,7 +153,7 @@ std::optional<CodegenKernel> open_kernel(RunContext& context, std::optional<Runt
 CodegenKernel user_space_kernel() {
     CodegenKernel kernel;
     kernel.user_space = true;
-    kernel.return_thunks = kernel.retpolines = false;
+    kernel.mitigations.return_thunks = kernel.mitigations.indirect_thunks = false;
     return kernel;
 }
 

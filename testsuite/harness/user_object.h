@@ -23,7 +23,7 @@ inline std::optional<CompiledObject> user_object(const program::Program& program
         return std::nullopt;
     CodegenKernel host;
     host.user_space = true;
-    host.return_thunks = host.retpolines = false;
+    host.mitigations.return_thunks = host.mitigations.indirect_thunks = false;
     return generate(program, *plan, host, options, diagnostics);
 }
 

@@ -179,7 +179,7 @@ TEST_F(Generate, HandlersOfOneTargetFollowEachOther) {
 }
 
 TEST_F(Generate, IbtKernelsGetEndbr) {
-    kernel_.ibt = true;
+    kernel_.mitigations.landing_pads = true;
     kernel_.call_padding = 16;
     Global* n = global("n", Type::Long, Storage::PerCpu);
     std::vector<StatementPtr> body;
@@ -193,7 +193,7 @@ TEST_F(Generate, IbtKernelsGetEndbr) {
 }
 
 TEST_F(Generate, TracepointsCallThePlainHandlerThemselves) {
-    kernel_.ibt = true;
+    kernel_.mitigations.landing_pads = true;
     Global* n = global("n", Type::Long, Storage::PerCpu);
     std::vector<StatementPtr> body;
     body.push_back(increment(n));
