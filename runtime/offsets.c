@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Constants of this kernel that code generation inlines: section .djstap.offsets, lines of "NAME
 // VALUE", VALUE a decimal number. "NAME:SYMBOL ADDEND" is where a per-CPU variable of the kernel
-// lies: %gs:SYMBOL+ADDEND(%rip).
+// lies, in the per-CPU section.
 #include <linux/ftrace.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -9,17 +9,14 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 
+#include "arch/runtime.h"
 #include "cpu/cpu.h"
 
-/* A section type of the application's own (SHT_LOUSER + 1): modpost warns of ordinary ones that are
- * not loaded. */
-#define LINE(text, ...)                                                                            \
-	asm volatile(".pushsection .djstap.offsets,\"\",@0x80000001\n\t.ascii \"" text "\\n\"\n\t" \
-		     ".popsection" ::__VA_ARGS__)
+#define LINE(text, ...)		     DJS_EMIT_LINE(".djstap.offsets", text, __VA_ARGS__)
 #define NUMBER(name, value)	     LINE(name " %c0", "i"((long)(value)))
 #define PERCPU(name, symbol, addend) LINE(name ":" symbol " %c0", "i"((long)(addend)))
 #define TASK(field)		     NUMBER("task_struct." #field, offsetof(struct task_struct, field))
-#define REG(field)		     NUMBER("pt_regs." #field, offsetof(struct pt_regs, field))
+#define REG(field)		     NUMBER("pt_regs." #field, offsetof(struct pt_regs, field));
 #define CTX(field)		     NUMBER("djs_ctx." #field, offsetof(struct djs_ctx, field))
 
 /* Never called, and emits no instruction: a place for the statements. */
@@ -53,27 +50,7 @@ void djs_offsets(void)
 	TASK(real_parent);
 	TASK(mm);
 	NUMBER("task_comm_len", TASK_COMM_LEN);
-	REG(r15);
-	REG(r14);
-	REG(r13);
-	REG(r12);
-	REG(bp);
-	REG(bx);
-	REG(r11);
-	REG(r10);
-	REG(r9);
-	REG(r8);
-	REG(ax);
-	REG(cx);
-	REG(dx);
-	REG(si);
-	REG(di);
-	REG(orig_ax);
-	REG(ip);
-	REG(cs);
-	REG(flags);
-	REG(sp);
-	REG(ss);
+	DJS_FOR_REGISTERS(REG)
 	NUMBER("pt_regs", sizeof(struct pt_regs));
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_ARGS
 #ifdef arch_ftrace_regs

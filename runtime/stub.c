@@ -9,6 +9,7 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 
+#include "arch/runtime.h"
 #include "include/script.h"
 
 const struct djs_script djs_script = {.abi_version = 0};
@@ -16,9 +17,7 @@ const struct djs_script djs_script = {.abi_version = 0};
 void *volatile djs_stub_sink;
 int (*volatile djs_stub_call)(void);
 
-#define THUNK(reg) asm volatile("call __x86_indirect_thunk_" #reg ::: "memory");
-
-#define CALL(name) asm volatile("call " #name ::: "memory");
+#define CALL(name) DJS_STUB_CALL(#name)
 #define SIZES(name, end)                                                                           \
 	CALL(name##1##end)                                                                         \
 	CALL(name##2##end) CALL(name##4##end) CALL(name##8##end) CALL(name##16##end)
@@ -49,8 +48,7 @@ void djs_stub(void)
 	djs_stub_sink = (void __force *)&cpu_number;
 #endif
 	/* clang-format off */
-	THUNK(rax) THUNK(rbx) THUNK(rcx) THUNK(rdx) THUNK(rsi) THUNK(rdi) THUNK(rbp) THUNK(r8)
-	THUNK(r9) THUNK(r10) THUNK(r11) THUNK(r12) THUNK(r13) THUNK(r14) THUNK(r15)
+	DJS_STUB_THUNKS
 	/* What code calls that a sanitizer looks at (compiler/codegen/sanitizer.h). */
 #ifdef CONFIG_KASAN_GENERIC
 	SIZES(__asan_load, _noabort) SIZES(__asan_store, _noabort) CALL(__asan_loadN_noabort) CALL(__asan_storeN_noabort)

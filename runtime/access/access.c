@@ -2,6 +2,7 @@
 // Reads and writes of memory that may not be there. Nothing here sleeps; any context, NMI included.
 #include <linux/uaccess.h>
 
+#include "arch/runtime.h"
 #include "access/access.h"
 #include "cpu/level.h"
 
@@ -9,11 +10,10 @@
  * (not canonical, the vsyscall page) are left to the kernel's own checks.
  */
 static u64 kernel_low = U64_MAX;
-#define KERNEL_HIGH 0xffffffffff600000ull /* VSYSCALL_ADDR */
 
 void djs_access_init(void)
 {
-	kernel_low = ~0ull << (boot_cpu_data.x86_virt_bits - 1);
+	kernel_low = djs_kernel_memory();
 }
 
 /* The language's $variables do not say whose memory they point to: the address does. */
@@ -32,7 +32,7 @@ static noinline DJS_HANDLER_CODE bool read_slow(u64 address, u32 size, u64 *valu
 
 DJS_HANDLER_CODE bool djs_read_word(u64 address, u32 size, u64 *value)
 {
-	if (unlikely(address < kernel_low || address >= KERNEL_HIGH))
+	if (unlikely(address < kernel_low || address >= DJS_KERNEL_MEMORY_END))
 		return read_slow(address, size, value);
 	pagefault_disable();
 	switch (size) {
@@ -73,7 +73,7 @@ fault:
 
 static DJS_HANDLER_CODE bool write_kernel(u64 address, u32 size, u64 value)
 {
-	if (address < kernel_low || address >= KERNEL_HIGH)
+	if (address < kernel_low || address >= DJS_KERNEL_MEMORY_END)
 		return false;
 	pagefault_disable();
 	switch (size) {

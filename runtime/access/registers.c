@@ -3,6 +3,7 @@
 #include <linux/ptrace.h>
 #include <linux/sched/task_stack.h>
 
+#include "arch/runtime.h"
 #include "access/access.h"
 #include "include/functions.h"
 #include "include/registers.h"
@@ -37,13 +38,6 @@ DJS_HANDLER_CODE void djs_fn_print_regs(struct djs_ctx *ctx)
 
 	if (!regs)
 		return;
-	scnprintf(ctx->work, DJS_WORK_BYTES,
-		  "RIP: %016lx\nRSP: %016lx  EFLAGS: %08lx\n"
-		  "RAX: %016lx RBX: %016lx RCX: %016lx\nRDX: %016lx RSI: %016lx RDI: %016lx\n"
-		  "RBP: %016lx R08: %016lx R09: %016lx\nR10: %016lx R11: %016lx R12: %016lx\n"
-		  "R13: %016lx R14: %016lx R15: %016lx\n",
-		  regs->ip, regs->sp, regs->flags, regs->ax, regs->bx, regs->cx, regs->dx, regs->si,
-		  regs->di, regs->bp, regs->r8, regs->r9, regs->r10, regs->r11, regs->r12,
-		  regs->r13, regs->r14, regs->r15);
+	djs_format_registers(ctx->work, DJS_WORK_BYTES, regs);
 	djs_record_text(ctx, DJS_RECORD_TEXT, ctx->work, 0);
 }

@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "arch/entry.h"
 #include "djprobe/callee.h"
 #include "sites/drain.h"
 #include "djprobe/table.h"
@@ -20,8 +21,7 @@
 
 int djs_ftrace_enabled(void); /* sites/ftrace_switch.c */
 
-#define FENTRY_BYTES 5 /* of the call or nop at a site */
-#define SITES_BITS   9
+#define SITES_BITS 9
 
 struct entry {
 	struct hlist_node node;
@@ -41,7 +41,7 @@ static int registered; /* functions */
 static DEFINE_PER_CPU(u8[4],
 		      active); /* a handler of that level runs: task, softirq, interrupt, NMI */
 
-void djprobe_entry(void); /* entry.S */
+void djprobe_entry(void); /* arch/x86/entry.S */
 asmlinkage void djprobe_hit(struct pt_regs *regs, unsigned long *frame);
 
 static __always_inline unsigned int level_of(unsigned int count)
@@ -64,14 +64,8 @@ asmlinkage void __kprobes djprobe_hit(struct pt_regs *regs, unsigned long *frame
 	struct entry *entry;
 
 	preempt_disable_notrace();
-	regs->flags =
-	    arch_local_save_flags(); /* whether interrupts are on is what tells something */
-	regs->ip = frame[0] - FENTRY_BYTES;
-	regs->sp = (unsigned long)&frame[1];
-	regs->orig_ax = -1;
-	regs->cs = __KERNEL_CS;
-	regs->ss = __KERNEL_DS;
-	entry = find_entry(regs->ip);
+	djs_complete_registers(regs, frame);
+	entry = find_entry(instruction_pointer(regs));
 	if (likely(entry)) {
 		if (unlikely(this_cpu_read(active[level]))) {
 			this_cpu_inc(*entry->probe->missed);
@@ -86,16 +80,15 @@ asmlinkage void __kprobes djprobe_hit(struct pt_regs *regs, unsigned long *frame
 	preempt_enable_notrace();
 }
 
-/* The fentry site of the function at `address`: behind an endbr64, or what the kernel put there
+/* The fentry site of the function at `address`: behind a landing pad, or what the kernel put there
  * when nothing refers to the function. */
 static unsigned long site_of(unsigned long address)
 {
-	static const u8 endbr[4] = {0xf3, 0x0f, 0x1e, 0xfa}, sealed[4] = {0x66, 0x0f, 0x1f, 0x00};
-	u8 text[4];
+	u8 text[DJS_LANDING_PAD_MOST];
 
 	if (copy_from_kernel_nofault(text, (void *)address, sizeof(text)))
 		return 0;
-	return address + (!memcmp(text, endbr, 4) || !memcmp(text, sealed, 4) ? 4 : 0);
+	return address + (djs_landing_pad(text) ?: djs_sealed_landing_pad(text));
 }
 
 /* A kprobe that is never armed knows where a symbol is. */

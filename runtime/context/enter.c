@@ -5,6 +5,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "arch/runtime.h"
 #include "context/context.h"
 #include "cpu/level.h"
 #include "cpu/stack.h"
@@ -179,8 +180,8 @@ enter_locked(const struct djs_handler *handler, const struct djs_site *site, str
 		return enter_irqs_off(handler, site, ctx);
 	raw_local_irq_disable();
 	if (unlikely(!djs_locks_take_quickly(handler)))
-		return enter_contended(handler, site, ctx, X86_EFLAGS_IF);
-	return begin_locked(ctx, handler, site, X86_EFLAGS_IF, 1);
+		return enter_contended(handler, site, ctx, DJS_IRQS_ON);
+	return begin_locked(ctx, handler, site, DJS_IRQS_ON, 1);
 }
 
 DJS_HANDLER_CODE u32 djs_lacks_stack(u32 bytes)
@@ -258,7 +259,7 @@ static noinline DJS_HANDLER_CODE u64 lock_enter_contended(const struct djs_handl
 	bool held = locks_held_here();
 
 	if (djs_locks_take(handler, held || djs_in_nmi()))
-		return irq_flags | X86_EFLAGS_FIXED; /* never 0 */
+		return irq_flags | DJS_IRQS_OFF; /* never 0 */
 	raw_local_irq_restore(irq_flags);
 	if (held)
 		this_cpu_inc(djs_cpu.skipped_busy);
@@ -273,7 +274,7 @@ static noinline DJS_HANDLER_CODE u64 lock_enter_irqs_off(const struct djs_handle
 	u64 timed = djs_overload_begin() ? LOCKED_TIMED : 0;
 
 	if (likely(djs_locks_take_quickly(handler) || lock_enter_contended(handler, 0)))
-		return timed | X86_EFLAGS_FIXED; /* never 0 */
+		return timed | DJS_IRQS_OFF; /* never 0 */
 	if (timed)
 		djs_overload_end(handler);
 	return 0;
@@ -288,8 +289,8 @@ DJS_HANDLER_CODE u64 djs_lock_enter(const struct djs_handler *handler)
 		return lock_enter_irqs_off(handler);
 	raw_local_irq_disable();
 	if (unlikely(!djs_locks_take_quickly(handler)))
-		return lock_enter_contended(handler, X86_EFLAGS_IF);
-	return X86_EFLAGS_IF;
+		return lock_enter_contended(handler, DJS_IRQS_ON);
+	return DJS_IRQS_ON;
 }
 
 /* Apart from the short path, which saves no register for them. */
@@ -312,7 +313,7 @@ DJS_HANDLER_CODE void djs_lock_leave(const struct djs_handler *handler, u64 flag
 {
 	if (unlikely(!djs_locks_release_quickly(handler)))
 		lock_leave_several(handler, flags);
-	else if (likely(flags & X86_EFLAGS_IF))
+	else if (likely(flags & DJS_IRQS_ON))
 		raw_local_irq_enable();
 	else
 		lock_left_irqs_off(handler, flags);

@@ -10,8 +10,8 @@
 #include <linux/hrtimer.h>
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
-#include <asm/tsc.h>
 
+#include "arch/runtime.h"
 #include "context/context.h"
 
 #define SAMPLE_MS   10
@@ -107,14 +107,15 @@ static void see_lowest(unsigned long address, u32 owner, void *data)
 }
 
 /* The runtime's code works for the handler that called it. */
-static u32 owner_by_stack(const struct pt_regs *regs)
+static u32 owner_by_stack(struct pt_regs *regs)
 {
 	u32 i, owner;
 
 	for (i = 0; i < STACK_WORDS; i++) {
 		unsigned long value;
 
-		if (copy_from_kernel_nofault(&value, (unsigned long *)regs->sp + i, sizeof(value)))
+		if (copy_from_kernel_nofault(
+			&value, (unsigned long *)kernel_stack_pointer(regs) + i, sizeof(value)))
 			break;
 		owner = owner_of_code(value);
 		if (owner != SEEN_NOBODY)
@@ -140,9 +141,9 @@ static u32 who_runs(void)
 	for (level = DJS_LEVEL_NMI; level-- > 0;)
 		if (READ_ONCE(contexts[level].busy))
 			return owner_of_context(&contexts[level]);
-	if (!regs || user_mode(regs) || !within_module(regs->ip, THIS_MODULE))
+	if (!regs || user_mode(regs) || !within_module(instruction_pointer(regs), THIS_MODULE))
 		return SEEN_NOBODY;
-	owner = owner_of_code(regs->ip);
+	owner = owner_of_code(instruction_pointer(regs));
 	if (owner == SEEN_NOBODY)
 		owner = owner_by_stack(regs);
 	/* A handler that kept interrupts off gives its context back before it lets them in. */
@@ -174,14 +175,14 @@ DJS_HANDLER_CODE bool djs_overload_begin(void)
 
 	if (account->since || !djs_script.overload_percent)
 		return false;
-	WRITE_ONCE(account->since, rdtsc() | 1);
+	WRITE_ONCE(account->since, djs_cycles() | 1);
 	return true;
 }
 
 DJS_HANDLER_CODE void djs_overload_end(const struct djs_handler *handler)
 {
 	struct account *account = this_cpu_ptr(&accounts);
-	u64 time = rdtsc() - account->since;
+	u64 time = djs_cycles() - account->since;
 
 	WRITE_ONCE(account->since, 0);
 	if ((s64)time < 0) /* it began at an odd number */
@@ -212,7 +213,7 @@ static void judge(struct sampler *sampler, struct account *account)
 /* Of the time since the last sample, the owner has all that others have not counted as theirs. */
 static void count_sample(struct sampler *sampler, struct account *account, u32 owner)
 {
-	u64 now = rdtsc(), own_ever = READ_ONCE(account->own);
+	u64 now = djs_cycles(), own_ever = READ_ONCE(account->own);
 	u64 time = now - sampler->sampled_at;
 	u64 own = min(own_ever - sampler->own_seen, time);
 
@@ -254,7 +255,7 @@ static int start_here(unsigned int cpu)
 	sampler->samples = 0;
 	sampler->time = 0;
 	sampler->in_handlers = 0;
-	sampler->sampled_at = rdtsc();
+	sampler->sampled_at = djs_cycles();
 	sampler->own_seen = READ_ONCE(per_cpu(accounts, cpu).own);
 	hrtimer_start(&sampler->timer, ms_to_ktime(SAMPLE_MS), HRTIMER_MODE_REL_PINNED);
 	return 0;

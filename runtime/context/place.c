@@ -6,6 +6,7 @@
 
 #include <asm/unwind.h>
 
+#include "arch/runtime.h"
 #include "access/access.h"
 #include "include/functions.h"
 #include "include/text.h"
@@ -118,21 +119,9 @@ DJS_HANDLER_CODE s64 djs_fn_long_arg(struct djs_ctx *ctx, s64 n)
 		djs_fail_text(ctx, DJS_NO_PLACE, "argument %lld cannot be had here", n);
 		return 0;
 	}
-	switch (n) {
-	case 1:
-		return regs->di;
-	case 2:
-		return regs->si;
-	case 3:
-		return regs->dx;
-	case 4:
-		return regs->cx;
-	case 5:
-		return regs->r8;
-	case 6:
-		return regs->r9;
-	}
-	return djs_load(ctx, regs->sp + (n - 6) * sizeof(long), sizeof(long), DJS_NO_PLACE);
+	if (n <= DJS_REGISTER_ARGUMENTS)
+		return djs_register_argument(regs, n);
+	return djs_load(ctx, djs_stack_argument(regs, n), sizeof(long), DJS_NO_PLACE);
 }
 
 /* Where the task's user code will go on. */

@@ -5,8 +5,8 @@
 #include <linux/ktime.h>
 #include <linux/sched/clock.h>
 #include <linux/timekeeping.h>
-#include <asm/tsc.h>
 
+#include "arch/runtime.h"
 #include "include/functions.h"
 #include "state/state.h"
 
@@ -17,7 +17,7 @@ DJS_HANDLER_CODE s64 djs_fn_gettimeofday_ns(struct djs_ctx *ctx)
 
 DJS_HANDLER_CODE s64 djs_fn_get_cycles(struct djs_ctx *ctx)
 {
-	return rdtsc();
+	return djs_cycles();
 }
 
 DJS_HANDLER_CODE s64 djs_fn_jiffies(struct djs_ctx *ctx)
@@ -51,7 +51,7 @@ DJS_HANDLER_CODE s64 djs_fn_cpu_clock_ns(struct djs_ctx *ctx, s64 cpu)
 /* From 0 to limit - 1. SplitMix64 over the time stamp counter: no lock, any context. */
 DJS_HANDLER_CODE s64 djs_fn_randint(struct djs_ctx *ctx, s64 limit)
 {
-	u64 x = rdtsc() + ((u64)raw_smp_processor_id() << 56);
+	u64 x = djs_cycles() + ((u64)raw_smp_processor_id() << 56);
 
 	x += 0x9e3779b97f4a7c15ull;
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;

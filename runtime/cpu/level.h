@@ -5,13 +5,11 @@
 #ifndef DJSTAP_LEVEL_H
 #define DJSTAP_LEVEL_H
 
+#include "arch/runtime.h"
 #include "cpu/cpu.h"
 
 #ifdef __KERNEL__
 #include <linux/preempt.h>
-#include <asm/cpufeature.h>
-#include <asm/pgtable.h>
-#include <asm/stacktrace.h>
 
 #define DJS_INTERRUPT_MASK (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)
 
@@ -19,18 +17,10 @@
  * The kernel counts a breakpoint's exception as an NMI, and a kprobe's handler runs in one. A real
  * NMI comes at any instruction, whatever its processor holds; a breakpoint stands where it was
  * put, which is nowhere in here: to locks and contexts it is a call of what it interrupted. They
- * are told apart by their stacks. An NMI that interrupts the kernel has one of its own, as have
- * machine checks and the like, all of them in the processors' entry area; a breakpoint stays on
- * the stack that it finds, so one inside an NMI is seen as part of it. An NMI that interrupts user
- * space is on its task's stack, and interrupted nobody that holds anything.
+ * are told apart by their stacks. An NMI that interrupts the kernel has one of its own; a
+ * breakpoint stays on the stack that it finds, so one inside an NMI is seen as part of it. An NMI
+ * that interrupts user space is on its task's stack, and interrupted nobody that holds anything.
  */
-static __always_inline bool djs_on_exception_stack(void)
-{
-	if (boot_cpu_has(X86_FEATURE_XENPV)) /* has no such stacks */
-		return true;
-	return current_stack_pointer >> P4D_SHIFT == CPU_ENTRY_AREA_BASE >> P4D_SHIFT;
-}
-
 static __always_inline bool djs_in_nmi(void)
 {
 	return unlikely(preempt_count() & NMI_MASK) && djs_on_exception_stack();

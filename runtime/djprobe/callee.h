@@ -5,17 +5,18 @@
 #ifndef DJSTAP_CALLEE_H
 #define DJSTAP_CALLEE_H
 
-#include <linux/ftrace.h>
 #include <linux/uaccess.h>
+
+#include "arch/runtime.h"
 
 /* Where the site's call leads; 0: there is none. */
 static inline unsigned long djs_callee_of(unsigned long site)
 {
-	u8 text[MCOUNT_INSN_SIZE];
+	u8 text[DJS_CALL_BYTES];
 
-	if (copy_from_kernel_nofault(text, (void *)site, sizeof(text)) || text[0] != 0xe8)
+	if (copy_from_kernel_nofault(text, (void *)site, sizeof(text)))
 		return 0;
-	return site + sizeof(text) + *(s32 *)(text + 1);
+	return djs_callee(text, site);
 }
 
 #endif

@@ -5,14 +5,11 @@
 #include <linux/static_call.h>
 #include <linux/uaccess.h>
 
+#include "arch/runtime.h"
 #include "djprobe/callee.h"
 #include "djprobe/groups.h"
 #include "djprobe/inside.h"
 #include "djprobe/table.h"
-
-#ifndef ENDBR_INSN_SIZE /* kernels before IBT */
-#define ENDBR_INSN_SIZE 0
-#endif
 
 static LIST_HEAD(direct_groups);
 static u32 direct_count;
@@ -73,7 +70,7 @@ static int direct_aim(const struct djs_group *group)
 		return 0;
 #ifdef CONFIG_HAVE_STATIC_CALL
 	BUILD_BUG_ON(sizeof(struct static_call_key) > DJS_AIM_WORDS * sizeof(long));
-	__static_call_update(target->aim, (u8 *)target->dispatch + ENDBR_INSN_SIZE,
+	__static_call_update(target->aim, (u8 *)target->dispatch + DJS_LANDING_PAD_BYTES,
 			     (void *)(group->first + MCOUNT_INSN_SIZE));
 	return 0;
 #else

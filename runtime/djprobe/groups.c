@@ -3,16 +3,16 @@
 #include <linux/mm.h>
 #include <linux/uaccess.h>
 
+#include "arch/runtime.h"
 #include "sites/drain.h"
 #include "djprobe/groups.h"
 
 /* True when nobody at all is attached to this fentry site. */
 static bool site_is_free(unsigned long address)
 {
-	static const u8 nop5[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
-	u8 text[5];
+	u8 text[DJS_CALL_BYTES];
 
-	return !copy_from_kernel_nofault(text, (void *)address, 5) && !memcmp(text, nop5, 5);
+	return !copy_from_kernel_nofault(text, (void *)address, sizeof(text)) && djs_is_no_op(text);
 }
 
 /* The next site that the ops of `kind` bears with this one: where a target is called, all its

@@ -10,10 +10,10 @@
 
 #include <asm/unwind.h>
 
+#include "arch/runtime.h"
 #include "djprobe/inside.h"
 #include "sites/sites.h"
 
-#define CALL_OPCODE	 0xe8
 #define CHUNK_WORDS	 32
 #define TASKS_UNTIL_REST 64
 
@@ -51,7 +51,7 @@ static bool is_return_to_target(unsigned long address)
 	       within_module(address, THIS_MODULE) &&
 	       !copy_from_kernel_nofault(text, (void *)(address - DJS_CALL_BYTES),
 					 DJS_CALL_BYTES) &&
-	       text[0] == CALL_OPCODE && is_continuation(address + *(s32 *)(text + 1));
+	       djs_is_call(text) && is_continuation(djs_callee(text, address - DJS_CALL_BYTES));
 }
 
 /* Over the whole of it: a task that runs may be anywhere in it. Stacks may go while they are read:

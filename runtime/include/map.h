@@ -5,6 +5,7 @@
 #ifndef DJSTAP_MAP_H
 #define DJSTAP_MAP_H
 
+#include "arch/portable.h"
 #include "include/platform.h"
 #include "include/statistic.h"
 
@@ -40,7 +41,7 @@ static inline u64 djs_wide_product(u64 a, u64 b, u64 *high)
 {
 	u64 low = a;
 
-	__asm__("mulq %2" : "+a"(low), "=d"(*high) : "rm"(b) : "cc");
+	DJS_MULTIPLY(low, *high, b);
 	return low;
 }
 

@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "arch/runtime.h"
 #include "context/context.h"
 #include "kprobe/kprobe.h"
 
@@ -25,13 +26,13 @@ static u64 forgotten_kprobe_misses; /* of modules that went */
 static DJS_HANDLER_CODE int kprobe_hit(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	const struct djs_site *site = container_of(kprobe, struct djs_kprobe, kprobe)->run->site;
-	unsigned long ip = regs->ip;
+	unsigned long ip = instruction_pointer(regs);
 
 	/* It points behind the breakpoint: for the script, and for the unwinder, the instruction
 	 * has not run. */
-	regs->ip = (unsigned long)kprobe->addr;
+	instruction_pointer_set(regs, (unsigned long)kprobe->addr);
 	djs_run_handler(&djs_script.handlers[site->handler], site, regs);
-	regs->ip = ip;
+	instruction_pointer_set(regs, ip);
 	return 0;
 }
 
@@ -40,15 +41,12 @@ static DJS_HANDLER_CODE void kprobe_after(struct kprobe *kprobe, struct pt_regs 
 {
 }
 
-static int first_byte(unsigned long address)
+static bool is_jump(unsigned long address)
 {
 	u8 byte;
 
-	return copy_from_kernel_nofault(&byte, (void *)address, 1) ? -1 : byte;
+	return !copy_from_kernel_nofault(&byte, (void *)address, 1) && djs_is_jump(&byte);
 }
-
-#define CALL_FIRST 0xe8
-#define JUMP_FIRST 0xe9
 
 /*
  * At a fentry site the kernel uses ftrace for a kprobe, and a post handler there is dangerous
@@ -58,22 +56,20 @@ static int first_byte(unsigned long address)
 bool djs_at_fentry_site(const struct djs_site_run *run)
 {
 	unsigned long entry = run->site->entry + djs_site_slide(run->site);
-	static const u8 endbr[4] = {0xf3, 0x0f, 0x1e, 0xfa};
-	static const u8 nop5[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
 	unsigned long start = entry;
-	u8 text[5];
+	u8 text[DJS_CALL_BYTES];
 
-	if (!copy_from_kernel_nofault(text, (void *)entry, 4) && !memcmp(text, endbr, 4))
-		start += 4; /* a sealed endbr is a NOP of the same length, and is not skipped by the
-			       kernel */
-	if (run->probe != entry && run->probe != start && run->probe != entry + 4)
+	if (!copy_from_kernel_nofault(text, (void *)entry, DJS_LANDING_PAD_MOST))
+		start += djs_landing_pad(text); /* a sealed one is not skipped by the kernel */
+	if (run->probe != entry && run->probe != start &&
+	    run->probe != entry + DJS_LANDING_PAD_MOST)
 		return false;
-	if (copy_from_kernel_nofault(text, (void *)run->probe, 5))
+	if (copy_from_kernel_nofault(text, (void *)run->probe, sizeof(text)))
 		return false;
 	if (run->probe == entry && start != entry &&
-	    copy_from_kernel_nofault(text, (void *)start, 5))
+	    copy_from_kernel_nofault(text, (void *)start, sizeof(text)))
 		return false;
-	return text[0] == CALL_FIRST || !memcmp(text, nop5, 5);
+	return djs_is_call(text) || djs_is_no_op(text);
 }
 
 static bool wants_post_handler(const struct djs_site_run *run)
@@ -87,9 +83,8 @@ static u8 mechanism_now(const struct djs_kprobe *probe)
 {
 	if (probe->kprobe.flags & KPROBE_FLAG_FTRACE)
 		return DJS_MECHANISM_KPROBE_FTRACE;
-	return first_byte((unsigned long)probe->kprobe.addr) == JUMP_FIRST
-		   ? DJS_MECHANISM_KPROBE_JUMP
-		   : DJS_MECHANISM_KPROBE_INT3;
+	return is_jump((unsigned long)probe->kprobe.addr) ? DJS_MECHANISM_KPROBE_JUMP
+							  : DJS_MECHANISM_KPROBE_INT3;
 }
 
 /* Optimization happens some ticks after the registration. */

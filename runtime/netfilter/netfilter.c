@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
+#include "arch/runtime.h"
 #include "context/context.h"
 #include "sites/mechanism.h"
 
@@ -16,25 +17,17 @@ static DJS_HANDLER_CODE unsigned int packet_seen(void *data, struct sk_buff *skb
 {
 	const struct djs_site_run *run = data;
 	const struct djs_handler *handler = &djs_script.handlers[run->site->handler];
-	struct pt_regs regs = {
-	    .di = state->hook,
-	    .si = (unsigned long)skb,
-	    .dx = (unsigned long)state->in,
-	    .cx = (unsigned long)state->out,
-	    .r8 = NF_ACCEPT,
-	    .r9 = state->pf,
-	    .ip = _THIS_IP_,
-	    .sp = (unsigned long)__builtin_frame_address(0),
-	    .bp = (unsigned long)__builtin_frame_address(0),
-	    .cs = __KERNEL_CS,
-	};
+	struct pt_regs regs =
+	    DJS_CALL_REGISTERS(state->hook, skb, state->in, state->out, NF_ACCEPT, state->pf);
+	u64 verdict;
 
 	if (handler->by_regs)
 		handler->by_regs(NULL, &regs);
 	else
 		djs_run_handler(handler, run->site, &regs);
 	/* A packet that is stolen or queued without an owner would never be freed. */
-	return regs.r8 == NF_DROP || regs.r8 == NF_STOP ? regs.r8 : NF_ACCEPT;
+	verdict = djs_register_argument(&regs, 5);
+	return verdict == NF_DROP || verdict == NF_STOP ? verdict : NF_ACCEPT;
 }
 
 static int attach_hook(struct djs_site_run *run)

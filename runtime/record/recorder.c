@@ -5,6 +5,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "arch/runtime.h"
 #include "include/recorder.h"
 #include "record/rings.h"
 
@@ -42,7 +43,7 @@ static DJS_HANDLER_CODE void close_part(u64 limit)
 
 	do {
 		head = this_cpu_read(djs_cpu.head);
-		time = rdtsc();
+		time = djs_cycles();
 	} while (this_cpu_cmpxchg(djs_cpu.head, head, limit) != head);
 	if (limit - head < sizeof(*record))
 		return;

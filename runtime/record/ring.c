@@ -5,8 +5,8 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
-#include <asm/tsc.h>
 
+#include "arch/runtime.h"
 #include "record/rings.h"
 
 DEFINE_PER_CPU(struct djs_cpu, djs_cpu);
@@ -180,7 +180,7 @@ static __always_inline struct djs_record *reserve_here(u32 size, u32 id)
 			return NULL;
 		/* Before the head moves: what interrupts here then has the later time and the later
 		 * place. */
-		time = rdtsc();
+		time = djs_cycles();
 	} while (unlikely(this_cpu_cmpxchg(djs_cpu.head, head, next) != head));
 	record = (struct djs_record *)(this_cpu_read(djs_cpu.data) +
 				       (head & this_cpu_read(djs_cpu.mask)));

@@ -6,6 +6,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
+#include "arch/runtime.h"
 #include "sites/drain.h"
 #include "sites/sites.h"
 

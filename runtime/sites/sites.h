@@ -12,8 +12,6 @@ static inline unsigned long djs_site_slide(const struct djs_site *site)
 	return site->anchor == DJS_NO_INDEX ? djs_slide : djs_anchor_slides[site->anchor];
 }
 
-#define DJS_CALL_BYTES 5 /* a near call's */
-
 /* A site at run time. */
 struct djs_site_run {
 	const struct djs_site *site;

@@ -6,8 +6,8 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
+#include "arch/runtime.h"
 #include "access/access.h"
 #include "include/functions.h"
 #include "include/text.h"
@@ -123,7 +123,7 @@ static s64 nanoseconds(clockid_t clock)
 PROCESS(gettimeofday_ns, nanoseconds(CLOCK_REALTIME))
 PROCESS(ktime_get_ns, nanoseconds(CLOCK_MONOTONIC))
 PROCESS(local_clock_ns, nanoseconds(CLOCK_MONOTONIC_RAW))
-PROCESS(get_cycles, __rdtsc())
+PROCESS(get_cycles, djs_cycles())
 PROCESS(jiffies, nanoseconds(CLOCK_MONOTONIC) / (1000000000 / DJS_USER_HZ))
 PROCESS(HZ, DJS_USER_HZ)
 
@@ -138,7 +138,7 @@ s64 djs_fn_cpu_clock_ns(struct djs_ctx *ctx, s64 cpu)
 /* From 0 to limit - 1. SplitMix64 over the time stamp counter, as in the kernel. */
 s64 djs_fn_randint(struct djs_ctx *ctx, s64 limit)
 {
-	u64 x = __rdtsc() + ((u64)djs_user_cpu << 56);
+	u64 x = djs_cycles() + ((u64)djs_user_cpu << 56);
 
 	x += 0x9e3779b97f4a7c15ull;
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;

@@ -18,6 +18,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "arch/runtime.h"
 #include "include/platform.h"
 #include "user/user.h"
 
@@ -30,10 +31,9 @@
 #define noinline		     __attribute__((__noinline__))
 #define __printf(format, first)	     __attribute__((__format__(__printf__, format, first)))
 #define ____cacheline_aligned_in_smp __attribute__((__aligned__(64)))
-#define barrier()		     __asm__ __volatile__("" ::: "memory")
+#define barrier()		     __atomic_signal_fence(__ATOMIC_SEQ_CST)
 #define smp_mb()		     __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define smp_rmb()		     __atomic_thread_fence(__ATOMIC_ACQUIRE)
-#define cpu_relax()		     __builtin_ia32_pause()
 #define preempt_disable_notrace()    barrier()
 #define preempt_enable_notrace()     barrier()
 #define U64_MAX			     UINT64_MAX
@@ -98,7 +98,6 @@ static inline ssize_t strscpy(char *to, const char *from, size_t size)
 }
 
 /* ---- memory that may not be there ---- */
-#define boot_cpu_data				 ((struct { u32 x86_virt_bits; }){48})
 #define copy_from_user_nofault(to, from, size)	 djs_user_read_memory(to, (u64)(from), size)
 #define copy_from_kernel_nofault(to, from, size) djs_user_read_memory(to, (u64)(from), size)
 #define __copy_to_user_inatomic(to, from, size)	 djs_user_write_memory((u64)(to), from, size)
@@ -135,7 +134,7 @@ static inline u64 get_random_u64(void)
 	u64 number;
 
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-		number = __builtin_ia32_rdtsc(); /* a system call that is filtered out */
+		number = djs_cycles(); /* a system call that is filtered out */
 	return number;
 }
 

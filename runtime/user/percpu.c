@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Per-CPU memory: one area for each CPU, all in a row. An address of CPU 0's area stands for all of
-// them; a CPU's own copy is so many areas further on, and that distance is its thread's gs base.
-// Thus handlers use the same %gs: instructions as in the kernel.
-#include <asm/prctl.h>
+// them; a CPU's own copy is so many areas further on, and that distance is what its
+// thread adds to them. Thus handlers use the same instructions as in the kernel.
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/runtime.h"
 #include "cpu/cpu.h"
 
 u32 djs_user_cpus;
@@ -50,7 +49,7 @@ void djs_user_be_cpu(u32 cpu)
 	if (cpu == djs_user_cpu) /* a thread begins as CPU 0, with the base 0 */
 		return;
 	djs_user_cpu = cpu;
-	syscall(SYS_arch_prctl, ARCH_SET_GS, cpu * DJS_USER_PERCPU_BYTES);
+	djs_set_percpu_base(cpu * DJS_USER_PERCPU_BYTES);
 }
 
 void *djs_user_percpu_alloc(u64 bytes)

@@ -4,8 +4,8 @@
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
+#include "arch/runtime.h"
 #include "record/rings.h"
 
 struct djs_cpu djs_cpu[DJS_USER_CPUS_MAX];
@@ -111,7 +111,7 @@ struct djs_record *djs_reserve(struct djs_ctx *ctx, u32 id, u32 size)
 	}
 	record = (struct djs_record *)(cpu->data + (cpu->head & cpu->mask));
 	record->id = id;
-	record->time = __rdtsc();
+	record->time = djs_cycles();
 	cpu->head += size;
 	ctx->reserved = size;
 	return record;

@@ -227,7 +227,7 @@ struct djs_record* cpu_reserve_inline(u32 id, u32 size) {
     do {
         for (;;) {
             head = this_cpu_read(djs_cpu.head);
-            time = rdtsc();
+            time = djs_cycles();
             if (head + size <= this_cpu_read(djs_cpu.limit))
                 break;
             if (!djs_make_room(size))

@@ -86,8 +86,6 @@
     })
 
 // ---- interrupts and preemption: a CPU's thread is what runs on it
-#define X86_EFLAGS_FIXED 0x2ul
-#define X86_EFLAGS_IF 0x200ul
 #undef raw_local_irq_save
 #undef raw_local_irq_restore
 #define raw_irqs_disabled() (!cpu_interrupts())
@@ -95,20 +93,12 @@
 #define raw_local_irq_enable() cpu_set_interrupts(true)
 #define raw_local_irq_save(flags)                                                                  \
     do {                                                                                           \
-        (flags) = cpu_interrupts() ? X86_EFLAGS_IF : 0;                                            \
+        (flags) = cpu_interrupts() ? DJS_IRQS_ON : 0;                                              \
         cpu_set_interrupts(false);                                                                 \
     } while (0)
-#define raw_local_irq_restore(flags) cpu_set_interrupts((flags) & X86_EFLAGS_IF)
+#define raw_local_irq_restore(flags) cpu_set_interrupts((flags) & DJS_IRQS_ON)
 #define preempt_count() cpu_level()
 #define user_mode(regs) ((void)(regs), false)
-
-static inline u64 threads_rdtsc(void) {
-    u64 time = __builtin_ia32_rdtsc();
-
-    cpu_instruction();
-    return time;
-}
-#define rdtsc() threads_rdtsc()
 
 // ---- memory
 struct page {

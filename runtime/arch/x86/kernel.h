@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef DJSTAP_X86_KERNEL_H
+#define DJSTAP_X86_KERNEL_H
+
+#include <linux/kernel.h>
+#include <linux/ptrace.h>
+#include <linux/string.h>
+#include <asm/cpufeature.h>
+#include <asm/pgtable.h>
+#include <asm/processor.h>
+#include <asm/stacktrace.h>
+#include <asm/tsc.h>
+
+/* ---- time, memory, interrupts --------------------------------------------------------------- */
+
+static __always_inline u64 djs_cycles(void)
+{
+	return rdtsc();
+}
+
+static inline u64 djs_kernel_memory(void)
+{
+	return ~0ull << (boot_cpu_data.x86_virt_bits - 1);
+}
+#define DJS_KERNEL_MEMORY_END 0xffffffffff600000ull /* VSYSCALL_ADDR */
+
+#define DJS_IRQS_ON  X86_EFLAGS_IF
+#define DJS_IRQS_OFF X86_EFLAGS_FIXED
+
+/* An NMI that interrupts the kernel has a stack of its own, as have machine checks and the like,
+ * all of them in the processors' entry area. */
+static __always_inline bool djs_on_exception_stack(void)
+{
+	if (boot_cpu_has(X86_FEATURE_XENPV)) /* has no such stacks */
+		return true;
+	return current_stack_pointer >> P4D_SHIFT == CPU_ENTRY_AREA_BASE >> P4D_SHIFT;
+}
+
+/* ---- instructions --------------------------------------------------------------------------- */
+
+#define DJS_CALL_BYTES	     5 /* a near call's */
+#define DJS_LANDING_PAD_MOST 4
+#ifdef ENDBR_INSN_SIZE
+#define DJS_LANDING_PAD_BYTES ENDBR_INSN_SIZE
+#else /* kernels before IBT */
+#define DJS_LANDING_PAD_BYTES 0
+#endif
+
+static inline bool djs_is_call(const u8 *text)
+{
+	return text[0] == 0xe8;
+}
+
+static inline bool djs_is_jump(const u8 *text)
+{
+	return text[0] == 0xe9;
+}
+
+static inline bool djs_is_no_op(const u8 *text)
+{
+	static const u8 nop5[DJS_CALL_BYTES] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+
+	return !memcmp(text, nop5, sizeof(nop5));
+}
+
+static inline unsigned long djs_callee(const u8 *text, unsigned long address)
+{
+	return djs_is_call(text) ? address + DJS_CALL_BYTES + *(s32 *)(text + 1) : 0;
+}
+
+static inline u32 djs_landing_pad(const u8 *text)
+{
+	static const u8 endbr[DJS_LANDING_PAD_MOST] = {0xf3, 0x0f, 0x1e, 0xfa};
+
+	return memcmp(text, endbr, sizeof(endbr)) ? 0 : sizeof(endbr);
+}
+
+static inline u32 djs_sealed_landing_pad(const u8 *text)
+{
+	static const u8 sealed[DJS_LANDING_PAD_MOST] = {0x66, 0x0f, 0x1f, 0x00};
+
+	return memcmp(text, sealed, sizeof(sealed)) ? 0 : sizeof(sealed);
+}
+
+/* ---- registers ------------------------------------------------------------------------------ */
+
+#define DJS_CALL_REGISTERS(a, b, c, d, e, f)                                                       \
+	{                                                                                          \
+	    .di = (unsigned long)(a),                                                              \
+	    .si = (unsigned long)(b),                                                              \
+	    .dx = (unsigned long)(c),                                                              \
+	    .cx = (unsigned long)(d),                                                              \
+	    .r8 = (unsigned long)(e),                                                              \
+	    .r9 = (unsigned long)(f),                                                              \
+	    .ip = _THIS_IP_,                                                                       \
+	    .sp = (unsigned long)__builtin_frame_address(0),                                       \
+	    .bp = (unsigned long)__builtin_frame_address(0),                                       \
+	    .cs = __KERNEL_CS,                                                                     \
+	}
+
+#define DJS_REGISTER_ARGUMENTS 6
+
+static __always_inline u64 djs_register_argument(const struct pt_regs *regs, s64 n)
+{
+	switch (n) {
+	case 1:
+		return regs->di;
+	case 2:
+		return regs->si;
+	case 3:
+		return regs->dx;
+	case 4:
+		return regs->cx;
+	case 5:
+		return regs->r8;
+	default:
+		return regs->r9;
+	}
+}
+
+/* Above the return address. */
+static __always_inline unsigned long djs_stack_argument(const struct pt_regs *regs, s64 n)
+{
+	return regs->sp + (n - DJS_REGISTER_ARGUMENTS) * sizeof(long);
+}
+
+static __always_inline void djs_format_registers(char *to, size_t size, const struct pt_regs *regs)
+{
+	scnprintf(to, size,
+		  "RIP: %016lx\nRSP: %016lx  EFLAGS: %08lx\n"
+		  "RAX: %016lx RBX: %016lx RCX: %016lx\nRDX: %016lx RSI: %016lx RDI: %016lx\n"
+		  "RBP: %016lx R08: %016lx R09: %016lx\nR10: %016lx R11: %016lx R12: %016lx\n"
+		  "R13: %016lx R14: %016lx R15: %016lx\n",
+		  regs->ip, regs->sp, regs->flags, regs->ax, regs->bx, regs->cx, regs->dx, regs->si,
+		  regs->di, regs->bp, regs->r8, regs->r9, regs->r10, regs->r11, regs->r12,
+		  regs->r13, regs->r14, regs->r15);
+}
+
+/* clang-format off */
+#define DJS_FOR_REGISTERS(do)                                                                      \
+	do(r15) do(r14) do(r13) do(r12) do(bp) do(bx) do(r11) do(r10) do(r9) do(r8) do(ax) do(cx)  \
+	do(dx) do(si) do(di) do(orig_ax) do(ip) do(cs) do(flags) do(sp) do(ss)
+/* clang-format on */
+
+/* ---- what is assembled, and never run ------------------------------------------------------- */
+
+/* A section type of the application's own (SHT_LOUSER + 1): modpost warns of ordinary ones that are
+ * not loaded. */
+#define DJS_EMIT_LINE(section, text, ...)                                                          \
+	asm volatile(".pushsection " section ",\"\",@0x80000001\n\t.ascii \"" text "\\n\"\n\t"     \
+		     ".popsection" ::__VA_ARGS__)
+
+#define DJS_STUB_CALL(symbol) asm volatile("call " symbol ::: "memory");
+#define DJS_STUB_THUNK(reg)   DJS_STUB_CALL("__x86_indirect_thunk_" #reg)
+/* clang-format off */
+#define DJS_STUB_THUNKS                                                                            \
+	DJS_STUB_THUNK(rax) DJS_STUB_THUNK(rbx) DJS_STUB_THUNK(rcx) DJS_STUB_THUNK(rdx)            \
+	DJS_STUB_THUNK(rsi) DJS_STUB_THUNK(rdi) DJS_STUB_THUNK(rbp) DJS_STUB_THUNK(r8)             \
+	DJS_STUB_THUNK(r9) DJS_STUB_THUNK(r10) DJS_STUB_THUNK(r11) DJS_STUB_THUNK(r12)             \
+	DJS_STUB_THUNK(r13) DJS_STUB_THUNK(r14) DJS_STUB_THUNK(r15)
+/* clang-format on */
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef DJSTAP_X86_USER_H
+#define DJSTAP_X86_USER_H
+
+#include <asm/prctl.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define cpu_relax() __builtin_ia32_pause()
+
+static inline uint64_t djs_cycles(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+/* User space's addresses are below it, and none are the kernel's. */
+static inline uint64_t djs_kernel_memory(void)
+{
+	return ~0ull << 47;
+}
+#define DJS_KERNEL_MEMORY_END 0xffffffffff600000ull
+
+/* Instructions on per-CPU memory have the gs segment, as in the kernel. */
+static inline void djs_set_percpu_base(uint64_t distance)
+{
+	syscall(SYS_arch_prctl, ARCH_SET_GS, distance);
+}
+
+#endif

@@ -1,0 +1,13 @@
+// In place of runtime/arch/runtime.h: interrupts come at a look at the clock, too.
+#pragma once
+#include "threads/kernel/kernel.h"
+
+#define DJS_IRQS_OFF 0x2ul
+#define DJS_IRQS_ON 0x200ul
+
+static inline u64 djs_cycles(void) {
+    u64 time = __builtin_ia32_rdtsc();
+
+    cpu_instruction();
+    return time;
+}

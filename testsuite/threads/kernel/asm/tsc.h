@@ -1,1 +1,0 @@
-#include "threads/kernel/kernel.h"
