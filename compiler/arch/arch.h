@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What an architecture must give to the compiler: its names, its registers and calling conventions,
-// what its instructions and relocations look like. What takes LLVM's types is in arch/codegen.h. An
-// architecture is a folder that defines all of these (compiler/arch/x86_64; the CMake variable
-// DJSTAP_ARCH chooses it), and nothing outside it names a register, an instruction or a relocation.
+// what its instructions and relocations look like. What takes LLVM's types is in arch/codegen.h;
+// what readers do inline is told at the end. An architecture is a folder that defines all of these
+// (compiler/arch/x86_64; the CMake variable DJSTAP_ARCH chooses it), and nothing outside it names a
+// register, an instruction or a relocation.
 #pragma once
 #include "arch/location.h"
 
@@ -119,5 +120,16 @@ enum class Thunk { None, Return, Indirect };
 Thunk thunk_of(std::string_view symbol);
 // How many bytes at most stand before the distance in a branch to one.
 uint64_t longest_branch_opcode();
+
+// ---- readers
+
+// Inline, as readers do it for each record: the folder's include/arch_reader.h, which
+// <arch_reader.h> finds.
+//
+//     uint64_t cycles();                                // the clock of the records
+//     uint64_t cycles_in_order();                       // … after all that the program has read
+//     before void clear_words(void* at, uint32_t bytes);       // of which there are a multiple of
+//     8 void put_hex_digits(char* out, uint64_t value);   // all sixteen, the most significant
+//     first
 
 } // namespace djstap::arch

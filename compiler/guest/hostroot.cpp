@@ -13,12 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-__asm__(".section .rodata\n"
-        ".global djstap_guest_noatime_begin, djstap_guest_noatime_end\n"
-        "djstap_guest_noatime_begin:\n"
-        ".incbin \"" DJSTAP_GUEST_NOATIME "\"\n"
-        "djstap_guest_noatime_end:\n"
-        ".previous\n");
+// embedded.S
 extern "C" const char djstap_guest_noatime_begin[], djstap_guest_noatime_end[];
 
 namespace djstap::guest {

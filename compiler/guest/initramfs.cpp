@@ -9,14 +9,7 @@
 #include <sstream>
 #include <unistd.h>
 
-__asm__(".section .rodata\n"
-        ".balign 16\n"
-        ".global djstap_guest_agent_begin, djstap_guest_agent_end\n"
-        "djstap_guest_agent_begin:\n"
-        ".incbin \"" DJSTAP_GUEST_AGENT "\"\n"
-        "djstap_guest_agent_end:\n"
-        ".byte 0\n"
-        ".previous\n");
+// embedded.S
 extern "C" const char djstap_guest_agent_begin[], djstap_guest_agent_end[];
 
 namespace djstap::guest {

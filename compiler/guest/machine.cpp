@@ -3,6 +3,7 @@
 #include "arch/arch.h"
 
 #include <algorithm>
+#include <arch_reader.h>
 #include <cerrno>
 #include <cstdlib>
 #include <poll.h>
@@ -50,9 +51,9 @@ unsigned long host_clock_khz() {
         Sample best{};
         uint64_t least = UINT64_MAX;
         for (int i = 0; i < 20; ++i) {
-            uint64_t before = __builtin_ia32_rdtsc();
+            uint64_t before = arch::cycles();
             Clock::time_point now = Clock::now();
-            uint64_t after = __builtin_ia32_rdtsc();
+            uint64_t after = arch::cycles();
             if (after - before >= least)
                 continue;
             least = after - before;

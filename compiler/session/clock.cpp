@@ -2,10 +2,10 @@
 #include "session/clock.h"
 
 #include <algorithm>
+#include <arch_reader.h>
 #include <cmath>
 #include <ctime>
 #include <limits>
-#include <x86intrin.h>
 
 namespace djstap {
 
@@ -15,11 +15,6 @@ uint64_t nanoseconds(clockid_t clock) {
     timespec now{};
     clock_gettime(clock, &now);
     return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
-uint64_t ordered_cycles() {
-    _mm_lfence();
-    return __rdtsc();
 }
 
 // `rate`: nanoseconds a cycle.
@@ -40,9 +35,9 @@ djs_clock read_clock() {
     uint64_t least = std::numeric_limits<uint64_t>::max();
     // Whoever is interrupted between the clocks tries again.
     for (int tries = 0; tries < 2; tries++) {
-        const uint64_t before = ordered_cycles();
+        const uint64_t before = arch::cycles_in_order();
         const uint64_t monotonic = nanoseconds(CLOCK_MONOTONIC);
-        const uint64_t after = ordered_cycles();
+        const uint64_t after = arch::cycles_in_order();
         if (after - before >= least)
             continue;
         least = after - before;

@@ -1,5 +1,6 @@
 #include "session/dump_file.h"
 
+#include "arch/arch.h"
 #include "system/file.h"
 
 #include <algorithm>
@@ -53,8 +54,8 @@ Result<Memory> Memory::open(std::string_view file, const std::string& path) {
         return Failure{path + ": not a core file", "/proc/vmcore is one, or a copy of it"};
     std::memcpy(&header, file.data(), sizeof header);
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_CORE ||
-        header.e_machine != EM_X86_64)
-        return Failure{path + ": not a 64-bit x86 core file", ""};
+        header.e_machine != arch::elf_machine())
+        return Failure{path + ": not a 64-bit " + arch::names().kernel + " core file", ""};
     Memory memory;
     for (unsigned i = 0; i < header.e_phnum; i++) {
         Elf64_Phdr segment{};

@@ -4,10 +4,10 @@
 #include "session/writer.h"
 
 #include <algorithm>
+#include <arch_reader.h>
 #include <array>
 #include <bit>
 #include <cstring>
-#include <emmintrin.h>
 
 namespace djstap {
 
@@ -75,15 +75,7 @@ char* put_signed(char* out, int64_t value) {
 // All sixteen digits at once, the first that counts in front.
 char* put_hex(char* out, uint64_t value) {
     const unsigned skipped = static_cast<unsigned>(std::countl_zero(value | 1)) & 60U;
-    const uint64_t front = __builtin_bswap64(value << skipped);
-    const __m128i bytes = _mm_cvtsi64_si128(static_cast<long long>(front));
-    const __m128i low = _mm_set1_epi8(15);
-    const __m128i digits =
-        _mm_unpacklo_epi8(_mm_and_si128(_mm_srli_epi16(bytes, 4), low), _mm_and_si128(bytes, low));
-    const __m128i letters =
-        _mm_and_si128(_mm_cmpgt_epi8(digits, _mm_set1_epi8(9)), _mm_set1_epi8('a' - '0' - 10));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
-                     _mm_add_epi8(_mm_add_epi8(digits, _mm_set1_epi8('0')), letters));
+    arch::put_hex_digits(out, value << skipped);
     return out + (16 - skipped / 4);
 }
 

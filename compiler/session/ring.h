@@ -2,8 +2,8 @@
 #pragma once
 #include "include/record.h"
 
+#include <arch_reader.h>
 #include <cstdint>
-#include <emmintrin.h>
 
 namespace djstap {
 
@@ -42,14 +42,7 @@ class Ring {
     // Zeroes the record that is ready, as the protocol wants it, while it is in the CPU's cache,
     // and steps over it.
     void take() {
-        // Records are short, and a call of memset() takes longer for those.
-        auto* at = reinterpret_cast<char*>(next_);
-        for (uint32_t left = size_; left >= sizeof(__m128i); left -= sizeof(__m128i)) {
-            _mm_storeu_si128(reinterpret_cast<__m128i*>(at), _mm_setzero_si128());
-            at += sizeof(__m128i);
-        }
-        if (size_ % sizeof(__m128i))
-            *reinterpret_cast<uint64_t*>(at) = 0;
+        arch::clear_words(next_, size_);
         read_ += size_;
     }
     // Gives the memory of everything taken back to the writer.
