@@ -50,7 +50,7 @@ PtReg result_register();
 
 // By DWARF's number; nothing for those that pt_regs does not have.
 std::optional<PtReg> register_of_dwarf(uint64_t number);
-// The names of those that have one, for a hint: "rax rdx …".
+// The names of those that have one, for a hint.
 std::string_view dwarf_register_names();
 
 inline bool is_argument(PtReg reg) {
@@ -105,7 +105,7 @@ bool runs_without_exceptions(std::string_view symbol);
 
 // ---- objects
 
-// "R_X86_64_PC32", or "relocation type 99".
+// As elf.h has it, or "relocation type 99".
 std::string relocation_name(uint32_t type);
 // What the kernel's loader of modules handles.
 bool is_loadable_relocation(uint32_t type);

@@ -136,7 +136,7 @@ class ScriptModule {
     const GlobalStorage& storage(const program::Global& global) const {
         return storage_.at(&global);
     }
-    // A counter's address in this CPU's memory (%gs).
+    // A counter's address in this CPU's memory.
     llvm::Constant* counter_address(uint32_t counter) const;
     llvm::GlobalVariable* statistic_shape(const program::StatisticNeeds& needs);
     llvm::Constant* statistic_shape_value(const program::StatisticNeeds& needs,

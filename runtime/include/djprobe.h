@@ -3,7 +3,7 @@
  * the general registers. No script, and nothing of djstap's runtime, is needed; see
  *runtime/capi/Kbuild.include for how a module is built with it, and examples/c-module for one.
  *
- *	static void hit(struct djprobe *probe, struct pt_regs *regs) { … regs->di … }
+ *	static void hit(struct djprobe *probe, struct pt_regs *regs) { … }
  *	static struct djprobe probe = { .symbol = "vfs_open", .handler = hit };
  *	error = register_djprobe(&probe);
  */
