@@ -1,6 +1,7 @@
 #include "driver/machine.h"
 
 #include "arch/arch.h"
+#include "module/module.h"
 #include "session/privilege.h"
 #include "system/file.h"
 #include "system/process.h"

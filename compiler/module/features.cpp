@@ -2,7 +2,7 @@
 //   DEFINE  symbol  NAME           exported to modules
 //   DEFINE  header  FILE  PATTERN  an extended regular expression that the kernel's header has
 #include "module/kit_build.h"
-#include "system/temporary.h"
+#include "system/file.h"
 
 #include <filesystem>
 #include <map>

@@ -7,6 +7,7 @@
 #include "module/offsets.h"
 #include "module/tool.h"
 #include "module/verify.h"
+#include "system/file.h"
 #include "system/stopwatch.h"
 #include "system/temporary.h"
 

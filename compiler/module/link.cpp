@@ -4,6 +4,7 @@
 #include "module/sign.h"
 #include "module/tool.h"
 #include "module/verify.h"
+#include "system/file.h"
 #include "system/stopwatch.h"
 #include "system/temporary.h"
 

@@ -1,7 +1,7 @@
 #include "module/offsets.h"
 
 #include "module/elf.h"
-#include "system/temporary.h"
+#include "system/file.h"
 
 #include <algorithm>
 #include <charconv>

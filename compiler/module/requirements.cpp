@@ -1,7 +1,7 @@
 // What building modules for a kernel takes, and which package has what is missing.
 #include "module/kit_build.h"
 #include "module/tool.h"
-#include "system/temporary.h"
+#include "system/file.h"
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 #include "module/sign.h"
 
 #include "module/tool.h"
-#include "system/temporary.h"
+#include "system/file.h"
 
 #include <cerrno>
 #include <cstdlib>
