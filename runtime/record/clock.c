@@ -2,8 +2,8 @@
 // How the records' clock becomes time.
 #include <linux/irqflags.h>
 #include <linux/timekeeping.h>
-#include <asm/tsc.h>
 
+#include "arch/runtime.h"
 #include "record/rings.h"
 
 struct djs_clock djs_load_time;
@@ -21,9 +21,9 @@ void djs_clock_read(struct djs_clock *clock)
 		u64 before, after, monotonic, realtime;
 
 		local_irq_save(flags);
-		before = rdtsc_ordered();
+		before = djs_cycles_in_order();
 		monotonic = ktime_get_ns();
-		after = rdtsc_ordered();
+		after = djs_cycles_in_order();
 		realtime = ktime_get_real_ns();
 		local_irq_restore(flags);
 		if (after - before >= least)
@@ -33,5 +33,5 @@ void djs_clock_read(struct djs_clock *clock)
 		clock->monotonic_ns = monotonic;
 		clock->realtime_ns = realtime;
 	}
-	clock->cycles_khz = tsc_khz;
+	clock->cycles_khz = djs_cycles_khz();
 }

@@ -37,7 +37,7 @@ PATTERNS = [
     ("an opcode", r"\b0x0f,\s*0x(?:1e|1f|b9|0b)\b", "{0x0f, 0x1f, 0x44, 0x00, 0x00}"),
     ("an opcode", r"\\x(?:f3\\x0f|0f\\x1f|66\\x90|e8|e9|cc)", r'"\xf3\x0f\x1e\xfa"'),
     ("a thunk", r"__x86_(?!64__)", '"jmp __x86_return_thunk"'),
-    ("the time-stamp counter", r"\b(?:__)?rdtscp?\b|_rdtscp?\b|asm/tsc\.h", "u64 now = rdtsc();"),
+    ("the time-stamp counter", r"rdtsc|\btsc_khz\b|asm/tsc\.h", "u64 now = rdtsc_ordered();"),
     ("an instruction of the compiler's", r"\b_mm\d*_|__m(?:128|256)i?\b|\b__builtin_ia32_", "_mm_lfence();"),
     ("an instruction of the compiler's", r"\b(?:[a-z]mm|x86)intrin\.h|\bimmintrin\b", "#include <emmintrin.h>"),
 ]

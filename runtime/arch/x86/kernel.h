@@ -18,6 +18,16 @@ static __always_inline u64 djs_cycles(void)
 	return rdtsc();
 }
 
+static __always_inline u64 djs_cycles_in_order(void)
+{
+	return rdtsc_ordered();
+}
+
+static inline u32 djs_cycles_khz(void)
+{
+	return tsc_khz;
+}
+
 static inline u64 djs_kernel_memory(void)
 {
 	return ~0ull << (boot_cpu_data.x86_virt_bits - 1);
