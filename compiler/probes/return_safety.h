@@ -4,6 +4,7 @@
 #include "debuginfo/debuginfo.h"
 
 #include <string>
+#include <vector>
 
 namespace djstap {
 
@@ -19,7 +20,22 @@ struct ReturnSafety {
 // `function` has its details.
 ReturnSafety judge_return(const FunctionInfo& function, const DebugInfo& info);
 
-// By its symbol alone: the reviewed lists.
+// By its symbol alone: return_safety.def.
 ReturnSafety judge_return_by_name(std::string_view symbol);
+
+// One pattern of return_safety.def.
+struct ReturnPattern {
+    struct Alternative {
+        std::string module; // whose functions it means; empty: the kernel's
+        std::string glob;
+    };
+    std::vector<Alternative> alternatives;
+    std::string_view reason;
+};
+const std::vector<ReturnPattern>& return_patterns();
+
+// The name without what the kernel's macros put before a system call's, and without a clone's
+// suffix.
+std::string return_name(std::string_view symbol);
 
 } // namespace djstap

@@ -196,6 +196,43 @@ TEST_P(OnKernel, ReturnsAreJudgedByArgumentsAndLists) {
     EXPECT_EQ(judge_return_by_name("x64_sys_call").reason, "rmmod would wait for itself");
 }
 
+// A name that a kernel does not have any more judges nothing.
+TEST_P(OnKernel, HasAFunctionForEachPatternOfReturns) {
+    KernelView kernel(GetParam());
+    auto is_in = [](const Target& target, const std::string& glob) {
+        for (const char* prefix : {"", "__x64_sys_"})
+            for (const char* suffix : {"", ".*"})
+                if (!target.symbols_matching(prefix + glob + suffix).empty())
+                    return true;
+        return false;
+    };
+    // What is a module of one kernel may be built into another.
+    auto has = [&](const ReturnPattern::Alternative& alternative) {
+        if (is_in(*target_, alternative.glob))
+            return true;
+        if (alternative.module.empty())
+            return false;
+        auto module = kernel.module(alternative.module);
+        return module && is_in(*(*module)->target, alternative.glob);
+    };
+    ASSERT_GT(return_patterns().size(), 200u);
+    for (const ReturnPattern& pattern : return_patterns())
+        EXPECT_TRUE(std::any_of(pattern.alternatives.begin(), pattern.alternatives.end(), has))
+            << pattern.alternatives.front().glob;
+    EXPECT_FALSE(has({"", "no_such_function_*"}));
+    EXPECT_FALSE(has({"no_such_module", "no_such_function_*"}));
+}
+
+TEST(ReturnPatterns, MeanSystemCallsByTheirNames) {
+    EXPECT_EQ("read", return_name("__x64_sys_read"));
+    EXPECT_EQ("read", return_name("__ia32_compat_sys_read"));
+    EXPECT_EQ("vfs_read", return_name("vfs_read.isra.0"));
+    EXPECT_EQ("it may never return", judge_return_by_name("io_wq_worker").reason);
+    EXPECT_EQ("it may never return", judge_return_by_name("io_wqe_worker").reason);
+    EXPECT_EQ("it waits on purpose", judge_return_by_name("kvm_vcpu_block").reason);
+    EXPECT_EQ("all arguments in registers", judge_return_by_name("kvm:kvm_vcpu_block").reason);
+}
+
 TEST_P(OnKernel, ReturnsThatWaitAreKretprobesUnlessForced) {
     uint64_t entry = target_->symbol("hrtimer_nanosleep")->address;
     ReturnSafety waits{ReturnSafety::Verdict::Waits, "it waits on purpose"};
