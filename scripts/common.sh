@@ -61,13 +61,14 @@ whole_kernel() {
     done | sort -V | tail -n 1
 }
 
-# Sets up, fetches kernels and builds one preset, saying so.
+# Builds one preset, saying so: all of it, or the targets that follow.
 build_preset() {
     preset=$1
+    shift
     say "Building the $preset version (build/$preset)"
     if [ ! -e "$ROOT/build/$preset/build.ninja" ]; then
         quietly "configuring" cmake -S "$ROOT" --preset "$preset"
     fi
     # ninja shows its own progress; the last line stays.
-    cmake --build "$ROOT/build/$preset" -j "$JOBS"
+    cmake --build "$ROOT/build/$preset" -j "$JOBS" ${1:+--target "$@"}
 }
