@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 namespace djstap {
 
@@ -208,6 +209,12 @@ const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver) {
     else
         diagnostic.hint("djstap --dump-probe-types lists what there is");
     return nullptr;
+}
+
+uint64_t ticks_of(const Target& target) {
+    constexpr uint64_t usual = 250;
+    const std::string hz = target.config("HZ");
+    return hz.empty() ? usual : std::max(1UL, std::strtoul(hz.c_str(), nullptr, 10));
 }
 
 const Target* need_target(const ast::ProbePoint& point, Resolver& resolver) {

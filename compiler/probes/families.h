@@ -53,6 +53,9 @@ constexpr uint32_t code_traits = PointHasVariables | PointTellsOfTask;
 // Finds the forms that a point is one of. Reports what is wrong with a point that is none.
 const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver);
 
+// The kernel's ticks a second; where it does not tell, what most distributions choose.
+uint64_t ticks_of(const Target& target);
+
 // Opens the kernel or the debug information; reports the failure at the point.
 const Target* need_target(const ast::ProbePoint& point, Resolver& resolver);
 const DebugInfo* need_debuginfo(const ast::ProbePoint& point, Resolver& resolver);

@@ -36,8 +36,7 @@ bool resolve_profile(const ast::ProbePoint& point, Resolver& resolver,
     const Target* target = need_target(point, resolver);
     if (!target)
         return false;
-    const std::string tick = target->config("HZ");
-    int64_t hz = tick.empty() ? 250 : std::max(1L, std::strtol(tick.c_str(), nullptr, 10));
+    auto hz = static_cast<int64_t>(ticks_of(*target));
     if (const ast::PointComponent* wanted = find_component(point, "hz")) {
         hz = wanted->number;
         if (hz < 1 || hz > 100'000) {

@@ -31,11 +31,7 @@ uint64_t ticks_a_second(const ast::ProbePoint& point, Resolver& resolver) {
     if (resolver.options.hz)
         return resolver.options.hz;
     const Target* target = need_target(point, resolver);
-    if (!target)
-        return 0;
-    const std::string hz = target->config("HZ");
-    return hz.empty() ? 250
-                      : static_cast<uint64_t>(std::max(1L, std::strtol(hz.c_str(), nullptr, 10)));
+    return target ? ticks_of(*target) : 0;
 }
 
 bool resolve_timer(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
