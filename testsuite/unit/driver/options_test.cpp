@@ -1,6 +1,8 @@
 #include "driver/options.h"
 
 #include <gtest/gtest.h>
+#include <string>
+#include <unistd.h>
 
 namespace djstap::driver {
 namespace {
@@ -84,10 +86,19 @@ TEST(Options, GuestTakesItsReleaseOnlyAfterAnEqualSign) {
     EXPECT_EQ(accept({"--guest", "--guest-disk=2t", "x"}).guest_disk_mb, 2u << 20);
     EXPECT_EQ(accept({"--guest", "--guest-disk=0", "x"}).guest_disk_mb, 0u);
     EXPECT_FALSE(accept({"--guest", "x"}).guest_disk_mb);
+    // The least and the most of what a guest can have.
+    EXPECT_EQ(accept({"--guest", "--guest-memory=128M", "x"}).guest_memory_mb, 128u);
+    EXPECT_EQ(accept({"--guest", "--guest-disk=16M", "x"}).guest_disk_mb, 16u);
+    EXPECT_EQ(accept({"--guest", "--guest-disk=16T", "x"}).guest_disk_mb, 16u << 20);
+    const auto all = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) / 256;
+    EXPECT_EQ(
+        accept({"--guest", "--guest-memory=" + std::to_string(all) + "M", "x"}).guest_memory_mb,
+        all);
+    reject({"--guest", "--guest-memory=" + std::to_string(all + 1) + "M", "x"});
     for (const char* size :
          {"much", "1GB", "-1", "", "M", "1.5G", "127M", "99999999T", "9223372036854775807G"})
         reject({"--guest", "--guest-memory=" + std::string(size), "x"});
-    for (const char* size : {"large", "15M", "17T", "2147483648", "0x10"})
+    for (const char* size : {"large", "15M", "16777217M", "17T", "2147483648", "0x10"})
         reject({"--guest", "--guest-disk=" + std::string(size), "x"});
     reject({"--guest-disk=1G", "x"});
     reject({"--guest-memory=1G", "x"});
