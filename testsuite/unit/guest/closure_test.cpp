@@ -114,6 +114,26 @@ TEST(Closure, TakesEachProgramOfAShellCommand) {
     EXPECT_EQ(command_words(" a  b\tc "), (std::vector<std::string>{"a", "b", "c"}));
 }
 
+TEST(Closure, ReadsQuotesAndBackslashesAsTheShellDoes) {
+    TemporaryFolder folder;
+    make_file(folder.path() + "/one two", "#!/bin/sh\n", true);
+    make_file(folder.path() + "/it's", "#!/bin/sh\n", true);
+    make_file(folder.path() + "/a\\b", "#!/bin/sh\n", true);
+    make_file(folder.path() + "/ends ", "#!/bin/sh\n", true);
+    Environment path("PATH", folder.path() + ":/usr/bin:/bin");
+    for (const auto& [command, name] :
+         {std::pair("'one two' 3", "/one two"), std::pair("one\\ two; true", "/one two"),
+          std::pair("\"it's\"", "/it's"), std::pair("it\\'s | cat", "/it's"),
+          std::pair("'a\\b'", "/a\\b"), std::pair("a\\\\b", "/a\\b"),
+          // The backslash and what it quotes end the command.
+          std::pair("ends\\ ", "/ends "), std::pair("true && one\\ tw\\o", "/one two")}) {
+        Result<std::vector<FileToCopy>> files = command_closure(command);
+        ASSERT_TRUE(files) << command << ": " << files.failure().message;
+        EXPECT_TRUE(has(*files, name)) << command;
+    }
+    EXPECT_EQ(command_closure("ends\\").failure().message, "there is no program 'ends\\' in $PATH");
+}
+
 TEST(Archive, IsReadByCpio) {
     TemporaryFolder folder;
     guest::Archive archive;
