@@ -81,6 +81,25 @@ TEST_F(Points, MissingKernelIsReportedAtThePoint) {
     EXPECT_NE(render_all(diagnostics_).find("[no-kernel]"), std::string::npos);
 }
 
+TEST_F(Points, ModulesOfAMissingKernelAreReportedAtThePoint) {
+    for (const char* name : {"ext4", "*", "no-such"}) {
+        Diagnostics diagnostics(sources_);
+        EXPECT_FALSE(list_probes(point({component("module", name), component("function", "f")}),
+                                 true, kernel_, diagnostics))
+            << name;
+        EXPECT_NE(render_all(diagnostics).find("[no-kernel]"), std::string::npos)
+            << render_all(diagnostics);
+    }
+    const auto target = kernel_.target();
+    ASSERT_FALSE(target);
+    for (const char* glob : {"*", "ext?"}) {
+        const auto names = kernel_.modules_matching(glob);
+        ASSERT_FALSE(names);
+        EXPECT_EQ(names.failure().message, target.failure().message);
+    }
+    EXPECT_FALSE(kernel_.module("ext4"));
+}
+
 TEST(Mechanisms, NamesAreThoseOfTheOption) {
     EXPECT_EQ(mechanism_by_name("djprobe"), Mechanism::Djprobe);
     EXPECT_EQ(mechanism_by_name("kprobe-int3"), Mechanism::KprobeInt3);
