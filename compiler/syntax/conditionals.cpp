@@ -4,6 +4,8 @@
 #include "syntax/names.h"
 #include "syntax/preprocessor.h"
 
+#include <charconv>
+#include <cstdint>
 #include <cstring>
 #include <fnmatch.h>
 
@@ -137,8 +139,8 @@ bool Conditionals::insert_argument(const Lexeme& word, Lexemes& out) {
                        as_string, word.range, texts_.back()});
         return true;
     }
-    std::string digits(word.text.substr(1));
-    size_t number = digits.size() > 6 ? 0 : std::stoul(digits);
+    size_t number = SIZE_MAX; // of one that does not fit: there are never so many
+    std::from_chars(word.text.data() + 1, word.text.data() + word.text.size(), number);
     if (number == 0 || number > given) {
         std::string there = given == 0   ? "are none"
                             : given == 1 ? "is 1"

@@ -71,6 +71,26 @@ TEST(Arguments, AreWordsOrStrings) {
     EXPECT_EQ(parsing.parse("%( $# > 5 %? global a = $6 %: global b %)").text, "global b\n");
 }
 
+TEST(Arguments, ThatAreNotGivenAreErrors) {
+    Parsing parsing;
+    parsing.context.arguments = {"5"};
+    EXPECT_EQ(parsing.parse("global a = $0000000001").text, "global a = 5\n");
+    const std::string none = "hint: arguments are counted from 1";
+    const std::string few = "hint: arguments follow the script's name, after --";
+    for (const auto& [argument, hint] :
+         {std::pair("$0", none), std::pair("@0000000", none), std::pair("$2", few),
+          std::pair("@999999", few), std::pair("$1000000", few),
+          std::pair("@99999999999999999999999999999999", few)}) {
+        const Parsed parsed = parsing.parse("global a = " + std::string(argument));
+        EXPECT_EQ(parsed.errors, 1u) << argument;
+        EXPECT_NE(parsed.diagnostics.find(argument + std::string(" names a script argument")),
+                  std::string::npos)
+            << parsed.diagnostics;
+        EXPECT_NE(parsed.diagnostics.find("there is 1"), std::string::npos) << parsed.diagnostics;
+        EXPECT_NE(parsed.diagnostics.find(hint), std::string::npos) << parsed.diagnostics;
+    }
+}
+
 TEST(Macros, ExpandWithAndWithoutParameters) {
     EXPECT_EQ(canonical("@define one %( 1 %) global a = @one"), "global a = 1\n");
     EXPECT_EQ(canonical("@define none() %( 2 %) global a = @none()"), "global a = 2\n");
