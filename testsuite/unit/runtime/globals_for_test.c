@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// In place of cpu/level.h: user space has no NMIs, and the test plays one.
+// In place of cpu/level.h: user space has no NMIs, and the test plays one. It also says how much
+// memory there is.
 #define DJSTAP_LEVEL_H
 #include "globals_for_test.h"
 #include "globals/locks.h"
@@ -10,6 +11,10 @@ static inline bool djs_in_nmi(void) {
     return test_in_nmi;
 }
 
+volatile long test_pages_available = LONG_MAX / 2;
+#undef si_mem_available
+#define si_mem_available() test_pages_available
+
 #include "globals/globals.c"
 
 int test_locks_take(const struct djs_handler* handler, int nmi) {
@@ -19,4 +24,21 @@ int test_locks_take(const struct djs_handler* handler, int nmi) {
 void test_locks_release(const struct djs_handler* handler) {
     if (!djs_locks_release_quickly(handler))
         djs_locks_release(handler);
+}
+
+void* test_allocate(u64 bytes) {
+    return djs_allocate(bytes);
+}
+
+// Where all of the runtime's memory comes from: the linker has it called in place of the library's.
+volatile long test_allocations_left = LONG_MAX;
+
+int __real_posix_memalign(void** memory, size_t alignment, size_t size);
+int __wrap_posix_memalign(void** memory, size_t alignment, size_t size);
+
+int __wrap_posix_memalign(void** memory, size_t alignment, size_t size) {
+    if (!test_allocations_left)
+        return ENOMEM;
+    test_allocations_left--;
+    return __real_posix_memalign(memory, alignment, size);
 }

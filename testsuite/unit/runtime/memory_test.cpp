@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Scripts that begin where memory is short: they do not, and leave nothing behind.
+#include "globals_for_test.h"
+
+#include "free_memory.h"
+#include "include/map.h"
+#include "user/user.h"
+
+#include <cerrno>
+#include <climits>
+#include <gtest/gtest.h>
+#include <memory>
+#include <string>
+
+namespace {
+
+constexpr u64 page_bytes = 4096;
+
+// A script with something of everything that memory is for.
+class Memory : public testing::Test {
+  protected:
+    Memory() {
+        map_use_.shape.key_count = 1;
+        map_use_.shape.key_types[0] = DJS_LONG;
+        map_use_.shape.value_type = DJS_LONG;
+        map_use_.shape.capacity = 100;
+        map_use_.map = &map_;
+        statistic_use_.percpu = &statistic_;
+        statistic_use_.shape.bytes = sizeof(djs_statistic);
+        iterator_use_.order = &order_;
+        iterator_use_.iterator = &iterator_;
+        iterator_use_.room = 10;
+        iterator_use_.task_room = 20;
+        script_.maps = &map_use_;
+        script_.statistics = &statistic_use_;
+        script_.iterators = &iterator_use_;
+        script_.map_count = script_.statistic_count = script_.iterator_count = 1;
+        script_.lock_count = 2;
+        script_.counter_count = 3;
+        options_.ring_bytes = 65536;
+    }
+    void SetUp() override { ASSERT_EQ(djs_user_init(2), 0); }
+    void TearDown() override {
+        test_allocations_left = LONG_MAX;
+        test_pages_available = LONG_MAX / 2;
+        djs_user_exit();
+    }
+    int load() { return djs_user_load(&script_, &options_); }
+
+    djs_map* map_ = nullptr;
+    void* statistic_ = nullptr;
+    djs_iterator* iterator_ = nullptr;
+    djs_map_order order_{};
+    djs_map_use map_use_{};
+    djs_statistic_use statistic_use_{};
+    djs_iterator_use iterator_use_{};
+    struct djs_script script_{};
+    djs_user_options options_{};
+};
+
+} // namespace
+
+TEST_F(Memory, WhicheverAllocationFailsTheScriptDoesNotBegin) {
+    long allocations = 0;
+    for (int error = -ENOMEM; error; allocations++) {
+        SCOPED_TRACE(allocations);
+        ASSERT_LT(allocations, 1000);
+        test_allocations_left = allocations;
+        error = load();
+        test_allocations_left = LONG_MAX;
+        if (!error) {
+            EXPECT_TRUE(map_ && iterator_ && statistic_);
+            djs_user_unload();
+        } else {
+            EXPECT_EQ(error, -ENOMEM);
+        }
+        EXPECT_FALSE(map_ || iterator_);
+    }
+    // Contexts and their scratch, the map, the iterator with its ranks, the statistic, counters,
+    // locks.
+    EXPECT_GT(allocations, 12);
+}
+
+TEST_F(Memory, AQuarterOfWhatTheMachineHasIsLeftToOthers) {
+    const auto may_have = [](u64 pages, u64 bytes = 0) {
+        const std::unique_ptr<void, FreeMemory> memory(test_allocate(pages * page_bytes + bytes));
+        return memory != nullptr;
+    };
+    test_pages_available = 100;
+    EXPECT_TRUE(may_have(0, 1));
+    EXPECT_TRUE(may_have(75));
+    EXPECT_FALSE(may_have(76));
+    EXPECT_FALSE(may_have(100));
+    EXPECT_FALSE(may_have(0, 0));
+    EXPECT_FALSE(may_have(0, ~u64{0}));
+    test_pages_available = 0;
+    EXPECT_FALSE(may_have(1));
+    test_pages_available = -5; // as the kernel may count
+    EXPECT_FALSE(may_have(1));
+    EXPECT_EQ(load(), -ENOMEM);
+    EXPECT_NE(std::string(djs_user_complaint()).find("no memory for an array of 100 elements"),
+              std::string::npos)
+        << djs_user_complaint();
+    test_pages_available = 100;
+    ASSERT_EQ(load(), 0) << djs_user_complaint();
+    djs_user_unload();
+}
