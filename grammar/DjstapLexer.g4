@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The words of the language, SystemTap's. The text is read byte by byte (U+0000 to U+00FF stand for
 // bytes), so that a token's place is its offset in the file.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The language, SystemTap's, after the preprocessor. Each choice is made by one token (see the lexer's
 // note on roles); precedence is the order of the alternatives of `expression`. Everything the compiler
 // reads is labelled: it keeps no parse tree beyond the labels.

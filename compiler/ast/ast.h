@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The script as written: what syntax/ yields and semantics/ reads. No names are resolved here.
 #pragma once
 #include "diagnostics/source.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The pieces of print(): canonical text of single nodes.
 #pragma once
 #include "ast/ast.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Files that djstap caches: mapped tables behind a header that tells a whole file from a broken
 // one.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The C structures of runtime/include/contract.def as LLVM types and constants, and the runtime's
 // functions as declarations.
 #pragma once

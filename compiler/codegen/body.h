@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Compiles the body of one probe or script function to LLVM IR.
 #pragma once
 #include "arch/arch.h"

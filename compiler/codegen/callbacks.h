@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The forms of a handler that a mechanism of the kernel calls by itself.
 #pragma once
 #include "codegen/lean.h"

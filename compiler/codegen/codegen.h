@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // program + sites → LLVM IR → object: everything a script's module has of its own.
 #pragma once
 #include "arch/mitigations.h"

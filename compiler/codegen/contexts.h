@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // In what surroundings handlers run, and functions with them: alone, in a task of their own, or
 // wherever they are hit.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // How a target with return handlers goes on in the probed function, and leaves when it has
 // returned.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // How much memory a handler and all that it calls use at once.
 #pragma once
 #include "codegen/script_module.h"

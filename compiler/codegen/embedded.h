@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The script's own C code, as one source for the kernel's compiler.
 #pragma once
 #include "semantics/program.h"

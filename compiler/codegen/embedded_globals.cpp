@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The functions that a script's C code reads and writes global variables with: STAP_GLOBAL_GET_x,
 // STAP_GLOBAL_SET_x. Their handler holds the locks.
 #include "codegen/embedded_globals.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What the script's C code calls for STAP_GLOBAL_GET_x and STAP_GLOBAL_SET_x.
 #pragma once
 #include "codegen/script_module.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What was decided for each handler, in words (--explain).
 #pragma once
 #include "codegen/script_module.h"

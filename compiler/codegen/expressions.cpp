@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "arch/codegen.h"
 #include "codegen/body.h"
 #include "codegen/lean.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // How a message about a statement names its place: by the statement's first token.
 #pragma once
 #include "diagnostics/source.h"

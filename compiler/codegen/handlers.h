@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Compiles script functions and the handlers of every variant.
 #pragma once
 #include "codegen/script_module.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // foreach over the buckets of a histogram.
 #include "codegen/body.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Handlers that need no context: which they are, and the record path that is compiled into them.
 #pragma once
 #include "codegen/script_module.h"

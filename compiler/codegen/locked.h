@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Handlers that hold locks and need no context: interrupts are off from the first lock to the last,
 // so that nothing but an NMI comes between, and that finds the lock taken.
 #pragma once

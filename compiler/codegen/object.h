@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // LLVM module → optimized ELF object in memory.
 #pragma once
 #include "codegen/codegen.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The script's regular expressions as constants of its module.
 #pragma once
 #include "codegen/abi.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The kernel's sanitizers in generated code: Kbuild instruments only what it compiles itself.
 #pragma once
 #include "codegen/codegen.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "codegen/script_module.h"
 
 #include "arch/codegen.h"

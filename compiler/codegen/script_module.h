@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The LLVM module of one script while it is being built: shared tables, globals, runtime functions.
 #pragma once
 #include "codegen/abi.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // djs_script and all it points to: the tables of runtime/include/script.h.
 #include "codegen/script_module.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Compiles the targets of direct calls.
 #pragma once
 #include "codegen/script_module.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Texts with as few copies as may be.
 #include "codegen/body.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Reads BTF, the kernel's own compact type format (Documentation/bpf/btf.rst in the kernel's
 // source).
 #pragma once

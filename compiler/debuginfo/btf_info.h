@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Debug information where there is no DWARF: BTF for types and prototypes, the calling convention
 // for places.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Functions, parameters, types, locations and lines of a kernel: from DWARF through libdw (an index
 // is built once per build-id and mapped), or from BTF and the calling convention where there is no
 // DWARF.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Debug information from DWARF: the index answers for functions, libdw for types, lines and scopes.
 #pragma once
 #include "debuginfo/dwarf_types.h"

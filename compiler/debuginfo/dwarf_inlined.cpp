@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Where functions were inlined.
 #include "debuginfo/dwarf_info.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Addresses of source lines.
 #include "debuginfo/dwarf_info.h"
 #include "debuginfo/pattern.h"

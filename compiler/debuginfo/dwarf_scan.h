@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Reads units of .debug_info into records. One object a thread: each has its own libdw handle.
 #pragma once
 #include "debuginfo/index_format.h"

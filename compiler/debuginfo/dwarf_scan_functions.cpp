@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Functions, their parameters and what is inlined into them.
 #include "arch/arch.h"
 #include "debuginfo/dwarf_scan.h"

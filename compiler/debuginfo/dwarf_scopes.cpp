@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Variables in scope at an address.
 #include "debuginfo/dwarf_info.h"
 

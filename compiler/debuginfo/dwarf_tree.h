@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Steps from one entry (DIE) of .debug_info to others.
 #pragma once
 #include <dwarf.h>

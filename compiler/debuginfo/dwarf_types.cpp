@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "debuginfo/dwarf_types.h"
 
 #include "debuginfo/dwarf_tree.h"

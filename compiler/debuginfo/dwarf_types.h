@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Types of a kernel's DWARF, read on demand.
 #pragma once
 #include "debuginfo/dwarf_scan.h"

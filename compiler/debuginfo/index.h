@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The DWARF index: built once per build-id, then mapped.
 #pragma once
 #include "debuginfo/debuginfo.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Scans every unit with two threads and merges what they found into one sorted index.
 #include "debuginfo/dwarf_scan.h"
 #include "debuginfo/index.h"

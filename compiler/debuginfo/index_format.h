@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The layout of the cached DWARF index. Strings are offsets into its pool, types and functions
 // offsets of their entries in .debug_info.
 #pragma once

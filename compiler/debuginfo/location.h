@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // DWARF location expressions turned into what a handler can read with one load.
 #pragma once
 #include "debuginfo/debuginfo.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What the parts of a function pattern match.
 #pragma once
 #include "debuginfo/debuginfo.h"

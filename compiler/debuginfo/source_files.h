@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Names of source files: the file table in the header of a unit's line program, without its rows.
 #pragma once
 #include <elfutils/libdw.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // System calls: a wrapper that takes a struct pt_regs * in front of what the source defines.
 #pragma once
 #include "debuginfo/debuginfo.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // C's way of writing types, and type names as users write them; the same for DWARF and BTF.
 #pragma once
 #include "debuginfo/debuginfo.h"

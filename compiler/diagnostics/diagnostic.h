@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Diagnostics: named, registered in kinds/*.def, collected as values. A phase that fails returns
 // nothing and leaves at least one error here; nothing throws across a phase.
 #pragma once

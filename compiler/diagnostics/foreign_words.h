@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Words of other tracers' languages.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A value or the reason why there is none, for what has no place in a script: files, tools,
 // kernels.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Source texts and places in them, shared by every phase that reads or reports.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The nearest right name, for hints.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Keeping the cache folder small. Three rules, looked at once a day, at the end of a run:
 //  - what was not used for 30 days is removed (kits, indexes, tables, saved guests, modules of
 //  -p4);

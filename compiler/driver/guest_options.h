@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // --guest and what shapes one: the words of the command line as options.
 #pragma once
 #include "driver/options.h"

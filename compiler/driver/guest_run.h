@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Pass 5 in a throw-away guest.
 #pragma once
 #include "driver/passes.h"

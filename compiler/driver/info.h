@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // --info: what this machine and its kernels support, and what is missing.
 #pragma once
 #include "driver/run_context.h"

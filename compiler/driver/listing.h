@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // -l, -L and the --dump options.
 #pragma once
 #include "driver/run_context.h"

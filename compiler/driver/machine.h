@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What the running machine offers for running modules, and what a kernel has for compiling them.
 #pragma once
 #include "driver/run_context.h"

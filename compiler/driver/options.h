@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The command line: options with SystemTap's meaning, and djstap's own.
 #pragma once
 #include "diagnostics/diagnostic.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Passes 1 to 4: from the script's text to a module's file.
 #include "driver/passes.h"
 

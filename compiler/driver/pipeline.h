@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The way from a script to its output, as one list of passes.
 #pragma once
 #include "driver/options.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Where djstap's own files are: beside the program when it is installed, in the source tree when it
 // runs from a build tree.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Pass 5: the module runs, in this machine's kernel or in a guest.
 #include "driver/guest_run.h"
 #include "driver/passes.h"

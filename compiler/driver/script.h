@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Reading scripts: files, standard input, arguments.
 #pragma once
 #include "diagnostics/diagnostic.h"

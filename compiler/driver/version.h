@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What djstap calls itself.
 #pragma once
 #include <string>

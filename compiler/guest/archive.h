@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A newc cpio archive made as it is read, so that files of any size pass through little memory.
 #pragma once
 #include "guest/files.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The host's end of the port to the guest's agent: frames (protocol.h) over a socket, never
 // blocking.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Which files of the host a command needs, to run it where there is nothing else.
 #pragma once
 #include "guest/guest.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The tables that a running kernel offers, dumped when a guest is booted.
 #pragma once
 #include "guest/machine.h"

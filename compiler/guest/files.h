@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Descriptors and small files.
 #pragma once
 #include "system/file.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The throw-away guest: a stock kernel under QEMU, booted once and saved, restored for every run.
 #pragma once
 #include "diagnostics/result.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The host's root folder, shared read-only with a guest through virtiofsd.
 #pragma once
 #include "system/process.h"

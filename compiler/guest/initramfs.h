@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The guest's first file system: the agent, busybox, and the modules to reach the host and the
 // disk.
 #pragma once

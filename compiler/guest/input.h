@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The host's end of the command's standard input.
 #pragma once
 #include "guest/channel.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What a guest's console tells of its kernel.
 #include "guest/guest.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // One QEMU that runs one guest: its arguments, its sockets, its console.
 #pragma once
 #include "guest/channel.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Which kernel modules a guest needs, from the kernel's own tables.
 #pragma once
 #include "guest/archive.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What djstap and the agent (the guest's first process) say to each other over one virtio-serial
  * port: frames of one type byte, three zero bytes, a 32-bit little-endian length, and that many
  * bytes. One stream carries output and exit status, so that their order is that of the guest. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // QEMU's machine protocol: one JSON object a line over a socket.
 #pragma once
 #include "guest/files.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // One command in a guest that is ready: files in, command, output and exit code out.
 #pragma once
 #include "guest/archive.h"

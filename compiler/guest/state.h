@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Saved guests: made once per kernel, QEMU, arguments and agent; restored for every run.
 //
 // A state is a folder RELEASE-HASH in the cache with the files `memory` (sparse, mapped privately

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The index of the library: name → files. One block of bytes that is read as it lies in the cache.
 #pragma once
 #include "library/scan.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The tapset library: an index of which file defines a name, so that only needed files are parsed.
 #pragma once
 #include "ast/ast.h"

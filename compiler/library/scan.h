@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Which names a library file defines, found without parsing it.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Whether the runtime's sources and this program agree on what passes between them.
 #include "module/module.h"
 #include "system/file.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What Kbuild and its tools say.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Several sources as one: most of the time that a small kernel source takes is its headers'.
 #include "module/kit_build.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Relocatable objects held in memory, read with every offset checked: script objects, the
 // runtime, finished modules. Broken input is a Failure, never a crash.
 #pragma once

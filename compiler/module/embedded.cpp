@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A script's own C code: compiled as Kbuild compiles, joined with the script's object.
 #include "arch/arch.h"
 #include "cache/cache.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Features of a kernel that the runtime is compiled for: lines of its features.list,
 //   DEFINE  symbol  NAME           exported to modules
 //   DEFINE  header  FILE  PATTERN  an extended regular expression that the kernel's header has

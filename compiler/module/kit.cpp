@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The cache of runtime kits: one folder for each kernel and state of the runtime's sources.
 #include "cache/cache.h"
 #include "diagnostics/suggest.h"

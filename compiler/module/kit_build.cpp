@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "module/kit_build.h"
 
 #include "arch/arch.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Building the runtime for one kernel with that kernel's Kbuild.
 #pragma once
 #include "module/manifest.h"

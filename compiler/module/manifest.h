@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The list of what a runtime kit holds and of the kernel facts that came out of building it: text,
 // one fact a line, closed by a checksum of itself; sizes and checksums of the kit's other files are
 // in it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A script's object and the runtime, built once for each kernel, become a kernel module.
 #pragma once
 #include "diagnostics/result.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A module's name, written over the placeholder that the runtime was built with.
 #pragma once
 #include "module/elf.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The runtime's section .djstap.offsets: facts that only the runtime's compiler knows.
 #pragma once
 #include "module/module.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What building modules for a kernel takes, and which package has what is missing.
 #include "module/kit_build.h"
 #include "module/tool.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Signatures on modules, for kernels that refuse modules without one.
 #pragma once
 #include "module/module.h"

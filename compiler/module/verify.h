@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What a script's object may hold, and what a finished module must.
 #pragma once
 #include "module/elf.h"

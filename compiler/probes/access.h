@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Builds the way to a value: from where a variable is, through members and indexes, to a number.
 #pragma once
 #include "debuginfo/debuginfo.h"

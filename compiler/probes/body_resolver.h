@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The target values of one body, resolved at one candidate.
 #pragma once
 #include "probes/target_values.h"

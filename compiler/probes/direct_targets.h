@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Which handlers share the target of a direct call.
 #pragma once
 #include "probes/plan.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The families of probe points (families.def): one file each yields the candidates of a point.
 #pragma once
 #include "probes/mechanisms.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // kernel.function("name"), .call, .inline, .exported, .return: entries and returns of functions,
 // and where they are inlined.
 #include "probes/families.h"

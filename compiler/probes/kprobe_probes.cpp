@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // kprobe.function("symbol"), .return: functions by their symbols, without debug information.
 // Addresses.
 #include "probes/families.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Which mechanism a site gets, and the reason for it.
 #pragma once
 #include "probes/plan.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // netfilter.hook("NF_INET_…").pf("NFPROTO_…").priority("N"): hooks of the packet filter.
 #include "probes/families.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What a handler's mechanism is to be told, as the family of its probe point found it: each family
 // has a structure of its own, which says how the runtime reads it (djs_handler.arguments).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // perf.type(T).config(C), timer.profile: an event on each CPU.
 #include "probes/families.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What probes/ yields: for each probe where it is placed, by which mechanism and why, and how its
 // target variables are read there.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The texts of $x$, $x$$ (one value, its members shown) and of $$vars, $$parms, $$locals, $$return,
 // $$name.
 #include "probes/target_values.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // program → sites: resolves every probe point against a kernel, chooses mechanisms, resolves
 // $variables.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // procfs("name").read, .write: files below /proc/systemtap/MODULE.
 #include "probes/families.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "probes/body_resolver.h"
 #include "probes/direct_targets.h"
 #include "probes/families.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Whether a function's return may be probed by a return djprobe, which calls the function's code
 // from a target of its own.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // begin, end, error, never: called by the session itself.
 #include "probes/families.h"
 

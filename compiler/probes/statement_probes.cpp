@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // kernel.statement("func@file:line"), .nearest: any instruction that begins a source line.
 #include "probes/families.h"
 

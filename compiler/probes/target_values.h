@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // $variables, @cast and @var of a probe's body, resolved at one candidate.
 #pragma once
 #include "probes/access.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // timer.s(N), timer.ms(N) … with .randomize(N).
 #include "probes/families.h"
 

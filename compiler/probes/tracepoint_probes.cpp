@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // kernel.trace("name"), kernel.trace("system:name"): the kernel's tracepoints.
 #include "probes/families.h"
 

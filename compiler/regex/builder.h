@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // From a tree to deterministic automata, all in one table. Every walk is over the same text, so ^
 // and $ mean the text's ends whatever part is walked.
 #pragma once

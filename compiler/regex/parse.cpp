@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "regex/tree.h"
 
 #include "regex/regex.h"

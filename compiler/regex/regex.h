@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Regular expressions (POSIX extended) → tables of finite automata, which runtime/regex walks in a
 // handler: time grows with the text's length only, nothing is ever tried twice.
 #pragma once

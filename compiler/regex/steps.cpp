@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // How a match's text is divided among its groups. By POSIX each part, from left to right, is as
 // long as the whole match allows; so a part's end is the last place where the part can end and what
 // follows it can begin, which two automata tell in one walk each.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A parsed regular expression.
 #pragma once
 #include "diagnostics/result.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Alias expansion: a probe of the text → the probe points that it stands for, in groups that share
 // one body.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What may not be changed, also by way of functions: an array while a foreach walks over it, and
 // anything at all in a probe's condition.
 #include "semantics/passes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // C constant expressions that need no compiler: numbers, characters, operators, sizes of C's own
 // types.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What each body needs of its surroundings, over all that it calls.
 #include "arch/arch.h"
 #include "semantics/passes.h"

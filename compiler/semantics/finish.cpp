@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The end of inference: what waited for types is settled, and every node gets its type.
 #include "semantics/lower.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Format strings of printf: text → checked pieces.
 #pragma once
 #include "diagnostics/diagnostic.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Bodies of the ast → typed nodes. Names are resolved and types unified on the way; what depends on
 // a type that may become known later (conditions, prints) is settled by finish().
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Operators, literals, variables and calls.
 #include "diagnostics/foreign_words.h"
 #include "diagnostics/suggest.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Variables, array elements, and what writes to them.
 #include "diagnostics/suggest.h"
 #include "semantics/lower.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Statements, and bodies as a whole.
 #include "diagnostics/suggest.h"
 #include "semantics/lower.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Values of the probed program: $x, @cast, @defined, @entry. Which of them exist is for probes/ to
 // find out.
 #include "semantics/lower.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Values that keep the C type of what they came from: x = $ptr; x->member.
 #include "semantics/constant.h"
 #include "semantics/lower.h"

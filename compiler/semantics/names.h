@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What every name of the program means: the script's own declarations first, then the library's,
 // whose files are taken in when something asks for them.
 #pragma once

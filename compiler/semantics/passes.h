@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What happens to the typed program after inference, in the order of calling.
 #pragma once
 #include "semantics/names.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What is to be known of probe points before they are resolved: probes/ tells it of its families.
 #pragma once
 #include "ast/ast.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The typed program as text, for -p2, -v and tests. Not meant to be parsed again.
 #pragma once
 #include "semantics/program.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The typed program: what semantics/ yields; probes/, codegen/ and the tests' interpreter read it.
 // Every name is resolved, every type is known, every format is checked. Only what depends on a
 // kernel (probe points, $variables) is still to be resolved, by probes/.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // ast → program: names, types, formats, unused code, how each global is stored.
 #pragma once
 #include "ast/ast.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // How each global is stored, from every use in the program.
 #include "semantics/passes.h"
 #include "semantics/walk.h"

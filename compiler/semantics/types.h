@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Type inference by unification: every value whose type must agree shares one class. Each class
 // remembers the place that fixed its type, so that a conflict can show both places.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Globals that are written and never read print themselves when the session ends.
 #include "semantics/format.h"
 #include "semantics/passes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Code of no use: SystemTap's rule is that it is dropped with a warning, so that what a library's
 // alias prepares and nobody reads costs nothing.
 #include "semantics/passes.h"

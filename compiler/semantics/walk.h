@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The children of a typed node, each by its owning pointer, so that passes can read or replace
 // them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The command of -c: found before anything is loaded, started stopped, let go when the probes are
 // armed.
 #pragma once

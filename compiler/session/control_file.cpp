@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/control_file.h"
 
 #include "diagnostics/suggest.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // /proc/djstap-NAME of a loaded module, opened by its reader.
 #pragma once
 #include "diagnostics/result.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // djrun: runs a module that djstap built, on machines without a compiler.
 #include "session/module_file.h"
 #include "session/recorder.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Rings in the memory of a kernel that is no more (runtime/include/recorder.h: djs_dump_page).
 #pragma once
 #include "diagnostics/result.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Records of all CPUs in the order of their times.
 #pragma once
 #include "session/ring.h"

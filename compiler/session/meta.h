@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A module's own description: the section .djstap.meta of the .ko, and what /proc/djstap-NAME
 // yields.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A .ko as a file: read before it is loaded.
 #pragma once
 #include "diagnostics/result.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/module_loader.h"
 
 #include "session/kernel_log.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Into the kernel and out of it.
 #pragma once
 #include "diagnostics/result.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Formats without flags, widths and precisions, which most are, prepared once for many records.
 #pragma once
 #include "session/meta.h"

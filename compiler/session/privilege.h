@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What this process may do to the kernel.
 #pragma once
 #include <string>

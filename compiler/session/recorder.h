@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Flight recorders: modules that stay, whose last records are read at any time.
 #pragma once
 #include "session/control_file.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // One CPU's ring as its reader sees it (runtime/include/record.h has the protocol).
 #pragma once
 #include "include/record.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // One run of a module: load or attach, start, read, stop, unload.
 #pragma once
 #include "diagnostics/result.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What a flight recorder holds at one moment (runtime/include/recorder.h has the protocol).
 #pragma once
 #include "include/recorder.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What speculate() recorded, until the script commits or discards it.
 #pragma once
 #include <cstdint>

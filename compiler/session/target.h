@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The target process of a session: -x, or the command of -c.
 #pragma once
 #include "diagnostics/result.h"

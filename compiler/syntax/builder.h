@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The parser's contexts → ast. What the grammar is too wide for is checked here.
 #pragma once
 #include "ast/ast.h"

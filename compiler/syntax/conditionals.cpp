@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "diagnostics/suggest.h"
 #include "grammar/DjstapLexer.h"
 #include "syntax/literals.h"

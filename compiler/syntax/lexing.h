@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Text → words, as the lexer's grammar has them. No meaning yet: macros, conditionals and script
 // arguments are the preprocessor's.
 #pragma once

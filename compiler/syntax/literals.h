@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Numbers and strings as they are written → their values.
 #pragma once
 #include "syntax/lexing.h"

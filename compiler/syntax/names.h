@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Words and tokens as messages name them.
 #pragma once
 #include "syntax/lexing.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Words → words: macros are expanded in one pass, then conditionals are decided and script
 // arguments inserted in a second one, as the language has it.
 #pragma once

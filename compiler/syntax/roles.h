@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Words → tokens: each word gets the role its neighbours give it (grammar/DjstapLexer.g4 lists
 // them), strings and numbers get their values, adjacent strings become one, and nesting is bounded.
 #pragma once

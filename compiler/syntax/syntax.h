@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Text → ast: lexing, the preprocessor (macros, conditionals, script arguments), parsing.
 #pragma once
 #include "arch/arch.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "syntax/syntax_error.h"
 
 #include "diagnostics/foreign_words.h"

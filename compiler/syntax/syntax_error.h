@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // How the parser fails: at the first token that cannot be right, with one message a person can use.
 #pragma once
 #include "diagnostics/diagnostic.h"

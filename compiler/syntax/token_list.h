@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What the parser reads: words with their roles and values, and the stream over them.
 #pragma once
 #include "diagnostics/source.h"

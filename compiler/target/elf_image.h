@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A 64-bit ELF file of the architecture, mapped: sections, bytes by address, notes, symbols.
 #pragma once
 #include "cache/cache.h"

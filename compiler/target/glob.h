@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Wildcards of probe patterns: * ? [set] [!set], a backslash takes the next character literally.
 #pragma once
 #include <string_view>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Where kernels and their files are.
 #include "arch/arch.h"
 #include "diagnostics/suggest.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Where a kernel's modules are, and their bytes.
 #include "target/module_file.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Kernel modules as files: where they are, and as images with addresses.
 #pragma once
 #include "target/elf_image.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Gives a relocatable module addresses, so that everything else can treat it like vmlinux.
 #include "target/module_file.h"
 

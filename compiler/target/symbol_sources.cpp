@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Reading symbols out of vmlinux or out of a text dump.
 #include "target/symbol_table.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "target/symbol_table.h"
 
 #include "target/glob.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A kernel's symbols, fentry sites and the places kprobes are refused, as sorted tables that can be
 // mapped.
 #pragma once

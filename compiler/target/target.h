@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A kernel as djstap knows it: release + build-id, where its files are, its symbols and entry
 // sites.
 #pragma once

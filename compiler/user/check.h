@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What a script may ask for in user space.
 #pragma once
 #include "diagnostics/diagnostic.h"

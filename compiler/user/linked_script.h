@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A script's object, linked into this process.
 #pragma once
 #include "diagnostics/result.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // One run of a script in this process (--runtime=user): link, begin, timers, end.
 #pragma once
 #include "diagnostics/result.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // gtodbench: how long the gettimeofday system call takes, with and without probes on it.
 //
 //   gtodbench [-n CALLS | -s SECONDS] [-q] [-r SEED]

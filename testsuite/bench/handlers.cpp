@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What handlers cost, in user space: the code that codegen makes beside the same written in C, and
 // the runtime's arrays beside std::unordered_map. scripts/bench handlers runs it.
 //

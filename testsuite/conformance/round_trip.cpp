@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Prints scripts as -p1 does and parses what it printed: the second tree must be the first one.
 //
 //   round_trip [-v] [--random N] FOLDER-OR-FILE…

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // How many statements a handler is charged, and where that is looked at: MAXACTION. As in
 // SystemTap, what is charged in straight code falls due when it is ten, and before control goes
 // elsewhere; what a piece of code is charged is known from its text alone.

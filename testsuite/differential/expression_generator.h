@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Random expressions of a type, made of what is in scope where they stand.
 #pragma once
 #include "markup.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What a script calls: its own functions, and those of the library.
 #include "walk.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Random programs: well typed, without end-less loops, the same for the same seed everywhere.
 #pragma once
 #include "interpreter.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A second opinion on what a program means: a plain tree-walking interpreter of begin, end and
 // error probes and of a timer. It shares the typed program with djstap and nothing else: texts are
 // std::string, arrays are lists, printf is the C library's. One timer may go on until it calls

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Runs random programs twice, by the interpreter and by djstap's user-space back end, and compares.
 //
 //   differential --programs N [--first SEED] [--jobs N]

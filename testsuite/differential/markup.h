@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A random program is written once and read in two ways: as the script that is tested, and as what
 // it has to mean, which is what the interpreter is given. The script has no parentheses where
 // operators' precedence says the same, calls macros, and names aliases; its meaning has every pair

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The same numbers for the same seed everywhere.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Random statements, a line each.
 #pragma once
 #include "expression_generator.h"

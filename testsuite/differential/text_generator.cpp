@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Expressions that are texts, and numbers that are made of texts.
 #include "expression_generator.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The interpreter's values: numbers, texts, statistics, arrays.
 #pragma once
 #include "semantics/program.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The walk over a program's tree: expressions.cpp finds values, functions.cpp calls, statements.cpp
 // runs what has none, interpreter.cpp calls the probes as a session does.
 #pragma once

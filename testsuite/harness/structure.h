@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A script's tree as text in which nothing can hide: every field of every node but its place. Two
 // scripts mean the same to the compiler if, and only if, their structures are equal; the printer's
 // own text could drop what it fails to print.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A script's object for this process (--runtime=user), for tests and benchmarks that run its
 // handlers themselves.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // CPUs that are threads: their memory, their interrupts, and what of the runtime the tests call.
 #pragma once
 #include "include/recorder.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Arrays under their locks: handlers on all CPUs change, look at and walk over them, interrupted by
 // others that want the same.
 #include "threads/records.h"

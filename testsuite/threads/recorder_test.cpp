@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The flight recorder: CPUs write over their oldest records while a reader copies them.
 #include "session/snapshot.h"
 #include "threads/records.h"

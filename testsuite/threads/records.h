@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Writers of records that tell whether they are whole and in their place, and who checks that.
 #pragma once
 #include "threads/cpus.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The rings: CPUs write, interrupted at every step, while a reader reads.
 #include "session/ring.h"
 #include "threads/records.h"

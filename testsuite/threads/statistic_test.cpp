@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Per-CPU counters and statistics: each CPU adds to its own, interrupted at every step, while
 // others read and clear them.
 #include "threads/records.h"

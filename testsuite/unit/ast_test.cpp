@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What print() has to take care of by itself; that it is the inverse of the parser is tested in
 // syntax.
 #include "ast/ast.h"

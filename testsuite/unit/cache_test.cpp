@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What is taken from the cache, and what is not.
 #include "cache/cache.h"
 #include "system/trust.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "arch/arch.h"
 #include "probes/access.h"
 #include "probes/direct_targets.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The guest's first process. It mounts what a command expects, takes its orders over a
  * virtio-serial port (protocol.h), and never returns: the machine goes away when the host closes
  * the port. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The command of a guest: its process, what goes in and what comes out. */
 #define _GNU_SOURCE
 #include "agent.h"

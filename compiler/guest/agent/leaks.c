@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A kernel with kmemleak (scripts/debug-kernels builds one) tells what a script left behind. */
 #define _GNU_SOURCE
 #include "agent.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Unpacks a newc archive as it arrives: 110 bytes of header in hexadecimal, the name, the bytes,
  * each padded to four (Documentation/driver-api/early-userspace/buffer-format.rst). */
 #include "agent.h"

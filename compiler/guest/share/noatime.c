@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Preloaded into a virtiofsd that is not root's: the guest's overlay opens its lower files without
  * updating their access times, which the kernel lets nobody but their owner ask for. The share is
  * read-only, so that no time is updated anyway. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // planted-mistake access|race [djstap's options]: djstap, but each handler makes a mistake before
 // all else. The script has C code with what it is made with:
 //   access  reads the long behind `planted_place`'s 24 bytes

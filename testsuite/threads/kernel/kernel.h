@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What the runtime's sources use of the kernel, for CPUs that are threads under ThreadSanitizer.
 // It begins with what stands in for the kernel in user space (runtime/user/kernel.h); what CPUs and
 // interrupts have to do with is here, no stronger and no weaker than the kernel's documentation

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The structures and functions that a script's object shares with the runtime.
 #include "codegen/abi.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The real kernels that these tests look into, each opened once.
 #pragma once
 #include "debuginfo/debuginfo.h"

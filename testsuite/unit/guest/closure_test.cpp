@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Which files a command of the host needs, and the small parts that need no guest.
 #include "guest/archive.h"
 #include "guest/closure.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Real guests under QEMU, on every kernel that is there for guests.
 #include "support.h"
 

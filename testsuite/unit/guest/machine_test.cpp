@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What QEMU is told, without starting it.
 #include "guest/machine.h"
 

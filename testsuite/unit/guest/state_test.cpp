@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The saved state: made once, used by everyone, made anew when it is broken.
 #include "support.h"
 

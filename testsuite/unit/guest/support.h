@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A kernel to test with, a cache of the test's own, and a run whose output is collected.
 #pragma once
 #include "guest/guest.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What the module tests share: temporary folders, kernels, script objects.
 #pragma once
 #include "module/module.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "common.h"
 #include "module/kit_build.h"
 #include "module/manifest.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What code generation would make of a small script, by hand.
 struct tiny_script {
     int (*run)(int);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // djs_format against C's printf where both mean the same, and on its own where they do not.
 #include "include/record.h"
 #include "include/statistic.h"

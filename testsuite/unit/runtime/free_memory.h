@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Deletes what calloc() made.
 #pragma once
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The locks of a script's globals, without a second CPU: who holds one keeps the others out.
 #include "globals_for_test.h"
 #include "user/user.h"

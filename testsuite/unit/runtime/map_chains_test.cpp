@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // How far a map's searches go, with keys that somebody chose.
 #include "maps.h"
 

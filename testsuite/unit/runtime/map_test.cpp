@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The map against models from the standard library, under random operations.
 #include "maps.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Maps of any shape, in memory of their own.
 #pragma once
 #include "include/map.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // An NMI adds to the very statistic that it interrupts somebody adding to, once at each instruction
 // of that addition: the processor traps after every one of them, and the trap's handler is the NMI.
 #include "globals_for_test.h"

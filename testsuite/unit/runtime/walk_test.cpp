@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Walks over maps that change meanwhile, and maps that are cleared in constant time.
 #include "maps.h"
 

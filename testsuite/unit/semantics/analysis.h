@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Text → program or diagnostics, for the tests of semantics.
 #pragma once
 #include "library/library.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Every diagnostic of semantics: its message, its hint, its notes, and that one mistake gives one
 // error.
 #include "analysis.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What a script's typed program is shown as.
 #pragma once
 #include "analysis.h"

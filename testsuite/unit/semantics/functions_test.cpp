@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Functions: overloads, recursion, what calls cost; whose name is meant.
 #include "dumps.h"
 

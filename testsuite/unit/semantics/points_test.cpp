@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What semantics knows of probe points.
 #include "semantics/points.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Aliases, return probes and conditions: what becomes of a probe's points and body.
 #include "dumps.h"
 

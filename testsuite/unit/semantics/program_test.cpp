@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Scripts → typed programs, shown by the dump: types, storage, what is unused.
 #include "dumps.h"
 

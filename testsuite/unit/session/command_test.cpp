@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/command.h"
 #include "session/session.h"
 #include "session/signals.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The rings' reader against writers that behave like handlers, in threads.
 #include "session/merge.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/meta.h"
 #include "session/module_file.h"
 #include "session/module_loader.h"

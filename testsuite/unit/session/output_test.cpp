@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "include/statistic.h"
 #include "session/outputs.h"
 #include "session/printer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Prepared formats yield what djs_format() yields, byte for byte.
 #include "session/plain_format.h"
 

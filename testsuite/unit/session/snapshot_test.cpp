@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What is read out of a flight recorder's ring, against writers that behave like handlers.
 #include "session/dump_file.h"
 #include "session/snapshot.h"

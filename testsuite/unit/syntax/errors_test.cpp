@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What a mistake leads to: each diagnostic of the phase, one for one mistake, at its place.
 #include "parsing.h"
 

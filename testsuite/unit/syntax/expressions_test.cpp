@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Every alternative of the grammar's expressions, and how tightly operators bind.
 #include "parsing.h"
 

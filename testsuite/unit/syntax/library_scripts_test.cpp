@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Scripts that people wrote: the project's own, and SystemTap's where its packages are installed.
 // DJSTAP_STAP_SCRIPTS names another folder to look for those in.
 #include "parsing.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Parsing for tests: a script in, its canonical text or its diagnostics out.
 #pragma once
 #include "../../harness/structure.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Every statement and declaration, and where one ends without a ';'.
 #include "parsing.h"
 

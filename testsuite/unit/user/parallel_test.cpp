@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // One handler on several CPUs at the same time, which are threads here: the locks that the kernel's
 // runtime has, and what codegen makes of handlers with and without a context.
 #include "harness/user_object.h"

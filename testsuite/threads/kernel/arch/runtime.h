@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // In place of runtime/arch/runtime.h: interrupts come at a look at the clock, too.
 #pragma once
 #include "threads/kernel/kernel.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // In place of runtime/cpu/level.h: the level is what the simulated CPU says.
 #ifndef DJSTAP_LEVEL_H
 #define DJSTAP_LEVEL_H

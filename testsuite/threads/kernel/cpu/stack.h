@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // In place of runtime/cpu/stack.h: threads have stack enough.
 #ifndef DJSTAP_STACK_H
 #define DJSTAP_STACK_H
