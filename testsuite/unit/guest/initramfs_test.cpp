@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The modules of a guest's first file system, of kernels that are files of names alone.
+#include "guest/initramfs.h"
+#include "support.h"
+#include "system/file.h"
+
+#include <fcntl.h>
+#include <string>
+
+namespace djstap {
+namespace {
+
+// What a kernel with these tables boots with: the list to load modules by, or the complaint.
+struct MadeKernel {
+    explicit MadeKernel(const std::string& dependencies, const std::string& builtin = "") {
+        make_file(folder.path() + "/modules.dep", dependencies);
+        make_file(folder.path() + "/modules.builtin", builtin);
+        for (const char* name : {"virtio", "virtio_pci", "virtio_console", "virtio_blk", "virtiofs",
+                                 "overlay", "ext4", "crc32c_generic"})
+            make_file(folder.path() + "/" + name + ".ko", "the module " + std::string(name));
+    }
+
+    std::string boots_with() const {
+        GuestJob job;
+        job.kernel = {"6.1.0-made", "", folder.path()};
+        const std::string path = folder.path() + "/initramfs";
+        const FileDescriptor file(open(path.c_str(), O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0600));
+        if (const Status written = guest::write_initramfs(job, file.get(), path); !written)
+            return written.failure().message;
+        const std::string command = "cd " + folder.path() +
+                                    " && cpio -i --quiet --to-stdout '*modules.boot' < initramfs"
+                                    " 2> /dev/null | sed 's|.*/||' | tr '\n' ' ' > list";
+        EXPECT_EQ(system(command.c_str()), 0);
+        const auto list = read_file(folder.path() + "/list");
+        return list ? *list : "";
+    }
+
+    TemporaryFolder folder;
+};
+
+const std::string tables = "virtio.ko:\nvirtio_pci.ko: virtio.ko\nvirtio_console.ko: virtio.ko\n"
+                           "virtio_blk.ko: virtio.ko\noverlay.ko:\next4.ko:\n";
+
+TEST(Initramfs, HasModulesAfterThoseThatTheyNeed) {
+    EXPECT_EQ(MadeKernel(tables + "virtiofs.ko: virtio.ko\ncrc32c_generic.ko:\n").boots_with(),
+              "virtio.ko virtio_pci.ko virtio_console.ko virtio_blk.ko virtiofs.ko overlay.ko "
+              "ext4.ko crc32c_generic.ko ");
+}
+
+TEST(Initramfs, LeavesOutWhatIsPartOfTheKernel) {
+    EXPECT_EQ(MadeKernel(tables + "crc32c_generic.ko:\n",
+                         "kernel/fs/fuse/virtiofs.ko\nkernel/drivers/virtio/virtio.ko\n")
+                  .boots_with(),
+              "virtio_pci.ko virtio_console.ko virtio_blk.ko overlay.ko ext4.ko "
+              "crc32c_generic.ko ");
+}
+
+TEST(Initramfs, DoesWithoutTheModuleOfChecksums) {
+    EXPECT_EQ(MadeKernel(tables + "virtiofs.ko: virtio.ko\n").boots_with(),
+              "virtio.ko virtio_pci.ko virtio_console.ko virtio_blk.ko virtiofs.ko overlay.ko "
+              "ext4.ko ");
+}
+
+TEST(Initramfs, NamesAModuleThatIsMissing) {
+    EXPECT_EQ(MadeKernel(tables + "crc32c_generic.ko:\n").boots_with(),
+              "kernel 6.1.0-made has no module virtiofs, which a guest needs");
+}
+
+} // namespace
+} // namespace djstap
