@@ -188,6 +188,33 @@ TEST(Kit, TheRuntimeItselfIsBuiltFromFewSources) {
     }
 }
 
+TEST(Kit, IsNotBuiltWithoutItsLock) {
+    ANY_TARGET(target);
+    CacheFolder cache;
+    auto kit = open_runtime_kit(*target, tiny_runtime());
+    ASSERT_TRUE(kit) << kit.failure().message;
+    const fs::path folder = kit->directory;
+    const fs::path lock = folder.parent_path() / ("." + folder.filename().string() + ".lock");
+    ASSERT_TRUE(fs::is_regular_file(lock));
+    fs::remove_all(folder);
+    // Neither a folder nor somebody's link is taken for it, and nobody waits.
+    const auto refusal = [&] {
+        std::vector<std::string> told;
+        auto without = open_runtime_kit(*target, tiny_runtime(),
+                                        [&](const std::string& step) { told.push_back(step); });
+        EXPECT_TRUE(told.empty()) << told.front();
+        return without ? "" : without.failure().message;
+    };
+    fs::remove(lock);
+    fs::create_directory(lock);
+    EXPECT_EQ(refusal(), lock.string() + ": cannot create: Is a directory");
+    fs::remove(lock);
+    fs::create_symlink(cache.path + "/elsewhere", lock);
+    EXPECT_EQ(refusal(), lock.string() + ": cannot create: Too many levels of symbolic links");
+    EXPECT_FALSE(fs::exists(cache.path + "/elsewhere"));
+    EXPECT_FALSE(fs::exists(folder));
+}
+
 TEST(Kit, DamagedAndOutdatedOnesAreBuiltAnew) {
     ANY_TARGET(target);
     CacheFolder cache;
