@@ -18,8 +18,7 @@ static void linger_work_run(struct work_struct *work);
 static DECLARE_DELAYED_WORK(linger_work, linger_work_run);
 static bool returns_attached; /* once: a call may still be inside when its probe is long gone */
 static bool lingering;	      /* somebody was still inside when the session ended */
-static bool holds_module;
-static s64 calls_ended; /* with their tasks: these never return */
+static s64 calls_ended;	      /* with their tasks: these never return */
 static u32 look_ms = LOOK_MS;
 static unsigned long look_at; /* in jiffies */
 
@@ -128,7 +127,6 @@ static void linger_work_run(struct work_struct *work)
 	}
 	djs_drain_handlers(); /* they have a few instructions to go after they were counted */
 	lingering = false;
-	holds_module = false;
 	module_put(THIS_MODULE); /* who unloads it now waits for this work in djs_inside_finish */
 }
 
@@ -152,8 +150,7 @@ void djs_inside_drain(void)
 		report_inside();
 	/* The current task's own calls return after this one, which linger_work finds. Not to be
 	 * had while the module is being unloaded: djs_inside_finish waits then. */
-	holds_module = try_module_get(THIS_MODULE);
-	if (holds_module)
+	if (try_module_get(THIS_MODULE))
 		linger_for(others_left ? POLL_MS : LINGER_MS);
 }
 
@@ -164,6 +161,8 @@ void djs_inside_finish(void)
 		djs_forget_last_found();
 		return;
 	}
+	/* The reference that djs_inside_drain may have taken goes with the module: while it counts,
+	 * only force and a failed init come here, and those ask for no count. */
 	if (calls_inside() > 0)
 		djs_warning("unloading waits until all calls have returned");
 	while (djs_calls_of_current() || !everybody_left(0))
@@ -171,7 +170,4 @@ void djs_inside_finish(void)
 	djs_forget_last_found();
 	djs_drain_handlers();
 	lingering = false;
-	if (holds_module)
-		module_put(THIS_MODULE);
-	holds_module = false;
 }
