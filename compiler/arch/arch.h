@@ -126,10 +126,13 @@ uint64_t longest_branch_opcode();
 // Inline, as readers do it for each record: the folder's include/arch_reader.h, which
 // <arch_reader.h> finds.
 //
-//     uint64_t cycles();                                // the clock of the records
-//     uint64_t cycles_in_order();                       // … after all that the program has read
-//     before void clear_words(void* at, uint32_t bytes);       // of which there are a multiple of
-//     8 void put_hex_digits(char* out, uint64_t value);   // all sixteen, the most significant
-//     first
+// The clock of the records:
+//     uint64_t cycles();
+// The same, after all that the program has read before:
+//     uint64_t cycles_in_order();
+// A multiple of 8 bytes:
+//     void clear_words(void* at, uint32_t bytes);
+// All sixteen digits, the most significant first:
+//     void put_hex_digits(char* out, uint64_t value);
 
 } // namespace djstap::arch

@@ -126,7 +126,7 @@ template <class Result, class... Arguments> struct Signature<Result(Arguments...
 };
 #define RUNTIME(name)                                                                              \
     RuntimeFunction {                                                                              \
-#name, Signature < decltype(::name)> ::text                                                \
+        #name, Signature<decltype(::name)>::text                                                   \
     }
 
 constexpr std::array runtime_functions{

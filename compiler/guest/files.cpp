@@ -20,9 +20,8 @@ Failure system_failure(std::string_view what, std::string_view path) {
 }
 
 std::string contents(int fd) {
-    // Opened once more, it has a position of its own.
-    auto all = read_file("/proc/self/fd/" + std::to_string(fd));
-    return all ? std::move(*all) : "";
+    std::string text;
+    return read_from_start(fd, text) ? text : "";
 }
 
 Status write_to(int fd, std::string_view data, const std::string& path) {

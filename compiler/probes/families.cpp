@@ -123,8 +123,11 @@ PointShapes probe_shapes() {
     std::vector<PointShape> shapes;
     for (const Form& form : all_forms())
         shapes.push_back({form.shape, form.forms->traits});
-    for (const char* shape : not_supported_yet)
-        shapes.push_back({shape, PointIsNotSupported});
+    for (const std::string_view shape : not_supported_yet) {
+        const bool in_code = shape.starts_with("process") || shape.starts_with("kernel") ||
+                             shape.starts_with("module");
+        shapes.push_back({std::string(shape), PointIsNotSupported | (in_code ? code_traits : 0)});
+    }
     // A point with * means shapes in the order of their names.
     std::sort(shapes.begin(), shapes.end(),
               [](const auto& a, const auto& b) { return a.shape < b.shape; });

@@ -49,8 +49,8 @@ bool resolve_procfs(const ast::ProbePoint& point, Resolver& resolver, std::vecto
 } // namespace
 
 const std::vector<ProbeForms> procfs_family{
-    {"procfs[(STRING)][.umask(NUMBER)].read[.maxsize(NUMBER)]", resolve_procfs, PointReadsFile},
-    {"procfs[(STRING)][.umask(NUMBER)].write", resolve_procfs, PointWritesFile},
+    {"procfs[(STRING)][.umask(NUMBER)].read[.maxsize(NUMBER)]", resolve_procfs, PointHasFile},
+    {"procfs[(STRING)][.umask(NUMBER)].write", resolve_procfs, PointHasFile | PointIsWritten},
 };
 
 } // namespace djstap

@@ -94,11 +94,11 @@ Value Lowering::target(const ast::TargetSymbol& node, bool writing) {
 // What a file of a procfs probe holds.
 bool Lowering::is_procfs_text(const std::string& name) const {
     return name == "$value" && body_->probe && !body_->probe->point_traits.empty() &&
-           (body_->probe->point_traits.front() & (PointReadsFile | PointWritesFile)) != 0;
+           (body_->probe->point_traits.front() & PointHasFile) != 0;
 }
 
 bool Lowering::check_procfs_text(const ast::TargetSymbol& node, bool writing) {
-    const bool writes = (body_->probe->point_traits.front() & PointWritesFile) != 0;
+    const bool writes = (body_->probe->point_traits.front() & PointIsWritten) != 0;
     using Kind = ast::Component::Kind;
     if (node.address_of) {
         diagnostics_.report(DiagnosticKind::NoAddress, node.range);

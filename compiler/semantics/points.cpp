@@ -42,10 +42,10 @@ uint32_t PointShapes::traits(const ast::ProbePoint& point) const {
     for (const PointShape& each : shapes_) {
         if (each.shape == wanted)
             return each.traits;
-        if (root_of(each.shape) == root && !(each.traits & PointIsNotSupported))
+        if (root_of(each.shape) == root)
             common &= each.traits;
     }
-    return common == ~0u ? 0 : common;
+    return common == ~0u ? 0 : common & ~uint32_t{PointIsNotSupported};
 }
 
 std::string PointShapes::numbered(PointTrait trait) const {

@@ -12,8 +12,8 @@ namespace djstap {
 enum PointTrait : uint32_t {
     PointHasVariables = 1 << 0,  // code is probed, whose variables are target variables
     PointTellsOfTask = 1 << 1,   // hit while a task works in the kernel: the prologue's place
-    PointReadsFile = 1 << 2,     // $value is the text of a file, for its reader
-    PointWritesFile = 1 << 3,    // … that a process wrote
+    PointHasFile = 1 << 2,       // $value is the text of a file, for its reader
+    PointIsWritten = 1 << 3,     // … that a process wrote
     PointNeedsNoKernel = 1 << 4, // a program can hit it by itself
     PointIsNeverHit = 1 << 5,
     PointEndsSession = 1 << 6, // runs when all other probes are out

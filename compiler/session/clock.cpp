@@ -54,8 +54,9 @@ void RecordClock::add(const djs_clock& moment) {
                                moment.monotonic_ns < moments_.back().monotonic_ns)))
         return;
     moments_.push_back(moment);
+    // The first one stays: between it and the next that is kept lies all that was before.
     if (moments_.size() > most_moments)
-        moments_.pop_front();
+        moments_.erase(moments_.begin() + 1);
 }
 
 uint64_t RecordClock::monotonic_ns(uint64_t cycles) const {
@@ -65,8 +66,13 @@ uint64_t RecordClock::monotonic_ns(uint64_t cycles) const {
         const djs_clock& only = moments_.front();
         return only.cycles_khz ? along(only, 1e6 / only.cycles_khz, cycles) : only.monotonic_ns;
     }
-    // The last interval that begins before it; what is before all, or behind them, is told by the
-    // way the clock went nearest to it.
+    // What is before the first moment, or behind the last, is told by how the clock went between
+    // these two: over a moment's time a reading that came late would be too large a part of it.
+    if (cycles < moments_.front().cycles || cycles > moments_.back().cycles) {
+        const bool before = cycles < moments_.front().cycles;
+        return along(before ? moments_.front() : moments_.back(),
+                     rate_between(moments_.front(), moments_.back()), cycles);
+    }
     auto end = std::upper_bound(
         moments_.begin() + 1, moments_.end() - 1, cycles,
         [](uint64_t wanted, const djs_clock& moment) { return wanted < moment.cycles; });

@@ -20,8 +20,7 @@ class RecordClock {
     // From the module (runtime/include/control.h, recorder.h): read when it was loaded.
     explicit RecordClock(const djs_clock& loaded) { add(loaded); }
 
-    // A later moment. Those of long ago are forgotten: records older than that are told by the way
-    // the clock went then.
+    // A later moment. Of those of long ago the first one alone is kept.
     void add(const djs_clock& moment);
 
     // Of CLOCK_MONOTONIC and CLOCK_REALTIME, in nanoseconds; 0 where nothing is known of the clock.

@@ -29,7 +29,9 @@ bool read_rest(int fd, std::string& text, size_t most) {
     const bool is_plain = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
     size_t step = is_plain && status.st_size > 0 ? static_cast<size_t>(status.st_size) : 65536;
     while (text.size() <= most) {
-        const size_t before = text.size();
+        const size_t before = text.size(), room = most - before;
+        step =
+            std::min(step, room < SIZE_MAX ? room + 1 : room); // one more tells that it is too long
         text.resize(before + step);
         const ssize_t count = read_some(fd, text.data() + before, step);
         text.resize(before + static_cast<size_t>(count > 0 ? count : 0));
@@ -38,6 +40,22 @@ bool read_rest(int fd, std::string& text, size_t most) {
         step = 65536;
     }
     return true;
+}
+
+bool read_from_start(int fd, std::string& text) {
+    constexpr size_t step = 65536;
+    for (off_t at = 0;;) {
+        const size_t before = text.size();
+        text.resize(before + step);
+        ssize_t count;
+        do
+            count = pread(fd, text.data() + before, step, at);
+        while (count < 0 && errno == EINTR);
+        text.resize(before + static_cast<size_t>(count > 0 ? count : 0));
+        if (count <= 0)
+            return count == 0;
+        at += count;
+    }
 }
 
 bool write_all(int fd, std::string_view bytes) {

@@ -20,6 +20,9 @@ ssize_t read_some(int fd, void* to, size_t size);
 // Appends what is left of a descriptor's file. False, with errno, on failure; what was read until
 // then is kept. Ends early once `text` is longer than `most`.
 bool read_rest(int fd, std::string& text, size_t most = SIZE_MAX);
+// Appends all of a descriptor's file, wherever the descriptor stands, which does not move. False,
+// with errno, on failure.
+bool read_from_start(int fd, std::string& text);
 // Writes all of it; false, with errno, on failure.
 bool write_all(int fd, std::string_view bytes);
 

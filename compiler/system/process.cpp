@@ -61,7 +61,7 @@ class NewProgram {
             _exit(exec_failed); // whoever was to let it go has gone
         if (!options_.in_child || options_.in_child())
             run();
-        const int error = errno;
+        const int error = errno ? errno : EPERM; // 0 would say that it runs
         write_all(report, {reinterpret_cast<const char*>(&error), sizeof error});
         _exit(exec_failed);
     }

@@ -86,8 +86,8 @@ static int attach_wanted(bool last)
 		if (ops->keeps_ftrace)
 			keep_ftrace();
 		error = ops->attach();
+		djs_livepatch_watch();
 	}
-	djs_livepatch_watch();
 	return error;
 }
 

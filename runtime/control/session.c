@@ -89,10 +89,14 @@ static void run_session_handlers(enum djs_handler_kind kind)
 
 		for (number = 0; number < djs_script.handler_count; number++) {
 			const struct djs_handler *candidate = &djs_script.handlers[number];
-			s64 rank =
-			    (s64)candidate->arguments[DJS_SESSION_PRIORITY] * (1ll << 32) + number;
+			s64 rank;
 
-			if (candidate->kind == kind && rank > last && rank < best) {
+			/* What another mechanism is told is no priority. */
+			if (candidate->kind != kind)
+				continue;
+			rank =
+			    (s64)candidate->arguments[DJS_SESSION_PRIORITY] * (1ll << 32) + number;
+			if (rank > last && rank < best) {
 				handler = candidate;
 				best = rank;
 			}

@@ -36,7 +36,7 @@ static inline u64 djs_hash_bytes(const char *bytes, size_t size) /* FNV-1a */
 	return hash;
 }
 
-#define DJS_DUMP_MAGIC "djstap rings \x01\x02\x03" /* 16 bytes, without the terminator */
+#define DJS_DUMP_MAGIC "djstap rings \x01\x02\x04" /* 16 bytes, without the terminator */
 #define DJS_DUMP_PAGES 502u
 
 struct djs_dump_page {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * What the parts of the runtime in user space share besides the headers of the folders that both have.
+ * What the parts of the runtime in user space share besides the headers of the folders that both
+ * have.
  */
 #ifndef DJSTAP_USER_INTERNAL_H
 #define DJSTAP_USER_INTERNAL_H

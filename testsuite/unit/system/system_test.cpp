@@ -81,6 +81,24 @@ TEST_F(Files, ReadingEndsBehindWhatIsWanted) {
     EXPECT_TRUE(read_rest(zeros.get(), text, 1000));
     EXPECT_GT(text.size(), 1000u);
     EXPECT_LT(text.size(), 1u << 20);
+    // Nor is there memory asked for more.
+    ASSERT_EQ(truncate(path.c_str(), off_t{1} << 40), 0);
+    const FileDescriptor sparse(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    text.clear();
+    EXPECT_TRUE(read_rest(sparse.get(), text, 1000));
+    EXPECT_EQ(text.size(), 1001u);
+}
+
+TEST_F(Files, AreReadFromTheirStartWhereverTheyStand) {
+    const std::string path = folder.file("large"), large = std::string(70'000, 'x') + "end";
+    ASSERT_TRUE(write_file(path, large));
+    const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_EQ(lseek(file.get(), 7, SEEK_SET), 7);
+    std::string text;
+    EXPECT_TRUE(read_from_start(file.get(), text));
+    EXPECT_EQ(text, large);
+    EXPECT_EQ(lseek(file.get(), 0, SEEK_CUR), 7);
+    EXPECT_FALSE(read_from_start(-1, text));
 }
 
 TEST_F(Files, AreReplacedWhole) {
@@ -278,6 +296,12 @@ TEST(Programs, WhatRunsInTheChildDecides) {
     };
     EXPECT_EQ(Process::start({"true"}, options).failure().message,
               "cannot run true: Operation not permitted");
+    // Without a reason it has not run, either.
+    options.in_child = [] {
+        errno = 0;
+        return false;
+    };
+    EXPECT_FALSE(Process::start({"true"}, options));
 }
 
 TEST_F(Files, AHeldProgramWaitsToBeReleased) {
