@@ -25,6 +25,7 @@ struct djs_script djs_script;
 s32 djs_reader_pid = DJS_NO_READER;
 u32 djs_gate;
 struct djs_ctx djs_session_ctx;
+struct djs_clock djs_load_time;
 unsigned long djs_slide;
 unsigned long* djs_anchor_slides;
 
