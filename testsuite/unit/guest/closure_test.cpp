@@ -53,7 +53,7 @@ TEST(Closure, TakesAStaticProgramAlone) {
 }
 
 TEST(Closure, FollowsTheInterpreterOfAScript) {
-    TemporaryFolder folder;
+    TestFolder folder;
     std::string direct = make_file(folder.path() + "/direct", "#!/bin/bash\necho\n", true);
     std::string env = make_file(folder.path() + "/env", "#!/usr/bin/env bash\necho\n", true);
     for (const std::string& script : {direct, env}) {
@@ -70,7 +70,7 @@ TEST(Closure, FollowsTheInterpreterOfAScript) {
 }
 
 TEST(Closure, LinksAProgramOfAnUnusualFolderToItsName) {
-    TemporaryFolder folder;
+    TestFolder folder;
     std::string program = make_file(folder.path() + "/frobnicate", "#!/bin/sh\n", true);
     Environment path("PATH", folder.path() + ":/usr/bin:/bin");
     Result<std::vector<FileToCopy>> files = command_closure("frobnicate 3");
@@ -83,7 +83,7 @@ TEST(Closure, LinksAProgramOfAnUnusualFolderToItsName) {
 }
 
 TEST(Closure, SuggestsTheNearestProgram) {
-    TemporaryFolder folder;
+    TestFolder folder;
     make_file(folder.path() + "/gtodbench", "#!/bin/sh\n", true);
     Result<std::vector<FileToCopy>> files = command_closure(folder.path() + "/gtodbnch");
     ASSERT_FALSE(files);
@@ -116,7 +116,7 @@ TEST(Closure, TakesEachProgramOfAShellCommand) {
 }
 
 TEST(Closure, ReadsQuotesAndBackslashesAsTheShellDoes) {
-    TemporaryFolder folder;
+    TestFolder folder;
     make_file(folder.path() + "/one two", "#!/bin/sh\n", true);
     make_file(folder.path() + "/it's", "#!/bin/sh\n", true);
     make_file(folder.path() + "/a\\b", "#!/bin/sh\n", true);
@@ -136,7 +136,7 @@ TEST(Closure, ReadsQuotesAndBackslashesAsTheShellDoes) {
 }
 
 TEST(Archive, IsReadByCpio) {
-    TemporaryFolder folder;
+    TestFolder folder;
     guest::Archive archive;
     archive.add_folder("/a");
     archive.add_text("/a/text", "12345");
@@ -159,7 +159,7 @@ TEST(Archive, RefusesWhatIsNoPlainFile) {
 }
 
 TEST(Archive, NoticesAFileThatShrank) {
-    TemporaryFolder folder;
+    TestFolder folder;
     std::string path = make_file(folder.path() + "/file", std::string(10000, 'x'));
     guest::Archive archive;
     ASSERT_TRUE(archive.add({path, "/file", 0, ""}));

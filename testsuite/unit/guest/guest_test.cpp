@@ -117,7 +117,7 @@ class InputOf {
     int fd = -1;
 
   private:
-    TemporaryFolder folder_;
+    TestFolder folder_;
     std::thread writer_;
 };
 
@@ -267,7 +267,7 @@ TEST_P(Guest, StreamsOutputWhileTheCommandRuns) {
 }
 
 TEST_P(Guest, DeliversFilesIntact) {
-    TemporaryFolder folder;
+    TestFolder folder;
     std::string big(20 << 20, 0);
     uint32_t state = 1;
     for (char& c : big)
@@ -290,7 +290,7 @@ TEST_P(Guest, DeliversFilesIntact) {
 }
 
 TEST_P(Guest, SaysWhenFilesDoNotFit) {
-    TemporaryFolder folder;
+    TestFolder folder;
     std::string path = make_file(folder.path() + "/huge", "");
     std::filesystem::resize_file(path, 400 << 20);
     GuestJob job = shell("true");

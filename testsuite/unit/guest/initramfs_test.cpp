@@ -35,7 +35,7 @@ struct MadeKernel {
         return list ? *list : "";
     }
 
-    TemporaryFolder folder;
+    TestFolder folder;
 };
 
 const std::string tables = "virtio.ko:\nvirtio_pci.ko: virtio.ko\nvirtio_console.ko: virtio.ko\n"

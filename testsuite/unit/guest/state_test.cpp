@@ -40,7 +40,7 @@ class GuestState : public testing::Test {
 
     bool booted() const { return !seen.progress.empty(); }
 
-    TemporaryFolder cache;
+    TestFolder cache;
     Environment environment{"DJSTAP_CACHE", cache.path()};
     GuestKernel kernel;
     GuestJob job;

@@ -69,13 +69,13 @@ inline std::string make_file(const std::string& path, const std::string& text,
 }
 
 // A folder for one test, removed after it.
-class TemporaryFolder {
+class TestFolder {
   public:
-    TemporaryFolder() {
+    TestFolder() {
         char name[] = "/tmp/djstap-test-XXXXXX";
         path_ = mkdtemp(name);
     }
-    ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+    ~TestFolder() { std::filesystem::remove_all(path_); }
     const std::string& path() const { return path_; }
 
   private:
