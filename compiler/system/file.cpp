@@ -23,39 +23,49 @@ ssize_t read_some(int fd, void* to, size_t size) {
     return count;
 }
 
-bool read_rest(int fd, std::string& text, size_t most) {
-    // A file whose size is known is read at once, and once more for its end.
-    struct stat status = {};
-    const bool is_plain = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
-    size_t step = is_plain && status.st_size > 0 ? static_cast<size_t>(status.st_size) : 65536;
+namespace {
+
+constexpr size_t block = 65536;
+
+// Appends what read(to, size) yields until there is no more, or `text` is longer than `most`;
+// `step` bytes at first.
+template <class Read> bool append(std::string& text, size_t most, size_t step, const Read& read) {
     while (text.size() <= most) {
         const size_t before = text.size(), room = most - before;
         step =
             std::min(step, room < SIZE_MAX ? room + 1 : room); // one more tells that it is too long
         text.resize(before + step);
-        const ssize_t count = read_some(fd, text.data() + before, step);
+        const ssize_t count = read(text.data() + before, step);
         text.resize(before + static_cast<size_t>(count > 0 ? count : 0));
         if (count <= 0)
             return count == 0;
-        step = 65536;
+        step = block;
     }
     return true;
 }
 
+} // namespace
+
+bool read_rest(int fd, std::string& text, size_t most) {
+    // A file whose size is known is read at once, and once more for its end.
+    struct stat status = {};
+    const bool is_plain = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+    const size_t step =
+        is_plain && status.st_size > 0 ? static_cast<size_t>(status.st_size) : block;
+    return append(text, most, step,
+                  [fd](char* to, size_t size) { return read_some(fd, to, size); });
+}
+
 bool read_from_start(int fd, std::string& text) {
-    constexpr size_t step = 65536;
-    for (off_t at = 0;;) {
-        const size_t before = text.size();
-        text.resize(before + step);
+    off_t at = 0;
+    return append(text, SIZE_MAX, block, [&](char* to, size_t size) {
         ssize_t count;
         do
-            count = pread(fd, text.data() + before, step, at);
+            count = pread(fd, to, size, at);
         while (count < 0 && errno == EINTR);
-        text.resize(before + static_cast<size_t>(count > 0 ? count : 0));
-        if (count <= 0)
-            return count == 0;
-        at += count;
-    }
+        at += count > 0 ? count : 0;
+        return count;
+    });
 }
 
 bool write_all(int fd, std::string_view bytes) {
