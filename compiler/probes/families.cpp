@@ -136,17 +136,6 @@ PointShapes probe_shapes() {
 
 namespace {
 
-// "kernel.function(STRING).call" → {"kernel", "function(STRING)", "call"}
-std::vector<std::string> parts(std::string_view shape) {
-    std::vector<std::string> out;
-    while (!shape.empty()) {
-        size_t dot = shape.find('.');
-        out.emplace_back(shape.substr(0, dot));
-        shape = dot == std::string_view::npos ? std::string_view() : shape.substr(dot + 1);
-    }
-    return out;
-}
-
 bool report_not_supported(const ast::ProbePoint& point, const std::string& shape,
                           Resolver& resolver) {
     auto known = std::find_if(
@@ -171,11 +160,11 @@ const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver) {
         return nullptr;
 
     // The first component up to which no form goes along is the wrong one.
-    std::vector<std::string> have = parts(wanted);
+    const std::vector<std::string_view> have = split(wanted, '.');
     size_t agree = 0;
     std::vector<std::string> could_follow;
     for (const Form& form : all_forms()) {
-        std::vector<std::string> shape = parts(form.shape);
+        const std::vector<std::string_view> shape = split(form.shape, '.');
         size_t n = 0;
         while (n < shape.size() && n < have.size() && shape[n] == have[n])
             n++;
@@ -185,7 +174,7 @@ const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver) {
         }
         if (n == agree && n < shape.size() &&
             std::find(could_follow.begin(), could_follow.end(), shape[n]) == could_follow.end())
-            could_follow.push_back(shape[n]);
+            could_follow.emplace_back(shape[n]);
     }
     if (agree >= point.components.size()) {
         auto& diagnostic = resolver.diagnostics.report(DiagnosticKind::ProbePointIncomplete,

@@ -37,14 +37,14 @@ PointShapes::PointShapes(std::vector<PointShape> shapes) : shapes_(std::move(sha
 
 uint32_t PointShapes::traits(const ast::ProbePoint& point) const {
     const std::string wanted = shape_of(point);
-    const std::string& root = point.components.front().name;
-    uint32_t common = ~0u;
-    for (const PointShape& each : shapes_) {
+    for (const PointShape& each : shapes_)
         if (each.shape == wanted)
             return each.traits;
+    const std::string& root = point.components.front().name;
+    uint32_t common = ~0u;
+    for (const PointShape& each : shapes_)
         if (root_of(each.shape) == root)
             common &= each.traits;
-    }
     return common == ~0u ? 0 : common & ~uint32_t{PointIsNotSupported};
 }
 
