@@ -86,7 +86,8 @@ static int attach_wanted(bool last)
 		if (ops->keeps_ftrace)
 			keep_ftrace();
 		error = ops->attach();
-		djs_livepatch_watch();
+		if (djs_mechanism_can(i, DJS_IS_KPROBE))
+			djs_livepatch_watch();
 	}
 	return error;
 }
