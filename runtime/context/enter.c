@@ -8,6 +8,7 @@
 #include "arch/runtime.h"
 #include "context/context.h"
 #include "cpu/level.h"
+#include "cpu/memory.h"
 #include "cpu/stack.h"
 #include "globals/globals.h"
 #include "globals/locks.h"
@@ -48,7 +49,8 @@ int djs_contexts_init(void)
 	unsigned int cpu, level;
 	char *memory;
 
-	if (djs_context_make(&djs_session_ctx))
+	if (!djs_memory_allows(num_possible_cpus() * DJS_LEVELS * (u64)memory_bytes()) ||
+	    djs_context_make(&djs_session_ctx))
 		return -ENOMEM;
 	djs_session_ctx.can_wait = 1;
 	djs_session_ctx.rests = DJS_RESTS_ALONE;

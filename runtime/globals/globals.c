@@ -8,6 +8,7 @@
 #include <linux/vmalloc.h>
 
 #include "cpu/level.h"
+#include "cpu/memory.h"
 #include "globals/globals.h"
 
 /* Per-CPU counters only ever grow; clearing one remembers its total, so that no CPU's increment is
@@ -30,12 +31,9 @@ static s64 *epoch_of(const struct statistic *statistic, void *copy)
 	return copy + statistic->stride - sizeof(s64);
 }
 
-/* A quarter of what the machine has to give is left to others. */
 void *djs_allocate(u64 bytes)
 {
-	u64 available = max_t(s64, si_mem_available(), 0);
-
-	if (!bytes || bytes >> PAGE_SHIFT > available - available / 4)
+	if (!bytes || !djs_memory_allows(bytes))
 		return NULL;
 	return __vmalloc(bytes, GFP_KERNEL | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 }

@@ -7,6 +7,7 @@
 #include <linux/vmalloc.h>
 
 #include "arch/runtime.h"
+#include "cpu/memory.h"
 #include "record/rings.h"
 
 DEFINE_PER_CPU(struct djs_cpu, djs_cpu);
@@ -72,6 +73,10 @@ int djs_rings_init(u64 bytes)
 
 	djs_ring_bytes = bytes;
 	data_pages = bytes >> PAGE_SHIFT;
+	/* Each page has two pointers in ring_pages.pages and two entries in the mapping's page
+	 * tables. */
+	if (!djs_memory_allows(num_possible_cpus() * (bytes + 4 * sizeof(void *) * data_pages)))
+		return -ENOMEM;
 	rings = kcalloc(nr_cpu_ids, sizeof(*rings), GFP_KERNEL);
 	if (!rings || djs_dump_pages_init(1 + data_pages)) {
 		djs_rings_exit();
