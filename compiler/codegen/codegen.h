@@ -49,11 +49,10 @@ struct Limits {
 
 // The kernel a script is compiled for, as far as instructions and structures depend on it.
 struct CodegenKernel {
-    std::string release, version, build_id; // the last in hexadecimal digits
-    uint64_t build_id_address = 0;          // link-time address of its bytes; 0: not known
-    uint64_t anchor = 0;                    // link-time address of _printk
-    uint64_t direct_table = 0;              // … of the table of direct calls; 0: not known
-    uint64_t irq_stack = 0; // … of the per-CPU variable hardirq_stack_ptr; 0: not known
+    std::string release, version;
+    ProbedImage image;
+    uint64_t direct_table = 0; // link-time address of the table of direct calls; 0: not known
+    uint64_t irq_stack = 0;    // … of the per-CPU variable hardirq_stack_ptr; 0: not known
     // A symbol that scripts may refer to, and its link-time address: other addresses of the kernel
     // are told by their distance from it.
     static constexpr const char* reference_symbol = "memset";

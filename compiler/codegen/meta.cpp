@@ -34,7 +34,7 @@ std::string describe(const ScriptModule& script) {
                 {"script", script.options.script_name},
                 {"release", script.kernel.release},
                 {"kernel_version", script.kernel.version},
-                {"build_id", script.kernel.build_id},
+                {"build_id", script.kernel.image.build_id},
                 {"formats", formats},
                 {"places", script.places()},
                 {"sites", script.plan.sites.size()},

@@ -22,8 +22,8 @@ ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Progr
                            const ProbePlan& sites, const CodegenKernel& k, const CodegenOptions& o,
                            Diagnostics& d)
     : context(llvm_context), module("djstap_script", llvm_context), types(llvm_context), program(p),
-      plan(sites), kernel(k), options(o), diagnostics(d), regex_(module, types, p, d),
-      embedded_(p, d.sources(), string_bytes()) {
+      plan(sites), kernel(k), options(o), diagnostics(d), images_(sites, k),
+      regex_(module, types, p, d), embedded_(p, d.sources(), string_bytes()) {
     arch::prepare_module(module, kernel.mitigations, kernel.user_space);
     auto table = [&](llvm::Type* element, size_t count, const char* name) {
         auto* variable =

@@ -5,6 +5,7 @@
 #include "codegen/codegen.h"
 #include "codegen/contexts.h"
 #include "codegen/embedded.h"
+#include "codegen/images.h"
 #include "codegen/regex.h"
 
 #include <llvm/IR/IRBuilder.h>
@@ -202,6 +203,10 @@ class ScriptModule {
     llvm::Constant* handler_address(uint32_t variant);
     llvm::Constant* site_address(uint32_t site);
 
+    // The number of the segment that holds an address of ProbePlan::images[image]; `what` lies
+    // there. An error is reported where none does.
+    uint32_t segment_of(uint32_t image, uint64_t address, std::string_view what);
+
   private:
     void place_globals();
     llvm::Constant* handler_entry(const CompiledHandler& handler, uint32_t kind, uint32_t flags,
@@ -209,12 +214,13 @@ class ScriptModule {
     llvm::Constant* lock_table(const CompiledHandler& handler);
     void fill_handlers(const std::vector<CompiledHandler>& handlers);
     void fill_sites();
-    uint32_t anchor_of(const Site& site) const;
-    llvm::Constant* anchor_table(uint32_t& count);
+    llvm::Constant* image_table(uint32_t& count);
+    llvm::Constant* segment_table(uint32_t& count);
     llvm::Constant* array(llvm::Type* type, const std::vector<llvm::Constant*>& elements,
                           const std::string& name);
     llvm::Constant* map_shape(const program::Global& global) const;
 
+    ImageTable images_;
     RegexTables regex_;
     EmbeddedCode embedded_;
     std::map<std::string, llvm::Constant*, std::less<>> texts_;

@@ -94,55 +94,69 @@ int64_t overload_percent(const Limits& limits) {
 
 } // namespace
 
-// The number of the anchor in the section that holds the site.
-uint32_t ScriptModule::anchor_of(const Site& site) const {
-    if (site.module == no_index)
-        return no_index;
-    uint32_t number = 0;
-    for (uint32_t i = 0; i < site.module; i++)
-        number += static_cast<uint32_t>(plan.modules[i].anchors.size());
-    for (const ModuleAnchor& anchor : plan.modules[site.module].anchors) {
-        if (site.address >= anchor.section_begin && site.address < anchor.section_end)
-            return number;
-        number++;
-    }
-    diagnostics.report(
-        DiagnosticKind::CodegenInternal, {},
-        {"a site of module " + plan.modules[site.module].name + " lies in none of its sections"});
+uint32_t ScriptModule::segment_of(uint32_t image, uint64_t address, std::string_view what) {
+    if (auto number = images_.number_of(image, address))
+        return *number;
+    diagnostics.report(DiagnosticKind::CodegenInternal, {},
+                       {std::string(what) + " lies in no segment of " + plan.images[image].name});
     return no_index;
 }
 
-llvm::Constant* ScriptModule::anchor_table(uint32_t& count) {
-    std::vector<llvm::Constant*> anchors;
-    for (const ProbedModule& module : plan.modules)
-        for (const ModuleAnchor& anchor : module.anchors)
-            anchors.push_back(
-                types.make(contract::djs_anchor{.module = text(module.name),
-                                                .symbol = text(anchor.symbol),
-                                                .check_symbol = text(anchor.check_symbol),
-                                                .address = anchor.address,
-                                                .check_address = anchor.check_address}));
-    count = static_cast<uint32_t>(anchors.size());
-    return array(types.djs_anchor, anchors, "djs_anchors");
+llvm::Constant* ScriptModule::image_table(uint32_t& count) {
+    std::vector<llvm::Constant*> elements;
+    for (const ProbedImage* image : images_.images()) {
+        // What a running system is asked for has to lie where a segment tells of it.
+        const bool has_id = std::any_of(image->segments.begin(), image->segments.end(),
+                                        [&](const Segment& segment) {
+                                            return image->build_id_address >= segment.begin &&
+                                                   image->build_id_address < segment.end;
+                                        });
+        const std::string id =
+            has_id && image->build_id_address ? llvm::fromHex(image->build_id) : "";
+        elements.push_back(types.make(contract::djs_image{
+            .name = text(image->name),
+            .kind = static_cast<uint32_t>(image->kind),
+            .build_id_bytes = id.size(),
+            .build_id_address = image->build_id_address,
+            .build_id =
+                constant(llvm::ConstantDataArray::getString(context, id, false), "djs_build_id")}));
+    }
+    count = static_cast<uint32_t>(elements.size());
+    return array(types.djs_image, elements, "djs_images");
+}
+
+llvm::Constant* ScriptModule::segment_table(uint32_t& count) {
+    std::vector<llvm::Constant*> elements;
+    const std::vector<const ProbedImage*> images = images_.images();
+    for (const auto& [image, segment] : images_.segments())
+        elements.push_back(types.make(contract::djs_segment{
+            .symbol = text(segment->symbol),
+            .check_symbol = text(segment->check_symbol),
+            .address = segment->address,
+            .check_address = segment->check_address,
+            .image = std::find(images.begin(), images.end(), image) - images.begin()}));
+    count = static_cast<uint32_t>(elements.size());
+    return array(types.djs_segment, elements, "djs_segments");
 }
 
 void ScriptModule::fill_sites() {
     std::vector<llvm::Constant*> elements;
     for (const Site& site : plan.sites)
-        elements.push_back(
-            types.make(contract::djs_site{.address = site.address,
-                                          .entry = site.entry,
-                                          .fallback = site.fallback,
-                                          .handler = site.variant,
-                                          .target = site.target,
-                                          .next = site.next,
-                                          .anchor = anchor_of(site),
-                                          .mechanism = static_cast<uint8_t>(site.mechanism),
-                                          .forced = site.forced,
-                                          .maxactive = site.maxactive,
-                                          .point = text(site.point),
-                                          .function = text(site.function),
-                                          .name = text(site.name)}));
+        elements.push_back(types.make(contract::djs_site{
+            .address = site.address,
+            .entry = site.entry,
+            .fallback = site.fallback,
+            .handler = site.variant,
+            .target = site.target,
+            .next = site.next,
+            .segment = site.image == no_index ? no_index
+                                              : segment_of(site.image, site.address, site.point),
+            .mechanism = static_cast<uint8_t>(site.mechanism),
+            .forced = site.forced,
+            .maxactive = site.maxactive,
+            .point = text(site.point),
+            .function = text(site.function),
+            .name = text(site.name)}));
     sites_->setInitializer(
         llvm::ConstantArray::get(llvm::ArrayType::get(types.djs_site, elements.size()), elements));
 }
@@ -210,10 +224,10 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
     auto* meta_variable = constant(meta_data, "djs_meta");
     meta_variable->setSection(".djstap.meta");
 
-    const std::string build_id = llvm::fromHex(kernel.build_id);
     const Limits& limits = options.limits;
-    uint32_t anchor_count = 0;
-    llvm::Constant* anchors = anchor_table(anchor_count);
+    uint32_t image_count = 0, segment_count = 0;
+    llvm::Constant* images = image_table(image_count);
+    llvm::Constant* segments = segment_table(segment_count);
     llvm::Constant* value = types.make(contract::djs_script{
         .abi_version = DJS_ABI_VERSION,
         .handler_count = handlers.size() + conditions.size(),
@@ -224,32 +238,29 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
         .lock_count = lock_count_,
         .format_count = format_texts.size(),
         .target_count = targets.size(),
-        .anchor_count = anchor_count,
+        .image_count = image_count,
+        .segment_count = segment_count,
         .handlers = handlers_,
         .sites = sites_,
         .maps = array(types.djs_map_use, maps, "djs_maps"),
         .statistics = array(types.djs_statistic_use, statistics, "djs_statistics"),
         .iterators = array(types.djs_iterator_use, iterators, "djs_iterators"),
         .targets = array(types.djs_target, targets, "djs_targets"),
-        .anchors = anchors,
+        .images = images,
+        .segments = segments,
         .counters = counters_ ? static_cast<llvm::Constant*>(counters_) : null(),
         .counter_count = counter_count_,
         .scratch_bytes = scratch_bytes,
         .formats = array(types.pointer, format_texts, "djs_formats"),
         .format_types = array(types.pointer, format_types, "djs_format_types"),
         .meta = meta_variable,
-        .printk_address = kernel.anchor,
         .direct_table = kernel.direct_table,
         .irq_stack = kernel.irq_stack,
-        .build_id_at = kernel.build_id_address,
-        .build_id =
-            constant(llvm::ConstantDataArray::getString(context, build_id, false), "djs_build_id"),
         .kernel_version = text(kernel.version),
         .kernel_release = text(kernel.release),
         .places = array(types.pointer, place_texts, "djs_places"),
         .place_count = place_texts.size(),
         .meta_bytes = meta.size(),
-        .build_id_bytes = kernel.build_id_address ? build_id.size() : 0,
         .max_errors = limits.MAXERRORS,
         .max_skipped = limits.MAXSKIPPED,
         .max_trylock = limits.MAXTRYLOCK,

@@ -39,6 +39,27 @@ llvm::IntegerType* integer(const AbiTypes& types, uint8_t size) {
 
 } // namespace
 
+Value Body::image_address(const Access& how, SourceRange range) {
+    if (script_.plan.images[how.image].kind == ImageKind::Kernel) {
+        // The kernel may have been moved as a whole: the symbol tells by how much.
+        Value here = builder_.CreatePtrToInt(script_.runtime(CodegenKernel::reference_symbol),
+                                             script_.types.i64);
+        return builder_.CreateAdd(
+            here, script_.number(static_cast<int64_t>(how.constant - script_.kernel.reference)));
+    }
+    // Where a module lies is known when it is loaded; until then its addresses lead nowhere.
+    const uint32_t segment =
+        script_.segment_of(how.image, how.constant, script_.diagnostics.sources().text(range));
+    auto* biases = llvm::cast<llvm::GlobalVariable>(
+        script_.module.getOrInsertGlobal("djs_biases", script_.types.pointer));
+    biases->setDSOLocal(true);
+    Value table = builder_.CreateLoad(script_.types.pointer, biases);
+    Value bias = builder_.CreateLoad(
+        script_.types.i64, builder_.CreateConstInBoundsGEP1_32(script_.types.i64, table, segment),
+        true);
+    return builder_.CreateAdd(bias, script_.number(static_cast<int64_t>(how.constant)));
+}
+
 Value Body::access(const Access& how, SourceRange range) {
     Value value = nullptr;
     switch (how.base) {
@@ -48,14 +69,9 @@ Value Body::access(const Access& how, SourceRange range) {
     case Access::Base::Constant:
         value = script_.number(static_cast<int64_t>(how.constant));
         break;
-    case Access::Base::KernelAddress: {
-        // The kernel may have been moved as a whole: the symbol tells by how much.
-        Value here = builder_.CreatePtrToInt(script_.runtime(CodegenKernel::reference_symbol),
-                                             script_.types.i64);
-        value = builder_.CreateAdd(
-            here, script_.number(static_cast<int64_t>(how.constant - script_.kernel.reference)));
+    case Access::Base::ImageAddress:
+        value = image_address(how, range);
         break;
-    }
     case Access::Base::Operand:
         value = number(*how.operand);
         break;

@@ -3,8 +3,8 @@
 
 #include "arch/arch.h"
 #include "debuginfo/syscalls.h"
-#include "target/elf_image.h"
-#include "target/glob.h"
+#include "image/elf_file.h"
+#include "image/glob.h"
 
 #include <algorithm>
 #include <set>
@@ -35,11 +35,11 @@ struct KernelBtf {
     Btf btf;
 };
 
-Result<KernelBtf> kernel_btf(const Target& kernel) {
+Result<KernelBtf> kernel_btf(const Kernel& kernel) {
     std::string held;
     std::string_view bytes;
-    const ElfImage* image = kernel.image();
-    if (const ElfSection* section = image ? image->section(".BTF") : nullptr) {
+    const ElfFile* vmlinux = kernel.elf();
+    if (const ElfSection* section = vmlinux ? vmlinux->section(".BTF") : nullptr) {
         bytes = section->bytes;
     } else if (!kernel.files().btf.empty()) {
         auto read = read_file(kernel.files().btf);
@@ -47,7 +47,7 @@ Result<KernelBtf> kernel_btf(const Target& kernel) {
             return read.failure();
         held = std::move(*read);
     } else {
-        return Failure{"kernel " + kernel.release() + " has no BTF", ""};
+        return Failure{kernel.title() + " has no BTF", ""};
     }
     // The bytes move to where they stay before they are looked at.
     auto storage = std::make_unique<std::string>(std::move(held));
@@ -59,29 +59,23 @@ Result<KernelBtf> kernel_btf(const Target& kernel) {
 
 } // namespace
 
-Result<std::unique_ptr<DebugInfo>> BtfInfo::open(const Target& target) {
-    auto kernel = kernel_btf(target);
+Result<std::unique_ptr<DebugInfo>> BtfInfo::open(const Image& image) {
+    auto kernel = kernel_btf(image.kernel());
     if (!kernel)
         return kernel.failure();
-    return std::unique_ptr<DebugInfo>(
-        new BtfInfo(target, std::move(kernel->bytes), nullptr, std::move(kernel->btf)));
-}
-
-Result<std::unique_ptr<DebugInfo>> BtfInfo::open_module(const Target& module,
-                                                        const Target& kernel) {
-    auto below = kernel_btf(kernel);
-    if (!below)
-        return below.failure();
-    auto base = std::make_unique<Btf>(std::move(below->btf));
-    const ElfSection* own = module.image() ? module.image()->section(".BTF") : nullptr;
+    if (image.kind() == ImageKind::Kernel)
+        return std::unique_ptr<DebugInfo>(
+            new BtfInfo(image, std::move(kernel->bytes), nullptr, std::move(kernel->btf)));
+    auto base = std::make_unique<Btf>(std::move(kernel->btf));
+    const ElfSection* own = image.elf() ? image.elf()->section(".BTF") : nullptr;
     // A module that was built without the kernel at hand tells no types: its functions' names are
     // had from its symbols, and the kernel's types are known.
-    bool builds_upon = own && !module.image()->section(".BTF.base");
+    const bool builds_upon = own && !image.elf()->section(".BTF.base");
     auto btf = builds_upon ? Btf::parse(own->bytes, base.get()) : Btf::parse_nothing(base.get());
     if (!btf)
         return btf.failure();
     return std::unique_ptr<DebugInfo>(
-        new BtfInfo(module, std::move(below->bytes), std::move(base), std::move(*btf)));
+        new BtfInfo(image, std::move(kernel->bytes), std::move(base), std::move(*btf)));
 }
 
 FunctionInfo BtfInfo::function_info(const Symbol& symbol) const {
@@ -103,28 +97,28 @@ std::vector<FunctionInfo> BtfInfo::functions(const FunctionPattern& pattern, boo
     auto take = [&](const std::vector<Symbol>& symbols) {
         for (const Symbol& symbol : symbols) {
             if (is_no_function(symbol.name) ||
-                (target_.has_addresses() && !target_.in_text(symbol.address)) ||
-                (wild && symbol.size == 0 && target_.has_addresses()))
+                (image_.has_addresses() && !image_.in_text(symbol.address)) ||
+                (wild && symbol.size == 0 && image_.has_addresses()))
                 continue;
             FunctionInfo info = function_info(symbol);
             // At one address one name, unless addresses are hidden.
-            std::string key = target_.has_addresses() ? std::string() : info.symbol;
+            std::string key = image_.has_addresses() ? std::string() : info.symbol;
             if (taken.emplace(info.entry, key).second)
                 found.push_back(std::move(info));
         }
     };
     if (wild) {
-        take(target_.symbols_matching(pattern.function));
+        take(image_.symbols_matching(pattern.function));
     } else {
-        take(target_.symbols_named(pattern.function));
+        take(image_.symbols_named(pattern.function));
         if (pattern.function.find('.') == std::string::npos)
-            take(target_.symbols_matching(pattern.function + ".*"));
+            take(image_.symbols_matching(pattern.function + ".*"));
     }
     if (wild || found.empty()) {
         std::set<std::string> names;
         for (const FunctionInfo& function : found)
             names.insert(function.name);
-        for (const SyscallWrapper& wrapper : syscall_wrappers(target_, pattern.function)) {
+        for (const SyscallWrapper& wrapper : syscall_wrappers(image_, pattern.function)) {
             FunctionInfo info = function_info(wrapper.symbol);
             info.name = std::string(syscall_user_prefix).append(wrapper.name);
             info.is_syscall = true;
@@ -162,7 +156,7 @@ void BtfInfo::add_syscall_details(FunctionInfo& function) const {
         }
         return;
     }
-    auto table = syscall_table_parameters(target_, name);
+    auto table = syscall_table_parameters(image_, name);
     if (!table)
         table = syscall_formats_.parameters(name);
     if (!table) {
@@ -222,11 +216,11 @@ void BtfInfo::add_details(FunctionInfo& function) const {
 std::vector<std::string> BtfInfo::similar_functions(std::string_view name) const {
     SimilarNames similar(name);
     for (std::string_view each : btf_.function_names()) {
-        if (target_.symbol(each))
+        if (image_.symbol(each))
             similar.consider(each);
     }
     if (name.starts_with(syscall_user_prefix)) {
-        for (const SyscallWrapper& wrapper : syscall_wrappers(target_, "sys_*"))
+        for (const SyscallWrapper& wrapper : syscall_wrappers(image_, "sys_*"))
             similar.consider(std::string(syscall_user_prefix).append(wrapper.name));
     }
     return similar.take();
@@ -251,18 +245,18 @@ Result<StatementResult> BtfInfo::statements(const FunctionPattern& pattern, bool
         }
         return result;
     }
-    return Failure{"source files and lines are not known for kernel " + target_.release() +
+    return Failure{"source files and lines are not known for " + image_.title() +
                        ": it has only BTF",
                    "install the kernel's debug symbols (vmlinux with DWARF)"};
 }
 
 std::vector<Variable> BtfInfo::variables_at(uint64_t address) const {
-    auto symbol = target_.symbol_at(address);
+    auto symbol = image_.symbol_at(address);
     if (!symbol)
         return {};
     FunctionInfo function = function_info(*symbol);
     add_details(function);
-    bool at_entry = address == function.entry || target_.fentry_site(function.entry) == address;
+    bool at_entry = address == function.entry || image_.fentry_site(function.entry) == address;
     for (Variable& parameter : function.parameters) {
         if (!at_entry) {
             parameter.location = Location();

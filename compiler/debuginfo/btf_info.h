@@ -4,17 +4,17 @@
 #pragma once
 #include "debuginfo/btf.h"
 #include "debuginfo/syscalls.h"
+#include "image/kernel.h"
 
 namespace djstap {
 
 class BtfInfo final : public DebugInfo {
   public:
-    // Reads vmlinux's .BTF, else the file of raw BTF. Fails where there is neither.
-    static Result<std::unique_ptr<DebugInfo>> open(const Target& target);
-    // A module's, which builds upon that of its kernel.
-    static Result<std::unique_ptr<DebugInfo>> open_module(const Target& module,
-                                                          const Target& kernel);
+    // Reads vmlinux's .BTF, else the file of raw BTF, and a module's own, which builds upon it.
+    // Fails where the kernel has none.
+    static Result<std::unique_ptr<DebugInfo>> open(const Image& image);
 
+    const Image& image() const override { return image_; }
     bool has_dwarf() const override { return false; }
     std::string_view source() const override { return "BTF"; }
     std::vector<FunctionInfo> functions(const FunctionPattern& pattern,
@@ -49,14 +49,14 @@ class BtfInfo final : public DebugInfo {
     }
 
   private:
-    BtfInfo(const Target& target, std::unique_ptr<std::string> bytes, std::unique_ptr<Btf> base,
+    BtfInfo(const Image& image, std::unique_ptr<std::string> bytes, std::unique_ptr<Btf> base,
             Btf btf)
-        : target_(target), bytes_(std::move(bytes)), base_(std::move(base)), btf_(std::move(btf)),
-          syscall_formats_(target.files().syscall_formats) {}
+        : image_(image), bytes_(std::move(bytes)), base_(std::move(base)), btf_(std::move(btf)),
+          syscall_formats_(image.kernel().files().syscall_formats) {}
     FunctionInfo function_info(const Symbol& symbol) const;
     void add_syscall_details(FunctionInfo& function) const;
 
-    const Target& target_;
+    const Image& image_;
     std::unique_ptr<std::string> bytes_; // where they are not vmlinux's
     std::unique_ptr<Btf> base_;          // the kernel's, for a module
     Btf btf_;

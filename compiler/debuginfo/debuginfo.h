@@ -5,7 +5,7 @@
 #pragma once
 #include "arch/location.h"
 #include "diagnostics/result.h"
-#include "target/target.h"
+#include "image/image.h"
 
 #include <cstdint>
 #include <memory>
@@ -135,18 +135,16 @@ struct StatementResult {
 
 class DebugInfo {
   public:
-    // Opens what the target has: DWARF (index built or mapped from the cache) else BTF. `progress`
-    // (may be null) is told of the long step. Fails where there is neither. `target` must outlive
-    // it. With DJSTAP_NO_DWARF=1 in the environment DWARF is passed over. One object is for one
-    // thread.
-    static Result<std::unique_ptr<DebugInfo>> open(const Target& target,
+    // Opens what the image has: DWARF (index built or mapped from the cache), else BTF, a module's
+    // upon its kernel's. `progress` (may be null) is told of the long step. Fails where there is
+    // neither. `image` must outlive it. With DJSTAP_NO_DWARF=1 in the environment DWARF is passed
+    // over. One object is for one thread.
+    static Result<std::unique_ptr<DebugInfo>> open(const Image& image,
                                                    void (*progress)(const std::string&) = nullptr);
-    // That of a module of `kernel`, which both must outlive it: DWARF where its file has some, else
-    // BTF upon the kernel's.
-    static Result<std::unique_ptr<DebugInfo>> open_module(const Target& module,
-                                                          const Target& kernel);
     virtual ~DebugInfo() = default;
 
+    // What it is the debug information of.
+    virtual const Image& image() const = 0;
     virtual bool has_dwarf() const = 0;
     // "DWARF" or "BTF": for messages.
     virtual std::string_view source() const = 0;

@@ -3,7 +3,7 @@
 
 #include "debuginfo/pattern.h"
 #include "debuginfo/syscalls.h"
-#include "target/glob.h"
+#include "image/glob.h"
 
 #include <algorithm>
 #include <set>
@@ -21,9 +21,9 @@ bool is_cold(std::string_view symbol) {
 
 } // namespace
 
-DwarfInfo::DwarfInfo(const Target& target, DwarfIndex index)
-    : target_(target), index_(std::move(index)), dwarf_(target.files().vmlinux),
-      types_(dwarf_, index_) {}
+DwarfInfo::DwarfInfo(const Image& image, DwarfIndex index)
+    : image_(image), index_(std::move(index)), dwarf_(image.elf()->path()), types_(dwarf_, index_) {
+}
 
 FunctionInfo DwarfInfo::function_info(const FunctionRecord& record) const {
     FunctionInfo info;
@@ -96,7 +96,7 @@ DwarfInfo::matching_records(const FunctionPattern& pattern) const {
 // A weak definition's code stays in the kernel when a strong one takes its symbol. Nothing calls
 // it, and neither ftrace nor kprobes know a function there.
 bool DwarfInfo::is_replaced(const FunctionRecord& record) const {
-    auto symbol = target_.symbol_at(record.entry);
+    auto symbol = image_.symbol_at(record.entry);
     return !symbol || symbol->address != record.entry;
 }
 
@@ -112,13 +112,13 @@ std::vector<FunctionInfo> DwarfInfo::functions(const FunctionPattern& pattern, b
     bool wild = has_wildcard(pattern.function);
     // Other names of code that DWARF knows under one, and code that only the symbol table knows.
     if (pattern.file.empty() && (wild || found.empty())) {
-        std::vector<Symbol> symbols = wild ? target_.symbols_matching(pattern.function)
-                                           : target_.symbols_named(pattern.function);
+        std::vector<Symbol> symbols = wild ? image_.symbols_matching(pattern.function)
+                                           : image_.symbols_named(pattern.function);
         for (const Symbol& symbol : symbols) {
             const FunctionRecord* record = index_.function_at(symbol.address);
             bool alias = record && record->entry == symbol.address;
             if (is_cold(symbol.name) || symbol.name.starts_with("__pfx_") ||
-                !target_.in_text(symbol.address) || (wild && !alias) ||
+                !image_.in_text(symbol.address) || (wild && !alias) ||
                 !entries.insert(symbol.address).second)
                 continue;
             FunctionInfo info = alias ? function_info(*record) : FunctionInfo();
@@ -133,7 +133,7 @@ std::vector<FunctionInfo> DwarfInfo::functions(const FunctionPattern& pattern, b
         std::set<std::string> names;
         for (const FunctionInfo& function : found)
             names.insert(function.name);
-        for (const SyscallWrapper& wrapper : syscall_wrappers(target_, pattern.function)) {
+        for (const SyscallWrapper& wrapper : syscall_wrappers(image_, pattern.function)) {
             FunctionInfo info = syscall_info(wrapper.name, wrapper.symbol);
             if (!names.contains(info.name) && file_matches(pattern.file, info.file))
                 found.push_back(std::move(info));
@@ -198,7 +198,7 @@ std::vector<std::string> DwarfInfo::similar_functions(std::string_view name) con
         previous = record.name;
     }
     if (name.starts_with(syscall_user_prefix)) {
-        for (const SyscallWrapper& wrapper : syscall_wrappers(target_, "sys_*"))
+        for (const SyscallWrapper& wrapper : syscall_wrappers(image_, "sys_*"))
             similar.consider(std::string(syscall_user_prefix) + wrapper.name);
     }
     return similar.take();

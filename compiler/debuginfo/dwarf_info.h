@@ -7,8 +7,9 @@ namespace djstap {
 
 class DwarfInfo final : public DebugInfo {
   public:
-    DwarfInfo(const Target& target, DwarfIndex index);
+    DwarfInfo(const Image& image, DwarfIndex index);
 
+    const Image& image() const override { return image_; }
     bool has_dwarf() const override { return true; }
     std::string_view source() const override { return "DWARF"; }
     std::vector<FunctionInfo> functions(const FunctionPattern& pattern,
@@ -49,7 +50,7 @@ class DwarfInfo final : public DebugInfo {
     std::string unit_of(uint32_t offset) const;
     std::optional<FrameBase> frame_base_at(uint64_t address) const;
 
-    const Target& target_;
+    const Image& image_;
     DwarfIndex index_;
     LazyDwarf dwarf_;
     DwarfTypes types_;

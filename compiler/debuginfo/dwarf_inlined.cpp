@@ -3,7 +3,7 @@
 #include "debuginfo/dwarf_info.h"
 
 #include "debuginfo/pattern.h"
-#include "target/glob.h"
+#include "image/glob.h"
 
 #include <algorithm>
 

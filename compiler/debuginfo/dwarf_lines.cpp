@@ -2,7 +2,7 @@
 // Addresses of source lines.
 #include "debuginfo/dwarf_info.h"
 #include "debuginfo/pattern.h"
-#include "target/glob.h"
+#include "image/glob.h"
 
 #include <algorithm>
 #include <climits>
@@ -114,7 +114,7 @@ bool in_extent(const Body& body, uint32_t line) {
 Result<StatementResult> DwarfInfo::statements(const FunctionPattern& pattern, bool nearest) const {
     Dwarf* dwarf = dwarf_.get();
     if (!dwarf)
-        return Failure{target_.files().vmlinux + ": cannot be read", ""};
+        return Failure{image_.elf()->path() + ": cannot be read", ""};
     std::vector<Body> bodies;
     for (const FunctionRecord* record : matching_records(pattern)) {
         Body body;
@@ -157,7 +157,7 @@ Result<StatementResult> DwarfInfo::statements(const FunctionPattern& pattern, bo
         message.append(pattern.function).append("'");
         if (!pattern.file.empty())
             message.append(" in a file '").append(pattern.file).append("'");
-        message.append(" with code in kernel ").append(target_.release());
+        message.append(" with code in ").append(image_.title());
         return Failure{message, hint};
     }
     // A function's lines end where the next function of its file is declared.
@@ -197,7 +197,7 @@ Result<StatementResult> DwarfInfo::statements(const FunctionPattern& pattern, bo
         statement.inlined = body.inlined;
         const FunctionRecord* function = index_.function_at(row.address);
         statement.function = function ? index_.text(function->name) : body.name;
-        if (auto symbol = target_.symbol_at(row.address)) {
+        if (auto symbol = image_.symbol_at(row.address)) {
             statement.symbol = symbol->name;
             statement.symbol_entry = symbol->address;
         } else if (function) {

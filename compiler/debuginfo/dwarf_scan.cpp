@@ -49,8 +49,8 @@ uint32_t type_offset(Dwarf_Die* die) {
     return dwarf_dieoffset(&type);
 }
 
-DwarfScanner::DwarfScanner(Dwarf* dwarf, const Target& target)
-    : dwarf_(dwarf), target_(target), sections_(LineSections::of(dwarf)), seen_names_(1 << 16) {}
+DwarfScanner::DwarfScanner(Dwarf* dwarf, const Image& image)
+    : dwarf_(dwarf), image_(image), sections_(LineSections::of(dwarf)), seen_names_(1 << 16) {}
 
 // The same string of .debug_str names a type in thousands of units: its place tells that it is
 // known.

@@ -4,7 +4,7 @@
 #include "debuginfo/index_format.h"
 #include "debuginfo/location.h"
 #include "debuginfo/source_files.h"
-#include "target/target.h"
+#include "image/image.h"
 
 #include <atomic>
 #include <elfutils/libdw.h>
@@ -70,7 +70,7 @@ struct ScanResult {
 
 class DwarfScanner {
   public:
-    DwarfScanner(Dwarf* dwarf, const Target& target);
+    DwarfScanner(Dwarf* dwarf, const Image& image);
     void scan_unit(Dwarf_Off unit);
     ScanResult take() { return std::move(result_); }
 
@@ -93,7 +93,7 @@ class DwarfScanner {
     ParameterRecord parameter_record(Dwarf_Die* die, const Location* location);
 
     Dwarf* dwarf_;
-    const Target& target_;
+    const Image& image_;
     LineSections sections_;
     ScanResult result_;
     Dwarf_Die unit_ = {};

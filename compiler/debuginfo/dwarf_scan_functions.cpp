@@ -53,14 +53,14 @@ std::vector<RangeRecord> DwarfScanner::code_ranges(Dwarf_Die* die, uint64_t& ent
 
 // Among the symbols at an entry: the function's own name, else a clone of it, else any.
 uint32_t DwarfScanner::symbol_number(std::string_view name, uint64_t entry, uint32_t& size) {
-    auto at = target_.symbol_at(entry);
+    auto at = image_.symbol_at(entry);
     if (at && at->address == entry) {
         if (at->name == name || (at->name.starts_with(name) && at->name[name.size()] == '.')) {
             size = at->size;
             return result_.strings.add(at->name);
         }
     }
-    for (const Symbol& symbol : target_.symbols_named(name)) {
+    for (const Symbol& symbol : image_.symbols_named(name)) {
         if (symbol.address == entry) {
             size = symbol.size;
             return result_.strings.add(name);
@@ -223,7 +223,7 @@ void DwarfScanner::scan_subprogram(Dwarf_Die* die) {
         return;
     // gcc may list the cold part first: the function never begins there.
     for (const RangeRecord& range : ranges) {
-        auto symbol = target_.symbol_at(entry);
+        auto symbol = image_.symbol_at(entry);
         if (!symbol || !symbol->name.ends_with(".cold"))
             break;
         entry = range.begin;

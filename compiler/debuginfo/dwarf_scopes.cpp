@@ -132,8 +132,7 @@ std::vector<Variable> DwarfInfo::variables_at(uint64_t address) const {
     LocationContext context;
     context.address = address;
     // Neither a landing pad nor the fentry call changes a register.
-    context.at_entry =
-        address == function->entry || target_.fentry_site(function->entry) == address;
+    context.at_entry = address == function->entry || image_.fentry_site(function->entry) == address;
     context.frame_base = [&] { return frame_base_at(address); };
     ScopeWalk walk(context);
     walk.walk(&die, true);

@@ -48,21 +48,21 @@ DwarfIndex::DwarfIndex(TableView view) : view_(std::move(view)) {
     strings_ = view_.raw(size_t(IndexSection::strings));
 }
 
-Result<DwarfIndex> DwarfIndex::open(const Target& target, void (*progress)(const std::string&)) {
-    std::string path = target.build_id().empty() ? "" : debuginfo_index_path(target.build_id());
+Result<DwarfIndex> DwarfIndex::open(const Image& image, void (*progress)(const std::string&)) {
+    std::string path = image.build_id().empty() ? "" : debuginfo_index_path(image.build_id());
     if (!path.empty()) {
         if (auto view = TableView::map(path, index_format))
             return DwarfIndex(std::move(*view));
     }
     if (progress)
-        progress("indexing the debug information of " + target.release() + " (once per kernel)");
+        progress("indexing the debug information of " + image.title() + " (once per kernel)");
     const Stopwatch watch;
-    auto bytes = build_index(target);
+    auto bytes = build_index(image);
     if (!bytes)
         return bytes.failure();
     const auto took = static_cast<int64_t>(watch.milliseconds());
     if (progress)
-        progress("indexed the debug information of " + target.release() + " in " +
+        progress("indexed the debug information of " + image.title() + " in " +
                  std::to_string(took) + " ms");
     if (!path.empty()) {
         Status written = write_cached(path, *bytes);
@@ -71,7 +71,7 @@ Result<DwarfIndex> DwarfIndex::open(const Target& target, void (*progress)(const
     }
     auto view = TableView::hold(std::move(*bytes), index_format);
     if (!view)
-        return Failure{"the index of " + target.release() + " cannot be read back", ""};
+        return Failure{"the index of " + image.title() + " cannot be read back", ""};
     return DwarfIndex(std::move(*view));
 }
 

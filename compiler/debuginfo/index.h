@@ -3,19 +3,19 @@
 #pragma once
 #include "debuginfo/debuginfo.h"
 #include "debuginfo/index_format.h"
-#include "target/target.h"
+#include "image/image.h"
 
 #include <span>
 
 namespace djstap {
 
 // Reads all of a kernel's DWARF with two threads. Fails where there is none.
-Result<std::string> build_index(const Target& target);
+Result<std::string> build_index(const Image& image);
 
 class DwarfIndex {
   public:
     // Maps the cached index, or builds it (and tries to cache it).
-    static Result<DwarfIndex> open(const Target& target, void (*progress)(const std::string&));
+    static Result<DwarfIndex> open(const Image& image, void (*progress)(const std::string&));
 
     std::span<const FunctionRecord> functions() const { return functions_; }
     std::span<const FunctionRecord> functions_named(std::string_view name) const;

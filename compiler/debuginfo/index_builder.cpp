@@ -170,8 +170,8 @@ struct Merged {
 
 } // namespace
 
-Result<std::string> build_index(const Target& target) {
-    const std::string& path = target.files().vmlinux;
+Result<std::string> build_index(const Image& image) {
+    const std::string& path = image.elf()->path();
     std::vector<std::unique_ptr<DwarfFile>> files;
     for (size_t i = 0; i < thread_count; i++) {
         auto file = DwarfFile::open(path);
@@ -187,7 +187,7 @@ Result<std::string> build_index(const Target& target) {
     std::vector<ScanResult> parts(thread_count);
     std::atomic<size_t> next = 0;
     auto scan = [&](size_t which) {
-        DwarfScanner scanner(files[which]->get(), target);
+        DwarfScanner scanner(files[which]->get(), image);
         for (size_t first; (first = next.fetch_add(units_at_once)) < units.size();) {
             for (size_t i = first; i < std::min(first + units_at_once, units.size()); i++)
                 scanner.scan_unit(units[i]);

@@ -2,7 +2,7 @@
 #include "debuginfo/btf_info.h"
 #include "debuginfo/dwarf_info.h"
 
-#include "target/elf_image.h"
+#include "image/elf_file.h"
 
 #include <cstdlib>
 
@@ -17,27 +17,17 @@ bool may_use_dwarf() {
 
 } // namespace
 
-Result<std::unique_ptr<DebugInfo>> DebugInfo::open_module(const Target& module,
-                                                          const Target& kernel) {
-    if (may_use_dwarf() && module.image() && module.image()->section(".debug_info")) {
-        if (auto index = DwarfIndex::open(module, nullptr))
-            return std::unique_ptr<DebugInfo>(new DwarfInfo(module, std::move(*index)));
-    }
-    return BtfInfo::open_module(module, kernel);
-}
-
-Result<std::unique_ptr<DebugInfo>> DebugInfo::open(const Target& target,
+Result<std::unique_ptr<DebugInfo>> DebugInfo::open(const Image& image,
                                                    void (*progress)(const std::string&)) {
-    const ElfImage* image = target.image();
-    Failure failure{"there is no debug information for kernel " + target.release(),
+    Failure failure{"there is no debug information for " + image.title(),
                     "install its debug symbols (vmlinux with DWARF), or a kernel with BTF"};
-    if (may_use_dwarf() && image && image->section(".debug_info")) {
-        auto index = DwarfIndex::open(target, progress);
+    if (may_use_dwarf() && image.elf() && image.elf()->section(".debug_info")) {
+        auto index = DwarfIndex::open(image, progress);
         if (index)
-            return std::unique_ptr<DebugInfo>(new DwarfInfo(target, std::move(*index)));
+            return std::unique_ptr<DebugInfo>(new DwarfInfo(image, std::move(*index)));
         failure = index.failure();
     }
-    auto btf = BtfInfo::open(target);
+    auto btf = BtfInfo::open(image);
     if (btf)
         return btf;
     return failure;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "debuginfo/pattern.h"
 
-#include "target/glob.h"
+#include "image/glob.h"
 
 #include <charconv>
 

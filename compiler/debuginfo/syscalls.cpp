@@ -2,9 +2,9 @@
 #include "debuginfo/syscalls.h"
 
 #include "arch/arch.h"
+#include "image/elf_file.h"
+#include "image/glob.h"
 #include "system/file.h"
-#include "target/elf_image.h"
-#include "target/glob.h"
 
 #include <algorithm>
 #include <cstring>
@@ -23,14 +23,14 @@ struct SyscallMetadata {
     uint64_t arguments;
 };
 
-std::string_view text_at(const ElfImage& image, uint64_t address) {
+std::string_view text_at(const ElfFile& image, uint64_t address) {
     std::string_view bytes = image.bytes_from(address);
     constexpr size_t longest = 256;
     size_t end = bytes.substr(0, longest).find('\0');
     return end == std::string_view::npos ? std::string_view() : bytes.substr(0, end);
 }
 
-uint64_t word_at(const ElfImage& image, uint64_t address) {
+uint64_t word_at(const ElfFile& image, uint64_t address) {
     uint64_t word = 0;
     std::string_view bytes = image.bytes_at(address, sizeof word);
     if (!bytes.empty())
@@ -51,25 +51,25 @@ Location syscall_argument(size_t number) {
     return location;
 }
 
-std::vector<SyscallWrapper> syscall_wrappers(const Target& target, std::string_view pattern) {
+std::vector<SyscallWrapper> syscall_wrappers(const Image& image, std::string_view pattern) {
     std::vector<SyscallWrapper> wrappers;
     if (!literal_prefix(pattern).starts_with(syscall_user_prefix))
         return wrappers;
     const std::string_view prefix = arch::syscall_wrapper_prefix();
     std::string wanted(prefix);
     wanted.append(pattern.substr(syscall_user_prefix.size()));
-    for (const Symbol& symbol : target.symbols_matching(wanted))
+    for (const Symbol& symbol : image.symbols_matching(wanted))
         wrappers.push_back({std::string(symbol.name.substr(prefix.size())), symbol});
     return wrappers;
 }
 
-std::optional<std::vector<SyscallParameter>> syscall_table_parameters(const Target& target,
+std::optional<std::vector<SyscallParameter>> syscall_table_parameters(const Image& image,
                                                                       std::string_view name) {
-    const ElfImage* image = target.image();
-    auto symbol = target.symbol("__syscall_meta__" + std::string(name));
-    if (!image || !symbol)
+    const ElfFile* elf = image.elf();
+    auto symbol = image.symbol("__syscall_meta__" + std::string(name));
+    if (!elf || !symbol)
         return std::nullopt;
-    std::string_view bytes = image->bytes_at(symbol->address, sizeof(SyscallMetadata));
+    std::string_view bytes = elf->bytes_at(symbol->address, sizeof(SyscallMetadata));
     if (bytes.empty())
         return std::nullopt;
     SyscallMetadata metadata;
@@ -80,12 +80,11 @@ std::optional<std::vector<SyscallParameter>> syscall_table_parameters(const Targ
         return std::nullopt;
     for (int i = 0; i < metadata.argument_count; i++) {
         uint64_t place = i * sizeof(uint64_t);
-        std::string_view parameter = text_at(*image, word_at(*image, metadata.arguments + place));
+        std::string_view parameter = text_at(*elf, word_at(*elf, metadata.arguments + place));
         if (parameter.empty())
             return std::nullopt;
-        parameters.push_back(
-            {std::string(parameter),
-             std::string(text_at(*image, word_at(*image, metadata.types + place)))});
+        parameters.push_back({std::string(parameter),
+                              std::string(text_at(*elf, word_at(*elf, metadata.types + place)))});
     }
     return parameters;
 }

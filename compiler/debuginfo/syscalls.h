@@ -2,7 +2,7 @@
 // System calls: a wrapper that takes a struct pt_regs * in front of what the source defines.
 #pragma once
 #include "debuginfo/debuginfo.h"
-#include "target/target.h"
+#include "image/image.h"
 
 #include <functional>
 #include <map>
@@ -21,7 +21,7 @@ struct SyscallWrapper {
     Symbol symbol;
 };
 // The wrappers of "sys_NAME", whose NAME may have wildcards; nothing for other patterns.
-std::vector<SyscallWrapper> syscall_wrappers(const Target& target, std::string_view pattern);
+std::vector<SyscallWrapper> syscall_wrappers(const Image& image, std::string_view pattern);
 
 // What the kernel's own table (CONFIG_FTRACE_SYSCALLS) says of a call's parameters.
 struct SyscallParameter {
@@ -29,7 +29,7 @@ struct SyscallParameter {
     std::string type; // "struct timespec *", as declared
 };
 // Nothing where vmlinux is not there, or has no such table, or not this call.
-std::optional<std::vector<SyscallParameter>> syscall_table_parameters(const Target& target,
+std::optional<std::vector<SyscallParameter>> syscall_table_parameters(const Image& image,
                                                                       std::string_view name);
 
 // What tracefs tells of system calls: the formats of the tracepoints at their entries. They are

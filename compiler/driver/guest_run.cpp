@@ -157,7 +157,9 @@ Status add_copies(GuestJob& job, const RunContext& context, const RunnableScript
     add_files(job, *command);
     add_files(job, data_files(context.options.command));
     // Those that are probed can be loaded there.
-    for (const ProbedModule& probed : runnable.modules) {
+    for (const ProbedImage& probed : runnable.images) {
+        if (probed.kind != ImageKind::Module)
+            continue;
         if (probed.file.starts_with(job.kernel.modules + "/"))
             job.modules.push_back(probed.name);
         else

@@ -28,11 +28,11 @@ std::vector<FactChapter> gather(RunContext& context) {
     Result<KernelFiles> files = find_kernel(wanted);
     if (files) {
         chapters.push_back({"Compiling for kernel " + files->release, kernel_facts(*files)});
-        if (Result<const Target*> target = context.kernel.target()) {
+        if (Result<const Kernel*> kernel = context.images.kernel()) {
             std::vector<Fact>& facts = chapters.back().facts;
-            facts.push_back({"build-id", !(*target)->build_id().empty(), (*target)->build_id(), "",
+            facts.push_back({"build-id", !(*kernel)->build_id().empty(), (*kernel)->build_id(), "",
                              false, false});
-            size_t sites = (*target)->fentry_site_count();
+            size_t sites = (*kernel)->fentry_site_count();
             facts.push_back({"function entries for direct calls", sites > 0, std::to_string(sites),
                              "", false, false});
         }

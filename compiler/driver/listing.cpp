@@ -106,7 +106,7 @@ bool list_points(RunContext& context) {
             continue;
         auto listings = list_probes(
             point, context.options.list_variables || context.output().lists_mechanisms(),
-            context.kernel, context.diagnostics);
+            context.images, context.diagnostics);
         if (!listings) {
             good = false;
             continue;

@@ -2,11 +2,11 @@
 #include "driver/machine.h"
 
 #include "arch/arch.h"
+#include "image/configuration.h"
 #include "module/module.h"
 #include "session/privilege.h"
 #include "system/file.h"
 #include "system/process.h"
-#include "target/configuration.h"
 
 #include <cerrno>
 #include <cstring>

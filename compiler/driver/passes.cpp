@@ -86,13 +86,13 @@ std::string made_up_name(const RunContext& context, uint32_t source) {
     return std::string("djstap_") + digits + "_" + std::to_string(getpid());
 }
 
-std::optional<RuntimeKit> open_kit(RunContext& context, const Target& target) {
+std::optional<RuntimeKit> open_kit(RunContext& context, const Kernel& kernel) {
     const RuntimeSources sources{context.places.runtime};
     if (Status agreed = check_agreement(sources); !agreed) {
         context.fail(DiagnosticKind::RuntimeUnavailable, agreed.failure());
         return std::nullopt;
     }
-    Result<RuntimeKit> kit = open_runtime_kit(target, sources, show_progress);
+    Result<RuntimeKit> kit = open_runtime_kit(kernel, sources, show_progress);
     if (!kit) {
         context.fail(DiagnosticKind::RuntimeUnavailable, kit.failure());
         return std::nullopt;
@@ -100,55 +100,51 @@ std::optional<RuntimeKit> open_kit(RunContext& context, const Target& target) {
     return std::move(*kit);
 }
 
-CodegenKernel describe_kernel(const Target& target, const RuntimeKit& kit) {
-    CodegenKernel kernel;
-    kernel.release = target.release();
-    kernel.version = target.version();
-    kernel.build_id = target.build_id();
-    kernel.build_id_address = target.build_id_address();
-    if (auto anchor = target.symbol("_printk"))
-        kernel.anchor = anchor->address;
-    if (auto table = target.symbol("direct_functions"))
-        kernel.direct_table = table->address;
-    if (auto stack = target.symbol("hardirq_stack_ptr"))
-        kernel.irq_stack = stack->address;
-    if (auto reference = target.symbol(CodegenKernel::reference_symbol))
-        kernel.reference = reference->address;
-    kernel.mitigations.landing_pads = target.has_ibt();
+CodegenKernel describe_kernel(const Kernel& kernel, const RuntimeKit& kit) {
+    CodegenKernel known;
+    known.release = kernel.release();
+    known.version = kernel.version();
+    known.image = ProbedImage::of(kernel);
+    if (auto table = kernel.symbol("direct_functions"))
+        known.direct_table = table->address;
+    if (auto stack = kernel.symbol("hardirq_stack_ptr"))
+        known.irq_stack = stack->address;
+    if (auto reference = kernel.symbol(CodegenKernel::reference_symbol))
+        known.reference = reference->address;
+    known.mitigations.landing_pads = kernel.has_ibt();
     // Both names: kernels up to 6.8 and later ones (6.9 renamed the mitigations).
     auto set = [&](const char* older, const char* newer) {
-        return target.config(older) == "y" || target.config(newer) == "y";
+        return kernel.config(older) == "y" || kernel.config(newer) == "y";
     };
-    std::string padding = target.config("CONFIG_FUNCTION_PADDING_BYTES");
-    if (target.config("CONFIG_CALL_PADDING") == "y")
-        std::from_chars(padding.data(), padding.data() + padding.size(), kernel.call_padding);
-    kernel.mitigations.return_thunks = set("CONFIG_RETHUNK", "CONFIG_MITIGATION_RETHUNK");
-    kernel.mitigations.indirect_thunks = set("CONFIG_RETPOLINE", "CONFIG_MITIGATION_RETPOLINE");
-    if (target.config("CONFIG_KASAN_GENERIC") == "y")
-        kernel.sanitizer = Sanitizer::Address;
-    else if (target.config("CONFIG_KCSAN") == "y")
-        kernel.sanitizer = Sanitizer::Thread;
-    kernel.offset =
-        [&kit](std::string_view name) -> std::optional<std::pair<std::string, int64_t>> {
+    std::string padding = kernel.config("CONFIG_FUNCTION_PADDING_BYTES");
+    if (kernel.config("CONFIG_CALL_PADDING") == "y")
+        std::from_chars(padding.data(), padding.data() + padding.size(), known.call_padding);
+    known.mitigations.return_thunks = set("CONFIG_RETHUNK", "CONFIG_MITIGATION_RETHUNK");
+    known.mitigations.indirect_thunks = set("CONFIG_RETPOLINE", "CONFIG_MITIGATION_RETPOLINE");
+    if (kernel.config("CONFIG_KASAN_GENERIC") == "y")
+        known.sanitizer = Sanitizer::Address;
+    else if (kernel.config("CONFIG_KCSAN") == "y")
+        known.sanitizer = Sanitizer::Thread;
+    known.offset = [&kit](std::string_view name) -> std::optional<std::pair<std::string, int64_t>> {
         if (auto found = kit.offset(name))
             return std::pair(found->symbol, found->value);
         return std::nullopt;
     };
-    return kernel;
+    return known;
 }
 
 // The kernel's files and the runtime that was built for it, which is put into `kit`: what is
 // yielded refers to it.
 std::optional<CodegenKernel> open_kernel(RunContext& context, std::optional<RuntimeKit>& kit) {
-    Result<const Target*> target = context.kernel.target();
-    if (!target) {
-        context.fail(DiagnosticKind::KernelUnusable, target.failure());
+    Result<const Kernel*> kernel = context.images.kernel();
+    if (!kernel) {
+        context.fail(DiagnosticKind::KernelUnusable, kernel.failure());
         return std::nullopt;
     }
-    kit = open_kit(context, **target);
+    kit = open_kit(context, **kernel);
     if (!kit)
         return std::nullopt;
-    return describe_kernel(**target, *kit);
+    return describe_kernel(**kernel, *kit);
 }
 
 CodegenKernel user_space_kernel() {
@@ -337,7 +333,7 @@ std::optional<ResolvedScript> resolve(RunContext& context, AnalyzedScript analyz
         options.forced = mechanism_by_name(context.options.mechanism);
     options.max_kprobes = analyzed.settings.limits.MAXKPROBES;
     options.skip_bad_variables = context.options.skip_bad_variables;
-    auto plan = resolve_probes(analyzed.program, context.kernel, options, context.diagnostics);
+    auto plan = resolve_probes(analyzed.program, context.images, options, context.diagnostics);
     if (!plan)
         return std::nullopt;
     // A script of probes that are never hit is one, too.
@@ -398,7 +394,7 @@ std::optional<GeneratedScript> generate(RunContext& context, ResolvedScript reso
 std::optional<RunnableScript> link(RunContext& context, GeneratedScript generated) {
     RunnableScript runnable;
     runnable.settings = generated.script.script.settings;
-    runnable.modules = std::move(generated.script.plan.modules);
+    runnable.images = std::move(generated.script.plan.images);
     if (context.options.user_space) {
         runnable.object = std::move(generated.object); // linked where it runs
         return runnable;

@@ -57,7 +57,7 @@ struct GeneratedScript {
 
 struct RunnableScript {
     Settings settings;
-    std::vector<ProbedModule> modules;
+    std::vector<ProbedImage> images;
     std::string module_path;              // empty for user space,
     std::optional<CompiledObject> object; // where this is what runs
 };

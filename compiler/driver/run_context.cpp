@@ -126,14 +126,14 @@ void WorkFolder::will_hold(const std::string& file) {
 
 RunContext::RunContext(Options given)
     : options(std::move(given)), guest_kernel(settle_guest(options)),
-      kernel(options.release(), show_progress,
-             options.guest ? KernelView::Completion(ask_the_guest) : nullptr),
+      images(options.release(), show_progress,
+             options.guest ? Images::Completion(ask_the_guest) : nullptr),
       writer_(STDOUT_FILENO, "standard output"), messages_(STDERR_FILENO, "the messages"),
       output_(options.output->make({writer_, messages_, options.warnings, options.verbose() > 0})) {
     if (options.keep_work_files)
         work.keep();
     if (options.user_space)
-        kernel.refuse({"this needs a kernel, and --runtime=user has none: it runs begin, end, "
+        images.refuse({"this needs a kernel, and --runtime=user has none: it runs begin, end, "
                        "error, never and timer probes",
                        "leave out --runtime=user; with --guest that needs no root"});
 }

@@ -4,12 +4,12 @@
 #include "diagnostics/diagnostic.h"
 #include "driver/options.h"
 #include "driver/places.h"
+#include "image/configuration.h"
 #include "library/library.h"
 #include "probes/probes.h"
 #include "session/output.h"
 #include "syntax/syntax.h"
 #include "system/temporary.h"
-#include "target/configuration.h"
 
 #include <memory>
 #include <optional>
@@ -45,7 +45,7 @@ class RunContext {
     Diagnostics diagnostics{sources};
     // The kernel of --guest, or why there is none; nothing without --guest.
     std::optional<Result<KernelFiles>> guest_kernel;
-    KernelView kernel;
+    Images images;
     WorkFolder work;
 
     PreprocessorContext preprocessor();

@@ -2,7 +2,7 @@
 #include "guest/modules.h"
 
 #include "guest/files.h"
-#include "target/module_file.h"
+#include "image/module_file.h"
 
 #include <filesystem>
 #include <map>

@@ -2,6 +2,7 @@
 // The cache of runtime kits: one folder for each kernel and state of the runtime's sources.
 #include "cache/cache.h"
 #include "diagnostics/suggest.h"
+#include "image/configuration.h"
 #include "module/kit_build.h"
 #include "module/manifest.h"
 #include "module/module.h"
@@ -9,7 +10,6 @@
 #include "system/stopwatch.h"
 #include "system/temporary.h"
 #include "system/trust.h"
-#include "target/configuration.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -29,18 +29,18 @@ namespace {
 
 // The folder with the kernel's headers and tools, which a kit refers to: several may be of one
 // kernel (-r FOLDER).
-std::string build_folder(const Target& target) {
+std::string build_folder(const Kernel& kernel) {
     std::error_code error;
-    const fs::path real = fs::canonical(target.files().build_dir, error);
-    return error ? target.files().build_dir : real.string();
+    const fs::path real = fs::canonical(kernel.files().build_dir, error);
+    return error ? kernel.files().build_dir : real.string();
 }
 
-std::string key_of(const Target& target, const std::vector<SourceFile>& sources) {
-    uint64_t hash = hash_bytes(build_folder(target), hash_bytes(recipe_version));
+std::string key_of(const Kernel& kernel, const std::vector<SourceFile>& sources) {
+    uint64_t hash = hash_bytes(build_folder(kernel), hash_bytes(recipe_version));
     for (const SourceFile& file : sources)
         hash = hash_bytes(file.text, hash_bytes(file.name, hash));
-    std::string build_id = target.build_id().substr(0, 16);
-    return target.release() + "-" + (build_id.empty() ? "unknown" : build_id) + "-" +
+    std::string build_id = kernel.build_id().substr(0, 16);
+    return kernel.release() + "-" + (build_id.empty() ? "unknown" : build_id) + "-" +
            hexadecimal(hash);
 }
 
@@ -100,13 +100,13 @@ bool is_usable(const RuntimeKit& kit) {
 
 } // namespace
 
-std::optional<RuntimeKit> module::load_kit(const std::string& folder, const Target& target) {
+std::optional<RuntimeKit> module::load_kit(const std::string& folder, const Kernel& kernel) {
     auto text = read_cached(folder + "/" + std::string(manifest_name));
     if (!text)
         return std::nullopt;
     auto manifest = read_manifest(*text);
-    if (!manifest || manifest->kit.release != target.release() ||
-        manifest->kit.build_id != target.build_id() || !is_usable(manifest->kit))
+    if (!manifest || manifest->kit.release != kernel.release() ||
+        manifest->kit.build_id != kernel.build_id() || !is_usable(manifest->kit))
         return std::nullopt;
     for (const KitFile& file : manifest->files) {
         const std::string path = folder + "/" + std::string(file.name);
@@ -119,39 +119,39 @@ std::optional<RuntimeKit> module::load_kit(const std::string& folder, const Targ
     return manifest->kit;
 }
 
-Result<RuntimeKit> open_runtime_kit(const Target& target, const RuntimeSources& sources,
+Result<RuntimeKit> open_runtime_kit(const Kernel& kernel, const RuntimeSources& sources,
                                     const ModuleProgress& progress) {
     Stopwatch whole;
     auto files = read_sources(sources);
     if (!files)
         return files.failure();
-    const auto reasons = misfits([&](std::string_view name) { return target.config(name); });
+    const auto reasons = misfits([&](std::string_view name) { return kernel.config(name); });
     if (!reasons.empty())
-        return Failure{"kernel " + target.release() +
+        return Failure{"kernel " + kernel.release() +
                            " is not one that scripts can run on: " + reasons.front(),
                        "djstap --info lists what is needed of a kernel"};
     const std::string parent = cache_directory() + "/runtime";
-    const std::string key = key_of(target, *files);
+    const std::string key = key_of(kernel, *files);
     const std::string folder = parent + "/" + key;
     if (Status ok = check_trusted(folder); !ok)
         return ok.failure();
-    if (auto kit = load_kit(folder, target)) {
+    if (auto kit = load_kit(folder, kernel)) {
         kit->times.open = whole.lap();
         return *kit;
     }
-    if (Status ok = check_requirements(target); !ok)
+    if (Status ok = check_requirements(kernel); !ok)
         return ok.failure();
     if (Status ok = make_cache_folder(parent); !ok)
         return ok.failure();
     Stopwatch watch;
     auto lock = KitLock::take(parent + "/." + key + ".lock", [&] {
         if (progress)
-            progress("waiting for another djstap that builds the runtime for " + target.release());
+            progress("waiting for another djstap that builds the runtime for " + kernel.release());
     });
     if (!lock)
         return lock.failure();
     double waited = watch.lap();
-    if (auto kit = load_kit(folder, target)) {
+    if (auto kit = load_kit(folder, kernel)) {
         kit->times.waiting = waited;
         kit->times.open = whole.lap();
         return *kit;
@@ -161,7 +161,7 @@ Result<RuntimeKit> open_runtime_kit(const Target& target, const RuntimeSources& 
     const std::string part = parent + "/." + key + ".part";
     if (mkdir(part.c_str(), 0755) != 0)
         return Failure{part + ": cannot create: " + std::strerror(errno), ""};
-    auto kit = build_kit(target, *files, part, progress);
+    auto kit = build_kit(kernel, *files, part, progress);
     if (kit) {
         if (Status ok = put_in_place(part, folder); !ok)
             kit = ok.failure();

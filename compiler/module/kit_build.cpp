@@ -60,16 +60,16 @@ std::string compiler_of(std::string_view note, std::string_view scratch) {
 // The build of one kit: paths and what was learnt on the way.
 class Builder {
   public:
-    Builder(const Target& target, const std::vector<SourceFile>& sources, const std::string& folder,
+    Builder(const Kernel& kernel, const std::vector<SourceFile>& sources, const std::string& folder,
             const ModuleProgress& progress, const TemporaryFolder& scratch)
-        : target_(target), sources_(sources), folder_(folder), progress_(progress),
+        : kernel_(kernel), sources_(sources), folder_(folder), progress_(progress),
           scratch_(scratch) {}
 
     Result<RuntimeKit> run() {
         Stopwatch watch;
-        kit_.release = target_.release();
-        kit_.build_id = target_.build_id();
-        kit_.ibt = target_.has_ibt();
+        kit_.release = kernel_.release();
+        kit_.build_id = kernel_.build_id();
+        kit_.ibt = kernel_.has_ibt();
         if (Status ok = make(); !ok)
             return ok.failure();
         kit_.times.kbuild = watch.lap();
@@ -122,7 +122,7 @@ class Builder {
         return words;
     }
 
-    const Target& target_;
+    const Kernel& kernel_;
     const std::vector<SourceFile>& sources_;
     const std::string& folder_;
     const ModuleProgress& progress_;
@@ -140,7 +140,7 @@ Status Builder::make() {
         if (Status ok = write_file(built(file.name), file.text); !ok)
             return ok;
         if (file.name == "features.list") {
-            auto found = find_features(target_.files().build_dir, file.text);
+            auto found = find_features(kernel_.files().build_dir, file.text);
             if (!found)
                 return found.failure();
             for (const std::string& feature : *found)
@@ -194,7 +194,7 @@ Result<ProgramOutcome> Builder::run_make(unsigned jobs, const std::string& objec
     // it needs pahole and vmlinux.
     std::vector<std::string> words{"make",
                                    "-C",
-                                   target_.files().build_dir,
+                                   kernel_.files().build_dir,
                                    "M=" + scratch_.path(),
                                    "-j" + std::to_string(jobs),
                                    "-s",
@@ -213,7 +213,7 @@ Result<ProgramOutcome> Builder::run_make(unsigned jobs, const std::string& objec
 // Kbuild notes the commands it ran: the linker's flags and script, objtool's arguments, the
 // objects.
 Status Builder::read_commands() {
-    const std::string build_dir = target_.files().build_dir;
+    const std::string build_dir = kernel_.files().build_dir;
     auto link = read_file(scratch_.file("." + std::string(name_placeholder) + ".ko.cmd"));
     auto list = read_file(placeholder(".mod"));
     if (!link || !list)
@@ -262,7 +262,7 @@ Status Builder::read_commands() {
         break;
     }
     if (kit_.objtool.empty()) {
-        if (target_.config("OBJTOOL") == "y")
+        if (kernel_.config("OBJTOOL") == "y")
             return Failure{"how Kbuild runs objtool for " + kit_.release + " is not understood",
                            ""};
         return Done{};
@@ -332,7 +332,7 @@ Status Builder::read_symbols() {
         if (std::find(list.begin(), list.end(), name) == list.end())
             list.emplace_back(name);
     };
-    if (target_.config("MODVERSIONS") == "y") {
+    if (kernel_.config("MODVERSIONS") == "y") {
         auto versions = read_versions(*module_part);
         if (!versions)
             return versions.failure();
@@ -402,11 +402,11 @@ Status Builder::try_link() {
 }
 
 Status Builder::finish() {
-    const std::string sign_file = target_.files().build_dir + "/scripts/sign-file";
+    const std::string sign_file = kernel_.files().build_dir + "/scripts/sign-file";
     std::error_code error;
     if (fs::exists(sign_file, error))
         kit_.sign_file = sign_file;
-    kit_.signature_hash = target_.config("MODULE_SIG_HASH");
+    kit_.signature_hash = kernel_.config("MODULE_SIG_HASH");
     if (kit_.signature_hash.empty())
         kit_.signature_hash = "sha256";
     std::vector<KitFile> files;
@@ -459,12 +459,12 @@ Result<std::vector<SourceFile>> read_sources(const RuntimeSources& sources) {
     return files;
 }
 
-Result<RuntimeKit> build_kit(const Target& target, const std::vector<SourceFile>& sources,
+Result<RuntimeKit> build_kit(const Kernel& kernel, const std::vector<SourceFile>& sources,
                              const std::string& folder, const ModuleProgress& progress) {
     auto scratch = TemporaryFolder::create_in_memory();
     if (!scratch)
         return scratch.failure();
-    return Builder(target, sources, folder, progress, *scratch).run();
+    return Builder(kernel, sources, folder, progress, *scratch).run();
 }
 
 } // namespace djstap::module

@@ -23,16 +23,16 @@ Result<std::vector<std::string>> find_features(const std::string& build_dir, std
 // (but not the stub): compiled in their place they take a fraction of the time.
 std::vector<SourceFile> combine_sources(const std::vector<SourceFile>& sources, size_t parts);
 
-// Fails where headers, compiler or tools for building `target`'s modules are not there; names the
+// Fails where headers, compiler or tools for building `kernel`'s modules are not there; names the
 // Debian package that has them.
-Status check_requirements(const Target& target);
+Status check_requirements(const Kernel& kernel);
 
 // Builds the kit into `folder`, which exists and is empty: its files, the manifest last.
-Result<RuntimeKit> build_kit(const Target& target, const std::vector<SourceFile>& sources,
+Result<RuntimeKit> build_kit(const Kernel& kernel, const std::vector<SourceFile>& sources,
                              const std::string& folder, const ModuleProgress& progress);
 
 // The kit in that folder, where it is there, whole (sizes and checksums are compared) and
-// `target`'s.
-std::optional<RuntimeKit> load_kit(const std::string& folder, const Target& target);
+// `kernel`'s.
+std::optional<RuntimeKit> load_kit(const std::string& folder, const Kernel& kernel);
 
 } // namespace djstap::module

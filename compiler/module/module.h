@@ -2,7 +2,7 @@
 // A script's object and the runtime, built once for each kernel, become a kernel module.
 #pragma once
 #include "diagnostics/result.h"
-#include "target/target.h"
+#include "image/kernel.h"
 
 #include <functional>
 #include <optional>
@@ -70,11 +70,11 @@ struct RuntimeKit {
 
 using ModuleProgress = std::function<void(const std::string&)>;
 
-// The kit of `target` for these sources: from the cache, or built there (seconds; `progress` is
+// The kit of `kernel` for these sources: from the cache, or built there (seconds; `progress` is
 // told). A damaged kit is built anew. Several djstaps may ask at once: one builds, the others wait.
 // Fails, with the Debian package to install as a hint, where headers, compiler or tools are
 // missing, where the runtime does not compile, or where the kit cannot be written.
-Result<RuntimeKit> open_runtime_kit(const Target& target, const RuntimeSources& sources,
+Result<RuntimeKit> open_runtime_kit(const Kernel& kernel, const RuntimeSources& sources,
                                     const ModuleProgress& progress = nullptr);
 
 // Fails where the headers that lay out what a script's object hands to the runtime are not those

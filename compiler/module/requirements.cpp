@@ -32,9 +32,9 @@ std::string release_of_headers(const std::string& build_dir) {
 
 } // namespace
 
-Status check_requirements(const Target& target) {
-    const std::string& release = target.release();
-    const std::string& folder = target.files().build_dir;
+Status check_requirements(const Kernel& kernel) {
+    const std::string& release = kernel.release();
+    const std::string& folder = kernel.files().build_dir;
     const std::string headers = "linux-headers-" + release;
     if (folder.empty())
         return Failure{"the kernel headers of " + release +
@@ -52,14 +52,14 @@ Status check_requirements(const Target& target) {
         return Failure{"the kernel headers in " + folder + " are those of " + of_headers +
                            ", the kernel is " + release,
                        install(headers)};
-    if (target.config("OBJTOOL") == "y" &&
+    if (kernel.config("OBJTOOL") == "y" &&
         access((folder + "/tools/objtool/objtool").c_str(), X_OK))
         return Failure{"the kernel headers of " + release + " are not whole: there is no " +
                            folder + "/tools/objtool/objtool",
                        install("--reinstall " + headers)};
     if (find_program("make").empty())
         return Failure{"make is not installed", install("make")};
-    std::string compiler = target.config("CC_VERSION_TEXT");
+    std::string compiler = kernel.config("CC_VERSION_TEXT");
     compiler = compiler.substr(0, compiler.find(' '));
     if (compiler.empty())
         compiler = "gcc";

@@ -45,7 +45,8 @@ bool AccessBuilder::start(const Location& location, TypeId type, const std::stri
         is_address_ = true;
         break;
     case LocationKind::Address:
-        access_.base = Access::Base::KernelAddress;
+        access_.base = Access::Base::ImageAddress;
+        access_.image = image_;
         access_.constant = location.constant;
         is_address_ = true;
         break;
@@ -186,7 +187,8 @@ bool AccessBuilder::finish(bool address_of, SourceRange range) {
 std::string fingerprint(const Access& access) {
     std::string out = std::to_string(static_cast<int>(access.base)) + "," +
                       std::to_string(static_cast<int>(access.reg)) + "," +
-                      std::to_string(access.constant) + "," +
+                      std::to_string(access.constant) + "," + std::to_string(access.image) + "," +
+                      std::to_string(static_cast<int>(access.space)) + "," +
                       std::to_string(reinterpret_cast<uintptr_t>(access.operand));
     for (const AccessStep& step : access.steps)
         out += ";" + std::to_string(static_cast<int>(step.kind)) + "," +

@@ -20,7 +20,10 @@ struct AccessError {
 
 class AccessBuilder {
   public:
-    explicit AccessBuilder(const DebugInfo& info) : info_(info) {}
+    // `image`: the number (ProbePlan::images) of the image that `info` is of.
+    AccessBuilder(const DebugInfo& info, uint32_t image) : info_(info), image_(image) {
+        access_.space = info.image().address_space();
+    }
 
     // Each step yields false and leaves error() set where it is not possible.
     bool start(const Location& location, TypeId type, const std::string& name,
@@ -53,6 +56,7 @@ class AccessBuilder {
     void load_pointer(); // makes a pointer that is in memory the accumulator
 
     const DebugInfo& info_;
+    uint32_t image_;
     Access access_;
     AccessError error_;
     TypeId type_ = 0;

@@ -25,10 +25,10 @@ bool DirectTarget::returns(const ProbePlan& plan) const {
 }
 
 void choose_direct_targets(ProbePlan& plan) {
-    std::map<std::pair<uint32_t, uint64_t>, std::vector<uint32_t>> sites_at; // module, address
+    std::map<std::pair<uint32_t, uint64_t>, std::vector<uint32_t>> sites_at; // image, address
     for (uint32_t i = 0; i < plan.sites.size(); i++)
         if (is_direct(plan.sites[i]))
-            sites_at[{plan.sites[i].module, plan.sites[i].address}].push_back(i);
+            sites_at[{plan.sites[i].image, plan.sites[i].address}].push_back(i);
 
     // A target that calls functions of modules has one only: its call is aimed when the module
     // comes.
@@ -37,16 +37,15 @@ void choose_direct_targets(ProbePlan& plan) {
     for (uint32_t i = 0; i < plan.sites.size(); i++) {
         if (!is_direct(plan.sites[i]))
             continue;
-        const std::vector<uint32_t>& sites =
-            sites_at[{plan.sites[i].module, plan.sites[i].address}];
+        const std::vector<uint32_t>& sites = sites_at[{plan.sites[i].image, plan.sites[i].address}];
         if (sites.front() != i)
             continue;
         DirectTarget target;
         for (uint32_t site : sites)
             target.variants.push_back(plan.sites[site].variant);
-        target.in_module = plan.sites[i].module != no_index && target.returns(plan);
+        target.in_module = plan.is_in_module(plan.sites[i]) && target.returns(plan);
         Key key = target.in_module
-                      ? Key{target.variants, plan.sites[i].module, plan.sites[i].address}
+                      ? Key{target.variants, plan.sites[i].image, plan.sites[i].address}
                       : Key{target.variants, no_index, 0};
         auto [entry, added] =
             known.emplace(std::move(key), static_cast<uint32_t>(plan.targets.size()));

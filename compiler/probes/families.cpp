@@ -2,7 +2,7 @@
 #include "probes/families.h"
 
 #include "diagnostics/suggest.h"
-#include "target/glob.h"
+#include "image/glob.h"
 
 #include <algorithm>
 #include <array>
@@ -204,26 +204,29 @@ const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver) {
     return nullptr;
 }
 
-uint64_t ticks_of(const Target& target) {
+uint64_t ticks_of(const Kernel& kernel) {
     constexpr uint64_t usual = 250;
-    const std::string hz = target.config("HZ");
+    const std::string hz = kernel.config("HZ");
     return hz.empty() ? usual : std::max(1UL, std::strtoul(hz.c_str(), nullptr, 10));
 }
 
-const Target* need_target(const ast::ProbePoint& point, Resolver& resolver) {
-    auto target = resolver.kernel.target();
-    if (target)
-        return *target;
+const ImageView* need_kernel(const ast::ProbePoint& point, Resolver& resolver) {
+    auto kernel = resolver.images.kernel_view();
+    if (kernel)
+        return *kernel;
     resolver.diagnostics
-        .report(DiagnosticKind::KernelNotFound, point.range, {target.failure().message})
-        .hint(target.failure().hint);
+        .report(DiagnosticKind::KernelNotFound, point.range, {kernel.failure().message})
+        .hint(kernel.failure().hint);
     return nullptr;
 }
 
-const DebugInfo* need_debuginfo(const ast::ProbePoint& point, Resolver& resolver) {
-    if (!need_target(point, resolver))
+const DebugInfo* need_types(const ImageView* image, const ast::ProbePoint& point,
+                            Resolver& resolver) {
+    if (!image)
+        image = need_kernel(point, resolver);
+    if (!image)
         return nullptr;
-    auto info = resolver.kernel.debuginfo();
+    auto info = image->debuginfo();
     if (info)
         return *info;
     resolver.diagnostics.report(DiagnosticKind::NoDebugInfo, point.range, {info.failure().message})
@@ -231,19 +234,20 @@ const DebugInfo* need_debuginfo(const ast::ProbePoint& point, Resolver& resolver
     return nullptr;
 }
 
-std::optional<std::vector<CodeView>> find_code(const ast::ProbePoint& point, Resolver& resolver) {
+std::optional<std::vector<const ImageView*>> find_images(const ast::ProbePoint& point,
+                                                         Resolver& resolver) {
+    const ImageView* kernel = need_kernel(point, resolver);
+    if (!kernel)
+        return std::nullopt;
     const ast::PointComponent& first = point.components.front();
     if (first.name == "kernel") {
-        const DebugInfo* info = need_debuginfo(point, resolver);
-        if (!info)
+        if (!need_types(kernel, point, resolver))
             return std::nullopt;
-        return std::vector<CodeView>{{need_target(point, resolver), info, nullptr, "kernel"}};
+        return std::vector<const ImageView*>{kernel};
     }
-    if (!need_target(point, resolver))
-        return std::nullopt;
     std::vector<std::string> names{first.string};
     if (has_wildcard(first.string)) {
-        auto matching = resolver.kernel.modules_matching(first.string);
+        auto matching = resolver.images.modules_matching(first.string);
         if (matching)
             names = std::move(*matching);
     }
@@ -252,12 +256,11 @@ std::optional<std::vector<CodeView>> find_code(const ast::ProbePoint& point, Res
             .report(DiagnosticKind::NoModule, first.argument_range, {failure.message})
             .hint(failure.hint);
     };
-    std::vector<CodeView> views;
+    std::vector<const ImageView*> images;
     for (const std::string& name : names) {
-        auto module = resolver.kernel.module(name);
+        auto module = resolver.images.module(name);
         if (module) {
-            views.push_back({(*module)->target.get(), (*module)->info.get(), *module,
-                             "module(\"" + (*module)->name + "\")"});
+            images.push_back(*module);
             continue;
         }
         if (point.optional || resolver.quiet)
@@ -265,12 +268,12 @@ std::optional<std::vector<CodeView>> find_code(const ast::ProbePoint& point, Res
         complain(module.failure());
         return std::nullopt;
     }
-    if (views.empty() && !point.optional && !resolver.quiet) {
+    if (images.empty() && !point.optional && !resolver.quiet) {
         complain({"no module matches \"" + first.string + "\"",
                   "of the running kernel a pattern means the modules that are loaded"});
         return std::nullopt;
     }
-    return views;
+    return images;
 }
 
 const ast::PointComponent* find_component(const ast::ProbePoint& point, std::string_view name) {

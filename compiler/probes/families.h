@@ -18,13 +18,14 @@ struct Candidate {
     std::unique_ptr<FunctionInfo> function; // null for begin, timers …
     uint64_t scope_address = 0; // where $variables are looked up; 0: only the function's parameters
     uint64_t scope = 0; // the inlined copy of a function that they are of; 0: all that is visible
-    const ModuleView* module = nullptr; // whose it is; null: the kernel's
-    Payload payload;                    // what only its family knows
+    // What its code or tracepoint lies in; null where nothing of the sort is probed.
+    const ImageView* image = nullptr;
+    Payload payload; // what only its family knows
 };
 
 // What resolving a point needs of its surroundings.
 struct Resolver {
-    KernelView& kernel;
+    Images& images;
     const ProbeOptions& options;
     Diagnostics& diagnostics;
     bool details = true;                   // parameters are wanted
@@ -55,22 +56,20 @@ constexpr uint32_t code_traits = PointHasVariables | PointTellsOfTask;
 const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver);
 
 // The kernel's ticks a second; where it does not tell, what most distributions choose.
-uint64_t ticks_of(const Target& target);
+uint64_t ticks_of(const Kernel& kernel);
 
 // Opens the kernel or the debug information; reports the failure at the point.
-const Target* need_target(const ast::ProbePoint& point, Resolver& resolver);
-const DebugInfo* need_debuginfo(const ast::ProbePoint& point, Resolver& resolver);
+const ImageView* need_kernel(const ast::ProbePoint& point, Resolver& resolver);
+// Those of `image`, or of the kernel where that is null: what code that is not part of an image may
+// refer to.
+const DebugInfo* need_types(const ImageView* image, const ast::ProbePoint& point,
+                            Resolver& resolver);
 
-// A body of code that a point names: the kernel, or one of its modules.
-struct CodeView {
-    const Target* target = nullptr;
-    const DebugInfo* info = nullptr;
-    const ModuleView* module = nullptr; // null: the kernel
-    std::string prefix;                 // "kernel", "module(\"ext4\")"
-};
-// What the first component of a point names: `kernel`, or `module("PATTERN")`. Nothing after an
-// error was reported; empty where an optional point or a listing names no module.
-std::optional<std::vector<CodeView>> find_code(const ast::ProbePoint& point, Resolver& resolver);
+// What the first component of a point names: `kernel`, or `module("PATTERN")`, with the debug
+// information open. Nothing after an error was reported; empty where an optional point or a listing
+// names no module.
+std::optional<std::vector<const ImageView*>> find_images(const ast::ProbePoint& point,
+                                                         Resolver& resolver);
 
 // The component of that name, or null.
 const ast::PointComponent* find_component(const ast::ProbePoint& point, std::string_view name);

@@ -4,7 +4,7 @@
 #include "probes/families.h"
 
 #include "diagnostics/suggest.h"
-#include "target/glob.h"
+#include "image/glob.h"
 
 #include <algorithm>
 
@@ -15,22 +15,21 @@ namespace {
 // What a point means: functions with code of their own, copies that are inlined, or both.
 enum class Wanted : uint8_t { All, Own, Inlined, Exported, Return };
 
-std::string quoted_point(const CodeView& code, const FunctionInfo& function,
+std::string quoted_point(const ImageView& view, const FunctionInfo& function,
                          std::string_view suffix) {
     std::string where = function.is_syscall ? function.symbol : function.name;
     if (!function.file.empty())
         where +=
             "@" + function.file + (function.line > 0 ? ":" + std::to_string(function.line) : "");
-    return code.prefix + ".function(\"" + where + "\")" + std::string(suffix);
+    return view.prefix() + ".function(\"" + where + "\")" + std::string(suffix);
 }
 
 // "kernel 6.1.0", "module 'ext4' of kernel 6.1.0"
-std::string describe(const std::vector<CodeView>& code, const Resolver& resolver) {
-    std::string kernel = "kernel " + (*resolver.kernel.target())->release();
-    if (!code.front().module)
-        return kernel;
-    return code.size() == 1 ? "module '" + code.front().module->name + "' of " + kernel
-                            : std::to_string(code.size()) + " modules of " + kernel;
+std::string describe(const std::vector<const ImageView*>& images) {
+    const Image& first = images.front()->image();
+    return images.size() == 1
+               ? first.title()
+               : std::to_string(images.size()) + " modules of " + first.kernel().title();
 }
 
 // xfs_file_open is probably the module xfs's; the longest beginning that is a module's name counts.
@@ -40,8 +39,8 @@ std::string module_hint(const FunctionPattern& pattern, Resolver& resolver) {
     for (size_t end = pattern.function.rfind('_'); end != std::string::npos && end > 0;
          end = pattern.function.rfind('_', end - 1)) {
         const std::string name = pattern.function.substr(0, end);
-        auto module = resolver.kernel.module(name);
-        if (module && !(*module)->info->functions(pattern, false).empty())
+        auto module = resolver.images.module(name);
+        if (module && !(*module)->info().functions(pattern, false).empty())
             return "it is a module's: module(\"" + name + "\").function(\"" + pattern.function +
                    "\")";
     }
@@ -49,13 +48,13 @@ std::string module_hint(const FunctionPattern& pattern, Resolver& resolver) {
 }
 
 // Where the function is that was looked for in another file, or on another line; empty: nowhere.
-std::string where_it_is(FunctionPattern pattern, const std::vector<CodeView>& code) {
+std::string where_it_is(FunctionPattern pattern, const std::vector<const ImageView*>& images) {
     if (has_wildcard(pattern.function) || pattern.file.empty())
         return {};
     pattern.file.clear();
     pattern.line_kind = FunctionPattern::LineKind::None;
-    for (const CodeView& each : code)
-        for (const FunctionInfo& function : each.info->functions(pattern, true))
+    for (const ImageView* each : images)
+        for (const FunctionInfo& function : each->info().functions(pattern, true))
             return function.file.empty()
                        ? "in which files functions are, debug symbols tell, and "
                          "there are none"
@@ -64,8 +63,9 @@ std::string where_it_is(FunctionPattern pattern, const std::vector<CodeView>& co
 }
 
 void report_no_match(const ast::PointComponent& component, const FunctionPattern& pattern,
-                     const std::vector<CodeView>& code, Wanted wanted, Resolver& resolver) {
-    const DebugInfo& info = *code.front().info;
+                     const std::vector<const ImageView*>& images, Wanted wanted,
+                     Resolver& resolver) {
+    const DebugInfo& info = images.front()->info();
     if (wanted == Wanted::Inlined && !info.functions(pattern, false).empty()) {
         resolver.diagnostics
             .report(DiagnosticKind::NotInlined, component.argument_range, {pattern.function})
@@ -82,10 +82,9 @@ void report_no_match(const ast::PointComponent& component, const FunctionPattern
             .hint("without ." + suffix + " each inlined copy of it is probed");
         return;
     }
-    auto& diagnostic =
-        resolver.diagnostics.report(DiagnosticKind::NoFunction, component.argument_range,
-                                    {component.string, describe(code, resolver)});
-    std::string hint = where_it_is(pattern, code);
+    auto& diagnostic = resolver.diagnostics.report(
+        DiagnosticKind::NoFunction, component.argument_range, {component.string, describe(images)});
+    std::string hint = where_it_is(pattern, images);
     if (hint.empty() && !has_wildcard(pattern.function))
         hint = did_you_mean(pattern.function, info.similar_functions(pattern.function));
     if (hint.empty() && !pattern.file.empty())
@@ -178,9 +177,8 @@ ReturnSafety safety_of(FunctionInfo& function, const std::string& objection,
 }
 
 // Return djprobes of modules' functions are aimed by them (runtime/djprobe/direct.c).
-bool has_static_calls(Resolver& resolver) {
-    auto target = resolver.kernel.target();
-    return target && (*target)->config("CONFIG_HAVE_STATIC_CALL") == "y";
+bool has_static_calls(const Image& image) {
+    return image.kernel().config("CONFIG_HAVE_STATIC_CALL") == "y";
 }
 
 struct Refusal {
@@ -188,12 +186,13 @@ struct Refusal {
     bool never = false;    // as in MechanismChoice
 };
 
-// The functions of one body of code as candidates.
-void add_candidates(const ast::ProbePoint& point, const CodeView& code,
+// The functions of one image as candidates.
+void add_candidates(const ast::ProbePoint& point, const ImageView& view,
                     std::vector<FunctionInfo> functions, bool is_return, Resolver& resolver,
                     std::vector<Candidate>& out, Refusal& refusal) {
     std::string objection = is_return ? objection_of_probe(point, resolver, functions.size()) : "";
-    if (is_return && code.module && objection.empty() && !has_static_calls(resolver))
+    if (is_return && view.image().kind() == ImageKind::Module && objection.empty() &&
+        !has_static_calls(view.image()))
         objection = "without static calls a module's functions cannot be called directly";
     std::string suffix;
     for (size_t i = 2; i < point.components.size(); i++)
@@ -202,10 +201,10 @@ void add_candidates(const ast::ProbePoint& point, const CodeView& code,
     const ast::PointComponent* maxactive = find_component(point, "maxactive");
     for (FunctionInfo& function : functions) {
         MechanismChoice choice =
-            is_return ? choose_for_return(*code.target, function.entry,
-                                          safety_of(function, objection, resolver, *code.info),
+            is_return ? choose_for_return(view.image(), function.entry,
+                                          safety_of(function, objection, resolver, view.info()),
                                           resolver.options.forced, function.symbol)
-                      : choose_for_entry(*code.target, function.entry, resolver.options.forced,
+                      : choose_for_entry(view.image(), function.entry, resolver.options.forced,
                                          resolver.probe && resolver.probe->effects.registers,
                                          function.symbol);
         if (!choice.refusal.empty()) {
@@ -214,7 +213,7 @@ void add_candidates(const ast::ProbePoint& point, const CodeView& code,
         }
         Candidate candidate;
         candidate.kind = is_return ? HandlerKind::Return : HandlerKind::Entry;
-        candidate.module = code.module;
+        candidate.image = &view;
         candidate.site.mechanism = choice.mechanism;
         candidate.site.reason = choice.reason;
         candidate.site.forced = resolver.options.forced.has_value();
@@ -222,7 +221,7 @@ void add_candidates(const ast::ProbePoint& point, const CodeView& code,
         candidate.site.fallback = choice.fallback;
         candidate.site.entry = function.entry;
         candidate.site.maxactive = maxactive ? static_cast<uint32_t>(maxactive->number) : 0;
-        candidate.site.point = quoted_point(code, function, suffix);
+        candidate.site.point = quoted_point(view, function, suffix);
         candidate.site.function = function.is_syscall ? function.symbol : function.name;
         candidate.function = std::make_unique<FunctionInfo>(std::move(function));
         out.push_back(std::move(candidate));
@@ -232,16 +231,16 @@ void add_candidates(const ast::ProbePoint& point, const CodeView& code,
 constexpr size_t most_listed_places = 5000;
 
 // Where the pattern's functions are inlined: a kprobe at each copy's first instruction.
-size_t add_inlined(const CodeView& code, const FunctionPattern& pattern, Resolver& resolver,
+size_t add_inlined(const ImageView& view, const FunctionPattern& pattern, Resolver& resolver,
                    std::vector<Candidate>& out, Refusal& refusal) {
     // A listing names a function once; one of very many is as good as all.
     const bool one_of_each =
-        resolver.probe == nullptr && code.info->inlined_count(pattern) > most_listed_places;
-    std::vector<StatementAddress> places = code.info->inlined(pattern, one_of_each);
+        resolver.probe == nullptr && view.info().inlined_count(pattern) > most_listed_places;
+    std::vector<StatementAddress> places = view.info().inlined(pattern, one_of_each);
     keep_declared_there(pattern, places);
     for (const StatementAddress& place : places) {
         MechanismChoice choice =
-            choose_for_instruction(*code.target, place.address, resolver.options.forced);
+            choose_for_instruction(view.image(), place.address, resolver.options.forced);
         if (!choice.refusal.empty()) {
             refusal = {place.function, choice.refusal, choice.never};
             continue;
@@ -254,14 +253,14 @@ size_t add_inlined(const CodeView& code, const FunctionPattern& pattern, Resolve
         function->line = place.line;
         Candidate candidate;
         candidate.kind = HandlerKind::Entry;
-        candidate.module = code.module;
+        candidate.image = &view;
         candidate.site.mechanism = choice.mechanism;
         candidate.site.reason = "inlined into " + place.symbol;
         candidate.site.forced = resolver.options.forced.has_value();
         candidate.site.address = choice.address;
         candidate.site.fallback = choice.fallback;
         candidate.site.entry = place.symbol_entry;
-        candidate.site.point = quoted_point(code, *function, ".inline");
+        candidate.site.point = quoted_point(view, *function, ".inline");
         candidate.site.function = place.function;
         candidate.scope_address = place.address;
         candidate.scope = place.scope;
@@ -274,10 +273,11 @@ size_t add_inlined(const CodeView& code, const FunctionPattern& pattern, Resolve
 // So many breakpoints take long to set; a pattern does without them, one function by its name must
 // be asked for so.
 bool too_many_inlined(const ast::PointComponent& argument, const FunctionPattern& pattern,
-                      const std::vector<CodeView>& code, bool own_found, Resolver& resolver) {
+                      const std::vector<const ImageView*>& images, bool own_found,
+                      Resolver& resolver) {
     size_t count = 0;
-    for (const CodeView& each : code)
-        count += each.info->inlined_count(pattern);
+    for (const ImageView* each : images)
+        count += each->info().inlined_count(pattern);
     if (resolver.probe == nullptr || count <= static_cast<size_t>(resolver.options.max_kprobes))
         return false;
     const std::string hint =
@@ -296,9 +296,9 @@ bool too_many_inlined(const ast::PointComponent& argument, const FunctionPattern
     return true;
 }
 
-void keep_exported(const CodeView& code, std::vector<FunctionInfo>& functions) {
+void keep_exported(const ImageView& view, std::vector<FunctionInfo>& functions) {
     std::erase_if(functions, [&](const FunctionInfo& function) {
-        return !code.target->symbol("__ksymtab_" + function.symbol);
+        return !view.image().symbol("__ksymtab_" + function.symbol);
     });
 }
 
@@ -306,19 +306,19 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
                        std::vector<Candidate>& out, Wanted wanted) {
     const ast::PointComponent& argument = point.components[1];
     auto pattern = pattern_of(point, resolver);
-    auto code = pattern ? find_code(point, resolver) : std::nullopt;
-    if (!code)
+    auto images = pattern ? find_images(point, resolver) : std::nullopt;
+    if (!images)
         return false;
     Refusal refusal;
     size_t found = 0;
-    for (const CodeView& each : *code) {
+    for (const ImageView* each : *images) {
         if (wanted == Wanted::Inlined)
             break;
-        std::vector<FunctionInfo> functions = each.info->functions(*pattern, resolver.details);
+        std::vector<FunctionInfo> functions = each->info().functions(*pattern, resolver.details);
         keep_declared_there(*pattern, functions);
         const bool any = !functions.empty();
         if (wanted == Wanted::Exported)
-            keep_exported(each, functions);
+            keep_exported(*each, functions);
         if (any && functions.empty() && !has_wildcard(argument.string) && !point.optional) {
             resolver.diagnostics
                 .report(DiagnosticKind::NotExported, argument.argument_range, {pattern->function})
@@ -326,27 +326,27 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
             return false;
         }
         found += functions.size();
-        add_candidates(point, each, std::move(functions), wanted == Wanted::Return, resolver, out,
+        add_candidates(point, *each, std::move(functions), wanted == Wanted::Return, resolver, out,
                        refusal);
     }
     if (wanted == Wanted::All || wanted == Wanted::Inlined) {
-        const bool too_many = too_many_inlined(argument, *pattern, *code, found > 0, resolver);
+        const bool too_many = too_many_inlined(argument, *pattern, *images, found > 0, resolver);
         if (too_many && found == 0)
             return false;
         Refusal of_copies; // of no account where there is code of its own
-        for (const CodeView& each : *code)
+        for (const ImageView* each : *images)
             if (!too_many)
-                found += add_inlined(each, *pattern, resolver, out, of_copies);
+                found += add_inlined(*each, *pattern, resolver, out, of_copies);
         if (out.empty() && refusal.name.empty())
             refusal = of_copies;
     }
     if (found == 0) {
-        if (point.optional || resolver.quiet || code->empty())
+        if (point.optional || resolver.quiet || images->empty())
             return true;
-        report_no_match(argument, *pattern, *code, wanted, resolver);
+        report_no_match(argument, *pattern, *images, wanted, resolver);
         return false;
     }
-    bool many = has_wildcard(argument.string) || code->size() > 1;
+    bool many = has_wildcard(argument.string) || images->size() > 1;
     if (many && !resolver.options.forced && wanted != Wanted::Inlined)
         leave_out_kprobes(argument, resolver, out);
     // A pattern leaves out what cannot be probed; one that was named is an error.

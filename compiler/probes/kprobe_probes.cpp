@@ -40,13 +40,13 @@ std::vector<std::string> alternatives(const std::string& text) {
     return {text};
 }
 
-bool report_no_symbol(const ast::PointComponent& name, const Target& target, Resolver& resolver) {
+bool report_no_symbol(const ast::PointComponent& name, const Image& image, Resolver& resolver) {
     std::vector<std::string> near;
     for (const Symbol& symbol :
-         target.symbols_matching("*" + name.string.substr(0, name.string.size() / 2) + "*"))
+         image.symbols_matching("*" + name.string.substr(0, name.string.size() / 2) + "*"))
         near.emplace_back(symbol.name);
     resolver.diagnostics
-        .report(DiagnosticKind::NoFunction, name.argument_range, {name.string, target.release()})
+        .report(DiagnosticKind::NoFunction, name.argument_range, {name.string, image.title()})
         .hint(is_pattern(name.string) ? "" : did_you_mean(name.string, near));
     return false;
 }
@@ -54,29 +54,29 @@ bool report_no_symbol(const ast::PointComponent& name, const Target& target, Res
 bool resolve_symbols(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out,
                      bool is_return) {
     const ast::PointComponent& name = point.components[1];
-    const Target* target = need_target(point, resolver);
-    if (!target)
+    const ImageView* kernel = need_kernel(point, resolver);
+    if (!kernel)
         return false;
+    const Image& image = kernel->image();
     std::vector<Symbol> symbols;
     for (const std::string& each : alternatives(name.string)) {
-        auto found =
-            is_pattern(each) ? target->symbols_matching(each) : target->symbols_named(each);
+        auto found = is_pattern(each) ? image.symbols_matching(each) : image.symbols_named(each);
         symbols.insert(symbols.end(), found.begin(), found.end());
     }
     std::erase_if(symbols, [&](const Symbol& symbol) {
-        return target->has_addresses() && !target->in_text(symbol.address);
+        return image.has_addresses() && !image.in_text(symbol.address);
     });
     if (symbols.empty())
-        return point.optional || resolver.quiet || report_no_symbol(name, *target, resolver);
+        return point.optional || resolver.quiet || report_no_symbol(name, image, resolver);
     const ast::PointComponent* maxactive = find_component(point, "maxactive");
     const ReturnSafety unknown{ReturnSafety::Verdict::Unsafe,
                                "nothing is known of how it is called"};
     MechanismChoice refusal;
     for (const Symbol& symbol : symbols) {
         MechanismChoice choice =
-            is_return ? choose_for_return(*target, symbol.address, unknown, resolver.options.forced,
+            is_return ? choose_for_return(image, symbol.address, unknown, resolver.options.forced,
                                           symbol.name)
-                      : choose_for_entry(*target, symbol.address, resolver.options.forced,
+                      : choose_for_entry(image, symbol.address, resolver.options.forced,
                                          resolver.probe && resolver.probe->effects.registers,
                                          symbol.name);
         if (!choice.refusal.empty()) {
@@ -84,6 +84,7 @@ bool resolve_symbols(const ast::ProbePoint& point, Resolver& resolver, std::vect
             continue;
         }
         Candidate candidate;
+        candidate.image = kernel;
         candidate.kind = is_return ? HandlerKind::Return : HandlerKind::Entry;
         candidate.site.mechanism = choice.mechanism;
         candidate.site.reason = choice.reason;
@@ -119,18 +120,19 @@ bool resolve_kprobe_return(const ast::ProbePoint& point, Resolver& resolver,
 bool resolve_absolute(const ast::ProbePoint& point, Resolver& resolver,
                       std::vector<Candidate>& out) {
     const ast::PointComponent& address = point.components[1];
-    const Target* target = need_target(point, resolver);
-    if (!target)
+    const ImageView* kernel = need_kernel(point, resolver);
+    if (!kernel)
         return false;
+    const Image& image = kernel->image();
     char text[24];
     snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address.number));
     const auto where = static_cast<uint64_t>(address.number);
-    const auto symbol = target->symbol_at(where);
+    const auto symbol = image.symbol_at(where);
     MechanismChoice choice =
-        target->fentry_site(where) || (symbol && symbol->address == where)
-            ? choose_for_entry(*target, symbol ? symbol->address : where, resolver.options.forced,
+        image.fentry_site(where) || (symbol && symbol->address == where)
+            ? choose_for_entry(image, symbol ? symbol->address : where, resolver.options.forced,
                                resolver.probe && resolver.probe->effects.registers)
-            : choose_for_instruction(*target, where, resolver.options.forced);
+            : choose_for_instruction(image, where, resolver.options.forced);
     if (choice.refusal.empty() && !symbol)
         choice.refusal = "there is no function of the kernel";
     if (!choice.refusal.empty()) {
@@ -142,6 +144,7 @@ bool resolve_absolute(const ast::ProbePoint& point, Resolver& resolver,
     }
     Candidate candidate;
     candidate.kind = HandlerKind::Entry;
+    candidate.image = kernel;
     candidate.site.mechanism = choice.mechanism;
     candidate.site.reason = choice.reason;
     candidate.site.forced = resolver.options.forced.has_value();

@@ -8,7 +8,7 @@
 namespace djstap {
 
 std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point, bool variables,
-                                                     KernelView& kernel, Diagnostics& diagnostics) {
+                                                     Images& images, Diagnostics& diagnostics) {
     ProbeOptions options;
     options.max_kprobes = std::numeric_limits<int64_t>::max();
     // A pattern may match nothing; a name that is not there is a mistake worth a hint.
@@ -16,25 +16,26 @@ std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& poin
         point.components.begin(), point.components.end(), [](const ast::PointComponent& each) {
             return each.string.find_first_of("*?[") != std::string::npos;
         });
-    Resolver resolver{kernel, options, diagnostics, variables, pattern};
+    Resolver resolver{images, options, diagnostics, variables, pattern};
     const ProbeForms* forms = find_forms(point, resolver);
     std::vector<Candidate> candidates;
     if (!forms || !forms->resolve(point, resolver, candidates))
         return std::nullopt;
-    const DebugInfo* info = nullptr;
-    if (variables && kernel.opened()) {
-        auto opened = kernel.debuginfo();
-        info = opened ? *opened : nullptr;
-    }
+    auto types_of = [&](const Candidate& candidate) -> const DebugInfo* {
+        if (!candidate.image && !images.opened_kernel())
+            return nullptr;
+        auto view = candidate.image ? Result(candidate.image) : images.kernel_view();
+        auto info = view ? (*view)->debuginfo() : view.failure();
+        return info ? *info : nullptr;
+    };
     std::vector<ProbeListing> out;
     for (const Candidate& candidate : candidates) {
         ProbeListing listing;
         listing.point = candidate.site.point;
         listing.mechanism = candidate.site.mechanism;
         listing.reason = candidate.site.reason;
-        if (info)
-            listing.variables = describe_variables(
-                make_scope(candidate.module ? candidate.module->info.get() : info, candidate));
+        if (const DebugInfo* info = variables ? types_of(candidate) : nullptr)
+            listing.variables = describe_variables(make_scope(info, candidate));
         out.push_back(std::move(listing));
     }
     auto by_point = [](const ProbeListing& a, const ProbeListing& b) { return a.point < b.point; };

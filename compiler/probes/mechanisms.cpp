@@ -24,16 +24,16 @@ MechanismChoice refuse_any(std::string why) {
 }
 
 // Code of .init.text is gone when a module is loaded.
-bool is_gone(const Target& target, uint64_t address) {
-    return target.has_addresses() && !target.in_text(address);
+bool is_gone(const Image& image, uint64_t address) {
+    return image.has_addresses() && !image.in_text(address);
 }
 constexpr const char* gone = "it is initialization code, which the kernel frees after boot";
 
 // Told by the function that the code is part of, also where it came there by inlining.
-bool is_without_exceptions(const Target& target, uint64_t address, std::string_view symbol) {
+bool is_without_exceptions(const Image& image, uint64_t address, std::string_view symbol) {
     if (arch::runs_without_exceptions(symbol))
         return true;
-    const auto whole = target.has_addresses() ? target.symbol_at(address) : std::nullopt;
+    const auto whole = image.has_addresses() ? image.symbol_at(address) : std::nullopt;
     return whole && arch::runs_without_exceptions(whole->name);
 }
 constexpr const char* without_exceptions = "CPUs run it while they can take no exception";
@@ -83,16 +83,16 @@ std::vector<std::string> mechanism_names() {
     return names;
 }
 
-MechanismChoice choose_for_entry(const Target& target, uint64_t entry,
+MechanismChoice choose_for_entry(const Image& image, uint64_t entry,
                                  std::optional<Mechanism> forced, bool all_registers,
                                  std::string_view symbol) {
-    if (is_gone(target, entry))
+    if (is_gone(image, entry))
         return refuse_any(gone);
-    if (is_without_exceptions(target, entry, symbol))
+    if (is_without_exceptions(image, entry, symbol))
         return refuse_any(without_exceptions);
     if (forced == Mechanism::Djprobe && all_registers)
         return refuse("its handler uses registers that a direct call does not keep");
-    std::optional<uint64_t> site = target.fentry_site(entry);
+    std::optional<uint64_t> site = image.fentry_site(entry);
     MechanismChoice choice;
     if (!forced || forced == Mechanism::Djprobe || forced == Mechanism::Ftrace) {
         if (site) {
@@ -102,7 +102,7 @@ MechanismChoice choose_for_entry(const Target& target, uint64_t entry,
                             : all_registers ? "its handler uses all registers"
                                             : "fentry site";
             choice.address = *site;
-            if (target.knows_fentry_sites())
+            if (image.knows_fentry_sites())
                 choice.fallback = *site + fentry_bytes;
             return choice;
         }
@@ -111,14 +111,14 @@ MechanismChoice choose_for_entry(const Target& target, uint64_t entry,
     }
     if (forced && !is_kprobe(*forced))
         return refuse("its entry cannot be probed by " + std::string(mechanism_name(*forced)));
-    if (target.kprobe_forbidden(entry))
+    if (image.kprobe_forbidden(entry))
         return refuse("the kernel forbids kprobes there");
     choice.mechanism = forced.value_or(Mechanism::Kprobe);
     choice.reason = forced ? "forced" : "no fentry site";
     choice.address = entry;
     // A jump or a breakpoint cannot stand on the fentry site, which is ftrace's: the next
     // instruction sees the same registers.
-    if (site && target.knows_fentry_sites() &&
+    if (site && image.knows_fentry_sites() &&
         (choice.mechanism == Mechanism::KprobeInt3 || choice.mechanism == Mechanism::KprobeJump))
         choice.address = *site + fentry_bytes;
     else if (site)
@@ -128,15 +128,15 @@ MechanismChoice choose_for_entry(const Target& target, uint64_t entry,
     return choice;
 }
 
-MechanismChoice choose_for_return(const Target& target, uint64_t entry, const ReturnSafety& safety,
+MechanismChoice choose_for_return(const Image& image, uint64_t entry, const ReturnSafety& safety,
                                   std::optional<Mechanism> forced, std::string_view symbol) {
     using Verdict = ReturnSafety::Verdict;
-    if (is_gone(target, entry))
+    if (is_gone(image, entry))
         return refuse_any(gone);
-    if (is_without_exceptions(target, entry, symbol))
+    if (is_without_exceptions(image, entry, symbol))
         return refuse_any(without_exceptions);
-    std::optional<uint64_t> site = target.fentry_site(entry);
-    bool no_kprobes = target.kprobe_forbidden(entry);
+    std::optional<uint64_t> site = image.fentry_site(entry);
+    bool no_kprobes = image.kprobe_forbidden(entry);
     MechanismChoice choice;
     choice.address = site.value_or(entry);
     if (forced == Mechanism::ReturnDjprobe) {
@@ -162,18 +162,18 @@ MechanismChoice choose_for_return(const Target& target, uint64_t entry, const Re
     return choice;
 }
 
-MechanismChoice choose_for_instruction(const Target& target, uint64_t address,
+MechanismChoice choose_for_instruction(const Image& image, uint64_t address,
                                        std::optional<Mechanism> forced) {
-    if (is_gone(target, address))
+    if (is_gone(image, address))
         return refuse_any(gone);
-    if (is_without_exceptions(target, address, {}))
+    if (is_without_exceptions(image, address, {}))
         return refuse_any(without_exceptions);
     if (forced && !is_kprobe(*forced))
         return refuse("it is not at a function's entry, which " +
                       std::string(mechanism_name(*forced)) + " needs");
     if (forced == Mechanism::KprobeFtrace)
         return refuse("it is not an fentry site");
-    if (target.kprobe_forbidden(address))
+    if (image.kprobe_forbidden(address))
         return refuse("the kernel forbids kprobes there");
     MechanismChoice choice;
     choice.mechanism = forced.value_or(Mechanism::Kprobe);

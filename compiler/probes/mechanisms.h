@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Which mechanism a site gets, and the reason for it.
 #pragma once
+#include "image/image.h"
 #include "probes/plan.h"
 #include "probes/return_safety.h"
-#include "target/target.h"
 
 #include <optional>
 #include <string>
@@ -26,15 +26,15 @@ struct MechanismChoice {
 
 // For the entry of the function at `entry`. `forced`: that mechanism or none. `symbol`: its name,
 // which is all there is where addresses are hidden.
-MechanismChoice choose_for_entry(const Target& target, uint64_t entry,
+MechanismChoice choose_for_entry(const Image& image, uint64_t entry,
                                  std::optional<Mechanism> forced, bool all_registers = false,
                                  std::string_view symbol = {});
 // For the return of the function at `entry`. `safety` is what is known of it, or a reason of the
 // probe's own why it cannot have a return djprobe.
-MechanismChoice choose_for_return(const Target& target, uint64_t entry, const ReturnSafety& safety,
+MechanismChoice choose_for_return(const Image& image, uint64_t entry, const ReturnSafety& safety,
                                   std::optional<Mechanism> forced, std::string_view symbol = {});
 // For the instruction at `address`.
-MechanismChoice choose_for_instruction(const Target& target, uint64_t address,
+MechanismChoice choose_for_instruction(const Image& image, uint64_t address,
                                        std::optional<Mechanism> forced);
 
 // "djprobe", "kprobe-int3" … as --mechanism takes them.

@@ -34,10 +34,10 @@ PerfEvent event_of(const ast::ProbePoint& point, uint64_t how, int64_t rate) {
 // The CPU's clock, at the rate of the kernel's tick unless one is given.
 bool resolve_profile(const ast::ProbePoint& point, Resolver& resolver,
                      std::vector<Candidate>& out) {
-    const Target* target = need_target(point, resolver);
-    if (!target)
+    const ImageView* kernel = need_kernel(point, resolver);
+    if (!kernel)
         return false;
-    auto hz = static_cast<int64_t>(ticks_of(*target));
+    auto hz = static_cast<int64_t>(ticks_of(kernel->image().kernel()));
     if (const ast::PointComponent* wanted = find_component(point, "hz")) {
         hz = wanted->number;
         if (hz < 1 || hz > 100'000) {

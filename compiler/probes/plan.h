@@ -3,9 +3,9 @@
 // target variables are read there.
 #pragma once
 #include "debuginfo/debuginfo.h"
+#include "image/image.h"
 #include "probes/payload.h"
 #include "semantics/program.h"
-#include "target/module_file.h"
 
 #include <cstdint>
 #include <string>
@@ -52,17 +52,19 @@ struct Access {
     enum class Base : uint8_t {
         Register, // of the probed context
         Constant,
-        KernelAddress, // link-time address `constant`, moved with the kernel
-        Operand,       // the value of `operand` (@cast)
+        ImageAddress, // link-time address `constant` of ProbePlan::images[image]
+        Operand,      // the value of `operand` (@cast)
         ReturnValue,
         FileText,   // what a procfs file holds: a text
         PerfCounter // the counter number `constant`
     } base = Base::Register;
     PtReg reg{};
     uint64_t constant = 0;
+    uint32_t image = 0;
     const program::Expression* operand = nullptr;
     std::vector<AccessStep> steps;
-    TypeId type = 0; // of the result, for listing
+    AddressSpace space = AddressSpace::Kernel; // which the addresses on the way are in
+    TypeId type = 0;                           // of the result, for listing
 };
 // A target value: a number, or a text made of several ($x$, $$vars).
 struct TargetAccess {
@@ -120,7 +122,7 @@ struct Site {
     uint32_t maxactive = 0;
     uint32_t target = no_index;         // of ProbePlan::targets: djprobes of both kinds
     uint32_t next = no_index;           // the site whose handler runs next at the same direct call
-    uint32_t module = no_index;         // of ProbePlan::modules: what its addresses are reckoned by
+    uint32_t image = no_index;          // of ProbePlan::images: where it lies; code and tracepoints
     std::string point;                  // pp()
     std::string function;               // probefunc()
     std::string name;                   // pn(): pp(), or the alias that it came through
@@ -128,22 +130,29 @@ struct Site {
     const FunctionInfo* info = nullptr; // of ProbePlan::functions; null for none
 };
 
-// A module whose functions are probed: its sections lie anywhere, and are found by a symbol in
-// each.
-struct ProbedModule {
+// An image that sites or values of a script lie in.
+struct ProbedImage {
+    ImageKind kind = ImageKind::Kernel;
     std::string name;
-    std::string file; // the .ko, for loading it into a guest
-    std::vector<ModuleAnchor> anchors;
+    std::string file;
+    std::string build_id; // hexadecimal
+    uint64_t build_id_address = 0;
+    std::vector<Segment> segments;
+    static ProbedImage of(const Image& image);
 };
 
 struct ProbePlan {
     std::vector<Variant> variants;
-    std::vector<ProbedModule> modules;
+    std::vector<ProbedImage> images;
     std::vector<Site> sites;
     std::vector<DirectTarget> targets;
     AccessMap function_accesses; // TargetValue (@cast) nodes inside script functions
     DefinedMap function_defined;
     std::vector<std::unique_ptr<FunctionInfo>> functions;
+    // Whether the place is one that comes and goes while the script runs.
+    bool is_in_module(const Site& site) const {
+        return site.image != no_index && images[site.image].kind == ImageKind::Module;
+    }
 };
 
 } // namespace djstap

@@ -203,7 +203,7 @@ AccessResult pretty_variables(const program::TargetValue& value, const VariableS
         if (value.name == "$$return") {
             const auto& type = scope.function->return_type;
             if (scope.is_return && type && *type != 0) {
-                AccessBuilder builder(*scope.info);
+                AccessBuilder builder = access_builder(*scope.info, scope);
                 builder.start_value(Access::Base::ReturnValue, *type);
                 show("return", builder, true);
             }
@@ -211,7 +211,7 @@ AccessResult pretty_variables(const program::TargetValue& value, const VariableS
         for (const Variable& variable : scope.variables) {
             if (format.full() || (variable.is_parameter ? !parameters : !locals))
                 continue;
-            AccessBuilder builder(*scope.info);
+            AccessBuilder builder = access_builder(*scope.info, scope);
             bool good = builder.start(variable.location, variable.type, variable.name, scope.where,
                                       value.range);
             show(variable.name, builder, good);

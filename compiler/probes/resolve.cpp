@@ -36,9 +36,9 @@ void report(Diagnostics& diagnostics, const AccessError& error) {
 
 class ProbeResolver {
   public:
-    ProbeResolver(const program::Program& program, KernelView& kernel, const ProbeOptions& options,
+    ProbeResolver(const program::Program& program, Images& images, const ProbeOptions& options,
                   Diagnostics& diagnostics)
-        : program_(program), resolver_{kernel, options, diagnostics}, diagnostics_(diagnostics) {}
+        : program_(program), resolver_{images, options, diagnostics}, diagnostics_(diagnostics) {}
 
     std::optional<ProbePlan> run() {
         size_t errors = diagnostics_.error_count();
@@ -162,11 +162,11 @@ class ProbeResolver {
     }
 
     // How many earlier points of the probe have this place, too: its body runs once for each.
-    size_t repetition(const program::Probe& probe, const ModuleView* module, const Site& site,
+    size_t repetition(const program::Probe& probe, const ImageView* image, const Site& site,
                       size_t point) {
         if (site.address == 0)
             return 0;
-        auto& points = points_at_[{probe.index, module, site.address}];
+        auto& points = points_at_[{probe.index, image, site.address}];
         if (points.empty() || points.back() != point)
             points.push_back(point);
         return points.size() - 1;
@@ -195,8 +195,7 @@ class ProbeResolver {
                std::vector<AccessError>* missing) {
         const DebugInfo* info = nullptr;
         if (resolver_.details) {
-            info = candidate.module ? candidate.module->info.get()
-                                    : need_debuginfo(*probe.points[point], resolver_);
+            info = need_types(candidate.image, *probe.points[point], resolver_);
             if (!info)
                 return false;
         }
@@ -206,7 +205,7 @@ class ProbeResolver {
         variant.payload = candidate.payload;
         VariableScope scope = make_scope(info, candidate);
         scope.counters = &resolver_.counters;
-        scope.info_of_module = [this](const std::string& name) { return info_of_module(name); };
+        know_images(scope);
         scope.scope_of = [&](const program::Probe* origin) {
             return origin == &probe ? &scope : foreign_scope(origin);
         };
@@ -224,7 +223,7 @@ class ProbeResolver {
             return false;
 
         uint32_t number = find_or_add(std::move(variant),
-                                      repetition(probe, candidate.module, candidate.site, point));
+                                      repetition(probe, candidate.image, candidate.site, point));
         plan_.variants[number].mechanisms |= 1u << static_cast<unsigned>(candidate.site.mechanism);
         candidate.site.variant = number;
         if (candidate.function) {
@@ -232,23 +231,35 @@ class ProbeResolver {
             candidate.site.info = plan_.functions.back().get();
         }
         // One site may be matched twice by one pattern (an alias of a symbol): once is enough.
-        if (candidate.module)
-            candidate.site.module = module_number(*candidate.module);
+        if (candidate.image)
+            candidate.site.image = image_number(candidate.image->image());
         if (candidate.site.address != 0 &&
-            !seen_.insert({number, candidate.site.module, candidate.site.address}).second)
+            !seen_.insert({number, candidate.site.image, candidate.site.address}).second)
             return true;
         plan_.sites.push_back(std::move(candidate.site));
         return true;
     }
 
-    uint32_t module_number(const ModuleView& module) {
-        auto known = std::find_if(plan_.modules.begin(), plan_.modules.end(),
-                                  [&](const auto& each) { return each.name == module.name; });
-        if (known == plan_.modules.end()) {
-            plan_.modules.push_back({module.name, module.file, module.anchors});
-            return static_cast<uint32_t>(plan_.modules.size() - 1);
-        }
-        return static_cast<uint32_t>(known - plan_.modules.begin());
+    uint32_t image_number(const Image& image) {
+        auto known =
+            std::find_if(plan_.images.begin(), plan_.images.end(), [&](const ProbedImage& each) {
+                return each.kind == image.kind() && each.name == image.name();
+            });
+        if (known == plan_.images.end())
+            known = plan_.images.insert(known, ProbedImage::of(image));
+        return static_cast<uint32_t>(known - plan_.images.begin());
+    }
+
+    Result<const DebugInfo*> kernel_info() {
+        auto kernel = resolver_.images.kernel_view();
+        if (!kernel)
+            return kernel.failure();
+        return (*kernel)->debuginfo();
+    }
+
+    void know_images(VariableScope& scope) {
+        scope.info_of_module = [this](const std::string& name) { return info_of_module(name); };
+        scope.number_of = [this](const Image& image) { return image_number(image); };
     }
 
     // The scope at the first place of another probe, whose values have their types from there; or
@@ -257,13 +268,13 @@ class ProbeResolver {
         if (auto known = foreign_.find(probe); known != foreign_.end())
             return known->second ? &known->second->scope : nullptr;
         auto& made = foreign_[probe];
-        auto info = resolver_.kernel.debuginfo();
+        auto info = kernel_info();
         if (!info)
             return nullptr;
         auto foreign = std::make_unique<Foreign>();
         if (probe) {
             Diagnostics ignored(diagnostics_.sources()); // the probe itself is resolved, too
-            Resolver resolver{resolver_.kernel, resolver_.options, ignored, true, true,
+            Resolver resolver{resolver_.images, resolver_.options, ignored, true, true,
                               nullptr,          resolver_.counters};
             std::vector<Candidate> candidates;
             for (const ast::ProbePoint* point : probe->points) {
@@ -274,14 +285,12 @@ class ProbeResolver {
             if (candidates.empty())
                 return nullptr;
             foreign->candidate = std::move(candidates.front());
-            const ModuleView* module = foreign->candidate.module;
-            foreign->scope = make_scope(module ? module->info.get() : *info, foreign->candidate);
+            const ImageView* image = foreign->candidate.image;
+            foreign->scope = make_scope(image ? *image->debuginfo() : *info, foreign->candidate);
         }
         if (!foreign->scope.info)
             foreign->scope.info = *info;
-        foreign->scope.info_of_module = [this](const std::string& name) {
-            return info_of_module(name);
-        };
+        know_images(foreign->scope);
         const VariableScope* own = &foreign->scope;
         foreign->scope.scope_of = [this, own, probe](const program::Probe* origin) {
             return origin == probe ? own : foreign_scope(origin);
@@ -294,11 +303,11 @@ class ProbeResolver {
     const DebugInfo* info_of_module(const std::string& name) {
         const std::string bare = name.substr(0, name.find('<'));
         if (bare.empty() || bare == "kernel" || bare == "vmlinux") {
-            auto info = resolver_.kernel.debuginfo();
+            auto info = kernel_info();
             return info ? *info : nullptr;
         }
-        auto module = resolver_.kernel.module(bare);
-        return module ? (*module)->info.get() : nullptr;
+        auto module = resolver_.images.module(bare);
+        return module ? &(*module)->info() : nullptr;
     }
 
     uint32_t find_or_add(Variant variant, size_t repetition) {
@@ -337,7 +346,7 @@ class ProbeResolver {
             VariableScope scope;
             scope.counters = &resolver_.counters;
             if (typed) {
-                auto info = resolver_.kernel.debuginfo();
+                auto info = kernel_info();
                 if (!info) {
                     diagnostics_
                         .report(DiagnosticKind::NoDebugInfo, typed->range, {info.failure().message})
@@ -346,7 +355,7 @@ class ProbeResolver {
                 }
                 scope.info = *info;
             }
-            scope.info_of_module = [this](const std::string& name) { return info_of_module(name); };
+            know_images(scope);
             scope.scope_of = [&](const program::Probe* origin) {
                 return origin ? foreign_scope(origin) : &scope;
             };
@@ -369,17 +378,17 @@ class ProbeResolver {
     std::map<const program::Probe*, std::unique_ptr<Foreign>> foreign_;
     std::map<std::string, uint32_t> variant_numbers_;
     std::map<uint32_t, uint32_t> sufficient_; // declaration → number of the point that was enough
-    std::set<std::tuple<uint32_t, uint32_t, uint64_t>> seen_; // variant, module, address
-    // Numbers of the points that a probe's place was found by, under the probe's index, module and
+    std::set<std::tuple<uint32_t, uint32_t, uint64_t>> seen_; // variant, image, address
+    // Numbers of the points that a probe's place was found by, under the probe's index, image and
     // address.
-    std::map<std::tuple<uint32_t, const ModuleView*, uint64_t>, std::vector<size_t>> points_at_;
+    std::map<std::tuple<uint32_t, const ImageView*, uint64_t>, std::vector<size_t>> points_at_;
 };
 
 } // namespace
 
-std::optional<ProbePlan> resolve_probes(const program::Program& program, KernelView& kernel,
+std::optional<ProbePlan> resolve_probes(const program::Program& program, Images& images,
                                         const ProbeOptions& options, Diagnostics& diagnostics) {
-    return ProbeResolver(program, kernel, options, diagnostics).run();
+    return ProbeResolver(program, images, options, diagnostics).run();
 }
 
 } // namespace djstap

@@ -13,20 +13,21 @@ std::string join(const std::vector<uint32_t>& lines) {
     return out;
 }
 
-bool resolve_in(const CodeView& code, const ast::ProbePoint& point, const FunctionPattern& pattern,
+bool resolve_in(const ImageView& view, const ast::ProbePoint& point, const FunctionPattern& pattern,
                 Resolver& resolver, std::vector<Candidate>& out) {
     const ast::PointComponent& component = point.components[1];
-    if (!code.info->has_dwarf()) {
+    if (!view.info().has_dwarf()) {
         resolver.diagnostics
             .report(DiagnosticKind::StatementNeedsDwarf, point.range,
-                    {std::string(code.info->source())})
-            .hint(code.module ? "build the module with debug information"
-                              : "install the kernel's debug symbols (on Debian: linux-image-" +
-                                    code.target->release() + "-dbg)");
+                    {std::string(view.info().source())})
+            .hint(view.image().kind() == ImageKind::Kernel
+                      ? "install the kernel's debug symbols (on Debian: linux-image-" +
+                            view.image().kernel().release() + "-dbg)"
+                      : "build the module with debug information");
         return false;
     }
     bool nearest = find_component(point, "nearest") != nullptr;
-    auto result = code.info->statements(pattern, nearest);
+    auto result = view.info().statements(pattern, nearest);
     if (!result) {
         if (point.optional || resolver.quiet)
             return true;
@@ -55,15 +56,15 @@ bool resolve_in(const CodeView& code, const ast::ProbePoint& point, const Functi
         bool at_entry = statement.address == statement.symbol_entry && !statement.inlined;
         MechanismChoice choice =
             at_entry
-                ? choose_for_entry(*code.target, statement.address, resolver.options.forced)
-                : choose_for_instruction(*code.target, statement.address, resolver.options.forced);
+                ? choose_for_entry(view.image(), statement.address, resolver.options.forced)
+                : choose_for_instruction(view.image(), statement.address, resolver.options.forced);
         if (!choice.refusal.empty()) {
             refusal = choice.refusal;
             continue;
         }
         Candidate candidate;
         candidate.kind = HandlerKind::Entry;
-        candidate.module = code.module;
+        candidate.image = &view;
         candidate.site.mechanism = choice.mechanism;
         candidate.site.reason = choice.reason;
         candidate.site.forced = resolver.options.forced.has_value();
@@ -71,7 +72,7 @@ bool resolve_in(const CodeView& code, const ast::ProbePoint& point, const Functi
         candidate.site.fallback = choice.fallback;
         candidate.site.entry = statement.symbol_entry;
         candidate.site.function = statement.function;
-        candidate.site.point = code.prefix + ".statement(\"" + statement.function + "@" +
+        candidate.site.point = view.prefix() + ".statement(\"" + statement.function + "@" +
                                statement.file + ":" + std::to_string(statement.line) + "\")";
         candidate.scope_address = statement.address;
         auto function = std::make_unique<FunctionInfo>();
@@ -103,11 +104,11 @@ bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver,
             .hint(pattern.failure().hint);
         return false;
     }
-    auto code = find_code(point, resolver);
-    if (!code)
+    auto images = find_images(point, resolver);
+    if (!images)
         return false;
-    for (const CodeView& each : *code)
-        if (!resolve_in(each, point, *pattern, resolver, out))
+    for (const ImageView* each : *images)
+        if (!resolve_in(*each, point, *pattern, resolver, out))
             return false;
     return true;
 }

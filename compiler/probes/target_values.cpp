@@ -8,6 +8,10 @@
 
 namespace djstap {
 
+AccessBuilder access_builder(const DebugInfo& info, const VariableScope& scope) {
+    return {info, scope.number_of ? scope.number_of(info.image()) : no_index};
+}
+
 VariableScope make_scope(const DebugInfo* info, const Candidate& candidate) {
     VariableScope scope;
     scope.info = info;
@@ -153,7 +157,7 @@ PointedType pointed_type(const program::TargetValue& value, const VariableScope&
     if (is_autocast && !inner.info)
         return {};
     const DebugInfo& info = is_autocast ? *inner.info : info_of(from, *origin_scope);
-    AccessBuilder builder(info);
+    AccessBuilder builder = access_builder(info, scope);
     if (is_autocast)
         builder.start_pointer_to(inner.type, nullptr, is_indexed(from));
     else if (begin(builder, from, *origin_scope))
@@ -296,7 +300,7 @@ AccessResult resolve_value(const program::TargetValue& value, const VariableScop
         return pretty_variables(value, scope);
     if (value.pretty > 0)
         return pretty_value(value, scope);
-    AccessBuilder builder(info_of(value, scope));
+    AccessBuilder builder = access_builder(info_of(value, scope), scope);
     if (auto error = begin(builder, value, scope))
         return *error;
     for (const program::TargetComponent& component : value.components) {
@@ -322,7 +326,7 @@ AccessResult resolve_value(const program::TargetValue& value, const VariableScop
 }
 
 AccessResult pretty_value(const program::TargetValue& value, const VariableScope& scope) {
-    AccessBuilder builder(info_of(value, scope));
+    AccessBuilder builder = access_builder(info_of(value, scope), scope);
     if (auto error = begin(builder, value, scope))
         return *error;
     for (const program::TargetComponent& component : value.components) {

@@ -21,12 +21,16 @@ struct VariableScope {
     std::string tracepoint;                 // its name, where it is one: $$name
     // The debug information of a module that a script names; null where there is none.
     std::function<const DebugInfo*(const std::string&)> info_of_module;
+    // The number of an image in the plan, which it is added to.
+    std::function<uint32_t(const Image&)> number_of;
     const std::vector<std::string>* counters = nullptr; // of perf events, by number
     std::string where;                                  // for messages: "function 'vfs_read'"
     // The scope in which another value got its type: a probe's, or a function's (null). Yields null
     // where there is none.
     std::function<const VariableScope*(const program::Probe*)> scope_of;
 };
+// Upon the types of `info`, for values at this place.
+AccessBuilder access_builder(const DebugInfo& info, const VariableScope& scope);
 VariableScope make_scope(const DebugInfo* info, const Candidate& candidate);
 
 using AccessResult = std::variant<TargetAccess, AccessError>;

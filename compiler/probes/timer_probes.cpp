@@ -31,8 +31,8 @@ constexpr uint64_t shortest_ns =
 uint64_t ticks_a_second(const ast::ProbePoint& point, Resolver& resolver) {
     if (resolver.options.hz)
         return resolver.options.hz;
-    const Target* target = need_target(point, resolver);
-    return target ? ticks_of(*target) : 0;
+    const ImageView* kernel = need_kernel(point, resolver);
+    return kernel ? ticks_of(kernel->image().kernel()) : 0;
 }
 
 bool resolve_timer(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {

@@ -4,8 +4,8 @@
 
 #include "arch/arch.h"
 #include "diagnostics/suggest.h"
-#include "target/elf_image.h"
-#include "target/glob.h"
+#include "image/elf_file.h"
+#include "image/glob.h"
 
 #include <algorithm>
 #include <cstring>
@@ -27,7 +27,7 @@ constexpr std::string_view event_prefix = "event_";
 // Which system a tracepoint belongs to ("sched"), from the file's own trace_event_call structures.
 class Systems {
   public:
-    Systems(const Target& target, const DebugInfo& info) : target_(target) {
+    Systems(const Image& image, const DebugInfo& info) : image_(image) {
         call_class_ = offset(info, "struct trace_event_call", "class");
         call_tracepoint_ = offset(info, "struct trace_event_call", "tp");
         class_system_ = offset(info, "struct trace_event_class", "system");
@@ -35,16 +35,16 @@ class Systems {
 
     // Empty where it has none, or where the file does not tell.
     std::string of(std::string_view tracepoint, uint64_t address) const {
-        const ElfImage* image = target_.image();
-        if (!image || !call_class_ || !call_tracepoint_ || !class_system_)
+        const ElfFile* elf = image_.elf();
+        if (!elf || !call_class_ || !call_tracepoint_ || !class_system_)
             return {};
         for (const Symbol& event :
-             target_.symbols_named(std::string(event_prefix).append(tracepoint))) {
-            if (pointer_at(*image, event.address + *call_tracepoint_) != address)
+             image_.symbols_named(std::string(event_prefix).append(tracepoint))) {
+            if (pointer_at(*elf, event.address + *call_tracepoint_) != address)
                 continue;
-            uint64_t event_class = pointer_at(*image, event.address + *call_class_);
-            uint64_t name = event_class ? pointer_at(*image, event_class + *class_system_) : 0;
-            std::string_view text = name ? image->bytes_from(name) : std::string_view();
+            uint64_t event_class = pointer_at(*elf, event.address + *call_class_);
+            uint64_t name = event_class ? pointer_at(*elf, event_class + *class_system_) : 0;
+            std::string_view text = name ? elf->bytes_from(name) : std::string_view();
             return std::string(text.substr(0, std::min(text.find('\0'), text.size())));
         }
         return {};
@@ -57,15 +57,15 @@ class Systems {
         auto field = found ? info.member(*found, member) : std::nullopt;
         return field ? std::optional(field->offset) : std::nullopt;
     }
-    static uint64_t pointer_at(const ElfImage& image, uint64_t address) {
+    static uint64_t pointer_at(const ElfFile& elf, uint64_t address) {
         uint64_t value = 0;
-        std::string_view bytes = image.bytes_at(address, sizeof value);
+        std::string_view bytes = elf.bytes_at(address, sizeof value);
         if (bytes.size() == sizeof value)
             std::memcpy(&value, bytes.data(), sizeof value);
         return value;
     }
 
-    const Target& target_;
+    const Image& image_;
     std::optional<uint64_t> call_class_, call_tracepoint_, class_system_;
 };
 
@@ -111,16 +111,16 @@ std::string_view name_of(const FunctionInfo& caller) {
 }
 
 // By name alone, in the order of names.
-std::vector<Tracepoint> find_tracepoints(std::string_view name, const Target& target,
+std::vector<Tracepoint> find_tracepoints(std::string_view name, const Image& image,
                                          const DebugInfo& info, bool details) {
     FunctionPattern pattern;
     pattern.function = std::string(caller_prefix).append(name);
     std::vector<Tracepoint> found;
-    Systems systems(target, info);
+    Systems systems(image, info);
     for (FunctionInfo& caller : info.functions(pattern, details)) {
         if (!caller.name.starts_with(caller_prefix) || caller.symbol != caller.name)
             continue;
-        auto variable = target.symbol(std::string(variable_prefix).append(name_of(caller)));
+        auto variable = image.symbol(std::string(variable_prefix).append(name_of(caller)));
         if (!variable)
             continue;
         Tracepoint tracepoint;
@@ -159,17 +159,17 @@ std::string full_name(const Tracepoint& tracepoint) {
 }
 
 void report_no_match(const ast::PointComponent& component, const TracepointPattern& pattern,
-                     const std::vector<Tracepoint>& by_name, const Target& target,
+                     const std::vector<Tracepoint>& by_name, const Image& image,
                      Resolver& resolver) {
     auto& diagnostic =
         resolver.diagnostics.report(DiagnosticKind::NoTracepoint, component.argument_range,
-                                    {component.string, target.release()});
+                                    {component.string, image.kernel().release()});
     if (!by_name.empty()) { // in another system
         diagnostic.hint("there is \"" + full_name(by_name.front()) + "\"");
         return;
     }
     std::vector<std::string> names;
-    for (const Symbol& symbol : target.symbols_matching(std::string(caller_prefix) + "*"))
+    for (const Symbol& symbol : image.symbols_matching(std::string(caller_prefix) + "*"))
         names.emplace_back(symbol.name.substr(caller_prefix.size()));
     std::string hint = has_wildcard(pattern.name) ? "" : did_you_mean(pattern.name, names);
     diagnostic.hint(hint.empty() ? "djstap -l 'kernel.trace(\"*\")' lists what there is" : hint);
@@ -179,10 +179,11 @@ bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
                         std::vector<Candidate>& out) {
     const ast::PointComponent& component = point.components[1];
     auto pattern = parse_pattern(component, resolver);
-    const DebugInfo* info = pattern ? need_debuginfo(point, resolver) : nullptr;
+    const ImageView* kernel = pattern ? need_kernel(point, resolver) : nullptr;
+    const DebugInfo* info = kernel ? need_types(kernel, point, resolver) : nullptr;
     if (!info)
         return false;
-    const Target* target = need_target(point, resolver);
+    const Image& image = kernel->image();
     if (resolver.options.forced && *resolver.options.forced != Mechanism::Tracepoint) {
         resolver.diagnostics
             .report(DiagnosticKind::CannotProbe, component.argument_range,
@@ -191,13 +192,14 @@ bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
         return false;
     }
     std::vector<Tracepoint> by_name =
-        find_tracepoints(pattern->name, *target, *info, resolver.details);
+        find_tracepoints(pattern->name, image, *info, resolver.details);
     size_t before = out.size();
     for (Tracepoint& tracepoint : by_name) {
         if (!pattern->system.empty() && !glob_match(pattern->system, tracepoint.system))
             continue;
         Candidate candidate;
         candidate.kind = HandlerKind::Entry;
+        candidate.image = kernel;
         candidate.site.mechanism = Mechanism::Tracepoint;
         candidate.site.reason = "its own call";
         candidate.site.forced = true; // nothing else can stand in
@@ -212,7 +214,7 @@ bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
         out.push_back(std::move(candidate));
     }
     if (out.size() == before && !point.optional && !resolver.quiet) {
-        report_no_match(component, *pattern, by_name, *target, resolver);
+        report_no_match(component, *pattern, by_name, image, resolver);
         return false;
     }
     return true;

@@ -389,7 +389,7 @@ DJS_HANDLER_CODE void djs_run_handler(const struct djs_handler *handler,
 		return;
 	ctx->regs = regs;
 	ctx->user_regs = regs && user_mode(regs);
-	ctx->address = site ? site->address + djs_site_slide(site) : 0;
+	ctx->address = site ? site->address + djs_site_bias(site) : 0;
 	handler->body(ctx);
 	ctx->regs = NULL; /* direct handlers share the context and have none */
 	ctx->user_regs = 0;

@@ -95,7 +95,7 @@ DJS_HANDLER_CODE s64 djs_fn_addr(struct djs_ctx *ctx)
 	if (!site || !site->address)
 		return ctx->regs ? instruction_pointer(ctx->regs) : 0;
 	return (djs_mechanism_can(site->mechanism, DJS_AT_FENTRY) ? site->entry : site->address) +
-	       djs_site_slide(site);
+	       djs_site_bias(site);
 }
 
 DJS_HANDLER_CODE s64 djs_fn_returnval(struct djs_ctx *ctx)
@@ -219,7 +219,7 @@ static DJS_HANDLER_CODE u32 trace_stack(struct djs_ctx *ctx, unsigned long **tra
 {
 	unsigned long *entries = (unsigned long *)ctx->work;
 	const struct djs_site *site = ctx->site;
-	unsigned long address = site && site->address ? site->address + djs_site_slide(site) : 0;
+	unsigned long address = site && site->address ? site->address + djs_site_bias(site) : 0;
 	unsigned int count, first = 0;
 
 	*trace = entries;

@@ -31,7 +31,7 @@ static void do_without_ftrace(void)
 		    run->site->fallback) {
 			run->mechanism = DJS_MECHANISM_KPROBE;
 			run->fallback = DJS_FALLBACK_FTRACE_OFF;
-			run->probe = run->site->fallback + djs_site_slide(run->site);
+			run->probe = run->site->fallback + djs_site_bias(run->site);
 		} else {
 			djs_site_failed(run, -EPERM, "kernel.ftrace_enabled is 0");
 		}
@@ -119,7 +119,7 @@ static void detach_all(void)
 }
 
 /* None of its sites is wanted any more. */
-static void forget_module(u32 domain)
+static void forget_module(u32 image)
 {
 	const struct djs_mechanism_ops *ops;
 	u32 i;
@@ -127,7 +127,7 @@ static void forget_module(u32 domain)
 	djs_for_each_ops_backwards(i, ops)
 	{
 		if (ops->forget)
-			ops->forget(domain);
+			ops->forget(image);
 		else if (ops->disarm)
 			ops->disarm();
 	}
@@ -143,25 +143,25 @@ static void note_armed(void)
 
 /* ---- modules that come and go ---------------------------------------------------------------- */
 
-static u32 sites_of(u32 domain, bool armed_only)
+static u32 sites_of(u32 image, bool armed_only)
 {
 	u32 i, count = 0;
 
 	for (i = 0; i < djs_script.site_count; i++)
-		count += djs_sites[i].domain == domain && (djs_sites[i].armed || !armed_only);
+		count += djs_sites[i].image == image && (djs_sites[i].armed || !armed_only);
 	return count;
 }
 
 /* The sites of a module that is there now: as if they had never been tried. */
-static int place_domain(u32 domain, struct module *module)
+static int place_module(u32 image, struct module *module)
 {
-	int error = djs_module_place(domain, module);
+	int error = djs_module_place(image, module);
 	u32 i;
 
 	for (i = 0; i < djs_script.site_count; i++) {
 		struct djs_site_run *run = &djs_sites[i];
 
-		if (run->domain != domain)
+		if (run->image != image)
 			continue;
 		run->error = error;
 		run->absent = error != 0;
@@ -173,27 +173,27 @@ static int place_domain(u32 domain, struct module *module)
 	djs_session_message(DJS_RECORD_WARNING,
 			    "the module '%s' that is loaded is not the one that this was made for: "
 			    "%u of its functions are not probed",
-			    djs_domain_name(domain), sites_of(domain, false));
+			    djs_script.images[image].name, sites_of(image, false));
 	return 0;
 }
 
 static int find_modules(void)
 {
-	u32 domain;
+	u32 image;
 	int error = 0;
 
-	for (domain = 1; domain <= djs_script.anchor_count && !error; domain++) {
-		u32 sites = sites_of(domain, false);
-		struct module *module = sites ? djs_module_get(domain) : NULL;
+	for (image = 0; image < djs_script.image_count && !error; image++) {
+		u32 sites = sites_of(image, false);
+		struct module *module = djs_image_is_module(image) ? djs_module_get(image) : NULL;
 
 		if (module) {
-			error = place_domain(domain, module);
+			error = place_module(image, module);
 			module_put(module); /* its going is told before its text is gone */
-		} else if (sites) {
+		} else if (djs_image_is_module(image) && sites) {
 			djs_session_message(DJS_RECORD_WARNING,
 					    "the module '%s' is not loaded: %u of its functions "
 					    "will be probed when it is",
-					    djs_domain_name(domain), sites);
+					    djs_script.images[image].name, sites);
 		}
 	}
 	return error;
@@ -292,22 +292,21 @@ void djs_sites_rearm(void)
 	djs_sites_unlock();
 }
 
-void djs_sites_module_came(u32 domain, struct module *module)
+void djs_sites_module_came(u32 image, struct module *module)
 {
 	u32 i, absent = 0;
 	int error;
 
 	djs_sites_lock();
 	for (i = 0; i < djs_script.site_count; i++)
-		absent +=
-		    djs_sites[i].domain == domain && djs_sites[i].absent && !djs_sites[i].error;
+		absent += djs_sites[i].image == image && djs_sites[i].absent && !djs_sites[i].error;
 	if (open_to_modules && absent) {
-		error = place_domain(domain, module);
+		error = place_module(image, module);
 		if (error)
 			djs_session_message(
 			    DJS_RECORD_WARNING,
 			    "the module '%s' was loaded and cannot be probed (error %d)",
-			    djs_domain_name(domain), error);
+			    djs_script.images[image].name, error);
 		else
 			rearm_locked();
 	}
@@ -315,16 +314,16 @@ void djs_sites_module_came(u32 domain, struct module *module)
 }
 
 /* Before its text goes. */
-void djs_sites_module_went(u32 domain)
+void djs_sites_module_went(u32 image)
 {
 	u32 i, armed;
 
 	djs_sites_lock();
-	armed = sites_of(domain, true);
+	armed = sites_of(image, true);
 	for (i = 0; i < djs_script.site_count; i++) {
 		struct djs_site_run *run = &djs_sites[i];
 
-		if (run->domain != domain)
+		if (run->image != image)
 			continue;
 		run->error = 0;
 		run->absent = 1;
@@ -332,13 +331,14 @@ void djs_sites_module_went(u32 domain)
 	}
 	if (armed) {
 		ask_ftrace();
-		forget_module(domain);
+		forget_module(image);
 	}
+	djs_module_forget(image);
 	if (armed && open_to_modules)
 		djs_session_message(
 		    DJS_RECORD_WARNING,
 		    "the module '%s' was unloaded: %u of its functions are no longer probed",
-		    djs_domain_name(domain), armed);
+		    djs_script.images[image].name, armed);
 	djs_sites_unlock();
 }
 

@@ -20,8 +20,8 @@ u64 djs_site_missed(const struct djs_site_run *run);
 
 int djs_modules_init(void);
 void djs_modules_exit(void);
-void djs_sites_module_came(u32 domain, struct module *module);
-void djs_sites_module_went(u32 domain);
+void djs_sites_module_came(u32 image, struct module *module);
+void djs_sites_module_went(u32 image);
 
 /* A livepatch came: probes that stand behind fentry sites may have lost their functions. */
 int djs_livepatch_init(void);

@@ -38,13 +38,14 @@ MODULE_PARM_DESC(overwrite, "flight recorder: new records replace the oldest; no
  * themselves alike. */
 static bool has_build_id(void)
 {
-	unsigned long slide = (unsigned long)_printk - djs_script.printk_address;
+	const struct djs_image *kernel = &djs_script.images[0];
 	u8 found[BUILD_ID_MAX];
 
-	return djs_script.build_id_bytes <= sizeof(found) &&
-	       !copy_from_kernel_nofault(found, (void *)(djs_script.build_id_at + slide),
-					 djs_script.build_id_bytes) &&
-	       !memcmp(found, djs_script.build_id, djs_script.build_id_bytes);
+	return kernel->build_id_bytes <= sizeof(found) &&
+	       !copy_from_kernel_nofault(found,
+					 (void *)(kernel->build_id_address + djs_kernel_bias()),
+					 kernel->build_id_bytes) &&
+	       !memcmp(found, kernel->build_id, kernel->build_id_bytes);
 }
 
 /* Addresses in the script are those of one build of the kernel; modversions does not tell builds
@@ -68,9 +69,10 @@ static int check_kernel(void)
 			  djs_script.kernel_version, kernel->version);
 		return -ENOEXEC;
 	}
-	if (djs_script.build_id_bytes && !has_build_id()) {
+	if (djs_script.images[0].build_id_bytes && !has_build_id()) {
 		djs_error("made for another build of kernel %s: %*phN is not its build-id",
-			  kernel->release, djs_script.build_id_bytes, djs_script.build_id);
+			  kernel->release, djs_script.images[0].build_id_bytes,
+			  djs_script.images[0].build_id);
 		return -ENOEXEC;
 	}
 	return 0;

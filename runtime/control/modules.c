@@ -11,10 +11,10 @@ static bool watching;
 static int module_goes(struct notifier_block *block, unsigned long state, void *data)
 {
 	struct module *module = data;
-	u32 domain = state == MODULE_STATE_GOING ? djs_domain_of(module->name) : 0;
+	u32 image = state == MODULE_STATE_GOING ? djs_image_of_module(module->name) : DJS_NO_INDEX;
 
-	if (domain)
-		djs_sites_module_went(domain);
+	if (image != DJS_NO_INDEX)
+		djs_sites_module_went(image);
 	return NOTIFY_DONE;
 }
 
@@ -22,12 +22,12 @@ static int module_goes(struct notifier_block *block, unsigned long state, void *
 static int module_comes(struct notifier_block *block, unsigned long state, void *data)
 {
 	struct module *module = data;
-	u32 domain = state == MODULE_STATE_COMING || state == MODULE_STATE_LIVE
-			 ? djs_domain_of(module->name)
-			 : 0;
+	u32 image = state == MODULE_STATE_COMING || state == MODULE_STATE_LIVE
+			? djs_image_of_module(module->name)
+			: DJS_NO_INDEX;
 
-	if (domain)
-		djs_sites_module_came(domain, module);
+	if (image != DJS_NO_INDEX)
+		djs_sites_module_came(image, module);
 	return NOTIFY_DONE;
 }
 
@@ -38,7 +38,7 @@ int djs_modules_init(void)
 {
 	int error;
 
-	if (!djs_script.anchor_count)
+	if (!djs_has_modules())
 		return 0;
 	error = register_module_notifier(&going_block);
 	if (error)

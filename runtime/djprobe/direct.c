@@ -180,7 +180,7 @@ static bool find_other_way(struct djs_site_run *run)
 		return true;
 	}
 	run->mechanism = returns ? DJS_MECHANISM_KRETPROBE : DJS_MECHANISM_KPROBE;
-	run->probe = site->fallback + djs_site_slide(site);
+	run->probe = site->fallback + djs_site_bias(site);
 	return true;
 }
 
@@ -195,7 +195,7 @@ static void direct_refused(struct djs_site_run *run, int error)
 
 static unsigned long table_address(void)
 {
-	return djs_script.direct_table ? djs_script.direct_table + djs_slide : 0;
+	return djs_script.direct_table ? djs_script.direct_table + djs_biases[0] : 0;
 }
 
 /* Functions beyond what the kernel's table bears get a plain ftrace_ops a handler, or kretprobes.

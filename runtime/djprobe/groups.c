@@ -171,7 +171,7 @@ int djs_groups_attach(const struct djs_group_kind *kind)
 {
 	u32 numbers = kind->by_target ? djs_script.target_count : djs_script.handler_count;
 	struct djs_site_run **runs;
-	u32 number, domain, i, count = djs_groups_to_attach(kind);
+	u32 number, image, i, count = djs_groups_to_attach(kind);
 	int error = 0;
 
 	if (!count)
@@ -179,14 +179,14 @@ int djs_groups_attach(const struct djs_group_kind *kind)
 	runs = kvmalloc_array(count, sizeof(*runs), GFP_KERNEL);
 	if (!runs)
 		return -ENOMEM;
-	for (domain = 0; domain <= djs_script.anchor_count && !error; domain++) {
+	for (image = 0; image < djs_script.image_count && !error; image++) {
 		/* From the last one: of several ops at a function ftrace calls the latest first. */
 		for (number = numbers; number-- > 0 && !error;) {
 			for (i = 0, count = 0; i < djs_script.site_count; i++) {
 				struct djs_site_run *run = &djs_sites[i];
 				const struct djs_site *site = run->site;
 
-				if (run->domain != domain || !to_attach(kind, run) ||
+				if (run->image != image || !to_attach(kind, run) ||
 				    (kind->by_target && run->follows))
 					continue;
 				if (number == (kind->by_target ? site->target : site->handler))

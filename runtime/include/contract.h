@@ -34,6 +34,12 @@ enum djs_argument {
 	DJS_NETFILTER_PRIORITY, /* signed */
 };
 
+/* Of djs_image. */
+enum djs_image_kind {
+	DJS_IMAGE_KERNEL,
+	DJS_IMAGE_MODULE, /* comes and goes */
+};
+
 typedef void djs_body_function(struct djs_ctx *ctx);
 typedef int djs_regs_function(void *unused, struct pt_regs *regs);
 /* Code that C does not call as a function of this type. */

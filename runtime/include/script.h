@@ -217,6 +217,9 @@ u32 djs_more_actions(struct djs_ctx *ctx);
 /* A limit up to which the best are selected from all that may be walked over. */
 #define DJS_SELECTED_AT_ONCE 256u
 
+/* By segment: run-time address = link-time address + this. 0: its module is not loaded. */
+extern unsigned long *djs_biases;
+
 /* Totals of per-CPU storage; exact when no writer runs. */
 s64 djs_counter_read(u32 counter);
 /* @perf: what this CPU's event of perf.….counter has counted. Callable in any context. */

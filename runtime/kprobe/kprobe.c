@@ -55,7 +55,7 @@ static bool is_jump(unsigned long address)
  */
 bool djs_at_fentry_site(const struct djs_site_run *run)
 {
-	unsigned long entry = run->site->entry + djs_site_slide(run->site);
+	unsigned long entry = run->site->entry + djs_site_bias(run->site);
 	unsigned long start = entry;
 	u8 text[DJS_CALL_BYTES];
 
@@ -182,9 +182,9 @@ static int make_kprobe_room(void)
 
 	/* A djprobe that is armed again later may then need one. */
 	for (i = 0; i < djs_script.site_count; i++)
-		planned += is_kprobe(&djs_sites[i]) ||
-			   (djs_is_direct(&djs_sites[i]) &&
-			    (djs_script.condition_count || djs_script.anchor_count));
+		planned +=
+		    is_kprobe(&djs_sites[i]) || (djs_is_direct(&djs_sites[i]) &&
+						 (djs_script.condition_count || djs_has_modules()));
 	if (!planned || all_kprobes)
 		return 0;
 	all_kprobes = kvcalloc(planned, sizeof(*all_kprobes), GFP_KERNEL);
@@ -230,7 +230,7 @@ static bool kprobe_comes_back(struct djs_site_run *run)
 	return false;
 }
 
-static void kprobes_forget(u32 domain)
+static void kprobes_forget(u32 image)
 {
 	u32 i;
 
@@ -238,7 +238,7 @@ static void kprobes_forget(u32 domain)
 		struct djs_kprobe *probe = &all_kprobes[i];
 		struct djs_site_run *run = probe->run;
 
-		if (run->domain != domain || run->data != probe)
+		if (run->image != image || run->data != probe)
 			continue;
 		run->data = NULL;
 		if (!run->armed) {

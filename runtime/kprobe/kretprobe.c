@@ -31,7 +31,7 @@ static __always_inline struct djs_ctx *enter_kretprobe(const struct djs_handler 
 	if (ctx) {
 		ctx->regs = regs;
 		ctx->saved = (u64 *)instance->data;
-		ctx->address = site->address + djs_site_slide(site);
+		ctx->address = site->address + djs_site_bias(site);
 	}
 	return ctx;
 }
@@ -130,7 +130,7 @@ static int make_kretprobe_room(void)
 	for (i = 0; i < djs_script.site_count; i++)
 		planned += is_kretprobe(&djs_sites[i]) ||
 			   (djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE &&
-			    (djs_script.condition_count || djs_script.anchor_count));
+			    (djs_script.condition_count || djs_has_modules()));
 	if (!planned || all_kretprobes)
 		return 0;
 	all_kretprobes = kvcalloc(planned, sizeof(*all_kretprobes), GFP_KERNEL);
@@ -163,7 +163,7 @@ static bool kretprobe_comes_back(struct djs_site_run *run)
 	return false;
 }
 
-static void kretprobes_forget(u32 domain)
+static void kretprobes_forget(u32 image)
 {
 	u32 i;
 
@@ -171,7 +171,7 @@ static void kretprobes_forget(u32 domain)
 		struct djs_kretprobe *probe = &all_kretprobes[i];
 		struct djs_site_run *run = probe->run;
 
-		if (run->domain != domain || run->data != probe)
+		if (run->image != image || run->data != probe)
 			continue;
 		run->data = NULL;
 		if (!run->armed) {

@@ -16,7 +16,7 @@ struct djs_mechanism_ops {
 	void (*detach)(void);
 	/* Before the text of a module goes, whose sites are not wanted any more: takes out what
 	 * stands in it. NULL: disarm does. */
-	void (*forget)(u32 domain);
+	void (*forget)(u32 image);
 	/* What a site of it has missed since it is armed. */
 	u64 (*missed)(const struct djs_site_run *run);
 	/* Frees what is kept of detached ones. */

@@ -8,33 +8,23 @@
 
 #include "sites/sites.h"
 
-unsigned long *djs_anchor_slides;
-
-const char *djs_domain_name(u32 domain)
-{
-	return djs_script.anchors[domain - 1].module;
-}
-
-/* The number of a module's first anchor + 1; 0 is the kernel. */
-u32 djs_site_domain(const struct djs_site *site)
-{
-	u32 i = site->anchor;
-
-	if (i == DJS_NO_INDEX)
-		return 0;
-	while (i > 0 && !strcmp(djs_script.anchors[i - 1].module, djs_script.anchors[i].module))
-		i--;
-	return i + 1;
-}
-
-u32 djs_domain_of(const char *name)
+u32 djs_image_of_module(const char *name)
 {
 	u32 i;
 
-	for (i = 0; i < djs_script.anchor_count; i++)
-		if (!strcmp(djs_script.anchors[i].module, name))
-			return i + 1;
-	return 0;
+	for (i = 0; i < djs_script.image_count; i++)
+		if (djs_image_is_module(i) && !strcmp(djs_script.images[i].name, name))
+			return i;
+	return DJS_NO_INDEX;
+}
+
+void djs_module_forget(u32 image)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.segment_count; i++)
+		if (djs_script.segments[i].image == image)
+			djs_biases[i] = 0;
 }
 
 #ifdef CONFIG_KALLSYMS
@@ -48,36 +38,39 @@ static unsigned long value_of(const struct mod_kallsyms *symbols, const char *na
 	return 0;
 }
 
-/* Two symbols of each section must lie as far from each other as when the script was made. */
-static int place_anchors(u32 domain, const struct mod_kallsyms *symbols)
+/* Two symbols of each segment must lie as far from each other as when the script was made. */
+static int place_segments(u32 image, const struct mod_kallsyms *symbols)
 {
 	u32 i;
 
-	for (i = domain - 1; i < djs_script.anchor_count &&
-			     !strcmp(djs_script.anchors[i].module, djs_domain_name(domain));
-	     i++) {
-		const struct djs_anchor *anchor = &djs_script.anchors[i];
-		unsigned long address = value_of(symbols, anchor->symbol);
+	for (i = 0; i < djs_script.segment_count; i++) {
+		const struct djs_segment *segment = &djs_script.segments[i];
+		unsigned long address;
 
-		if (!address || value_of(symbols, anchor->check_symbol) - address !=
-				    anchor->check_address - anchor->address)
+		if (segment->image != image)
+			continue;
+		address = value_of(symbols, segment->symbol);
+		if (!address || value_of(symbols, segment->check_symbol) - address !=
+				    segment->check_address - segment->address)
 			return -ENOEXEC;
-		djs_anchor_slides[i] = address - anchor->address;
+		djs_biases[i] = address - segment->address;
 	}
 	return 0;
 }
 
-int djs_module_place(u32 domain, struct module *module)
+int djs_module_place(u32 image, struct module *module)
 {
 	int error;
 
 	preempt_disable();
-	error = place_anchors(domain, rcu_dereference_sched(module->kallsyms));
+	error = place_segments(image, rcu_dereference_sched(module->kallsyms));
 	preempt_enable();
+	if (error)
+		djs_module_forget(image);
 	return error;
 }
 #else
-int djs_module_place(u32 domain, struct module *module)
+int djs_module_place(u32 image, struct module *module)
 {
 	return -EOPNOTSUPP;
 }
@@ -87,7 +80,7 @@ int djs_module_place(u32 domain, struct module *module)
  * The kernel's list of modules is not exported, but this module is in it. The list's head lies in
  * the kernel's own data, where no module does.
  */
-struct module *djs_module_get(u32 domain)
+struct module *djs_module_get(u32 image)
 {
 	const struct list_head *own = &THIS_MODULE->list, *at;
 	struct module *found = NULL;
@@ -100,7 +93,7 @@ struct module *djs_module_get(u32 domain)
 			continue;
 		/* One that is coming is announced again when it is there. */
 		if (module->state == MODULE_STATE_LIVE &&
-		    !strcmp(module->name, djs_domain_name(domain)) && try_module_get(module))
+		    !strcmp(module->name, djs_script.images[image].name) && try_module_get(module))
 			found = module;
 	}
 	preempt_enable();

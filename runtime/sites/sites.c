@@ -9,7 +9,7 @@
 #include "sites/sites.h"
 
 struct djs_site_run *djs_sites;
-unsigned long djs_slide;
+unsigned long *djs_biases;
 
 /* Attaching, detaching and the state of sites. Inside session_life, and inside the kernel's lock
  * for the notifiers of modules. */
@@ -31,7 +31,7 @@ static bool next_is_valid(const struct djs_site *site)
 		return false;
 	next = &djs_script.sites[site->next];
 	return is_direct(next) && next->target == site->target && next->address == site->address &&
-	       next->anchor == site->anchor;
+	       next->segment == site->segment;
 }
 
 static bool site_is_valid(const struct djs_site *site)
@@ -39,7 +39,7 @@ static bool site_is_valid(const struct djs_site *site)
 	const struct djs_handler *handler;
 
 	if (site->handler >= djs_script.handler_count ||
-	    (site->anchor != DJS_NO_INDEX && site->anchor >= djs_script.anchor_count))
+	    (site->segment != DJS_NO_INDEX && site->segment >= djs_script.segment_count))
 		return false;
 	handler = &djs_script.handlers[site->handler];
 	if (is_direct(site))
@@ -53,10 +53,31 @@ static bool site_is_valid(const struct djs_site *site)
 
 void djs_site_place(struct djs_site_run *run)
 {
-	run->address = run->site->address + djs_site_slide(run->site);
+	run->address = run->site->address + djs_site_bias(run->site);
 	run->probe = run->address;
 	run->mechanism = run->site->mechanism;
 	run->fallback = DJS_FALLBACK_NONE;
+}
+
+unsigned long djs_kernel_bias(void)
+{
+	return (unsigned long)_printk - djs_script.segments[0].address;
+}
+
+static int segments_init(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.segment_count; i++)
+		if (djs_script.segments[i].image >= djs_script.image_count) {
+			djs_error("the script is broken: its segment %u is of no image", i);
+			return -ENOEXEC;
+		}
+	djs_biases = kcalloc(max(djs_script.segment_count, 1u), sizeof(*djs_biases), GFP_KERNEL);
+	if (!djs_biases)
+		return -ENOMEM;
+	djs_biases[0] = djs_kernel_bias();
+	return 0;
 }
 
 int djs_sites_init(void)
@@ -64,7 +85,6 @@ int djs_sites_init(void)
 	u32 i, count = djs_script.site_count;
 	int error = 0;
 
-	djs_slide = (unsigned long)_printk - djs_script.printk_address;
 	for (i = 0; i < djs_script.handler_count; i++)
 		if (djs_script.handlers[i].lock_count &&
 		    !(djs_script.handlers[i].flags & DJS_HANDLER_IRQS_OFF)) {
@@ -77,15 +97,22 @@ int djs_sites_init(void)
 			djs_error("the script is broken: nothing handles its site %u", i);
 			return -ENOEXEC;
 		}
+	error = segments_init();
+	if (error)
+		return error;
 	djs_sites = kvcalloc(max(count, 1u), sizeof(*djs_sites), GFP_KERNEL);
-	if (!djs_sites)
+	if (!djs_sites) {
+		djs_sites_exit();
 		return -ENOMEM;
+	}
 	for (i = 0; i < count; i++) {
 		const struct djs_site *site = &djs_script.sites[i];
 
 		djs_sites[i].site = site;
-		djs_sites[i].domain = djs_site_domain(site);
-		djs_sites[i].absent = djs_sites[i].domain != 0;
+		djs_sites[i].image = site->segment == DJS_NO_INDEX
+					 ? DJS_NO_INDEX
+					 : djs_script.segments[site->segment].image;
+		djs_sites[i].absent = djs_image_is_module(djs_sites[i].image);
 		djs_sites[i].mechanism = site->mechanism;
 		if (is_direct(site) && site->next != DJS_NO_INDEX) {
 			djs_sites[i].next = &djs_sites[site->next];
@@ -94,13 +121,7 @@ int djs_sites_init(void)
 		if (!djs_sites[i].absent)
 			djs_site_place(&djs_sites[i]);
 	}
-	if (djs_script.anchor_count) {
-		djs_anchor_slides =
-		    kcalloc(djs_script.anchor_count, sizeof(*djs_anchor_slides), GFP_KERNEL);
-		error = djs_anchor_slides ? 0 : -ENOMEM;
-	}
-	if (!error)
-		error = djs_lookup_update();
+	error = djs_lookup_update();
 	if (error)
 		djs_sites_exit();
 	return error;
@@ -109,8 +130,8 @@ int djs_sites_init(void)
 void djs_sites_exit(void)
 {
 	djs_lookup_exit();
-	kfree(djs_anchor_slides);
-	djs_anchor_slides = NULL;
+	kfree(djs_biases);
+	djs_biases = NULL;
 	kvfree(djs_sites);
 	djs_sites = NULL;
 }

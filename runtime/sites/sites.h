@@ -5,17 +5,17 @@
 
 #include "state/state.h"
 
-extern unsigned long djs_slide; /* run-time address = link-time address + this: the kernel's */
-extern unsigned long *djs_anchor_slides; /* the same of each anchor whose module is there */
-static inline unsigned long djs_site_slide(const struct djs_site *site)
+/* Run-time address = link-time address + this. Callable before djs_sites_init. */
+unsigned long djs_kernel_bias(void);
+static inline unsigned long djs_site_bias(const struct djs_site *site)
 {
-	return site->anchor == DJS_NO_INDEX ? djs_slide : djs_anchor_slides[site->anchor];
+	return site->segment == DJS_NO_INDEX ? 0 : djs_biases[site->segment];
 }
 
 /* A site at run time. */
 struct djs_site_run {
 	const struct djs_site *site;
-	u32 domain;	       /* 0: the kernel; else the module that it is in */
+	u32 image;	       /* that it lies in; DJS_NO_INDEX: in none */
 	unsigned long address; /* of the fentry site or the instruction */
 	unsigned long probe;   /* where the probe stands: `address`, or the fallback's */
 	u8 mechanism;	       /* enum djs_mechanism */
@@ -42,13 +42,23 @@ static inline bool djs_is_direct(const struct djs_site_run *run)
 int djs_lookup_update(void);
 void djs_lookup_exit(void);
 
-u32 djs_site_domain(const struct djs_site *site);
-const char *djs_domain_name(u32 domain);
-u32 djs_domain_of(const char *module); /* 0: none of its functions is probed */
+static inline bool djs_image_is_module(u32 image)
+{
+	return image != DJS_NO_INDEX && djs_script.images[image].kind == DJS_IMAGE_MODULE;
+}
+/* Whether the script has to do with other modules than the kernel's own text. */
+static inline bool djs_has_modules(void)
+{
+	return djs_script.image_count > 1;
+}
+/* DJS_NO_INDEX: the script has nothing to do with it. */
+u32 djs_image_of_module(const char *name);
 /* A module that is loaded and initialized, with a reference to it; NULL: it is not there. */
-struct module *djs_module_get(u32 domain);
-/* Sets the slides of a module's anchors. -ENOEXEC: another one of the same name. */
-int djs_module_place(u32 domain, struct module *module);
+struct module *djs_module_get(u32 image);
+/* Sets the biases of a module's segments. -ENOEXEC: another one of the same name. */
+int djs_module_place(u32 image, struct module *module);
+/* The module is gone, or not the right one: its variables cannot be read. */
+void djs_module_forget(u32 image);
 
 int djs_sites_init(void);
 void djs_sites_exit(void);

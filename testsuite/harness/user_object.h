@@ -17,7 +17,7 @@ namespace djstap::test {
 inline std::optional<CompiledObject> user_object(const program::Program& program,
                                                  const CodegenOptions& options,
                                                  Diagnostics& diagnostics) {
-    KernelView no_kernel("");
+    Images no_kernel("");
     no_kernel.refuse({"no kernel", ""});
     auto plan = resolve_probes(program, no_kernel, {}, diagnostics);
     if (!plan)

@@ -26,8 +26,7 @@ s32 djs_reader_pid = DJS_NO_READER;
 u32 djs_gate;
 struct djs_ctx djs_session_ctx;
 struct djs_clock djs_load_time;
-unsigned long djs_slide;
-unsigned long* djs_anchor_slides;
+unsigned long* djs_biases;
 
 // ---- a CPU
 

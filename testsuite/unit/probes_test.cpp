@@ -40,14 +40,14 @@ ast::ProbePoint point(std::vector<ast::PointComponent> components) {
 // The families that need no kernel.
 class Points : public testing::Test {
   protected:
-    Points() : diagnostics_(sources_), kernel_("no-such-kernel") {}
+    Points() : diagnostics_(sources_), images_("no-such-kernel") {}
     auto list(const ast::ProbePoint& point) {
-        return list_probes(point, true, kernel_, diagnostics_);
+        return list_probes(point, true, images_, diagnostics_);
     }
 
     SourceManager sources_;
     Diagnostics diagnostics_;
-    KernelView kernel_;
+    Images images_;
 };
 
 TEST_F(Points, TimersNeedNoKernel) {
@@ -55,7 +55,7 @@ TEST_F(Points, TimersNeedNoKernel) {
     ASSERT_TRUE(listing);
     ASSERT_EQ(listing->size(), 1u);
     EXPECT_EQ(listing->front().mechanism, Mechanism::Timer);
-    EXPECT_FALSE(kernel_.opened());
+    EXPECT_FALSE(images_.opened_kernel());
 }
 
 TEST_F(Points, TimersOfNoLengthAreRefused) {
@@ -86,19 +86,19 @@ TEST_F(Points, ModulesOfAMissingKernelAreReportedAtThePoint) {
     for (const char* name : {"ext4", "*", "no-such"}) {
         Diagnostics diagnostics(sources_);
         EXPECT_FALSE(list_probes(point({component("module", name), component("function", "f")}),
-                                 true, kernel_, diagnostics))
+                                 true, images_, diagnostics))
             << name;
         EXPECT_NE(render_all(diagnostics).find("[no-kernel]"), std::string::npos)
             << render_all(diagnostics);
     }
-    const auto target = kernel_.target();
-    ASSERT_FALSE(target);
+    const auto kernel = images_.kernel();
+    ASSERT_FALSE(kernel);
     for (const char* glob : {"*", "ext?"}) {
-        const auto names = kernel_.modules_matching(glob);
+        const auto names = images_.modules_matching(glob);
         ASSERT_FALSE(names);
-        EXPECT_EQ(names.failure().message, target.failure().message);
+        EXPECT_EQ(names.failure().message, kernel.failure().message);
     }
-    EXPECT_FALSE(kernel_.module("ext4"));
+    EXPECT_FALSE(images_.module("ext4"));
 }
 
 TEST(Mechanisms, NamesAreThoseOfTheOption) {
@@ -117,41 +117,41 @@ class OnKernel : public testing::TestWithParam<std::string> {
         auto files = find_kernel(GetParam());
         if (!files)
             GTEST_SKIP() << "no kernel " << GetParam() << " is installed";
-        auto target = Target::open(std::move(*files));
-        ASSERT_TRUE(target) << target.failure().message;
-        target_ = std::move(*target);
-        if (!target_->symbol("vfs_read") || target_->fentry_site_count() == 0)
+        auto kernel = Kernel::open(std::move(*files));
+        ASSERT_TRUE(kernel) << kernel.failure().message;
+        kernel_ = std::move(*kernel);
+        if (!kernel_->symbol("vfs_read") || kernel_->fentry_site_count() == 0)
             GTEST_SKIP() << "it has no symbols";
     }
-    std::unique_ptr<Target> target_;
+    std::unique_ptr<Kernel> kernel_;
 };
 
 TEST_P(OnKernel, EntriesWithASiteAreDjprobes) {
-    uint64_t entry = target_->symbol("vfs_read")->address;
-    auto choice = choose_for_entry(*target_, entry, std::nullopt);
+    uint64_t entry = kernel_->symbol("vfs_read")->address;
+    auto choice = choose_for_entry(*kernel_, entry, std::nullopt);
     EXPECT_EQ(choice.mechanism, Mechanism::Djprobe);
-    EXPECT_EQ(choice.address, entry + (target_->has_ibt() ? 4 : 0));
+    EXPECT_EQ(choice.address, entry + (kernel_->has_ibt() ? 4 : 0));
     EXPECT_EQ(choice.fallback, choice.address + 5);
 }
 
 TEST_P(OnKernel, ForcedBreakpointLeavesTheSiteToFtrace) {
-    uint64_t entry = target_->symbol("vfs_read")->address;
-    auto choice = choose_for_entry(*target_, entry, Mechanism::KprobeInt3);
+    uint64_t entry = kernel_->symbol("vfs_read")->address;
+    auto choice = choose_for_entry(*kernel_, entry, Mechanism::KprobeInt3);
     EXPECT_EQ(choice.mechanism, Mechanism::KprobeInt3);
-    EXPECT_EQ(choice.address, *target_->fentry_site(entry) + 5);
+    EXPECT_EQ(choice.address, *kernel_->fentry_site(entry) + 5);
 }
 
 TEST_P(OnKernel, InstructionsCannotBeDjprobes) {
-    uint64_t inside = target_->symbol("vfs_read")->address + 32;
-    EXPECT_EQ(choose_for_instruction(*target_, inside, std::nullopt).mechanism, Mechanism::Kprobe);
-    EXPECT_FALSE(choose_for_instruction(*target_, inside, Mechanism::Djprobe).refusal.empty());
+    uint64_t inside = kernel_->symbol("vfs_read")->address + 32;
+    EXPECT_EQ(choose_for_instruction(*kernel_, inside, std::nullopt).mechanism, Mechanism::Kprobe);
+    EXPECT_FALSE(choose_for_instruction(*kernel_, inside, Mechanism::Djprobe).refusal.empty());
 }
 
 TEST_P(OnKernel, InitializationCodeAndForbiddenPlacesAreRefused) {
     EXPECT_FALSE(
-        choose_for_entry(*target_, target_->symbol("vfs_caches_init")->address, std::nullopt)
+        choose_for_entry(*kernel_, kernel_->symbol("vfs_caches_init")->address, std::nullopt)
             .refusal.empty());
-    EXPECT_FALSE(choose_for_return(*target_, target_->symbol("exc_int3")->address, {}, std::nullopt)
+    EXPECT_FALSE(choose_for_return(*kernel_, kernel_->symbol("exc_int3")->address, {}, std::nullopt)
                      .refusal.empty());
 }
 
@@ -160,25 +160,25 @@ TEST_P(OnKernel, FunctionsThatRunWithoutAnIdtAreRefused) {
     const std::string why = "CPUs run it while they can take no exception";
     for (const char* name : {"start_secondary", "cpu_init_exception_handling", "native_write_cr4",
                              "native_write_msr", "machine_kexec", "restore_processor_state"}) {
-        auto symbol = target_->symbol(name);
+        auto symbol = kernel_->symbol(name);
         ASSERT_TRUE(symbol) << name;
         uint64_t entry = symbol->address;
-        EXPECT_EQ(choose_for_entry(*target_, entry, std::nullopt).refusal, why) << name;
-        EXPECT_EQ(choose_for_instruction(*target_, entry + 1, std::nullopt).refusal, why) << name;
-        EXPECT_EQ(choose_for_return(*target_, entry, {}, std::nullopt).refusal, why) << name;
+        EXPECT_EQ(choose_for_entry(*kernel_, entry, std::nullopt).refusal, why) << name;
+        EXPECT_EQ(choose_for_instruction(*kernel_, entry + 1, std::nullopt).refusal, why) << name;
+        EXPECT_EQ(choose_for_return(*kernel_, entry, {}, std::nullopt).refusal, why) << name;
         for (Mechanism forced : {Mechanism::Djprobe, Mechanism::Ftrace, Mechanism::Kprobe,
                                  Mechanism::KprobeInt3, Mechanism::KprobeJump})
-            EXPECT_EQ(choose_for_entry(*target_, entry, forced).refusal, why) << name;
-        EXPECT_EQ(choose_for_return(*target_, entry, {}, Mechanism::ReturnDjprobe).refusal, why);
+            EXPECT_EQ(choose_for_entry(*kernel_, entry, forced).refusal, why) << name;
+        EXPECT_EQ(choose_for_return(*kernel_, entry, {}, Mechanism::ReturnDjprobe).refusal, why);
     }
     // By its name where addresses are hidden.
-    EXPECT_EQ(choose_for_entry(*target_, 0, std::nullopt, false, "cr4_init").mechanism,
+    EXPECT_EQ(choose_for_entry(*kernel_, 0, std::nullopt, false, "cr4_init").mechanism,
               Mechanism::None);
     for (const char* name :
          {"native_play_dead", "cpu_startup_entry", "rcu_is_watching", "vfs_read"}) {
-        auto symbol = target_->symbol(name);
-        if (symbol && !target_->kprobe_forbidden(symbol->address)) {
-            EXPECT_EQ(choose_for_entry(*target_, symbol->address, std::nullopt).refusal, "");
+        auto symbol = kernel_->symbol(name);
+        if (symbol && !kernel_->kprobe_forbidden(symbol->address)) {
+            EXPECT_EQ(choose_for_entry(*kernel_, symbol->address, std::nullopt).refusal, "");
         }
     }
 }
@@ -195,7 +195,7 @@ TEST(WithoutIdt, PartsAreHeldToTheirFunctions) {
 
 // The return of each function as a probe of it would be judged.
 TEST_P(OnKernel, ReturnsAreJudgedByArgumentsAndLists) {
-    auto opened = DebugInfo::open(*target_);
+    auto opened = DebugInfo::open(*kernel_);
     ASSERT_TRUE(opened) << opened.failure().message;
     using Verdict = ReturnSafety::Verdict;
     auto judge = [&](const char* name) {
@@ -218,22 +218,22 @@ TEST_P(OnKernel, ReturnsAreJudgedByArgumentsAndLists) {
 
 // A name that a kernel does not have any more judges nothing.
 TEST_P(OnKernel, HasAFunctionForEachPatternOfReturns) {
-    KernelView kernel(GetParam());
-    auto is_in = [](const Target& target, const std::string& glob) {
+    Images images(GetParam());
+    auto is_in = [](const Image& kernel, const std::string& glob) {
         for (const char* prefix : {"", "__x64_sys_"})
             for (const char* suffix : {"", ".*"})
-                if (!target.symbols_matching(prefix + glob + suffix).empty())
+                if (!kernel.symbols_matching(prefix + glob + suffix).empty())
                     return true;
         return false;
     };
     // What is a module of one kernel may be built into another.
     auto has = [&](const ReturnPattern::Alternative& alternative) {
-        if (is_in(*target_, alternative.glob))
+        if (is_in(*kernel_, alternative.glob))
             return true;
         if (alternative.module.empty())
             return false;
-        auto module = kernel.module(alternative.module);
-        return module && is_in(*(*module)->target, alternative.glob);
+        auto module = images.module(alternative.module);
+        return module && is_in((*module)->image(), alternative.glob);
     };
     ASSERT_GT(return_patterns().size(), 200u);
     for (const ReturnPattern& pattern : return_patterns())
@@ -254,28 +254,28 @@ TEST(ReturnPatterns, MeanSystemCallsByTheirNames) {
 }
 
 TEST_P(OnKernel, ReturnsThatWaitAreKretprobesUnlessForced) {
-    uint64_t entry = target_->symbol("hrtimer_nanosleep")->address;
+    uint64_t entry = kernel_->symbol("hrtimer_nanosleep")->address;
     ReturnSafety waits{ReturnSafety::Verdict::Waits, "it waits on purpose"};
-    auto choice = choose_for_return(*target_, entry, waits, std::nullopt);
+    auto choice = choose_for_return(*kernel_, entry, waits, std::nullopt);
     EXPECT_EQ(choice.mechanism, Mechanism::Kretprobe);
     EXPECT_EQ(choice.reason, waits.reason);
-    choice = choose_for_return(*target_, entry, waits, Mechanism::ReturnDjprobe);
+    choice = choose_for_return(*kernel_, entry, waits, Mechanism::ReturnDjprobe);
     EXPECT_EQ(choice.mechanism, Mechanism::ReturnDjprobe);
     EXPECT_EQ(choice.fallback, choice.address);
     waits.verdict = ReturnSafety::Verdict::Unsafe;
-    EXPECT_EQ(choose_for_return(*target_, entry, waits, Mechanism::ReturnDjprobe).refusal,
+    EXPECT_EQ(choose_for_return(*kernel_, entry, waits, Mechanism::ReturnDjprobe).refusal,
               waits.reason);
 }
 
 TEST_P(OnKernel, MembersAreFollowedToAValue) {
-    auto opened = DebugInfo::open(*target_);
+    auto opened = DebugInfo::open(*kernel_);
     ASSERT_TRUE(opened) << opened.failure().message;
     const DebugInfo& info = **opened;
     auto pattern = parse_function_pattern("vfs_read");
     auto functions = info.functions(*pattern, true);
     ASSERT_EQ(functions.size(), 1u);
     const Variable& file = functions[0].parameters.at(0);
-    AccessBuilder builder(info);
+    AccessBuilder builder(info, 0);
     ASSERT_TRUE(builder.start(file.location, file.type, "file", "vfs_read", {}));
     ASSERT_TRUE(builder.member("f_inode", {}));
     ASSERT_TRUE(builder.member("i_mode", {}));
@@ -287,7 +287,7 @@ TEST_P(OnKernel, MembersAreFollowedToAValue) {
     EXPECT_EQ(access.steps.back().size, 2); // umode_t
     EXPECT_FALSE(access.steps.back().is_signed);
 
-    AccessBuilder wrong(info);
+    AccessBuilder wrong(info, 0);
     ASSERT_TRUE(wrong.start(file.location, file.type, "file", "vfs_read", {}));
     EXPECT_FALSE(wrong.member("f_inod", {}));
     EXPECT_EQ(wrong.error().hint, "did you mean 'f_inode'?");
@@ -299,10 +299,10 @@ TEST_P(OnKernel, TracepointsAreFoundWithAndWithoutDwarf) {
         setenv("DJSTAP_NO_DWARF", without, 1);
         SourceManager sources;
         Diagnostics diagnostics(sources);
-        KernelView kernel(GetParam());
+        Images images(GetParam());
         auto listed =
             list_probes(point({component("kernel"), component("trace", "sched:sched_s?itch")}),
-                        true, kernel, diagnostics);
+                        true, images, diagnostics);
         ASSERT_TRUE(listed) << render_all(diagnostics);
         ASSERT_EQ(listed->size(), 1u);
         EXPECT_EQ(listed->front().point, "kernel.trace(\"sched:sched_switch\")");
@@ -313,7 +313,7 @@ TEST_P(OnKernel, TracepointsAreFoundWithAndWithoutDwarf) {
                                       "$next:struct task_struct *", "$prev_state:unsigned int"}));
         auto elsewhere =
             list_probes(point({component("kernel"), component("trace", "irq:sched_switch")}), false,
-                        kernel, diagnostics);
+                        images, diagnostics);
         EXPECT_FALSE(elsewhere) << "a name that is not there is an error, unlike a pattern";
     }
     unsetenv("DJSTAP_NO_DWARF");

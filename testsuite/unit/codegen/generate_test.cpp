@@ -23,7 +23,9 @@ class Generate : public testing::Test {
         sources_.add("<test>", "probe kernel.function(\"f\") { n++ }\n");
         kernel_.release = "6.1.0";
         kernel_.version = "#1";
-        kernel_.anchor = 0xffffffff81000000;
+        kernel_.image.name = "kernel";
+        kernel_.image.segments = {
+            {"_printk", "_printk", 0xffffffff81000000, 0xffffffff81000000, 0, UINT64_MAX}};
         options_.module_name = "test";
         point_ = std::make_unique<ast::ProbePoint>();
     }

@@ -3,7 +3,7 @@
 
 #include "debuginfo/btf.h"
 #include "debuginfo/syscalls.h"
-#include "target/elf_image.h"
+#include "image/elf_file.h"
 
 #include <filesystem>
 #include <fstream>

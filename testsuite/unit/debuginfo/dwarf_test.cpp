@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "kernels.h"
 
-#include "target/elf_image.h"
+#include "image/elf_file.h"
 
 #include <filesystem>
 #include <fstream>
@@ -32,8 +32,8 @@ TEST_F(KernelDwarf, ParametersOfAFunction) {
         const FunctionInfo& read = found[0];
         EXPECT_EQ(read.file, "fs/read_write.c");
         EXPECT_EQ(read.symbol, "vfs_read");
-        EXPECT_EQ(read.entry, kernel.target->symbol("vfs_read")->address);
-        EXPECT_EQ(read.size, kernel.target->symbol("vfs_read")->size);
+        EXPECT_EQ(read.entry, kernel.kernel->symbol("vfs_read")->address);
+        EXPECT_EQ(read.size, kernel.kernel->symbol("vfs_read")->size);
         EXPECT_TRUE(read.external);
         EXPECT_FALSE(read.varargs || read.noreturn || read.is_syscall);
         EXPECT_EQ(shown_parameters(read.parameters), "file=rdi buf=rsi count=rdx pos=rcx");
@@ -63,7 +63,7 @@ TEST_F(KernelDwarf, SystemCalls) {
         EXPECT_EQ(found[0].name, "sys_gettimeofday");
         EXPECT_EQ(found[0].symbol, "__x64_sys_gettimeofday");
         EXPECT_EQ(found[0].file, "kernel/time/time.c");
-        EXPECT_EQ(found[0].entry, kernel.target->symbol("__x64_sys_gettimeofday")->address);
+        EXPECT_EQ(found[0].entry, kernel.kernel->symbol("__x64_sys_gettimeofday")->address);
         EXPECT_EQ(shown_parameters(found[0].parameters), "tv=[rdi+112] tz=[rdi+104]");
         CType pointee = info.resolve(info.resolve(found[0].parameters[0].type).target);
         EXPECT_EQ(pointee.name, "__kernel_old_timeval");
@@ -234,7 +234,7 @@ TEST_F(KernelDwarf, Globals) {
         auto jiffies = kernel.info->global("init_task");
         ASSERT_TRUE(jiffies);
         EXPECT_EQ(jiffies->location.kind, LocationKind::Address);
-        EXPECT_EQ(jiffies->location.constant, kernel.target->symbol("init_task")->address);
+        EXPECT_EQ(jiffies->location.constant, kernel.kernel->symbol("init_task")->address);
         EXPECT_EQ(kernel.info->type_name(jiffies->type), "struct task_struct");
         EXPECT_FALSE(kernel.info->global("no_such_variable"));
     }
@@ -247,12 +247,12 @@ TEST_F(KernelDwarf, BrokenIndexIsBuiltAgain) {
     const char* before = getenv("DJSTAP_CACHE");
     std::string saved = before ? before : "";
     setenv("DJSTAP_CACHE", folder.c_str(), 1);
-    std::string path = debuginfo_index_path(kernel.target->build_id());
+    std::string path = debuginfo_index_path(kernel.kernel->build_id());
     EXPECT_TRUE(path.starts_with(folder));
     static int told;
     told = 0;
     auto open = [&] {
-        auto info = DebugInfo::open(*kernel.target, [](const std::string&) { told++; });
+        auto info = DebugInfo::open(*kernel.kernel, [](const std::string&) { told++; });
         return info && find_functions(**info, "vfs_read").size() == 1;
     };
     // What kernels() has cached is whole: a copy of it is mapped, without a long step.
@@ -260,7 +260,7 @@ TEST_F(KernelDwarf, BrokenIndexIsBuiltAgain) {
         setenv("DJSTAP_CACHE", saved.c_str(), 1);
     else
         unsetenv("DJSTAP_CACHE");
-    std::string cached = debuginfo_index_path(kernel.target->build_id());
+    std::string cached = debuginfo_index_path(kernel.kernel->build_id());
     setenv("DJSTAP_CACHE", folder.c_str(), 1);
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
     ASSERT_TRUE(std::filesystem::copy_file(cached, path));

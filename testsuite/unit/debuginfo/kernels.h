@@ -2,7 +2,7 @@
 // The real kernels that these tests look into, each opened once.
 #pragma once
 #include "debuginfo/debuginfo.h"
-#include "target/target.h"
+#include "image/kernel.h"
 
 #include <cstdlib>
 #include <string>
@@ -12,7 +12,7 @@ namespace djstap {
 
 struct OpenKernel {
     std::string release;
-    std::unique_ptr<Target> target;
+    std::unique_ptr<Kernel> kernel;
     std::unique_ptr<DebugInfo> info;
 };
 
@@ -25,13 +25,13 @@ inline std::vector<OpenKernel> open_kernels(bool without_dwarf = false) {
             continue;
         OpenKernel kernel;
         kernel.release = release;
-        auto target = Target::open(*files);
-        if (!target)
+        auto opened = Kernel::open(*files);
+        if (!opened)
             continue;
-        kernel.target = std::move(*target);
+        kernel.kernel = std::move(*opened);
         if (without_dwarf)
             setenv("DJSTAP_NO_DWARF", "1", 1);
-        auto info = DebugInfo::open(*kernel.target);
+        auto info = DebugInfo::open(*kernel.kernel);
         unsetenv("DJSTAP_NO_DWARF");
         if (!info)
             continue;

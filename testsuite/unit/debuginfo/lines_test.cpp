@@ -73,7 +73,7 @@ TEST_F(Lines, NearestToAnOffset) {
         ASSERT_TRUE(found) << found.failure().message;
         ASSERT_EQ(found->addresses.size(), 1u);
         const StatementAddress& at = found->addresses[0];
-        auto symbol = kernel.target->symbol("ktime_get_real_ts64");
+        auto symbol = kernel.kernel->symbol("ktime_get_real_ts64");
         EXPECT_GT(at.address, symbol->address);
         EXPECT_LT(at.address, symbol->address + symbol->size);
         EXPECT_EQ(at.function, "ktime_get_real_ts64");
@@ -94,14 +94,14 @@ TEST_F(Lines, AgreeWithObjdump) {
         for (const FunctionInfo& function : find_functions(*kernel.info, "vfs_*")) {
             // One range, one copy: then the rows between its two ends are all of its rows.
             if (function.symbol != function.name ||
-                kernel.target->symbol(function.name + ".cold") ||
+                kernel.kernel->symbol(function.name + ".cold") ||
                 find_functions(*kernel.info, function.name).size() != 1)
                 continue;
             chosen.push_back(function);
             ranges[function.entry] = function.entry + function.size;
         }
         ASSERT_GT(chosen.size(), 24u);
-        auto rows = objdump_rows(kernel.target->files().vmlinux, [&](uint64_t address) {
+        auto rows = objdump_rows(kernel.kernel->files().vmlinux, [&](uint64_t address) {
             auto after = ranges.upper_bound(address);
             return after != ranges.begin() && address < std::prev(after)->second;
         });
@@ -179,7 +179,7 @@ TEST_F(Lines, InlinedFunctions) {
         ASSERT_FALSE(found->addresses.empty());
         bool inlined = false;
         for (const StatementAddress& each : found->addresses) {
-            auto symbol = kernel.target->symbol_at(each.address);
+            auto symbol = kernel.kernel->symbol_at(each.address);
             ASSERT_TRUE(symbol);
             EXPECT_EQ(each.symbol, symbol->name);
             inlined = inlined || (each.inlined && each.function != "timekeeping_get_ns");
@@ -203,7 +203,7 @@ TEST_F(Lines, VariablesAtAnAddress) {
         auto entry = info.variables_at(read.entry);
         EXPECT_TRUE(shown_parameters(entry).starts_with("file=rdi buf=rsi count=rdx pos=rcx ret="))
             << shown_parameters(entry);
-        auto site = kernel.target->fentry_site(read.entry);
+        auto site = kernel.kernel->fentry_site(read.entry);
         ASSERT_TRUE(site);
         EXPECT_TRUE(shown_parameters(info.variables_at(*site))
                         .starts_with("file=rdi buf=rsi count=rdx pos=rcx"));
@@ -242,6 +242,6 @@ TEST_F(Lines, VariablesAtAnAddress) {
             EXPECT_GT(with_frame, 0u);
         }
         EXPECT_TRUE(info.variables_at(0).empty());
-        EXPECT_TRUE(info.variables_at(kernel.target->symbol("init_task")->address).empty());
+        EXPECT_TRUE(info.variables_at(kernel.kernel->symbol("init_task")->address).empty());
     }
 }

@@ -46,9 +46,9 @@ inline std::vector<KernelFiles> buildable_kernels() {
 }
 
 // script.c compiled as the kernel's own code is, with -D for each of `defines`.
-inline std::string script_object(const Target& target, const std::vector<std::string>& defines,
+inline std::string script_object(const Kernel& kernel, const std::vector<std::string>& defines,
                                  const std::string& folder) {
-    std::string compiler = target.config("CC_VERSION_TEXT");
+    std::string compiler = kernel.config("CC_VERSION_TEXT");
     compiler = compiler.substr(0, compiler.find(' '));
     std::vector<std::string> words{compiler,
                                    "-c",
@@ -71,9 +71,9 @@ inline std::string script_object(const Target& target, const std::vector<std::st
                                    "-mindirect-branch-register",
                                    "-mindirect-branch-cs-prefix",
                                    "-mharden-sls=all"};
-    words.push_back(target.has_ibt() ? "-fcf-protection=branch" : "-fcf-protection=none");
-    if (std::string padding = target.config("FUNCTION_PADDING_BYTES");
-        !padding.empty() && padding != "0" && target.config("PREFIX_SYMBOLS") == "y") {
+    words.push_back(kernel.has_ibt() ? "-fcf-protection=branch" : "-fcf-protection=none");
+    if (std::string padding = kernel.config("FUNCTION_PADDING_BYTES");
+        !padding.empty() && padding != "0" && kernel.config("PREFIX_SYMBOLS") == "y") {
         words.push_back("-fpatchable-function-entry=" + padding + "," + padding);
         words.push_back("-falign-functions=16");
     }

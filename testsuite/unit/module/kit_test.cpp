@@ -16,19 +16,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::unique_ptr<Target> open_target(const KernelFiles& files) {
-    auto target = Target::open(files);
-    EXPECT_TRUE(target) << target.failure().message;
-    return target ? std::move(*target) : nullptr;
+std::unique_ptr<Kernel> open_kernel(const KernelFiles& files) {
+    auto kernel = Kernel::open(files);
+    EXPECT_TRUE(kernel) << kernel.failure().message;
+    return kernel ? std::move(*kernel) : nullptr;
 }
 
 // A kernel to build for, where it does not matter which.
-#define ANY_TARGET(target)                                                                         \
+#define ANY_KERNEL(kernel)                                                                         \
     auto kernels = buildable_kernels();                                                            \
     if (kernels.empty())                                                                           \
         GTEST_SKIP() << "no kernel with headers and vmlinux is installed";                         \
-    auto target = open_target(kernels.front());                                                    \
-    ASSERT_TRUE(target)
+    auto kernel = open_kernel(kernels.front());                                                    \
+    ASSERT_TRUE(kernel)
 
 std::string text_of(const std::string& path) {
     auto text = read_file(path);
@@ -130,9 +130,9 @@ TEST(Kit, IsBuiltForEveryKernelOnce) {
         GTEST_SKIP() << "no kernel with headers and vmlinux is installed";
     CacheFolder cache;
     for (const KernelFiles& files : kernels) {
-        auto target = open_target(files);
+        auto kernel = open_kernel(files);
         std::vector<std::string> told;
-        auto kit = open_runtime_kit(*target, tiny_runtime(),
+        auto kit = open_runtime_kit(*kernel, tiny_runtime(),
                                     [&](const std::string& step) { told.push_back(step); });
         ASSERT_TRUE(kit) << kit.failure().message;
         EXPECT_TRUE(kit->built);
@@ -141,8 +141,8 @@ TEST(Kit, IsBuiltForEveryKernelOnce) {
         EXPECT_EQ(told[0], "building the runtime for " + files.release + " (once)");
         EXPECT_NE(told[1].find("1 of "), std::string::npos);
         EXPECT_EQ(kit->release, files.release);
-        EXPECT_EQ(kit->ibt, target->has_ibt());
-        EXPECT_EQ(kit->delayed_objtool, target->has_ibt());
+        EXPECT_EQ(kit->ibt, kernel->has_ibt());
+        EXPECT_EQ(kit->delayed_objtool, kernel->has_ibt());
         EXPECT_TRUE(kit->has_runtime_symbol("djs_double"));
         EXPECT_FALSE(kit->has_runtime_symbol("djs_script"));
         EXPECT_TRUE(kit->has_kernel_symbol("memset"));
@@ -158,7 +158,7 @@ TEST(Kit, IsBuiltForEveryKernelOnce) {
         EXPECT_EQ(kit->offset("somewhere")->symbol, "some_symbol");
         EXPECT_EQ(kit->offset("somewhere")->value, 16);
 
-        auto again = open_runtime_kit(*target, tiny_runtime());
+        auto again = open_runtime_kit(*kernel, tiny_runtime());
         ASSERT_TRUE(again);
         EXPECT_FALSE(again->built);
         EXPECT_EQ(again->directory, kit->directory);
@@ -173,8 +173,8 @@ TEST(Kit, IsBuiltForEveryKernelOnce) {
 TEST(Kit, TheRuntimeItselfIsBuiltFromFewSources) {
     CacheFolder cache;
     for (const KernelFiles& files : buildable_kernels()) {
-        auto target = open_target(files);
-        auto kit = open_runtime_kit(*target, {std::string(DJSTAP_SOURCE_DIR) + "/runtime"});
+        auto kernel = open_kernel(files);
+        auto kit = open_runtime_kit(*kernel, {std::string(DJSTAP_SOURCE_DIR) + "/runtime"});
         ASSERT_TRUE(kit) << kit.failure().message;
         EXPECT_TRUE(kit->combined) << "two sources of the runtime cannot be compiled in one";
         for (const char* name : {"djs_enter", "djs_leave", "djs_reserve", "djs_commit", "djs_load"})
@@ -189,9 +189,9 @@ TEST(Kit, TheRuntimeItselfIsBuiltFromFewSources) {
 }
 
 TEST(Kit, IsNotBuiltWithoutItsLock) {
-    ANY_TARGET(target);
+    ANY_KERNEL(kernel);
     CacheFolder cache;
-    auto kit = open_runtime_kit(*target, tiny_runtime());
+    auto kit = open_runtime_kit(*kernel, tiny_runtime());
     ASSERT_TRUE(kit) << kit.failure().message;
     const fs::path folder = kit->directory;
     const fs::path lock = folder.parent_path() / ("." + folder.filename().string() + ".lock");
@@ -200,7 +200,7 @@ TEST(Kit, IsNotBuiltWithoutItsLock) {
     // Neither a folder nor somebody's link is taken for it, and nobody waits.
     const auto refusal = [&] {
         std::vector<std::string> told;
-        auto without = open_runtime_kit(*target, tiny_runtime(),
+        auto without = open_runtime_kit(*kernel, tiny_runtime(),
                                         [&](const std::string& step) { told.push_back(step); });
         EXPECT_TRUE(told.empty()) << told.front();
         return without ? "" : without.failure().message;
@@ -216,28 +216,28 @@ TEST(Kit, IsNotBuiltWithoutItsLock) {
 }
 
 TEST(Kit, DamagedAndOutdatedOnesAreBuiltAnew) {
-    ANY_TARGET(target);
+    ANY_KERNEL(kernel);
     CacheFolder cache;
-    auto kit = open_runtime_kit(*target, tiny_runtime());
+    auto kit = open_runtime_kit(*kernel, tiny_runtime());
     ASSERT_TRUE(kit) << kit.failure().message;
-    EXPECT_TRUE(load_kit(kit->directory, *target));
+    EXPECT_TRUE(load_kit(kit->directory, *kernel));
     const std::string manifest = kit->directory + "/manifest";
     const std::string runtime = kit->directory + "/runtime.o";
     const std::string whole = text_of(runtime), listed = text_of(manifest);
     ASSERT_TRUE(write_file(manifest, "nonsense"));
-    EXPECT_FALSE(load_kit(kit->directory, *target));
+    EXPECT_FALSE(load_kit(kit->directory, *kernel));
     ASSERT_TRUE(write_file(manifest, listed));
     fs::remove(runtime);
-    EXPECT_FALSE(load_kit(kit->directory, *target));
+    EXPECT_FALSE(load_kit(kit->directory, *kernel));
     std::string flipped = whole;
     flipped[whole.size() / 2] ^= 1;
     ASSERT_TRUE(write_file(runtime, flipped));
-    EXPECT_FALSE(load_kit(kit->directory, *target));
+    EXPECT_FALSE(load_kit(kit->directory, *kernel));
     ASSERT_TRUE(write_file(runtime, whole));
-    EXPECT_TRUE(load_kit(kit->directory, *target));
+    EXPECT_TRUE(load_kit(kit->directory, *kernel));
     fs::resize_file(runtime, whole.size() / 2);
 
-    auto anew = open_runtime_kit(*target, tiny_runtime());
+    auto anew = open_runtime_kit(*kernel, tiny_runtime());
     ASSERT_TRUE(anew) << anew.failure().message;
     EXPECT_TRUE(anew->built);
     EXPECT_EQ(anew->directory, kit->directory);
@@ -247,13 +247,13 @@ TEST(Kit, DamagedAndOutdatedOnesAreBuiltAnew) {
     // The same sources but for a comment are others.
     OwnRuntime runtime_sources;
     runtime_sources.append("tiny.h", "/* changed */\n");
-    auto second = open_runtime_kit(*target, runtime_sources.sources());
+    auto second = open_runtime_kit(*kernel, runtime_sources.sources());
     ASSERT_TRUE(second) << second.failure().message;
     EXPECT_TRUE(second->built);
     EXPECT_NE(kit->directory, second->directory);
 
     fs::permissions(second->directory, fs::perms::all);
-    auto refused = open_runtime_kit(*target, runtime_sources.sources());
+    auto refused = open_runtime_kit(*kernel, runtime_sources.sources());
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.failure().message.find("can be written to by others"), std::string::npos);
 }
@@ -276,7 +276,7 @@ TEST(Kit, FoldersThatAreGoneAreNotReferredTo) {
     ASSERT_TRUE(made && made->status == 0);
     auto files = find_kernel(copy);
     ASSERT_TRUE(files) << files.failure().message;
-    auto copied = open_runtime_kit(*open_target(*files), tiny_runtime());
+    auto copied = open_runtime_kit(*open_kernel(*files), tiny_runtime());
     ASSERT_TRUE(copied) << copied.failure().message;
     EXPECT_TRUE(copied->build_dir.starts_with(other.path));
 
@@ -285,14 +285,14 @@ TEST(Kit, FoldersThatAreGoneAreNotReferredTo) {
     ASSERT_TRUE(fs::canonical(tool).string().starts_with(other.path)) << fs::canonical(tool);
     for (const auto& each : fs::directory_iterator(tool.parent_path()))
         fs::remove(each); // with those that a wrapper leads to
-    auto broken = open_runtime_kit(*open_target(*files), tiny_runtime());
+    auto broken = open_runtime_kit(*open_kernel(*files), tiny_runtime());
     ASSERT_FALSE(broken);
     EXPECT_NE(broken.failure().message.find("there is no " + copied->build_dir + "/tools/objtool"),
               std::string::npos)
         << broken.failure().message;
 
     fs::remove_all(copy);
-    auto kit = open_runtime_kit(*open_target(kernels[0]), tiny_runtime());
+    auto kit = open_runtime_kit(*open_kernel(kernels[0]), tiny_runtime());
     ASSERT_TRUE(kit) << kit.failure().message;
     EXPECT_EQ(kit->build_dir, kernels[0].build_dir);
     for (const std::string& word : kit->objtool)
@@ -300,7 +300,7 @@ TEST(Kit, FoldersThatAreGoneAreNotReferredTo) {
 }
 
 TEST(Kit, SourcesThatCannotBeCombinedAreCompiledOneByOne) {
-    ANY_TARGET(target);
+    ANY_KERNEL(kernel);
     CacheFolder cache;
     OwnRuntime runtime;
     // More sources than there are parts: two with the same name meet in one.
@@ -311,21 +311,21 @@ TEST(Kit, SourcesThatCannotBeCombinedAreCompiledOneByOne) {
                        "static __attribute__((unused)) int same_name(void) { return 1; }\n");
         runtime.append("Kbuild", "$(DJS_NAME)-y += " + name + ".o\n");
     }
-    auto kit = open_runtime_kit(*target, runtime.sources());
+    auto kit = open_runtime_kit(*kernel, runtime.sources());
     ASSERT_TRUE(kit) << kit.failure().message;
     EXPECT_FALSE(kit->combined);
     EXPECT_TRUE(kit->has_runtime_symbol("djs_double"));
 }
 
 TEST(Kit, CompilerErrorsAreShownShort) {
-    ANY_TARGET(target);
+    ANY_KERNEL(kernel);
     CacheFolder cache;
     OwnRuntime runtime;
     runtime.append("helper/helper.c", "int broken(void) { return no_such_thing; }\n");
-    auto kit = open_runtime_kit(*target, runtime.sources());
+    auto kit = open_runtime_kit(*kernel, runtime.sources());
     ASSERT_FALSE(kit);
     const std::string& message = kit.failure().message;
-    EXPECT_NE(message.find("building the runtime for " + target->release() + " failed:"),
+    EXPECT_NE(message.find("building the runtime for " + kernel->release() + " failed:"),
               std::string::npos);
     EXPECT_NE(message.find("\n  helper/helper.c:"), std::string::npos) << message;
     EXPECT_NE(message.find("'no_such_thing' undeclared"), std::string::npos) << message;
@@ -334,31 +334,31 @@ TEST(Kit, CompilerErrorsAreShownShort) {
 }
 
 TEST(Kit, NameWithinTextIsFoundWhenTheKitIsBuilt) {
-    ANY_TARGET(target);
+    ANY_KERNEL(kernel);
     CacheFolder cache;
     OwnRuntime runtime;
     runtime.append("main.c", "const char *tiny_text(void);\nconst char *tiny_text(void)\n"
                              "{\n\treturn KBUILD_MODNAME \" says\";\n}\n");
-    auto kit = open_runtime_kit(*target, runtime.sources());
+    auto kit = open_runtime_kit(*kernel, runtime.sources());
     ASSERT_FALSE(kit);
     EXPECT_NE(kit.failure().message.find("uses the module's name within a longer text"),
               std::string::npos);
 }
 
 TEST(Kit, SymbolsThatTheKernelLacksAreNamed) {
-    ANY_TARGET(target);
+    ANY_KERNEL(kernel);
     CacheFolder cache;
     OwnRuntime runtime;
     runtime.append("main.c", "extern int not_exported_at_all(void);\nint tiny_more(void);\n"
                              "int tiny_more(void)\n{\n\treturn not_exported_at_all();\n}\n");
-    auto kit = open_runtime_kit(*target, runtime.sources());
+    auto kit = open_runtime_kit(*kernel, runtime.sources());
     ASSERT_FALSE(kit);
     EXPECT_NE(kit.failure().message.find("not_exported_at_all"), std::string::npos)
         << kit.failure().message;
 }
 
 TEST(Kit, TwoAtOnceBuildOne) {
-    ANY_TARGET(target);
+    ANY_KERNEL(kernel);
     CacheFolder cache;
     int built = 0;
     pid_t children[3];
@@ -366,7 +366,7 @@ TEST(Kit, TwoAtOnceBuildOne) {
         child = fork();
         ASSERT_GE(child, 0);
         if (child == 0) {
-            auto kit = open_runtime_kit(*target, tiny_runtime());
+            auto kit = open_runtime_kit(*kernel, tiny_runtime());
             _exit(kit ? (kit->built ? 1 : 0) : 2);
         }
     }
@@ -382,11 +382,11 @@ TEST(Kit, TwoAtOnceBuildOne) {
 }
 
 TEST(Kit, CacheThatCannotBeWrittenIsNamed) {
-    ANY_TARGET(target);
+    ANY_KERNEL(kernel);
     TestFolder folder;
     ASSERT_TRUE(write_file(folder.path + "/file", "x"));
     setenv("DJSTAP_CACHE", (folder.path + "/file").c_str(), 1);
-    auto kit = open_runtime_kit(*target, tiny_runtime());
+    auto kit = open_runtime_kit(*kernel, tiny_runtime());
     unsetenv("DJSTAP_CACHE");
     ASSERT_FALSE(kit);
     EXPECT_NE(kit.failure().message.find(folder.path + "/file/runtime: cannot create"),
@@ -395,11 +395,11 @@ TEST(Kit, CacheThatCannotBeWrittenIsNamed) {
 }
 
 TEST(Requirements, MissingHeadersNameThePackage) {
-    ANY_TARGET(target);
+    ANY_KERNEL(kernel);
     // The same kernel, without headers, then with another kernel's.
-    KernelFiles files = target->files();
+    KernelFiles files = kernel->files();
     files.build_dir.clear();
-    auto bare = open_target(files);
+    auto bare = open_kernel(files);
     Status missing = check_requirements(*bare);
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.failure().message, "the kernel headers of " + files.release +
@@ -409,14 +409,14 @@ TEST(Requirements, MissingHeadersNameThePackage) {
 
     TestFolder folder;
     files.build_dir = folder.path;
-    auto empty = open_target(files);
+    auto empty = open_kernel(files);
     Status broken = check_requirements(*empty);
     ASSERT_FALSE(broken);
     EXPECT_NE(broken.failure().message.find("are not whole: there is no " + folder.path),
               std::string::npos);
     if (kernels.size() > 1) {
         files.build_dir = kernels[1].build_dir;
-        auto other = open_target(files);
+        auto other = open_kernel(files);
         Status wrong = check_requirements(*other);
         ASSERT_FALSE(wrong);
         EXPECT_NE(wrong.failure().message.find("are those of " + kernels[1].release),
@@ -425,15 +425,15 @@ TEST(Requirements, MissingHeadersNameThePackage) {
 }
 
 TEST(Requirements, KernelsThatTheRuntimeDoesNotKnowAreRefused) {
-    ANY_TARGET(target);
+    ANY_KERNEL(kernel);
     TestFolder folder;
-    KernelFiles files = target->files();
+    KernelFiles files = kernel->files();
     const std::string usual = text_of(files.config);
     for (const char* setting : {"CFI_CLANG", "CFI", "CC_IS_CLANG", "UNWINDER_FRAME_POINTER",
                                 "UNWINDER_GUESS", "PREEMPT_RT"}) {
         files.config = folder.path + "/" + setting;
         ASSERT_TRUE(write_file(files.config, usual + "CONFIG_" + setting + "=y\n"));
-        auto kit = open_runtime_kit(*open_target(files), tiny_runtime(), nullptr);
+        auto kit = open_runtime_kit(*open_kernel(files), tiny_runtime(), nullptr);
         ASSERT_FALSE(kit) << setting;
         EXPECT_TRUE(kit.failure().message.starts_with(
             "kernel " + files.release + " is not one that scripts can run on: CONFIG_" + setting +
@@ -443,13 +443,13 @@ TEST(Requirements, KernelsThatTheRuntimeDoesNotKnowAreRefused) {
 }
 
 TEST(Requirements, MissingToolsNameThePackage) {
-    ANY_TARGET(target);
+    ANY_KERNEL(kernel);
     const std::string path = getenv("PATH");
     TestFolder tools;
     setenv("PATH", tools.path.c_str(), 1);
-    Status no_make = check_requirements(*target);
+    Status no_make = check_requirements(*kernel);
     fs::create_symlink("/bin/true", tools.path + "/make");
-    Status no_compiler = check_requirements(*target);
+    Status no_compiler = check_requirements(*kernel);
     setenv("PATH", path.c_str(), 1);
     ASSERT_FALSE(no_make);
     EXPECT_EQ(no_make.failure().message, "make is not installed");
@@ -457,6 +457,6 @@ TEST(Requirements, MissingToolsNameThePackage) {
     ASSERT_FALSE(no_compiler);
     EXPECT_NE(no_compiler.failure().message.find("gcc"), std::string::npos);
     EXPECT_NE(no_compiler.failure().hint.find("apt-get install gcc"), std::string::npos);
-    EXPECT_NE(no_compiler.failure().hint.find("linux-headers-" + target->release()),
+    EXPECT_NE(no_compiler.failure().hint.find("linux-headers-" + kernel->release()),
               std::string::npos);
 }

@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 namespace {
 
 // One kernel, its kit and a cache that all tests of a kernel share.
-struct Kernel {
-    std::unique_ptr<Target> target;
+struct BuiltKernel {
+    std::unique_ptr<Kernel> kernel;
     RuntimeKit kit;
 };
 
@@ -26,7 +26,7 @@ class Linking : public testing::Test {
         cache = std::make_unique<TestFolder>();
         setenv("DJSTAP_CACHE", cache->path.c_str(), 1);
         for (const KernelFiles& files : buildable_kernels()) {
-            auto target = Target::open(files);
+            auto target = Kernel::open(files);
             ASSERT_TRUE(target) << target.failure().message;
             auto kit = open_runtime_kit(**target, tiny_runtime());
             ASSERT_TRUE(kit) << kit.failure().message;
@@ -42,16 +42,16 @@ class Linking : public testing::Test {
         if (kernels.empty())
             GTEST_SKIP() << "no kernel with headers and vmlinux is installed";
     }
-    std::string object(const Kernel& kernel, const std::vector<std::string>& defines = {}) {
-        return script_object(*kernel.target, defines, folder.path);
+    std::string object(const BuiltKernel& kernel, const std::vector<std::string>& defines = {}) {
+        return script_object(*kernel.kernel, defines, folder.path);
     }
 
     static std::unique_ptr<TestFolder> cache;
-    static std::vector<Kernel> kernels;
+    static std::vector<BuiltKernel> kernels;
     TestFolder folder;
 };
 std::unique_ptr<TestFolder> Linking::cache;
-std::vector<Kernel> Linking::kernels;
+std::vector<BuiltKernel> Linking::kernels;
 
 // Where a relocation points: a section and an offset, or an undefined symbol.
 using Destination = std::pair<std::string, int64_t>;
@@ -116,7 +116,7 @@ std::multiset<std::string> symbols_of(const ElfObject& object) {
 } // namespace
 
 TEST_F(Linking, AModuleHasItsName) {
-    for (const Kernel& kernel : kernels) {
+    for (const BuiltKernel& kernel : kernels) {
         std::string script = object(kernel);
         const std::string output = folder.path + "/my_probe.ko";
         auto module = link_module(kernel.kit, {"my_probe", script, output, {}, false});
@@ -143,7 +143,7 @@ TEST_F(Linking, AModuleHasItsName) {
 }
 
 TEST_F(Linking, NamesOfEveryLengthFit) {
-    const Kernel& kernel = kernels.front();
+    const BuiltKernel& kernel = kernels.front();
     std::string script = object(kernel);
     for (const std::string& name : {std::string("x"), std::string(55, 'n')}) {
         auto module = link_module(kernel.kit, {name, script, {}, {}, false});
@@ -163,7 +163,7 @@ TEST_F(Linking, NamesOfEveryLengthFit) {
 // The reason why objtool need not see the runtime again for every script.
 TEST_F(Linking, AnnotatingApartEqualsAnnotatingTheWhole) {
     bool compared = false;
-    for (const Kernel& kernel : kernels) {
+    for (const BuiltKernel& kernel : kernels) {
         if (!kernel.kit.delayed_objtool)
             continue;
         std::string script = object(kernel);
@@ -193,7 +193,7 @@ TEST_F(Linking, AnnotatingApartEqualsAnnotatingTheWhole) {
 }
 
 TEST_F(Linking, AddressesOfTheRuntimeNeedTheWhole) {
-    for (const Kernel& kernel : kernels) {
+    for (const BuiltKernel& kernel : kernels) {
         std::string script = object(kernel, {"TAKE_ADDRESS"});
         auto module = link_module(kernel.kit, {"taker", script, {}, {}, false});
         ASSERT_TRUE(module) << module.failure().message;
@@ -210,7 +210,7 @@ TEST_F(Linking, AddressesOfTheRuntimeNeedTheWhole) {
 }
 
 TEST_F(Linking, DataOfTheRuntimeDoesNotNeedTheWhole) {
-    for (const Kernel& kernel : kernels) {
+    for (const BuiltKernel& kernel : kernels) {
         std::string script = object(kernel, {"USE_DATA"});
         auto module = link_module(kernel.kit, {"user", script, {}, {}, false});
         ASSERT_TRUE(module) << module.failure().message;
@@ -219,7 +219,7 @@ TEST_F(Linking, DataOfTheRuntimeDoesNotNeedTheWhole) {
 }
 
 TEST_F(Linking, UnknownSymbolsAreNamed) {
-    for (const Kernel& kernel : kernels) {
+    for (const BuiltKernel& kernel : kernels) {
         auto unknown =
             link_module(kernel.kit, {"x", object(kernel, {"USE_UNKNOWN"}), {}, {}, false});
         ASSERT_FALSE(unknown);
@@ -237,7 +237,7 @@ TEST_F(Linking, UnknownSymbolsAreNamed) {
 }
 
 TEST_F(Linking, ObjectsThatAreNoScriptsAreRefused) {
-    const Kernel& kernel = kernels.front();
+    const BuiltKernel& kernel = kernels.front();
     auto message = [&](const std::vector<std::string>& defines) {
         auto module = link_module(kernel.kit, {"x", object(kernel, defines), {}, {}, false});
         return module ? "" : module.failure().message;
@@ -256,7 +256,7 @@ TEST_F(Linking, ObjectsThatAreNoScriptsAreRefused) {
 
 TEST_F(Linking, WhatObjtoolSaysIsAFailure) {
     // A function whose stack cannot be followed: objtool only warns, and ends well.
-    for (const Kernel& kernel : kernels) {
+    for (const BuiltKernel& kernel : kernels) {
         const std::string source = folder.path + "/odd.s", path = folder.path + "/odd.o";
         ASSERT_TRUE(write_file(source, R"(
         .section .djstap.meta,"a"
@@ -283,7 +283,7 @@ odd:    endbr64
 }
 
 TEST_F(Linking, ThunksThatAreNotListedAreFound) {
-    for (const Kernel& kernel : kernels) {
+    for (const BuiltKernel& kernel : kernels) {
         // Without objtool nothing is listed; the same kit must then refuse the module.
         RuntimeKit kit = kernel.kit;
         kit.objtool = {"true", "--rethunk", "--retpoline"};
@@ -304,7 +304,7 @@ TEST_F(Linking, MissingToolsAreNamed) {
 }
 
 TEST_F(Linking, OutputThatCannotBeWrittenLeavesTheOldFile) {
-    const Kernel& kernel = kernels.front();
+    const BuiltKernel& kernel = kernels.front();
     std::string script = object(kernel);
     auto nowhere = link_module(kernel.kit, {"x", script, "/no/such/folder/x.ko", {}, false});
     ASSERT_FALSE(nowhere);
@@ -325,7 +325,7 @@ TEST_F(Linking, ModulesAreSignedWhenThereIsAKey) {
                           "/CN=test", "-keyout", key, "-outform", "DER", "-out", certificate});
     if (!made || made->status != 0)
         GTEST_SKIP() << "openssl is not installed";
-    for (const Kernel& kernel : kernels) {
+    for (const BuiltKernel& kernel : kernels) {
         std::string script = object(kernel);
         auto module = link_module(kernel.kit, {"x", script, {}, {key, certificate}, false});
         ASSERT_TRUE(module) << module.failure().message;

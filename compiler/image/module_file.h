@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Kernel modules as files: where they are, and as images with addresses.
 #pragma once
-#include "target/elf_image.h"
-#include "target/target.h"
+#include "image/elf_file.h"
+#include "image/kernel.h"
 
 #include <map>
 #include <string>
@@ -10,14 +10,6 @@
 #include <vector>
 
 namespace djstap {
-
-// How a running kernel tells where a section of a module lies: by a symbol in it. A second symbol
-// of the section tells that it is the same module.
-struct ModuleAnchor {
-    std::string symbol, check_symbol;
-    uint64_t address = 0, check_address = 0; // as linked_module() laid them out
-    uint64_t section_begin = 0, section_end = 0;
-};
 
 // "kernel/drivers/virtio/virtio-pci.ko.xz" → "virtio_pci"
 std::string module_name_of(std::string_view path);
@@ -39,9 +31,13 @@ std::optional<std::vector<std::string>> loaded_modules(const KernelFiles& kernel
 Result<std::string> link_module_image(std::string bytes, const std::string& path);
 
 // The path of the linked file, which is made in the cache of `kernel` where it is missing.
-Result<std::string> linked_module(const Target& kernel, const std::string& path);
+Result<std::string> linked_module(const Kernel& kernel, const std::string& path);
 
-// One for each section of code that stays after the module's initialization.
-std::vector<ModuleAnchor> module_anchors(const ElfImage& image);
+// One for each section of code or data that stays after the module's initialization and that two
+// symbols, or one, tell apart from all others.
+std::vector<Segment> module_segments(const ElfFile& linked);
+
+// A module of `kernel`, which must outlive it, from its file.
+Result<std::unique_ptr<Image>> open_module(const Kernel& kernel, const std::string& path);
 
 } // namespace djstap

@@ -15,6 +15,7 @@ namespace djstap {
 struct ElfSection {
     std::string_view name;
     uint64_t address = 0;
+    uint64_t size = 0;
     std::string_view bytes; // empty for NOBITS
     uint64_t flags = 0;
     uint32_t type = 0;
@@ -27,12 +28,13 @@ struct BuildId {
     uint64_t address = 0;
 };
 
-class ElfImage {
+class ElfFile {
   public:
     // Fails where the file cannot be read or is no 64-bit little-endian ELF of the architecture, or
     // is cut short.
-    static Result<std::unique_ptr<ElfImage>> open(const std::string& path);
+    static Result<std::unique_ptr<ElfFile>> open(const std::string& path);
 
+    const std::string& path() const { return path_; }
     std::span<const ElfSection> sections() const { return sections_; }
     const ElfSection* section(std::string_view name) const;
     // Bytes of an allocated section at a link-time address; empty where they are not (all) in the
@@ -49,6 +51,7 @@ class ElfImage {
     }
 
   private:
+    std::string path_;
     std::unique_ptr<MappedFile> file_;
     std::vector<ElfSection> sections_;
     std::span<const Elf64_Sym> symbols_;

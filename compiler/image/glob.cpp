@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "target/glob.h"
+#include "image/glob.h"
 
 namespace djstap {
 

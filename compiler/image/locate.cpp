@@ -2,9 +2,9 @@
 // Where kernels and their files are.
 #include "arch/arch.h"
 #include "diagnostics/suggest.h"
+#include "image/elf_file.h"
+#include "image/kernel.h"
 #include "system/file.h"
-#include "target/elf_image.h"
-#include "target/target.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -54,7 +54,7 @@ std::string first_of(const std::vector<std::string>& places) {
 bool is_vmlinux(const std::string& path) {
     if (!readable(path))
         return false;
-    auto image = ElfImage::open(path);
+    auto image = ElfFile::open(path);
     return !image || (*image)->section(".text"); // a broken one is to be complained of
 }
 

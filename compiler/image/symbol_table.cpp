@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "target/symbol_table.h"
+#include "image/symbol_table.h"
 
-#include "target/glob.h"
+#include "image/glob.h"
 
 #include <algorithm>
 

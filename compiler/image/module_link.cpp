@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Gives a relocatable module addresses, so that everything else can treat it like vmlinux.
-#include "target/module_file.h"
+#include "image/module_file.h"
 
 #include "arch/arch.h"
 
@@ -157,36 +157,6 @@ Result<std::string> link_module_image(std::string bytes, const std::string& path
         return Failure{
             path + ": is no kernel module for " + arch::names().title + ", or is damaged", ""};
     return bytes;
-}
-
-std::vector<ModuleAnchor> module_anchors(const ElfImage& image) {
-    std::unordered_map<std::string_view, int> times;
-    for (const Elf64_Sym& symbol : image.symbols())
-        times[image.symbol_name(symbol)]++;
-    std::vector<ModuleAnchor> anchors;
-    for (const ElfSection& section : image.sections()) {
-        if (!(section.flags & SHF_ALLOC) || !(section.flags & SHF_EXECINSTR) ||
-            section.bytes.empty() || section.name.starts_with(".init"))
-            continue;
-        const Elf64_Sym *first = nullptr, *last = nullptr;
-        for (const Elf64_Sym& symbol : image.symbols()) {
-            if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC ||
-                symbol.st_shndx >= image.sections().size() ||
-                &image.sections()[symbol.st_shndx] != &section ||
-                times[image.symbol_name(symbol)] != 1)
-                continue;
-            if (!first || symbol.st_value < first->st_value)
-                first = &symbol;
-            if (!last || symbol.st_value > last->st_value)
-                last = &symbol;
-        }
-        if (!first)
-            continue;
-        anchors.push_back({std::string(image.symbol_name(*first)),
-                           std::string(image.symbol_name(*last)), first->st_value, last->st_value,
-                           section.address, section.address + section.bytes.size()});
-    }
-    return anchors;
 }
 
 } // namespace djstap

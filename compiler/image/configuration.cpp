@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "target/configuration.h"
+#include "image/configuration.h"
 
 #include "system/file.h"
 

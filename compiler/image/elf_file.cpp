@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "target/elf_image.h"
+#include "image/elf_file.h"
 
 #include "arch/arch.h"
 
@@ -22,11 +22,12 @@ bool is_ours(std::string_view bytes, Elf64_Ehdr& header) {
 
 } // namespace
 
-Result<std::unique_ptr<ElfImage>> ElfImage::open(const std::string& path) {
+Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::string& path) {
     auto file = MappedFile::open(path);
     if (!file)
         return file.failure();
-    auto image = std::make_unique<ElfImage>();
+    auto image = std::make_unique<ElfFile>();
+    image->path_ = path;
     image->file_ = std::move(*file);
     std::string_view bytes = image->file_->bytes();
     Elf64_Ehdr header;
@@ -55,8 +56,8 @@ Result<std::unique_ptr<ElfImage>> ElfImage::open(const std::string& path) {
         if (!section_bytes)
             return truncated;
         image->sections_.push_back({pool_string(*names, section.sh_name), section.sh_addr,
-                                    *section_bytes, section.sh_flags, section.sh_type,
-                                    section.sh_link, section.sh_info});
+                                    section.sh_size, *section_bytes, section.sh_flags,
+                                    section.sh_type, section.sh_link, section.sh_info});
     }
     for (const ElfSection& section : image->sections_) {
         if (section.type != SHT_SYMTAB || section.link >= image->sections_.size())
@@ -70,7 +71,7 @@ Result<std::unique_ptr<ElfImage>> ElfImage::open(const std::string& path) {
     return image;
 }
 
-const ElfSection* ElfImage::section(std::string_view name) const {
+const ElfSection* ElfFile::section(std::string_view name) const {
     for (const ElfSection& section : sections_) {
         if (section.name == name)
             return &section;
@@ -78,7 +79,7 @@ const ElfSection* ElfImage::section(std::string_view name) const {
     return nullptr;
 }
 
-std::string_view ElfImage::bytes_from(uint64_t address) const {
+std::string_view ElfFile::bytes_from(uint64_t address) const {
     for (const ElfSection& section : sections_) {
         if ((section.flags & SHF_ALLOC) && section.address != 0 && address >= section.address &&
             address - section.address < section.bytes.size())
@@ -87,12 +88,12 @@ std::string_view ElfImage::bytes_from(uint64_t address) const {
     return {};
 }
 
-std::string_view ElfImage::bytes_at(uint64_t address, size_t size) const {
+std::string_view ElfFile::bytes_at(uint64_t address, size_t size) const {
     std::string_view bytes = bytes_from(address);
     return bytes.size() >= size ? bytes.substr(0, size) : std::string_view{};
 }
 
-BuildId ElfImage::build_id() const {
+BuildId ElfFile::build_id() const {
     for (const ElfSection& section : sections_) {
         if (section.type != SHT_NOTE)
             continue;

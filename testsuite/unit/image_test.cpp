@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "target/target.h"
+#include "image/kernel.h"
 
 #include "cache/cache.h"
-#include "target/elf_image.h"
-#include "target/glob.h"
-#include "target/module_file.h"
-#include "target/symbol_table.h"
+#include "image/elf_file.h"
+#include "image/glob.h"
+#include "image/module_file.h"
+#include "image/symbol_table.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <elf.h>
@@ -22,7 +23,7 @@ namespace {
 // A folder of its own that is gone at the end.
 struct TemporaryFolder {
     TemporaryFolder() {
-        std::string name = fs::temp_directory_path() / "djstap-target-XXXXXX";
+        std::string name = fs::temp_directory_path() / "djstap-kernel-XXXXXX";
         path = mkdtemp(name.data());
     }
     ~TemporaryFolder() { fs::remove_all(path); }
@@ -130,17 +131,17 @@ TEST(Cache, BrokenFilesAreRefused) {
     EXPECT_FALSE(write_atomically(blocked, bytes));
 }
 
-TEST(ElfImage, BadFiles) {
+TEST(ElfFile, BadFiles) {
     TemporaryFolder folder;
-    EXPECT_FALSE(ElfImage::open(folder.path + "/none"));
-    EXPECT_FALSE(ElfImage::open(folder.path));
-    EXPECT_FALSE(ElfImage::open(folder.write("empty", "")));
-    EXPECT_FALSE(ElfImage::open(folder.write("text", std::string(5000, 'x'))));
+    EXPECT_FALSE(ElfFile::open(folder.path + "/none"));
+    EXPECT_FALSE(ElfFile::open(folder.path));
+    EXPECT_FALSE(ElfFile::open(folder.write("empty", "")));
+    EXPECT_FALSE(ElfFile::open(folder.write("text", std::string(5000, 'x'))));
     auto own = read_file("/proc/self/exe");
     ASSERT_TRUE(own);
-    ASSERT_TRUE(ElfImage::open("/proc/self/exe"));
+    ASSERT_TRUE(ElfFile::open("/proc/self/exe"));
     for (size_t part : {65, 500, 4096, 20000})
-        EXPECT_FALSE(ElfImage::open(folder.write("part", own->substr(0, part)))) << part;
+        EXPECT_FALSE(ElfFile::open(folder.write("part", own->substr(0, part)))) << part;
     EXPECT_EQ(
         build_id_in_notes(std::string_view("\4\0\0\0\377\377\377\377\3\0\0\0GNU\0", 16), 0).digits,
         "");
@@ -188,12 +189,12 @@ TEST(Locate, ReleasesAndPrefixes) {
     auto bare = find_kernel("9.12");
     EXPECT_TRUE(bare->vmlinux.empty());
     EXPECT_FALSE(bare->looked_in.empty());
-    auto opened = Target::open(*bare);
+    auto opened = Kernel::open(*bare);
     ASSERT_FALSE(opened);
     EXPECT_NE(opened.failure().hint.find("vmlinux-9.12.3-test"), std::string::npos);
 }
 
-TEST(Target, SymbolsOfADump) {
+TEST(Kernel, SymbolsOfADump) {
     TemporaryFolder folder;
     KernelFiles files;
     files.release = "9.9.9-test";
@@ -213,33 +214,33 @@ TEST(Target, SymbolsOfADump) {
     files.fentry_functions = folder.write("filter", "first\ntwin\nlast\nhelper [module]\n");
     files.kprobe_blacklist =
         folder.write("blacklist", "0xffffffff81000100-0xffffffff81000140\trefused\n");
-    auto opened = Target::open(files);
+    auto opened = Kernel::open(files);
     ASSERT_TRUE(opened) << opened.failure().message;
-    const Target& target = **opened;
-    EXPECT_TRUE(target.has_addresses());
-    EXPECT_EQ(target.symbol("first")->address, 0xffffffff81000000u);
-    EXPECT_EQ(target.symbols_named("twin").size(), 2u);
-    EXPECT_FALSE(target.symbol("helper"));
-    EXPECT_EQ(target.symbol_at(0xffffffff81000199)->name, "last");
-    EXPECT_FALSE(target.symbol_at(0xffffffff80000000));
-    EXPECT_FALSE(target.symbol_at(0xffffffff82000000));
-    EXPECT_EQ(target.fentry_site(0xffffffff81000180), 0xffffffff81000180u);
-    EXPECT_FALSE(target.fentry_site(0xffffffff810000c0));
-    EXPECT_TRUE(target.kprobe_forbidden(0xffffffff810000c4));
-    EXPECT_TRUE(target.kprobe_forbidden(0xffffffff81000104));
-    EXPECT_TRUE(target.kprobe_forbidden(0xffffffff81000144)); // its cold part
-    EXPECT_FALSE(target.kprobe_forbidden(0xffffffff81000184));
-    EXPECT_TRUE(target.kprobe_forbidden(0xffffffff82000000));
-    EXPECT_TRUE(target.kprobe_forbidden(0));
+    const Kernel& kernel = **opened;
+    EXPECT_TRUE(kernel.has_addresses());
+    EXPECT_EQ(kernel.symbol("first")->address, 0xffffffff81000000u);
+    EXPECT_EQ(kernel.symbols_named("twin").size(), 2u);
+    EXPECT_FALSE(kernel.symbol("helper"));
+    EXPECT_EQ(kernel.symbol_at(0xffffffff81000199)->name, "last");
+    EXPECT_FALSE(kernel.symbol_at(0xffffffff80000000));
+    EXPECT_FALSE(kernel.symbol_at(0xffffffff82000000));
+    EXPECT_EQ(kernel.fentry_site(0xffffffff81000180), 0xffffffff81000180u);
+    EXPECT_FALSE(kernel.fentry_site(0xffffffff810000c0));
+    EXPECT_TRUE(kernel.kprobe_forbidden(0xffffffff810000c4));
+    EXPECT_TRUE(kernel.kprobe_forbidden(0xffffffff81000104));
+    EXPECT_TRUE(kernel.kprobe_forbidden(0xffffffff81000144)); // its cold part
+    EXPECT_FALSE(kernel.kprobe_forbidden(0xffffffff81000184));
+    EXPECT_TRUE(kernel.kprobe_forbidden(0xffffffff82000000));
+    EXPECT_TRUE(kernel.kprobe_forbidden(0));
 
     files.kallsyms =
         folder.write("hidden", "0000000000000000 T _stext\n0000000000000000 T first\n");
-    auto hidden = Target::open(files);
+    auto hidden = Kernel::open(files);
     ASSERT_TRUE(hidden);
     EXPECT_FALSE((*hidden)->has_addresses());
     EXPECT_TRUE((*hidden)->symbol("first"));
     files.kallsyms = folder.write("garbage", std::string("\0\1\2binary\n\n  \nnot a symbol\n", 28));
-    EXPECT_FALSE(Target::open(files));
+    EXPECT_FALSE(Kernel::open(files));
 }
 
 TEST(ModuleFile, RelocationBehindTheFileIsDamage) {
@@ -259,7 +260,67 @@ TEST(ModuleFile, RelocationBehindTheFileIsDamage) {
     EXPECT_FALSE(link_module_image(bytes, "module.ko"));
 }
 
-TEST(Target, RealKernels) {
+// Each is told by symbols of its own, and what the script may name lies in exactly one.
+TEST(Module, IsAnImageWithSegmentsForItsCodeAndItsData) {
+    const std::vector<KernelFiles> kernels = real_kernels();
+    if (kernels.empty())
+        GTEST_SKIP() << "no kernel with a vmlinux is unpacked here";
+    auto kernel = Kernel::open(kernels.front());
+    ASSERT_TRUE(kernel);
+    const auto files = module_files((*kernel)->files());
+    ASSERT_TRUE(files.contains("dummy"));
+    auto module = open_module(**kernel, files.at("dummy"));
+    ASSERT_TRUE(module) << module.failure().message;
+    const Image& image = **module;
+    EXPECT_EQ(image.kind(), ImageKind::Module);
+    EXPECT_EQ(image.name(), "dummy");
+    EXPECT_EQ(image.title(), "module 'dummy' of kernel " + (*kernel)->release());
+    EXPECT_EQ(&image.kernel(), kernel->get());
+    EXPECT_EQ(image.file(), files.at("dummy"));
+    EXPECT_EQ(image.build_id().size(), 40u);
+    EXPECT_NE(image.build_id(), (*kernel)->build_id());
+    EXPECT_TRUE(image.knows_fentry_sites());
+    const std::vector<Segment> segments = image.segments();
+    for (const char* name : {"dummy_setup", "dummy_netdev_ops", "dummy_link_ops"}) {
+        const auto symbol = image.symbol(name);
+        ASSERT_TRUE(symbol) << name;
+        EXPECT_EQ(std::count_if(segments.begin(), segments.end(),
+                                [&](const Segment& segment) {
+                                    return symbol->address >= segment.begin &&
+                                           symbol->address < segment.end;
+                                }),
+                  1)
+            << name;
+    }
+    for (const Segment& segment : segments) {
+        EXPECT_EQ(image.symbols_named(segment.symbol).size(), 1u) << segment.symbol;
+        EXPECT_EQ(image.symbol(segment.symbol)->address, segment.address);
+        EXPECT_EQ(image.symbol(segment.check_symbol)->address, segment.check_address);
+        EXPECT_GE(segment.address, segment.begin);
+        EXPECT_LT(segment.check_address, segment.end);
+    }
+}
+
+TEST(Kernel, IsAnImageOfOneSegment) {
+    for (const KernelFiles& files : real_kernels()) {
+        auto kernel = Kernel::open(files);
+        ASSERT_TRUE(kernel);
+        const Image& image = **kernel;
+        EXPECT_EQ(image.kind(), ImageKind::Kernel);
+        EXPECT_EQ(image.name(), "kernel");
+        EXPECT_EQ(image.title(), "kernel " + files.release);
+        EXPECT_EQ(&image.kernel(), kernel->get());
+        EXPECT_EQ(image.file(), files.vmlinux);
+        ASSERT_EQ(image.segments().size(), 1u);
+        const Segment segment = image.segments().front();
+        EXPECT_EQ(segment.symbol, "_printk");
+        EXPECT_EQ(segment.address, image.symbol("_printk")->address);
+        EXPECT_LE(segment.begin, image.build_id_address());
+        EXPECT_GT(segment.end, image.build_id_address());
+    }
+}
+
+TEST(Kernel, RealKernels) {
     auto kernels = real_kernels();
     if (kernels.empty())
         GTEST_SKIP() << "no kernel with a vmlinux is unpacked here";
@@ -268,44 +329,44 @@ TEST(Target, RealKernels) {
     for (const KernelFiles& files : kernels) {
         SCOPED_TRACE(files.release);
         for (int round = 0; round < 2; round++) { // built, then mapped
-            auto opened = Target::open(files);
+            auto opened = Kernel::open(files);
             ASSERT_TRUE(opened) << opened.failure().message;
-            const Target& target = **opened;
-            EXPECT_EQ(target.build_id().size(), 40u);
-            EXPECT_TRUE(target.version().starts_with("#1 SMP")) << target.version();
-            EXPECT_EQ(target.version().find('\n'), std::string::npos);
-            auto read = target.symbol("vfs_read");
+            const Kernel& kernel = **opened;
+            EXPECT_EQ(kernel.build_id().size(), 40u);
+            EXPECT_TRUE(kernel.version().starts_with("#1 SMP")) << kernel.version();
+            EXPECT_EQ(kernel.version().find('\n'), std::string::npos);
+            auto read = kernel.symbol("vfs_read");
             ASSERT_TRUE(read);
             EXPECT_TRUE(read->global);
-            EXPECT_EQ(target.symbol_at(read->address)->name, "vfs_read");
-            EXPECT_EQ(target.symbol_at(read->address + read->size - 1)->name, "vfs_read");
-            auto site = target.fentry_site(read->address);
+            EXPECT_EQ(kernel.symbol_at(read->address)->name, "vfs_read");
+            EXPECT_EQ(kernel.symbol_at(read->address + read->size - 1)->name, "vfs_read");
+            auto site = kernel.fentry_site(read->address);
             ASSERT_TRUE(site);
-            EXPECT_EQ(*site, read->address + (target.has_ibt() ? 4 : 0));
-            EXPECT_EQ(target.text_at(*site, 1), "\xe8"); // the call to __fentry__, as linked
-            EXPECT_GT(target.fentry_site_count(), 30000u);
-            EXPECT_FALSE(target.kprobe_forbidden(read->address));
+            EXPECT_EQ(*site, read->address + (kernel.has_ibt() ? 4 : 0));
+            EXPECT_EQ(kernel.bytes_at(*site, 1), "\xe8"); // the call to __fentry__, as linked
+            EXPECT_GT(kernel.fentry_site_count(), 30000u);
+            EXPECT_FALSE(kernel.kprobe_forbidden(read->address));
             for (const char* name :
                  {"do_syscall_64", "asm_exc_page_fault", "kprobe_ftrace_handler", "start_kernel"}) {
-                auto refused = target.symbol(name);
+                auto refused = kernel.symbol(name);
                 ASSERT_TRUE(refused) << name;
-                EXPECT_TRUE(target.kprobe_forbidden(refused->address)) << name;
+                EXPECT_TRUE(kernel.kprobe_forbidden(refused->address)) << name;
             }
-            EXPECT_FALSE(target.symbol("no_such_function_at_all"));
-            auto tcp = target.symbols_matching("tcp_*");
+            EXPECT_FALSE(kernel.symbol("no_such_function_at_all"));
+            auto tcp = kernel.symbols_matching("tcp_*");
             EXPECT_GT(tcp.size(), 200u);
             EXPECT_TRUE(std::is_sorted(tcp.begin(), tcp.end(),
                                        [](auto& a, auto& b) { return a.name < b.name; }));
-            EXPECT_EQ(target.config("SMP"), "y");
-            EXPECT_EQ(target.config("NO_SUCH_OPTION"), "");
-            EXPECT_EQ(target.config("CONFIG_LOCALVERSION"), "");
+            EXPECT_EQ(kernel.config("SMP"), "y");
+            EXPECT_EQ(kernel.config("NO_SUCH_OPTION"), "");
+            EXPECT_EQ(kernel.config("CONFIG_LOCALVERSION"), "");
         }
         // A damaged cache is built anew.
-        auto built = Target::open(files);
+        auto built = Kernel::open(files);
         ASSERT_TRUE(built);
         std::string path = cache.path + "/kernels/" + (*built)->build_id() + "/symbols";
         fs::resize_file(path, 1000);
-        auto again = Target::open(files);
+        auto again = Kernel::open(files);
         ASSERT_TRUE(again);
         EXPECT_TRUE((*again)->symbol("vfs_read"));
         EXPECT_GT(fs::file_size(path), 1000000u);

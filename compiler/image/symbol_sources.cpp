@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Reading symbols out of vmlinux or out of a text dump.
-#include "target/symbol_table.h"
+#include "image/symbol_table.h"
 
 #include <algorithm>
 #include <charconv>
@@ -32,7 +32,7 @@ void add_marked_ranges(const Addresses& marks, SymbolSource& source) {
 
 // The 64-bit values between two marks, read from the file, or from relocations where the file has
 // zeros.
-std::vector<uint64_t> values_between(const ElfImage& image, uint64_t begin, uint64_t end) {
+std::vector<uint64_t> values_between(const ElfFile& image, uint64_t begin, uint64_t end) {
     std::vector<uint64_t> values;
     if (begin == 0 || end <= begin)
         return values;
@@ -94,7 +94,7 @@ struct ImageSymbols {
     std::unordered_map<uint64_t, uint64_t> sizes;
 };
 
-ImageSymbols read_symbols(const ElfImage& image) {
+ImageSymbols read_symbols(const ElfFile& image) {
     ImageSymbols read;
     auto& [source, marks, sizes] = read;
     source.symbols.reserve(image.symbols().size());
@@ -128,7 +128,7 @@ void forbid_functions(const std::vector<uint64_t>& entries, ImageSymbols& read) 
 }
 
 // All 64-bit values of a section.
-std::vector<uint64_t> values_of(const ElfImage& image, std::string_view name) {
+std::vector<uint64_t> values_of(const ElfFile& image, std::string_view name) {
     const ElfSection* section = image.section(name);
     std::vector<uint64_t> values;
     for (size_t i = 0; section && i + sizeof(uint64_t) <= section->bytes.size();
@@ -142,7 +142,7 @@ std::vector<uint64_t> values_of(const ElfImage& image, std::string_view name) {
 
 } // namespace
 
-SymbolSource symbols_of_module(const ElfImage& image) {
+SymbolSource symbols_of_module(const ElfFile& image) {
     ImageSymbols read = read_symbols(image);
     SymbolSource& source = read.source;
     source.text = {UINT64_MAX, 0};
@@ -161,7 +161,7 @@ SymbolSource symbols_of_module(const ElfImage& image) {
     return std::move(source);
 }
 
-SymbolSource symbols_of_image(const ElfImage& image) {
+SymbolSource symbols_of_image(const ElfFile& image) {
     ImageSymbols read = read_symbols(image);
     auto& [source, marks, sizes] = read;
     add_marked_ranges(marks, source);

@@ -3,8 +3,8 @@
 // mapped.
 #pragma once
 #include "cache/cache.h"
-#include "target/elf_image.h"
-#include "target/target.h"
+#include "image/elf_file.h"
+#include "image/kernel.h"
 
 #include <optional>
 #include <span>
@@ -44,9 +44,9 @@ struct SymbolSource {
 };
 
 // Reads vmlinux's symbols, __mcount_loc and kprobe blacklist.
-SymbolSource symbols_of_image(const ElfImage& image);
+SymbolSource symbols_of_image(const ElfFile& image);
 // The same of a module's file, as linked_module() made it.
-SymbolSource symbols_of_module(const ElfImage& image);
+SymbolSource symbols_of_module(const ElfFile& image);
 // Reads a dump in the manner of /proc/kallsyms or System.map; modules' symbols are left out. The
 // names stay in `dump`. `fentry_functions` and `kprobe_blacklist` are tracefs' and debugfs' lists,
 // or empty.

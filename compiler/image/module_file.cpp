@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Where a kernel's modules are, and their bytes.
-#include "target/module_file.h"
+#include "image/module_file.h"
 
 #include "cache/cache.h"
 #include "system/hash.h"
@@ -97,7 +97,7 @@ std::optional<std::vector<std::string>> loaded_modules(const KernelFiles& kernel
     return names;
 }
 
-Result<std::string> linked_module(const Target& kernel, const std::string& path) {
+Result<std::string> linked_module(const Kernel& kernel, const std::string& path) {
     std::error_code error;
     auto size = fs::file_size(path, error);
     auto time = error ? fs::file_time_type() : fs::last_write_time(path, error);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "codegen/images.h"
+
+#include <algorithm>
+
+namespace djstap::codegen {
+
+ImageTable::ImageTable(const ProbePlan& plan, const CodegenKernel& kernel) : plan_(plan) {
+    if (!kernel.user_space && !kernel.image.segments.empty())
+        segments_.push_back({&kernel.image, &kernel.image.segments.front()});
+}
+
+std::optional<uint32_t> ImageTable::number_of(uint32_t image, uint64_t address) {
+    const ProbedImage& wanted = plan_.images.at(image);
+    if (wanted.kind == ImageKind::Kernel)
+        return 0;
+    for (const Segment& segment : wanted.segments) {
+        if (address < segment.begin || address >= segment.end)
+            continue;
+        auto known = std::find_if(segments_.begin(), segments_.end(),
+                                  [&](const Use& use) { return use.segment == &segment; });
+        if (known == segments_.end())
+            known = segments_.insert(known, {&wanted, &segment});
+        return static_cast<uint32_t>(known - segments_.begin());
+    }
+    return std::nullopt;
+}
+
+std::vector<const ProbedImage*> ImageTable::images() const {
+    std::vector<const ProbedImage*> images;
+    for (const Use& use : segments_)
+        if (std::find(images.begin(), images.end(), use.image) == images.end())
+            images.push_back(use.image);
+    return images;
+}
+
+} // namespace djstap::codegen

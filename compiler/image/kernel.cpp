@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "image/kernel.h"
+
+#include "image/configuration.h"
+#include "image/opened.h"
+
+#include <cctype>
+#include <limits>
+
+namespace djstap {
+
+namespace {
+
+// Which symbol the runtime takes the kernel's load bias from (runtime/sites/sites.c).
+constexpr std::string_view kernel_symbol = "_printk";
+
+class OpenedKernel final : public OpenedImage<Kernel> {
+  public:
+    Status open(KernelFiles files, void (*progress)(const std::string&));
+
+    ImageKind kind() const override { return ImageKind::Kernel; }
+    const std::string& name() const override { return name_; }
+    std::string title() const override { return "kernel " + files_.release; }
+    const Kernel& kernel() const override { return *this; }
+    const std::string& file() const override { return files_.vmlinux; }
+    std::vector<Segment> segments() const override;
+    bool knows_fentry_sites() const override { return elf_ || site_addresses_ || !has_ibt(); }
+    const KernelFiles& files() const override { return files_; }
+    const std::string& version() const override { return version_; }
+    std::string config(std::string_view name) const override;
+    bool has_ibt() const override;
+
+  private:
+    Status open_vmlinux(void (*progress)(const std::string&));
+    Status open_dump();
+    void read_version();
+
+    const std::string name_ = "kernel";
+    KernelFiles files_;
+    std::string version_;
+    mutable std::optional<Configuration> config_;
+};
+
+Status OpenedKernel::open_vmlinux(void (*progress)(const std::string&)) {
+    auto image = ElfFile::open(files_.vmlinux);
+    if (!image)
+        return image.failure();
+    elf_ = std::move(*image);
+    build_id_ = elf_->build_id();
+    std::string path = cache_directory() + "/kernels/" + build_id_.digits + "/symbols";
+    if (!build_id_.digits.empty())
+        symbols_ = SymbolTable::map(path);
+    if (!symbols_) {
+        if (elf_->symbols().empty())
+            return Failure{files_.vmlinux + ": has no symbol table",
+                           "install the kernel's debug symbols"};
+        if (progress)
+            progress("reading the symbols of " + files_.release);
+        std::string bytes = SymbolTable::serialize(symbols_of_image(*elf_));
+        if (!build_id_.digits.empty()) {
+            Status written = write_cached(path, bytes);
+            if (!written && progress)
+                progress("the symbols are not cached: " + written.failure().message);
+        }
+        symbols_ = SymbolTable::hold(std::move(bytes));
+    }
+    return Done{};
+}
+
+Status OpenedKernel::open_dump() {
+    auto dump = read_file(files_.kallsyms);
+    if (!dump)
+        return dump.failure();
+    auto optional_text = [](const std::string& path) {
+        auto text = path.empty() ? Result<std::string>(std::string()) : read_file(path);
+        return text ? *text : std::string();
+    };
+    std::string fentry = optional_text(files_.fentry_functions),
+                blacklist = optional_text(files_.kprobe_blacklist);
+    auto source = symbols_of_dump(*dump, fentry, blacklist, files_.kallsyms);
+    if (!source)
+        return source.failure();
+    symbols_ = SymbolTable::hold(SymbolTable::serialize(*source));
+    const auto notes_at = symbol("__start_notes");
+    build_id_ = build_id_in_notes(optional_text(files_.notes), notes_at ? notes_at->address : 0);
+    if (!notes_at)
+        build_id_.address = 0;
+    site_addresses_ = !fentry.empty() && std::isxdigit(fentry.front()) &&
+                      fentry.find(' ') == 16; // else names: "vfs_read", "nft_x [nf_tables]"
+    return Done{};
+}
+
+// The banner is "Linux version RELEASE (who@where) (compiler, linker) VERSION\n".
+void OpenedKernel::read_version() {
+    std::string dump;
+    std::string_view text;
+    if (auto banner = elf_ ? symbols_->named("linux_banner", true) : std::vector<Symbol>{};
+        !banner.empty()) {
+        text = elf_->bytes_from(banner.front().address);
+    } else if (auto read = files_.banner.empty() ? Result<std::string>(std::string())
+                                                 : read_file(files_.banner)) {
+        dump = *read;
+        text = dump;
+    }
+    text = text.substr(0, std::min(text.find('\n'), text.find('\0')));
+    size_t at = text.rfind(") #");
+    if (at != std::string_view::npos)
+        version_ = text.substr(at + 2);
+}
+
+Status OpenedKernel::open(KernelFiles files, void (*progress)(const std::string&)) {
+    files_ = std::move(files);
+    Status opened = Failure{"there are no symbols for kernel " + files_.release,
+                            "install its debug symbols (vmlinux)"};
+    if (!files_.vmlinux.empty())
+        opened = open_vmlinux(progress);
+    if (!opened && !files_.kallsyms.empty()) {
+        elf_.reset();
+        Status from_dump = open_dump();
+        if (from_dump || files_.vmlinux.empty())
+            opened = from_dump;
+    }
+    if (!opened) {
+        Failure failure = opened.failure();
+        if (files_.vmlinux.empty() && !files_.looked_in.empty()) {
+            failure.hint += failure.hint.empty() ? "" : "; ";
+            failure.hint += "looked for";
+            for (const std::string& place : files_.looked_in)
+                failure.hint += " " + place;
+        }
+        return failure;
+    }
+    read_version();
+    return Done{};
+}
+
+std::string OpenedKernel::config(std::string_view name) const {
+    if (!config_)
+        config_.emplace(files_.config);
+    return config_->value(name);
+}
+
+// It lies where modules find the functions that it exports: all of it, moved as a whole.
+std::vector<Segment> OpenedKernel::segments() const {
+    const auto printk = symbol(kernel_symbol);
+    const uint64_t address = printk ? printk->address : 0;
+    return {{std::string(kernel_symbol), std::string(kernel_symbol), address, address, 0,
+             std::numeric_limits<uint64_t>::max()}};
+}
+
+bool OpenedKernel::has_ibt() const {
+    if (!files_.config.empty())
+        return config(arch::landing_pad_option()) == "y";
+    // Without a configuration the code itself tells: an exported function begins with a landing
+    // pad.
+    auto function = symbol("vfs_read");
+    const std::string_view pad = arch::landing_pad();
+    return function && !pad.empty() && bytes_at(function->address, pad.size()) == pad;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Kernel>> Kernel::open(KernelFiles files,
+                                             void (*progress)(const std::string&)) {
+    auto kernel = std::make_unique<OpenedKernel>();
+    if (Status opened = kernel->open(std::move(files), progress); !opened)
+        return opened.failure();
+    return std::unique_ptr<Kernel>(std::move(kernel));
+}
+
+} // namespace djstap

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Modules as images.
+#include "image/module_file.h"
+#include "image/opened.h"
+
+#include <unordered_map>
+
+namespace djstap {
+
+namespace {
+
+// Its addresses are offsets into each CPU's memory.
+constexpr std::string_view per_cpu_section = ".data..percpu";
+
+class OpenedModule final : public OpenedImage<Image> {
+  public:
+    OpenedModule(const Kernel& kernel, std::string file)
+        : kernel_(kernel), file_(std::move(file)), name_(module_name_of(file_)) {}
+    Status open(const std::string& linked);
+
+    ImageKind kind() const override { return ImageKind::Module; }
+    const std::string& name() const override { return name_; }
+    std::string title() const override { return "module '" + name_ + "' of " + kernel_.title(); }
+    const Kernel& kernel() const override { return kernel_; }
+    const std::string& file() const override { return file_; }
+    std::vector<Segment> segments() const override { return segments_; }
+
+  private:
+    const Kernel& kernel_;
+    const std::string file_, name_;
+    std::vector<Segment> segments_;
+};
+
+Status OpenedModule::open(const std::string& linked) {
+    auto elf = ElfFile::open(linked);
+    if (!elf)
+        return elf.failure();
+    elf_ = std::move(*elf);
+    build_id_ = elf_->build_id();
+    symbols_ = SymbolTable::hold(SymbolTable::serialize(symbols_of_module(*elf_)));
+    segments_ = module_segments(*elf_);
+    return Done{};
+}
+
+} // namespace
+
+std::vector<Segment> module_segments(const ElfFile& linked) {
+    std::unordered_map<std::string_view, int> times;
+    for (const Elf64_Sym& symbol : linked.symbols())
+        times[linked.symbol_name(symbol)]++;
+    auto tells = [&](const Elf64_Sym& symbol) {
+        const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+        return (type == STT_FUNC || type == STT_OBJECT) && times[linked.symbol_name(symbol)] == 1;
+    };
+    std::vector<Segment> segments;
+    for (size_t number = 0; number < linked.sections().size(); number++) {
+        const ElfSection& section = linked.sections()[number];
+        if (!(section.flags & SHF_ALLOC) || section.size == 0 ||
+            section.name.starts_with(".init") || section.name == per_cpu_section)
+            continue;
+        const Elf64_Sym *first = nullptr, *last = nullptr;
+        for (const Elf64_Sym& symbol : linked.symbols()) {
+            if (symbol.st_shndx != number || !tells(symbol))
+                continue;
+            if (!first || symbol.st_value < first->st_value)
+                first = &symbol;
+            if (!last || symbol.st_value > last->st_value)
+                last = &symbol;
+        }
+        if (!first)
+            continue;
+        segments.push_back({std::string(linked.symbol_name(*first)),
+                            std::string(linked.symbol_name(*last)), first->st_value, last->st_value,
+                            section.address, section.address + section.size});
+    }
+    return segments;
+}
+
+Result<std::unique_ptr<Image>> open_module(const Kernel& kernel, const std::string& path) {
+    auto linked = linked_module(kernel, path);
+    if (!linked)
+        return linked.failure();
+    auto module = std::make_unique<OpenedModule>(kernel, path);
+    if (Status opened = module->open(*linked); !opened)
+        return opened.failure();
+    return std::unique_ptr<Image>(std::move(module));
+}
+
+} // namespace djstap

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The images that the points and values of a script name, opened when something asks for them.
+#pragma once
+#include "debuginfo/debuginfo.h"
+#include "image/kernel.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace djstap {
+
+// An image with its debug information.
+class ImageView {
+  public:
+    // `prefix`: the first component of its points, "kernel" or "module(\"ext4\")". `progress` as
+    // for DebugInfo::open.
+    ImageView(std::unique_ptr<Image> image, std::string prefix,
+              void (*progress)(const std::string&) = nullptr)
+        : image_(std::move(image)), prefix_(std::move(prefix)), progress_(progress) {}
+
+    const Image& image() const { return *image_; }
+    const std::string& prefix() const { return prefix_; }
+    // Opens it when first asked for it.
+    Result<const DebugInfo*> debuginfo() const;
+    // What debuginfo() yielded before.
+    const DebugInfo& info() const { return *info_; }
+
+  private:
+    std::unique_ptr<Image> image_;
+    std::string prefix_;
+    void (*progress_)(const std::string&);
+    mutable std::unique_ptr<DebugInfo> info_;
+    mutable std::optional<Failure> failure_;
+};
+
+// A kernel and its modules.
+class Images {
+  public:
+    // Adds what is missing to a kernel's files, where it can.
+    using Completion = std::function<Status(KernelFiles&)>;
+    // `release` as for find_kernel.
+    explicit Images(std::string release, void (*progress)(const std::string&) = nullptr,
+                    Completion complete = nullptr)
+        : release_(std::move(release)), progress_(progress), complete_(std::move(complete)) {}
+
+    Result<const Kernel*> kernel();
+    Result<const ImageView*> kernel_view();
+    // The module of that name, or in the file of that path, with its debug information open.
+    Result<const ImageView*> module(const std::string& name_or_path);
+    // Names of the kernel's modules that match; of those that are loaded where it is the running
+    // kernel.
+    Result<std::vector<std::string>> modules_matching(std::string_view glob);
+    bool opened_kernel() const { return kernel_view_ != nullptr; }
+    // From now on nothing of a kernel can be opened, and who asks is told this.
+    void refuse(const Failure& failure) { failure_ = failure; }
+
+  private:
+    std::string release_;
+    void (*progress_)(const std::string&);
+    Completion complete_;
+    const Kernel* kernel_ = nullptr; // kernel_view_'s
+    std::unique_ptr<ImageView> kernel_view_;
+    std::optional<Failure> failure_;
+    std::optional<std::map<std::string, std::string>> module_files_;
+    std::map<std::string, std::unique_ptr<ImageView>> modules_; // by name or path
+};
+
+} // namespace djstap

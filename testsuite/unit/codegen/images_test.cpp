@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "codegen/images.h"
+
+#include <gtest/gtest.h>
+
+namespace djstap {
+
+namespace {
+
+ProbedImage module(const std::string& name) {
+    ProbedImage image;
+    image.kind = ImageKind::Module;
+    image.name = name;
+    image.segments = {{name + "_code", name + "_code", 0x1000, 0x1000, 0x1000, 0x2000},
+                      {name + "_data", name + "_data", 0x2000, 0x2000, 0x2000, 0x3000}};
+    return image;
+}
+
+class Images : public testing::Test {
+  protected:
+    Images() {
+        kernel_.image.name = "kernel";
+        kernel_.image.segments = {{"_printk", "_printk", 0x5000, 0x5000, 0, UINT64_MAX}};
+        plan_.images = {module("first"), {}, module("second")};
+    }
+    ProbePlan plan_;
+    CodegenKernel kernel_;
+};
+
+} // namespace
+
+TEST_F(Images, KernelIsTheFirstEvenWhereNothingOfItIsNamed) {
+    codegen::ImageTable table(plan_, kernel_);
+    ASSERT_EQ(table.segments().size(), 1u);
+    EXPECT_EQ(table.segments()[0].segment->symbol, "_printk");
+    EXPECT_EQ(table.images(), std::vector<const ProbedImage*>({&kernel_.image}));
+    EXPECT_EQ(table.number_of(1, 0x1234), 0u);
+}
+
+TEST_F(Images, SegmentsHaveNumbersInTheOrderInWhichTheyAreMet) {
+    codegen::ImageTable table(plan_, kernel_);
+    EXPECT_EQ(table.number_of(2, 0x2000), 1u);
+    EXPECT_EQ(table.number_of(0, 0x1fff), 2u);
+    EXPECT_EQ(table.number_of(2, 0x1000), 3u);
+    EXPECT_EQ(table.number_of(2, 0x2fff), 1u);
+    ASSERT_EQ(table.segments().size(), 4u);
+    EXPECT_EQ(table.segments()[1].segment->symbol, "second_data");
+    EXPECT_EQ(table.segments()[3].segment->symbol, "second_code");
+    EXPECT_EQ(table.images(), std::vector<const ProbedImage*>(
+                                  {&kernel_.image, &plan_.images[2], &plan_.images[0]}));
+}
+
+TEST_F(Images, AddressOutsideOfAllSegmentsHasNone) {
+    codegen::ImageTable table(plan_, kernel_);
+    EXPECT_EQ(table.number_of(0, 0xfff), std::nullopt);
+    EXPECT_EQ(table.number_of(0, 0x3000), std::nullopt);
+}
+
+TEST_F(Images, UserSpaceHasNone) {
+    kernel_.user_space = true;
+    codegen::ImageTable table(plan_, kernel_);
+    EXPECT_TRUE(table.segments().empty());
+    EXPECT_TRUE(table.images().empty());
+}
+
+} // namespace djstap
