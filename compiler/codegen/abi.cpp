@@ -147,6 +147,7 @@ constexpr std::array runtime_functions{
     RUNTIME(djs_conditions_changed),
     RUNTIME(djs_fail),
     RUNTIME(djs_load),
+    RUNTIME(djs_load_user),
     RUNTIME(djs_store),
     RUNTIME(djs_copy_memory),
     RUNTIME(djs_counter_read),
@@ -184,6 +185,7 @@ constexpr std::array runtime_functions{
     RUNTIME(djs_regex_search),
     RUNTIME(djs_match_regex),
     RUNTIME(djs_fn_kernel_string),
+    RUNTIME(djs_fn_user_string),
     RuntimeFunction{"memcpy", "pppl"}, // overloaded or builtin to C++
     RuntimeFunction{"memset", "ppil"},
 };

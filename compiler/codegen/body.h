@@ -31,6 +31,9 @@ uint32_t entry_words(const std::vector<program::ExpressionPtr>& values, size_t s
 // A number (i64) or a text (address of NUL-terminated bytes), as an LLVM value.
 using Value = llvm::Value*;
 
+// The runtime's function that reads a number at an address of this space.
+std::string_view load_function(AddressSpace space);
+
 class Body {
   public:
     // `function` has its entry block; `builder` points to where the body begins. `ctx` is the

@@ -78,7 +78,9 @@ Value Body::number(const program::Expression& node) {
         auto* size = script_.word(static_cast<uint32_t>(dereference.size));
         auto* place = script_.word(script_.place(node.range));
         Value result =
-            builder_.CreateCall(script_.runtime("djs_load"), {ctx_, address, size, place});
+            builder_.CreateCall(script_.runtime(load_function(
+                                    dereference.user ? AddressSpace::User : AddressSpace::Kernel)),
+                                {ctx_, address, size, place});
         check_error();
         return result;
     }

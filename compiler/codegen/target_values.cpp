@@ -9,6 +9,18 @@
 
 namespace djstap::codegen {
 
+std::string_view load_function(AddressSpace space) {
+    return space == AddressSpace::User ? "djs_load_user" : "djs_load";
+}
+
+namespace {
+
+std::string_view string_function(AddressSpace space) {
+    return space == AddressSpace::User ? "djs_fn_user_string" : "djs_fn_kernel_string";
+}
+
+} // namespace
+
 const TargetAccess* Body::find_access(const program::Expression& value) {
     if (hit_.accesses) {
         auto known = hit_.accesses->find(&value);
@@ -104,7 +116,7 @@ Value Body::access(const Access& how, SourceRange range) {
             auto* place = script_.word(script_.place(
                 "read fault of '" + std::string(script_.diagnostics.sources().text(range)) + "'",
                 range));
-            value = builder_.CreateCall(script_.runtime("djs_load"),
+            value = builder_.CreateCall(script_.runtime(load_function(how.space)),
                                         {ctx_, value, script_.word(step.size), place});
             check_error();
             value = narrow(value, step.size, step.is_signed);
@@ -142,7 +154,8 @@ Value Body::target_text(const TargetAccess& how, SourceRange range) {
         error_ = unreadable;
         Value value = access(how.parts[i], range);
         if (is_text) {
-            builder_.CreateCall(script_.runtime("djs_fn_kernel_string"), {ctx_, out, value});
+            builder_.CreateCall(script_.runtime(string_function(how.parts[i].space)),
+                                {ctx_, out, value});
             check_error();
         } else {
             builder_.CreateStore(value, slot);

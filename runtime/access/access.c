@@ -178,6 +178,17 @@ DJS_HANDLER_CODE u64 djs_load(struct djs_ctx *ctx, u64 address, u32 size, u32 pl
 	return value;
 }
 
+DJS_HANDLER_CODE u64 djs_load_user(struct djs_ctx *ctx, u64 address, u32 size, u32 place)
+{
+	u64 value;
+
+	if (unlikely(!is_user(address) || !djs_read_word(address, size, &value))) {
+		djs_fail_word(ctx, "read", address, size, true, place);
+		return 0;
+	}
+	return value;
+}
+
 DJS_HANDLER_CODE void djs_copy_memory(struct djs_ctx *ctx, char *out, u64 address, u64 size,
 				      u32 place)
 {

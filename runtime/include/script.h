@@ -160,6 +160,7 @@ const char *djs_file_get(struct djs_ctx *ctx);
 
 /* kernel_string(), which texts of target variables ($x$) use, too. */
 void djs_fn_kernel_string(struct djs_ctx *ctx, char *out, s64 address);
+void djs_fn_user_string(struct djs_ctx *ctx, char *out, s64 address);
 
 /* A handler has made some condition different from its state: sites are to be armed or disarmed,
  * soon, by a task. Any context. */
@@ -171,6 +172,8 @@ void djs_fail(struct djs_ctx *ctx, const char *message, u32 place);
 /* Reads `size` (1, 2, 4, 8) bytes; user memory when the address is below the kernel's half. On a
  * fault sets ctx->error and yields 0. Zero-extended. */
 u64 djs_load(struct djs_ctx *ctx, u64 address, u32 size, u32 place);
+/* Of user space alone: an address of the kernel is an error. */
+u64 djs_load_user(struct djs_ctx *ctx, u64 address, u32 size, u32 place);
 void djs_store(struct djs_ctx *ctx, u64 address, u32 size, u64 value, u32 place);
 /* The same for `size` bytes, which are copied to `out`. */
 void djs_copy_memory(struct djs_ctx *ctx, char *out, u64 address, u64 size, u32 place);

@@ -9,7 +9,7 @@
 /* clang-format off */
 #define RUNTIME(F) \
 	F(djs_enter) F(djs_leave) F(djs_lock_enter) F(djs_lock_leave) F(djs_fail_alone) \
-	F(djs_reserve) F(djs_commit) F(djs_fail) F(djs_load) F(djs_store) F(djs_counter_read) \
+	F(djs_reserve) F(djs_commit) F(djs_fail) F(djs_load) F(djs_load_user) F(djs_store) F(djs_counter_read) \
 	F(djs_copy_memory) F(djs_counter_clear) F(djs_statistic_read) F(djs_statistic_clear) \
 	F(djs_statistic_record) F(djs_statistic_add) F(djs_statistic_avg) \
 	F(djs_statistic_variance) F(djs_histogram_store) F(djs_map_find) F(djs_map_find_long) \

@@ -74,6 +74,18 @@ class Generate : public testing::Test {
         value->type = global->value;
         return value;
     }
+    // What an address leads to, in one space or the other.
+    ExpressionPtr memory_at(Variant& variant, AddressSpace space) {
+        auto value = std::make_unique<TargetValue>();
+        value->type = Type::Long;
+        TargetAccess access;
+        access.value.base = Access::Base::Constant;
+        access.value.constant = 4096;
+        access.value.space = space;
+        access.value.steps.push_back({AccessStep::Kind::Load, 0, nullptr, 8});
+        variant.accesses[value.get()] = std::move(access);
+        return value;
+    }
     static ExpressionPtr number(int64_t n) {
         auto value = std::make_unique<Number>();
         value->value = n;
@@ -447,4 +459,20 @@ TEST(LimitsTest, KnowsItsNamesAndRanges) {
 }
 
 } // namespace
+
+TEST_F(Generate, ValueIsReadInTheAddressSpaceThatItWasMadeIn) {
+    for (const AddressSpace space : {AddressSpace::Kernel, AddressSpace::User}) {
+        program_.probes.clear();
+        plan_ = {};
+        probe({});
+        program_.probes[0]->body->statements.push_back(
+            evaluate(memory_at(plan_.variants[0], space)));
+        const auto object = generate();
+        ASSERT_TRUE(object);
+        const bool user = space == AddressSpace::User;
+        EXPECT_EQ(object->object.find("djs_load_user") != std::string::npos, user);
+        EXPECT_EQ(object->object.find(std::string("djs_load\0", 9)) != std::string::npos, !user);
+    }
+}
+
 } // namespace djstap
