@@ -12,37 +12,40 @@ struct djs_iterator;
 
 #define DJS_MAX_KEYS 9
 
-/* What djs_handler.arguments mean to a mechanism. */
+/* Indexes of djs_handler.arguments, for each mechanism. */
 #define DJS_ARGUMENT_COUNT 4
 enum djs_argument {
-	/* begin, end and error: the order of running, signed, lowest first; ties as in the table */
+	/*
+	 * begin, end and error: the order in which they run: signed, lowest first; ties run in
+	 * table order
+	 */
 	DJS_SESSION_PRIORITY = 0,
-	/* A timer's period, plus or minus so much. */
+	/* A timer's period, plus or minus a random amount up to RANDOM. */
 	DJS_TIMER_PERIOD_NS = 0,
 	DJS_TIMER_RANDOM_NS,
-	/* A perf event fires after so many units, or so many times a second. */
+	/* A perf event fires after a number of units, or a number of times per second. */
 	DJS_PERF_TYPE = 0,
 	DJS_PERF_CONFIG,
 	DJS_PERF_HOW, /* enum djs_perf_how, or DJS_PERF_COUNTER + a number */
 	DJS_PERF_RATE,
-	/* A file's name is its site's function. */
+	/* The site's function holds the file's name. */
 	DJS_PROCFS_WRITES = 0,
 	DJS_PROCFS_UMASK,
-	DJS_PROCFS_BYTES, /* of its text; 0: as any string */
+	DJS_PROCFS_BYTES, /* size of the file's content; 0: that of any string */
 	DJS_NETFILTER_FAMILY = 0,
 	DJS_NETFILTER_HOOK,
 	DJS_NETFILTER_PRIORITY, /* signed */
 };
 
-/* Of djs_image. */
+/* Values of djs_image.kind. */
 enum djs_image_kind {
 	DJS_IMAGE_KERNEL,
-	DJS_IMAGE_MODULE, /* comes and goes */
+	DJS_IMAGE_MODULE, /* may be loaded and unloaded */
 };
 
 typedef void djs_body_function(struct djs_ctx *ctx);
 typedef int djs_regs_function(void *unused, struct pt_regs *regs);
-/* Code that C does not call as a function of this type. */
+/* A code address that C does not call through this type. */
 typedef void djs_code(void);
 
 #define DJS_STRUCT(name)	     struct name {

@@ -1,15 +1,14 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * Between a loaded module and its reader: /proc/djstap-NAME.
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The interface between a loaded module and its reader: /proc/djstap-NAME.
  *
  * read() yields the module's description (JSON: formats, probes, limits; the section .djstap.meta).
- * mmap() at offset 0 yields the control page; at DJS_MMAP_RING(cpu, info) the ring of a CPU: one
- * page whose first u64 is the tail (written by the reader), then the data, `ring_bytes` long. A
+ * mmap() yields the control page at offset 0, and the ring of a CPU at DJS_MMAP_RING(cpu, info):
+ * one page whose first u64 is the tail (written by the reader), then the data, `ring_bytes` long. A
  * reader maps the data twice in a row so that no record is ever split. One reader at a time may
- * open it for writing (the owner); when the owner closes it without DJS_IOC_STOP, the module
- * detaches its probes by itself, unless it is a flight recorder. To open it for writing takes
- * CAP_SYS_ADMIN in the initial user namespace, for reading CAP_PERFMON is enough. The module is in
- * use while it is open.
- */
+ * open the file for writing (the owner). When the owner closes it without DJS_IOC_STOP, the module
+ * detaches its probes on its own, unless it is a flight recorder. Opening it for writing requires
+ * CAP_SYS_ADMIN in the initial user namespace, for reading CAP_PERFMON. The module is in use while
+ * the file is open. */
 #ifndef DJSTAP_CONTROL_H
 #define DJSTAP_CONTROL_H
 
@@ -36,7 +35,7 @@ struct djs_control_page {
 	u32 abi_version;
 	u32 state;	    /* enum djs_state */
 	u32 exit_requested; /* exit() or an error: the reader should stop the session */
-	u32 error;	    /* more errors than MAXERRORS, or probes could not be attached */
+	u32 error;	    /* MAXERRORS was exceeded, or probes could not be attached */
 	u32 cpus;	    /* rings 0 … cpus-1 (possible CPUs) */
 	u32 errors;	    /* run-time errors so far */
 	u64 ring_bytes;	    /* a power of two */
@@ -48,36 +47,38 @@ struct djs_control_page {
 #define DJS_PAGE		       4096u
 #define DJS_MMAP_RING(cpu, ring_bytes) (DJS_PAGE + (u64)(cpu) * (DJS_PAGE + (ring_bytes)))
 
-/* What DJS_IOC_START takes. */
+/* The argument of DJS_IOC_START. */
 struct djs_start {
-	s32 target_pid; /* target(): of -c or -x; 0: none */
+	s32 target_pid; /* target(), from -c or -x; 0: none */
 	u32 flags;
 };
 
-/* Hits that were not handled and records that were not kept, each counted. */
+/* Counts of hits that were not handled and records that were not kept. */
 struct djs_counts {
-	u64 lost_records;      /* no room in a ring */
-	u64 oversized;	       /* records longer than a ring, or a part of a flight recorder's */
-	u64 overwritten;       /* flight recorder: records that gave way to newer ones */
+	u64 lost_records; /* no room in a ring */
+	/* records longer than a ring, or than a part of a flight recorder's ring */
+	u64 oversized;
+	u64 overwritten;       /* flight recorder: records that newer ones replaced */
 	u64 skipped_busy;      /* a handler of the same level was active on that CPU */
-	u64 skipped_locked;    /* a global's lock was not to be had in MAXTRYLOCK tries */
-	u64 skipped_stack;     /* too little was left of the kernel's stack (MINSTACKSPACE) */
+	u64 skipped_locked;    /* a global's lock could not be taken in MAXTRYLOCK tries */
+	u64 skipped_stack;     /* too little of the kernel's stack was left (MINSTACKSPACE) */
 	u64 skipped_kretprobe; /* no free kretprobe instance (nmissed) */
 	u64 skipped_kprobe;    /* kprobe nmissed: hit inside another kprobe */
 	u64 errors;
 	u64 failed_sites; /* probes that could not be attached */
-	u64 inside; /* calls of functions with a return djprobe, and of procfs files' readers and
-		       writers, that have not returned: until they have, the module stays, even
-		       though it is detached */
-	u64 pinned; /* 1: probes could not be taken out, and the module stays for ever */
+	/* calls of functions with a return djprobe, and of readers and writers of procfs files,
+	 * that have not returned yet: until they have, the module stays loaded, although it is
+	 * detached */
+	u64 inside;
+	u64 pinned; /* 1: probes could not be detached, and the module stays loaded for ever */
 };
 
-/* One site's state, for -v and JSON: DJS_IOC_SITE fills it for the index given. */
+/* The state of one site, for -v and JSON: DJS_IOC_SITE fills it in for the given index. */
 struct djs_site_state {
 	u32 index;     /* in */
 	u32 mechanism; /* out: enum djs_mechanism in use now */
-	s32 error;     /* out: errno of the attach where it failed */
-	u32 fallback;  /* out: why it is not the planned one: enum djs_fallback */
+	s32 error;     /* out: errno of a failed attach */
+	u32 fallback;  /* out: why the planned mechanism is not used: enum djs_fallback */
 	u64 missed;    /* out */
 };
 

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * What a script's own C code sees: included before it. CONTEXT is the handler's context; each
- * function defines STAP_RETVALUE and STAP_RETURN for itself.
- */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Declarations for a script's embedded C code, which follows this header. CONTEXT is the handler's
+ * context; each function defines STAP_RETVALUE and STAP_RETURN itself. */
 #ifndef DJSTAP_EMBEDDED_H
 #define DJSTAP_EMBEDDED_H
 
@@ -16,20 +15,23 @@
 
 #include "include/script.h"
 
-/* Code of a handler: no probe may be placed in it. */
+/* Code that handlers call: no probe may be placed in it. */
 #define DJS_EMBEDDED __attribute__((__section__(".kprobes.text"), __noinline__, __used__))
-/* What a function says, within one that yields its value: it may `return;`. */
+/*
+ * The body of a function, which is inlined into one that returns its value, so that it may use a
+ * plain `return;`.
+ */
 #define DJS_EMBEDDED_BODY static __always_inline
 
 #define CONTEXT djs_context
 
-/* Ends the function, and the handler unless it is caught. */
+/* Ends the function, and the handler unless the error is caught. */
 #define STAP_ERROR(...)                                                                            \
 	do {                                                                                       \
 		djs_embedded_error(CONTEXT, __VA_ARGS__);                                          \
 		goto djs_done;                                                                     \
 	} while (0)
-/* Hands the call on to the function's next overload. */
+/* Passes the call on to the function's next overload. */
 #define STAP_NEXT                                                                                  \
 	do {                                                                                       \
 		CONTEXT->next_overload = 1;                                                        \
@@ -37,14 +39,14 @@
 	} while (0)
 #define STAP_PRINTF(...) djs_embedded_print(CONTEXT, __VA_ARGS__)
 
-/* Memory that may not be there: *(p), or 0 with an error. */
+/* Reads memory that may be unmapped: *(p), or 0 with an error. */
 #define kread(p)                                                                                   \
 	((typeof(*(p)))djs_load(CONTEXT, (u64)(unsigned long)(p), sizeof(*(p)), djs_embedded_place))
 #define kderef(size, p)                                                                            \
 	((int64_t)djs_load(CONTEXT, (u64)(unsigned long)(p), (size), djs_embedded_place))
 #define djs_embedded_place ((u32) - 1)
 
-/* Newer kernels do not have it, and code of SystemTap's time is full of it. */
+/* Newer kernels have no strlcpy(), but C code written for SystemTap uses it widely. */
 static inline size_t djs_strlcpy(char *out, const char *text, size_t size)
 {
 	size_t length = strlen(text);

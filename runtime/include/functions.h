@@ -1,15 +1,14 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * The language's functions that the runtime implements. Script function NAME is
- * djs_fn_NAME(ctx, [char *out,] arguments): a long is s64, a string const char *; a string result
- * goes to `out`, which has room for djs_script.string_bytes. What they mean is written where
- * tapsets/ declares them.
- */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The functions of the language that the runtime implements. Script function NAME is
+ * djs_fn_NAME(ctx, [char *out,] arguments). A long is s64, a string const char *; a string result
+ * is written to `out`, which has room for djs_script.string_bytes. The declarations in tapsets/
+ * document what they do. */
 #ifndef DJSTAP_FUNCTIONS_H
 #define DJSTAP_FUNCTIONS_H
 
 #include "include/script.h"
 
-/* What randint() takes at most, and what it says of more: SystemTap's. */
+/* The largest argument of randint(), and the error for larger ones: both are SystemTap's. */
 #define DJS_RANDOM_MOST	 (1024 * 1024)
 #define DJS_RANDOM_ERROR "range too wide"
 

@@ -1,9 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * What the runtime's portable parts (map, statistic, text, record layout) need of their
- * surroundings: the same sources are built into modules by Kbuild and into djstap, djrun and the
- * tests for user space. The headers in this folder are read by C++ too (codegen takes offsets from
- * them).
- */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the portable parts of the runtime (map, statistic, text, record layout) require from their
+ * environment: the same sources are built into modules by Kbuild and into djstap, djrun and the
+ * tests for user space. C++ includes the headers of this folder, too (codegen takes offsets from
+ * them). */
 #ifndef DJSTAP_PLATFORM_H
 #define DJSTAP_PLATFORM_H
 
@@ -15,8 +14,8 @@
 #include <linux/compiler.h>
 #include <asm/barrier.h>
 #include <asm-generic/kprobes.h>
-/* What probe handlers call must not be probed itself, neither by ftrace (the whole module is built
- * without fentry calls) nor by a kprobe: a probe in there would only find the context busy. */
+/* Code that handlers call must not be probed itself, neither by ftrace (the whole module is built
+ * without fentry calls) nor by a kprobe: such a probe would only find the context busy. */
 #define DJS_HANDLER_CODE __kprobes
 #else
 #include <stdbool.h>
@@ -37,7 +36,7 @@ typedef int64_t s64;
 #endif
 #define DJS_HANDLER_CODE
 #ifndef __cplusplus
-/* Accesses to what others may change or read meanwhile. */
+/* Accesses to memory that others may read or change at the same time. */
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, value)	__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)

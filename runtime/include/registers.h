@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * Registers by their place in pt_regs, counted in words. Where there are none: an error, and 0.
- */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Registers by their index in pt_regs, in words. Without registers: an error, and 0. */
 #ifndef DJSTAP_REGISTERS_H
 #define DJSTAP_REGISTERS_H
 

@@ -16,7 +16,7 @@ enum djs_histogram_kind {
 #define DJS_LOG_BUCKETS 128
 #define DJS_LOG_ZERO	64
 
-/* All zero: empty. min and max hold only when count > 0. */
+/* All zero: empty. min and max are valid only when count > 0. */
 struct djs_statistic {
 	s64 count;
 	s64 sum;
@@ -30,25 +30,26 @@ struct djs_statistic {
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Bytes of one element of this shape. */
+/* Returns the bytes of one element of this shape. */
 u32 djs_statistic_bytes(const struct djs_statistic_shape *shape);
-/* The bucket of `value`, in [0, shape->buckets). */
+/* Returns the bucket of `value`, in [0, shape->buckets). */
 u32 djs_statistic_bucket(const struct djs_statistic_shape *shape, s64 value);
-/* s <<< value. The caller keeps others who add out (a lock, or its own CPU's copy with interrupts
- * considered). Who merges it meanwhile sees nothing of a value, or some of it but its count, or
- * all, unless it is emptied meanwhile: then any part of what was there. */
+/* s <<< value. The caller excludes other writers (with a lock, or by using its own CPU's copy
+ * and handling interrupts). A concurrent merge sees nothing of the value, or part of it without
+ * its count, or all of it; if the statistic is emptied meanwhile, it sees any part of the old
+ * content. */
 void djs_statistic_add(const struct djs_statistic_shape *shape, struct djs_statistic *s, s64 value);
 void djs_statistic_empty(const struct djs_statistic_shape *shape, struct djs_statistic *s);
-/* into += from, for reads of per-CPU copies: `from` may change meanwhile. */
+/* into += from, for reads of per-CPU copies: `from` may change concurrently. */
 void djs_statistic_merge(const struct djs_statistic_shape *shape, struct djs_statistic *into,
 			 const struct djs_statistic *from);
-/* Sum / count rounded toward zero, 0 when empty: the value of @avg. */
+/* Returns sum / count, rounded toward zero; 0 when empty: the value of @avg. */
 s64 djs_statistic_avg(const struct djs_statistic *s);
 /* A histogram argument of a record (record.h): header and all buckets. `s` NULL: an empty one. */
 struct djs_histogram_header;
 void djs_histogram_store(struct djs_histogram_header *out, const struct djs_statistic_shape *shape,
 			 const struct djs_statistic *s);
-/* The value of @variance: 0 for fewer than two values. */
+/* Returns the value of @variance: 0 for fewer than two values. */
 s64 djs_statistic_variance(const struct djs_statistic_shape *shape, const struct djs_statistic *s);
 #ifdef __cplusplus
 }

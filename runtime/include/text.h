@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * Formatting: records → text, in the kernel (sprintf, kernel log) and in the reader, byte for byte
- * the same. Portable; no allocation, no locale, no floating point.
- */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Formats records as text, byte for byte the same in the kernel (sprintf, kernel log) and in the
+ * reader. Portable; no allocation, no locale, no floating point. */
 #ifndef DJSTAP_TEXT_H
 #define DJSTAP_TEXT_H
 
@@ -12,28 +11,31 @@ extern "C" {
 #endif
 /*
  * Writes `format` with the arguments `args` (laid out as in a record: record.h; `types` has one
- * letter each: l, s, h) to `out`, at most `size` bytes with a terminating NUL, and yields the
- * length written, or with size 0 the length it would have (without NUL). The format is the
- * script's, checked by the compiler: %[-+ 0#][width|*][.precision|*]conversion with d i u o x X p s
- * c m M b and H (a histogram argument); %% is a percent sign. Numbers are 64 bits wide. A malformed
+ * letter each: l, s, h) to `out`, at most `size` bytes with a terminating NUL. Returns the length
+ * written, or with size 0 the length it would have (without NUL). The format is the script's,
+ * checked by the compiler: %[-+ 0#][width|*][.precision|*]conversion with d i u o x X p s c m M b
+ * and H (a histogram argument); %% is a percent sign. Numbers are 64 bits wide. A malformed
  * argument area ends the output; nothing outside `args`…`args + args_bytes` is read.
  */
 size_t djs_format(char *out, size_t size, const char *format, const char *types, const void *args,
 		  size_t args_bytes);
 
-/* A histogram as text: one line a bucket, value |@@@@ count, empty runs as ~. */
+/*
+ * Formats a histogram as text: one line per bucket, value |@@@@ count, runs of empty buckets as ~.
+ */
 size_t djs_format_histogram(char *out, size_t size, const void *header, size_t bytes);
 
 /* String functions of the language. Each writes at most `size` bytes with the NUL. */
-size_t djs_text_copy(char *out, const char *in, size_t size); /* yields the length written */
+size_t djs_text_copy(char *out, const char *in, size_t size); /* returns the length written */
 size_t djs_text_concat(char *out, const char *a, const char *b, size_t size);
 size_t djs_text_length(const char *in);
-int djs_text_compare(const char *a, const char *b); /* as strcmp: -1, 0, 1 */
+int djs_text_compare(const char *a, const char *b); /* like strcmp: -1, 0, 1 */
 size_t djs_text_substr(char *out, size_t size, const char *in, s64 start, s64 length);
-s64 djs_text_find(const char *haystack, const char *needle); /* where it begins, or -1 */
+s64 djs_text_find(const char *haystack, const char *needle); /* its position, or -1 */
 s64 djs_text_to_long(const char *in, s64 base);		     /* strtol */
-/* Escaped as C does it, UTF-8 as \u and \U: at most `most` characters (0: as many as fit), quotes
- * included. `size` is at least 16. Quoted, what is cut has "..." behind its quotes. */
+/* Escapes a string as in C, UTF-8 as \u and \U: at most `most` characters (0: as many as fit),
+ * quotes included. `size` is at least 16. A quoted string that is truncated is followed by
+ * "...". */
 size_t djs_text_escape(char *out, const char *in, size_t most, size_t size, bool quoted);
 #ifdef __cplusplus
 }
