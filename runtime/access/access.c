@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Reads and writes of memory that may not be there. Nothing here sleeps; any context, NMI included.
+// Reads and writes of memory that may be unmapped. Nothing here sleeps; any context, NMI included.
 #include <linux/uaccess.h>
 
 #include "arch/runtime.h"
 #include "access/access.h"
 #include "cpu/level.h"
 
-/* Kernel addresses from here to the vsyscall page can be read by one guarded instruction. Others
- * (not canonical, the vsyscall page) are left to the kernel's own checks.
- */
+/* Kernel addresses from here to the vsyscall page can be read by one guarded instruction. The
+ * kernel's own checks handle the others (non-canonical addresses, the vsyscall page). */
 static u64 kernel_low = U64_MAX;
 
 void djs_access_init(void)
@@ -16,7 +15,7 @@ void djs_access_init(void)
 	kernel_low = djs_kernel_memory();
 }
 
-/* The language's $variables do not say whose memory they point to: the address does. */
+/* Target variables do not say whose memory they point to; the address does. */
 static __always_inline bool is_user(u64 address)
 {
 	return (s64)address >= 0;
@@ -104,7 +103,7 @@ static DJS_HANDLER_CODE bool write_user(u64 address, u32 size, u64 value)
 	void __user *to = (void __user *)address;
 	bool written;
 
-	/* Only where this task's own memory is sure to be the one that is mapped. */
+	/* Only where this task's own memory is certain to be mapped. */
 	if (djs_level() || !current->mm || !access_ok(to, size))
 		return false;
 	pagefault_disable();
@@ -139,8 +138,8 @@ DJS_HANDLER_CODE void djs_fail_text(struct djs_ctx *ctx, u32 place, const char *
 	va_end(arguments);
 }
 
-/* Nothing is mapped so low, neither for the kernel nor, since vm.mmap_min_addr, for a process: who
- * looks there has a pointer that is NULL, and a member's offset. */
+/* Nothing is mapped below this address, neither by the kernel nor, because of vm.mmap_min_addr, by
+ * a process: a pointer in this range is NULL plus the offset of a member. */
 #define NULL_AREA 65536u
 
 noinline DJS_HANDLER_CODE void djs_fail_access(struct djs_ctx *ctx, const char *what, u64 address,

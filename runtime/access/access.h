@@ -10,16 +10,16 @@ void djs_access_init(void);
 bool djs_read_word(u64 address, u32 size, u64 *value);
 bool djs_write_word(u64 address, u32 size, u64 value);
 /* Sets ctx->error: "cannot read a string of kernel memory at 0x…", or "… at NULL + 0x10". `user`:
- * whose memory the script means. djs_fail_word: of `size` bytes. */
+ * the script means user memory. djs_fail_word reports an access of `size` bytes. */
 void djs_fail_access(struct djs_ctx *ctx, const char *what, u64 address, bool user, u32 place);
 void djs_fail_word(struct djs_ctx *ctx, const char *verb, u64 address, u32 size, bool user,
 		   u32 place);
-/* Copies a string of at most `size` bytes with the NUL it always writes; its length, or -EFAULT
- * when its first byte cannot be read. A fault further on ends the string. Never sleeps.
- */
+/* Copies a string of at most `size` bytes, including the NUL it always writes. Returns its
+ * length, or -EFAULT when its first byte cannot be read. A fault further on ends the string.
+ * Never sleeps. */
 long djs_read_kernel_string(char *out, u64 address, size_t size);
 long djs_read_user_string(char *out, u64 address, size_t size);
-/* Sets ctx->error to a message made at run time. */
+/* Sets ctx->error to a message formatted at run time. */
 void djs_fail_text(struct djs_ctx *ctx, u32 place, const char *format, ...) __printf(3, 4);
 void djs_vfail_text(struct djs_ctx *ctx, u32 place, const char *format, va_list arguments)
     __printf(3, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The language's functions that read texts in memory; the others are the library's own.
+// The functions of the language that read strings from memory; the tapset defines the others.
 #include "access/access.h"
 #include "include/functions.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Strings in memory that may end at a page that is not there: read piece by piece, no piece across
-// a page. What has neither its end nor as many bytes as are asked for before such a page is no
+// Reads strings that may end at an unmapped page: in pieces, none of which crosses a page boundary.
+// If such a page comes before both the terminator and the requested number of bytes, there is no
 // string.
 #include <linux/uaccess.h>
 
