@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * The part of runtime.h for what is compiled into djstap and djrun, too. C++ reads it.
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The part of runtime.h for code that is also compiled into djstap and djrun. C++ includes it.
  */
 #ifndef DJSTAP_ARCH_PORTABLE_H
 #define DJSTAP_ARCH_PORTABLE_H

@@ -1,66 +1,68 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * What an architecture must give to the runtime. An architecture is a folder here that defines
- * all of it; nothing outside it names a register, an instruction or an instruction's bytes.
- * What the compiler needs is listed in compiler/arch/arch.h.
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What an architecture must provide to the runtime. An architecture is a folder here that defines
+ * all of it; nothing outside the folder names a register, an instruction or an instruction's bytes.
+ * compiler/arch/arch.h lists what the compiler needs.
  *
  * portable.h, for everything that includes the runtime's headers:
  *   DJS_MULTIPLY(low, high, b)
- *     of the u64 variables `low` and `high`, makes the two halves of low * b
+ *     replaces the u64 variables `low` and `high` with the two halves of low * b
  *
  * kernel.h, for the runtime in the kernel; user.h, for the one in a process, has the first two:
  *   u64 djs_cycles(void)
  *     the clock of the records
  *   u64 djs_kernel_memory(void), DJS_KERNEL_MEMORY_END
- *     from where on to where the kernel's addresses can be read by one guarded instruction
+ *     the range in which one guarded instruction can read the kernel's addresses
  *   u64 djs_cycles_in_order(void)
- *     the clock of the records, after all that the program has read before
+ *     the clock of the records, ordered after all earlier reads of the program
  *   u32 djs_cycles_khz(void)
- *     how many of them a millisecond has
+ *     its cycles per millisecond
  *   DJS_IRQS_ON, DJS_IRQS_OFF
- *     what the processor's flags are for raw_local_irq_restore, neither of them 0
+ *     the processor flags for raw_local_irq_restore, neither of them 0
  *   bool djs_on_exception_stack(void)
- *     whether this code runs on a stack that an NMI brings with it: see cpu/level.h
+ *     whether this code runs on a stack of its own that an NMI switched to: see cpu/level.h
  *
  *   DJS_CALL_BYTES
- *     of a call's instruction, of a fentry site's and of its no-op
+ *     the size of a call instruction, of an fentry site and of its no-op
  *   DJS_LANDING_PAD_BYTES
- *     of what stands in front of a fentry site where this kernel has indirect branches checked
+ *     the size of the landing pad in front of an fentry site where this kernel checks indirect
+ *     branches
  *   unsigned long djs_callee(const u8 *text, unsigned long address)
- *     what the call there calls, whose DJS_CALL_BYTES are at `text`; 0: it is no call
+ *     the callee of the call at `address`, whose DJS_CALL_BYTES are at `text`; 0: not a call
  *   bool djs_is_call(const u8 *text), djs_is_jump(const u8 *text), djs_is_no_op(const u8 *text)
- *     the instruction that begins there; a no-op is a fentry site's, of DJS_CALL_BYTES
+ *     test the instruction that starts there; a no-op is an fentry site's, of DJS_CALL_BYTES
  *   u32 djs_landing_pad(const u8 *text), djs_sealed_landing_pad(const u8 *text)
- *     the bytes of the landing pad there, DJS_LANDING_PAD_MOST or 0: there is none. A sealed one
- *     has become a no-op, as nothing refers to the function
+ *     the size of the landing pad there, at most DJS_LANDING_PAD_MOST; 0: none. The kernel
+ *     turns a landing pad into a no-op (seals it) when nothing refers to the function
  *
  *   DJS_CALL_REGISTERS(a, b, c, d, e, f)
- *     an initializer of the struct pt_regs that a call from here has with these arguments
+ *     an initializer for the struct pt_regs of a call from here with these arguments
  *   u64 djs_register_argument(const struct pt_regs *regs, s64 n)
- *     a call's argument `n`, from 1 to DJS_REGISTER_ARGUMENTS
+ *     argument `n` of a call, from 1 to DJS_REGISTER_ARGUMENTS
  *   unsigned long djs_stack_argument(const struct pt_regs *regs, s64 n)
- *     where a later one is, at its function's entry
+ *     the address of a later argument, at function entry
  *   void djs_format_registers(char *to, size_t size, const struct pt_regs *regs)
- *     all of them as text, a few in a line
+ *     formats all registers as text, several per line
  *   DJS_FOR_REGISTERS(do)
  *     do(NAME) for each field of struct pt_regs
  *
  *   DJS_EMIT_LINE(section, text, operands…)
- *     a line of text in a section of the object that is not loaded; %c0 in it is a number among
- *     the operands
+ *     emits a line of text into a section of the object that is not loaded; %c0 in it is a number
+ *     among the operands
  *   DJS_STUB_CALL(symbol), DJS_STUB_THUNKS
- *     a reference to a symbol that code calls, and to all that the compiler calls by itself: see
+ *     a reference to a symbol that code calls, and to all that the compiler inserts calls of: see
  *     stub.c
  *
  * user.h also has:
  *   cpu_relax()
  *   void djs_set_percpu_base(u64 distance)
- *     has this thread's accesses to per-CPU memory go so far behind CPU 0's
+ *     redirects this thread's accesses to per-CPU memory to `distance` behind that of CPU 0
  *
  * entry.S and entry.h, for modules with djprobes of their own (capi):
  *   djprobe_entry
- *     what their fentry sites call: calls djprobe_hit(regs, frame)
+ *     the callee of their fentry sites: calls djprobe_hit(regs, frame)
  *   void djs_complete_registers(struct pt_regs *regs, const unsigned long *frame)
- *     fills in what it has not saved
+ *     fills in what djprobe_entry has not saved
  */
 #ifndef DJSTAP_ARCH_RUNTIME_H
 #define DJSTAP_ARCH_RUNTIME_H

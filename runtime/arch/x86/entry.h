@@ -9,8 +9,7 @@
 
 static __always_inline void djs_complete_registers(struct pt_regs *regs, const unsigned long *frame)
 {
-	regs->flags =
-	    arch_local_save_flags(); /* whether interrupts are on is what tells something */
+	regs->flags = arch_local_save_flags(); /* only the interrupt flag matters */
 	regs->ip = frame[0] - DJS_CALL_BYTES;
 	regs->sp = (unsigned long)&frame[1];
 	regs->orig_ax = -1;

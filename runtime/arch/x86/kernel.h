@@ -37,18 +37,18 @@ static inline u64 djs_kernel_memory(void)
 #define DJS_IRQS_ON  X86_EFLAGS_IF
 #define DJS_IRQS_OFF X86_EFLAGS_FIXED
 
-/* An NMI that interrupts the kernel has a stack of its own, as have machine checks and the like,
+/* An NMI that interrupts the kernel runs on a stack of its own, as do machine checks and the like,
  * all of them in the processors' entry area. */
 static __always_inline bool djs_on_exception_stack(void)
 {
-	if (boot_cpu_has(X86_FEATURE_XENPV)) /* has no such stacks */
+	if (boot_cpu_has(X86_FEATURE_XENPV)) /* Xen PV has no such stacks */
 		return true;
 	return current_stack_pointer >> P4D_SHIFT == CPU_ENTRY_AREA_BASE >> P4D_SHIFT;
 }
 
 /* ---- instructions --------------------------------------------------------------------------- */
 
-#define DJS_CALL_BYTES	     5 /* a near call's */
+#define DJS_CALL_BYTES	     5 /* a near call */
 #define DJS_LANDING_PAD_MOST 4
 #ifdef ENDBR_INSN_SIZE
 #define DJS_LANDING_PAD_BYTES ENDBR_INSN_SIZE
@@ -128,7 +128,7 @@ static __always_inline u64 djs_register_argument(const struct pt_regs *regs, s64
 	}
 }
 
-/* Above the return address. */
+/* The arguments on the stack are above the return address. */
 static __always_inline unsigned long djs_stack_argument(const struct pt_regs *regs, s64 n)
 {
 	return regs->sp + (n - DJS_REGISTER_ARGUMENTS) * sizeof(long);
@@ -152,9 +152,9 @@ static __always_inline void djs_format_registers(char *to, size_t size, const st
 	do(dx) do(si) do(di) do(orig_ax) do(ip) do(cs) do(flags) do(sp) do(ss)
 /* clang-format on */
 
-/* ---- what is assembled, and never run ------------------------------------------------------- */
+/* ---- emitted text and references, never run ------------------------------------------------ */
 
-/* A section type of the application's own (SHT_LOUSER + 1): modpost warns of ordinary ones that are
+/* A section type for applications (SHT_LOUSER + 1): modpost warns about ordinary sections that are
  * not loaded. */
 #define DJS_EMIT_LINE(section, text, ...)                                                          \
 	asm volatile(".pushsection " section ",\"\",@0x80000001\n\t.ascii \"" text "\\n\"\n\t"     \

@@ -14,14 +14,14 @@ static inline uint64_t djs_cycles(void)
 	return __builtin_ia32_rdtsc();
 }
 
-/* User space's addresses are below it, and none are the kernel's. */
+/* The addresses of user space are below this one, and none belongs to the kernel. */
 static inline uint64_t djs_kernel_memory(void)
 {
 	return ~0ull << 47;
 }
 #define DJS_KERNEL_MEMORY_END 0xffffffffff600000ull
 
-/* Instructions on per-CPU memory have the gs segment, as in the kernel. */
+/* Instructions on per-CPU memory use the gs segment, as in the kernel. */
 static inline void djs_set_percpu_base(uint64_t distance)
 {
 	syscall(SYS_arch_prctl, ARCH_SET_GS, distance);
