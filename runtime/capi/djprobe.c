@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// include/djprobe.h: djprobes with handlers in C. Probes that are registered together share one
-// ftrace_ops, and all direct calls lead to djprobe_entry, which tells its callers apart by the
+// Implements include/djprobe.h: djprobes with handlers in C. Probes that are registered together
+// share one ftrace_ops. All direct calls lead to djprobe_entry, which identifies the caller by the
 // return address.
 #include <linux/ftrace.h>
 #include <linux/hashtable.h>
@@ -37,9 +37,10 @@ struct djprobe_set {
 
 static DEFINE_HASHTABLE(sites, SITES_BITS);
 static DEFINE_MUTEX(registering);
-static int registered; /* functions */
+static int registered; /* number of functions */
 static DEFINE_PER_CPU(u8[4],
-		      active); /* a handler of that level runs: task, softirq, interrupt, NMI */
+		      /* a handler of that level is running: task, softirq, interrupt, NMI */
+		      active);
 
 void djprobe_entry(void); /* arch/x86/entry.S */
 asmlinkage void djprobe_hit(struct pt_regs *regs, unsigned long *frame);
@@ -80,8 +81,8 @@ asmlinkage void __kprobes djprobe_hit(struct pt_regs *regs, unsigned long *frame
 	preempt_enable_notrace();
 }
 
-/* The fentry site of the function at `address`: behind a landing pad, or what the kernel put there
- * when nothing refers to the function. */
+/* Returns the fentry site of the function at `address`: after a landing pad, or after what the
+ * kernel replaced the pad with when nothing refers to the function. */
 static unsigned long site_of(unsigned long address)
 {
 	u8 text[DJS_LANDING_PAD_MOST];
@@ -91,7 +92,7 @@ static unsigned long site_of(unsigned long address)
 	return address + (djs_landing_pad(text) ?: djs_sealed_landing_pad(text));
 }
 
-/* A kprobe that is never armed knows where a symbol is. */
+/* A kprobe that is never armed resolves a symbol. */
 static int find_symbol(struct djprobe *probe)
 {
 	struct kprobe kprobe = {.symbol_name = probe->symbol, .flags = KPROBE_FLAG_DISABLED};
@@ -114,13 +115,13 @@ static int attach(struct djprobe_set *set)
 	error = register_ftrace_direct(&set->ops, (unsigned long)djprobe_entry);
 #endif
 	if (!error)
-		/* kernel.ftrace_enabled = 0 is refused from here on; not earlier, since
-		 * registering sets the flags anew. */
+		/* Set only now, because registering resets the flags: kernel.ftrace_enabled = 0 is
+		 * refused from here on. */
 		set->ops.flags |= FTRACE_OPS_FL_PERMANENT;
 	return error;
 }
 
-/* Whether a fentry site still calls djprobe_entry. */
+/* True if an fentry site still calls djprobe_entry. */
 static bool calls_remain(const struct djprobe_set *set)
 {
 	int i;
@@ -135,11 +136,11 @@ static int detach(struct djprobe_set *set)
 {
 	int error = unregister_ftrace_function(&set->ops);
 
-	/* ftrace may also shut itself down on the way, and not say so. */
+	/* ftrace may also shut itself down on the way without reporting it. */
 	if (error || calls_remain(set))
 		return error ?: -ENODEV;
-	/* It is in no list of ftrace's any more; the table of direct calls is cleared all the same.
-	 */
+	/* The ops are in none of ftrace's lists any more; this call still clears the table of
+	 * direct calls. */
 	set->ops.flags |= FTRACE_OPS_FL_ENABLED;
 #ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
 	unregister_ftrace_direct_multi(&set->ops, (unsigned long)djprobe_entry);
@@ -151,8 +152,8 @@ static int detach(struct djprobe_set *set)
 }
 
 /*
- * ftrace has shut itself down, and the sites go on calling djprobe_entry: the module must never go.
- * Where it is on its way in or out no reference keeps it.
+ * ftrace has shut itself down, and the sites keep calling djprobe_entry: the module must stay
+ * loaded for ever. While the module is being loaded or unloaded, no reference keeps it.
  */
 static void stay(int error)
 {
@@ -177,7 +178,7 @@ static void leave_set(struct djprobe_set *set)
 	}
 }
 
-/* Finds the sites; none of them may be known already. */
+/* Finds the sites; none of them may be registered already. */
 static int prepare(struct djprobe_set *set, struct djprobe **probes, int count,
 		   unsigned long *addresses)
 {
