@@ -11,7 +11,7 @@ DJS_HANDLER_CODE void djs_fn_exit(struct djs_ctx *ctx)
 	djs_request_exit(false);
 }
 
-/* An error that nothing catches and nobody is told of. */
+/* An error that is neither caught nor reported. */
 DJS_HANDLER_CODE void djs_fn_abort(struct djs_ctx *ctx)
 {
 	djs_fn_exit(ctx);

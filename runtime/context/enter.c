@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Contexts: what a handler works in. One for each CPU and level of interruption, so that a hit
-// inside an interrupt is not lost to the handler that it interrupted, and a hit inside a handler of
-// the same level is.
+// Contexts, which handlers work in. There is one for each CPU and level of interruption: a hit in
+// an interrupt is handled although it interrupts a handler, but a hit inside a handler of the same
+// level is skipped.
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -96,13 +96,13 @@ void djs_contexts_exit(void)
 static_assert(offsetof(struct djs_ctx, nesting) == offsetof(struct djs_ctx, actions) + 4 &&
 	      offsetof(struct djs_ctx, actions) % 8 == 0);
 
-/* `ctx` is busy. Who samples what a CPU does reads its handler from an interrupt. */
+/* `ctx` is busy. The sampling timer reads its handler from an interrupt. */
 static __always_inline void begin_use(struct djs_ctx *ctx, const struct djs_handler *handler,
 				      const struct djs_site *site)
 {
 	WRITE_ONCE(ctx->handler, handler);
 	ctx->site = site;
-	*(u64 *)&ctx->actions = handler->max_actions; /* and no nesting */
+	*(u64 *)&ctx->actions = handler->max_actions; /* also clears nesting */
 }
 
 static __always_inline struct djs_ctx *begin_unlocked(struct djs_ctx *ctx,
@@ -110,7 +110,7 @@ static __always_inline struct djs_ctx *begin_unlocked(struct djs_ctx *ctx,
 						      const struct djs_site *site, u32 timed)
 {
 	WRITE_ONCE(ctx->busy, DJS_BUSY_UNLOCKED | timed);
-	barrier(); /* an interrupt of this level from here on finds it busy */
+	barrier(); /* from here on an interrupt of this level finds the context busy */
 	begin_use(ctx, handler, site);
 	return ctx;
 }
@@ -138,7 +138,10 @@ static DJS_HANDLER_CODE u32 begin_time(void)
 	return djs_overload_begin() ? DJS_BUSY_TIMED : 0;
 }
 
-/* Several locks, or one that is not free. Not to be had in time: skipped, and counted. */
+/*
+ * Takes several locks, or one that is not free. If that takes too long, the hit is skipped and
+ * counted.
+ */
 static noinline DJS_HANDLER_CODE struct djs_ctx *enter_contended(const struct djs_handler *handler,
 								 const struct djs_site *site,
 								 struct djs_ctx *ctx,
@@ -155,7 +158,7 @@ static noinline DJS_HANDLER_CODE struct djs_ctx *enter_contended(const struct dj
 	return NULL;
 }
 
-/* Interrupts were off before; without and with locks. */
+/* For handlers that start with interrupts disabled; without and with locks. */
 static noinline DJS_HANDLER_CODE struct djs_ctx *
 begin_irqs_off(const struct djs_handler *handler, const struct djs_site *site, struct djs_ctx *ctx)
 {
@@ -171,13 +174,14 @@ enter_irqs_off(const struct djs_handler *handler, const struct djs_site *site, s
 	return begin_locked(ctx, handler, site, 0, 1);
 }
 
-/* The way in for handlers with locks. `ctx` is free, and preemption is off. Of the processor's
- * flags it keeps whether interrupts were on, which is told from the way that it went. */
+/* The entry path for handlers with locks. `ctx` is free, and preemption is disabled. Of the
+ * processor's flags it keeps only whether interrupts were enabled, which follows from the path
+ * taken. */
 static noinline DJS_HANDLER_CODE struct djs_ctx *
 enter_locked(const struct djs_handler *handler, const struct djs_site *site, struct djs_ctx *ctx)
 {
 	WRITE_ONCE(ctx->busy, DJS_BUSY_LOCKED);
-	barrier(); /* an interrupt of this level from here on finds it busy */
+	barrier(); /* from here on an interrupt of this level finds the context busy */
 	if (unlikely(raw_irqs_disabled()))
 		return enter_irqs_off(handler, site, ctx);
 	raw_local_irq_disable();
@@ -194,7 +198,7 @@ DJS_HANDLER_CODE u32 djs_lacks_stack(u32 bytes)
 	return 1;
 }
 
-/* The rarer ways in. Preemption is off. */
+/* The less common entry paths. Preemption is disabled. */
 static noinline DJS_HANDLER_CODE struct djs_ctx *enter_slow(const struct djs_handler *handler,
 							    const struct djs_site *site)
 {
@@ -239,8 +243,8 @@ DJS_HANDLER_CODE struct djs_ctx *djs_enter(const struct djs_handler *handler,
 	return begin_unlocked(ctx, handler, site, 0);
 }
 
-/* True where a handler with a context holds locks on this CPU: it was interrupted, or what it calls
- * is probed, and cannot go on before this one is done. Interrupts are off. */
+/* True if a handler with a context holds locks on this CPU: it was interrupted, or calls a probed
+ * function, and cannot continue before this one has finished. Interrupts are disabled. */
 static DJS_HANDLER_CODE bool locks_held_here(void)
 {
 	const struct djs_ctx *contexts = this_cpu_read(djs_cpu.contexts);
@@ -252,7 +256,7 @@ static DJS_HANDLER_CODE bool locks_held_here(void)
 	return false;
 }
 
-/* In what djs_lock_enter yields: the handler counts its own time. */
+/* In the return value of djs_lock_enter: the handler counts its own time. */
 #define LOCKED_TIMED BIT_ULL(63)
 
 static noinline DJS_HANDLER_CODE u64 lock_enter_contended(const struct djs_handler *handler,
@@ -270,7 +274,7 @@ static noinline DJS_HANDLER_CODE u64 lock_enter_contended(const struct djs_handl
 	return 0;
 }
 
-/* Interrupts were off before. */
+/* Interrupts were disabled before. */
 static noinline DJS_HANDLER_CODE u64 lock_enter_irqs_off(const struct djs_handler *handler)
 {
 	u64 timed = djs_overload_begin() ? LOCKED_TIMED : 0;
@@ -282,7 +286,7 @@ static noinline DJS_HANDLER_CODE u64 lock_enter_irqs_off(const struct djs_handle
 	return 0;
 }
 
-/* As enter_locked, it keeps of the flags whether interrupts were on. */
+/* Like enter_locked, it keeps only whether interrupts were enabled. */
 DJS_HANDLER_CODE u64 djs_lock_enter(const struct djs_handler *handler)
 {
 	if (unlikely(handler->flags & READ_ONCE(djs_gate) & ~DJS_HANDLER_IRQS_OFF))
@@ -295,7 +299,7 @@ DJS_HANDLER_CODE u64 djs_lock_enter(const struct djs_handler *handler)
 	return DJS_IRQS_ON;
 }
 
-/* Apart from the short path, which saves no register for them. */
+/* Separate from the short path, which saves no register for this. */
 static noinline DJS_HANDLER_CODE void lock_left_irqs_off(const struct djs_handler *handler,
 							 u64 flags)
 {
@@ -321,7 +325,7 @@ DJS_HANDLER_CODE void djs_lock_leave(const struct djs_handler *handler, u64 flag
 		lock_left_irqs_off(handler, flags);
 }
 
-/* A context of its own, on the stack: that of the CPU may be another handler's. */
+/* Uses a context of its own, on the stack: another handler may be using that of the CPU. */
 noinline DJS_HANDLER_CODE void djs_fail_alone(const char *message, u32 place)
 {
 	struct djs_ctx ctx = {.error = message, .error_place = place};

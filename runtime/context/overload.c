@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Probes that take too much of a processor are taken out. Most handlers are not timed, which would
-// cost every hit: a timer looks a hundred times a second whether its processor is in one. A handler
-// that keeps interrupts off is seen at its end, when the timer's interrupt comes through. Where
-// they were off before, in a timer's interrupt, at a breakpoint, in a function that is called so,
-// none comes through at the end: such a handler counts its own time, and the samples tell of the
-// rest.
+// Probes that take too much processor time are disarmed. Timing most handlers would add cost to
+// every hit; instead, a timer checks a hundred times a second whether its processor is running one.
+// A handler that keeps interrupts disabled is seen at its end, when the timer's interrupt is
+// delivered. If interrupts were already disabled when the handler started (in a timer's interrupt,
+// at a breakpoint, in a function called that way), none is delivered at its end: such a handler
+// measures its own time, and the samples cover the rest.
 #include <asm/irq_regs.h>
 #include <linux/cpuhotplug.h>
 #include <linux/hrtimer.h>
@@ -22,28 +22,29 @@
 struct sampler {
 	struct hrtimer timer;
 	u32 samples;
-	u64 time, in_handlers; /* since it was judged last */
+	u64 time, in_handlers; /* since the last judgement */
 	u64 sampled_at;
-	u64 own_seen; /* account.own then */
+	u64 own_seen; /* account.own at that time */
 };
 static struct sampler __percpu *samplers;
 
-/* Of one CPU, which alone writes it: in interrupts, and in NMIs among them. */
+/* The account of one CPU, written only by that CPU: in interrupts, NMIs included. */
 struct account {
-	u64 since; /* when a handler began that counts its own time; 0: none does */
-	u64 own;   /* the time of all those that did, ever */
-	/* An owner is a handler's number, or handler_count + that of a target, which runs several:
-	 * here the one that had most time, if one had more than half of it. */
+	u64 since; /* when the handler that counts its own time began; 0: none is running */
+	u64 own;   /* total time of all such handlers */
+	/* An owner is a handler's number, or handler_count + that of a target, which runs
+	 * several handlers. This one is the owner that had the most time, if one had more than
+	 * half of it. */
 	u32 suspect;
-	u32 voting; /* an NMI that comes meanwhile does not vote */
+	u32 voting; /* an NMI in the meantime does not vote */
 	u64 votes;
 };
 static DEFINE_PER_CPU(struct account, accounts);
 static enum cpuhp_state hotplug_state;
 static bool sampling;
-static unsigned long script_code; /* where the script's own code begins, behind the runtime's */
+static unsigned long script_code; /* start of the script's own code, which follows the runtime's */
 
-static atomic_t overloading = ATOMIC_INIT(SEEN_NOBODY); /* owner to be taken out */
+static atomic_t overloading = ATOMIC_INIT(SEEN_NOBODY); /* owner to be disarmed */
 static u32 overload_percent;
 static void (*take_out_owner)(u32 owner, u32 percent);
 
@@ -106,7 +107,7 @@ static void see_lowest(unsigned long address, u32 owner, void *data)
 		*lowest = address;
 }
 
-/* The runtime's code works for the handler that called it. */
+/* The runtime's code runs on behalf of the handler that called it. */
 static u32 owner_by_stack(struct pt_regs *regs)
 {
 	u32 i, owner;
@@ -131,7 +132,7 @@ static u32 owner_of_context(const struct djs_ctx *ctx)
 	return handler ? handler - djs_script.handlers : SEEN_NOBODY;
 }
 
-/* Whose work this processor's timer interrupted. */
+/* Returns the owner whose work this processor's timer interrupted. */
 static u32 who_runs(void)
 {
 	const struct djs_ctx *contexts = this_cpu_ptr(&djs_cpu)->contexts;
@@ -146,7 +147,7 @@ static u32 who_runs(void)
 	owner = owner_of_code(instruction_pointer(regs));
 	if (owner == SEEN_NOBODY)
 		owner = owner_by_stack(regs);
-	/* A handler that kept interrupts off gives its context back before it lets them in. */
+	/* A handler that disables interrupts releases its context before it enables them again. */
 	return owner != SEEN_NOBODY ? owner : owner_of_context(&contexts[in_serving_softirq()]);
 }
 
@@ -168,7 +169,10 @@ static DJS_HANDLER_CODE void vote(struct account *account, u32 owner, u64 time)
 	account->voting = 0;
 }
 
-/* Interrupts are off from here to the end. What interrupts meanwhile, an NMI, is part of it. */
+/*
+ * Interrupts are disabled from here to the end. The time of an NMI in between is part of the
+ * handler's.
+ */
 DJS_HANDLER_CODE bool djs_overload_begin(void)
 {
 	struct account *account = this_cpu_ptr(&accounts);
@@ -185,7 +189,7 @@ DJS_HANDLER_CODE void djs_overload_end(const struct djs_handler *handler)
 	u64 time = djs_cycles() - account->since;
 
 	WRITE_ONCE(account->since, 0);
-	if ((s64)time < 0) /* it began at an odd number */
+	if ((s64)time < 0) /* djs_overload_begin rounded it up to an odd number */
 		return;
 	this_cpu_add(accounts.own, time);
 	vote(account, handler - djs_script.handlers, time);
@@ -210,7 +214,10 @@ static void judge(struct sampler *sampler, struct account *account)
 	sampler->in_handlers = 0;
 }
 
-/* Of the time since the last sample, the owner has all that others have not counted as theirs. */
+/*
+ * Of the time since the last sample, the owner is charged all that other handlers have not counted
+ * themselves.
+ */
 static void count_sample(struct sampler *sampler, struct account *account, u32 owner)
 {
 	u64 now = djs_cycles(), own_ever = READ_ONCE(account->own);
@@ -233,7 +240,7 @@ static enum hrtimer_restart sample(struct hrtimer *timer)
 	struct account *account = this_cpu_ptr(&accounts);
 	u32 times = hrtimer_forward_now(timer, ms_to_ktime(SAMPLE_MS));
 
-	if (sampler != this_cpu_ptr(samplers)) /* its CPU goes offline */
+	if (sampler != this_cpu_ptr(samplers)) /* its CPU is going offline */
 		return HRTIMER_RESTART;
 	count_sample(sampler, account, who_runs());
 	sampler->samples += min(times, 100u); /* the machine may have stood still */
@@ -267,8 +274,8 @@ static int stop_here(unsigned int cpu)
 	return 0;
 }
 
-/* Counters and other handlers that need neither a context nor a lock take too little to be worth a
- * timer. */
+/* Counters and other handlers that need neither a context nor a lock take too little time to
+ * justify a timer. */
 static bool is_needed(void)
 {
 	u32 i;

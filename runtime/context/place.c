@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where the probe was hit: pp(), probefunc(), addresses, stack traces, symbols.
+// The place of the hit: pp(), probefunc(), addresses, stack traces, symbols.
 #include <linux/kallsyms.h>
 #include <linux/sched/task_stack.h>
 #include <linux/stacktrace.h>
@@ -42,7 +42,7 @@ static DJS_HANDLER_CODE bool is_point(const struct djs_site *site, const char *s
 	return !strncmp(site->point, start, strlen(start));
 }
 
-/* SystemTap's names of what probes are made with there. */
+/* The names that SystemTap gives to the mechanisms. */
 static DJS_HANDLER_CODE const char *probe_type(const struct djs_ctx *ctx)
 {
 	const struct djs_site *site = ctx->site;
@@ -84,8 +84,7 @@ DJS_HANDLER_CODE s64 djs_fn_registers_valid(struct djs_ctx *ctx)
 	return ctx->regs != NULL;
 }
 
-/* The address of what was hit; for a function's entry that of the function. 0 where there is none.
- */
+/* Returns the address of the hit; at a function's entry, that of the function. 0: none. */
 DJS_HANDLER_CODE s64 djs_fn_addr(struct djs_ctx *ctx)
 {
 	const struct djs_site *site = ctx->site;
@@ -106,12 +105,12 @@ DJS_HANDLER_CODE s64 djs_fn_returnval(struct djs_ctx *ctx)
 	return 0;
 }
 
-/* Argument `n`, from 1, by the calling convention of the kernel's functions. */
+/* Returns argument `n`, counted from 1, by the calling convention of the kernel's functions. */
 DJS_HANDLER_CODE s64 djs_fn_long_arg(struct djs_ctx *ctx, s64 n)
 {
 	const struct pt_regs *regs = ctx->regs;
 
-	/* In a return probe its @entry() values are made at the entry. */
+	/* A return probe evaluates its @entry() values at function entry. */
 	const bool at_entry = ctx->handler->kind == DJS_HANDLER_ENTRY ||
 			      (ctx->handler->kind == DJS_HANDLER_RETURN && !ctx->returned);
 
@@ -124,22 +123,22 @@ DJS_HANDLER_CODE s64 djs_fn_long_arg(struct djs_ctx *ctx, s64 n)
 	return djs_load(ctx, djs_stack_argument(regs, n), sizeof(long), DJS_NO_PLACE);
 }
 
-/* Where the task's user code will go on. */
+/* Returns the address at which the task's user code resumes. */
 DJS_HANDLER_CODE s64 djs_fn_uaddr(struct djs_ctx *ctx)
 {
 	return current->mm ? instruction_pointer(task_pt_regs(current)) : 0;
 }
 
-#define TRACE_MAX 144 /* addresses in the work area, what is above the probe included */
+#define TRACE_MAX 144 /* addresses in the work area, including those above the probe */
 #define SYMBOL_AT (TRACE_MAX * sizeof(unsigned long))
 #define OF_KERNEL " [kernel]"
 DJS_STATIC_ASSERT(SYMBOL_AT + KSYM_SYMBOL_LEN <= DJS_WORK_BYTES, "the work area is too small");
 DJS_STATIC_ASSERT(sizeof(OF_KERNEL) <= MODULE_NAME_LEN, "there is no room behind a symbol");
 
 /*
- * A function with a return djprobe is called by its target, which that function's own direct call
- * called: two entries of each such call are none of the kernel's. What is on top are the callers of
- * this function.
+ * The target of a return djprobe calls the function, and the function's own direct call called the
+ * target: each such call adds two entries that do not belong to the kernel. The top entries are the
+ * callers of this function.
  */
 static DJS_HANDLER_CODE unsigned int leave_targets_out(unsigned long *entries, unsigned int count)
 {
@@ -156,7 +155,7 @@ static DJS_HANDLER_CODE unsigned int leave_targets_out(unsigned long *entries, u
 	return kept;
 }
 
-/* The first entry that lies from `address` to `address + reach`; `count`: none. */
+/* Returns the index of the first entry from `address` to `address + reach`; `count`: none. */
 static DJS_HANDLER_CODE unsigned int find_entry(const unsigned long *entries, unsigned int count,
 						unsigned long address, unsigned long reach)
 {
@@ -168,7 +167,9 @@ static DJS_HANDLER_CODE unsigned int find_entry(const unsigned long *entries, un
 	return i;
 }
 
-/* The calls that what a sample interrupted is in, from its own address on. */
+/*
+ * Collects the calls that led to the code that a sample interrupted, starting with its own address.
+ */
 static DJS_HANDLER_CODE unsigned int trace_sample(struct pt_regs *regs, unsigned long *entries)
 {
 	unsigned int count = 1;
@@ -179,7 +180,7 @@ static DJS_HANDLER_CODE unsigned int trace_sample(struct pt_regs *regs, unsigned
 
 	entries[0] = instruction_pointer(regs);
 #ifdef CONFIG_UNWINDER_ORC
-	/* Begins at its caller. */
+	/* The walk begins at its caller. */
 	for (unwind_start(&frames, current, regs, NULL); !unwind_done(&frames) && count < TRACE_MAX;
 	     unwind_next_frame(&frames)) {
 		address = unwind_get_return_address(&frames);
@@ -191,9 +192,9 @@ static DJS_HANDLER_CODE unsigned int trace_sample(struct pt_regs *regs, unsigned
 	return count;
 }
 
-/* From the probed place on: found by its address (a direct call returns behind its site), or by
- * that of the registers (a kprobe beside its site, a return), else the first one outside this
- * module. */
+/* Finds the entry of the probed place: by its address (a direct call returns behind its site), or
+ * by the address in the registers (a kprobe near its site, a return), else the first entry outside
+ * this module. */
 static DJS_HANDLER_CODE unsigned int find_probed(struct djs_ctx *ctx, unsigned long address,
 						 unsigned long *entries, unsigned int count)
 {
@@ -213,8 +214,9 @@ static DJS_HANDLER_CODE unsigned int find_probed(struct djs_ctx *ctx, unsigned l
 	return first;
 }
 
-/* The stack from the probed place on, in the work area: *trace is the first of the returned number.
- * Nothing where a process was interrupted: it has no calls in the kernel. */
+/* Collects the stack from the probed place on, in the work area: *trace is the first of the
+ * returned number of entries. Empty if a process was interrupted in user mode: it has no calls in
+ * the kernel. */
 static DJS_HANDLER_CODE u32 trace_stack(struct djs_ctx *ctx, unsigned long **trace)
 {
 	unsigned long *entries = (unsigned long *)ctx->work;
@@ -247,7 +249,7 @@ DJS_HANDLER_CODE s64 djs_fn_stack(struct djs_ctx *ctx, s64 depth)
 	return 0;
 }
 
-/* Bytes of the kernel stack, and how many of them are in use. */
+/* Size of the kernel stack, and the number of bytes in use. */
 DJS_HANDLER_CODE s64 djs_fn_stack_size(struct djs_ctx *ctx)
 {
 	return THREAD_SIZE;
@@ -274,13 +276,16 @@ DJS_HANDLER_CODE void djs_fn_backtrace(struct djs_ctx *ctx, char *out)
 		size_t length = scnprintf(word, sizeof(word), "%s0x%lx", i ? " " : "", trace[i]);
 
 		if (done + length >= size)
-			break; /* no half addresses */
+			break; /* no partial addresses */
 		memcpy(out + done, word, length + 1);
 		done += length;
 	}
 }
 
-/* "name+0x1/0x20 [module]", [kernel] where it is in none, in the work area behind the trace. */
+/*
+ * Returns "name+0x1/0x20 [module]", or [kernel] when no module contains the address, in the work
+ * area behind the trace.
+ */
 static DJS_HANDLER_CODE char *symbol_of(struct djs_ctx *ctx, unsigned long address)
 {
 	char *symbol = ctx->work + SYMBOL_AT;
@@ -326,7 +331,7 @@ DJS_HANDLER_CODE void djs_fn_print_backtrace(struct djs_ctx *ctx)
 		print_line(ctx, trace[i]);
 }
 
-#define CUT_MARK "...\n" /* the last line of what did not fit */
+#define CUT_MARK "...\n" /* the last line of a truncated trace */
 
 DJS_HANDLER_CODE void djs_fn_sprint_backtrace(struct djs_ctx *ctx, char *out)
 {
@@ -341,13 +346,13 @@ DJS_HANDLER_CODE void djs_fn_sprint_backtrace(struct djs_ctx *ctx, char *out)
 
 		if (done + strlen(symbol) + 1 + mark >= size) {
 			scnprintf(out + done, size - done, CUT_MARK);
-			break; /* no half names */
+			break; /* no partial names */
 		}
 		done += scnprintf(out + done, size - done, "%s\n", symbol);
 	}
 }
 
-/* Prints a line for each address of a text as backtrace() yields it. */
+/* Prints a line for each address of a string that backtrace() returned. */
 DJS_HANDLER_CODE void djs_fn_print_stack(struct djs_ctx *ctx, const char *addresses)
 {
 	while (*addresses) {
@@ -380,7 +385,7 @@ DJS_HANDLER_CODE void djs_fn_symname(struct djs_ctx *ctx, char *out, s64 address
 	copy_text(out, symbol);
 }
 
-/* The module that an address lies in, or "kernel". */
+/* Returns the module that contains an address, or "kernel". */
 DJS_HANDLER_CODE void djs_fn_modname(struct djs_ctx *ctx, char *out, s64 address)
 {
 	char *symbol = symbol_of(ctx, address), *name = strchr(symbol, '[');

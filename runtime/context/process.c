@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Who was running: pid(), execname(), task_*(). Other tasks' fields are read as memory that may be
-// gone.
+// The current task: pid(), execname(), task_*(). Fields of other tasks are read as memory that may
+// be unmapped.
 #include <linux/cred.h>
 #include <linux/sched.h>
 #include <linux/sched/prio.h>
@@ -11,7 +11,7 @@
 #include "access/access.h"
 #include "include/functions.h"
 
-/* A field of the structure at a kernel address; 0 when it cannot be read. */
+/* Reads a field of the structure at a kernel address; 0 when it cannot be read. */
 #define FIELD(address, type, field)                                                                \
 	({                                                                                         \
 		u64 value_;                                                                        \
@@ -21,12 +21,12 @@
 		    : 0;                                                                           \
 	})
 
-/* The same, an error of the script when it cannot be read. */
+/* The same, but a script error when it cannot be read. */
 #define FIELD_OR_FAIL(ctx, address, type, field)                                                   \
 	djs_load(ctx, (u64)(address) + offsetof(type, field), sizeof(((type *)0)->field),          \
 		 DJS_NO_PLACE)
 
-/* Whom the handler runs for. */
+/* Returns the task that the handler runs for. */
 static __always_inline struct task_struct *task_of(const struct djs_ctx *ctx)
 {
 	return unlikely(ctx->task) ? ctx->task : current;
@@ -48,7 +48,7 @@ DJS_HANDLER_CODE s64 djs_fn_ppid(struct djs_ctx *ctx)
 			  tgid);
 }
 
-/* The number of its process group or session in the initial namespace. */
+/* Returns the ID of its process group or session in the initial namespace. */
 static DJS_HANDLER_CODE s64 signal_pid(const struct djs_ctx *ctx, enum pid_type type)
 {
 	u64 signal = FIELD(task_of(ctx), struct task_struct, signal);
@@ -67,7 +67,7 @@ DJS_HANDLER_CODE s64 djs_fn_sid(struct djs_ctx *ctx)
 	return signal_pid(ctx, PIDTYPE_SID);
 }
 
-/* Of a task that is not the current one. */
+/* For a task that is not the current one. */
 static DJS_HANDLER_CODE s64 own_credential(const struct djs_ctx *ctx, size_t offset)
 {
 	u64 cred = FIELD(ctx->task, struct task_struct, cred), value;
@@ -208,5 +208,5 @@ DJS_HANDLER_CODE void djs_fn_task_execname(struct djs_ctx *ctx, char *out, s64 t
 	name_of(out, task);
 	if (!*out)
 		djs_load(ctx, (u64)task + offsetof(struct task_struct, comm), 1,
-			 DJS_NO_PLACE); /* fails if it is no task */
+			 DJS_NO_PLACE); /* fails if it is not a task */
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Speculation: texts that are recorded at once and printed only if the script says so later. The
-// reader keeps them meanwhile (compiler/session/speculations.h), so handlers share nothing but the
+// Speculation: output that is recorded immediately but printed only if the script commits it later.
+// The reader keeps it in the meantime (compiler/session/speculations.h), so handlers share only the
 // number of the last speculation.
 #include <linux/atomic.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Handlers that run in a task, with DJS_HANDLER_IN_TASK: those of timers and of files in procfs
-// that walk over large arrays. They hold their locks with interrupts off, as all handlers do, but
-// let go of them when they rest. A timer's interrupt hands over to a work item, which stands for
-// the task that was interrupted: pid(), execname(), the memory of its process are those that a
-// handler in the interrupt would see.
+// Handlers that run in a task, with DJS_HANDLER_IN_TASK: those of timers and of procfs files that
+// walk over large arrays. Like all handlers, they hold their locks with interrupts disabled, but
+// release them when they pause. A timer's interrupt queues a work item, which acts for the
+// interrupted task: pid(), execname() and the memory of its process are those that a handler in the
+// interrupt would see.
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/sched/mm.h>
@@ -23,7 +23,7 @@ static struct workqueue_struct *queue; /* NULL: no handler runs in a task */
 struct djs_job {
 	struct work_struct work;
 	const struct djs_site *site;
-	struct task_struct *task; /* that was interrupted */
+	struct task_struct *task; /* the interrupted task */
 	u32 cpu;
 	u32 busy;
 };
@@ -45,7 +45,7 @@ int djs_tasks_init(void)
 	if (djs_context_make(&task_ctx))
 		return -ENOMEM;
 	task_ctx.rests = DJS_RESTS_SHARED;
-	/* One at a time, in the order in which they were started. */
+	/* Jobs run one at a time, in the order in which they were started. */
 	queue = alloc_ordered_workqueue("%s", WQ_HIGHPRI, THIS_MODULE->name);
 	return queue ? 0 : -ENOMEM;
 }
@@ -64,7 +64,7 @@ static bool may_run(const struct djs_handler *handler)
 	return !(handler->flags & READ_ONCE(djs_gate) & ~DJS_HANDLER_IRQS_OFF);
 }
 
-/* With task_ctx_use held. */
+/* Requires task_ctx_use. */
 static void run_handler(const struct djs_handler *handler, const struct djs_site *site)
 {
 	struct djs_ctx *ctx = &task_ctx;
@@ -104,7 +104,7 @@ bool djs_run_in_task(const struct djs_handler *handler, const struct djs_site *s
 static void run_for_interrupted(const struct djs_job *job)
 {
 	const struct djs_handler *handler = &djs_script.handlers[job->site->handler];
-	struct mm_struct *mm = get_task_mm(job->task); /* NULL: the kernel's own */
+	struct mm_struct *mm = get_task_mm(job->task); /* NULL: a kernel thread */
 
 	if (mm)
 		kthread_use_mm(mm);
@@ -165,6 +165,6 @@ void djs_job_free(struct djs_job *job)
 	if (!job)
 		return;
 	if (cancel_work_sync(&job->work))
-		job_done(job); /* it did not begin */
+		job_done(job); /* it did not start */
 	kfree(job);
 }

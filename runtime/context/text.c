@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// String functions of the language; the portable work is done in text/.
+// String functions of the language; the portable part is in text/.
 #include "include/functions.h"
 #include "include/text.h"
 #include "state/state.h"
@@ -24,7 +24,7 @@ DJS_HANDLER_CODE s64 djs_fn_strpos(struct djs_ctx *ctx, const char *text, const 
 	return djs_text_find(text, part);
 }
 
-/* The byte at `index`, which has a sign. */
+/* Returns the byte at `index`, sign-extended. */
 DJS_HANDLER_CODE s64 djs_fn_stringat(struct djs_ctx *ctx, const char *text, s64 index)
 {
 	if (index >= 0 && index < (s64)djs_text_length(text))
@@ -47,8 +47,8 @@ static __always_inline bool is_one_of(char character, const char *set)
 	return false;
 }
 
-/* The next word of `text`, which is kept behind the work area; where it is empty, of the text that
- * was kept last in this context. "" when there is none left. */
+/* Returns the next token of `text`, which is kept behind the work area; if `text` is empty, of the
+ * string that was kept last in this context. "" when no token is left. */
 DJS_HANDLER_CODE void djs_fn_tokenize(struct djs_ctx *ctx, char *out, const char *text,
 				      const char *delimiters)
 {
@@ -64,12 +64,13 @@ DJS_HANDLER_CODE void djs_fn_tokenize(struct djs_ctx *ctx, char *out, const char
 	while (kept[ctx->token_at] && !is_one_of(kept[ctx->token_at], delimiters))
 		out[length++] = kept[ctx->token_at++];
 	out[length] = 0;
-	if (kept[ctx->token_at]) /* what ended it is no part of the next one, whose delimiters may
-				    differ */
+	/* The delimiter that ended this token is not part of the next one, whose delimiters may
+	 * differ. */
+	if (kept[ctx->token_at])
 		ctx->token_at++;
 }
 
-/* `text` with each `old` replaced by `new`, cut where it becomes too long. */
+/* Copies `text` with each `old` replaced by `new`, truncated where it becomes too long. */
 DJS_HANDLER_CODE void djs_fn_str_replace(struct djs_ctx *ctx, char *out, const char *text,
 					 const char *old, const char *new)
 {

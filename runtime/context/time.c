@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Clocks. The wall clock and the monotonic one are read by their lockless variants: a handler may
-// run inside the update of the ordinary ones, or in an NMI, and would wait for ever.
+// Clocks. The wall clock and the monotonic clock are read through their lockless variants: a
+// handler may run inside an update of the ordinary ones, or in an NMI, and would wait for ever.
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/sched/clock.h>
@@ -40,7 +40,7 @@ DJS_HANDLER_CODE s64 djs_fn_local_clock_ns(struct djs_ctx *ctx)
 	return local_clock();
 }
 
-/* 0 for a CPU that does not exist. */
+/* Returns 0 for a CPU that does not exist. */
 DJS_HANDLER_CODE s64 djs_fn_cpu_clock_ns(struct djs_ctx *ctx, s64 cpu)
 {
 	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu))
@@ -48,7 +48,10 @@ DJS_HANDLER_CODE s64 djs_fn_cpu_clock_ns(struct djs_ctx *ctx, s64 cpu)
 	return sched_clock_cpu(cpu);
 }
 
-/* From 0 to limit - 1. SplitMix64 over the time stamp counter: no lock, any context. */
+/*
+ * Returns a number from 0 to limit - 1. SplitMix64 over the time stamp counter: no lock, any
+ * context.
+ */
 DJS_HANDLER_CODE s64 djs_fn_randint(struct djs_ctx *ctx, s64 limit)
 {
 	u64 x = djs_cycles() + ((u64)raw_smp_processor_id() << 56);
