@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Arming all sites of a script, and disarming them: at the beginning and the end, when a condition
-// changes, when a module comes or goes, and when a probe takes too much time.
+// Arms and disarms the sites of a script: at the beginning and the end of a session, when a
+// condition changes, when a module is loaded or unloaded, and when a probe takes too much time.
 #include "context/context.h"
 #include "control/arming.h"
 #include "control/mechanisms.h"
 #include "djprobe/djprobe.h"
 #include "kprobe/kprobe.h"
 
-static bool open_to_modules; /* the sites of modules that come now are armed */
+static bool open_to_modules; /* the sites of modules that are loaded from now on are armed */
 
-/* Whether attaching it as planned changes what ftrace knows. */
+/* True if attaching the site as planned changes ftrace's state. */
 static bool uses_ftrace(const struct djs_site_run *run)
 {
 	return djs_mechanism_can(run->mechanism, DJS_USES_FTRACE) ||
@@ -17,7 +17,7 @@ static bool uses_ftrace(const struct djs_site_run *run)
 		djs_at_fentry_site(run));
 }
 
-/* kernel.ftrace_enabled is 0: only what can do without ftrace is attached. */
+/* kernel.ftrace_enabled is 0: only mechanisms that work without ftrace are attached. */
 static void do_without_ftrace(void)
 {
 	u32 i;
@@ -38,8 +38,9 @@ static void do_without_ftrace(void)
 	}
 }
 
-/* Before kprobes and kretprobes are attached: has those at fentry sites go on being hit. Direct
- * calls and ftrace_ops of our own see to that for all, as long as no condition takes them out. */
+/* Called before kprobes and kretprobes are attached: keeps those at fentry sites from losing hits.
+ * The script's own direct calls and ftrace_ops ensure that for all, as long as no condition
+ * detaches them. */
 static void keep_ftrace(void)
 {
 	bool needed = false;
@@ -72,7 +73,7 @@ static void refuse_unknown(void)
 					"this runtime does not have its mechanism");
 }
 
-/* `last`: those that are attached when all others stand. */
+/* `last`: the sites that are attached after all others. */
 static int attach_wanted(bool last)
 {
 	int error = 0;
@@ -118,7 +119,7 @@ static void detach_all(void)
 	}
 }
 
-/* None of its sites is wanted any more. */
+/* Called when none of the module's sites is wanted any more. */
 static void forget_module(u32 image)
 {
 	const struct djs_mechanism_ops *ops;
@@ -141,7 +142,9 @@ static void note_armed(void)
 		djs_sites[i].was_armed |= djs_sites[i].armed;
 }
 
-/* ---- modules that come and go ---------------------------------------------------------------- */
+/*
+ * ---- modules that are loaded and unloaded -------------------------------------------------------
+ */
 
 static u32 sites_of(u32 image, bool armed_only)
 {
@@ -152,7 +155,7 @@ static u32 sites_of(u32 image, bool armed_only)
 	return count;
 }
 
-/* The sites of a module that is there now: as if they had never been tried. */
+/* Resets the sites of a module that is loaded now, as if they had never been tried. */
 static int place_module(u32 image, struct module *module)
 {
 	int error = djs_module_place(image, module);
@@ -188,7 +191,7 @@ static int find_modules(void)
 
 		if (module) {
 			error = place_module(image, module);
-			module_put(module); /* its going is told before its text is gone */
+			module_put(module); /* the notifier runs before its text is freed */
 		} else if (djs_image_is_module(image) && sites) {
 			djs_session_message(DJS_RECORD_WARNING,
 					    "the module '%s' is not loaded: %u of its functions "
@@ -199,7 +202,7 @@ static int find_modules(void)
 	return error;
 }
 
-/* Of a site that may have no other mechanism. */
+/* Returns the error of a site whose mechanism is forced. */
 static int forced_error(void)
 {
 	u32 i;
@@ -257,8 +260,8 @@ static int ask_ftrace(void)
 	return enabled;
 }
 
-/* While kernel.ftrace_enabled is 0 what needs ftrace stays as it is: its handlers look at the
- * condition, too. */
+/* While kernel.ftrace_enabled is 0, sites that need ftrace keep their state: their handlers check
+ * the condition, too. */
 static void leave_to_ftrace(void)
 {
 	u32 i;
@@ -313,7 +316,7 @@ void djs_sites_module_came(u32 image, struct module *module)
 	djs_sites_unlock();
 }
 
-/* Before its text goes. */
+/* Called before the module's text is freed. */
 void djs_sites_module_went(u32 image)
 {
 	u32 i, armed;
@@ -351,7 +354,7 @@ static bool belongs_to(const struct djs_site_run *run, u32 owner)
 	return djs_is_direct(run) && run->site->target == owner - djs_script.handler_count;
 }
 
-/* With it go those that share its ops. */
+/* Sites that share its ops are disarmed with it. */
 static u32 disarm_owner(u32 owner)
 {
 	u32 i, k, count = 0;
@@ -394,7 +397,9 @@ static void disarm_overload(u32 owner, u32 percent)
 	djs_sites_unlock();
 }
 
-/* ---- all of them ---------------------------------------------------------------------------- */
+/*
+ * ---- all sites ----------------------------------------------------------------------------------
+ */
 
 int djs_sites_arm(void)
 {
@@ -436,7 +441,8 @@ static void disarm_locked(void)
 	let_go_of_ftrace();
 	for (i = 0; i < djs_script.site_count; i++)
 		djs_sites[i].armed = 0;
-	djs_drain_handlers(); /* who entered a function with a return djprobe is counted now */
+	/* calls that entered a function with a return djprobe are counted now */
+	djs_drain_handlers();
 	if (switched_on)
 		djs_ftrace_enable(false);
 	if (!djs_pinned())

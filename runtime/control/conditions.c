@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // probe … if (condition): sites are armed while the condition holds. Handlers that change a
-// condition's globals compare; a task arms and disarms.
+// condition's globals compare its value; a task arms and disarms.
 #include <linux/irq_work.h>
 #include <linux/workqueue.h>
 
 #include "control/arming.h"
 
-static u32 conditions_differ; /* 1 from a handler's call until the task begins to look */
+static u32 conditions_differ; /* 1 from a handler's call until the task starts evaluating */
 
 static void rearm_work_run(struct work_struct *work)
 {
 	WRITE_ONCE(conditions_differ, 0);
-	smp_mb(); /* what is changed from here on is told again */
+	smp_mb(); /* changes from here on set the mark again */
 	djs_session_rearm();
 }
 static DECLARE_WORK(rearm_work, rearm_work_run);
@@ -22,7 +22,7 @@ static void schedule_rearm(struct irq_work *work)
 }
 static DEFINE_IRQ_WORK(changed_work, schedule_rearm);
 
-/* A handler that hits inside of this finds the mark set. */
+/* A handler that hits inside this function finds the mark set. */
 DJS_HANDLER_CODE void djs_conditions_changed(void)
 {
 	if (READ_ONCE(conditions_differ))
@@ -37,8 +37,8 @@ void djs_conditions_exit(void)
 	cancel_work_sync(&rearm_work);
 }
 
-/* The value of a condition; the last one where its locks are not to be had, which is counted, and
- * tried again. */
+/* Returns the value of a condition; the previous one if its locks cannot be taken, which is
+ * counted, and retried. */
 static u32 evaluate_condition(u32 number)
 {
 	const struct djs_handler *handler =
@@ -75,7 +75,7 @@ void djs_conditions_evaluate(void)
 		bool wanted = false;
 
 		if (djs_is_direct(run) && run->follows)
-			continue; /* as the first at the same direct call */
+			continue; /* like the first site at the same direct call */
 		for (other = run; other; other = djs_is_direct(run) ? other->next : NULL)
 			wanted |= condition_holds(other);
 		for (other = run; other; other = djs_is_direct(run) ? other->next : NULL)

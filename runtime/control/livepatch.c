@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A livepatch sends the callers of a function elsewhere from its fentry site. A kprobe that stands
-// behind the site, because somebody else had the direct call, is not reached any more then. It
-// cannot be moved while it is armed, so the user is told.
+// A livepatch redirects the callers of a function at its fentry site. A kprobe that is placed
+// behind the site, because another user had the direct call, is then not reached any more. It
+// cannot be moved while it is armed, so the user is informed.
 #include <linux/module.h>
 #include <linux/notifier.h>
 
@@ -19,7 +19,7 @@ static int module_changed(struct notifier_block *block, unsigned long state, voi
 
 static struct notifier_block module_changes = {.notifier_call = module_changed};
 
-/* Not while sites are attached or detached: who is told of modules waits for that. */
+/* Must not be called while sites are attached or detached: module notifiers wait for that. */
 int djs_livepatch_init(void)
 {
 	return register_module_notifier(&module_changes);
@@ -30,7 +30,7 @@ void djs_livepatch_exit(void)
 	unregister_module_notifier(&module_changes);
 }
 
-/* Once kprobes are attached. */
+/* Called once kprobes are attached. */
 void djs_livepatch_watch(void)
 {
 	u32 i;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The mechanisms that this runtime has.
 #include "control/mechanisms.h"
 
 const struct djs_mechanism_ops djs_ops_session = {};

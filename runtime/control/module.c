@@ -34,8 +34,8 @@ MODULE_PARM_DESC(overwrite, "flight recorder: new records replace the oldest; no
 #define LOG_LINES_MAX 100
 #define BUILD_ID_MAX  64
 
-/* Whether this kernel has that build-id where the script's has its own: of kernels that name
- * themselves alike. */
+/* True if this kernel has the script's build-id at the expected address: distinguishes kernels with
+ * the same name. */
 static bool has_build_id(void)
 {
 	const struct djs_image *kernel = &djs_script.images[0];
@@ -48,8 +48,8 @@ static bool has_build_id(void)
 	       !memcmp(found, kernel->build_id, kernel->build_id_bytes);
 }
 
-/* Addresses in the script are those of one build of the kernel; modversions does not tell builds
- * apart. */
+/* The addresses in the script are those of one build of the kernel; modversions does not
+ * distinguish builds. */
 static int check_kernel(void)
 {
 	const struct new_utsname *kernel = init_utsname();
@@ -134,7 +134,7 @@ static int __init djs_module_init(void)
 	error = hold ? 0 : djs_session_start();
 	if (error)
 		goto not_started;
-	/* Last: a module whose init fails goes, however many have its file open. */
+	/* Last: a module whose init fails is freed, however many tasks have its file open. */
 	error = djs_proc_init();
 	if (!error)
 		return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Other modules whose functions are probed: when they come and when they go.
+// Other modules whose functions are probed: handles their loading and unloading.
 #include <linux/module.h>
 #include <linux/notifier.h>
 
@@ -7,7 +7,7 @@
 
 static bool watching;
 
-/* Before others: kprobes and ftrace forget what they know of a module's text when it goes. */
+/* Runs before other notifiers: kprobes and ftrace forget the module's text when it is unloaded. */
 static int module_goes(struct notifier_block *block, unsigned long state, void *data)
 {
 	struct module *module = data;
@@ -18,7 +18,10 @@ static int module_goes(struct notifier_block *block, unsigned long state, void *
 	return NOTIFY_DONE;
 }
 
-/* After others, which prepare its text; before its init function, so that this can be probed. */
+/*
+ * Runs after other notifiers, which prepare the module's text, and before its init function, so
+ * that this can be probed.
+ */
 static int module_comes(struct notifier_block *block, unsigned long state, void *data)
 {
 	struct module *module = data;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// /proc/djstap-NAME: what include/control.h describes.
+// Implements /proc/djstap-NAME, which include/control.h describes.
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
@@ -15,8 +15,8 @@
 static struct proc_dir_entry *file_entry;
 
 /*
- * An open file holds the module: who waits for it (poll, epoll, io_uring) is in a list of the
- * module's, and leaves it when the file goes. The file outlives its mappings.
+ * An open file holds a reference to the module: waiters (poll, epoll, io_uring) are in one of the
+ * module's lists, and leave it when the file is released. The file outlives its mappings.
  */
 static int file_open(struct inode *inode, struct file *file)
 {
@@ -72,7 +72,7 @@ static int file_mmap(struct file *file, struct vm_area_struct *vma)
 	unsigned int cpu;
 	int error;
 
-	/* VM_SHARED is not set where the file is open for reading only. */
+	/* VM_SHARED is not set if the file is open for reading only. */
 	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
 	if (vma->vm_pgoff == 0) {
@@ -82,7 +82,7 @@ static int file_mmap(struct file *file, struct vm_area_struct *vma)
 		return vm_insert_page(vma, vma->vm_start, virt_to_page(djs_control));
 	}
 	if (!(file->f_mode & FMODE_WRITE))
-		return -EACCES; /* what the owner alone may see and move */
+		return -EACCES; /* only the owner may map and move it */
 	cpu = (vma->vm_pgoff - 1) / per_cpu_pages;
 	at = (vma->vm_pgoff - 1) % per_cpu_pages;
 	if (!djs_ring_page(cpu, at) || pages > per_cpu_pages - at || (vma->vm_flags & VM_EXEC))
@@ -193,6 +193,6 @@ int djs_proc_init(void)
 
 void djs_proc_exit(void)
 {
-	proc_remove(file_entry); /* waits for calls in progress; nobody has it open */
+	proc_remove(file_entry); /* waits for calls in progress; the file is not open */
 	file_entry = NULL;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A session's life: begin probes, armed, disarmed, end probes.
+// The life of a session: begin probes, arming, disarming, end probes.
 #include <linux/mutex.h>
 
 #include "control/arming.h"
@@ -7,19 +7,19 @@
 
 static DEFINE_MUTEX(session_life); /* one transition at a time */
 
-/* The owner is gone without having said stop. */
+/* The owner closed the file without DJS_IOC_STOP. */
 void djs_session_abandoned(void)
 {
 	u32 state = READ_ONCE(djs_control->state);
 
-	/* A flight recorder is on without anybody's attention. */
+	/* A flight recorder keeps running without an owner. */
 	if (djs_overwrite && !READ_ONCE(djs_control->exit_requested))
 		return;
 	if (state == DJS_STATE_STARTING || state == DJS_STATE_RUNNING)
 		djs_session_stop_soon();
 }
 
-/* Statements between two rests of a begin, end or error probe. */
+/* Statements between two pauses of a begin, end or error probe. */
 #define STATEMENTS_UNTIL_REST 10000
 
 DJS_HANDLER_CODE u32 djs_more_actions(struct djs_ctx *ctx)
@@ -65,8 +65,8 @@ static bool has_handlers(enum djs_handler_kind kind)
 	return false;
 }
 
-/* After an exit no begin probe runs any more, and after an end probe with too many errors no other
- * one. */
+/* After an exit no further begin probe runs, and after an end probe with too many errors no other
+ * end probe. */
 static bool is_over(enum djs_handler_kind kind, bool failed_before)
 {
 	return kind == DJS_HANDLER_BEGIN
@@ -74,12 +74,12 @@ static bool is_over(enum djs_handler_kind kind, bool failed_before)
 		   : kind == DJS_HANDLER_END && djs_control->error && !failed_before;
 }
 
-/* Nothing else runs meanwhile, so these handlers take no locks and may sleep for room in the ring.
- */
+/* Nothing else runs at the same time, so these handlers take no locks and may sleep for room in the
+ * ring. */
 static void run_session_handlers(enum djs_handler_kind kind)
 {
 	bool failed_before = djs_control->error;
-	s64 last = S64_MIN; /* priority, then number in the table, of the one that ran last */
+	s64 last = S64_MIN; /* priority, then number in the table, of the handler that ran last */
 	u32 number, i;
 
 	for (;;) {
@@ -91,7 +91,7 @@ static void run_session_handlers(enum djs_handler_kind kind)
 			const struct djs_handler *candidate = &djs_script.handlers[number];
 			s64 rank;
 
-			/* What another mechanism is told is no priority. */
+			/* The arguments of other kinds of handlers are not priorities. */
 			if (candidate->kind != kind)
 				continue;
 			rank =
@@ -126,7 +126,7 @@ static int start_locked(void)
 	djs_session_set_state(DJS_STATE_STARTING);
 	run_session_handlers(DJS_HANDLER_BEGIN);
 	if (djs_control->exit_requested)
-		return 0; /* who asked for the exit also sees to the stop */
+		return 0; /* whoever requested the exit also stops the session */
 	error = djs_sites_arm();
 	not_probed = error != 0;
 	if (error) {
@@ -172,8 +172,7 @@ static void stop_locked(void)
 	djs_session_close_gate();
 	djs_session_set_state(DJS_STATE_STOPPING);
 	djs_sites_disarm();
-	/* A script that does not say what is to be done after an error shows what it has, unless
-	 * nothing was probed. */
+	/* A script without error probes shows what it collected, unless nothing was probed. */
 	if (!djs_control->error || !(not_probed || has_handlers(DJS_HANDLER_ERROR)))
 		run_session_handlers(DJS_HANDLER_END);
 	if (djs_control->error)
