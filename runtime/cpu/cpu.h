@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One CPU's own data: what the hot path reads, in one cache line. */
+/* The data of one CPU: what the hot path reads is in one cache line. */
 #ifndef DJSTAP_CPU_H
 #define DJSTAP_CPU_H
 
@@ -14,22 +14,22 @@
 
 struct djs_cpu {
 	struct djs_ctx *contexts; /* DJS_LEVELS of them */
-	u64 head;		  /* of the ring: bytes ever reserved */
-	u64 limit;		  /* head may go so far: the tail as last seen + the ring's size */
+	u64 head;		  /* offset in the ring: bytes ever reserved */
+	u64 limit;		  /* upper bound of head: the tail as last seen + the ring's size */
 	char *data;		  /* the ring, mapped twice in a row */
-	u64 mask;		  /* its size - 1 */
+	u64 mask;		  /* the ring's size - 1 */
 	struct djs_ring_page *page; /* shared with the reader */
 	u64 lost;
 	u64 skipped_busy;
 	u64 skipped_locked;
 	u64 skipped_stack;
-	u64 overwritten;   /* flight recorder: records that gave way to newer ones */
+	u64 overwritten;   /* flight recorder: records that newer ones replaced */
 	u64 oversized;	   /* records that are longer than djs_record_limit() */
 	u32 changing_part; /* flight recorder: 1 while djs_next_part works */
 	s64 inside; /* calls into functions with return djprobes minus returns: may be negative */
 };
 DECLARE_PER_CPU(struct djs_cpu, djs_cpu);
-/* All CPUs' values of one 64-bit field, added up. */
+/* Returns the sum of one 64-bit field over all CPUs. */
 u64 djs_cpu_sum(size_t field_offset);
 #define DJS_CPU_SUM(field) djs_cpu_sum(offsetof(struct djs_cpu, field))
 

@@ -1,6 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * At which level of interruption code runs. What one level uses (a context, a copy of a statistic)
- * is safe from the others, and a lock is waited for unless what was interrupted may hold it.
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The level of interruption at which code runs. Resources of one level (a context, a copy of a
+ * statistic) are safe from the other levels, and code waits for a lock unless the code it
+ * interrupted may hold it.
  */
 #ifndef DJSTAP_LEVEL_H
 #define DJSTAP_LEVEL_H
@@ -15,11 +17,12 @@
 
 /*
  * The kernel counts a breakpoint's exception as an NMI, and a kprobe's handler runs in one. A real
- * NMI comes at any instruction, whatever its processor holds; a breakpoint stands where it was
- * put, which is nowhere in here: to locks and contexts it is a call of what it interrupted. They
- * are told apart by their stacks. An NMI that interrupts the kernel has one of its own; a
- * breakpoint stays on the stack that it finds, so one inside an NMI is seen as part of it. An NMI
- * that interrupts user space is on its task's stack, and interrupted nobody that holds anything.
+ * NMI interrupts any instruction, whatever locks its processor holds; a breakpoint is only hit
+ * where it was placed, which is nowhere in here: with respect to locks and contexts it is a call
+ * from the code that it interrupts. The stack distinguishes the two. An NMI that interrupts the
+ * kernel has a stack of its own; a breakpoint stays on the current stack, so one inside an NMI is
+ * treated as part of it. An NMI that interrupts user space is on its task's stack, and interrupted
+ * no holder of anything.
  */
 static __always_inline bool djs_in_nmi(void)
 {
@@ -35,13 +38,13 @@ static __always_inline unsigned int djs_level(void)
 	if (unlikely(exceptions)) {
 		if (djs_on_exception_stack())
 			return DJS_LEVEL_NMI;
-		/* Each counted as an interrupt, too. */
+		/* Each of them was counted as an interrupt, too. */
 		count -= exceptions * (NMI_OFFSET + HARDIRQ_OFFSET);
 	}
 	return count & HARDIRQ_MASK ? 2 : count & SOFTIRQ_OFFSET ? 1 : 0;
 }
 #else
-/* In user space nothing interrupts a handler. */
+/* Nothing interrupts a handler in user space. */
 static inline unsigned int djs_level(void)
 {
 	return 0;

@@ -1,8 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * How much memory a session may take. An allocation that empties the machine makes the kernel kill
- * processes that have nothing to do with the session, whichever flags that allocation has: the next
- * page that anybody else needs is not there. So what is large is compared with what is available
- * before its first page is allocated.
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Limits the memory that a session may take. An allocation that exhausts the machine's memory makes
+ * the kernel kill unrelated processes, whatever the allocation's flags are: the next page that
+ * anything else needs is missing. Large sizes are therefore compared with the available memory
+ * before the first page is allocated.
  */
 #ifndef DJSTAP_MEMORY_H
 #define DJSTAP_MEMORY_H

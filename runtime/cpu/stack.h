@@ -1,7 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * How much is left of the stack that code runs on. A task's lies at a multiple of its size; where
- * an interrupt's ends, the kernel keeps for each CPU. Those of exceptions (NMI, machine check) are
- * not known here: nothing nests there.
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How much is left of the current stack. The stack of a task is aligned to its size; the kernel
+ * keeps the end of an interrupt's stack for each CPU. The stacks of exceptions (NMI, machine check)
+ * are not known here: nothing nests on them.
  */
 #ifndef DJSTAP_STACK_H
 #define DJSTAP_STACK_H
@@ -12,7 +13,7 @@
 
 #include "include/script.h"
 
-/* Half a task's stack. What a handler may need, DJS_STACK_MAX, is no more. */
+/* True if half a task's stack is left; a handler needs no more than DJS_STACK_MAX. */
 static __always_inline bool djs_stack_is_ample(void)
 {
 	BUILD_BUG_ON(THREAD_SIZE / 2 < DJS_STACK_MAX);
@@ -30,7 +31,7 @@ static __always_inline unsigned long djs_irq_stack_end(void)
 #endif
 }
 
-/* In bytes; ULONG_MAX where it is not known. */
+/* In bytes; ULONG_MAX if unknown. */
 static __always_inline unsigned long djs_stack_left(void)
 {
 	unsigned long at = current_stack_pointer, end;
