@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * What a fentry site calls, for this runtime and for modules that have djprobes of their own
- * (capi).
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The callee of an fentry site, for this runtime and for modules with djprobes of their own (capi).
  */
 #ifndef DJSTAP_CALLEE_H
 #define DJSTAP_CALLEE_H
@@ -9,7 +9,7 @@
 
 #include "arch/runtime.h"
 
-/* Where the site's call leads; 0: there is none. */
+/* Returns the target of the site's call; 0: no call. */
 static inline unsigned long djs_callee_of(unsigned long site)
 {
 	u8 text[DJS_CALL_BYTES];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// djprobes: direct calls from functions' fentry sites to handlers.
+// djprobes: direct calls from the fentry sites of functions to handlers.
 #include <linux/kallsyms.h>
 #include <linux/slab.h>
 #include <linux/static_call.h>
@@ -16,10 +16,11 @@ static u32 direct_count;
 
 #ifdef DJS_HAVE_FTRACE_OPS_FUNC
 /*
- * A livepatch may share every function: handlers of entries never change where execution goes on,
- * and targets of returns go on where their direct call returns to, as ftrace told the livepatch.
- * Handlers that ask which function was hit see it by that address. A livepatch that was there
- * before them leaves the function to an ftrace_ops of theirs; one that comes is never refused.
+ * A livepatch may share every function: handlers at function entry never change where execution
+ * continues, and targets with return handlers continue at the return address of their direct call,
+ * which ftrace gave to the livepatch. Handlers that need to know the function identify it by that
+ * address. If a livepatch has the function first, djstap uses an ftrace_ops there; a livepatch that
+ * is loaded later is never refused.
  */
 static int direct_share(struct ftrace_ops *ops, enum ftrace_ops_cmd command)
 {
@@ -60,8 +61,8 @@ static unsigned long target_of(const struct djs_group *group)
 	return (unsigned long)djs_script.targets[group->number].direct;
 }
 
-/* A target that calls a function of a module learns where that goes on. Nobody can be in it: it is
- * attached nowhere, and when it was detached its handlers were waited for. */
+/* Points a target that calls a function of a module at it. No task can be inside the target: it is
+ * not attached anywhere, and its handlers had finished when it was detached. */
 static int direct_aim(const struct djs_group *group)
 {
 	const struct djs_target *target = &djs_script.targets[group->number];
@@ -113,11 +114,11 @@ static bool calls_remain(const struct djs_group *group)
 }
 
 /*
- * The kernel waits for grace periods in every unregistration of an ops that may be freed
- * (FTRACE_OPS_FL_DYNAMIC), with its locks held; RCU tasks allows about ten grace periods a second.
- * None of these ops is freed before all have been waited for: so each is taken out of the text
- * without that flag, then one wait serves all, then their addresses are taken out of the table of
- * direct calls. See docs/decisions/0009-detaching-at-once.md.
+ * The kernel waits for grace periods, with its locks held, in every unregistration of an ops that
+ * may be freed (FTRACE_OPS_FL_DYNAMIC); RCU tasks allows about ten grace periods a second. None of
+ * these ops is freed before all of them have been drained. Therefore each one is first removed from
+ * the text without that flag, then one wait serves all, then their addresses are removed from the
+ * table of direct calls. See docs/decisions/0009-detaching-at-once.md.
  */
 static int direct_disconnect(struct djs_group *group)
 {
@@ -125,7 +126,7 @@ static int direct_disconnect(struct djs_group *group)
 
 	group->ops.flags &= ~FTRACE_OPS_FL_DYNAMIC;
 	error = unregister_ftrace_function(&group->ops);
-	/* ftrace may also shut itself down on the way, and not say so. */
+	/* ftrace may also shut itself down on the way without reporting it. */
 	return error ?: calls_remain(group) ? -ENODEV : 0;
 }
 
@@ -133,8 +134,8 @@ static void direct_release(struct djs_group *group)
 {
 	unsigned long target = target_of(group);
 
-	/* It is no longer in ftrace's list, which that function says; the table is cleared all the
-	 * same. */
+	/* The ops are no longer in ftrace's list, so the call below fails there, but it clears the
+	 * table. */
 	group->ops.flags |= FTRACE_OPS_FL_ENABLED;
 #ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
 	unregister_ftrace_direct_multi(&group->ops, target);
@@ -147,8 +148,8 @@ static void direct_release(struct djs_group *group)
 }
 
 /*
- * Whether the fentry site calls somebody else's direct target, and no trampoline of ftrace's. The
- * latter have no symbols, but for the two that are part of the kernel.
+ * True if the fentry site calls another user's direct target rather than one of ftrace's
+ * trampolines. The latter have no symbols, except for the two that are part of the kernel.
  */
 static bool is_called_directly(unsigned long site)
 {
@@ -163,8 +164,8 @@ static bool is_called_directly(unsigned long site)
 
 /*
  * Another direct user has the function. A kprobe at the instruction after the site leaves that
- * user's call alone, and is reached unless a livepatch sends the caller elsewhere. Where ftrace is
- * at the site already that may be, so an ftrace_ops it is.
+ * user's call alone, and is hit unless a livepatch redirects the caller. If ftrace is already
+ * attached at the site, that may be the case, so an ftrace_ops is used.
  */
 static bool find_other_way(struct djs_site_run *run)
 {
@@ -198,8 +199,8 @@ static unsigned long table_address(void)
 	return djs_script.direct_table ? djs_script.direct_table + djs_biases[0] : 0;
 }
 
-/* Functions beyond what the kernel's table bears get a plain ftrace_ops a handler, or kretprobes.
- */
+/* Functions that exceed the capacity of the kernel's table get one plain ftrace_ops per handler, or
+ * kretprobes. */
 static void respect_table(void)
 {
 	u32 i, planned = 0, room = djs_direct_room(table_address(), direct_count);

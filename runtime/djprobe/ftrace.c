@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The same sites through ftrace's own trampolines: for more functions than there can be direct
-// calls, and on demand. Costs more per ops_hit, shares with everybody.
+// calls, and on demand. It costs more per hit, but shares sites with all users.
 #include <linux/slab.h>
 
 #include "context/context.h"
@@ -22,9 +22,9 @@ static DJS_HANDLER_CODE void ops_hit(unsigned long ip, unsigned long parent_ip,
 			ftrace_get_regs(fregs));
 }
 
-/* Without the kernel's guard against re-entry (FTRACE_OPS_FL_RECURSION): djs_enter has its own, for
- * each level of interruption, and a handler without a context calls nothing that could be traced.
- */
+/* Attaches without the kernel's guard against re-entry (FTRACE_OPS_FL_RECURSION): djs_enter has its
+ * own, for each level of interruption, and a handler without a context calls nothing that could be
+ * traced. */
 static void ops_prepare(struct djs_group *group)
 {
 	if (handler_of(group)->by_ftrace) {

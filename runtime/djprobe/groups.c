@@ -7,7 +7,7 @@
 #include "sites/drain.h"
 #include "djprobe/groups.h"
 
-/* True when nobody at all is attached to this fentry site. */
+/* True if nothing is attached to this fentry site. */
 static bool site_is_free(unsigned long address)
 {
 	u8 text[DJS_CALL_BYTES];
@@ -15,8 +15,8 @@ static bool site_is_free(unsigned long address)
 	return !copy_from_kernel_nofault(text, (void *)address, sizeof(text)) && djs_is_no_op(text);
 }
 
-/* The next site that the ops of `kind` bears with this one: where a target is called, all its
- * handlers are. */
+/* Returns the next site that shares the ops of `kind` with this one: a call to a target runs all
+ * its handlers. */
 static struct djs_site_run *next_run(const struct djs_group_kind *kind,
 				     const struct djs_site_run *run)
 {
@@ -47,8 +47,8 @@ static int attach_once(const struct djs_group_kind *kind, u32 number, struct djs
 		ftrace_free_filter(&group->ops);
 		goto out;
 	}
-	/* kernel.ftrace_enabled cannot be set to 0 from here on. Registering a direct call sets the
-	 * flags anew, so not earlier. */
+	/* Set only now, because registering a direct call resets the flags: kernel.ftrace_enabled
+	 * cannot be set to 0 from here on. */
 	group->ops.flags |= FTRACE_OPS_FL_PERMANENT;
 	list_add_tail(&group->list, kind->groups);
 	for (i = 0; i < count; i++)
@@ -69,8 +69,8 @@ static void refuse(const struct djs_group_kind *kind, struct djs_site_run *run, 
 		kind->refused(run, error);
 }
 
-/* Depth: log2 of the number of sites. A refusal costs little: the kernel looks before it touches
- * anything. */
+/* Recursion depth: log2 of the number of sites. A refusal is cheap: the kernel checks before it
+ * changes anything. */
 static int attach_range(const struct djs_group_kind *kind, u32 number, struct djs_site_run **runs,
 			u32 count)
 {
@@ -97,7 +97,7 @@ static int attach_all(const struct djs_group_kind *kind, u32 number, struct djs_
 	error = attach_once(kind, number, runs, count);
 	if (!error || error == -ENOMEM)
 		return error;
-	/* Somebody else has some of them: take the ones that nobody has in one go. */
+	/* Another user has some of them: attach all free ones at once. */
 	for (i = 0; i < count; i++)
 		if (site_is_free(runs[i]->address)) {
 			swap(runs[free], runs[i]);
@@ -180,7 +180,10 @@ int djs_groups_attach(const struct djs_group_kind *kind)
 	if (!runs)
 		return -ENOMEM;
 	for (image = 0; image < djs_script.image_count && !error; image++) {
-		/* From the last one: of several ops at a function ftrace calls the latest first. */
+		/*
+		 * Starts with the last one: of several ops at a function, ftrace calls the latest
+		 * first.
+		 */
 		for (number = numbers; number-- > 0 && !error;) {
 			for (i = 0, count = 0; i < djs_script.site_count; i++) {
 				struct djs_site_run *run = &djs_sites[i];

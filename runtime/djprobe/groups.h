@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * ftrace_ops, for direct.c and ftrace.c. As a rule one ops bears all sites of a direct target, or
- * of a handler; where the kernel refuses some of them, they are halved until the refused ones are
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ftrace_ops, for direct.c and ftrace.c. Normally one ops covers all sites of a direct target, or
+ * of a handler; if the kernel refuses some of them, the set is halved until the refused sites are
  * found.
  */
 #ifndef DJSTAP_GROUPS_H
@@ -15,33 +16,35 @@ struct djs_group {
 	struct list_head list;
 	struct ftrace_ops ops;
 	u32 number;	     /* of the target, or of the handler */
-	u32 count;	     /* functions */
-	unsigned long first; /* the fentry site of one */
+	u32 count;	     /* number of functions */
+	unsigned long first; /* the fentry site of one function */
 	bool returns;	     /* its target has return handlers */
-	bool stuck;	     /* it could not be taken out: stays as it is, for ever */
+	bool stuck;	     /* it could not be detached: stays attached for ever */
 };
 
 struct djs_group_kind {
 	void (*prepare)(struct djs_group *group); /* fills group->ops before its filter is set */
-	int (*attach)(struct djs_group *group);	  /* registers it */
-	/* One site that cannot have this mechanism. */
+	int (*attach)(struct djs_group *group);	  /* registers the group */
+	/* Handles one site that cannot have this mechanism. */
 	void (*refused)(struct djs_site_run *run, int error);
 	struct list_head *groups;
-	bool (*takes)(const struct djs_site_run *run); /* whether it is planned so */
-	/* Takes it out of the text: 0, or an error, and the kernel goes on calling it. */
+	/* whether the site is planned with this mechanism */
+	bool (*takes)(const struct djs_site_run *run);
+	/* Removes the ops from the text. Returns 0, or an error if the kernel keeps calling it. */
 	int (*disconnect)(struct djs_group *group);
 	bool undrained; /* disconnect() does not wait for handlers: one wait serves many */
-	void (*release)(struct djs_group *group); /* what it has of the kernel's, its filter, too */
-	bool by_target; /* an ops bears a target's sites, else a handler's */
+	/* releases its kernel resources, including the filter */
+	void (*release)(struct djs_group *group);
+	bool by_target; /* an ops covers the sites of a target, else those of a handler */
 };
 
-/* How many sites djs_groups_attach would attach. */
+/* Returns the number of sites that djs_groups_attach would attach. */
 u32 djs_groups_to_attach(const struct djs_group_kind *kind);
-/* Attaches all wanted sites that kind->takes; what fails goes to kind->refused. Only -ENOMEM is
- * an error. */
+/* Attaches all wanted sites for which kind->takes is true; failures go to kind->refused. Only
+ * -ENOMEM is an error. */
 int djs_groups_attach(const struct djs_group_kind *kind);
-/* Detaches the groups whose sites are not wanted: all of a group are, or none. One that the kernel
- * does not take out is left alone, and the module pinned. */
+/* Detaches the groups whose sites are not wanted; either all sites of a group are wanted, or none.
+ * If the kernel cannot detach one, it stays attached, and the module is pinned. */
 void djs_groups_detach(const struct djs_group_kind *kind);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Calls of functions with return djprobes that have not returned. Their return addresses lie in
-// this module, so it cannot go before they are through.
+// Calls of functions with return djprobes that have not returned yet. Their return addresses lie in
+// this module, so it cannot be unloaded before they have returned.
 #include <linux/module.h>
 #include <linux/workqueue.h>
 
@@ -10,15 +10,16 @@
 #define PATIENCE_MS 2000
 #define POLL_MS	    10
 #define LINGER_MS   200
-/* Between looks at all stacks: longer each time, where there is somebody who has not left. */
+/* Intervals between scans of all stacks, which grow while some task stays inside. */
 #define LOOK_MS	     500
 #define LOOK_MOST_MS 10000
 
 static void linger_work_run(struct work_struct *work);
 static DECLARE_DELAYED_WORK(linger_work, linger_work_run);
-static bool returns_attached; /* once: a call may still be inside when its probe is long gone */
-static bool lingering;	      /* somebody was still inside when the session ended */
-static s64 calls_ended;	      /* with their tasks: these never return */
+/* sticky: a call may still be inside long after its probe was detached */
+static bool returns_attached;
+static bool lingering;	/* some task was still inside when the session ended */
+static s64 calls_ended; /* calls that ended with their tasks: they never return */
 static u32 look_ms = LOOK_MS;
 static unsigned long look_at; /* in jiffies */
 
@@ -27,8 +28,8 @@ void djs_inside_expect(void)
 	returns_attached = true;
 }
 
-/* Exact when nobody can enter any more: the counts only go down then. A call may end on another
- * CPU than it began on. */
+/* Exact if no task can enter any more: then the counts only decrease. A call may end on another CPU
+ * than the one it began on. */
 static s64 calls_inside(void)
 {
 	return (s64)DJS_CPU_SUM(inside) - calls_ended;
@@ -45,9 +46,9 @@ static void look_later(void)
 }
 
 /*
- * A task that dies inside is counted for ever, so the stacks of those that live have the last word.
- * Two looks: a task that is on its way out, and in no list any more, is waited for between them.
- * `own` calls are those of the current task.
+ * A task that dies inside is counted for ever, so the stacks of the living tasks decide. Scans them
+ * twice: in between, it waits for tasks that are exiting and no longer in any list. `own` calls are
+ * those of the current task.
  */
 static bool rest_has_ended(s64 own)
 {
@@ -64,8 +65,8 @@ static bool rest_has_ended(s64 own)
 	return true;
 }
 
-/* But for the current task's own calls. A look at the task that was found last costs next to
- * nothing, and mostly it is still there. */
+/* True if all have left, except for the current task's own calls. A look at the task that was found
+ * last is very cheap, and mostly it is still inside. */
 static bool everybody_left(s64 own)
 {
 	if (calls_inside() <= own)
@@ -112,7 +113,7 @@ static void report_inside(void)
 			    count, names);
 }
 
-/* On no CPU's own queue: a look at many tasks takes long. */
+/* Not on any CPU's own queue: scanning many tasks takes long. */
 static void linger_for(u32 ms)
 {
 	queue_delayed_work(system_unbound_wq, &linger_work, msecs_to_jiffies(ms));
@@ -120,14 +121,17 @@ static void linger_for(u32 ms)
 
 static void linger_work_run(struct work_struct *work)
 {
-	/* It may run inside a probed function, which the look at others would not see. */
+	/*
+	 * This work may run inside a probed function, which the scan of other tasks would not see.
+	 */
 	if (djs_calls_of_current() || !everybody_left(0)) {
 		linger_for(LINGER_MS);
 		return;
 	}
-	djs_drain_handlers(); /* they have a few instructions to go after they were counted */
+	djs_drain_handlers(); /* tasks have a few instructions left after they were counted */
 	lingering = false;
-	module_put(THIS_MODULE); /* who unloads it now waits for this work in djs_inside_finish */
+	/* an unload that starts now waits for this work in djs_inside_finish */
+	module_put(THIS_MODULE);
 }
 
 void djs_inside_drain(void)
@@ -144,12 +148,13 @@ void djs_inside_drain(void)
 		return;
 	}
 	djs_gate_add(DJS_HANDLER_MAY_LINGER);
-	synchronize_rcu(); /* contexts are taken with preemption off */
+	synchronize_rcu(); /* contexts are used with preemption disabled */
 	lingering = true;
 	if (!others_left)
 		report_inside();
-	/* The current task's own calls return after this one, which linger_work finds. Not to be
-	 * had while the module is being unloaded: djs_inside_finish waits then. */
+	/* The current task's own calls return after this one, and linger_work finds out. The
+	 * reference cannot be taken while the module is being unloaded: djs_inside_finish waits
+	 * then. */
 	if (try_module_get(THIS_MODULE))
 		linger_for(others_left ? POLL_MS : LINGER_MS);
 }
@@ -161,8 +166,8 @@ void djs_inside_finish(void)
 		djs_forget_last_found();
 		return;
 	}
-	/* The reference that djs_inside_drain may have taken goes with the module: while it counts,
-	 * only force and a failed init come here, and those ask for no count. */
+	/* The reference that djs_inside_drain may have taken does not keep the module here: while
+	 * it is held, only a forced unload and a failed init get here, and both ignore it. */
 	if (calls_inside() > 0)
 		djs_warning("unloading waits until all calls have returned");
 	while (djs_calls_of_current() || !everybody_left(0))

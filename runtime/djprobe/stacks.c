@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which tasks are inside a function with a return djprobe, by their stacks: from the call on until
-// the function returns, one word there is the address in the target that it returns to.
+// Finds the tasks that are inside a function with a return djprobe by scanning their stacks: from
+// the call until the function returns, one word there is the return address in the target.
 #include <linux/module.h>
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
@@ -19,11 +19,11 @@
 
 enum presence {
 	OUTSIDE,
-	PERHAPS_INSIDE, /* its stack has such a word, which may be a leftover */
+	PERHAPS_INSIDE, /* its stack has such a word, which may be stale */
 	INSIDE,
 };
 
-/* Whether a target calls this to go on in the probed function. */
+/* True if a target calls this address to continue in the probed function. */
 static bool is_continuation(unsigned long callee)
 {
 	u32 i;
@@ -54,8 +54,8 @@ static bool is_return_to_target(unsigned long address)
 	       djs_is_call(text) && is_continuation(djs_callee(text, address - DJS_CALL_BYTES));
 }
 
-/* Over the whole of it: a task that runs may be anywhere in it. Stacks may go while they are read:
- * nofault reads. */
+/* Scans the whole stack: the stack pointer of a running task may be anywhere in it. Stacks may be
+ * freed while they are read: nofault reads. */
 static bool stack_has_return_to_target(struct task_struct *task)
 {
 	unsigned long words[CHUNK_WORDS], stack = (unsigned long)task_stack_page(task), at;
@@ -73,7 +73,7 @@ static bool stack_has_return_to_target(struct task_struct *task)
 	return false;
 }
 
-/* Who wakes it up takes its pi_lock first, which the caller holds: it stays where it is. */
+/* A waker takes the task's pi_lock first, which the caller holds: the task stays blocked. */
 static bool is_blocked(struct task_struct *task)
 {
 	const unsigned int state = READ_ONCE(task->__state);
@@ -86,7 +86,10 @@ static bool is_blocked(struct task_struct *task)
 	       !READ_ONCE(task->on_rq);
 }
 
-/* The calls that it is in, as the unwinder finds them: exact unless that says so. */
+/*
+ * Counts the calls that the task is in, by the unwinder: exact unless the unwinder reports an
+ * error.
+ */
 static enum presence unwind_blocked(struct task_struct *task)
 {
 #ifdef CONFIG_UNWINDER_ORC
@@ -98,7 +101,7 @@ static enum presence unwind_blocked(struct task_struct *task)
 		unsigned long address = unwind_get_return_address(&frames);
 
 		if (regs && user_mode(regs))
-			break; /* where its kernel stack begins */
+			break; /* the bottom of its kernel stack */
 		if (!address)
 			return PERHAPS_INSIDE;
 		if (is_return_to_target(address))
@@ -146,7 +149,9 @@ s64 djs_calls_of_current(void)
 
 /* ---- all tasks ------------------------------------------------------------------------------- */
 
-/* Lets go of RCU for a while. False where the walk cannot go on at these: one of them ended. */
+/*
+ * Releases RCU for a while. False if the walk cannot continue at these tasks: one of them exited.
+ */
 static bool rest_at(struct task_struct *process, struct task_struct *task)
 {
 	bool alive;
@@ -162,9 +167,9 @@ static bool rest_at(struct task_struct *process, struct task_struct *task)
 	return alive;
 }
 
-/* All but the current one, until `sees` is true of one: with RCU's lock, which tasks that come and
- * go do not wait for longer than TASKS_UNTIL_REST stacks take. True: it was, or the walk was cut
- * short. */
+/* Visits all tasks but the current one, until `sees` returns true for one. Holds RCU's lock, which
+ * delays forks and exits by no more than TASKS_UNTIL_REST stacks take. Returns true if `sees` did,
+ * or if the walk was cut short. */
 static bool look_at_others(bool (*sees)(struct task_struct *task, void *data), void *data)
 {
 	struct task_struct *process, *task;
@@ -184,7 +189,7 @@ out:
 	return ended;
 }
 
-static struct pid *last_found; /* of a task that was not outside; NULL: none */
+static struct pid *last_found; /* PID of a task that was not outside; NULL: none */
 
 void djs_forget_last_found(void)
 {
@@ -208,7 +213,7 @@ static bool find_inside(struct task_struct *task, void *data)
 {
 	if (presence_of(task) == OUTSIDE)
 		return false;
-	last_found = get_pid(task_pid(task)); /* NULL: it ends */
+	last_found = get_pid(task_pid(task)); /* NULL: it is exiting */
 	return true;
 }
 

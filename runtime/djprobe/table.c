@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The kernel's table of direct calls. Kernels with the _multi interface (before "ftrace: Fix
-// modification of direct_function hash while in use", d05cb470663a) give it 4,096 buckets at most,
-// and copy it for each entry past two a bucket: each of these copies is lost, 32 KB. Entries of all
-// users count. Later kernels have no such limit.
+// modification of direct_function hash while in use", d05cb470663a) give it at most 4,096 buckets,
+// and copy it for each entry beyond two per bucket; each of these copies leaks 32 KB. Entries of
+// all users count. Later kernels have no such limit.
 #include <linux/fs.h>
 #include <linux/kprobes.h>
 #include <linux/uaccess.h>
@@ -12,18 +12,18 @@
 
 #ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
 
-#define MOST_ENTRIES 7168u /* room is left for others, which come later and do not ask */
+#define MOST_ENTRIES 7168u /* leaves room for other users, which come later and do not check */
 #define MOST_BITS    12
 
-/* The beginning of the kernel's struct ftrace_hash, which no header tells. */
+/* The beginning of the kernel's struct ftrace_hash, which no header declares. */
 struct table {
 	unsigned long size_bits;
 	unsigned long buckets;
 	unsigned long count;
 };
 
-/* Modules of djstap's share no symbol, but they all find this file, and a file has a lock. It is
- * opened by a work item: the caller may be a task with another root directory. */
+/* djstap's modules share no symbol, but they can all find this file, and a file has a lock. A work
+ * item opens it, because the calling task may have another root directory. */
 #define LOCK_FILE "/proc/sys/kernel/ftrace_enabled"
 
 struct lock_work {
@@ -31,7 +31,7 @@ struct lock_work {
 	struct file *file;
 };
 
-/* Where a symbol is, a kprobe learns before it finds out that it may not be there. */
+/* register_kprobe resolves the symbol before it refuses the address. */
 static unsigned long find_table(void)
 {
 	struct kprobe kprobe = {.symbol_name = "direct_functions", .flags = KPROBE_FLAG_DISABLED};
@@ -41,7 +41,7 @@ static unsigned long find_table(void)
 	return (unsigned long)kprobe.addr;
 }
 
-/* Negative: it does not look like one. It may be replaced while it is read: nofault reads. */
+/* Negative: not a valid table. It may be replaced while it is read: nofault reads. */
 static long count_entries(unsigned long symbol, u32 own)
 {
 	struct table table;
