@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What scripts' own C code calls.
+// The functions that a script's embedded C code calls.
 #include "access/access.h"
 #include "include/embedded.h"
 
