@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * foreach over arrays, and deleting or looking for a slice of one: what takes long where arrays are
- * large.
+ * foreach over arrays, and deleting or searching a slice of one: operations that take long on large
+ * arrays.
  *
- * A handler that keeps its locks does it at once, up to a number of elements; more is an error. One
- * that may rest does it in pieces. While a handler in a task rests, others change the array. So its
- * walk is registered with the map: an element that is removed before its turn is passed over, one
- * that comes after the beginning need not be seen, and an element's turn is by what it was sorted
- * by when the walk came to it. An array of no more elements than can be sorted at once is walked
- * over without a rest.
+ * A handler that keeps its locks runs them at once, up to a number of elements; more is an error.
+ * One that may pause runs them in pieces. While a handler in a task pauses, others change the
+ * array. Therefore its walk is registered with the map: an element that is removed before its turn
+ * is skipped, one that is added after the beginning may be missed, and an element is ordered by the
+ * value that it had when the walk reached it. An array that is small enough to be sorted at once is
+ * visited without a pause.
  */
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -16,13 +16,13 @@
 #include "access/access.h"
 #include "globals/globals.h"
 
-#define ELEMENTS_UNTIL_REST 1024 /* elements between two rests */
-#define ACTIONS_UNTIL_REST                                                                         \
-	1000 /* statements between two rests: as many as any handler may have                      \
-	      */
+/* Between two pauses; a handler of another kind may run as many statements in all. */
+#define ELEMENTS_UNTIL_REST 1024
+#define ACTIONS_UNTIL_REST  1000
 
-/* What a foreach statement has. The second of each is for handlers in a task: one of them runs at a
- * time, but while it rests others may come to the same statement, in a function. */
+/* The state of a foreach statement. The second element of each array is for handlers in a task:
+ * only one of them runs at a time, but while it pauses other handlers may reach the same
+ * statement, in a function. */
 struct djs_iterator {
 	const struct djs_map_use *array;
 	const struct djs_map_order *order;
@@ -102,7 +102,7 @@ DJS_HANDLER_CODE void djs_end_walks(void)
 	}
 }
 
-/* ---- how much at once ---- */
+/* ---- how many elements at once ---- */
 
 static DJS_HANDLER_CODE bool any_text(const struct djs_map_shape *shape, u32 keys)
 {
@@ -123,7 +123,7 @@ static DJS_HANDLER_CODE u32 sorted_at_once(const struct djs_map_shape *shape,
 	return texts ? DJS_TEXTS_SORTED_AT_ONCE : DJS_SORTED_AT_ONCE;
 }
 
-/* `fixed`: the keys that elements are looked at for. */
+/* `fixed`: the keys by which elements are selected. */
 static DJS_HANDLER_CODE void set_pace(const struct djs_ctx *ctx, struct djs_pace *pace,
 				      const struct djs_map_use *array, u32 fixed)
 {
@@ -144,7 +144,10 @@ static DJS_HANDLER_CODE void fail_walk(struct djs_ctx *ctx, u32 at_once, u32 pla
 	    at_once);
 }
 
-/* Adds to what this run of the handler has walked over. False, and an error: no further. */
+/*
+ * Adds to the number of elements that this run of the handler has visited. False, with an error:
+ * stop.
+ */
 static DJS_HANDLER_CODE bool charge(struct djs_ctx *ctx, u32 elements, u32 place)
 {
 	if (ctx->rests != DJS_RESTS_NEVER)
@@ -156,7 +159,7 @@ static DJS_HANDLER_CODE bool charge(struct djs_ctx *ctx, u32 elements, u32 place
 	return !ctx->error;
 }
 
-/* A rest, where it is time for one. False: no further. */
+/* Pauses if it is time for that. False: stop. */
 static DJS_HANDLER_CODE bool go_on(struct djs_ctx *ctx, struct djs_pace *pace, u32 place)
 {
 	if (pace->rests && pace->walked >= ELEMENTS_UNTIL_REST) {
@@ -180,8 +183,8 @@ static inline u32 which_of(const struct djs_ctx *ctx)
 	return ctx->rests == DJS_RESTS_SHARED;
 }
 
-/* In the iterator. Without any a foreach only reads it: several CPUs may, as readers of the array.
- */
+/* True if the foreach keeps state in the iterator. Otherwise it only reads it: several CPUs may, as
+ * readers of the array. */
 static inline bool keeps_state(const struct djs_ctx *ctx, const struct djs_iterator *iterator)
 {
 	return ctx->rests == DJS_RESTS_SHARED || sorts(iterator);
@@ -193,7 +196,7 @@ static inline struct djs_map_walk *walk_of(const struct djs_ctx *ctx, struct djs
 					      : &foreach->walk;
 }
 
-/* In a task: as its walk goes on where others change the map. */
+/* In a task: the walk continues where others change the map. */
 static DJS_HANDLER_CODE void register_walk(struct djs_ctx *ctx, struct djs_iterator *iterator)
 {
 	if (ctx->rests == DJS_RESTS_SHARED)
@@ -206,7 +209,7 @@ static DJS_HANDLER_CODE void unregister_walk(struct djs_ctx *ctx, struct djs_ite
 		djs_map_unregister(*iterator->array->map, &iterator->rankings[1].walk);
 }
 
-/* The best so many, or DJS_MAP_MORE: they are gathered all. */
+/* Returns the number of best elements to select, or DJS_MAP_MORE: all are collected. */
 static DJS_HANDLER_CODE u32 selected(const struct djs_foreach *foreach, u32 count, u32 room,
 				     bool rests)
 {
@@ -227,7 +230,7 @@ static DJS_HANDLER_CODE void sort_elements(struct djs_ctx *ctx, struct djs_forea
 	enum djs_ranking_state state;
 	bool rests = ctx->rests != DJS_RESTS_NEVER;
 
-	/* Texts that are values may change while others run, and would stand anywhere. */
+	/* String values may change while others run, which would make the order arbitrary. */
 	if (ctx->rests == DJS_RESTS_SHARED && iterator->order->key == 0 &&
 	    shape->value_type == DJS_STRING)
 		rests = false;
@@ -250,7 +253,7 @@ static DJS_HANDLER_CODE void sort_elements(struct djs_ctx *ctx, struct djs_forea
 		foreach->pace.walked += ELEMENTS_UNTIL_REST;
 	} while (state == DJS_RANKING_MORE &&
 		 (!rests || go_on(ctx, &foreach->pace, foreach->place)));
-	foreach->pace.at_once = DJS_MAP_MORE; /* the rest takes little */
+	foreach->pace.at_once = DJS_MAP_MORE; /* the remaining elements take little time */
 	if (state == DJS_RANKING_TOO_MANY)
 		djs_fail_text(ctx, foreach->place,
 			      "more than %u elements cannot be sorted with interrupts off: use a "
@@ -275,7 +278,7 @@ DJS_HANDLER_CODE void djs_foreach_begin(struct djs_ctx *ctx, struct djs_foreach 
 	set_pace(ctx, &foreach->pace, iterator->array, fixed);
 	foreach->plain =
 	    !sorts(iterator) && !fixed && ctx->rests != DJS_RESTS_SHARED && !foreach->pace.rests;
-	unregister_walk(ctx, iterator); /* where a foreach was left by a break */
+	unregister_walk(ctx, iterator); /* in case a break left an earlier foreach */
 	if (!limit)
 		return;
 	if (sorts(iterator)) {
@@ -286,7 +289,7 @@ DJS_HANDLER_CODE void djs_foreach_begin(struct djs_ctx *ctx, struct djs_foreach 
 	register_walk(ctx, iterator);
 }
 
-/* Of those that are sorted, or of a slice, or while others may change the array. */
+/* Handles sorted walks, slices, and arrays that others may change meanwhile. */
 static DJS_HANDLER_CODE u32 next_of_many(struct djs_ctx *ctx, struct djs_foreach *foreach)
 {
 	struct djs_iterator *iterator = foreach->iterator;
@@ -335,7 +338,7 @@ DJS_HANDLER_CODE u32 djs_foreach_next(struct djs_ctx *ctx, struct djs_foreach *f
 
 /* ---- slices ---- */
 
-/* Removes the elements of a slice, or (true) finds that there is one. */
+/* Removes the elements of a slice, or returns true if it has any. */
 static DJS_HANDLER_CODE bool walk_slice(struct djs_ctx *ctx, const struct djs_map_use *array,
 					const union djs_value *keys, u32 fixed, u32 place,
 					bool erases)
@@ -348,7 +351,7 @@ static DJS_HANDLER_CODE bool walk_slice(struct djs_ctx *ctx, const struct djs_ma
 
 	set_pace(ctx, &pace, array, fixed);
 	if (erases && ctx->rests == DJS_RESTS_NEVER && djs_map_count(*array->map) > pace.at_once) {
-		fail_walk(ctx, pace.at_once, place); /* all of them, or none */
+		fail_walk(ctx, pace.at_once, place); /* either all of them, or none */
 		return false;
 	}
 	if (erases && !charge(ctx, djs_map_count(*array->map), place))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Storage of a script's globals: maps, per-CPU statistics and counters. All of it is there before
-// the first handler runs.
+// Storage of a script's globals: maps, per-CPU statistics and counters. All of it is allocated
+// before the first handler runs.
 #include <linux/atomic.h>
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -11,17 +11,18 @@
 #include "cpu/memory.h"
 #include "globals/globals.h"
 
-/* Per-CPU counters only ever grow; clearing one remembers its total, so that no CPU's increment is
+/* Per-CPU counters only grow; clearing one stores its total here, so that no CPU's increment is
  * lost. */
 static s64 *counter_bases;
 
 /*
- * A per-CPU statistic: two copies a CPU, since an NMI cannot be kept out of the first. Clearing
- * starts a new epoch; a copy of an old one is empty, and its own CPU empties it at the next <<<.
+ * A per-CPU statistic: two copies per CPU, because an NMI cannot be kept out of the first. Clearing
+ * starts a new epoch; a copy of an older epoch counts as empty, and its own CPU empties it at the
+ * next <<<.
  */
 struct statistic {
 	u8 __percpu *copies;
-	u32 stride; /* of the copies: the element, then its epoch */
+	u32 stride; /* size of a copy: the element, then its epoch */
 	atomic64_t epoch;
 };
 static struct statistic *statistics;
@@ -70,8 +71,8 @@ static void maps_exit(void)
 	}
 }
 
-/* Handlers keep minimum and maximum by comparison alone: an empty copy has what every value is
- * beyond. */
+/* Handlers update minimum and maximum by comparison alone: an empty copy holds limits that every
+ * value exceeds. */
 static void prepare_inline_adds(const struct statistic *statistic)
 {
 	unsigned int cpu;
@@ -173,9 +174,9 @@ DJS_HANDLER_CODE void djs_counter_clear(u32 counter)
 	s64 *base = &counter_bases[counter], old;
 	int attempt;
 
-	/* Who clears it meanwhile may have seen a later total. Twice is enough: who comes first in
-	 * the second attempt, too, looked at the base after the first one was beaten, so its total
-	 * has all that was there when this clear began. */
+	/* A concurrent clear may have seen a later total. Two attempts are enough: whoever wins the
+	 * second one, too, read the base after the first attempt had failed, so its total includes
+	 * everything that was counted when this clear began. */
 	for (attempt = 0; attempt < 2; attempt++) {
 		old = READ_ONCE(*base);
 		if (cmpxchg(base, old, counter_total(counter)) == old)
@@ -205,8 +206,9 @@ DJS_HANDLER_CODE void djs_statistic_record(u32 number, s64 value)
 }
 
 /*
- * Copies that handlers add to by themselves. A task may move between the parts of one addition, so
- * a copy may have a sum and no count: all are added up. The count is written last and read first.
+ * Reads copies that handlers update with inline code. A task may migrate in the middle of an
+ * update, so a copy may have a sum and no count: all copies are added up. The count is written last
+ * and read first.
  */
 static DJS_HANDLER_CODE void read_inline_adds(const struct djs_statistic_shape *shape,
 					      const struct statistic *statistic,
@@ -257,6 +259,9 @@ DJS_HANDLER_CODE void djs_statistic_read(u32 number, struct djs_statistic *out)
 
 DJS_HANDLER_CODE void djs_statistic_clear(u32 number)
 {
-	/* Never back, whoever else clears it: copies of an old epoch may still be there. */
+	/*
+	 * The epoch never decreases, however many clears run at once: copies of older epochs may
+	 * still exist.
+	 */
 	atomic64_inc(&statistics[number].epoch);
 }

@@ -7,23 +7,23 @@
 
 int djs_globals_init(void);
 void djs_globals_exit(void);
-/* Zeroed memory, for vfree. NULL rather than have other processes killed for it. */
+/* Returns zeroed memory, for vfree. NULL instead of invoking the OOM killer. */
 void *djs_allocate(u64 bytes);
 int djs_iterators_init(void);
 void djs_iterators_exit(void);
-/* A handler in a task ends, with its locks held: its walks do so, too. */
+/* Called when a handler in a task ends, with its locks held: ends its walks. */
 void djs_end_walks(void);
 int djs_locks_init(void);
 void djs_locks_exit(void);
-/* All of a handler's locks, or none: false after max_trylock tries (in an NMI after one). */
+/* Takes all of a handler's locks, or none: false after max_trylock tries (one try in an NMI). */
 bool djs_locks_take(const struct djs_handler *handler, bool nmi);
 void djs_locks_release(const struct djs_handler *handler);
 
-/* Has others use the CPU, with a handler's locks released meanwhile if it rests with others
- * (ctx->rests). A killed process's begin or end probe gets an error. */
+/* Yields the CPU, and releases the handler's locks meanwhile if other handlers may run
+ * (ctx->rests). In a killed process, a begin or end probe gets an error. */
 void djs_rest(struct djs_ctx *ctx);
-/* The locks of a handler that runs in a task (DJS_HANDLER_IN_TASK). While they are held this CPU's
- * context for tasks is in use. */
+/* Take and release the locks of a handler that runs in a task (DJS_HANDLER_IN_TASK). While they are
+ * held, this CPU's context for tasks is in use. */
 void djs_task_lock(struct djs_ctx *ctx);
 void djs_task_unlock(struct djs_ctx *ctx);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The locks of a script's globals: many readers or one writer, tried for a bounded time. A holder
-// has interrupts off, so only an NMI can meet a lock that its own CPU holds, and that tries once.
+// has interrupts disabled, so only an NMI can find a lock held by its own CPU; it tries once.
 #include <linux/atomic.h>
 #include <linux/slab.h>
 
@@ -23,7 +23,7 @@ void djs_locks_exit(void)
 	djs_locks = NULL;
 }
 
-#define PAUSES_PER_TRY 100 /* some microseconds: as long as a short handler runs */
+#define PAUSES_PER_TRY 100 /* some microseconds: about as long as a short handler runs */
 
 DJS_HANDLER_CODE bool djs_locks_take(const struct djs_handler *handler, bool nmi)
 {

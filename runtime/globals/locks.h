@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * One lock of a script's globals: many readers or one writer. Most handlers take just one, and find
- * it free: for context/enter.c that is inline. The rest is in locks.c.
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One lock of a script's globals: many readers or one writer. Most handlers take just one lock, and
+ * find it free: that case is inline for context/enter.c. The rest is in locks.c.
  */
 #ifndef DJSTAP_LOCKS_H
 #define DJSTAP_LOCKS_H
@@ -10,7 +11,7 @@
 #include "include/script.h"
 
 struct djs_lock {
-	atomic_t holders; /* readers, or -1: a writer */
+	atomic_t holders; /* number of readers, or -1: a writer */
 } ____cacheline_aligned_in_smp;
 extern struct djs_lock *djs_locks;
 
@@ -31,7 +32,7 @@ static __always_inline void djs_lock_release(const struct djs_lock_use *use)
 		atomic_dec_return_release(&djs_locks[use->lock].holders);
 }
 
-/* Takes the lock of a handler that has one, if it is free. False: djs_locks_take decides. */
+/* Takes the only lock of a handler, if it is free. False: djs_locks_take decides. */
 static __always_inline bool djs_locks_take_quickly(const struct djs_handler *handler)
 {
 	const struct djs_lock_use *use = handler->locks;
@@ -39,7 +40,7 @@ static __always_inline bool djs_locks_take_quickly(const struct djs_handler *han
 	return handler->lock_count == 1 && djs_lock_try(&djs_locks[use->lock], use->write);
 }
 
-/* Releases the lock of a handler that has one. False: djs_locks_release has to. */
+/* Releases the only lock of a handler. False: use djs_locks_release. */
 static __always_inline bool djs_locks_release_quickly(const struct djs_handler *handler)
 {
 	if (handler->lock_count != 1)

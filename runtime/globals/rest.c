@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Handlers that take long let others use the CPU, and their globals.
+// Handlers that take long yield the CPU, and their globals.
 #include <linux/irqflags.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -8,8 +8,8 @@
 #include "state/state.h"
 
 /*
- * While they are held this CPU's context for tasks is in use, as with any other handler: what hits
- * inside of this one is skipped. It is free, because whoever has it does not give up the CPU.
+ * While the locks are held, this CPU's context for tasks is in use, as with any other handler: hits
+ * inside this one are skipped. The context is free here, because its users do not give up the CPU.
  */
 DJS_HANDLER_CODE void djs_task_lock(struct djs_ctx *ctx)
 {
