@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // kprobes: any instruction. The kernel turns a breakpoint into a jump by a rule that does not see
-// jumps from elsewhere into the replaced bytes, so it may do so only where the compiler has proved
-// that there are none (DJS_MECHANISM_KPROBE_JUMP). A post handler keeps it from doing so everywhere
+// jumps from elsewhere into the replaced bytes. It may therefore do so only where the compiler has
+// proved that there are none (DJS_MECHANISM_KPROBE_JUMP). A post handler prevents it everywhere
 // else.
 #include <linux/delay.h>
 #include <linux/mm.h>
@@ -15,21 +15,21 @@
 struct djs_kprobe {
 	struct kprobe kprobe;
 	struct djs_site_run *run;
-	bool forgotten; /* its module went: to be used again when it comes back */
-	bool verified;	/* what the kernel made of it is known */
+	bool forgotten; /* its module was unloaded: reused when the module is loaded again */
+	bool verified;	/* what the kernel turned it into is known */
 };
 static struct djs_kprobe *all_kprobes;
 static struct kprobe **kprobe_batch;
 static u32 kprobe_count;
-static u64 forgotten_kprobe_misses; /* of modules that went */
+static u64 forgotten_kprobe_misses; /* of modules that were unloaded */
 
 static DJS_HANDLER_CODE int kprobe_hit(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	const struct djs_site *site = container_of(kprobe, struct djs_kprobe, kprobe)->run->site;
 	unsigned long ip = instruction_pointer(regs);
 
-	/* It points behind the breakpoint: for the script, and for the unwinder, the instruction
-	 * has not run. */
+	/* ip points behind the breakpoint, but for the script and the unwinder the instruction has
+	 * not run yet. */
 	instruction_pointer_set(regs, (unsigned long)kprobe->addr);
 	djs_run_handler(&djs_script.handlers[site->handler], site, regs);
 	instruction_pointer_set(regs, ip);
@@ -49,9 +49,10 @@ static bool is_jump(unsigned long address)
 }
 
 /*
- * At a fentry site the kernel uses ftrace for a kprobe, and a post handler there is dangerous
- * (on 6.1 two kprobes, one with it, both removed: panic). A function whose first instruction is an
- * ordinary call is taken for one too: the kernel does not replace calls by jumps.
+ * At an fentry site the kernel uses ftrace for a kprobe, and a post handler is dangerous there (on
+ * 6.1, two kprobes, one of them with a post handler, both removed: panic). A function whose first
+ * instruction is an ordinary call is also treated as an fentry site: the kernel does not replace
+ * calls with jumps.
  */
 bool djs_at_fentry_site(const struct djs_site_run *run)
 {
@@ -60,7 +61,7 @@ bool djs_at_fentry_site(const struct djs_site_run *run)
 	u8 text[DJS_CALL_BYTES];
 
 	if (!copy_from_kernel_nofault(text, (void *)entry, DJS_LANDING_PAD_MOST))
-		start += djs_landing_pad(text); /* a sealed one is not skipped by the kernel */
+		start += djs_landing_pad(text); /* the kernel does not skip a sealed one */
 	if (run->probe != entry && run->probe != start &&
 	    run->probe != entry + DJS_LANDING_PAD_MOST)
 		return false;
@@ -78,7 +79,7 @@ static bool wants_post_handler(const struct djs_site_run *run)
 	       run->mechanism != DJS_MECHANISM_KPROBE_FTRACE && !djs_at_fentry_site(run);
 }
 
-/* What the kernel made of it: an enum djs_mechanism. */
+/* Returns the mechanism that the kernel uses for it: an enum djs_mechanism. */
 static u8 mechanism_now(const struct djs_kprobe *probe)
 {
 	if (probe->kprobe.flags & KPROBE_FLAG_FTRACE)
@@ -105,7 +106,7 @@ static void verify_kprobe(struct djs_kprobe *probe)
 		return;
 	}
 	if (!run->site->forced && wanted == DJS_MECHANISM_KPROBE_JUMP) {
-		run->mechanism = mechanism_now(probe); /* slower, and as right */
+		run->mechanism = mechanism_now(probe); /* slower, but equally correct */
 		return;
 	}
 	djs_site_failed(
@@ -140,7 +141,7 @@ static void attach_kprobes_singly(u32 first)
 		struct djs_kprobe *probe = &all_kprobes[i];
 		int error;
 
-		/* A registration that failed leaves its marks in it. */
+		/* A failed registration leaves flags in it. */
 		memset(&probe->kprobe, 0, sizeof(probe->kprobe));
 		fill_kprobe(probe, probe->run);
 		error = register_kprobe(&probe->kprobe);
@@ -165,10 +166,10 @@ void djs_kprobe_follow(struct kprobe *kprobe, const struct djs_site_run *run)
 			    run->wanted ? "enable" : "disable", run->site->point, error);
 }
 
-/* Unregistering tries the same, but tells less of its failure. */
+/* Unregistering tries the same, but reports failures less precisely. */
 bool djs_kprobe_lets_go(struct kprobe *kprobe)
 {
-	/* Not even tried where the kernel would warn of itself. */
+	/* Not even tried if the kernel would emit a warning. */
 	int error = djs_ftrace_dead && kprobe_ftrace(kprobe) ? -ENODEV : disable_kprobe(kprobe);
 
 	if (error)
@@ -180,7 +181,7 @@ static int make_kprobe_room(void)
 {
 	u32 i, planned = 0;
 
-	/* A djprobe that is armed again later may then need one. */
+	/* A djprobe that is armed again later may need a kprobe then. */
 	for (i = 0; i < djs_script.site_count; i++)
 		planned +=
 		    is_kprobe(&djs_sites[i]) || (djs_is_direct(&djs_sites[i]) &&
@@ -199,14 +200,15 @@ static void register_kprobes_from(u32 first)
 	if (first == kprobe_count)
 		return;
 	if (register_kprobes(kprobe_batch + first, kprobe_count - first)) {
-		attach_kprobes_singly(first); /* all are out again: learn which one it was */
+		/* all are unregistered again: find out which one failed */
+		attach_kprobes_singly(first);
 	} else {
 		for (i = first; i < kprobe_count; i++)
 			all_kprobes[i].run->armed = 1;
 	}
 }
 
-/* True: it has one from before its module went. */
+/* True: the site has a kprobe from before its module was unloaded. */
 static bool kprobe_comes_back(struct djs_site_run *run)
 {
 	u32 i;
@@ -259,7 +261,10 @@ static int kprobes_attach(void)
 
 	if (make_kprobe_room())
 		return -ENOMEM;
-	/* From the last one: of several kprobes at an address the kernel calls the latest first. */
+	/*
+	 * Starts with the last one: of several kprobes at an address, the kernel calls the latest
+	 * first.
+	 */
 	for (i = djs_script.site_count; i-- > 0;) {
 		if (!is_kprobe(&djs_sites[i]) || djs_sites[i].absent || djs_sites[i].data ||
 		    kprobe_comes_back(&djs_sites[i]))

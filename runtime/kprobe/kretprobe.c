@@ -9,12 +9,12 @@
 struct djs_kretprobe {
 	struct kretprobe kretprobe;
 	struct djs_site_run *run;
-	bool forgotten; /* its module went: to be used again when it comes back */
+	bool forgotten; /* its module was unloaded: reused when the module is loaded again */
 };
 static struct djs_kretprobe *all_kretprobes;
 static struct kretprobe **kretprobe_batch;
 static u32 kretprobe_count;
-static u64 forgotten_kretprobe_misses; /* of modules that went */
+static u64 forgotten_kretprobe_misses; /* of modules that were unloaded */
 
 static __always_inline const struct djs_site *site_of_instance(struct kretprobe_instance *instance)
 {
@@ -44,7 +44,7 @@ static __always_inline void leave_kretprobe(struct djs_ctx *ctx)
 	djs_leave(ctx);
 }
 
-/* Not 0: the return of this call is of no interest. */
+/* Nonzero: the return of this call is not probed. */
 static DJS_HANDLER_CODE int kretprobe_entered(struct kretprobe_instance *instance,
 					      struct pt_regs *regs)
 {
@@ -77,7 +77,7 @@ static DJS_HANDLER_CODE int kretprobe_returned(struct kretprobe_instance *instan
 	return 0;
 }
 
-/* Enough for a few dozen tasks in the function at once; one that blocks many more needs
+/* Enough for a few dozen tasks in the function at once; a function that blocks many more needs
  * .maxactive(N). */
 static int default_instances(void)
 {
@@ -126,7 +126,7 @@ static int make_kretprobe_room(void)
 {
 	u32 i, planned = 0;
 
-	/* A return djprobe that is armed again later may then need one. */
+	/* A return djprobe that is armed again later may need a kretprobe then. */
 	for (i = 0; i < djs_script.site_count; i++)
 		planned += is_kretprobe(&djs_sites[i]) ||
 			   (djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE &&
@@ -138,7 +138,7 @@ static int make_kretprobe_room(void)
 	return all_kretprobes && kretprobe_batch ? 0 : -ENOMEM;
 }
 
-/* True: it has one from before its module went. */
+/* True: the site has a kretprobe from before its module was unloaded. */
 static bool kretprobe_comes_back(struct djs_site_run *run)
 {
 	u32 i;
