@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Removing all elements. What has to become zero is the table of buckets or slots, and that of a
- * large map would take long: it is there twice. A clear goes on with the other table, which is
- * zero, and leaves the old one behind as a debt. Each element that takes an entry for the first
- * time since then pays a part of it; who clears again before all is paid has few elements, and
- * frees their places one by one.
+ * Removing all elements. The table of buckets or slots must become zero, which would take long for
+ * a large map; such a map has two tables. A clear continues with the other table, which is zero,
+ * and leaves the old one to be zeroed as a debt. From then on, each element that takes an entry for
+ * the first time pays a part of it. If the map is cleared again before the debt is paid, it has few
+ * elements, which are freed one by one.
  */
 #include "map/layout.h"
 
-#define AT_ONCE	     (128u << 10) /* bytes of a table that are zeroed in one go */
+#define AT_ONCE	     (128u << 10) /* bytes of a table that are zeroed at once */
 #define INSTALLMENTS 4096u
 #define LEAST_PART   4096u
 
@@ -38,7 +38,7 @@ DJS_HANDLER_CODE void djs_map_pay(struct djs_map *map)
 		map->fresh = map->shape.capacity;
 }
 
-/* Yields the twin, which owes the table of `map` from now on. */
+/* Returns the twin, which owes the table of `map` from now on. */
 static DJS_HANDLER_CODE struct djs_map *change_places(struct djs_map *map)
 {
 	struct djs_map *twin = map->twin;

@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * The keys of maps that have buckets: their hash, whether they are an entry's, and how an entry
- * keeps them. In an entry the bytes behind a text's end are 0, up to the next multiple of 8.
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The keys of maps that have buckets: their hash, their comparison with those of an entry, and
+ * their layout in it. An entry pads a string with zeros up to the next multiple of 8.
  */
 #ifndef DJSTAP_MAP_KEYS_H
 #define DJSTAP_MAP_KEYS_H
@@ -8,7 +9,7 @@
 #include "map/layout.h"
 #include "text/words.h"
 
-/* Eight bytes of a text, one by one: not more than `left`, and 0 behind its end. */
+/* Loads eight bytes of a string one by one: at most `left`, with zeros after its end. */
 static __attribute__((__noinline__)) DJS_HANDLER_CODE u64 bytes_of_text(const char *text,
 									size_t left)
 {
@@ -20,7 +21,7 @@ static __attribute__((__noinline__)) DJS_HANDLER_CODE u64 bytes_of_text(const ch
 	return word;
 }
 
-/* The same by the fastest way there is. Yields whether the text ends in there. */
+/* The same in the fastest possible way. Returns whether the string ends in these bytes. */
 static inline int text_word(const char *text, size_t left, u64 *word)
 {
 	u64 bytes =

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * How a map lies in its memory: shared by the files of this folder, nobody else.
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The layout of a map in its memory: private to the files of this folder.
  */
 #ifndef DJSTAP_MAP_LAYOUT_H
 #define DJSTAP_MAP_LAYOUT_H
@@ -10,11 +11,11 @@
 #define U32_LIMIT      0xffffffffull
 #define DJS_ALIGN64(n) (((n) + 63) & ~(u64)63)
 
-/* The keys follow, then the value (unless it lies in a slot), each at a multiple of 8. */
+/* The keys follow, then the value (unless it is in a slot), each aligned to 8 bytes. */
 struct entry {
-	u32 before; /* order of insertion; entry 0 is the ring's head */
+	u32 before; /* insertion order; entry 0 is the head of the ring */
 	u32 after;
-	u32 chain; /* next of the same bucket, or of the free ones */
+	u32 chain; /* next entry of the same bucket, or next free entry */
 	u32 place; /* its hash; with slots: the slot that it has, or had */
 };
 
@@ -25,25 +26,27 @@ struct long_entry {
 };
 
 struct djs_map {
-	/* What every operation reads lies in the first cache line. */
+	/* What every operation reads is in the first cache line. */
 	struct djs_map_front front;
 	char *entries;
-	u32 shift; /* of a 32-bit hash, to a bucket */
+	u32 shift; /* shifts a 32-bit hash to its bucket */
 	u32 stride;
 	u32 value_offset;
-	u32 text_keys; /* a bit for each key that is a text */
-	u32 text_most; /* bytes of one, without its end */
+	u32 text_keys; /* a bit for each key that is a string */
+	u32 text_most; /* capacity of a string key, excluding the terminator */
 	u32 count;
-	u32 used;  /* entries 1 … used have been in use */
-	u32 free;  /* first of the chain of free ones; 0: none */
-	u32 fresh; /* entries up to this one may be used without further ado */
+	u32 used;  /* entries 1 … used have been used at least once */
+	u32 free;  /* first of the chain of free entries; 0: none */
+	u32 fresh; /* entries up to this one may be used without paying a debt */
 	struct djs_map_walk *walks;
 	u32 key_offsets[DJS_MAX_KEYS];
 	struct djs_map_shape shape;
-	/* With slots: by slot, which entry has it, and how often one went on over it. */
+	/*
+	 * With slots: for each slot, the entry that has it, and how many elements passed over it.
+	 */
 	u32 *owners, *passed;
-	/* Of a map that is cleared in constant time: the same once more, with another table for the
-	 * same entries, and how many bytes of that table are not zero yet. */
+	/* For a map that is cleared in constant time: a second map header, with another table for
+	 * the same entries, and how many bytes of that table are not zero yet. */
 	struct djs_map *twin;
 	u64 owed;
 } __attribute__((aligned(64)));
@@ -58,41 +61,41 @@ static inline struct entry *entry_at(const struct djs_map *map, u32 number)
 	return (struct entry *)(map->entries + (u64)number * map->stride);
 }
 
-/* 1 when the keys that `fixed` has a bit for equal those of entry `number`. */
+/* Returns 1 if the keys that `fixed` has a bit for equal those of entry `number`. */
 int djs_map_in_slice(const struct djs_map *map, u32 number, const union djs_value *keys, u32 fixed);
 
-/* Bytes of the buckets, or of the slots. */
+/* Returns the bytes of the buckets, or of the slots. */
 u64 djs_map_table_bytes(const struct djs_map_shape *shape);
 
 /* ---- clear.c ---- */
 
-/* A twin for a map of this shape: bytes of its header and table, 0: it needs none. */
+/* Returns the bytes of a twin's header and table for a map of this shape; 0: it needs none. */
 u64 djs_map_twin_bytes(const struct djs_map_shape *shape);
-/* Pays an installment of what the twin is owed; when all is paid, entries are fresh again. */
+/* Pays an installment of the twin's debt; when all is paid, entries are fresh again. */
 void djs_map_pay(struct djs_map *map);
 
 /* ---- walk.c ---- */
 
-/* An element is about to be removed from a map that walks are registered with. */
+/* Called before an element is removed from a map with registered walks. */
 void djs_map_tell_walks(struct djs_map *map, u32 number);
-/* All of them are. */
+/* Called before all elements are removed. */
 void djs_map_end_walks(struct djs_map *map);
 
-/* ---- slots.c: where the elements of long numbers by one long number are ---- */
+/* ---- slots.c: the index of arrays of longs by one long ---- */
 
 static inline int has_slots(const struct djs_map *map)
 {
 	return map->front.slots != NULL;
 }
 
-/* The slots that a key may have, one after the other. */
+/* The sequence of slots that a key may have. */
 struct slot_walk {
 	u64 slot, hash;
 	u64 turn;
 };
 
-/* So often a walk jumps; then it goes on slot by slot, and comes to each. With two slots of three
- * in use, one element of 10^11 gets there. */
+/* A walk jumps this often, then continues slot by slot, and so reaches each slot. With two of three
+ * slots in use, one element in 10^11 needs that. */
 #define MOST_JUMPS 64
 
 static inline struct slot_walk first_slot(const struct djs_map *map, s64 key)
@@ -103,7 +106,7 @@ static inline struct slot_walk first_slot(const struct djs_map *map, s64 key)
 	return walk;
 }
 
-/* 0: it has been everywhere. */
+/* Returns 0 when the walk has visited all slots. */
 static inline int next_slot(const struct djs_map *map, struct slot_walk *walk)
 {
 	u64 turn = ++walk->turn;
@@ -117,14 +120,14 @@ static inline int next_slot(const struct djs_map *map, struct slot_walk *walk)
 }
 
 u64 djs_slots_bytes(u32 capacity);
-/* `memory` (zeroed, 8-byte aligned): djs_slots_bytes(capacity). */
+/* `memory`: zeroed, 8-byte aligned, djs_slots_bytes(capacity) long. */
 void djs_slots_init(struct djs_map *map, void *memory);
-/* The entry of `key`, 0: none. */
+/* Returns the entry of `key`; 0: none. */
 u32 djs_slots_find(const struct djs_map *map, s64 key);
-/* A slot for entry `number`, whose key no entry has; yields its value, 0. */
+/* Takes a slot for entry `number`, whose key no entry has; returns its value, which is 0. */
 s64 *djs_slots_take(struct djs_map *map, u32 number, s64 key);
 void djs_slots_release(struct djs_map *map, u32 number);
-/* Of an entry that was removed: 0. */
+/* The value of a removed entry reads as 0. */
 s64 *djs_slots_value(const struct djs_map *map, u32 number);
 
 #endif

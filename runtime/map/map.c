@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A chained hash table in one block of memory: this header, the buckets, the entries. Links are
+ * A chained hash table in one block of memory: the header, the buckets, the entries. Links are
  * entry numbers from 1; number 0 means "none" in a chain, and entry 0 is the head of the ring of
- * all entries in the order of their insertion. A chain is as long as chance makes it, whoever
- * chose the keys: the hash depends on secret numbers, and there are as many buckets as entries or
- * more. In arrays of longs by one long, slots take the place of
- * the buckets (slots.c).
+ * all entries in insertion order. Whoever chose the keys, the length of a chain is random: the hash
+ * depends on secret numbers, and there are at least as many buckets as entries. In arrays of longs
+ * by one long, slots replace the buckets (slots.c).
  */
 #include "map/keys.h"
 
@@ -38,7 +37,7 @@ static int wants_slots(const struct djs_map_shape *shape)
 	       shape->value_type == DJS_LONG;
 }
 
-/* Bytes of an entry; 0 for a shape that no map can have. */
+/* Returns the bytes of an entry; 0 for a shape that no map can have. */
 static u64 entry_bytes(const struct djs_map_shape *shape)
 {
 	u64 bytes = sizeof(struct entry);
@@ -71,7 +70,7 @@ DJS_HANDLER_CODE u64 djs_map_table_bytes(const struct djs_map_shape *shape)
 	return wants_slots(shape) ? djs_slots_bytes(shape->capacity) : bucket_area(shape->capacity);
 }
 
-/* Of a header and its table. */
+/* Returns the bytes of a header and its table. */
 static u64 front_bytes(const struct djs_map_shape *shape)
 {
 	return DJS_ALIGN64(sizeof(struct djs_map) + djs_map_table_bytes(shape));
@@ -88,7 +87,7 @@ u64 djs_map_bytes(const struct djs_map_shape *shape)
 	return all;
 }
 
-/* SplitMix64: all bits of `seed` in each bit. */
+/* SplitMix64: every bit of the result depends on all bits of `seed`. */
 static u64 secret(u64 seed)
 {
 	seed += DJS_MAP_FACTOR;
@@ -174,7 +173,7 @@ static inline u32 long_hash(const struct djs_map *map, s64 key)
 	return (u32)(djs_map_hash(&map->front, key) >> 32);
 }
 
-/* The only key lies right behind the links, and the value behind it: no offset is looked up. */
+/* The only key is right behind the links, followed by the value: no offset is loaded. */
 static inline void *find_long(const struct djs_map *map, u32 hash, s64 key)
 {
 	u32 number = buckets(map)[hash >> map->shift];
@@ -203,7 +202,7 @@ DJS_HANDLER_CODE void *djs_map_find_slot(struct djs_map *map, s64 key)
 
 /* ---- inserting and removing ---- */
 
-/* Takes `number` out of its chain or slot and out of the order. */
+/* Removes `number` from its chain or slot and from the insertion order. */
 static DJS_HANDLER_CODE void unlink_entry(struct djs_map *map, u32 number)
 {
 	struct entry *entry = entry_at(map, number);
@@ -231,7 +230,7 @@ DJS_HANDLER_CODE void djs_map_remove(struct djs_map *map, u32 number)
 	map->count--;
 }
 
-/* One that was never used before while the twin is still owed, or the oldest. */
+/* Takes an unused entry while the twin's debt is open, or the oldest entry. */
 static __attribute__((__noinline__)) DJS_HANDLER_CODE u32 take_rarely(struct djs_map *map)
 {
 	u32 number;
@@ -248,7 +247,7 @@ static __attribute__((__noinline__)) DJS_HANDLER_CODE u32 take_rarely(struct djs
 	return number;
 }
 
-/* An entry that is in no list: from the free ones, never used before, or the oldest. 0: full. */
+/* Returns an entry that is in no list: a free one, an unused one, or the oldest. 0: full. */
 static inline u32 take_entry(struct djs_map *map)
 {
 	u32 number = map->free;
@@ -263,7 +262,7 @@ static inline u32 take_entry(struct djs_map *map)
 	return number;
 }
 
-/* At the end of the order. */
+/* Appends the entry to the insertion order. */
 static inline struct entry *append_entry(struct djs_map *map, u32 number)
 {
 	struct entry *head = entry_at(map, 0);
@@ -276,7 +275,7 @@ static inline struct entry *append_entry(struct djs_map *map, u32 number)
 	return entry;
 }
 
-/* A new entry at the head of its chain; NULL: full. */
+/* Returns a new entry at the head of its chain; NULL: full. */
 static inline struct entry *new_entry(struct djs_map *map, u32 hash)
 {
 	u32 number = take_entry(map);
@@ -324,7 +323,7 @@ DJS_HANDLER_CODE void *djs_map_insert(struct djs_map *map, const union djs_value
 	return empty_value(map, entry);
 }
 
-/* Apart from the search, which saves no register for it. */
+/* Separate from the search, which saves no register for this. */
 static __attribute__((__noinline__)) DJS_HANDLER_CODE void *new_long(struct djs_map *map, u32 hash,
 								     s64 key)
 {

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A map's elements in the order that a foreach wants: a heap of numbers and of what they are sorted
- * by. Where the best few of many are wanted, the heap holds these, the worst of them on top, until
- * all elements were seen.
+ * A map's elements in the order that a foreach visits them: a heap of element numbers and their
+ * sort keys. If only the best few of many are wanted, the heap holds these, the worst of them on
+ * top, until all elements have been seen.
  *
- * An element that is removed while its number is in the heap ranks above all others. So it comes up
- * and is dropped; whatever its entry holds by then, the others keep their order among themselves.
+ * An element that is removed while its number is in the heap ranks above all others. It is
+ * therefore extracted next and dropped; whatever its entry holds by then, the others keep their
+ * relative order.
  */
 #include "map/keys.h"
 #include "include/text.h"
 
 enum { GATHERS, TURNS_AROUND, SELECTS, ORDERS, IS_DONE };
 
-#define STEPS_OF_A_FIRST 16 /* looking for the first one in a large heap */
+#define STEPS_OF_A_FIRST 16 /* when searching a large heap for the first element */
 
 DJS_HANDLER_CODE void djs_ranking_begin(const struct djs_map *map, struct djs_ranking *ranking,
 					u32 most)
@@ -71,7 +72,7 @@ static DJS_HANDLER_CODE s64 number_of(const struct djs_map *map, const struct dj
 	return *(s64 *)value;
 }
 
-/* What comes first is less: of a number all of it, of a text its first eight bytes. */
+/* Returns the sort key, smaller first: the whole number, or the first eight bytes of a string. */
 static DJS_HANDLER_CODE u64 rank_by(const struct djs_map *map, const struct djs_map_order *order,
 				    u32 number)
 {
@@ -93,7 +94,7 @@ static inline int is_removed(const struct djs_ranking *ranking, u32 number)
 	return removed && (removed[number / 64] >> number % 64 & 1);
 }
 
-/* 1 when `a` comes before `b` in the order that is wanted. */
+/* Returns 1 if `a` precedes `b` in the order of the foreach. */
 static DJS_HANDLER_CODE int comes_before(const struct djs_map *map,
 					 const struct djs_map_order *order,
 					 const struct djs_rank *a, const struct djs_rank *b)
@@ -110,7 +111,7 @@ static DJS_HANDLER_CODE int comes_before(const struct djs_map *map,
 	return a->turn < b->turn;
 }
 
-/* 1 when `a` has to stand above `b` in the heap. */
+/* Returns 1 if `a` must be above `b` in the heap. */
 static inline int stands_above(const struct djs_map *map, const struct djs_ranking *ranking,
 			       const struct djs_map_order *order, const struct djs_rank *a,
 			       const struct djs_rank *b)
@@ -125,7 +126,7 @@ static inline int stands_above(const struct djs_map *map, const struct djs_ranki
 				       : comes_before(map, order, a, b);
 }
 
-/* Finds the place of `rank` from `at` downwards, where both branches are in order. */
+/* Moves `rank` down from `at` to its place; both subtrees are in heap order. */
 static DJS_HANDLER_CODE void sink(const struct djs_map *map, struct djs_ranking *ranking,
 				  const struct djs_map_order *order, u32 at, struct djs_rank rank)
 {
@@ -146,14 +147,15 @@ static DJS_HANDLER_CODE void sink(const struct djs_map *map, struct djs_ranking 
 	ranks[at] = rank;
 }
 
-/* One more element, `number`. */
+/* Adds element `number`. */
 static DJS_HANDLER_CODE enum djs_ranking_state take(const struct djs_map *map,
 						    struct djs_ranking *ranking,
 						    const struct djs_map_order *order, u32 number)
 {
 	struct djs_rank rank;
 
-	if (is_removed(ranking, number)) /* another element by now, that came late */
+	/* the number was reused by an element that was added later */
+	if (is_removed(ranking, number))
 		return DJS_RANKING_MORE;
 	rank.by = rank_by(map, order, number);
 	rank.number = number;

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Arrays of long numbers by one long number: key and value stand in a table of slots themselves, so
- * that a look-up touches one cache line, and nothing waits for what it reads but the comparison and
- * the value. A key has its slot where its first hash says, which nearly all keys find free (see
- * djs_map_home). One that does not is sent over the table by secret numbers: keys that were chosen
- * to meet in their first slot do not meet again. Each slot counts the elements that went on over
- * it; a search ends where that is 0. So an element can be removed without moving another or leaving
- * a mark. The order of insertion is kept by the entries, as in map.c.
+ * Arrays of longs by one long: the slots of a table hold key and value themselves, so that a
+ * look-up touches one cache line, and only the comparison and the value wait for the load. A key
+ * belongs in the slot of its first hash, which nearly all keys find free (see djs_map_home). A key
+ * that does not is sent over the table by secret numbers: keys that were chosen to collide in their
+ * first slot do not collide again. Each slot counts the elements that passed over it; a search ends
+ * where the count is 0. An element can thus be removed without moving another one or leaving a
+ * tombstone. The entries keep the insertion order, as in map.c.
  *
- * There are half as many slots more than elements, so one that was sent on finds a free one at the
- * third on average, however the others lie.
+ * There are one and a half times as many slots as elements, so a key that was sent on finds a free
+ * slot at the third try on average, however the others are distributed.
  */
 #include "map/layout.h"
 
 DJS_STATIC_ASSERT(sizeof(struct djs_map) == DJS_MAP_SLOTS_AT, "generated code adds this");
 
-/* One more: complement 0 means "free" in a table, so the key -1 has a slot of its own, the last. */
+/*
+ * One more slot: complement 0 means "free" in the table, so the key -1 has a slot of its own, the
+ * last.
+ */
 DJS_HANDLER_CODE u64 djs_slots_bytes(u32 capacity)
 {
 	u64 slots = djs_map_slot_count(capacity) + 1;
@@ -33,7 +36,7 @@ void djs_slots_init(struct djs_map *map, void *memory)
 	map->passed = map->owners + slots + 1;
 }
 
-/* The slot of `key`, or the table's size: it has none. Not for -1. */
+/* Returns the slot of `key`, or the table's size if it has none. Not for -1. */
 static DJS_HANDLER_CODE u64 find_slot(const struct djs_map *map, s64 key)
 {
 	struct slot_walk walk = first_slot(map, key);
@@ -99,6 +102,6 @@ DJS_HANDLER_CODE s64 *djs_slots_value(const struct djs_map *map, u32 number)
 	static s64 removed;
 	u32 slot = entry_at(map, number)->place;
 
-	/* Another one may have the slot by now. */
+	/* Another entry may have the slot by now. */
 	return map->owners[slot] == number ? &map->front.slots[slot].value : &removed;
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Walking over a map's elements, also over those of one that others change between two steps.
- */
+/* Walks over a map's elements, including maps that others change between two steps. */
 #include "map/layout.h"
 
 DJS_HANDLER_CODE void djs_map_walk_begin(const struct djs_map *map, struct djs_map_walk *walk)
