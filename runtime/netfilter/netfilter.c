@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// netfilter.hook(…).pf(…): hooks of the packet filter, in the first network namespace. What a
+// netfilter.hook(…).pf(…): hooks of the packet filter, in the initial network namespace. What a
 // script sees as $hooknum, $skb, $in, $out, $verdict and $pf are the first arguments of a call, as
 // in compiler/probes/netfilter_probes.cpp.
 #include <linux/mm.h>
@@ -57,7 +57,7 @@ static int attach_hook(struct djs_site_run *run)
 static void detach_hook(struct djs_site_run *run)
 {
 	nf_unregister_net_hook(&init_net, run->data);
-	synchronize_net(); /* packets that are in it */
+	synchronize_net(); /* waits for packets that are in the hook */
 	kfree(run->data);
 	run->data = NULL;
 	run->armed = 0;
