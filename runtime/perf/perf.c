@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // perf.*, timer.profile: a perf event on each CPU that is online when the session begins. Its
-// overflow calls the handler with the registers of what it interrupted. perf.….counter: the same
-// without a handler; @perf reads what it has counted.
+// overflow calls the handler with the registers of the interrupted code. perf.….counter: the same
+// without a handler; @perf reads its count.
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 
@@ -28,9 +28,9 @@ static DJS_HANDLER_CODE void perf_overflowed(struct perf_event *event,
 }
 
 /*
- * perf_event_read_local() is not exported. This is what it does, and as it may be done in an NMI:
- * an event of this CPU that is running is brought up to date by its own driver, which counts on
- * interrupts being off.
+ * perf_event_read_local() is not exported. This does the same, in the way that is allowed in an
+ * NMI: the driver of a running event of this CPU updates it, which requires interrupts to be
+ * disabled.
  */
 DJS_HANDLER_CODE s64 djs_perf_read(u32 number)
 {
@@ -54,7 +54,7 @@ DJS_HANDLER_CODE s64 djs_perf_read(u32 number)
 	return count;
 }
 
-/* The counter that the site is, or DJS_MOST_PERF_COUNTERS. */
+/* Returns the number of the counter that the site is, or DJS_MOST_PERF_COUNTERS. */
 static u32 counter_of(const struct djs_site_run *run)
 {
 	u64 how = djs_script.handlers[run->site->handler].arguments[DJS_PERF_HOW];
@@ -71,7 +71,7 @@ static void detach_perf(struct djs_site_run *run)
 
 	if (counter < DJS_MOST_PERF_COUNTERS && counters[counter] == perf) {
 		WRITE_ONCE(counters[counter], NULL);
-		synchronize_rcu(); /* handlers that read it run with preemption off */
+		synchronize_rcu(); /* handlers that read it run with preemption disabled */
 	}
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
 		if (perf->events[cpu])
