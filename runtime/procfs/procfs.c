@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// procfs("name").read, .write: files below /proc/systemtap/MODULE. A read probe makes the text when
-// a file is read from its beginning; what one write call brings is one hit of the write probe.
+// procfs("name").read, .write: files below /proc/systemtap/MODULE. A read probe produces the
+// content when a file is read from its beginning; each write call is one hit of the write probe.
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/list.h>
@@ -18,31 +18,32 @@
 #include "include/text.h"
 #include "procfs/procfs.h"
 
-#define PROCFS_ROOT	  "systemtap" /* where SystemTap's scripts are looked for */
+#define PROCFS_ROOT	  "systemtap" /* where users of SystemTap's scripts look for it */
 #define CALLS_PATIENCE_MS 100
 #define CALLS_POLL_MS	  10
 
 struct djs_file {
 	const char *name;
 	const struct djs_site *reader, *writer; /* NULL: none */
-	u32 bytes;				/* of the text of either, with its end */
+	/* size of the content of either, including the terminator */
+	u32 bytes;
 };
 static struct djs_file *procfs_files;
 static u32 procfs_count;
 static struct proc_dir_entry *procfs_folder;
 
-/* One of these an open file, which several tasks may share. */
+/* The state of one open file, which several tasks may share. */
 struct djs_open_file {
 	const struct djs_file *file;
-	struct mutex use; /* of what follows */
+	struct mutex use; /* protects what follows */
 	size_t length;
 	char text[];
 };
 
 /*
- * A call that reads or writes a file. It copies from or to memory of a process, which may be long
- * in coming (userfaultfd, FUSE), and the kernel waits for it where the file is removed. So the
- * files are removed where there is no call, and a call holds the module.
+ * A call that reads or writes a file. It copies from or to a process's memory, which may block for
+ * long (userfaultfd, FUSE), and the kernel waits for the call when the file is removed. Therefore
+ * the files are removed only when there is no call, and a call holds a reference to the module.
  */
 struct file_call {
 	struct list_head others;
@@ -51,8 +52,8 @@ struct file_call {
 };
 static LIST_HEAD(calls);
 static DEFINE_SPINLOCK(calls_lock);
-static bool session_over;	    /* no call begins any more: changed with both locks */
-static DECLARE_RWSEM(handlers_run); /* these don't wait for anybody's memory */
+static bool session_over;	    /* no further call begins: changed with both locks held */
+static DECLARE_RWSEM(handlers_run); /* these never wait for a process's memory */
 
 static bool call_begins(struct file_call *call, bool writes)
 {
@@ -77,7 +78,7 @@ static void call_ends(struct file_call *call)
 	spin_lock(&calls_lock);
 	list_del(&call->others);
 	spin_unlock(&calls_lock);
-	module_put(THIS_MODULE); /* proc_remove waits for what is left of it */
+	module_put(THIS_MODULE); /* proc_remove waits for the rest of the call */
 }
 
 u64 djs_procfs_calls(void)
@@ -160,7 +161,7 @@ static bool run_site(const struct djs_site *site, struct djs_open_file *open)
 	return true;
 }
 
-/* False where the session does not run, or a lock is not to be had. */
+/* False if the session is not running, or a lock cannot be taken. */
 static bool run_file_handler(const struct djs_site *site, struct djs_open_file *open)
 {
 	bool ran;
@@ -171,7 +172,7 @@ static bool run_file_handler(const struct djs_site *site, struct djs_open_file *
 	return ran;
 }
 
-/* Whether the file's mode gives everybody what it is opened for. */
+/* True if the file's mode grants everybody what it is opened for. */
 static bool open_to_all(const struct inode *inode, const struct file *file)
 {
 	return (!(file->f_mode & FMODE_READ) || (inode->i_mode & 0004)) &&
@@ -229,7 +230,7 @@ static ssize_t procfs_read(struct file *file, char __user *to, size_t size, loff
 	if (!open->file->reader)
 		return -EINVAL;
 	if (!call_begins(&call, false))
-		return -EIO; /* as where the file is gone */
+		return -EIO; /* as if the file were gone */
 	result = read_text(open, to, size, at);
 	call_ends(&call);
 	return result;
@@ -238,11 +239,11 @@ static ssize_t procfs_read(struct file *file, char __user *to, size_t size, loff
 static ssize_t write_text(struct djs_open_file *open, const char __user *from, size_t size)
 {
 	size_t taken = min_t(size_t, size, open->file->bytes - 1);
-	ssize_t result = size; /* what is longer than a string can be is cut */
+	ssize_t result = size; /* what exceeds the longest string is truncated */
 
 	if (mutex_lock_interruptible(&open->use))
 		return -ERESTARTSYS;
-	open->length = 0; /* what was read is gone */
+	open->length = 0; /* what was read is consumed */
 	if (copy_from_user(open->text, from, taken)) {
 		result = -EFAULT;
 	} else {
@@ -278,9 +279,9 @@ static const struct proc_ops procfs_ops = {
 };
 
 /*
- * The folder of all scripts. Each is a module of its own, and what they share is the kernel's: its
- * lock of built-in modules' parameters, which anybody may take, keeps one from making the folder
- * while another one removes it.
+ * The folder of all scripts. Each script is a module of its own, and they share only what is the
+ * kernel's: its lock for the parameters of built-in modules, which any code may take, prevents one
+ * script from creating the folder while another one removes it.
  */
 static void folder_lock(void)
 {
@@ -292,9 +293,9 @@ static void folder_unlock(void)
 	kernel_param_unlock(NULL);
 }
 
-/* How many links the folder has; 0: it is not there, which proc_mkdir can only be asked at the
- * price of a warning. Looked up in a mount of its own: the task's may hide it. Negative: an error.
- */
+/* Returns the number of links of the folder; 0: it does not exist, which proc_mkdir would report
+ * only with a warning. Uses a mount of its own for the look-up: the task's mounts may hide the
+ * folder. Negative: an error. */
 static long folder_links(void)
 {
 	struct file_system_type *type = get_fs_type("proc"); /* built in */
@@ -318,7 +319,7 @@ static long folder_links(void)
 	return links;
 }
 
-/* A script's folder in that of all; an error for one that cannot be made. */
+/* Creates a script's folder in that of all scripts, or returns an error. */
 static struct proc_dir_entry *make_folder(void)
 {
 	char path[sizeof(PROCFS_ROOT) + 1 + MODULE_NAME_LEN];
@@ -336,12 +337,12 @@ static struct proc_dir_entry *make_folder(void)
 	return folder ?: ERR_PTR(-ENOMEM);
 }
 
-/* Nobody is in a call, or what is left of it waits for nothing. */
+/* No task is in a call, or what is left of the call does not wait. */
 static void remove_folder(struct proc_dir_entry *folder)
 {
 	proc_remove(folder);
 	folder_lock();
-	if (folder_links() == 2) /* no other script's folder is in it */
+	if (folder_links() == 2) /* it contains no other script's folder */
 		remove_proc_entry(PROCFS_ROOT, NULL);
 	folder_unlock();
 }
@@ -390,7 +391,7 @@ static void collect_files(void)
 	}
 }
 
-/* After everything else: a file that can be seen works. */
+/* Runs after everything else: a file that is visible works. */
 static int procfs_attach(void)
 {
 	u32 i, planned = 0;
@@ -426,8 +427,8 @@ static void remove_files(void)
 	procfs_count = 0;
 }
 
-/* Waits for the handlers and for no reader or writer: where one's memory is long in coming, the
- * files stay, without their handlers, and djs_procfs_finish removes them. */
+/* Waits for the handlers, but for no reader or writer: if the memory of one blocks, the files stay,
+ * without their handlers, and djs_procfs_finish removes them. */
 static void procfs_detach(void)
 {
 	u32 waited;
@@ -449,7 +450,7 @@ static void procfs_detach(void)
 
 void djs_procfs_finish(void)
 {
-	/* Only where the module's init failed: a module that a call holds is not removed. */
+	/* Only after a failed init: a module that a call references is not unloaded. */
 	while (djs_procfs_calls())
 		schedule_timeout_idle(msecs_to_jiffies(CALLS_POLL_MS));
 	remove_files();

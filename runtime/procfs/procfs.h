@@ -5,9 +5,10 @@
 
 #include "sites/mechanism.h"
 
-/* Removes the files that detaching left, because one's memory was long in coming. Before anything
- * is freed. */
+/* Removes the files that detaching left because the memory of a reader or writer blocked. Call it
+ * before anything is freed. */
 void djs_procfs_finish(void);
-u64 djs_procfs_calls(void); /* that read or write a file just now: each holds the module */
+/* active calls that read or write a file: each holds a reference to the module */
+u64 djs_procfs_calls(void);
 
 #endif
