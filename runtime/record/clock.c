@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How the records' clock becomes time.
+// Converts the records' clock to time.
 #include <linux/irqflags.h>
 #include <linux/timekeeping.h>
 
@@ -8,7 +8,7 @@
 
 struct djs_clock djs_load_time;
 
-/* The closest of a few tries: an NMI, or the hypervisor, may come between the clocks. */
+/* The best of a few tries is used: an NMI, or the hypervisor, may run between the clock reads. */
 #define CLOCK_TRIES 4
 
 void djs_clock_read(struct djs_clock *clock)

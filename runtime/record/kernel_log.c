@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Records that no reader took, as text in the kernel log: when a module that was loaded by hand
-// goes.
+// Prints records that no reader consumed to the kernel log, when a manually loaded module is
+// unloaded.
 #include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "include/text.h"
 #include "record/rings.h"
 
-#define LOG_LINE_MAX 900 /* printk cuts at about 1000 */
+#define LOG_LINE_MAX 900 /* printk truncates at about 1000 */
 
 static char log_line[LOG_LINE_MAX + 1];
 static unsigned int log_line_length, log_lines, log_lines_max;
@@ -30,7 +30,7 @@ static void log_text(const char *text)
 	}
 }
 
-/* The text argument at `from`, which `bytes` bytes follow; "" when it is not whole. */
+/* Returns the string argument at `from`, which `bytes` bytes follow; "" if it is incomplete. */
 static const char *text_argument(char *out, size_t size, const void *from, size_t bytes)
 {
 	u32 length = bytes >= sizeof(u32) ? *(const u32 *)from : 0;
@@ -69,7 +69,7 @@ static void log_special(const struct djs_record *record, size_t bytes, char *buf
 	log_end_line();
 }
 
-/* The number that ends a record of a text and a number, or of a number alone. */
+/* Returns the number at the end of a record of a string and a number, or of a number alone. */
 static s64 last_number(const struct djs_record *record)
 {
 	size_t bytes = record->size - sizeof(*record);
@@ -94,12 +94,12 @@ static void log_record(const struct djs_record *record, char *buffer, size_t siz
 	}
 }
 
-/* How far a walk over all CPUs' records in the order of time has come. */
+/* The position of a walk over the records of all CPUs in the order of time. */
 struct walk {
-	u64 *at; /* [nr_cpu_ids]: as a tail */
+	u64 *at; /* [nr_cpu_ids]: like tails */
 };
 
-/* The next record of a CPU, or NULL. */
+/* Returns the next record of a CPU, or NULL. */
 static struct djs_record *next_of(struct walk *walk, unsigned int cpu)
 {
 	const struct djs_cpu *data = per_cpu_ptr(&djs_cpu, cpu);
@@ -110,7 +110,7 @@ static struct djs_record *next_of(struct walk *walk, unsigned int cpu)
 		return NULL;
 	rest = DJS_PART_BYTES - (walk->at[cpu] & (DJS_PART_BYTES - 1));
 	if (djs_overwrite && rest < sizeof(*record))
-		walk->at[cpu] += rest; /* too little for a padding record */
+		walk->at[cpu] += rest; /* too small for a padding record */
 	left = data->head - walk->at[cpu];
 	if (left < sizeof(*record) || left > djs_ring_bytes)
 		return NULL;
@@ -120,7 +120,7 @@ static struct djs_record *next_of(struct walk *walk, unsigned int cpu)
 	return record;
 }
 
-/* Takes the earliest record that is left; NULL: none. */
+/* Returns and consumes the earliest remaining record; NULL: none. */
 static struct djs_record *next_record(struct walk *walk)
 {
 	struct djs_record *record, *first = NULL;
@@ -151,7 +151,10 @@ static void walk_begin(struct walk *walk)
 
 static struct walk all_records, speculations;
 
-/* What was speculated before `end` under its number: printed, or not, and gone. */
+/*
+ * Handles the output that was speculated before `end` under its number: prints it or not, and drops
+ * it.
+ */
 static void log_speculations(const struct djs_record *end, char *buffer, size_t size)
 {
 	struct djs_record *record;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Who reads the rings and runs the session, and who may.
+// The process that reads the rings and runs the session, and who may do so.
 #include <linux/capability.h>
 #include <linux/sched.h>
 #include <linux/wait.h>
@@ -41,7 +41,9 @@ void djs_reader_wake(void)
 	wake_up_all(&djs_reader_queue);
 }
 
-/* A file's mode lets in whoever has root's number, which root of a container may have, too. */
+/*
+ * A file's mode admits every process with root's number, which root of a container may have, too.
+ */
 bool djs_may_open(bool writes)
 {
 	return writes ? capable(CAP_SYS_ADMIN) : perfmon_capable();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The flight recorder: rings that overwrite their oldest records, and what finds any ring in a
-// crash dump. See include/recorder.h.
+// The flight recorder: rings that overwrite their oldest records, and the marker pages by which any
+// ring is found in a crash dump. See include/recorder.h.
 #include <linux/io.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -12,9 +12,9 @@
 bool djs_overwrite;
 
 /*
- * Whether every record of a part that is to be used again has been committed: one that is not
- * belongs to a handler that was interrupted, by something that has since filled the whole ring. The
- * chain is in memory that its reader may write; one that leads nowhere is nobody's.
+ * True if every record of a part that is to be reused has been committed: an uncommitted one
+ * belongs to a handler that was interrupted, by something that has filled the whole ring since. The
+ * chain of records is in memory that its reader may write; a corrupt chain counts as complete.
  */
 static DJS_HANDLER_CODE bool part_is_complete(const char *part, u64 *records)
 {
@@ -34,8 +34,8 @@ static DJS_HANDLER_CODE bool part_is_complete(const char *part, u64 *records)
 	return true;
 }
 
-/* Gives the rest of the part that ends at `limit` to nobody. What interrupts may still write into
- * it. */
+/* Fills the rest of the part that ends at `limit` with padding. Interrupting handlers may still
+ * write into it. */
 static DJS_HANDLER_CODE void close_part(u64 limit)
 {
 	struct djs_record *record;
@@ -55,9 +55,9 @@ static DJS_HANDLER_CODE void close_part(u64 limit)
 }
 
 /*
- * Makes room for `size` bytes, which a part has, in a part of its own. Interrupts are off, and an
- * NMI that comes while the part changes loses its record: the next part is zeroed before anybody
- * may write to it.
+ * Makes room for `size` bytes, which fit a part, in the next part. Interrupts are disabled, and an
+ * NMI in the middle of the change loses its record: the next part is zeroed before anything may be
+ * written to it.
  */
 DJS_HANDLER_CODE bool djs_next_part(u32 size)
 {
@@ -77,7 +77,8 @@ DJS_HANDLER_CODE bool djs_next_part(u32 size)
 	if (!done && (limit < djs_ring_bytes || part_is_complete(part, &old))) {
 		memset(part, 0, DJS_PART_BYTES);
 		close_part(limit);
-		smp_wmb(); /* a reader that finds the part in use finds its old records gone */
+		/* a reader that sees the new position also sees that the old records are gone */
+		smp_wmb();
 		WRITE_ONCE(this_cpu_read(djs_cpu.page)->newest, limit);
 		this_cpu_write(djs_cpu.limit, limit + DJS_PART_BYTES);
 		this_cpu_add(djs_cpu.overwritten, old);
@@ -90,7 +91,7 @@ out:
 	return done;
 }
 
-/* No writer is left: where the oldest record that is still there begins. */
+/* Returns the position of the oldest record that still exists; there are no writers any more. */
 u64 djs_oldest_part(const struct djs_cpu *data)
 {
 	return data->limit > djs_ring_bytes ? data->limit - djs_ring_bytes : 0;
@@ -115,7 +116,7 @@ int djs_dump_pages_init(unsigned long pages_of_a_ring)
 	return dump_pages ? 0 : -ENOMEM;
 }
 
-/* Tells where one CPU's ring lies. */
+/* Writes the marker pages of one CPU's ring. */
 int djs_dump_pages_add(unsigned int cpu, struct page **pages, unsigned long count)
 {
 	u32 number, i;

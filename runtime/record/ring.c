@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// One ring a CPU. See include/record.h for the protocol with the reader.
+// One ring per CPU. See include/record.h for the protocol with the reader.
 #include <linux/delay.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
@@ -14,7 +14,7 @@ DEFINE_PER_CPU(struct djs_cpu, djs_cpu);
 u64 djs_ring_bytes;
 
 struct ring_pages {
-	struct page **pages; /* the tail's page, the data, the data once more */
+	struct page **pages; /* the tail's page, the data, the data again */
 	void *mapping;	     /* the data twice in a row */
 };
 static struct ring_pages *rings; /* [nr_cpu_ids] */
@@ -31,8 +31,8 @@ static void ring_exit(unsigned int cpu)
 		vunmap(ring->mapping);
 	if (ring->pages)
 		for (i = 0; i <= data_pages && ring->pages[i]; i++)
-			__free_page(ring->pages[i]); /* a reader that still maps it holds its own
-							reference */
+			/* A reader that still maps the page holds a reference of its own. */
+			__free_page(ring->pages[i]);
 	kvfree(ring->pages);
 }
 
@@ -151,10 +151,10 @@ DJS_HANDLER_CODE void djs_count_lost(u32 size)
 }
 
 /*
- * Looks at the reader's tail when the head has reached the limit, which a record that is too long
- * for any ring always finds: it is refused here. The tail is in memory that user space writes: it
- * is believed only between the last one and the head. An NMI that does the same in between only
- * makes the limit that is stored here an older, lower one.
+ * Reads the reader's tail when the head has reached the limit; a record that exceeds any ring
+ * always gets here, and is refused. User space can write the tail's memory: it is accepted only
+ * between the previous tail and the head. If an NMI does the same in between, the limit stored here
+ * is just an older, lower one.
  */
 static noinline DJS_HANDLER_CODE bool more_room(u32 size)
 {
@@ -183,14 +183,14 @@ static __always_inline struct djs_record *reserve_here(u32 size, u32 id)
 		next = head + size;
 		if (unlikely(next > this_cpu_read(djs_cpu.limit)) && !more_room(size))
 			return NULL;
-		/* Before the head moves: what interrupts here then has the later time and the later
-		 * place. */
+		/* Before the head moves: an interrupting handler then has both the later time and
+		 * the later place. */
 		time = djs_cycles();
 	} while (unlikely(this_cpu_cmpxchg(djs_cpu.head, head, next) != head));
 	record = (struct djs_record *)(this_cpu_read(djs_cpu.data) +
 				       (head & this_cpu_read(djs_cpu.mask)));
 	record->id = id;
-	/* The reader looks at it while the record is being written: when that began. */
+	/* The reader uses this while the record is being written: it tells when that began. */
 	WRITE_ONCE(record->time, time);
 	return record;
 }
@@ -221,7 +221,7 @@ static u64 all_tails(void)
 
 #define READER_PATIENCE (2 * HZ)
 
-/* For begin, end and error probes: waits for room as long as there is a reader that reads. */
+/* For begin, end and error probes: waits for room as long as an active reader exists. */
 static noinline struct djs_record *reserve_waiting(u32 size, u32 id)
 {
 	static u64 stuck_at;
@@ -234,7 +234,7 @@ static noinline struct djs_record *reserve_waiting(u32 size, u32 id)
 		preempt_disable_notrace();
 		record = reserve_here(size, id);
 		if (record)
-			return record; /* preemption stays off until the commit */
+			return record; /* preemption stays disabled until the commit */
 		preempt_enable_notrace();
 		if (size > djs_record_limit() || !djs_reader_attached() ||
 		    fatal_signal_pending(current))
@@ -245,7 +245,7 @@ static noinline struct djs_record *reserve_waiting(u32 size, u32 id)
 			stuck = false;
 		} else if ((stuck && stuck_at == tails) ||
 			   time_after(jiffies, since + READER_PATIENCE)) {
-			stuck = true; /* so that the next record does not wait as long again */
+			stuck = true; /* the next record does not wait as long again */
 			stuck_at = tails;
 			break;
 		}
@@ -269,7 +269,7 @@ DJS_HANDLER_CODE struct djs_record *djs_reserve(struct djs_ctx *ctx, u32 id, u32
 
 /*
  * `size` may be less than what was reserved. The record keeps its reserved size: the rest is zero,
- * and no format looks at it.
+ * and no format reads it.
  */
 DJS_HANDLER_CODE void djs_commit(struct djs_ctx *ctx, struct djs_record *record, u32 size)
 {

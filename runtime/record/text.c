@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Records of the session itself: errors, warnings, its end.
+// Records that the session itself writes: errors, warnings, its end.
 #include "record/rings.h"
 
 DJS_HANDLER_CODE void djs_record_text(struct djs_ctx *ctx, u32 id, const char *text, s64 number)
