@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// =~ with its groups, and matched() and ngroups(), which read what the last =~ of the handler left.
+// =~ with groups, and matched() and ngroups(), which return the result of the handler's last =~.
 #include "access/access.h"
 #include "include/functions.h"
 #include "include/regex.h"

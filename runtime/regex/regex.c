@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "include/regex.h"
 
-/* A text and where it ends. */
+/* A string and its length. */
 struct subject {
 	const struct djs_regex *regex;
 	const u8 *text;
@@ -36,8 +36,9 @@ DJS_HANDLER_CODE u32 djs_regex_search(const struct djs_regex *regex, const char 
 	return accepted(regex, state, true);
 }
 
-/* The end of the longest part of [from, to] that begins at `from` and the automaton accepts, and
- * that `marks` (unless NULL) has as the beginning of the rest; DJS_REGEX_NONE: there is none. */
+/* Returns the end of the longest part of [from, to] that begins at `from`, is accepted by the
+ * automaton, and ends where `marks` (unless NULL) has the beginning of the rest; DJS_REGEX_NONE:
+ * there is none. */
 static DJS_HANDLER_CODE u32 longest(const struct subject *s, struct djs_regex_start start, u32 from,
 				    u32 to, const u8 *marks)
 {
@@ -54,7 +55,7 @@ static DJS_HANDLER_CODE u32 longest(const struct subject *s, struct djs_regex_st
 	return found;
 }
 
-/* Marks each position in [from, to] where a part begins that ends at `to`. */
+/* Marks each position in [from, to] at which a part begins that ends at `to`. */
 static DJS_HANDLER_CODE void mark_beginnings(const struct subject *s, struct djs_regex_start start,
 					     u32 from, u32 to, u8 *marks)
 {
@@ -100,7 +101,7 @@ static DJS_HANDLER_CODE void divide_star(const struct subject *s, const struct d
 	}
 	mark_beginnings(s, step->backward, from, to, marks);
 	while (at < to) {
-		marks[at] = 0; /* a turn that is empty leads nowhere */
+		marks[at] = 0; /* an empty iteration makes no progress */
 		end = longest(s, step->forward, at, to, marks);
 		if (end == DJS_REGEX_NONE)
 			return;
@@ -152,7 +153,7 @@ static DJS_HANDLER_CODE void divide(const struct subject *s, const struct djs_re
 	}
 }
 
-/* Where the leftmost match begins, or DJS_REGEX_NONE. */
+/* Returns the beginning of the leftmost match, or DJS_REGEX_NONE. */
 static DJS_HANDLER_CODE u32 leftmost(const struct subject *s)
 {
 	u16 state = s->regex->starts.at_end;
