@@ -1,13 +1,15 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * The wait after a detach, for this runtime and for modules that have djprobes of their own (capi).
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The wait after detaching, for this runtime and for modules with djprobes of their own (capi).
  */
 #ifndef DJSTAP_DRAIN_H
 #define DJSTAP_DRAIN_H
 
 #include <linux/rcupdate.h>
 
-/* Handlers are entered from text and from trampolines that no reference count guards: waits until
- * every task has been seen elsewhere, and so no handler runs that was entered before. May sleep. */
+/* No reference count guards the text and trampolines that lead into handlers: waits until every
+ * task has been seen elsewhere, so that no handler that was entered before is still running. May
+ * sleep. */
 static inline void djs_drain_handlers(void)
 {
 #ifdef DJS_HAVE_RCU_TASKS_RUDE

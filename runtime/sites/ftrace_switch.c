@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// kernel.ftrace_enabled. While it is 0 nothing may be attached to fentry sites or detached from
+// kernel.ftrace_enabled. While it is 0, nothing may be attached to fentry sites or detached from
 // them: ftrace's records and the text would no longer agree. The variable is not exported, so its
-// file is read; by a work item, since the caller may be a task that is exiting, or one with another
-// root directory.
+// file is read; by a work item, because the caller may be a task that is exiting, or one with
+// another root directory.
 //
-// Setting it to 0 while probes are attached would lose their hits without a trace. The kernel
-// refuses that (EBUSY) as long as an ftrace_ops says that it is permanent: those of djprobes do
-// (djprobe/groups.c); for kprobes, whose ops is the kernel's own, there is one here that does
-// nothing else.
+// Setting the variable to 0 while probes are attached would lose their hits silently. The kernel
+// refuses that (EBUSY) as long as a permanent ftrace_ops is registered: those of djprobes are
+// permanent (djprobe/groups.c); for kprobes, whose ops belongs to the kernel, there is one here
+// that does nothing else.
 #include <linux/fs.h>
 #include <linux/ftrace.h>
 #include <linux/reboot.h>
@@ -82,7 +82,9 @@ int djs_ftrace_keep(void)
 
 	if (keeping)
 		return 0;
-	/* An ops has to be at some function: one that a running machine does not call. */
+	/*
+	 * An ops must be attached to some function: this one is never called on a running machine.
+	 */
 	error = ftrace_set_filter_ip(&keeper, (unsigned long)kernel_halt, 0, 0);
 	if (!error)
 		error = register_ftrace_function(&keeper);

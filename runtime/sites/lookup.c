@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which site was hit: a perfect hash over the sites' addresses and handlers, made when they are
-// known. A hit costs one multiplication and five loads, however many sites there are.
+// Maps a hit to its site: a perfect hash over the sites' addresses and handlers, built when the
+// addresses are known. A look-up costs one multiplication and five loads, however many sites there
+// are.
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -11,17 +12,17 @@
 #include "sites/sites.h"
 
 /*
- * A key is multiplied to 128 bits. The highest bits of the low half name its bucket, the lowest
- * bits of the high half its place. A bucket's shift moves all its keys to slots that no other
- * bucket's keys have: found by trying, big buckets first.
+ * A key is multiplied to 128 bits. The highest bits of the low half select its bucket, the lowest
+ * bits of the high half its place. A bucket's shift moves all its keys to slots that the keys of no
+ * other bucket have: it is found by trial, large buckets first.
  */
 struct slot {
 	u64 key;
-	const struct djs_site *site; /* NULL: it is free */
+	const struct djs_site *site; /* NULL: the slot is free */
 };
 struct lookup {
 	u64 multiplier;
-	u64 bucket_mask; /* as wide as a hash: one instruction less */
+	u64 bucket_mask; /* as wide as a hash: saves one instruction */
 	u32 slot_mask;
 	struct slot *slots;
 	u16 shifts[];
@@ -33,7 +34,7 @@ static struct lookup *current_lookup;
 #define SHIFTS	     65536u
 #define ATTEMPTS     64
 
-/* Kernel and modules lie in the highest 4 GB: the low half of an address says all. */
+/* Kernel and modules are in the highest 4 GB: the low half of an address identifies it. */
 static __always_inline u64 key_of(const struct djs_handler *handler, u64 return_address)
 {
 	return return_address + ((u64)(unsigned long)handler << 32);
@@ -48,11 +49,13 @@ DJS_HANDLER_CODE const struct djs_site *djs_find_site(const struct djs_handler *
 	u32 shift = lookup->shifts[((u64)hash >> BUCKET_AT) & lookup->bucket_mask];
 	const struct slot *slot = &lookup->slots[((u32)(hash >> 64) + shift) & lookup->slot_mask];
 
-	/* Where a livepatch, or a kprobe, replaces the function, the call returns elsewhere. */
+	/* If a livepatch, or a kprobe, replaces the function, the call returns elsewhere. */
 	return likely(slot->key == key_of(handler, return_address)) ? slot->site : NULL;
 }
 
-/* ---- making one ------------------------------------------------------------------------------ */
+/*
+ * ---- building the table -----------------------------------------------------------------------
+ */
 
 struct lookup_key {
 	u64 key;
@@ -63,7 +66,7 @@ struct lookup_work {
 	struct lookup_key *keys; /* in the order of their buckets */
 	struct lookup_key *unordered;
 	u32 *starts; /* of each bucket: [buckets + 1] */
-	u32 *order;  /* buckets, biggest first */
+	u32 *order;  /* buckets, largest first */
 	u32 count, buckets;
 };
 
@@ -96,10 +99,13 @@ static void sort_into_buckets(struct lookup_work *work)
 			if (work->starts[i + 1] - work->starts[i] == size)
 				work->order[filled++] = i;
 	for (; filled < work->buckets; filled++)
-		work->order[filled] = DJS_NO_INDEX; /* the rest is empty */
+		work->order[filled] = DJS_NO_INDEX; /* the remaining buckets are empty */
 	for (i = work->count; i-- > 0;)
 		work->keys[--work->starts[work->unordered[i].bucket + 1]] = work->unordered[i];
-	/* Each start was moved from its bucket's end to its beginning: one place to the left. */
+	/*
+	 * Each start has been moved from the end of its bucket to its beginning: shift by one
+	 * place.
+	 */
 	for (i = 0; i < work->buckets; i++)
 		work->starts[i] = work->starts[i + 1];
 	work->starts[work->buckets] = work->count;

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the folder of a mechanism gives to control/, which arms and disarms. */
+/* The operations of a mechanism's folder, which control/ calls to arm and disarm. */
 #ifndef DJSTAP_MECHANISM_H
 #define DJSTAP_MECHANISM_H
 
 #include "sites/sites.h"
 
-/* Task context, with the sites locked. What is NULL has nothing to do. */
+/* Called in task context, with the sites locked. NULL operations do nothing. */
 struct djs_mechanism_ops {
-	/* Attaches its sites that are wanted and not armed. What fails of one site is noted in it
-	 * (djs_site_failed); an error is of all. */
+	/* Attaches its sites that are wanted and not armed. The failure of one site is noted in it
+	 * (djs_site_failed); a returned error concerns all of them. */
 	int (*attach)(void);
-	/* Takes out those that are armed and not wanted, or has them not be hit. */
+	/* Detaches the sites that are armed and not wanted, or keeps them from being hit. */
 	void (*disarm)(void);
-	/* At the end, when none is wanted: takes out all. NULL: disarm does. */
+	/* At the end, when no site is wanted: detaches all of them. NULL: disarm does. */
 	void (*detach)(void);
-	/* Before the text of a module goes, whose sites are not wanted any more: takes out what
-	 * stands in it. NULL: disarm does. */
+	/* Called before a module's text is freed, whose sites are not wanted any more: detaches the
+	 * probes in it. NULL: disarm does. */
 	void (*forget)(u32 image);
-	/* What a site of it has missed since it is armed. */
+	/* Returns the hits that a site has missed since it was armed. */
 	u64 (*missed)(const struct djs_site_run *run);
-	/* Frees what is kept of detached ones. */
+	/* Frees what is kept of detached sites. */
 	void (*free)(void);
-	/* Where it, or what is attached after it, stands at an fentry site, the kernel may not
-	 * switch ftrace off. */
+	/* If the mechanism, or one that is attached later, has a probe at an fentry site, the
+	 * kernel must not switch ftrace off. */
 	bool keeps_ftrace;
-	/* Attached when all others stand: it calls handlers by itself. */
+	/* Attached after all others, because it may call handlers immediately. */
 	bool last;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Other modules whose functions are probed: where they lie.
+// Other modules whose functions are probed: their addresses.
 #include <linux/kallsyms.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
@@ -38,7 +38,10 @@ static unsigned long value_of(const struct mod_kallsyms *symbols, const char *na
 	return 0;
 }
 
-/* Two symbols of each segment must lie as far from each other as when the script was made. */
+/*
+ * The distance of the two symbols of each segment must be that of the module the script was
+ * compiled for.
+ */
 static int place_segments(u32 image, const struct mod_kallsyms *symbols)
 {
 	u32 i;
@@ -77,8 +80,8 @@ int djs_module_place(u32 image, struct module *module)
 #endif
 
 /*
- * The kernel's list of modules is not exported, but this module is in it. The list's head lies in
- * the kernel's own data, where no module does.
+ * The kernel's list of modules is not exported, but this module is in it. The list's head is in the
+ * kernel's own data, where no module is.
  */
 struct module *djs_module_get(u32 image)
 {
@@ -91,7 +94,7 @@ struct module *djs_module_get(u32 image)
 
 		if ((unsigned long)at < MODULES_VADDR || (unsigned long)at >= MODULES_END)
 			continue;
-		/* One that is coming is announced again when it is there. */
+		/* The notifier announces a module that is being loaded when it is ready. */
 		if (module->state == MODULE_STATE_LIVE &&
 		    !strcmp(module->name, djs_script.images[image].name) && try_module_get(module))
 			found = module;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Probes that cannot be taken out. ftrace shuts itself down for good when it meets text that it
-// does not expect, and then neither attaches nor detaches anything: what the kernel goes on calling
-// must never be freed.
+// Probes that cannot be detached. ftrace shuts itself down for good when it finds unexpected text,
+// and from then on attaches and detaches nothing: what the kernel keeps calling must never be
+// freed.
 #include <linux/module.h>
 #include <linux/sched.h>
 
@@ -15,7 +15,10 @@ void djs_pin(u32 count, int error)
 {
 	pinned_probes += count;
 	last_error = error;
-	/* Not to be had while the module is being unloaded: djs_pin_wait does not return then. */
+	/*
+	 * The reference cannot be taken while the module is being unloaded: djs_pin_wait does not
+	 * return then.
+	 */
 	if (!holds_module)
 		holds_module = try_module_get(THIS_MODULE);
 }

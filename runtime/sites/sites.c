@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The sites of a script at run time: where they lie in this kernel, which mechanism each has, and
-// what became of them. Arming them is control/'s.
+// The sites of a script at run time: their addresses in this kernel, the mechanism of each, and its
+// state. control/ arms them.
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
@@ -11,8 +11,8 @@
 struct djs_site_run *djs_sites;
 unsigned long *djs_biases;
 
-/* Attaching, detaching and the state of sites. Inside session_life, and inside the kernel's lock
- * for the notifiers of modules. */
+/* Protects attaching, detaching and the state of sites. Nests inside session_life, and inside the
+ * kernel's lock for module notifiers. */
 static DEFINE_MUTEX(sites_mutex);
 
 static bool is_direct(const struct djs_site *site)
@@ -20,7 +20,7 @@ static bool is_direct(const struct djs_site *site)
 	return djs_mechanism_can(site->mechanism, DJS_IS_DIRECT);
 }
 
-/* Sites of one direct call are chained forward. */
+/* Sites of one direct call are linked in ascending order. */
 static bool next_is_valid(const struct djs_site *site)
 {
 	const struct djs_site *next;
