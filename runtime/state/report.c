@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What handlers tell the session, and what it tells its reader: errors, messages, the wish to end.
+// What handlers report to the session, and the session to its reader: errors, messages, exit
+// requests.
 #include <linux/irq_work.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -14,7 +15,7 @@ struct djs_ctx djs_session_ctx;
 static void (*stop_session)(void);
 static atomic_t session_errors = ATOMIC_INIT(0);
 
-/* End probes may take long: on no CPU's own queue. */
+/* Not on any CPU's own queue: end probes may take long. */
 static void stop_work_run(struct work_struct *work)
 {
 	stop_session();
@@ -52,7 +53,8 @@ void djs_session_exit(void)
 {
 	irq_work_sync(&exit_work);
 	cancel_work_sync(&stop_work);
-	free_page((unsigned long)djs_control); /* a reader that maps it has its own reference */
+	/* a reader that maps it holds a reference of its own */
+	free_page((unsigned long)djs_control);
 	djs_control = NULL;
 }
 
