@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Statistics. All sums wrap around like the kernel's own counters: overflow gives a wrong number,
- * never undefined behaviour.
+ * Statistics. All sums wrap around like the kernel's own counters: an overflow yields a wrong
+ * number, never undefined behaviour.
  */
 #include "include/statistic.h"
 #include "include/record.h"
@@ -26,7 +26,7 @@ static inline s64 shift_left(s64 value, s32 shift)
 	return (s64)((u64)value << (shift & 63));
 }
 
-/* count > 0, so that the one quotient that traps (minimum / -1) cannot occur. */
+/* count > 0, so the one division that traps (minimum / -1) cannot occur. */
 static inline s64 mean_of(s64 sum, s64 count, s32 shift)
 {
 	return shift_left(sum, shift) / count;
@@ -102,7 +102,7 @@ DJS_HANDLER_CODE void djs_statistic_empty(const struct djs_statistic_shape *shap
 		WRITE_ONCE(word[i], 0);
 }
 
-/* The squared distances of `s` as seen from another mean, plus those it has (Chan et al.). */
+/* Returns the squared distances of `s` from another mean, plus its own (Chan et al.). */
 static DJS_HANDLER_CODE s64 distances_from(const struct djs_statistic *s, s64 mean)
 {
 	s64 delta = sub(s->mean, mean);
@@ -110,9 +110,8 @@ static DJS_HANDLER_CODE s64 distances_from(const struct djs_statistic *s, s64 me
 	return add(s->m2, mul(s->count, mul(delta, delta)));
 }
 
-/* All but the buckets, which may change meanwhile: the count is looked at first, as it changes
- * last.
- */
+/* Reads all but the buckets, which may change concurrently: the count is read first, because it is
+ * written last. */
 static DJS_HANDLER_CODE struct djs_statistic seen_now(const struct djs_statistic *s)
 {
 	struct djs_statistic seen = {.count = smp_load_acquire(&s->count)};
@@ -173,9 +172,9 @@ DJS_HANDLER_CODE s64 djs_statistic_variance(const struct djs_statistic_shape *sh
 	if (s->count < 2)
 		return 0;
 	/*
-	 * The running mean loses what integer division drops; SystemTap's @variance measures it
-	 * against the mean of all values, and its manual gives such results as examples (12 for 1 …
-	 * 5).
+	 * The running mean loses the remainders of integer divisions; SystemTap's @variance
+	 * measures the distances from the mean of all values, and its manual has such results as
+	 * examples (12 for 1 … 5).
 	 */
 	distances = distances_from(s, mean_of(s->sum, s->count, shape->variance_shift));
 	return (distances / (s->count - 1)) >> ((2 * shape->variance_shift) & 63);
