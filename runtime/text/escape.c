@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Text as a literal of C would have it: text_str(), text_strn(), string_quoted().
- */
+/* Escapes text as in a C literal: text_str(), text_strn(), string_quoted(). */
 #include "include/text.h"
 
 #define LONGEST_PIECE 10 /* \U0001F600 */
 
-/* What is left to be read and written, and what may be taken back. */
+/* What is left to read and to write, and what may be withdrawn. */
 struct escaping {
 	const char *in;
 	size_t in_left;
 	char *out;
-	size_t room; /* characters, without the quotes and the end */
-	/* The first piece that "..." behind the text would cut into, once that is written. */
+	size_t room; /* characters, excluding quotes and terminator */
+	/*
+	 * The first piece that the "..." behind the string would overlap, once it has been written.
+	 */
 	char *cut;
 	size_t cut_bytes;
 };
 
-/* The bytes of the sequence that a character of UTF-8 begins with; 1: it is none. */
+/* Returns the length of the UTF-8 sequence that `first` begins; 1: none. */
 static DJS_HANDLER_CODE size_t sequence_bytes(u8 first)
 {
 	if ((first & 0xe0) == 0xc0)
@@ -27,7 +27,7 @@ static DJS_HANDLER_CODE size_t sequence_bytes(u8 first)
 	return (first & 0xf8) == 0xf0 ? 4 : 1;
 }
 
-/* Neither a surrogate, nor out of Unicode's range, nor encoded longer than it had to be. */
+/* Not a surrogate, within Unicode's range, and in its shortest encoding. */
 static DJS_HANDLER_CODE bool is_character(u32 code, size_t bytes)
 {
 	static const u32 least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -35,7 +35,7 @@ static DJS_HANDLER_CODE bool is_character(u32 code, size_t bytes)
 	return code >= least[bytes] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
 }
 
-/* A character of several bytes in `code`, and how many; else one byte. */
+/* Decodes a character of several bytes into `code` and returns their number; else one byte. */
 static DJS_HANDLER_CODE size_t decode(const char *in, size_t left, u32 *code)
 {
 	u8 first = (u8)in[0];
@@ -65,7 +65,7 @@ static DJS_HANDLER_CODE size_t put_hex_digits(char *to, char letter, u32 code, s
 	return 2 + digits;
 }
 
-/* How a character is written; yields its length. */
+/* Writes a character in escaped form; returns its length. */
 static DJS_HANDLER_CODE size_t put_piece(char *to, u32 code, bool is_byte)
 {
 	static const char named[] = "\aa\bb\tt\nn\vv\ff\rr\"\"\\\\";
@@ -91,7 +91,7 @@ static DJS_HANDLER_CODE size_t put_piece(char *to, u32 code, bool is_byte)
 	return 4;
 }
 
-/* True when there is more than was written. */
+/* Returns true if not everything was written. */
 static DJS_HANDLER_CODE bool escape_all(struct escaping *e)
 {
 	while (e->in_left > 0) {
@@ -132,8 +132,7 @@ DJS_HANDLER_CODE size_t djs_text_escape(char *out, const char *in, size_t most, 
 	}
 	more = escape_all(&e);
 	if (quoted && more) {
-		/* "..." takes the place of the last three characters, or of a piece that it cuts.
-		 */
+		/* "..." replaces the last three characters, or a piece that it would split. */
 		char *end = e.out + e.room - 3;
 
 		e.out = e.cut && e.cut < end && end < e.cut + e.cut_bytes ? e.cut : end;

@@ -6,7 +6,7 @@
 #include "include/record.h"
 #include "text/sink.h"
 
-/* No field is wider, whatever a script's "*" says: SystemTap's print buffer. */
+/* The widest possible field, whatever a script's "*" says: SystemTap's print buffer. */
 #define MAX_FIELD 8192
 
 struct spec {
@@ -16,7 +16,7 @@ struct spec {
 	char conversion;
 };
 
-/* The arguments that are left. */
+/* The remaining arguments. */
 struct arguments {
 	const char *types;
 	const char *at;
@@ -71,7 +71,7 @@ static DJS_HANDLER_CODE bool take_histogram(struct arguments *args, struct sink 
 	return true;
 }
 
-/* Of an argument the lower half counts, and what is below zero is 0. */
+/* Only the lower half of an argument is used, and negative values become 0. */
 static DJS_HANDLER_CODE s32 clamp_field(s64 value)
 {
 	s32 field = (s32)(u32)value;
@@ -79,7 +79,7 @@ static DJS_HANDLER_CODE s32 clamp_field(s64 value)
 	return field < 0 ? 0 : field > MAX_FIELD ? MAX_FIELD : field;
 }
 
-/* A number of the format, or the next argument for "*". */
+/* Reads a number of the format, or the next argument for "*". */
 static DJS_HANDLER_CODE bool read_field(const char **format, struct arguments *args, s64 *value)
 {
 	const char *at = *format;
@@ -120,7 +120,7 @@ static DJS_HANDLER_CODE const char *read_flags(const char *format, struct spec *
 	}
 }
 
-/* What stands behind a '%'. Yields false when an argument is missing. */
+/* Parses what follows a '%'. Returns false if an argument is missing. */
 static DJS_HANDLER_CODE bool read_spec(const char **format, struct arguments *args,
 				       struct spec *spec)
 {
@@ -166,9 +166,9 @@ static DJS_HANDLER_CODE void put_text(struct sink *sink, const struct spec *spec
 		sink_fill(sink, ' ', pad);
 }
 
-/* Sign or base, zeroes, digits, as SystemTap puts them. Unlike C's printf, 0 always has its digit,
- * a base is written for 0 as well and beside the zeroes of a precision, and a flag 0 fills the
- * width whatever the precision. */
+/* Writes sign or base, zeros, and digits, like SystemTap. Unlike C's printf, 0 always has its
+ * digit, the base is written for 0 as well and in addition to the zeros of a precision, and a flag
+ * 0 fills the width whatever the precision. */
 static DJS_HANDLER_CODE void put_number(struct sink *sink, const struct spec *spec, u64 value,
 					u32 base, const char *prefix)
 {
@@ -215,7 +215,7 @@ static DJS_HANDLER_CODE void put_hex(struct sink *sink, const struct spec *spec,
 	put_number(sink, spec, value, 16, prefix);
 }
 
-/* %c; with '#' as C would write it in single quotes. */
+/* %c; with '#', as C would write it in single quotes. */
 static DJS_HANDLER_CODE void put_char(struct sink *sink, const struct spec *spec, u8 c)
 {
 	static const char named[] = "\aa\bb\tt\nn\vv\ff\rr''\\\\";
@@ -250,8 +250,8 @@ static DJS_HANDLER_CODE bool is_number_size(s32 bytes)
 	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
 }
 
-/* %b: the number's bytes as the machine has them. The precision says how many, or the width; the
- * rest of the width is filled with zero bytes. */
+/* %b: the bytes of the number in the machine's byte order. The precision gives their number, or the
+ * width; zero bytes fill the rest of the width. */
 static DJS_HANDLER_CODE void put_binary(struct sink *sink, const struct spec *spec, s64 value)
 {
 	s32 bytes = sizeof(value);
@@ -269,7 +269,7 @@ static DJS_HANDLER_CODE void put_binary(struct sink *sink, const struct spec *sp
 		sink_fill(sink, 0, pad);
 }
 
-/* %M: two digits a byte. */
+/* %M: two digits per byte. */
 static DJS_HANDLER_CODE void put_dump(struct sink *sink, const struct spec *spec, const char *bytes,
 				      size_t count)
 {
@@ -294,14 +294,14 @@ static DJS_HANDLER_CODE bool put_string(struct sink *sink, const struct spec *sp
 
 	if (!take_text(args, &text, &length))
 		return false;
-	/* Of memory there is as much as is to be shown. */
+	/* A memory argument is as long as what is to be shown. */
 	if (spec->conversion == 's' && spec->precision >= 0 && (size_t)spec->precision < length)
 		length = (size_t)spec->precision;
 	if (spec->conversion == 'M')
 		put_dump(sink, spec, text, length);
 	else
 		put_text(sink, spec, text, length);
-	if (spec->zero && !spec->left) /* as SystemTap does */
+	if (spec->zero && !spec->left) /* like SystemTap */
 		sink_char(sink, 0);
 	return true;
 }

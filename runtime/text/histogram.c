@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Histograms as text, the way SystemTap's users know them: buckets down, bars of at most 50 across.
+ * Formats histograms as text, in SystemTap's layout: one row per bucket, with bars of at most 50
+ * characters.
  */
 #include "include/text.h"
 #include "include/record.h"
@@ -8,15 +9,15 @@
 #include "text/sink.h"
 
 #define BAR_WIDTH 50
-/* Empty buckets that stay visible at either end of an empty run; the rest becomes one "~". */
+/* Empty buckets that stay visible at either end of an empty run; one "~" replaces the others. */
 #define SHOWN_EMPTY 2
 #define LABEL_BYTES (DJS_DIGITS + 2)
 
 struct histogram {
 	struct djs_histogram_header header;
 	const char *buckets; /* may not be aligned */
-	u32 first, last;     /* shown */
-	s64 scale;	     /* hits that one sign of a bar stands for */
+	u32 first, last;     /* the range that is shown */
+	s64 scale;	     /* hits per character of a bar */
 	u32 label_width, count_width;
 };
 
@@ -28,7 +29,7 @@ static DJS_HANDLER_CODE s64 bucket_count(const struct histogram *h, u32 bucket)
 	return count;
 }
 
-/* Decimal text of `value` before `end`, with `sign` in front (0: none but a minus). Yields its
+/* Formats `value` in decimal before `end`, preceded by `sign` (0: only a minus). Returns its
  * beginning. */
 static DJS_HANDLER_CODE char *decimal(char *end, s64 value, char sign)
 {
@@ -41,14 +42,14 @@ static DJS_HANDLER_CODE char *decimal(char *end, s64 value, char sign)
 	return first;
 }
 
-/* The least value of a bucket within a linear histogram. */
+/* Returns the smallest value of a bucket of a linear histogram. */
 static DJS_HANDLER_CODE s64 bound(const struct histogram *h, u32 bucket)
 {
 	return (s64)((u64)h->header.low + (u64)(bucket - 1) * (u64)h->header.width);
 }
 
-/* What stands left of a bucket: its lower bound; that of the last one within a linear histogram for
- * what is above it. Written before `end`. */
+/* Writes a bucket's label before `end`: its lower bound; for the overflow bucket of a linear
+ * histogram, the lower bound of the last bucket. */
 static DJS_HANDLER_CODE char *label(const struct histogram *h, u32 bucket, char *end)
 {
 	const struct djs_histogram_header *header = &h->header;
@@ -69,16 +70,16 @@ static DJS_HANDLER_CODE char *label(const struct histogram *h, u32 bucket, char 
 	return decimal(end, bound(h, bucket), 0);
 }
 
-/* The buckets below and above a linear histogram are not part of it: shown only when they hold
- * something. */
+/* The underflow and overflow buckets of a linear histogram are not part of it: they are shown only
+ * when they are not empty. */
 static DJS_HANDLER_CODE bool outside(const struct histogram *h, u32 bucket)
 {
 	return h->header.kind == DJS_HISTOGRAM_LINEAR &&
 	       (bucket == 0 || bucket == h->header.buckets - 1);
 }
 
-/* The range from two before the first bucket that holds something to two behind the last. False:
- * all empty. */
+/* Finds the range from two buckets before the first nonempty one to two after the last. False: all
+ * are empty. */
 static DJS_HANDLER_CODE bool find_range(struct histogram *h)
 {
 	u32 lowest = h->header.kind == DJS_HISTOGRAM_LINEAR ? 1 : 0;
@@ -108,7 +109,7 @@ static DJS_HANDLER_CODE bool find_range(struct histogram *h)
 	return true;
 }
 
-/* Empty buckets from `bucket` on. */
+/* Returns the number of consecutive empty buckets from `bucket` on. */
 static DJS_HANDLER_CODE u32 empty_run(const struct histogram *h, u32 bucket)
 {
 	u32 end = bucket;
@@ -128,7 +129,7 @@ static DJS_HANDLER_CODE void widen(u32 *width, s64 value, u32 more)
 		*width = wanted;
 }
 
-/* A linear histogram's labels have room for the bound behind the last row, as SystemTap's have. */
+/* The labels of a linear histogram have room for the bound after the last row, like SystemTap's. */
 static DJS_HANDLER_CODE void measure(struct histogram *h)
 {
 	bool linear = h->header.kind == DJS_HISTOGRAM_LINEAR;
@@ -212,7 +213,7 @@ DJS_HANDLER_CODE int djs_text_histogram(struct sink *sink, const void *data, siz
 		: h.header.kind != DJS_HISTOGRAM_LINEAR || h.header.buckets < 3)
 		return 0;
 	if (!find_range(&h)) {
-		/* Only the head, as for a statistic without values. */
+		/* Only the header, as for a statistic without values. */
 		h.first = 1;
 		h.last = 0;
 	}

@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * Where text goes: shared by format.c and histogram.c. Counts what would be written, writes what
- * there is room for; a run of any length costs no more than the room.
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The output of text: shared by format.c and histogram.c. Counts what would be written, and writes
+ * what fits; a run of any length costs no more than the available room.
  */
 #ifndef DJSTAP_TEXT_SINK_H
 #define DJSTAP_TEXT_SINK_H
@@ -9,8 +10,8 @@
 
 struct sink {
 	char *out;
-	size_t room;   /* without the NUL */
-	size_t length; /* of the whole text */
+	size_t room;   /* excluding the NUL */
+	size_t length; /* of the complete text */
 };
 
 static inline void sink_open(struct sink *sink, char *out, size_t size)
@@ -20,7 +21,7 @@ static inline void sink_open(struct sink *sink, char *out, size_t size)
 	sink->length = 0;
 }
 
-/* Ends the text; yields what djs_format() yields. */
+/* Terminates the text; returns the result of djs_format(). */
 static inline size_t sink_close(struct sink *sink, size_t size)
 {
 	if (!size)
@@ -63,9 +64,9 @@ static inline void sink_fill(struct sink *sink, char c, size_t count)
 	sink->length += count;
 }
 
-#define DJS_DIGITS 24 /* of a 64-bit number in octal, the longest */
+#define DJS_DIGITS 24 /* a 64-bit number in octal, the longest */
 
-/* Writes the digits of `value` backwards, ending before `end`; yields the first. */
+/* Writes the digits of `value` backwards, ending before `end`; returns a pointer to the first. */
 static inline char *digits_before(char *end, u64 value, u32 base, const char *alphabet)
 {
 	switch (base) {
@@ -87,7 +88,10 @@ static inline char *digits_before(char *end, u64 value, u32 base, const char *al
 	return end;
 }
 
-/* A histogram whose header and buckets lie in `bytes` bytes at `data`; 0 when they do not. */
+/*
+ * Formats a histogram whose header and buckets are in `bytes` bytes at `data`; returns 0 if they
+ * are not.
+ */
 int djs_text_histogram(struct sink *sink, const void *data, size_t bytes);
 
 #endif

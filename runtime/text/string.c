@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The language's string functions. NULL reads as the empty string.
- */
+/* The string functions of the language. NULL reads as the empty string. */
 #include "include/text.h"
 #include "text/words.h"
 
@@ -25,7 +23,7 @@ DJS_HANDLER_CODE size_t djs_text_copy(char *out, const char *in, size_t size)
 				return length + bytes_before_end(ends);
 		}
 	}
-	if (length == size) /* it goes on, and is cut */
+	if (length == size) /* the string is longer, and is truncated */
 		length--;
 	if (in)
 		for (; length + 1 < size && in[length]; length++)
@@ -34,7 +32,7 @@ DJS_HANDLER_CODE size_t djs_text_copy(char *out, const char *in, size_t size)
 	return length;
 }
 
-/* `out` may be `a`, as in s .= t. */
+/* `out` may be equal to `a`, as in s .= t. */
 DJS_HANDLER_CODE size_t djs_text_concat(char *out, const char *a, const char *b, size_t size)
 {
 	size_t length = djs_text_copy(out, a, size);
@@ -105,7 +103,7 @@ DJS_HANDLER_CODE s64 djs_text_find(const char *haystack, const char *needle)
 	return -1;
 }
 
-/* 0 … 15, or 16 for what is no digit in any base. */
+/* Returns 0 … 15, or 16 if `c` is not a digit in any base. */
 static DJS_HANDLER_CODE u32 digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -126,8 +124,8 @@ static DJS_HANDLER_CODE const char *skip_prefix(const char *in, u32 *base)
 	return has_x && *base == 16 ? in + 2 : in;
 }
 
-/* As the kernel's simple_strtol: a minus but no plus and no blanks, digits up to f whatever the
- * base, and a number that is too large wraps. */
+/* Like the kernel's simple_strtol: accepts a minus but no plus and no spaces, digits up to f
+ * whatever the base, and wraps for numbers that are too large. */
 DJS_HANDLER_CODE s64 djs_text_to_long(const char *in, s64 base)
 {
 	u32 radix = (u32)base;

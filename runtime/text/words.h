@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * Texts eight bytes at a time, where they lie at a multiple of 8, as nearly all do. The last eight
- * may reach beyond the text's memory, but not into another page.
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Processes strings eight bytes at a time, if they are aligned to 8 bytes, as nearly all are. The
+ * last eight bytes may extend beyond the string's memory, but not into another page.
  */
 #ifndef DJSTAP_TEXT_WORDS_H
 #define DJSTAP_TEXT_WORDS_H
@@ -28,14 +29,14 @@ static inline u64 load_word(const char *at)
 	return word;
 }
 
-/* With the highest bit set of the first byte that is 0 (of later ones it may be, too); 0: there is
- * none. */
+/* Returns a word with the highest bit of the first zero byte set (and possibly those of later
+ * bytes); 0: no zero byte. */
 static inline u64 ends_in(u64 word)
 {
 	return (word - EACH_BYTE) & ~word & (EACH_BYTE << 7);
 }
 
-/* The bytes before that first one, and 0 behind them. */
+/* Returns the bytes before the first zero byte, followed by zeros. */
 static inline u64 before_end(u64 word, u64 ends)
 {
 	return word & (((ends & -ends) - 1) >> 7);
