@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// timer.*: one hrtimer a site; handlers run in the timer's interrupt, but for those that walk over
-// large arrays.
+// timer.*: one hrtimer per site; handlers run in the timer's interrupt, except for those that walk
+// over large arrays.
 #include <linux/hrtimer.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -12,7 +12,7 @@ struct djs_timer {
 	struct hrtimer timer;
 	struct djs_site_run *run;
 	struct djs_job *job; /* of a handler that runs in a task; else NULL */
-	u64 random;	     /* state of the generator that spreads the periods */
+	u64 random;	     /* state of the generator that varies the periods */
 };
 
 static u64 next_period(struct djs_timer *timer)
