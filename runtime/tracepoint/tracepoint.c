@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// tracepoints: a handler is the tracepoint's own callback, and its site the callback's data.
+// Tracepoints: a handler is the tracepoint's own callback, and its site is the callback's data.
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -8,7 +8,7 @@
 #include "sites/mechanism.h"
 
 #ifdef DJS_HAVE_TRACEPOINTS
-static struct djs_site_run **traced; /* by the tracepoint's name */
+static struct djs_site_run **traced; /* sorted by the tracepoint's name */
 static u32 traced_count;
 
 static bool is_tracepoint(const struct djs_site_run *run)
@@ -31,7 +31,7 @@ static void register_tracepoint(struct djs_site_run *run)
 	run->armed = !run->error;
 }
 
-/* All sites of this tracepoint: several probes may have it. */
+/* Attaches all sites of this tracepoint: several probes may use it. */
 static void attach_tracepoint(struct tracepoint *tracepoint, void *unused)
 {
 	u32 low = 0, high = traced_count;
