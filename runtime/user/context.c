@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Contexts: what a handler works in. One for each CPU and one for begin and end probes; a handler
-// cannot be interrupted by another one here, so there are no levels.
+// Contexts, which handlers work in. There is one for each CPU and one for begin and end probes;
+// handlers cannot interrupt each other here, so there are no levels.
 #include "context/context.h"
 #include "globals/globals.h"
 #include "globals/locks.h"
@@ -13,7 +13,7 @@ static size_t scratch_bytes(void)
 	return ALIGN(max_t(size_t, djs_script.scratch_bytes, 8), 64);
 }
 
-/* The script's scratch, then the runtime's work area. */
+/* The script's scratch memory, then the runtime's work area. */
 static int context_init(struct djs_ctx *ctx, u32 level)
 {
 	memset(ctx, 0, sizeof(*ctx));
@@ -127,7 +127,7 @@ void djs_fail(struct djs_ctx *ctx, const char *message, u32 place)
 	ctx->error_place = place;
 }
 
-/* Nobody waits for this process. */
+/* Nothing waits for this process. */
 void djs_rest(struct djs_ctx *ctx)
 {
 	(void)ctx;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The language's functions about who runs, when, and where: the process is djstap's own. What is
-// not here needs a kernel (user/symbols.c lists all that there is).
+// The functions of the language about tasks, time, and places: the process is djstap's own.
+// Functions that are not here need a kernel (user/symbols.c lists all that exist).
 #define _GNU_SOURCE
 #include <sched.h>
 #include <sys/prctl.h>
@@ -127,7 +127,7 @@ PROCESS(get_cycles, djs_cycles())
 PROCESS(jiffies, nanoseconds(CLOCK_MONOTONIC) / (1000000000 / DJS_USER_HZ))
 PROCESS(HZ, DJS_USER_HZ)
 
-/* 0 for a CPU that does not exist. */
+/* Returns 0 for a CPU that does not exist. */
 s64 djs_fn_cpu_clock_ns(struct djs_ctx *ctx, s64 cpu)
 {
 	(void)ctx;
@@ -135,7 +135,9 @@ s64 djs_fn_cpu_clock_ns(struct djs_ctx *ctx, s64 cpu)
 							       : nanoseconds(CLOCK_MONOTONIC_RAW);
 }
 
-/* From 0 to limit - 1. SplitMix64 over the time stamp counter, as in the kernel. */
+/*
+ * Returns a number from 0 to limit - 1. SplitMix64 over the time stamp counter, as in the kernel.
+ */
 s64 djs_fn_randint(struct djs_ctx *ctx, s64 limit)
 {
 	u64 x = djs_cycles() + ((u64)djs_user_cpu << 56);

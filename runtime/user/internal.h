@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * What the parts of the runtime in user space share besides the headers of the folders that both
- * have.
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Declarations that the parts of the runtime in user space share, in addition to the headers of the
+ * folders that both runtimes have.
  */
 #ifndef DJSTAP_USER_INTERNAL_H
 #define DJSTAP_USER_INTERNAL_H

@@ -1,10 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * What the runtime's sources use of the kernel, for user space: the sources of globals/, control/,
- * access/ and context/ that need no more than this are built here as they are. The headers
- * include/linux/ of this folder are this file under the kernel's names.
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The kernel interfaces that the runtime's sources use, for user space: the sources of globals/,
+ * control/, access/ and context/ that need no more than this are built here unchanged. The headers
+ * in include/linux/ of this folder include this file under the kernel's names.
  *
- * A "CPU" is a thread that said so (djs_user_be_cpu); nothing interrupts it, so interrupts and
- * preemption need no care.
+ * A "CPU" is a thread that called djs_user_be_cpu; nothing interrupts it, so interrupts and
+ * preemption need no handling.
  */
 #ifndef DJSTAP_USER_KERNEL_H
 #define DJSTAP_USER_KERNEL_H
@@ -97,7 +98,7 @@ static inline ssize_t strscpy(char *to, const char *from, size_t size)
 	return (ssize_t)length;
 }
 
-/* ---- memory that may not be there ---- */
+/* ---- memory that may be unmapped ---- */
 #define copy_from_user_nofault(to, from, size)	 djs_user_read_memory(to, (u64)(from), size)
 #define copy_from_kernel_nofault(to, from, size) djs_user_read_memory(to, (u64)(from), size)
 #define __copy_to_user_inatomic(to, from, size)	 djs_user_write_memory((u64)(to), from, size)
@@ -123,7 +124,7 @@ static inline ssize_t strscpy(char *to, const char *from, size_t size)
 #define DECLARE_PER_CPU(type, name)  extern type name[DJS_USER_CPUS_MAX]
 #define PCPU_MIN_UNIT_SIZE	     32768
 #define __alloc_percpu(size, align)  djs_user_percpu_alloc(size)
-#define free_percpu(p)		     ((void)(p)) /* goes with the whole area */
+#define free_percpu(p)		     ((void)(p)) /* freed with the whole area */
 #define per_cpu_ptr(p, cpu)	     ((__typeof__(p))((char *)(p) + DJS_USER_PERCPU_BYTES * (u64)(cpu)))
 #define this_cpu_ptr(p)		     per_cpu_ptr(p, djs_user_cpu)
 #define raw_local_irq_save(flags)    ((flags) = 0)
@@ -134,7 +135,7 @@ static inline u64 get_random_u64(void)
 	u64 number;
 
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-		number = djs_cycles(); /* a system call that is filtered out */
+		number = djs_cycles(); /* the system call is filtered out */
 	return number;
 }
 
@@ -182,7 +183,7 @@ static inline bool atomic_try_cmpxchg_acquire(atomic_t *a, int *old, int value)
 }
 #define cmpxchg(p, old, value) __sync_val_compare_and_swap(p, old, value)
 
-/* ---- what a session does in the background: its reader looks for itself, so nothing ---- */
+/* ---- a session's background work: its reader polls the state, so this does nothing ---- */
 struct work_struct {
 	void (*run)(struct work_struct *);
 };

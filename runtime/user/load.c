@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A script's life in this process; its session is control/session.c.
+// The life of a script in this process; control/session.c implements its session.
 #include "access/access.h"
 #include "context/context.h"
 #include "control/arming.h"

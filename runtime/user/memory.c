@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Memory of this process that may not be there: the kernel is asked to copy, and says so.
+// Memory of this process that may be unmapped: the kernel copies it, and reports faults.
 #define _GNU_SOURCE
 #include <sys/uio.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Per-CPU memory: one area for each CPU, all in a row. An address of CPU 0's area stands for all of
-// them; a CPU's own copy is so many areas further on, and that distance is what its
-// thread adds to them. Thus handlers use the same instructions as in the kernel.
+// Per-CPU memory: one area for each CPU, all of them contiguous. An address in CPU 0's area stands
+// for all of them; the copy of CPU n is n areas further on, and its thread's base is that distance.
+// Handlers thus use the same instructions as in the kernel.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -46,7 +46,7 @@ u32 djs_user_this_cpu(void)
 
 void djs_user_be_cpu(u32 cpu)
 {
-	if (cpu == djs_user_cpu) /* a thread begins as CPU 0, with the base 0 */
+	if (cpu == djs_user_cpu) /* a thread starts as CPU 0, with base 0 */
 		return;
 	djs_user_cpu = cpu;
 	djs_set_percpu_base(cpu * DJS_USER_PERCPU_BYTES);
@@ -63,7 +63,7 @@ void *djs_user_percpu_alloc(u64 bytes)
 	return at;
 }
 
-/* The script's plain counters lie at the beginning of each area. */
+/* The script's plain counters are at the beginning of each area. */
 s64 *djs_user_counters(void)
 {
 	return (s64 *)areas;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// One ring a CPU, as the kernel's (record/ring.c): the same records and the same protocol, so that
-// the same reader takes them. The reader is this very thread: where a ring is full it is emptied.
+// One ring per CPU, like the kernel's (record/ring.c): the same records and the same protocol, for
+// the same reader. The reader is this very thread: it empties a ring when it is full.
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a script's object may refer to. A function of the language that is not here needs a kernel.
+// The symbols that a script's object may refer to. A function of the language that is not here
+// needs a kernel.
 #include "include/functions.h"
 #include "include/regex.h"
 #include "include/text.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// timer.*: deadlines that the session's loop asks for. They are all the sites there are to arm.
+// timer.*: deadlines that the session's loop polls. There are no other sites to arm.
 #include <time.h>
 
 #include "context/context.h"
@@ -9,7 +9,7 @@
 struct timer {
 	const struct djs_site *site;
 	u64 due;
-	u64 random; /* state of the generator that spreads the periods */
+	u64 random; /* state of the generator that varies the periods */
 };
 static struct timer *timers;
 static u32 timer_count;
@@ -72,8 +72,8 @@ void djs_sites_disarm(void)
 	timer_count = 0;
 }
 
-/* A timer stays armed while its probe's condition does not hold: its handler looks at it, and
- * nothing in this process would be spared. */
+/* A timer stays armed while its probe's condition does not hold: its handler checks the condition,
+ * and disarming it would save nothing in this process. */
 void djs_sites_rearm(void)
 {
 }
@@ -94,7 +94,7 @@ u64 djs_user_next_timer(void)
 	return next;
 }
 
-/* The one that is due first, if it is due. */
+/* Returns the timer that is due first, if it is due. */
 static struct timer *first_due(u64 now)
 {
 	struct timer *first = NULL;
@@ -125,7 +125,7 @@ void djs_user_run_due(u64 now)
 
 	while ((timer = first_due(now)) && !djs_user_exit_requested()) {
 		run_handler(handler_of(timer), timer->site);
-		/* What was missed meanwhile is left out. */
+		/* Skips the periods that were missed. */
 		do
 			timer->due += next_period(timer);
 		while (timer->due <= now);
