@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Constants of this kernel that code generation inlines: section .djstap.offsets, lines of "NAME
-// VALUE", VALUE a decimal number. "NAME:SYMBOL ADDEND" is where a per-CPU variable of the kernel
-// lies, in the per-CPU section.
+// VALUE", VALUE a decimal number. "NAME:SYMBOL ADDEND" is the offset of one of the kernel's per-CPU
+// variables in the per-CPU section.
 #include <linux/ftrace.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -19,7 +19,7 @@
 #define REG(field)		     NUMBER("pt_regs." #field, offsetof(struct pt_regs, field));
 #define CTX(field)		     NUMBER("djs_ctx." #field, offsetof(struct djs_ctx, field))
 
-/* Never called, and emits no instruction: a place for the statements. */
+/* Never called, and emits no instruction: it contains the statements. */
 void djs_offsets(void);
 void djs_offsets(void)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Stands in for a script object while the runtime is built, so that modpost sees, and gives a
-// version to, every kernel symbol that a script object may need. Not part of what scripts are
-// linked with.
+// Replaces a script's object while the runtime is built, so that modpost sees every kernel symbol
+// that a script's object may need, and gives a version to it. It is not linked into scripts.
 #include <linux/kernel.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -49,7 +48,7 @@ void djs_stub(void)
 #endif
 	/* clang-format off */
 	DJS_STUB_THUNKS
-	/* What code calls that a sanitizer looks at (compiler/codegen/sanitizer.h). */
+	/* What code calls that is instrumented for a sanitizer (compiler/codegen/sanitizer.h). */
 #ifdef CONFIG_KASAN_GENERIC
 	SIZES(__asan_load, _noabort) SIZES(__asan_store, _noabort) CALL(__asan_loadN_noabort) CALL(__asan_storeN_noabort)
 #endif
