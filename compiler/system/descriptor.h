@@ -29,7 +29,7 @@ class FileDescriptor {
         if (fd_ >= 0)
             close(release());
     }
-    // Yields it without closing it: it is the caller's from now on.
+    // Returns the descriptor without closing it; the caller owns it from now on.
     int release() { return std::exchange(fd_, -1); }
 
   private:
@@ -40,8 +40,8 @@ class FileDescriptor {
 struct Pipe {
     FileDescriptor reader, writer;
 
-    // Programs that are executed do not inherit the ends. `flags`: more of pipe2()'s. Nothing, with
-    // errno, where there is no pipe to be had.
+    // Opens a pipe whose ends executed programs do not inherit. `flags`: further flags of pipe2().
+    // Returns nothing, with errno, on failure.
     static std::optional<Pipe> open(int flags = 0) {
         int ends[2];
         if (pipe2(ends, O_CLOEXEC | flags) != 0)

@@ -27,13 +27,13 @@ namespace {
 
 constexpr size_t block = 65536;
 
-// Appends what read(to, size) yields until there is no more, or `text` is longer than `most`;
-// `step` bytes at first.
+// Appends what read(to, size) returns until there is no more, or `text` is longer than `most`;
+// starts with `step` bytes.
 template <class Read> bool append(std::string& text, size_t most, size_t step, const Read& read) {
     while (text.size() <= most) {
         const size_t before = text.size(), room = most - before;
-        step =
-            std::min(step, room < SIZE_MAX ? room + 1 : room); // one more tells that it is too long
+        // one more byte shows that it is too long
+        step = std::min(step, room < SIZE_MAX ? room + 1 : room);
         text.resize(before + step);
         const ssize_t count = read(text.data() + before, step);
         text.resize(before + static_cast<size_t>(count > 0 ? count : 0));
@@ -47,7 +47,7 @@ template <class Read> bool append(std::string& text, size_t most, size_t step, c
 } // namespace
 
 bool read_rest(int fd, std::string& text, size_t most) {
-    // A file whose size is known is read at once, and once more for its end.
+    // A file of known size is read at once, followed by one read for its end.
     struct stat status = {};
     const bool is_plain = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
     const size_t step =

@@ -15,36 +15,36 @@ namespace djstap {
 // "PATH: WHAT: strerror(errno)".
 Failure path_failure(const std::string& path, std::string_view what);
 
-// read(), once more where a signal came first. Negative, with errno, on failure.
+// read(), restarted after a signal. Negative, with errno, on failure.
 ssize_t read_some(int fd, void* to, size_t size);
-// Appends what is left of a descriptor's file. False, with errno, on failure; what was read until
-// then is kept. Ends early once `text` is longer than `most`.
+// Appends the rest of a descriptor's file. Returns false, with errno, on failure; what was read
+// before is kept. Ends early once `text` is longer than `most`.
 bool read_rest(int fd, std::string& text, size_t most = SIZE_MAX);
-// Appends all of a descriptor's file, wherever the descriptor stands, which does not move. False,
-// with errno, on failure.
+// Appends all of a descriptor's file, whatever the descriptor's offset, which does not change.
+// Returns false, with errno, on failure.
 bool read_from_start(int fd, std::string& text);
-// Writes all of it; false, with errno, on failure.
+// Writes all of `bytes`; returns false, with errno, on failure.
 bool write_all(int fd, std::string_view bytes);
 
-// The whole file, also one of /proc and /sys, whose size is not known. After a failure errno is the
-// reason.
+// Returns the content of a file, including files of /proc and /sys, whose size is unknown. errno
+// holds the reason of a failure.
 Result<std::string> read_file(const std::string& path);
-// The same for one that is open already; without a descriptor the failure is that of opening it.
+// The same for an open file; without a descriptor, the failure is that of opening it.
 Result<std::string> read_file(const FileDescriptor& file, const std::string& path);
-// Without white space at either end: what files of /proc and /sys say in one line.
+// Returns the text without white space at either end, for one-line files of /proc and /sys.
 std::string trimmed(std::string_view text);
 
-// Writes a new file or over an old one, with mode 0644; on failure no regular file of that name is
-// left.
+// Creates or overwrites a file, with mode 0644; on failure no regular file of that name remains.
 Status write_file(const std::string& path, std::string_view bytes);
-// Writes next to `path` and renames, so that no reader sees half a file. Creates the folder.
+// Writes a file next to `path` and renames it, so that no reader sees a partial file. Creates the
+// folder.
 Status write_atomically(const std::string& path, std::string_view bytes);
 
 // A file's bytes, mapped read-only for the object's life.
 class MappedFile {
   public:
     static Result<std::unique_ptr<MappedFile>> open(const std::string& path);
-    // The same for one that is open already; without a descriptor, errno says why.
+    // The same for an open file; without a descriptor, errno gives the reason.
     static Result<std::unique_ptr<MappedFile>> map(const FileDescriptor& file,
                                                    const std::string& path);
     ~MappedFile();

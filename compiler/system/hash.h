@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The hash of cached files and of what names them. It is against damage and chance, not against
-// forgery; where a module and its readers must agree on one, that is djs_hash_bytes()
+// The hash of cached files and of their names. It protects against damage and chance, not against
+// forgery; where a module and its readers must agree on a hash, they use djs_hash_bytes()
 // (runtime/include/recorder.h).
 #pragma once
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace djstap {
 
-// Eight bytes at a time. `seed`: the hash of what stands before, where there are several parts.
+// Hashes eight bytes at a time. `seed`: the hash of the preceding parts, if there are several.
 uint64_t hash_bytes(std::string_view bytes, uint64_t seed = 0);
 
-// Sixteen digits.
+// Returns sixteen digits.
 std::string hexadecimal(uint64_t value);
 
 } // namespace djstap

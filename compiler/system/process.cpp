@@ -31,7 +31,7 @@ Failure cannot_run(const std::string& program, int error) {
     return {"cannot run " + program + ": " + std::strerror(error), ""};
 }
 
-// What the child does until it becomes the program; never returns. Only calls that are safe after
+// The child until it executes the program; never returns. It makes only calls that are safe after
 // fork().
 class NewProgram {
   public:
@@ -44,8 +44,9 @@ class NewProgram {
     [[noreturn]] void become(int gate, int report) const {
         if (options_.bound) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
+            // the parent died before the line above
             if (getppid() != parent_)
-                _exit(exec_failed); // died before the line above
+                _exit(exec_failed);
             setsid();
         }
         sigset_t none;
@@ -57,11 +58,12 @@ class NewProgram {
         for (int fd : options_.inherited)
             fcntl(fd, F_SETFD, 0);
         char byte;
+        // the process that should release it is gone
         if (gate >= 0 && read_some(gate, &byte, 1) != 1)
-            _exit(exec_failed); // whoever was to let it go has gone
+            _exit(exec_failed);
         if (!options_.in_child || options_.in_child())
             run();
-        const int error = errno ? errno : EPERM; // 0 would say that it runs
+        const int error = errno ? errno : EPERM; // 0 would mean that the program runs
         write_all(report, {reinterpret_cast<const char*>(&error), sizeof error});
         _exit(exec_failed);
     }
@@ -87,7 +89,7 @@ class NewProgram {
     pid_t parent_;
 };
 
-// The same for posix_spawn(), which copies none of this process's memory.
+// The same for posix_spawn(), which does not copy this process's memory.
 class SpawnActions {
   public:
     explicit SpawnActions(const ProcessOptions& options) {
@@ -256,7 +258,7 @@ Result<Process> Process::hold(const std::vector<std::string>& words,
     return std::move(*process);
 }
 
-// The pipe ends when the program runs.
+// exec closes the pipe when the program starts.
 int Process::exec_error() {
     int error = 0;
     if (read_some(error_.get(), &error, sizeof error) != sizeof error)
@@ -311,7 +313,7 @@ Result<ProgramOutcome> run_program(const std::vector<std::string>& words,
     pipe->writer.reset();
     ProgramOutcome outcome;
     char buffer[65536];
-    size_t told = 0; // all lines before this were given to wanted.line
+    size_t told = 0; // all lines before this offset were passed to wanted.line
     for (ssize_t count; (count = read_some(pipe->reader.get(), buffer, sizeof buffer)) > 0;) {
         if (outcome.output.size() < wanted.most)
             outcome.output.append(buffer, static_cast<size_t>(count));

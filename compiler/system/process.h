@@ -13,40 +13,40 @@
 
 namespace djstap {
 
-// The folders of $PATH, or of a usual one where that is not set.
+// Returns the folders of $PATH, or of a default path if it is not set.
 std::vector<std::string> search_path();
-// Whether a path leads to a file that can be executed.
+// Returns whether `path` leads to an executable file.
 bool is_program(const std::string& path);
-// The path of a program: in search_path(), then in `more`; `name` itself where it holds a slash.
-// Empty where there is none.
+// Returns the path of a program: searches search_path(), then `more`; `name` itself if it contains
+// a slash. Empty if there is none.
 std::string find_program(std::string_view name, const std::vector<std::string>& more = {});
 
-// What a program starts with.
+// The environment that a program starts in.
 struct ProcessOptions {
     // A standard stream that is this process's own, or empty (/dev/null).
     static constexpr int same = -1, none = -2;
 
-    int input = same, output = same, errors = same;      // or descriptors in their place
+    int input = same, output = same, errors = same;      // or descriptors
     std::vector<int> inherited;                          // descriptors that keep their numbers
-    std::optional<std::vector<std::string>> environment; // "NAME=VALUE"; else this process's
-    // It is in a session of its own (the terminal's Ctrl-C is not for it), and killed when this
-    // process ends in whatever way, and when the Process goes.
+    std::optional<std::vector<std::string>> environment; // "NAME=VALUE"; default: this process's
+    // The process runs in a session of its own (the terminal's Ctrl-C does not reach it), and is
+    // killed when this process ends for whatever reason, and when the Process is destroyed.
     bool bound = false;
     std::function<bool()> in_child = {}; // runs between fork and exec; false ends the child
 };
 
-// A child process. Unless it is bound, or held, it goes on when the object goes.
+// A child process. Unless it is bound, or held, it outlives the object.
 class Process {
   public:
-    // Runs words[0], found in $PATH. A program that cannot be run is a Failure.
+    // Runs words[0], searched in $PATH. Returns a Failure if the program cannot be run.
     static Result<Process> start(const std::vector<std::string>& words,
                                  const ProcessOptions& options = {});
-    // The same, but the process only waits to be released. When the object goes, or this process
-    // ends, without release(), it ends without having run anything. A Failure is errno's text.
+    // The same, but the process waits to be released. If the object is destroyed, or this process
+    // ends, without release(), the child ends without having run anything. A Failure is errno's
+    // text.
     static Result<Process> hold(const std::vector<std::string>& words,
                                 const ProcessOptions& options = {});
-    // Runs `body` in a copy of this process, which then ends. Nothing where there is none to be
-    // had.
+    // Runs `body` in a copy of this process, which then ends. Returns nothing if fork() fails.
     static std::optional<Process> fork(const std::function<void()>& body);
 
     Process() = default;
@@ -54,17 +54,17 @@ class Process {
     Process& operator=(Process&& other) noexcept;
     ~Process();
 
-    pid_t pid() const { return pid_; } // also once it has ended
+    pid_t pid() const { return pid_; } // valid after its end, too
     bool running() const { return running_; }
-    // Of a bound one: readable once it has ended.
+    // For a bound process: readable once the process has ended.
     int descriptor() const { return descriptor_.get(); }
-    // Lets a held process run its program. Yields 0, or errno where that cannot be run.
+    // Makes a held process run its program. Returns 0, or errno if the program cannot be run.
     int release();
-    // The status of waitpid() once it has ended; does not wait.
+    // Returns the status of waitpid() if the process has ended; does not wait.
     std::optional<int> poll_status();
-    // Waits for its end. Yields the status of waitpid().
+    // Waits for the end. Returns the status of waitpid().
     int wait();
-    // Ends it at once.
+    // Kills the process.
     void kill();
 
   private:
@@ -77,29 +77,30 @@ class Process {
     pid_t pid_ = -1;
     bool running_ = false, bound_ = false;
     FileDescriptor descriptor_;
-    FileDescriptor go_;    // what a held one waits for
-    FileDescriptor error_; // of exec, until that succeeded
+    FileDescriptor go_;    // what a held process waits for
+    FileDescriptor error_; // reports an error of exec
     int status_ = 0;
 };
 
-// Of a status of waitpid(), as a shell counts: the exit status, or 128 + the signal that ended it.
+// Converts a status of waitpid() as a shell does: the exit status, or 128 + the signal that ended
+// the process.
 int exit_status(int wait_status);
 
-// What a program that was run to its end left.
+// The outcome of a program that has ended.
 struct ProgramOutcome {
     int status = 0; // exit_status()
     std::string output;
 };
 
-// What of a program's output is wanted.
+// Which part of a program's output is collected.
 struct OutputOptions {
-    bool errors = true;                              // its standard errors as well
-    size_t most = SIZE_MAX;                          // bytes, of which more may be kept at the end
-    std::function<void(std::string_view)> line = {}; // is given each line as it comes
+    bool errors = true;                              // standard error as well
+    size_t most = SIZE_MAX;                          // bytes; a little more may be kept at the end
+    std::function<void(std::string_view)> line = {}; // called with each line as it arrives
 };
 
-// Runs a program to its end, with an empty standard input. `options`: of which the output is not
-// looked at.
+// Runs a program to its end, with an empty standard input. The output streams of `options` are
+// ignored.
 Result<ProgramOutcome> run_program(const std::vector<std::string>& words,
                                    const OutputOptions& wanted = {}, ProcessOptions options = {});
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a part of the work cost.
+// Measures the cost of a part of the work.
 #pragma once
 #include <chrono>
 #include <string>
 
 namespace djstap {
 
-// Time since its making: wall, and of this process with the programs that it ran to their end.
+// Time since construction: wall time, and the CPU time of this process and of the programs that it
+// ran to their end.
 class Stopwatch {
   public:
     Stopwatch();
-    double milliseconds() const; // wall
-    // Milliseconds of wall time since it was made or last asked for a lap.
+    double milliseconds() const; // wall time
+    // Returns the milliseconds of wall time since construction or the previous lap.
     double lap();
-    // "12.3 ms (8 user, 2 system), 34 MB": the memory is the highest that this process ever held.
+    // "12.3 ms (8 user, 2 system), 34 MB": the memory is the peak of this process.
     std::string describe() const;
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Folders for files that live no longer than this process.
+// Folders for files that do not outlive this process.
 #pragma once
 #include "diagnostics/result.h"
 
@@ -10,23 +10,23 @@
 
 namespace djstap {
 
-// $TMPDIR where nobody else can replace what is made in it, else /tmp.
+// Returns $TMPDIR if no other user can replace what is created in it, else /tmp.
 std::string temporary_directory();
 
-// A folder of this process's own, removed with all that is in it.
+// A folder that only this process uses, removed with all its content.
 class TemporaryFolder {
   public:
-    // djstap-PID-XXXXXX below `parent`: whose it is, remove_orphans() sees by its name. After a
-    // failure errno is the reason.
+    // Creates djstap-PID-XXXXXX below `parent`; the name tells remove_orphans() the owner. errno
+    // holds the reason of a failure.
     static Result<TemporaryFolder> create(const std::string& parent);
-    // In memory (/dev/shm) where that can be had, else in temporary_directory().
+    // Creates a folder in memory (/dev/shm) if possible, else in temporary_directory().
     static Result<TemporaryFolder> create_in_memory();
-    // djstap-XXXXXX, which stays.
+    // Creates djstap-XXXXXX, which is not removed.
     static Result<TemporaryFolder> create_to_stay(const std::string& parent);
-    // How the two are named, with XXXXXX in the place of what tells them apart.
+    // Returns the pattern of these names, with XXXXXX for the unique part.
     static std::string pattern(const std::string& parent, bool stays);
 
-    // None yet.
+    // No folder.
     TemporaryFolder() = default;
     TemporaryFolder(TemporaryFolder&& other) noexcept
         : path_(std::exchange(other.path_, {})), stays_(other.stays_) {}
@@ -37,7 +37,7 @@ class TemporaryFolder {
     }
     ~TemporaryFolder();
 
-    // Empty where there is none.
+    // Empty if there is no folder.
     const std::string& path() const { return path_; }
     std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
 
@@ -49,10 +49,10 @@ class TemporaryFolder {
     bool stays_ = false;
 };
 
-// Removes the temporary folders in `parent` that are this user's and whose process is gone. Yields
-// how many.
+// Removes the temporary folders in `parent` that belong to this user and whose process has ended.
+// Returns their number.
 size_t remove_orphans(const std::string& parent);
-// The same for all places where create_in_memory() makes them.
+// The same for all places where create_in_memory() creates them.
 void remove_orphans_in_memory();
 
 } // namespace djstap

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Where a user has a group of his own, of the same number, files are often made writable to it.
+// If a user has a private group of the same number, files are often writable for that group.
 bool is_own_group(gid_t group) {
     const uid_t user = geteuid();
     return user != 0 && group == user && group == getegid();
@@ -29,7 +29,7 @@ bool is_ours(const struct stat& status) {
 
 constexpr const char* not_ours = "belongs to someone else";
 
-// What is wrong with a file or folder; null: nothing. `above`: it is only on the way.
+// Returns what is wrong with a file or folder; null: nothing. `above`: it is only on the way.
 const char* complaint(const struct stat& status, bool above) {
     if (!is_ours(status))
         return not_ours;
@@ -41,10 +41,10 @@ const char* complaint(const struct stat& status, bool above) {
     return status.st_mode & others ? "can be written to by others" : nullptr;
 }
 
-// Goes along a path by descriptors, symbolic links included.
+// Walks along a path by descriptors, following symbolic links.
 class Walk {
   public:
-    // `place`: what the path leads to is only on the way.
+    // `place`: the folder that the path leads to counts as being on the way.
     explicit Walk(const std::string& path, bool place = false) {
         std::error_code error;
         const fs::path whole = fs::absolute(path, error);
@@ -54,13 +54,13 @@ class Walk {
             go(whole.relative_path(), place);
     }
 
-    // Of what the path leads to; none where that is not there.
+    // Those of what the path leads to; none if it does not exist.
     const FileDescriptor& parent() const { return parent_; }
     const std::string& name() const { return name_; }
     const Status& status() const { return status_; }
 
   private:
-    static constexpr int most_links = 40; // as the kernel
+    static constexpr int most_links = 40; // like the kernel
 
     bool enter_root() {
         at_ = FileDescriptor(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -94,7 +94,7 @@ class Walk {
         complains(place);
     }
 
-    // False where the walk ends.
+    // Returns false where the walk ends.
     bool step(const std::string& part) {
         FileDescriptor next(openat(at_.get(), part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
         const int open_error = errno;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which files nobody else can have written: what djstap takes from its cache becomes code of the
-// kernel's, or decides it.
+// Determines which files no other user can have written: what djstap takes from its cache becomes
+// kernel code, or controls it.
 #pragma once
 #include "diagnostics/result.h"
 #include "system/descriptor.h"
@@ -9,18 +9,17 @@
 
 namespace djstap {
 
-// Done where only root and this process's user can put anything else in the place of `path`: it,
-// what symbolic links lead to, and each folder on the way belong to one of them, and nobody else
-// can write to them. A folder that is only on the way may have the sticky bit (/tmp). Goes from the
-// root down, so that what was found stays true. What is not there is not in question.
+// Succeeds if only root and this process's user can replace `path`: it, the targets of symbolic
+// links, and each folder on the way belong to one of them, and no other user can write to them. A
+// folder that is only on the way may have the sticky bit (/tmp). Walks down from the root, so that
+// what was checked stays true. A path that does not exist passes.
 Status check_trusted(const std::string& path);
 
-// The same for a folder in which something is made under a name that is not there yet: it may have
-// the sticky bit itself.
+// The same for a folder in which a new name is created: it may have the sticky bit itself.
 Status check_trusted_place(const std::string& path);
 
-// Opens a file for reading that is trusted; what is opened is what was looked at. No descriptor,
-// with errno, where that fails: EPERM where it is not trusted.
+// Opens a trusted file for reading; what is opened is what was checked. Returns no descriptor, with
+// errno, on failure: EPERM if the file is not trusted.
 FileDescriptor open_trusted(const std::string& path);
 
 } // namespace djstap
