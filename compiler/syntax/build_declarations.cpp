@@ -23,8 +23,8 @@ ast::TypeName type_name(P::TypeNameContext* type) {
 SourceRange Builder::cover(SourceRange first, SourceRange last) const {
     if (first.expansion == last.expansion)
         return first.to(last);
-    // Leaves the deeper expansion first; ids grow with depth, as a use is registered before its
-    // body's.
+    // Replaces the deeper expansion first; ids grow with depth, because a use is registered before
+    // those in its body.
     while (first.expansion != last.expansion) {
         SourceRange& deeper = first.expansion > last.expansion ? first : last;
         deeper = sources_.expansion(deeper.expansion).use;
@@ -161,7 +161,7 @@ void Builder::add_probe(P::ProbeDeclarationContext& probe, ast::File& file) {
     file.aliases.push_back(std::move(out));
 }
 
-// What stands before = or +=: one point without marks, arguments and wildcards.
+// Reads what precedes = or +=: one point without marks, arguments and wildcards.
 std::vector<ast::PointComponent> Builder::alias_name(P::PointListContext& list,
                                                      const antlr4::Token& op) {
     std::vector<ast::ProbePoint> names = points(list);
@@ -241,7 +241,7 @@ std::vector<ast::ProbePoint> Builder::expand(P::PointContext& point, bool last) 
                             {mark ? "'" + text_of(mark) + "'" : "a condition"});
     for (ast::ProbePoint& one : out) {
         one.range = range(point);
-        one.optional |= mark != nullptr; // ! too: what is sufficient need not be there
+        one.optional |= mark != nullptr; // also for ! : a sufficient point need not exist
         one.sufficient |= mark && mark->getType() == P::Not;
         if (point.condition)
             one.condition = expression(*point.condition);

@@ -92,8 +92,8 @@ ast::UnaryOp unary_op(size_t type) {
     }
 }
 
-// Where an operator may follow another one without parentheses: a match and a membership are
-// followed by looser ones only, and a match does not follow a comparison.
+// Returns whether an operator may follow another one without parentheses: a match and a membership
+// may be followed only by looser operators, and a match must not follow a comparison.
 bool may_follow(size_t type, size_t left) {
     bool is_match = type == P::Matches || type == P::MatchesNot;
     switch (left) {
@@ -180,7 +180,8 @@ ast::ExpressionPtr Builder::binary(P::ExpressionContext& context, ast::BinaryOp 
 
 ast::ExpressionPtr Builder::assignment(P::ExpressionContext& context) {
     ast::ExpressionPtr target = expression(*context.left);
-    // c ? a : b = 1 assigns to b: the last part of ?: reaches as far as it can, also in a chain.
+    // c ? a : b = 1 assigns to b: the last part of ?: extends as far as possible, including in a
+    // chain.
     ast::ExpressionPtr* place = &target;
     for (P::ExpressionContext* part = context.left;
          !part->operand && (*place)->kind == ast::ExpressionKind::Conditional; part = part->right) {

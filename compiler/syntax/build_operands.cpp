@@ -11,7 +11,7 @@ using P = Builder::P;
 
 namespace {
 
-// What print, sprintf and the like are made of; nullopt for any other name.
+// Returns the properties of print, sprintf and the like; nullopt for any other name.
 std::optional<ast::Print> print_of(std::string_view name, SourceRange place) {
     ast::Print out(place);
     if (name == "print_char") {
@@ -40,7 +40,7 @@ std::optional<ast::Print> print_of(std::string_view name, SourceRange place) {
     return name.empty() ? std::optional(std::move(out)) : std::nullopt;
 }
 
-// $x->y$ and y->z$$: the trailing $ asks for the value as text; names themselves may hold a $.
+// $x->y$ and y->z$$: the trailing $ requests the value as text; a name itself may contain a $.
 std::string take_pretty(std::string& name) {
     size_t keep = name.find_last_not_of('$');
     if (keep == std::string::npos || keep + 1 == name.size())
@@ -401,14 +401,14 @@ ast::ExpressionPtr Builder::statistic(P::StatisticCallContext& context) {
     return out;
 }
 
-// What only guru mode grants.
+// Checks for what requires guru mode.
 void Builder::check_privilege(const Token& op) {
     if (!privileged_)
         diagnostics_.report(DiagnosticKind::OperatorNeedsGuru, op.range, {std::string(op.text)})
             .hint("run djstap with -g if you trust the code");
 }
 
-// How many values a print has to have.
+// Checks the number of values of a print.
 bool Builder::check_print(const ast::Print& print, std::string_view name) {
     size_t given = print.arguments.size();
     bool histogram = std::any_of(print.arguments.begin(), print.arguments.end(), is_histogram);

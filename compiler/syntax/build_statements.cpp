@@ -10,7 +10,7 @@ using P = Builder::P;
 
 namespace {
 
-// The name that a statement consists of or calls, when that is all it does.
+// Returns the name that a statement consists of or calls, if it does nothing else.
 const Token* sole_name(P::StatementContext& statement) {
     if (!statement.value || statement.start->getType() == P::ReturnValue ||
         statement.start->getType() == P::Delete)
@@ -38,8 +38,8 @@ constexpr std::array<std::string_view, 30> declarators{
 
 } // namespace
 
-// Words of other languages that parse as a variable or a call and would surface much later as
-// unknown names.
+// Reports words of other languages that parse as a variable or a call and would otherwise surface
+// much later as unknown names.
 void Builder::check_foreign_habits(const std::vector<P::StatementContext*>& statements) {
     for (size_t i = 0; i + 1 < statements.size(); i++) {
         const Token* name = sole_name(*statements[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The parser's contexts → ast. What the grammar is too wide for is checked here.
+// Converts the parser's contexts to the ast. Checks what the grammar accepts too widely.
 #pragma once
 #include "ast/ast.h"
 #include "diagnostics/diagnostic.h"
@@ -14,7 +14,7 @@ class Builder {
   public:
     using P = grammar::DjstapParser;
 
-    // `privileged`: embedded C and the operators that read any memory are granted.
+    // `privileged`: permits embedded C and the operators that read any memory.
     Builder(const SourceManager& sources, const TokenList& tokens, bool privileged,
             Diagnostics& diagnostics)
         : sources_(sources), tokens_(tokens), privileged_(privileged), diagnostics_(diagnostics) {}
@@ -28,7 +28,7 @@ class Builder {
     void add_function(P::FunctionDeclarationContext& function, bool is_private, ast::File& file);
     void add_probe(P::ProbeDeclarationContext& probe, ast::File& file);
     std::vector<ast::ProbePoint> points(P::PointListContext& list);
-    // The points that one point with braces stands for, in the order of the product.
+    // Returns the points that one point with braces stands for, in the order of the product.
     std::vector<ast::ProbePoint> expand(P::PointContext& point, bool last);
     std::vector<ast::PointComponent> alias_name(P::PointListContext& list, const antlr4::Token& op);
     ast::PointComponent point_component(P::ComponentContext& component);
@@ -70,8 +70,8 @@ class Builder {
 
     SourceRange range(const antlr4::Token* token) const { return as_token(token).range; }
     SourceRange range(const antlr4::ParserRuleContext& context) const;
-    // From the one to the other, seen from the place where both are written: a macro's use stands
-    // for what its body says when only one end lies in it.
+    // Returns the range from one to the other in the file where both are written: if only one end
+    // is in the body of a macro, the macro's use replaces it.
     SourceRange cover(SourceRange first, SourceRange last) const;
     std::string text_of(const antlr4::Token* token) const {
         return std::string(as_token(token).text);

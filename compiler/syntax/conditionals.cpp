@@ -23,7 +23,7 @@ bool is_equality(uint16_t type) {
     return type == DjstapLexer::Equal || type == DjstapLexer::NotEqual;
 }
 
-// `order` is negative, 0 or positive, as strcmp's.
+// `order` is negative, 0 or positive, like the result of strcmp().
 bool holds(uint16_t op, int order) {
     switch (op) {
     case DjstapLexer::Less:
@@ -140,7 +140,7 @@ bool Conditionals::insert_argument(const Lexeme& word, Lexemes& out) {
                        as_string, word.range, texts_.back()});
         return true;
     }
-    size_t number = SIZE_MAX; // of one that does not fit: there are never so many
+    size_t number = SIZE_MAX; // for a number that is too large: there are never so many arguments
     std::from_chars(word.text.data() + 1, word.text.data() + word.text.size(), number);
     if (number == 0 || number > given) {
         std::string there = given == 0   ? "are none"
@@ -262,7 +262,7 @@ std::optional<std::string> Conditionals::named_value(const Lexeme& name) {
         return context_.runtime;
     if (text == "guru_mode")
         return context_.guru ? "1" : "0";
-    // Loading a module needs root: there is one level of privilege.
+    // Loading a module requires root: there is only one privilege level.
     if (text == "systemtap_privilege")
         return "stapdev";
     diagnostics_.report(DiagnosticKind::UnknownConditionName, name.range, {std::string(text)})
@@ -271,7 +271,7 @@ std::optional<std::string> Conditionals::named_value(const Lexeme& name) {
     return std::nullopt;
 }
 
-// CONFIG_A >= CONFIG_B: as numbers where both are, as texts otherwise.
+// CONFIG_A >= CONFIG_B: compares as numbers if both are, as strings otherwise.
 bool Conditionals::compare_options(const Lexeme& left, const Lexeme& op, const Lexeme& right) {
     std::string a = named_value(left).value_or(""), b = named_value(right).value_or("");
     auto is_number = [](const std::string& text) {

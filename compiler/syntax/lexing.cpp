@@ -9,8 +9,8 @@ namespace {
 
 using grammar::DjstapLexer;
 
-// Bytes as they are, so that an index is an offset in the file (ANTLR's own stream decodes UTF-8,
-// counts characters, and throws on what is not UTF-8).
+// A stream of bytes, so that an index is an offset in the file (ANTLR's own stream decodes UTF-8,
+// counts characters, and throws on invalid UTF-8).
 class ByteStream final : public antlr4::CharStream {
   public:
     explicit ByteStream(std::string_view text) : text_(text) {}

@@ -15,7 +15,7 @@ int digit_value(char c) {
     return 99;
 }
 
-// What one letter after a backslash stands for; -1 when it has no meaning.
+// Returns the character that a letter after a backslash denotes; -1 if it has no meaning.
 int simple_escape(char c) {
     switch (c) {
     case 'a':
@@ -42,7 +42,7 @@ int simple_escape(char c) {
     }
 }
 
-// Takes up to `most` digits of `base` from text[at…].
+// Consumes up to `most` digits of `base` from text[at…].
 int take_digits(std::string_view text, size_t& at, int base, int most) {
     int value = 0;
     for (int n = 0; n < most && at < text.size() && digit_value(text[at]) < base; n++)
@@ -120,12 +120,12 @@ std::string decode_string(const Lexeme& lexeme, Diagnostics& diagnostics) {
             at++;
         } else {
             SourceRange range = lexeme.range;
-            // A string that was inserted has no text of its own in the file.
+            // An inserted string has no text of its own in the file.
             if (range.end - range.begin == lexeme.text.size()) {
                 range.begin += static_cast<uint32_t>(backslash + 1);
                 range.end = range.begin + 2;
             }
-            // Nobody who runs a script can mend the library.
+            // The user of a script cannot fix the library.
             if (!diagnostics.sources().file(range.file).is_library)
                 diagnostics.report(DiagnosticKind::UnknownEscape, range, {std::string(1, c)})
                     .hint("write '\\\\' for a backslash");

@@ -12,7 +12,7 @@ namespace {
 
 using P = grammar::DjstapParser;
 
-// Texts of the token types, as the grammar has them.
+// The texts of the token types in the grammar.
 const std::vector<std::string>& texts() {
     static const std::vector<std::string> table = [] {
         antlr4::ANTLRInputStream nothing{std::string()};
@@ -71,7 +71,7 @@ std::string describe(size_t type, std::string_view text) {
     }
 }
 
-// A set of token types that goes by one name, where all of it may stand.
+// A set of token types that has one name where all of them may occur.
 struct Group {
     std::vector<size_t> types;
     const char* name;
@@ -98,7 +98,7 @@ const std::vector<Group>& groups() {
     return table;
 }
 
-// All types that stand for a group: what is left out of the message once the group is named.
+// Returns whether a type belongs to a group: the message omits such types once the group is named.
 bool belongs(const char* name, size_t type) {
     std::string_view group = name;
     bool expression = type == P::SignPlus || type == P::SignMinus || type == P::Not ||
@@ -128,7 +128,7 @@ bool belongs(const char* name, size_t type) {
     return type == P::PointName || type == P::OpenBrace;
 }
 
-// What a name is for, where rule `rule` wants one.
+// Returns what a name denotes where rule `rule` expects one.
 const char* name_wanted(size_t rule) {
     switch (rule) {
     case P::RuleGlobalVariable:
@@ -202,7 +202,7 @@ std::string describe_expected(const antlr4::misc::IntervalSet& expected, size_t 
         parts.emplace_back(group.name);
         std::erase_if(types, [&](size_t type) { return belongs(group.name, type); });
     }
-    // One name for the two roles of it.
+    // The two roles of a name are listed once.
     if (has(P::Identifier))
         std::erase(types, size_t{P::CallName});
     for (size_t type : types) {
@@ -210,7 +210,7 @@ std::string describe_expected(const antlr4::misc::IntervalSet& expected, size_t 
         if (name != "''" && std::find(parts.begin(), parts.end(), name) == parts.end())
             parts.push_back(std::move(name));
     }
-    // "the end of the file" is never what a writer had in mind next to something else.
+    // "the end of the file" is never what the author meant when something else is possible.
     if (parts.size() > 1)
         std::erase(parts, std::string("the end of the file"));
     if (parts.empty())

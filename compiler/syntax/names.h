@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Words and tokens as messages name them.
+// Describes words and tokens for messages.
 #pragma once
 #include "syntax/lexing.h"
 #include "syntax/token_list.h"
@@ -12,10 +12,10 @@ namespace djstap::syntax {
 std::string describe(const Lexeme& word);
 std::string describe(const Token& token);
 
-// The text of a token type that always looks the same ("while", "->", "@cast"), or empty.
+// Returns the text of a token type with a fixed spelling ("while", "->", "@cast"), or "".
 std::string token_text(size_t type);
 
-// "an expression", "')'", "',' or ')'": what may stand where the parser is, in rule `rule`.
+// "an expression", "')'", "',' or ')'": what the parser accepts at this point, in rule `rule`.
 std::string describe_expected(const antlr4::misc::IntervalSet& expected, size_t rule);
 
 } // namespace djstap::syntax

@@ -20,8 +20,8 @@ bool starts_item(size_t type) {
     return type == P::Probe || type == P::Function || type == P::Global || type == P::Private;
 }
 
-// One file's top-level items, one after the other: each item's tree is dropped once its nodes are
-// built, and a mistake in one does not hide those of the others.
+// Parses the top-level items of a file one by one: each item's tree is dropped once its nodes are
+// built, and an error in one does not hide those of the others.
 class ItemParser {
   public:
     ItemParser(TokenList& tokens, Builder& builder, Diagnostics& diagnostics)
@@ -74,8 +74,8 @@ class ItemParser {
         return nullptr;
     }
 
-    // Moves to where the next item seems to begin: behind the body that holds the mistake where
-    // that body ends, at the next word that starts an item otherwise.
+    // Moves to where the next item seems to begin: behind the body that contains the error if that
+    // body ends, otherwise at the next word that starts an item.
     bool resume(size_t begin, size_t error) {
         size_t open = 0;
         for (size_t i = begin; i < error; i++)
@@ -114,7 +114,7 @@ class ItemParser {
     bool go_on_ = true;
 };
 
-// Reads the definitions among `words`, with conditionals around them decided.
+// Reads the definitions among `words`, after evaluating the conditionals around them.
 bool read_definitions(const Lexemes& words, MacroExpander& expander, Conditionals& conditionals,
                       Diagnostics& diagnostics, size_t depth) {
     using L = P;

@@ -25,7 +25,7 @@ bool is_word(const Lexeme& word) {
            (word.type >= DjstapLexer::Probe && word.type <= DjstapLexer::StringType);
 }
 
-// The word that closes what `type` opens; 0 where it opens nothing.
+// Returns the word that closes what `type` opens; 0 if it opens nothing.
 uint16_t closer_of(uint16_t type) {
     switch (type) {
     case DjstapLexer::OpenParen:

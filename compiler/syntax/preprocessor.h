@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Words → words: macros are expanded in one pass, then conditionals are decided and script
-// arguments inserted in a second one, as the language has it.
+// Transforms words: the first pass expands macros, the second one evaluates conditionals and
+// inserts script arguments, as the language requires.
 #pragma once
 #include "syntax/lexing.h"
 #include "syntax/syntax.h"
@@ -14,34 +14,34 @@ namespace djstap {
 struct Macro {
     std::string name;
     SourceRange range;            // of the name
-    bool takes_arguments = false; // has parentheses, be they empty
+    bool takes_arguments = false; // has parentheses, even if empty
     std::vector<std::string> parameters;
     syntax::Lexemes body;
 };
 
 namespace syntax {
 
-// What words may be nested in: brackets, macros in macros, conditionals in conditionals.
+// The deepest nesting of words: brackets, macros in macros, conditionals in conditionals.
 constexpr size_t nesting_limit = 256;
 
-// Expands macros. A use that is wrong is reported and becomes one word of type Bad.
+// Expands macros. An invalid use is reported and becomes one word of type Bad.
 class MacroExpander {
   public:
     MacroExpander(SourceManager& sources, const MacroTable& known, Diagnostics& diagnostics)
         : sources_(sources), known_(known), diagnostics_(diagnostics) {}
 
-    // The file's words without its definitions and with every use of a macro replaced. A macro is
+    // Returns the file's words without definitions and with every macro use replaced. A macro is
     // known from its definition on.
     Lexemes expand_file(const Lexemes& words);
-    // Reads the definition that begins at words[at] and moves `at` behind it. False after
-    // reporting.
+    // Reads the definition at words[at] and moves `at` behind it. Returns false after reporting an
+    // error.
     bool define(const Lexemes& words, size_t& at);
     MacroTable& defined() { return defined_; }
-    // Set after reporting that macros expand to more than can be dealt with.
+    // Set after reporting that macros expand to too much.
     bool too_large() const { return too_large_; }
 
   private:
-    struct Frame; // one macro being expanded, with its arguments
+    struct Frame; // one active macro expansion, with its arguments
     void expand(std::span<const Lexeme> words, const Frame* frame, Lexemes& out);
     bool expand_use(std::span<const Lexeme> words, size_t& at, const Macro& macro,
                     const Frame* frame, Lexemes& out);
@@ -57,18 +57,18 @@ class MacroExpander {
     Diagnostics& diagnostics_;
 };
 
-// Decides %( conditionals and inserts $1, @1, $# and @#. Only what is kept is looked at, so that a
-// branch may name arguments that were not given.
+// Evaluates %( conditionals and inserts $1, @1, $# and @#. Only the words that are kept are
+// examined, so a branch may name arguments that were not given.
 class Conditionals {
   public:
     Conditionals(const PreprocessorContext& context, Diagnostics& diagnostics)
         : context_(context), diagnostics_(diagnostics) {}
 
-    // Appends what remains of `words`. False after reporting a conditional that cannot be decided.
+    // Appends the remaining `words`. Returns false after reporting a conditional that cannot be
+    // evaluated.
     bool filter(std::span<const Lexeme> words, Lexemes& out, size_t depth = 0);
 
-    // One %( at words[at], cut up: the words of its condition and of its branches; `at` moves
-    // behind it.
+    // The parts of the %( at words[at]: its condition and its branches; cut() moves `at` behind it.
     struct Parts {
         std::span<const Lexeme> condition, then_words, else_words;
     };
@@ -88,7 +88,7 @@ class Conditionals {
 
     const PreprocessorContext& context_;
     Diagnostics& diagnostics_;
-    std::deque<std::string> texts_; // of numbers that stand for $#
+    std::deque<std::string> texts_; // of numbers that replace $#
 };
 
 } // namespace syntax

@@ -23,7 +23,7 @@ bool adjacent(SourceRange a, SourceRange b) {
     return a.file == b.file && a.expansion == b.expansion && a.end == b.begin;
 }
 
-// What an editor does not show, by its bytes in UTF-8.
+// Returns a hint for characters that editors do not show, recognized by their UTF-8 encoding.
 std::string hint_for_invisible(std::string_view text, size_t at) {
     std::string_view rest = text.substr(std::min(at, text.size()));
     if (rest.starts_with("\xef\xbb\xbf"))
@@ -53,7 +53,7 @@ class RoleAssigner {
   private:
     struct Bracket {
         size_t type;
-        bool heads_statement; // of if (…), while (…) and the like: no operand ends with it
+        bool heads_statement; // of if (…), while (…) and the like: does not end an operand
         bool groups_points;   // { in a list of probe points
     };
 
@@ -68,7 +68,7 @@ class RoleAssigner {
         token.text = word.text;
     }
 
-    // May an operand end with the token before?
+    // Returns whether an operand may end with the previous token.
     bool after_operand() const {
         switch (previous()) {
         case P::Identifier:
@@ -88,12 +88,12 @@ class RoleAssigner {
         }
     }
 
-    // An operand has one ++ or -- behind it: the next one is before what follows.
+    // An operand has at most one ++ or -- behind it: the next one is a prefix of what follows.
     bool after_crement() const {
         return previous() == P::PostIncrement || previous() == P::PostDecrement;
     }
 
-    // May a semicolon belong to the statement that the token before ends?
+    // Returns whether a semicolon may belong to the statement that the previous token ends.
     bool ends_with_semicolon() const {
         switch (previous()) {
         case P::Break:
@@ -131,7 +131,7 @@ class RoleAssigner {
     bool in_points() const {
         return points_ && (brackets_.size() == points_depth_ || brackets_.back().groups_points);
     }
-    // May a probe point's component begin after the token before?
+    // Returns whether a component of a probe point may begin after the previous token.
     bool component_begins() const {
         switch (previous()) {
         case P::Dot:
@@ -159,9 +159,9 @@ class RoleAssigner {
     Diagnostics& diagnostics_;
     size_t at_ = 0;
     std::vector<Bracket> brackets_;
-    bool closed_head_ = false;                   // the ')' before closed the head of a statement
+    bool closed_head_ = false;                   // the previous ')' closed the head of a statement
     bool points_ = false;                        // between `probe` and its body
-    size_t points_depth_ = 0;                    // brackets open at `probe`
+    size_t points_depth_ = 0;                    // brackets that were open at `probe`
     std::pair<uint32_t, uint32_t> unknown_line_; // file and line of the last unknown character
 };
 
@@ -295,7 +295,7 @@ bool RoleAssigner::take_bracket(const Lexeme& word) {
         return true;
     }
     default:
-        // What does not match is the parser's to report: only the nearest partner closes.
+        // The parser reports mismatches: only the nearest partner closes a bracket.
         closed_head_ = false;
         for (size_t i = brackets_.size(); i-- > 0;) {
             size_t open = brackets_[i].type;
@@ -351,7 +351,7 @@ void RoleAssigner::take_unknown(const Lexeme& word) {
             hint.empty() ? "a macro is defined with: @define name %( … %), before its use" : hint);
         return;
     }
-    // One a line: two quotes of the wrong kind are one mistake.
+    // One report per line: two quotes of the wrong kind are one mistake.
     std::pair line{word.range.file, diagnostics_.sources().position(word.range).line};
     if (std::exchange(unknown_line_, line) == line)
         return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Words → tokens: each word gets the role its neighbours give it (grammar/DjstapLexer.g4 lists
-// them), strings and numbers get their values, adjacent strings become one, and nesting is bounded.
+// Converts words to tokens: each word gets its role from its neighbours (grammar/DjstapLexer.g4
+// lists the roles), strings and numbers are decoded, adjacent strings are joined, and nesting is
+// limited.
 #pragma once
 #include "syntax/lexing.h"
 #include "syntax/token_list.h"
@@ -9,11 +10,12 @@
 
 namespace djstap::syntax {
 
-// The names of all macros known in the file, with their @; asked only to find what was meant.
+// The names of all macros known in the file, with their @; called only to suggest a spelling.
 using MacroNames = std::function<std::vector<std::string>()>;
 
-// The tokens of `words`, ended by EOF at byte `end` of `file`. A word that cannot be one is
-// reported and becomes Bad. False after reporting that the file is nested too deeply.
+// Appends the tokens of `words`, followed by EOF at byte `end` of `file`. A word that cannot be a
+// token is reported and becomes Bad. Returns false after reporting that the file is nested too
+// deeply.
 bool assign_roles(const Lexemes& words, uint32_t file, uint32_t end, const MacroNames& macro_names,
                   TokenList& out, Diagnostics& diagnostics);
 

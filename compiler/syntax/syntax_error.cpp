@@ -13,7 +13,7 @@ namespace {
 
 using P = grammar::DjstapParser;
 
-// The innermost bracket of `type` that is open before tokens[end], looking from tokens[begin] on.
+// Returns the innermost bracket of `type` that is open before tokens[end], from tokens[begin] on.
 const Token* innermost_open(const TokenList& tokens, size_t begin, size_t end, size_t type) {
     std::vector<const Token*> open;
     for (size_t i = begin; i < end && i < tokens.tokens.size(); i++) {
@@ -95,8 +95,8 @@ void ErrorStrategy::reportError(antlr4::Parser* parser, const antlr4::Recognitio
         report(parser, as_token(error.getOffendingToken()));
 }
 
-// Looks ahead at every choice, so that the message can name all that may stand there, not only what
-// the way taken would need next.
+// Looks ahead at every choice, so that the message can name everything that is accepted, not only
+// what the chosen path would need next.
 void ErrorStrategy::sync(antlr4::Parser* parser) {
     if (!reporting)
         return;
@@ -109,12 +109,12 @@ void ErrorStrategy::sync(antlr4::Parser* parser) {
 }
 
 void ErrorStrategy::report(antlr4::Parser* parser, const Token& guilty) {
-    // Its own message is out already.
+    // Its own message was already reported.
     if (guilty.type == P::Bad)
         return;
     size_t rule = parser->getContext() ? parser->getContext()->getRuleIndex() : size_t{P::RuleItem};
     antlr4::misc::IntervalSet expected = parser->getExpectedTokens();
-    // That it might also be an alias helps nobody who forgot the braces.
+    // Suggesting an alias does not help a user who forgot the braces.
     if (rule == P::RuleProbeDeclaration && expected.contains(static_cast<size_t>(P::OpenBrace)))
         expected = antlr4::misc::IntervalSet::of(P::OpenBrace);
     auto& diagnostic = diagnostics_.report(DiagnosticKind::SyntaxError, guilty.range,
@@ -126,7 +126,7 @@ void ErrorStrategy::report(antlr4::Parser* parser, const Token& guilty) {
                     : expected.contains(static_cast<size_t>(P::CloseBracket))
                         ? size_t{P::OpenBracket}
                         : size_t{0};
-    // What stands there could not be inside any bracket: so it was left open, rather than filled
+    // The token could not be inside any bracket: the bracket is unclosed rather than filled
     // wrongly.
     bool outside =
         guilty.type == antlr4::Token::EOF || guilty.type == P::Probe ||

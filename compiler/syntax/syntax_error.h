@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How the parser fails: at the first token that cannot be right, with one message a person can use.
+// The parser's errors: it stops at the first token that cannot be right, with one useful message.
 #pragma once
 #include "diagnostics/diagnostic.h"
 #include "grammar/DjstapParser.h"
@@ -7,13 +7,13 @@
 
 namespace djstap::syntax {
 
-// Levels of rules within rules: bounds the parser's stack where no bracket does (!!!!x, if (a) if
-// (b) …).
+// The limit of nested rules: bounds the parser's stack where no bracket does (!!!!x, if (a) if (b)
+// …).
 constexpr size_t rule_limit = 3000;
-// Operators in a row: bounds the depth of the tree of a + b + c …
+// The limit of operators in a row: bounds the depth of the tree of a + b + c …
 constexpr size_t chain_limit = 1000;
 
-// The generated parser, stopping before its recursion gets out of hand.
+// The generated parser, which stops before its recursion is too deep.
 class BoundedParser final : public grammar::DjstapParser {
   public:
     explicit BoundedParser(antlr4::TokenStream* tokens) : DjstapParser(tokens) {}
@@ -24,9 +24,9 @@ class BoundedParser final : public grammar::DjstapParser {
     void pushNewRecursionContext(antlr4::ParserRuleContext* context, size_t state,
                                  size_t rule) override;
 
-    // Set when the last parse ended because of a limit; the limit that it was.
+    // The limit that ended the last parse; 0: none.
     size_t limit_reached = 0;
-    // Forgets the tree and goes on at the stream's position.
+    // Drops the tree and continues at the stream's position.
     void restart(antlr4::TokenStream* tokens);
 
   private:
@@ -40,8 +40,8 @@ class BoundedParser final : public grammar::DjstapParser {
     std::vector<Level> levels_;
 };
 
-// Stops at the first error. The first try of an item is quick and says nothing; when it fails, the
-// item is parsed again with `reporting`.
+// Stops at the first error. The first attempt at an item is fast and silent; if it fails, the item
+// is parsed again with `reporting`.
 class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
   public:
     ErrorStrategy(const TokenList& tokens, Diagnostics& diagnostics)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the parser reads: words with their roles and values, and the stream over them.
+// The parser's input: words with their roles and values, and the stream over them.
 #pragma once
 #include "diagnostics/source.h"
 
@@ -17,8 +17,8 @@ class Token final : public antlr4::Token {
     SourceRange range;
     std::string_view text; // as written
     int64_t number = 0;    // of a Number
-    const std::string* string =
-        nullptr; // of a String: decoded, adjacent ones joined; of a PointName: its text
+    // Of a String: its decoded text, with adjacent strings joined; of a PointName: its text.
+    const std::string* string = nullptr;
 
     std::string getText() const override { return std::string(text); }
     size_t getType() const override { return type; }
