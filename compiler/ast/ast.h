@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The script as written: what syntax/ yields and semantics/ reads. No names are resolved here.
+// The script as written: the output of syntax/ and the input of semantics/. Names are not resolved.
 #pragma once
 #include "diagnostics/source.h"
 
@@ -44,7 +44,7 @@ template <StatementKind K> struct StatementOf : Statement {
     static constexpr StatementKind static_kind = K;
     explicit StatementOf(SourceRange r) : Statement(K, r) {}
 };
-// The node as its own struct; the caller has looked at `kind`.
+// Returns the node as its own struct; the caller has checked `kind`.
 template <class T, class N> T& as(N& node) {
     return static_cast<T&>(node);
 }
@@ -54,8 +54,7 @@ template <class T, class N> const T& as(const N& node) {
 
 enum class TypeName : uint8_t { None, Long, String }; // ":long", ":string" as written
 
-// ---- expressions
-// ---------------------------------------------------------------------------------
+// ---- expressions --------------------------------------------------------------------------------
 
 struct NumberLiteral : ExpressionOf<ExpressionKind::NumberLiteral> {
     using ExpressionOf::ExpressionOf;
@@ -75,7 +74,7 @@ struct ArrayIndex : ExpressionOf<ExpressionKind::ArrayIndex> {
     std::vector<ExpressionPtr> indexes; // null stands for *
 };
 
-// One step into a target value: ->name or .name, [literal or expression].
+// One step of a target variable: ->name or .name, [literal or expression].
 struct Component {
     enum class Kind : uint8_t { Member, Index, PrettyPrint } kind = Kind::Member;
     SourceRange range;
@@ -84,8 +83,9 @@ struct Component {
 };
 struct TargetSymbol : ExpressionOf<ExpressionKind::TargetSymbol> {
     using ExpressionOf::ExpressionOf;
-    std::string name;        // with its sigil: "$tv", "$$vars", "$return", "$1" never (the
-                             // preprocessor's); "@var" for @var
+    // Including its sigil: "$tv", "$$vars", "$return", never "$1" (which the preprocessor
+    // replaces); "@var" for @var.
+    std::string name;
     std::string variable;    // @var's first argument
     std::string module;      // @var's second
     bool address_of = false; // &$x
@@ -103,7 +103,7 @@ struct Autocast : ExpressionOf<ExpressionKind::Autocast> {
     using ExpressionOf::ExpressionOf;
     ExpressionPtr operand;
     bool address_of = false;
-    std::vector<Component> components; // none only in &(e), with address_of
+    std::vector<Component> components; // empty only in &(e), with address_of
 };
 struct Defined : ExpressionOf<ExpressionKind::Defined> {
     using ExpressionOf::ExpressionOf;
@@ -134,7 +134,7 @@ struct Dereference : ExpressionOf<ExpressionKind::Dereference> {
 struct Register : ExpressionOf<ExpressionKind::Register> {
     using ExpressionOf::ExpressionOf;
     bool user = false;
-    int64_t number = 0; // DWARF's
+    int64_t number = 0; // DWARF's number
 };
 struct ProbeWrite : ExpressionOf<ExpressionKind::ProbeWrite> {
     using ExpressionOf::ExpressionOf;
@@ -186,7 +186,7 @@ struct Assignment : ExpressionOf<ExpressionKind::Assignment> {
     using ExpressionOf::ExpressionOf;
     enum class Kind : uint8_t { Plain, Compound, Aggregate } form = Kind::Plain; // = ; op= ; <<<
     BinaryOp op{};                                                               // Compound
-    bool parenthesized = false; // (a = b): in a condition it is meant
+    bool parenthesized = false; // (a = b): it is deliberate in a condition
     SourceRange op_range;
     ExpressionPtr target, value;
 };
@@ -237,8 +237,7 @@ struct EmbeddedC : ExpressionOf<ExpressionKind::EmbeddedC> {
     std::string code; // between %{ and %}
 };
 
-// ---- statements
-// ----------------------------------------------------------------------------------
+// ---- statements ---------------------------------------------------------------------------------
 
 struct Block : StatementOf<StatementKind::Block> {
     using StatementOf::StatementOf;
@@ -270,7 +269,7 @@ struct Foreach : StatementOf<StatementKind::Foreach> {
     using StatementOf::StatementOf;
     std::vector<std::string> keys;
     std::vector<SourceRange> key_ranges;
-    std::string value; // foreach (value = [keys] in array); empty when absent
+    std::string value; // foreach (value = [keys] in array); empty if absent
     SourceRange value_range;
     ExpressionPtr array;              // Identifier, or a histogram StatisticOp
     std::vector<ExpressionPtr> slice; // array[k, *]: null stands for *; empty: the whole array
@@ -301,7 +300,7 @@ struct Delete : StatementOf<StatementKind::Delete> {
 struct TryCatch : StatementOf<StatementKind::TryCatch> {
     using StatementOf::StatementOf;
     StatementPtr body, handler;
-    std::string variable; // receives the message; empty when absent
+    std::string variable; // receives the message; empty if absent
     SourceRange variable_range;
 };
 struct EmbeddedStatement : StatementOf<StatementKind::EmbeddedStatement> {
@@ -309,8 +308,7 @@ struct EmbeddedStatement : StatementOf<StatementKind::EmbeddedStatement> {
     std::string code;
 };
 
-// ---- declarations
-// --------------------------------------------------------------------------------
+// ---- declarations -------------------------------------------------------------------------------
 
 // kernel.function("vfs_*").return?  Each component may have one literal argument.
 struct PointComponent {
@@ -323,7 +321,7 @@ struct PointComponent {
 };
 struct ProbePoint {
     SourceRange range;
-    std::vector<PointComponent> components; // nested {a,b} are expanded into several points
+    std::vector<PointComponent> components; // nested {a,b} are expanded to several points
     bool optional = false;                  // ?
     bool sufficient = false;                // !
     ExpressionPtr condition;                // if (…); may be null
@@ -373,7 +371,7 @@ struct EmbeddedBlock {
     std::string code;
 };
 
-// One parsed file. Order within each list is the order of the text.
+// One parsed file. The order within each list is that of the text.
 struct File {
     uint32_t source = 0;
     std::vector<Probe> probes;
@@ -383,8 +381,8 @@ struct File {
     std::vector<EmbeddedBlock> embedded;
 };
 
-// The script again as text that parses to the same tree (-p1 prints it): canonical spacing, one
-// statement a line, four blanks a level.
+// Returns the script as text that parses to the same tree (-p1 prints it): canonical spacing, one
+// statement per line, four spaces per level.
 std::string print(const File& file);
 std::string print(const Expression& expression);
 std::string print(const Statement& statement, int indent = 0);

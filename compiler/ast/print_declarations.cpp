@@ -58,7 +58,7 @@ std::string print_global(const Global& global) {
         out += "[" + std::to_string(*global.size) + "]";
     if (!global.initial)
         return out;
-    // A literal's sign is its own here.
+    // The sign is part of the literal here.
     if (global.initial->kind == ExpressionKind::NumberLiteral &&
         as<NumberLiteral>(*global.initial).value > INT64_MIN)
         return out + " = " + std::to_string(as<NumberLiteral>(*global.initial).value);

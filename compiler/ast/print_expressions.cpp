@@ -7,7 +7,7 @@ namespace djstap::ast {
 
 namespace {
 
-// From loose to tight, as in the grammar.
+// From loose to tight, in the order of the grammar.
 enum Level {
     assignment_level,
     conditional_level,
@@ -166,7 +166,7 @@ std::string print_membership(const Membership& node) {
     return keys + " in " + print(*node.array);
 }
 
-// What stands before -> or [ of an autocast.
+// Returns what precedes -> or [ of an autocast.
 std::string cast_base(const Expression& expression) {
     bool bare = expression.kind == ExpressionKind::Identifier ||
                 expression.kind == ExpressionKind::Call ||
@@ -302,7 +302,7 @@ std::string print(const Expression& e) {
     }
     case ExpressionKind::Conditional: {
         const auto& node = as<Conditional>(e);
-        // The last part reaches as far as it can, an assignment included.
+        // The last part extends as far as possible, including an assignment.
         return operand(*node.condition, conditional_level + 1) + " ? " + print(*node.then_value) +
                " : " + print(*node.else_value);
     }

@@ -5,8 +5,8 @@ namespace djstap::ast {
 
 namespace {
 
-// The statement after if (…), while (…) and the like: a block on the same line, anything else
-// below.
+// Formats the statement after if (…), while (…) and the like: a block on the same line, anything
+// else below it.
 std::string print_body(const Statement& body, int indent) {
     if (body.kind == StatementKind::Block)
         return " " + print_block(as<Block>(body), indent);
@@ -32,7 +32,7 @@ bool ends_in_open_if(const Statement& statement) {
 
 std::string print_if(const If& node, int indent) {
     std::string out = "if (" + print(*node.condition) + ")";
-    // The else would belong to an if inside.
+    // Without braces, the else would belong to an if inside.
     bool braces = node.else_branch && node.then_branch->kind != StatementKind::Block &&
                   ends_in_open_if(*node.then_branch);
     if (braces)

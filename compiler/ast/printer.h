@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The pieces of print(): canonical text of single nodes.
+// The parts of print(): canonical text of single nodes.
 #pragma once
 #include "ast/ast.h"
 
@@ -7,14 +7,14 @@
 
 namespace djstap::ast {
 
-// A string as a literal that decodes to the same bytes, quotes included.
+// Returns a string literal that decodes to the same bytes, including quotes.
 std::string quote(const std::string& value);
-// How tightly an expression's outermost operator binds; an operand that binds less needs
-// parentheses.
+// Returns how tightly an expression's outermost operator binds; an operand that binds more loosely
+// needs parentheses.
 int precedence(const Expression& expression);
-// Blanks for a level of indentation.
+// Returns the spaces for a level of indentation.
 std::string indentation(int indent);
-// " { … }" as it follows a head on the same line, without a newline at its end.
+// Returns " { … }" as it follows a head on the same line, without a newline at its end.
 std::string print_block(const Block& block, int indent);
 std::string_view name_of(StatOp op);
 

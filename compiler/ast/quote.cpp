@@ -20,7 +20,7 @@ std::string quote(const std::string& value) {
             out += "\\t";
             break;
         default:
-            // Three octal digits always: a digit that follows is then no part of the escape.
+            // Always three octal digits: a digit that follows is then not part of the escape.
             if (byte < ' ' || byte == 0x7f) {
                 out += '\\';
                 for (int shift : {6, 3, 0})
