@@ -29,7 +29,7 @@ struct Index::Name {
     uint32_t kind, name, length, file;
 };
 
-// A std::string's bytes are aligned for any of these: they come from operator new.
+// The bytes of a std::string are aligned for any of these: operator new allocates them.
 const Index::Header& Index::header() const {
     return *reinterpret_cast<const Header*>(bytes_.data());
 }
@@ -91,7 +91,7 @@ Index Index::build(const std::vector<IndexedFile>& files) {
     index.bytes_.append(reinterpret_cast<const char*>(name_table.data()),
                         name_table.size() * sizeof(Name));
     index.bytes_ += text;
-    // Below this a string keeps its bytes inside itself, where they need not be aligned.
+    // A shorter string keeps its bytes inside the object, where they need not be aligned.
     index.bytes_.reserve(64);
     return index;
 }
@@ -126,7 +126,7 @@ std::optional<Index> Index::load(const std::string& path, const std::vector<Inde
     if (!bytes)
         return std::nullopt;
     index.bytes_ = std::move(*bytes);
-    index.bytes_.reserve(64); // not inside the object: aligned
+    index.bytes_.reserve(64); // outside the object: aligned
     if (!index.valid(files))
         return std::nullopt;
     return index;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The index of the library: name → files. One block of bytes that is read as it lies in the cache.
+// The index of the library: name → files. One block of bytes that is used as it is stored in the
+// cache.
 #pragma once
 #include "library/scan.h"
 
@@ -19,18 +20,18 @@ struct IndexedFile {
 
 class Index {
   public:
-    // Scans every file; those that cannot be read have no names.
+    // Scans every file; files that cannot be read define no names.
     static Index build(const std::vector<IndexedFile>& files);
-    // The one in `path`, if it is whole and describes exactly `files`.
+    // Loads the index in `path` if it is intact and describes exactly `files`.
     static std::optional<Index> load(const std::string& path,
                                      const std::vector<IndexedFile>& files);
-    // Writes a temporary file beside `path` and renames it. False on failure: the index works
-    // without.
+    // Writes a temporary file next to `path` and renames it. Returns false on failure: the index
+    // remains usable.
     bool save(const std::string& path) const;
 
-    // Numbers of the files that define this name, ascending, each once.
+    // Returns the numbers of the files that define this name, ascending and unique.
     std::vector<uint32_t> files_defining(NameKind kind, std::string_view name) const;
-    // Every name of a kind with a file that defines it; ascending.
+    // Returns every name of a kind with a file that defines it; ascending.
     std::vector<std::pair<std::string_view, uint32_t>> names(NameKind kind) const;
 
   private:

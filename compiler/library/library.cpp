@@ -24,8 +24,8 @@ using library::Index;
 using library::IndexedFile;
 using library::NameKind;
 
-// Folders of a library whose definitions are for another machine or another of SystemTap's runtimes
-// only.
+// Returns whether a folder of a library is only for another machine or another of SystemTap's
+// runtimes.
 bool foreign_folder(const std::string& folder, const std::string& arch) {
     static const std::unordered_set<std::string> special = {
         "arm",   "arm64", "aarch64", "i386",  "i686",        "ia64",   "mips", "powerpc",
@@ -38,7 +38,7 @@ bool ends_with(const std::string& text, const std::string& end) {
            text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-// One cache file for each list of folders.
+// Returns one name for each list of folders.
 std::string cache_name(const std::vector<std::string>& folders, const std::string& arch) {
     uint64_t hash = hash_bytes(arch);
     for (const std::string& folder : folders)
@@ -71,8 +71,8 @@ bool matches(const std::string& pattern, const std::string& name) {
     return p == pattern.size();
 }
 
-// Whether an alias can be what the components mean: all of its own match, a rest of theirs is a
-// suffix.
+// Returns whether an alias can be what the components mean: all of its own components match, and
+// the rest is a suffix.
 bool alias_matches(const std::vector<std::string>& pattern, const std::vector<std::string>& alias) {
     for (size_t i = 0; i < alias.size(); ++i) {
         if (i == pattern.size())
@@ -101,7 +101,7 @@ class IndexedLibrary final : public Library {
             return;
         }
         index_ = Index::build(files_);
-        index_.save(path); // without a cache the next start is slower, no more
+        index_.save(path); // without a cache only the next start is slower
     }
 
     std::vector<const ast::File*> files_defining_function(const std::string& name) override {
@@ -114,7 +114,7 @@ class IndexedLibrary final : public Library {
         const std::vector<std::string> pattern = split(components, '.');
         std::vector<uint32_t> found;
         if (components.find_first_of("*?") == std::string::npos) {
-            // Without wildcards only the names that the components begin with come into question.
+            // Without wildcards only names that are prefixes of the components can match.
             for (size_t end = components.find('.');; end = components.find('.', end + 1)) {
                 for (const uint32_t file :
                      index_.files_defining(NameKind::Alias, components.substr(0, end)))
@@ -162,7 +162,7 @@ class IndexedLibrary final : public Library {
                                     {folder, strerror(errno)});
             return;
         }
-        // A folder that links lead to again is not read again.
+        // A folder that links lead to again is not read twice.
         struct stat self{};
         if (fstat(dirfd(directory), &self) != 0 ||
             !seen.insert(std::to_string(self.st_dev) + ":" + std::to_string(self.st_ino)).second) {
@@ -182,7 +182,7 @@ class IndexedLibrary final : public Library {
                 inner.push_back(name);
         }
         closedir(directory);
-        // The order of a folder is not fixed; that of the index must be.
+        // The order of directory entries is arbitrary; that of the index must not be.
         std::sort(own.begin(), own.end());
         std::sort(inner.begin(), inner.end());
         for (const std::string& name : own) {
@@ -209,7 +209,8 @@ class IndexedLibrary final : public Library {
         return sources_.add(path, std::move(*text), true);
     }
 
-    // A library file that does not parse is the library's fault: the script may not need it.
+    // The user is not to blame for a library file that does not parse, and the script may not need
+    // it.
     void skipped(const std::string& path, const Diagnostics& own) {
         const size_t errors = own.error_count();
         Diagnostic& diagnostic = diagnostics_.report(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The tapset library: an index of which file defines a name, so that only needed files are parsed.
+// The tapset library: an index of the files that define a name, so that only the needed files are
+// parsed.
 #pragma once
 #include "ast/ast.h"
 #include "diagnostics/diagnostic.h"
@@ -11,27 +12,25 @@
 
 namespace djstap {
 
-// Folders are searched in order; a later folder's definition of a name does not hide an earlier
-// one's.
+// Folders are searched in order; a definition in a later folder does not hide an earlier one.
 class Library {
   public:
-    // Indexes every .stp and .stpm below `folders` (names of functions, aliases, globals, macros)
-    // by a light scan without parsing; the index is cached by path, size and modification time, in
-    // $DJSTAP_CACHE. Folders that cannot be read are reported as warnings.
+    // Indexes every .stp and .stpm file below `folders` (names of functions, aliases, globals,
+    // macros) by a light scan without parsing; the index is cached in $DJSTAP_CACHE by path, size
+    // and modification time. Folders that cannot be read are reported as warnings.
     static std::unique_ptr<Library> open(std::vector<std::string> folders, SourceManager& sources,
                                          PreprocessorContext context, Diagnostics& diagnostics);
     virtual ~Library() = default;
 
-    // The files that define this function, global, or an alias that the components of a probe point
-    // may mean
-    // ("vfs.read", "vfs.*.return": wildcards are matched, what follows an alias's own name is a
-    // suffix); each is parsed at most once in a run. Empty when there is none. A file with syntax
-    // errors is left out with a warning.
+    // Return the files that define this function, global, or an alias that the components of a
+    // probe point may mean ("vfs.read", "vfs.*.return": wildcards are matched, what follows an
+    // alias's own name is a suffix); each file is parsed at most once per run. Empty if there is
+    // none. A file with syntax errors is skipped with a warning.
     virtual std::vector<const ast::File*> files_defining_function(const std::string& name) = 0;
     virtual std::vector<const ast::File*> files_defining_global(const std::string& name) = 0;
     virtual std::vector<const ast::File*> files_defining_alias(const std::string& components) = 0;
 
-    // Public macros, for parse_file. Reads the .stpm files on first use.
+    // Returns public macros, for parse_file. Reads the .stpm files on first use.
     virtual const MacroTable& macros() = 0;
 
     // Names for hints and listings.

@@ -57,7 +57,7 @@ class Scanner {
         position_ = found == std::string_view::npos ? text_.size() : found + end.size();
     }
 
-    // A word (with its @), a string as "", or one of the other signs; empty at the end.
+    // Returns a word (with its @), a string as "", or one of the other signs; empty at the end.
     std::string_view next() {
         while (position_ < text_.size()) {
             const char c = text_[position_];
@@ -121,7 +121,7 @@ class Scanner {
         const std::string_view name = next();
         if (!name.empty() && starts_word(name[0]) && !is_private)
             names_.push_back({NameKind::Function, std::string(name)});
-        // The parameters go to the braces of the body.
+        // The parameters extend to the braces of the body.
     }
 
     void globals(bool is_private) {
@@ -149,14 +149,14 @@ class Scanner {
         }
     }
 
-    // Up to the brace of the body; true when that was taken.
+    // Reads up to the brace of the body; returns true if that was consumed.
     bool probe() {
         std::vector<std::string> names, pending(1);
         int parentheses = 0, braces = 0;
         for (;;) {
             const std::string_view token = peek();
-            // {a,b} inside a point stands where a component may; a body's brace follows a complete
-            // point.
+            // {a,b} inside a point occurs where a component may; the brace of a body follows a
+            // complete point.
             const bool keyword = token == "function" || token == "probe" || token == "global";
             const bool complete = pending.back().empty() || pending.back().back() != '.';
             if (token.empty() || (keyword && complete && parentheses == 0 && braces == 0))
