@@ -29,7 +29,7 @@ void collect_sets(const Node& node, std::vector<const Bytes*>& sets,
 } // namespace
 
 Builder::Builder(Automaton& out, const NodePtr& root) : out_(out) {
-    // Bytes that no set tells apart are one class.
+    // Bytes that are in the same sets form one class.
     std::vector<const Bytes*> sets;
     std::vector<const Node*> seen;
     collect_sets(*root, sets, seen);
@@ -58,7 +58,7 @@ uint32_t Builder::add(State::Kind kind, uint32_t next, uint32_t other, const Byt
     return static_cast<uint32_t>(states_.size() - 1);
 }
 
-// Yields the state where the node's part begins; behind it comes `next`.
+// Returns the state where the node's part begins; `next` follows the part.
 uint32_t Builder::build(const Node& node, uint32_t next, bool backward) {
     using Kind = Node::Kind;
     if (too_large_)
@@ -119,8 +119,8 @@ Start Builder::anywhere(const NodePtr& node, bool backward, bool stop) {
     return determinize(loop, stop);
 }
 
-// What is reached without a byte. A $ that is not at the text's end stays among the items: it is
-// looked at again when the text ends here.
+// Returns the items that are reached without consuming a byte. A $ that is not at the end of the
+// string stays among the items: it is checked again where the string ends.
 Builder::Items Builder::closure(const Items& from, bool at_begin, bool at_end) {
     Items result, stack = from;
     closures_++;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// From a tree to deterministic automata, all in one table. Every walk is over the same text, so ^
-// and $ mean the text's ends whatever part is walked.
+// Builds deterministic automata from a tree, all in one table. Every walk is over the same string,
+// so ^ and $ mean its ends whatever part is walked.
 #pragma once
 #include "regex/regex.h"
 #include "regex/tree.h"
@@ -13,14 +13,15 @@ class Builder {
   public:
     Builder(Automaton& out, const NodePtr& root);
 
-    // An automaton that accepts where the node's match ends (backward: where it starts).
+    // Builds an automaton that accepts where the node's match ends (backward: where it starts).
     Start forward(const NodePtr& node) { return automaton(node, false); }
     Start backward(const NodePtr& node) { return automaton(node, true); }
-    // The same anywhere: the walk begins at the text's end (backward) or its beginning, and a match
-    // begins wherever it likes. `stop`: what follows an accepting state does not matter.
+    // The same for a match anywhere: the walk starts at the end of the string (backward) or its
+    // beginning, and a match may begin at any position. `stop`: what follows an accepting state
+    // does not matter.
     Start anywhere(const NodePtr& node, bool backward, bool stop);
 
-    // True when the automata became too large; all that was built is of no use then.
+    // True if the automata became too large; everything that was built must then be discarded.
     bool too_large() const { return too_large_; }
     void give_up() { too_large_ = true; }
 
@@ -47,12 +48,12 @@ class Builder {
     bool has_accept(const Items& items) const;
 
     Automaton& out_;
-    std::vector<uint8_t> representatives_; // a byte of each class
+    std::vector<uint8_t> representatives_; // one byte of each class
     std::vector<State> states_;
     std::map<std::pair<const Node*, bool>, Start> known_;
     std::map<Key, uint16_t> numbers_; // of the automaton that is being built
     std::vector<const Key*> pending_;
-    std::vector<uint32_t> seen_; // by state: the closure that saw it last
+    std::vector<uint32_t> seen_; // for each state, the closure that reached it last
     uint32_t closures_ = 0;
     uint64_t work_ = 0;
     bool too_large_ = false;

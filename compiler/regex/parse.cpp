@@ -19,7 +19,7 @@ using Kind = Node::Kind;
 
 constexpr size_t max_pattern = 4096;
 constexpr uint32_t max_depth = 200;
-constexpr uint32_t max_count = 255; // of {m,n}, as RE_DUP_MAX
+constexpr uint32_t max_count = 255; // limit of {m,n}, like RE_DUP_MAX
 
 constexpr std::array<std::pair<std::string_view, int (*)(int)>, 12> named_classes{
     {{"alnum", isalnum},
@@ -55,7 +55,7 @@ NodePtr make_set(const Bytes& set) {
     return node;
 }
 
-// Recursive descent; `problem_` ends it.
+// A recursive descent parser; `problem_` stops it.
 class Parser {
   public:
     explicit Parser(std::string_view text) : text_(text) {}
@@ -90,7 +90,7 @@ class Parser {
         NodePtr left = sequence();
         if (!take('|'))
             return left;
-        // To the right, in a loop: there may be many.
+        // Right-associative, in a loop: there may be many alternatives.
         std::vector<NodePtr> all{left, sequence()};
         while (take('|'))
             all.push_back(sequence());
@@ -106,7 +106,7 @@ class Parser {
             parts.push_back(repeated());
         if (parts.empty())
             return make(Kind::Empty);
-        // The first part decides first, so it stands at the top.
+        // The first part is decided first, so it is at the top.
         NodePtr result = parts.back();
         for (size_t i = parts.size() - 1; i-- > 0;)
             result = make(Kind::Concatenation, parts[i], result);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How a match's text is divided among its groups. By POSIX each part, from left to right, is as
-// long as the whole match allows; so a part's end is the last place where the part can end and what
-// follows it can begin, which two automata tell in one walk each.
+// Divides the string of a match among its groups. According to POSIX each part, from left to right,
+// is as long as the whole match allows; the end of a part is therefore the last position where the
+// part can end and what follows it can begin. Two automata find it in one walk each.
 #include "regex/builder.h"
 
 namespace djstap::regex {

@@ -13,7 +13,7 @@ namespace djstap::regex {
 using Bytes = std::bitset<256>;
 
 struct Node;
-// Counted repetitions share their copies.
+// The repetitions of a counted repetition share their nodes.
 using NodePtr = std::shared_ptr<const Node>;
 
 struct Node {
@@ -26,9 +26,10 @@ struct Node {
         Alternation,
         Star,
         Optional, // ?
-        More,     // an optional further turn of a counted repetition: none rather than an empty one
+        // an optional further iteration of a counted repetition: skipped rather than empty
+        More,
         Group,
-        Turn // one turn of a repetition: groups inside forget the turn before
+        Turn // one iteration of a repetition: groups inside forget the previous one
     } kind = Kind::Empty;
     Bytes set;
     NodePtr first, second;
@@ -39,10 +40,10 @@ struct Node {
 
 struct Tree {
     NodePtr root;
-    uint32_t groups = 1; // with the whole
+    uint32_t groups = 1; // including the whole match
 };
 
-// Parses POSIX extended syntax. The failure's message completes "the regular expression …".
+// Parses POSIX extended syntax. The message of a failure completes "the regular expression …".
 Result<Tree> parse(std::string_view pattern);
 
 } // namespace djstap::regex
