@@ -15,7 +15,7 @@ namespace djstap {
 
 enum class Severity { Warning, Error };
 
-// Every message djstap can give, in one table: kinds/*.def, one file a phase.
+// Every message of djstap, in one table: kinds/*.def, one file per phase.
 enum class DiagnosticKind : uint16_t {
 #define DIAGNOSTIC(Name, Tag, Level, Message) Name,
 #include "diagnostics/kinds/all.def"
@@ -23,12 +23,12 @@ enum class DiagnosticKind : uint16_t {
 };
 
 struct DiagnosticInfo {
-    std::string_view tag; // "unknown-function": shown in brackets, names it in tests and JSON
+    std::string_view tag; // "unknown-function": shown in brackets, identifies it in tests and JSON
     Severity severity;
-    std::string_view message; // {0}, {1} … stand for the arguments; describes the situation
+    std::string_view message; // {0}, {1} … are replaced by the arguments; describes the situation
 };
 const DiagnosticInfo& info(DiagnosticKind kind);
-// All of them, for the coverage test.
+// Returns all of them, for the coverage test.
 std::vector<DiagnosticInfo> all_diagnostics();
 
 struct DiagnosticNote {
@@ -38,7 +38,7 @@ struct DiagnosticNote {
 
 struct Diagnostic {
     DiagnosticKind kind;
-    SourceRange range; // invalid where no text is to blame (a missing kernel)
+    SourceRange range; // invalid if no source text is to blame (a missing kernel)
     std::string message;
     std::string hint_text; // says what to do: "did you mean 'print'?"
     std::vector<DiagnosticNote> notes;
@@ -57,17 +57,17 @@ class Diagnostics {
   public:
     explicit Diagnostics(const SourceManager& sources) : sources_(sources) {}
 
-    // Records one; hint() and note() may be chained on what it yields. An identical diagnostic at
-    // an identical place is recorded once.
+    // Records a diagnostic; hint() and note() may be chained on the result. An identical diagnostic
+    // at an identical place is recorded once.
     Diagnostic& report(DiagnosticKind kind, SourceRange range,
                        std::initializer_list<std::string> arguments = {});
 
     bool has_errors() const { return errors_ > 0; }
     size_t error_count() const { return errors_; }
     const std::deque<Diagnostic>& all() const { return all_; }
-    // Takes back what was reported since `count` diagnostics were there, and yields it.
+    // Removes and returns the diagnostics that were reported after the first `count`.
     std::vector<Diagnostic> take_back(size_t count);
-    // Reports again what was taken back.
+    // Reports diagnostics again that take_back() removed.
     void restore(std::vector<Diagnostic> taken);
     const SourceManager& sources() const { return sources_; }
 
@@ -85,18 +85,18 @@ struct RenderOptions {
 // "file:line:col: error: message [tag]", the line, a caret under the range, "hint: …", the notes.
 std::string render(const Diagnostic& diagnostic, const SourceManager& sources,
                    const RenderOptions& options = {});
-// Every diagnostic in the order of its report.
+// Renders every diagnostic in the order of the reports.
 std::string render_all(const Diagnostics& diagnostics, const RenderOptions& options = {});
-// One JSON object, on one line.
+// Returns one JSON object on one line.
 std::string render_json(const Diagnostic& diagnostic, const SourceManager& sources);
 
-// How diagnostics are written: --diagnostics=NAME.
+// The output format of diagnostics: --diagnostics=NAME.
 struct DiagnosticStyle {
     std::string_view name;
     std::string (*render)(const Diagnostic& diagnostic, const SourceManager& sources,
                           const RenderOptions& options);
 };
-// All styles. The first is text.
+// Returns all styles. The first is text.
 std::span<const DiagnosticStyle> diagnostic_styles();
 inline const DiagnosticStyle& text_style() {
     return diagnostic_styles().front();

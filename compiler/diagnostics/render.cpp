@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t shown_columns = 160;
 
-// The line of `range` and a caret line under it. A long line is cut to a window around the caret.
+// Returns the line of `range` and a line with carets below it. A long line is reduced to a window
+// around the carets.
 std::string excerpt(SourceRange range, const SourceManager& sources) {
     LineColumn at = sources.position(range);
     std::string line(sources.line(range.file, at.line));
@@ -37,7 +38,7 @@ std::string excerpt(SourceRange range, const SourceManager& sources) {
 void append_place(std::string& out, SourceRange range, const SourceManager& sources) {
     if (range.valid())
         out += excerpt(range, sources);
-    // Each use of a macro that led here, innermost first.
+    // Lists each macro use that led here, innermost first.
     while (range.valid() && range.expansion != 0) {
         const MacroExpansion& expansion = sources.expansion(range.expansion);
         out += sources.where(expansion.use) + ": note: in the expansion of macro '" +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A value or the reason why there is none, for what has no place in a script: files, tools,
+// A value or the reason for its absence, for failures without a place in a script: files, tools,
 // kernels.
 #pragma once
 #include <string>

@@ -9,8 +9,8 @@
 
 namespace djstap {
 
-// A half-open range of bytes [begin, end) in one file. `expansion` is not 0 when the bytes are part
-// of a macro's body that was expanded: it then names the use (SourceManager::expansion).
+// A half-open range of bytes [begin, end) in one file. `expansion` is nonzero if the bytes come
+// from the body of an expanded macro: it then identifies the use (SourceManager::expansion).
 struct SourceRange {
     uint32_t file = 0; // 0: no place
     uint32_t begin = 0;
@@ -18,8 +18,8 @@ struct SourceRange {
     uint32_t expansion = 0;
 
     bool valid() const { return file != 0; }
-    // The range from this one's beginning to the other's end; `other` alone decides where files
-    // differ.
+    // Returns the range from this one's beginning to the end of `other`; in different files,
+    // `other` alone.
     SourceRange to(SourceRange other) const;
 };
 
@@ -32,7 +32,7 @@ struct LineColumn {
 struct SourceFile {
     std::string name; // as shown to the user: a path, "<input>" for -e, "<stdin>" for -
     std::string text;
-    bool is_library = false; // from a tapset folder: embedded C and other privileges are granted
+    bool is_library = false; // from a tapset folder: embedded C and other privileges are permitted
     std::vector<uint32_t> line_starts;
 };
 
@@ -41,10 +41,10 @@ struct MacroExpansion {
     SourceRange use; // the whole use, e.g. @foo(1, 2)
 };
 
-// Owns every text read in one run. Ids stay valid as files are added.
+// Owns every text that is read in one run. Ids stay valid when files are added.
 class SourceManager {
   public:
-    // Adds a text; yields its id (from 1).
+    // Adds a text; returns its id (from 1).
     uint32_t add(std::string name, std::string text, bool is_library = false);
     uint32_t add_expansion(std::string macro, SourceRange use);
 
@@ -52,7 +52,7 @@ class SourceManager {
     const MacroExpansion& expansion(uint32_t id) const { return expansions_.at(id - 1); }
     std::string_view text(SourceRange range) const;
     LineColumn position(SourceRange range) const;              // of the range's beginning
-    std::string_view line(uint32_t file, uint32_t line) const; // without its newline
+    std::string_view line(uint32_t file, uint32_t line) const; // excluding its newline
     // "file:line:column"
     std::string where(SourceRange range) const;
 
