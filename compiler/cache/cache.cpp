@@ -129,7 +129,7 @@ Result<std::string> read_cached(const std::string& path) {
 }
 
 Status make_cache_folder(const std::string& path) {
-    // Before, so that nothing is made in somebody else's folder; and after.
+    // Checked before, so that nothing is created in another user's folder, and after.
     Status trusted = check_trusted(path);
     if (!trusted)
         return trusted;

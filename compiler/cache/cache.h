@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Files that djstap caches: mapped tables behind a header that tells a whole file from a broken
-// one.
+// Files that djstap caches: mapped tables behind a header that distinguishes an intact file from a
+// broken one.
 #pragma once
 #include "diagnostics/result.h"
 #include "system/file.h"
@@ -15,11 +15,11 @@
 
 namespace djstap {
 
-// $DJSTAP_CACHE, else $XDG_CACHE_HOME/djstap, else ~/.cache/djstap; without a home, and for root
-// where that is somebody else's (sudo -E), /var/cache/djstap.
+// Returns $DJSTAP_CACHE, else $XDG_CACHE_HOME/djstap, else ~/.cache/djstap; /var/cache/djstap if
+// there is no home, or for root if the home belongs to another user (sudo -E).
 std::string cache_directory();
 
-// Names a kind of cached file; `version` changes with its layout.
+// Identifies a kind of cached file; `version` changes with its layout.
 struct TableFormat {
     char magic[8];
     uint32_t version;
@@ -34,7 +34,7 @@ class TableWriter {
         add(std::string(reinterpret_cast<const char*>(records.data()), records.size() * sizeof(T)));
     }
     void add(std::string bytes) { sections_.push_back(std::move(bytes)); }
-    // The whole file.
+    // Returns the whole file.
     std::string finish() const;
 
   private:
@@ -45,7 +45,8 @@ class TableWriter {
 // Sections of a cached file, mapped or held in memory.
 class TableView {
   public:
-    // Nothing where the file is absent, truncated, of another version, not ours, or not trusted.
+    // Returns nothing if the file is absent, truncated, of another version or format, or not
+    // trusted.
     static std::optional<TableView> map(const std::string& path, const TableFormat& format);
     static std::optional<TableView> hold(std::string bytes, const TableFormat& format);
 
@@ -62,14 +63,15 @@ class TableView {
     std::vector<std::string_view> sections_;
 };
 
-// The string at `offset` of a pool of NUL-terminated strings; empty where the offset is outside.
+// Returns the string at `offset` of a pool of NUL-terminated strings; "" if the offset is out of
+// range.
 std::string_view pool_string(std::string_view pool, uint32_t offset);
 
-// A file of the cache: read only where it is trusted (system/trust.h), and written only where it
+// A file of the cache: it is read only if it is trusted (system/trust.h), and written only where it
 // will be.
 Result<std::string> read_cached(const std::string& path);
 Status write_cached(const std::string& path, std::string_view bytes);
-// Makes a folder of the cache, unless it is there, with those above it.
+// Creates a folder of the cache with its parents, unless it exists.
 Status make_cache_folder(const std::string& path);
 
 } // namespace djstap
