@@ -64,8 +64,8 @@ class Expansion {
                 continue;
             }
             const std::vector<ast::PointComponent>* own = own_name(alias, components);
-            // What is left of the point after the alias's own name goes to the end of each point it
-            // stands for.
+            // The rest of the point after the alias's own name is appended to each point that the
+            // alias stands for.
             const size_t consumed = std::min(own->size(), components.size());
             std::vector<ast::PointComponent> suffix(
                 components.begin() + static_cast<long>(consumed), components.end());
@@ -85,8 +85,8 @@ class Expansion {
         }
     }
 
-    // The families' points that components with * in their names mean. What an alias among `found`
-    // has the name of is that alias.
+    // Returns the points of families that components with * in their names match. A name that an
+    // alias in `found` has means that alias.
     std::vector<std::vector<ast::PointComponent>>
     families_meant(const std::vector<ast::PointComponent>& components,
                    const std::vector<AliasState>& found) const {
@@ -144,7 +144,7 @@ class Expansion {
                            });
     }
 
-    // Of an alias with several names, the one that the components mean.
+    // Returns the one name that the components match, for an alias with several names.
     static const std::vector<ast::PointComponent>*
     own_name(const AliasState& alias, const std::vector<ast::PointComponent>& components) {
         for (const auto& name : alias.declaration->names) {
@@ -185,7 +185,7 @@ class Expansion {
             auto copy = std::make_unique<ast::ProbePoint>();
             copy->range = used.range;
             copy->components = components;
-            // As SystemTap has it. Of the aliases that a pattern means some do not fit its end.
+            // As in SystemTap. Some of the aliases that a pattern matches do not fit its end.
             copy->optional =
                 optional || sufficient || (!chain_.empty() && has_star(used.components));
             copy->sufficient = sufficient;
@@ -195,7 +195,7 @@ class Expansion {
         const bool is_return =
             std::any_of(components.begin() + 1, components.end(),
                         [](const ast::PointComponent& c) { return c.name == "return"; });
-        // The body wraps from the user's own outwards: the innermost alias runs first and last.
+        // The alias bodies wrap the user's own body: the innermost alias runs first and last.
         std::vector<BodyPart> body = {{probe_.body.get(), &file_, true}};
         std::vector<std::string> alias_names;
         for (const Step& step : chain_) {

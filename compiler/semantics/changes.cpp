@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What may not be changed, also by way of functions: an array while a foreach walks over it, and
-// anything at all in a probe's condition.
+// Checks what must not be changed, also through functions: an array while a foreach walks over it,
+// and anything at all in a probe's condition.
 #include "semantics/passes.h"
 #include "semantics/walk.h"
 
@@ -46,8 +46,8 @@ class ChangeCheck {
                 out.insert(each.global);
     }
 
-    // What each function gives other values to, with all that it calls. As SystemTap has it,
-    // deleting is not meant: a foreach passes over what is gone.
+    // Collects the variables that each function assigns to, with all its callees. As in SystemTap,
+    // deletions do not count: a foreach skips deleted elements.
     void collect() {
         std::map<const Function*, std::set<const Function*>> calls;
         for (auto& function : program_.functions) {

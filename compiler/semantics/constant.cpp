@@ -13,7 +13,7 @@ struct Operator {
     std::string_view text;
     int precedence;
 };
-// Longer ones first, so that << is not taken for <.
+// Longer ones first, so that << is not mistaken for <.
 constexpr std::array operators{
     Operator{"<<", 8}, Operator{">>", 8}, Operator{"<=", 7}, Operator{">=", 7}, Operator{"==", 6},
     Operator{"!=", 6}, Operator{"&&", 2}, Operator{"||", 1}, Operator{"*", 10}, Operator{"/", 10},

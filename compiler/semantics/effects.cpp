@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What each body needs of its surroundings, over all that it calls.
+// What each body needs of its environment, including all its callees.
 #include "arch/arch.h"
 #include "semantics/passes.h"
 #include "semantics/walk.h"
@@ -15,18 +15,19 @@ namespace {
 
 using Set = std::unordered_set<const Global*>;
 
-// Calls that go deeper are counted at run time (MAXNESTING), though there is no recursion.
+// Deeper calls are counted at run time (MAXNESTING), even without recursion.
 constexpr uint32_t many_calls_deep = 10;
-constexpr int64_t bonus_of_recursion = 10; // in MAXNESTING, as SystemTap has it
+constexpr int64_t bonus_of_recursion = 10; // added to MAXNESTING, as in SystemTap
 constexpr uint64_t unbounded = uint64_t{1} << 32;
 
 struct Found {
     Effects effects; // reads and writes are filled at the end
     Set reads, writes;
     std::unordered_set<const Function*> calls;
-    std::unordered_map<const Function*, uint64_t> call_sites; // how many a function has
-    uint64_t statements = 0; // executed at most, callees' included after bound()
-    uint32_t depth = 0;      // of calls, after bound()
+    // number of call sites of each function
+    std::unordered_map<const Function*, uint64_t> call_sites;
+    uint64_t statements = 0; // the most that are executed; includes callees after bound()
+    uint32_t depth = 0;      // depth of calls, after bound()
 };
 
 bool is_locked(const Global* global) {
@@ -67,7 +68,7 @@ class Collector {
         const Global* global = as<GlobalValue>(place).global;
         if (is_locked(global))
             found_.writes.insert(global);
-        // A full array is an error at run time.
+        // A full array is a run-time error.
         found_.effects.can_fail |= global->is_array() && !global->wrap;
     }
 
@@ -145,7 +146,7 @@ class Collector {
                 effects.can_fail |= piece.conversion == 'm' || piece.conversion == 'M';
             break;
         case ExpressionKind::StatisticRead:
-            // The average of nothing is an error, as are its least and its greatest.
+            // The average, minimum and maximum of an empty statistic are errors.
             effects.calls_runtime = true;
             effects.can_fail |= as<StatisticRead>(node).op != ast::StatOp::Count &&
                                 as<StatisticRead>(node).op != ast::StatOp::Sum;
@@ -184,7 +185,7 @@ class Collector {
         }
     }
 
-    // By DWARF's number.
+    // `number` is DWARF's.
     static bool is_argument(int64_t number) {
         const auto reg = arch::register_of_dwarf(static_cast<uint64_t>(number));
         return reg && arch::is_seen_by_direct_call(*reg);
@@ -207,7 +208,7 @@ class Collector {
 
 using FoundOf = std::unordered_map<const Function*, Found>;
 
-// Adds what the callees, which are bounded already, execute; recursion is counted at run time
+// Adds what the callees execute, which are already bounded; recursion is counted at run time
 // anyway.
 void bound_body(const FoundOf& functions, Found& found) {
     for (const auto& [called, sites] : found.call_sites) {
@@ -217,7 +218,8 @@ void bound_body(const FoundOf& functions, Found& found) {
     }
 }
 
-// Callees first, without recursion of our own: a chain of calls may be as long as the script.
+// Visits callees first, without recursion in the compiler: a chain of calls may be as long as the
+// script.
 void bound(FoundOf& functions) {
     struct Visit {
         Found* found;
@@ -257,7 +259,7 @@ void join(Effects& into, const Effects& from) {
     into.registers |= from.registers;
 }
 
-// Whether a probe's condition has the same value wherever it is asked for.
+// Returns whether a probe's condition has the same value wherever it is evaluated.
 bool depends_on_globals_alone(Expression& condition) {
     bool alone = true;
     walk_expressions(condition, [&](Expression& node) {
@@ -282,7 +284,8 @@ bool depends_on_globals_alone(Expression& condition) {
     return alone;
 }
 
-// Who writes what a condition reads also evaluates it: with its locks, and all else that it needs.
+// A handler that writes what a condition reads also evaluates it: with its locks, and everything
+// else that it needs.
 void join_conditions(const std::vector<Probe*>& probes, std::vector<Found>& found) {
     for (size_t i = 0; i < probes.size(); i++) {
         if (!probes[i]->arms)
@@ -335,7 +338,7 @@ void compute_effects(Program& program, uint64_t most_statements) {
     FoundOf functions;
     for (auto& function : program.functions) {
         Found& found = functions[function.get()];
-        found.effects = function->effects; // an intrinsic's own, from its declaration
+        found.effects = function->effects; // those of an intrinsic, from its declaration
         if (function->body)
             Collector(found, true).statement(*function->body);
         Collector(found, true).embedded(function->embedded_globals);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The end of inference: what waited for types is settled, and every node gets its type.
+// The end of inference: settles what waited for types, and sets the type of every node.
 #include "semantics/lower.h"
 
 namespace djstap::semantics {

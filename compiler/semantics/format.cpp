@@ -13,7 +13,7 @@ using program::Type;
 
 namespace {
 
-constexpr int max_width = 8192; // what one conversion may pad to
+constexpr int max_width = 8192; // the most that one conversion may pad to
 
 Type argument_type(char conversion) {
     return conversion == 's' ? Type::String : Type::Long;
@@ -23,7 +23,7 @@ bool is_digit(char c) {
     return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
 
-// Digits or * at text[i…]: -1 none, -2 the next argument; above max_width it is max_width + 1.
+// Reads digits or * at text[i…]: -1: none, -2: the next argument; max_width + 1 for larger sizes.
 int read_size(const std::string& text, size_t& i) {
     if (i < text.size() && text[i] == '*') {
         ++i;
@@ -108,7 +108,7 @@ std::optional<std::vector<FormatPiece>> parse_format(const std::string& format, 
             if (piece.precision == -1)
                 piece.precision = 0;
         }
-        // C's length modifiers mean nothing where every number has 64 bits.
+        // C's length modifiers have no meaning if every number is 64 bits wide.
         while (i < format.size() && (format[i] == 'l' || format[i] == 'h'))
             ++i;
         const std::string written = format.substr(start, i - start + 1);
@@ -171,13 +171,14 @@ Value Lowering::print(const ast::Print& node) {
         to->arguments.push_back(std::move(values[i].node));
     if (node.to_string)
         return known(std::move(to), Type::String);
-    // Printing itself has the value 0.
+    // A print has the value 0.
     to->type = Type::Void;
     const SourceRange range = to->range;
     return {std::move(to), types_.of(Type::Long, range)};
 }
 
-// A value of the probed program, which may point to characters.
+// Returns whether the node is a target variable or a value reached through one, which may point to
+// characters.
 static bool is_target(const ast::Expression& node) {
     using Kind = ast::ExpressionKind;
     return node.kind == Kind::TargetSymbol || node.kind == Kind::Cast ||
@@ -239,7 +240,7 @@ void Lowering::unformatted(const ast::Print& node, program::Print& print,
                            std::vector<Value>& values) {
     std::string delimiter;
     if (node.delimited) {
-        // The parser let nothing but a literal through.
+        // The parser accepts nothing but a literal.
         const ast::Expression& first = *node.arguments.front();
         if (first.kind == ast::ExpressionKind::StringLiteral)
             delimiter = ast::as<ast::StringLiteral>(first).value;
@@ -259,7 +260,7 @@ void Lowering::unformatted(const ast::Print& node, program::Print& print,
                 {values[i].type, node.arguments[i]->range, subject(*node.arguments[i]), ""});
     }
     const bool single = node.single_char, newline = node.newline;
-    // Which conversion a value needs is known when all types are.
+    // The conversion of a value is known when all types are.
     deferred_.push_back([this, &print, types, delimiter, single, newline] {
         std::vector<FormatPiece> pieces;
         for (size_t i = 0; i < types.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Format strings of printf: text → checked pieces.
+// Converts format strings of printf to checked pieces.
 #pragma once
 #include "diagnostics/diagnostic.h"
 #include "semantics/program.h"
@@ -10,15 +10,15 @@
 
 namespace djstap::semantics {
 
-// The pieces of `format`; a last piece without a conversion holds the text after the last
-// conversion, if any. Reports what is wrong at `range` and yields nothing.
+// Returns the pieces of `format`; a last piece without a conversion holds the text after the last
+// conversion, if any. Reports errors at `range` and returns nothing.
 std::optional<std::vector<program::FormatPiece>>
 parse_format(const std::string& format, SourceRange range, Diagnostics& diagnostics);
 
-// The conversion as written, for messages: "%-5d".
+// Returns the conversion as written, for messages: "%-5d".
 std::string conversion_text(const program::FormatPiece& piece);
 
-// Joins `text` to a format: to the literal of its last piece, if that has no conversion.
+// Appends `text` to a format: to the literal of its last piece, if that has no conversion.
 void append_literal(std::vector<program::FormatPiece>& pieces, const std::string& text);
 
 } // namespace djstap::semantics

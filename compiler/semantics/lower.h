@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Bodies of the ast → typed nodes. Names are resolved and types unified on the way; what depends on
-// a type that may become known later (conditions, prints) is settled by finish().
+// Lowers bodies of the ast to typed nodes: resolves names and unifies types; finish() settles what
+// depends on a type that may become known later (conditions, prints).
 #pragma once
 #include "semantics/aliases.h"
 #include "semantics/names.h"
@@ -15,12 +15,12 @@ namespace djstap::semantics {
 
 struct LocalState {
     TypeVar type = 0;
-    SourceRange read_at; // the first read, where it is read at all
+    SourceRange read_at; // the first read, if it is read at all
     bool written = false;
 };
 
-// Where a value's C type comes from: a target value itself, or the variable or function (by the
-// address of its list of locals, its global, its function) that has it.
+// The origin of a value's C type: a target variable itself, or the variable or function (identified
+// by the address of its list of locals, its global, its function) that holds its value.
 struct TypeSource {
     std::shared_ptr<program::TypeOrigin> origin;
     const program::TargetValue* of_autocast = nullptr; // the origin is a copy of this Autocast
@@ -29,11 +29,11 @@ struct TypeSource {
     bool known() const { return origin || owner; }
 };
 
-// A function's or a probe's body while it is lowered.
+// The body of a function or a probe while it is lowered.
 struct Body {
     enum class Mode : uint8_t { Normal, Entry, Condition };
-    const ast::File* file =
-        nullptr; // whose names are in scope; differs between the parts of a probe
+    // The file whose names are in scope; it differs between the parts of a probe.
+    const ast::File* file = nullptr;
     std::vector<program::Local>* locals = nullptr;
     std::vector<LocalState> states;
     std::unordered_map<std::string, uint32_t> index;
@@ -42,15 +42,15 @@ struct Body {
     Mode mode = Mode::Normal;
     int loops = 0;
     std::vector<std::pair<const GlobalState*, SourceRange>> iterating;
-    std::map<std::string, uint32_t> entry_slots; // by text
+    std::map<std::string, uint32_t> entry_slots; // by their text
     std::vector<TypeVar> entry_types;
     bool own_part = false;            // the probe's own block, not an alias's
-    std::set<std::string> own_writes; // to which variables that writes
+    std::set<std::string> own_writes; // the variables that it writes to
     std::vector<std::pair<program::Number*, std::string>> asked_writes; // @probewrite
 };
 
-// A lowered expression; `node` is never null: after an error it is a 0 whose type agrees with
-// everything.
+// A lowered expression; `node` is never null: after an error it is a 0 whose type agrees with every
+// other type.
 struct Value {
     program::ExpressionPtr node;
     TypeVar type = 0;
@@ -66,7 +66,7 @@ class Lowering {
     std::unique_ptr<program::Probe> probe(const ProbeGroup& group, SourceRange range);
     // Functions that were called and are not lowered yet.
     std::vector<FunctionState*>& queue() { return queue_; }
-    // Settles what waited for types and writes every node's type. Call once, after all bodies.
+    // Settles what waited for types and sets every node's type. Call it once, after all bodies.
     void finish();
 
   private:
@@ -90,7 +90,7 @@ class Lowering {
     Value assignment(const ast::Assignment& node, bool value_used);
     Value aggregate(const ast::Assignment& node, bool value_used);
     Value increment(const ast::Increment& node, bool value_used);
-    // A place to write to. `also_read`: its old value matters (op=, ++).
+    // Lowers a place to write to. `also_read`: its old value matters (op=, ++).
     Value place(const ast::Expression& node, bool also_read);
     Value global_place(const ast::Expression& node, GlobalState& global,
                        const std::vector<ast::ExpressionPtr>* keys, bool wildcards);
@@ -110,7 +110,7 @@ class Lowering {
     bool note_histogram(const ast::StatisticOp& node, GlobalState& global);
     GlobalState* global_of(const ast::Expression& node,
                            const std::vector<ast::ExpressionPtr>** indexes);
-    // ---- the probed program (lower_target.cpp)
+    // ---- target variables (lower_target.cpp)
     Value target(const ast::TargetSymbol& node, bool writing = false);
     bool is_procfs_text(const std::string& name) const;
     bool check_procfs_text(const ast::TargetSymbol& node, bool writing);
@@ -147,9 +147,9 @@ class Lowering {
     program::StatementPtr loop(const ast::While* while_node, const ast::For* for_node,
                                SourceRange range);
     program::StatementPtr jump(const ast::Statement& node);
-    // A variable that a foreach or a catch gives values to. A global gets them from a local, by
-    // what is appended to `prologue`.
-    // `array_kind` refuses an array.
+    // Returns the local variable that a foreach or a catch assigns to. If `name` is a global,
+    // statements appended to `prologue` copy the local to it. `array_kind` is the error for an
+    // array.
     uint32_t given_variable(const std::string& name, SourceRange range, DiagnosticKind array_kind,
                             std::vector<program::StatementPtr>& prologue);
     program::StatementPtr with_prologue(std::vector<program::StatementPtr> prologue,
@@ -171,15 +171,15 @@ class Lowering {
         return typed(std::move(node), types_.of(type, range));
     }
     Value broken(SourceRange range);
-    // The value must be of this type.
+    // Requires the value to have this type.
     program::ExpressionPtr expect(const ast::Expression& node, program::Type type);
     void require(const Value& value, const ast::Expression& node, program::Type type,
                  const std::string& hint = "");
     void require_parameter(const Value& value, const ast::Expression& node, TypeVar parameter,
                            const ast::Parameter& declaration);
-    // Two values must be of one type; `name` is that of the first.
+    // Requires two values to have the same type; `name` is that of the first.
     void agree(TypeVar first, TypeVar second, const std::string& name, SourceRange at);
-    // What stands where a truth value is wanted: a number.
+    // Lowers a condition to a number.
     void condition(program::ExpressionPtr& slot, const ast::Expression& node);
     static std::string subject(const ast::Expression& node);
     bool probes_code() const;
@@ -193,24 +193,24 @@ class Lowering {
     std::vector<FunctionState*> queue_;
     std::vector<std::pair<program::Expression*, TypeVar>> typed_;
     std::vector<std::pair<program::Local*, TypeVar>> typed_locals_;
-    // Typed, but no part of the program: they live until finish() has looked at typed_.
+    // Typed, but not part of the program: kept until finish() has processed typed_.
     std::vector<program::ExpressionPtr> discarded_;
     std::vector<std::function<void()>> deferred_;
-    // Values whose type must be known in the end: where, what, hint.
+    // Values whose type must be known in the end: place, subject, hint.
     struct Needed {
         TypeVar type;
         SourceRange at;
         std::string what, hint;
-        const FunctionState* function = nullptr; // whose value it is
+        const FunctionState* function = nullptr; // the function whose value it is
     };
     std::vector<Needed> needed_;
-    // Globals used as one value, which statistics are not.
+    // Globals that are used as one value, which statistics are not.
     std::vector<std::pair<const GlobalState*, SourceRange>> value_uses_;
     std::map<std::pair<const void*, uint32_t>, TypeSource> sources_;
     std::vector<std::pair<program::TargetValue*, TypeSource>> autocasts_;
-    // Further conditions of a probe, joined to its first at the end.
+    // Further conditions of a probe, which are joined to its first one at the end.
     std::vector<std::pair<program::Probe*, std::unique_ptr<program::Logical>>> extra_conditions_;
-    // foreach (value = key in array): of the array's type, a number where that is a statistic.
+    // foreach (value = key in array): has the array's type, or is a number for a statistic.
     struct ForeachValue {
         GlobalState* global;
         TypeVar type;

@@ -190,7 +190,7 @@ std::string Lowering::nearest_variable(const std::string& name) {
     std::string hint = did_you_mean(name, candidates);
     if (!hint.empty())
         return hint;
-    // A function without its parentheses is the other likely slip.
+    // The other likely mistake is a function without its parentheses.
     if (auto near = nearest(name, functions))
         return "did you mean '" + *near + "()'?";
     hint = hint_for_foreign_word(name);
@@ -199,7 +199,7 @@ std::string Lowering::nearest_variable(const std::string& name) {
     return hint;
 }
 
-// Whether the body is that of a probe of code, which has variables of its own.
+// Returns whether the body belongs to a probe of code, which has variables of its own.
 bool Lowering::probes_code() const {
     if (!body_->probe)
         return false;
@@ -283,8 +283,8 @@ Value Lowering::binary(const ast::Binary& node) {
         to->op = node.op;
         Value left = expression(*node.left);
         Value right = expression(*node.right);
-        // The side whose type is known sets what the other must be; without a name the right one is
-        // to blame.
+        // The side whose type is known determines the other; otherwise the right one is to blame,
+        // because it has no name.
         const auto known_left = types_.get(left.type), known_right = types_.get(right.type);
         if (known_left && known_right && *known_left != *known_right)
             require(right, *node.right, *known_left);
@@ -305,7 +305,7 @@ Value Lowering::binary(const ast::Binary& node) {
     const size_t errors = diagnostics_.error_count();
     auto operand = [&](const ast::Expression& side) {
         Value value = expression(side);
-        if (diagnostics_.error_count() == errors) // "a" + "b" is one mistake
+        if (diagnostics_.error_count() == errors) // "a" + "b" is reported once
             require(value, side, Type::Long, node.op == Op::Add ? "strings are joined by '.'" : "");
         return std::move(value.node);
     };
@@ -387,7 +387,7 @@ Value Lowering::call(const ast::Call& node, bool value_used) {
             if (!names_.in_library(place))
                 diagnostic.note(place, "it is defined here");
         }
-        // The arguments may hold mistakes of their own, and reads that make variables used.
+        // The arguments may contain errors of their own, and reads that make variables used.
         for (const ast::ExpressionPtr& argument : node.arguments)
             expression(*argument);
         return broken(node.range);
@@ -425,7 +425,7 @@ Value Lowering::call(const ast::Call& node, bool value_used) {
     return typed(std::move(to), result);
 }
 
-// A library marks what it trusts itself with, and a script only with -g.
+// A library marks the functions that it may use itself, and a script only with -g.
 void Lowering::check_guru(const ast::Call& node, const std::vector<FunctionState*>& found) {
     const bool marked = std::any_of(found.begin(), found.end(), [](const FunctionState* each) {
         const auto& code = each->declaration->embedded_code;
@@ -460,7 +460,7 @@ Value Lowering::embedded(const ast::EmbeddedC& node) {
     return known(std::move(to), text ? Type::String : Type::Long);
 }
 
-// The globals that /* pragma:read:x */ and /* pragma:write:x */ name.
+// Returns the globals that /* pragma:read:x */ and /* pragma:write:x */ name.
 std::vector<program::EmbeddedGlobal>
 Lowering::embedded_globals(const std::string& code, const ast::File& file, SourceRange range) {
     std::vector<program::EmbeddedGlobal> found;

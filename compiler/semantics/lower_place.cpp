@@ -213,8 +213,9 @@ Value Lowering::assignment(const ast::Assignment& node, bool value_used) {
             needed_.push_back({value.type, node.value->range, subject(*node.value), ""});
     }
     const TypeVar type = target.type;
+    // an error was reported
     if (target.node->kind == program::ExpressionKind::Number)
-        return {std::move(target.node), type}; // an error was reported
+        return {std::move(target.node), type};
     if (!compound)
         note_source(*target.node, *value.node);
     to->place = std::move(target.node);

@@ -62,8 +62,8 @@ std::unique_ptr<program::Probe> Lowering::probe(const ProbeGroup& group, SourceR
             condition(to->condition, *part.expression);
             continue;
         }
-        // A second condition, of an alias: both must hold. The first one's slot may still be
-        // rewritten in place, so it stays where it is and the new one goes into a node above it.
+        // A second condition, of an alias: both must hold. The slot of the first one may still be
+        // rewritten in place, so it stays where it is and the new one is put into a node above it.
         auto both = make<program::Logical>(part.expression->range);
         both->conjunction = true;
         condition(both->left, *part.expression);
@@ -78,7 +78,7 @@ std::unique_ptr<program::Probe> Lowering::probe(const ProbeGroup& group, SourceR
     }
     for (auto& [number, name] : body.asked_writes)
         number->value = body.own_writes.count(name);
-    // The usual probe has one part: no block around its block.
+    // Most probes have one part: it needs no block around its block.
     if (whole->statements.size() == 1)
         to->body.reset(static_cast<program::Block*>(whole->statements.front().release()));
     else
@@ -351,7 +351,7 @@ program::StatementPtr Lowering::foreach (const ast::Foreach& node) {
         if (fits)
             agree(global ? global->keys[i] : types_.of(Type::Long, range),
                   body_->states[index].type, "'" + node.keys[i] + "'", range);
-        else // told already
+        else // already reported
             types_.unify(body_->states[index].type, types_.poison());
     }
     if (!node.value.empty()) {

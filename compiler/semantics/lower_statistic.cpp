@@ -169,7 +169,7 @@ Value Lowering::histogram_text(const ast::StatisticOp& node) {
     return known(std::move(to), Type::String);
 }
 
-// Whether these are the one key of a histogram; reports what is wrong otherwise.
+// Returns whether these are the one key of a histogram; reports an error otherwise.
 bool Lowering::is_one_bucket(const std::vector<ast::ExpressionPtr>& indexes, SourceRange range) {
     if (indexes.size() == 1 && indexes.front())
         return true;
@@ -180,7 +180,7 @@ bool Lowering::is_one_bucket(const std::vector<ast::ExpressionPtr>& indexes, Sou
     return false;
 }
 
-// n in @hist_log(s): whether there is a bucket of that number.
+// n in @hist_log(s): whether a bucket with that number exists.
 Value Lowering::bucket_membership(const ast::Membership& node) {
     const auto& histogram = ast::as<ast::StatisticOp>(*node.array);
     if (!is_one_bucket(node.indexes, node.range))
@@ -194,7 +194,7 @@ Value Lowering::bucket_membership(const ast::Membership& node) {
     const int64_t buckets = needs.histogram == Histogram::Log
                                 ? log_buckets
                                 : (needs.high - needs.low) / needs.width + 3;
-    // 0 <= n < buckets in one comparison: unsigned, by turning the sign bit of both sides.
+    // 0 <= n < buckets in one comparison: unsigned, by inverting the sign bit of both sides.
     auto number = [&](int64_t value) {
         auto made = make<program::Number>(node.range);
         made->value = value;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Values of the probed program: $x, @cast, @defined, @entry. Which of them exist is for probes/ to
-// find out.
+// Target variables: $x, @cast, @defined, @entry. probes/ determines which of them exist.
 #include "semantics/lower.h"
 
 #include <algorithm>
@@ -11,7 +10,7 @@ using program::Type;
 
 namespace {
 
-// $$vars and its like are texts by themselves.
+// $$vars and the like are strings.
 bool is_text(const std::string& name) {
     return name.size() > 2 && name[0] == '$' && name[1] == '$';
 }
@@ -70,7 +69,7 @@ Value Lowering::target(const ast::TargetSymbol& node, bool writing) {
     }
     if (is_procfs_text(node.name) && !check_procfs_text(node, writing))
         return broken(node.range);
-    // In a return probe the parameters are those of the entry.
+    // In a return probe, parameters have their values at function entry.
     const bool of_return =
         node.name == "$return" || node.name.rfind("$$return", 0) == 0 || node.name == "$$name";
     if (body_->probe && body_->probe->is_return && body_->mode == Body::Mode::Normal &&
@@ -91,7 +90,7 @@ Value Lowering::target(const ast::TargetSymbol& node, bool writing) {
                                     : Type::Long);
 }
 
-// What a file of a procfs probe holds.
+// Returns whether the name means the content of a procfs probe's file.
 bool Lowering::is_procfs_text(const std::string& name) const {
     return name == "$value" && body_->probe && !body_->probe->point_traits.empty() &&
            (body_->probe->point_traits.front() & PointHasFile) != 0;
@@ -134,8 +133,8 @@ Value Lowering::target_at_entry(const ast::TargetSymbol& node) {
     return entry_slot(key, node.range, [&] { return target(node); });
 }
 
-// $x->a[i]->b in a return probe: $x->a is that of the entry; the index, and what is there, are the
-// return's.
+// $x->a[i]->b in a return probe: $x->a has its value at function entry; the index, and what is
+// there, are evaluated at the return.
 Value Lowering::target_with_index(const ast::TargetSymbol& node) {
     size_t index = 0;
     while (!node.components[index].index ||
@@ -185,7 +184,7 @@ Value Lowering::entry(const ast::Entry& node) {
     const bool in_alias = body_->probe && !body_->probe->is_return &&
                           body_->mode == Body::Mode::Normal && !body_->probe->alias_names.empty() &&
                           !body_->probe->alias_names.front().empty();
-    if (in_alias) { // an alternative of an alias, which is perhaps never used: probes/ complains
+    if (in_alias) { // an alternative of an alias, which may never be used: probes/ reports it
         auto to = make<program::TargetValue>(node.range);
         to->name = "@entry";
         to->operand = expression(*node.operand).node;
@@ -212,7 +211,7 @@ Value Lowering::cast(const ast::Cast& node) {
 
 Value Lowering::defined(const ast::Defined& node) {
     auto to = make<program::Defined>(node.range);
-    // Whether it exists is asked, so the value itself is never taken: neither at the entry nor at
+    // Only the existence matters, so the value itself is never read: neither at the entry nor at
     // the return.
     const Body::Mode before = body_->mode;
     if (body_->probe && body_->probe->is_return &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Values that keep the C type of what they came from: x = $ptr; x->member.
+// Values that keep the C type of their origin: x = $ptr; x->member.
 #include "semantics/constant.h"
 #include "semantics/lower.h"
 
@@ -14,7 +14,7 @@ constexpr int max_hops = 64; // x = y; y = x
 
 } // namespace
 
-// What of a target value its type depends on; no operand, no index.
+// Returns the part of a target variable that determines its type; no operand, no index.
 static std::shared_ptr<program::TargetValue> type_part(const program::TargetValue& from) {
     auto to = std::make_shared<program::TargetValue>();
     to->range = from.range;
@@ -101,7 +101,7 @@ Value Lowering::autocast(const ast::Autocast& node) {
     return known(std::move(to), pretty ? Type::String : Type::Long);
 }
 
-// When every assignment and every function has been seen.
+// Called when every assignment and every function has been seen.
 void Lowering::settle_autocasts() {
     std::map<const program::TargetValue*, TypeSource> own;
     for (auto& [node, source] : autocasts_)
@@ -125,7 +125,7 @@ void Lowering::settle_autocasts() {
         node->origin = settle(source, 0);
 }
 
-// Whether the probe's own body writes to it is known when that has been lowered.
+// Whether the probe's own body writes to it is known after that has been lowered.
 Value Lowering::probe_write(const ast::ProbeWrite& node) {
     std::string name;
     if (node.operand->kind == ast::ExpressionKind::Identifier)
@@ -142,7 +142,7 @@ Value Lowering::probe_write(const ast::ProbeWrite& node) {
     return known(std::move(to), Type::Long);
 }
 
-// @enum("NAME"), @enum("NAME", "module"): debug information knows its value.
+// @enum("NAME"), @enum("NAME", "module"): its value comes from debug information.
 Value Lowering::enumerator(const ast::Enumerator& node) {
     std::vector<std::string> texts;
     for (const ast::ExpressionPtr& argument : node.arguments) {
@@ -161,7 +161,7 @@ Value Lowering::enumerator(const ast::Enumerator& node) {
     return known(std::move(to), Type::Long);
 }
 
-// @const: what is not a number already, the kernel's compiler works out.
+// @const: what is not a number already is evaluated by the kernel's compiler.
 Value Lowering::constant(const ast::Const& node) {
     if (const std::optional<int64_t> value = c_constant(node.text)) {
         auto number = make<program::Number>(node.range);

@@ -11,7 +11,7 @@ program::Type type_of(ast::TypeName name) {
     return name == ast::TypeName::String ? program::Type::String : program::Type::Long;
 }
 
-// Fills initial_number or initial_text; yields the type, or nothing for an expression that is no
+// Sets initial_number or initial_text; returns the type, or nothing if the expression is not a
 // literal.
 std::optional<program::Type> read_initial(const ast::Expression& value, program::Global& global) {
     if (value.kind == ast::ExpressionKind::StringLiteral) {
@@ -34,8 +34,8 @@ std::optional<program::Type> read_initial(const ast::Expression& value, program:
     return std::nullopt;
 }
 
-// Whether pattern[p…] matches all of name[n…], or, with `prefix`, all of name and leaves a rest:
-// then *rest is where the suffix begins.
+// Returns whether pattern[p…] matches all of name[n…], or, with `prefix`, all of name followed by a
+// suffix, which begins at *rest.
 bool match_alias(const std::vector<ast::PointComponent>& pattern, size_t p,
                  const std::vector<ast::PointComponent>& name, size_t n, size_t* rest) {
     if (n == name.size()) {
@@ -45,7 +45,7 @@ bool match_alias(const std::vector<ast::PointComponent>& pattern, size_t p,
     if (p == pattern.size())
         return false;
     if (pattern[p].name.find("**") != std::string::npos) {
-        // ** crosses dots: try it against 1, 2 … components joined.
+        // ** crosses dots: try it against 1, 2 … joined components.
         std::string joined = name[n].name;
         std::string single = pattern[p].name;
         single.replace(single.find("**"), 2, "*");
@@ -124,7 +124,7 @@ void Names::include(const ast::File& file) {
 void Names::declare(const ast::Global& global, const ast::File& file, bool library) {
     for (const GlobalState* other : globals_by_name_[global.name]) {
         const bool both_public = !other->declaration->is_private && !global.is_private;
-        // Of two libraries the one that was taken in first counts.
+        // Of two libraries, the one that was included first has precedence.
         if (library && other->library && other->file != &file)
             return;
         if (other->file == &file || both_public) {
@@ -204,7 +204,7 @@ void Names::declare(const ast::Function& function, const ast::File& file, bool l
             node.effects.calls_runtime = node.effects.strings = true;
         }
     }
-    // Overloads are one function to their callers: they share their types.
+    // For callers, overloads are one function: they share their types.
     for (FunctionState* other : functions_by_name_[function.name]) {
         if (other->parameters.size() != state->parameters.size())
             continue;
@@ -312,7 +312,7 @@ std::vector<AliasState> Names::aliases(const std::vector<ast::PointComponent>& c
             consider(alias);
         return whole.empty() ? prefix : whole;
     }
-    // Without wildcards: the names that the components begin with.
+    // Without wildcards: the names that are prefixes of the components.
     std::string name;
     for (const ast::PointComponent& component : components) {
         name += (name.empty() ? "" : ".") + component.name;

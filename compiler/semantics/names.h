@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What every name of the program means: the script's own declarations first, then the library's,
-// whose files are taken in when something asks for them.
+// The meaning of every name of the program: the script's own declarations first, then the
+// library's, whose files are included on demand.
 #pragma once
 #include "ast/ast.h"
 #include "diagnostics/diagnostic.h"
@@ -22,9 +22,9 @@ struct GlobalState {
     TypeVar value = 0;
     std::optional<size_t> arity; // number of keys, known from the first use
     SourceRange arity_at;
-    bool arity_reported = false; // a wrong number of keys is told once
+    bool arity_reported = false; // a wrong number of keys is reported once
     std::vector<TypeVar> keys;
-    // The first histogram and @variance, which all others must agree with.
+    // The first histogram and @variance, with which all others must agree.
     std::optional<program::StatisticNeeds> histogram;
     SourceRange histogram_at;
     std::optional<int> variance_shift;
@@ -53,21 +53,22 @@ class Names {
     Names(Library& library, TypeTable& types, Diagnostics& diagnostics)
         : library_(library), types_(types), diagnostics_(diagnostics) {}
 
-    // Takes in a file's declarations, once.
+    // Adds a file's declarations, once.
     void include(const ast::File& file);
-    // Files taken in so far, the script first.
+    // Files included so far, the script first.
     const std::vector<const ast::File*>& files() const { return files_; }
 
-    // The global that `name` means in `file`; null when it is none (then it is a local).
+    // Returns the global that `name` means in `file`; null if there is none (then it is a local).
     GlobalState* global(const std::string& name, const ast::File& file);
-    // The overloads for a call, first choice first; empty when there is none.
+    // Returns the overloads for a call, in the order of precedence; empty if there is none.
     std::vector<FunctionState*> functions(const std::string& name, size_t arguments,
                                           const ast::File& file);
-    // Argument counts that exist for the name, ascending; and one declaration to point at.
+    // Returns the argument counts of the name's overloads, ascending; sets *place to one
+    // declaration.
     std::vector<size_t> argument_counts(const std::string& name, const ast::File& file,
                                         SourceRange* place);
-    // Aliases whose name matches the beginning of `components`, those that match all of it first
-    // choice: others only if there are none.
+    // Returns the aliases whose name matches the beginning of `components`; if some match all of
+    // it, only those.
     std::vector<AliasState> aliases(const std::vector<ast::PointComponent>& components);
 
     // Names for hints.
@@ -81,7 +82,7 @@ class Names {
         return range.valid() && diagnostics_.sources().file(range.file).is_library;
     }
 
-    // Whether the place is in an alias's own body: what that defines is for others to use.
+    // Returns whether the place is in an alias's own body: what that defines is for its users.
     bool in_alias(SourceRange range) const;
 
   private:
@@ -99,20 +100,20 @@ class Names {
     std::unordered_map<std::string, std::vector<GlobalState*>> globals_by_name_;
     std::unordered_map<std::string, std::vector<FunctionState*>> functions_by_name_;
     std::vector<AliasState> aliases_;
-    std::unordered_map<std::string, std::vector<AliasState>> aliases_by_name_; // dotted
+    std::unordered_map<std::string, std::vector<AliasState>> aliases_by_name_; // by dotted name
     std::unordered_set<std::string> asked_globals_, asked_functions_, asked_aliases_;
 };
 
 // "timer.ms" of timer.ms(5).
 std::string dotted(const std::vector<ast::PointComponent>& components);
 
-// Whether C code has this marker: /* pure */.
+// Returns whether C code contains this marker: /* pure */.
 bool has_pragma(const std::string& code, const std::string& pragma);
 
-// True when `name` matches `pattern`, in which * stands for any text without a dot.
+// Returns whether `name` matches `pattern`, in which * stands for any string without a dot.
 bool matches_component(const std::string& pattern, const std::string& name);
 
-// Names of the printing family and other words that are called like functions.
+// Returns the names of the printing family and other words that are called like functions.
 const std::vector<std::string>& print_names();
 
 } // namespace djstap::semantics

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What happens to the typed program after inference, in the order of calling.
+// The passes over the typed program after inference, in the order of their calls.
 #pragma once
 #include "semantics/names.h"
 #include "semantics/program.h"
@@ -7,35 +7,36 @@
 namespace djstap::semantics {
 
 // unused.cpp: drops assignments to locals that nothing reads and statements without effect; warns
-// of those of the script. Purity of functions is found out first.
+// about those of the script. find_pure_functions() must run first.
 void find_pure_functions(const std::vector<program::Function*>& functions);
 void drop_unused(program::Program& program, const Names& names, Diagnostics& diagnostics);
 
-// changes.cpp: refuses calls that change what a foreach walks over, and conditions of probes that
-// do anything but ask.
+// changes.cpp: rejects calls that change what a foreach walks over, and conditions of probes that
+// have side effects.
 void check_changes(program::Program& program, Diagnostics& diagnostics);
 
-// How each global is used by what is left of the program.
+// The uses of a global in the rest of the program.
 struct GlobalUse {
     bool read = false, written = false;
-    bool added = false;            // written, and not by `delete` alone
+    bool added = false;            // written other than by `delete`
     bool only_lone_updates = true; // every write is a lone ++ -- += -= <<< whose value is unused
     bool deleted = false;
     bool in_condition = false; // of a probe
-    // A handler adds to it and reads it: it may ask for the very number that it made.
+    // A handler both adds to it and reads it: it may test for the very value that it produced.
     bool read_where_added = false;
 };
 using GlobalUses = std::unordered_map<const program::Global*, GlobalUse>;
 GlobalUses global_uses(program::Program& program);
 
-// unread.cpp: an end probe that prints what is written and never read. Nothing when there is none.
+// unread.cpp: adds an end probe that prints what is written and never read, unless there is nothing
+// to print.
 void print_unread(program::Program& program, const GlobalUses& uses, const PointShapes& points);
 
-// storage.cpp: how each global is stored and what is kept of statistics.
+// storage.cpp: chooses the storage of each global, and what statistics keep.
 void choose_storage(program::Program& program, const GlobalUses& uses);
 
-// effects.cpp: what every function and probe needs of its surroundings; finds recursion. A body
-// that may execute `most_statements` counts them.
+// effects.cpp: computes what every function and probe needs of its environment; finds recursion. A
+// body that may execute `most_statements` counts them.
 void find_recursion(program::Program& program);
 void compute_effects(program::Program& program, uint64_t most_statements);
 

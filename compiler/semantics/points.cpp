@@ -7,7 +7,7 @@ namespace djstap {
 
 namespace {
 
-// "kernel" of "kernel.function(STRING)", "module" of "module(STRING)".
+// Returns "kernel" for "kernel.function(STRING)", "module" for "module(STRING)".
 std::string root_of(const std::string& shape) {
     return shape.substr(0, shape.find_first_of(".("));
 }

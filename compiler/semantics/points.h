@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What is to be known of probe points before they are resolved: probes/ tells it of its families.
+// Properties of probe points that are known before they are resolved; probes/ provides those of its
+// families.
 #pragma once
 #include "ast/ast.h"
 
@@ -10,14 +11,14 @@
 namespace djstap {
 
 enum PointTrait : uint32_t {
-    PointHasVariables = 1 << 0,  // code is probed, whose variables are target variables
-    PointTellsOfTask = 1 << 1,   // hit while a task works in the kernel: the prologue's place
-    PointHasFile = 1 << 2,       // $value is the text of a file, for its reader
-    PointIsWritten = 1 << 3,     // … that a process wrote
-    PointNeedsNoKernel = 1 << 4, // a program can hit it by itself
+    PointHasVariables = 1 << 0,  // it probes code, whose variables are target variables
+    PointTellsOfTask = 1 << 1,   // hit while a task works in the kernel: the prologue runs here
+    PointHasFile = 1 << 2,       // $value is the content of a file, for its reader
+    PointIsWritten = 1 << 3,     // … written by a process
+    PointNeedsNoKernel = 1 << 4, // works without a kernel (--runtime=user)
     PointIsNeverHit = 1 << 5,
-    PointEndsSession = 1 << 6, // runs when all other probes are out
-    PointEndsFailed = 1 << 7,  // the same, in its place after an error
+    PointEndsSession = 1 << 6, // runs after all other probes are detached
+    PointEndsFailed = 1 << 7,  // the same, but instead of it after an error
     PointIsNotSupported = 1 << 8,
 };
 
@@ -33,14 +34,14 @@ class PointShapes {
     explicit PointShapes(std::vector<PointShape> shapes);
 
     const std::vector<PointShape>& all() const { return shapes_; }
-    // First components, each once.
+    // The first components, each once.
     const std::vector<std::string>& roots() const { return roots_; }
     // "timer.s", "kernel.function": the names of the first two components, each once.
     const std::vector<std::string>& beginnings() const { return beginnings_; }
-    // The traits of a point; of one that has no known shape, those that all with its first
+    // Returns the traits of a point; if its shape is unknown, those that all shapes with its first
     // component have.
     uint32_t traits(const ast::ProbePoint& point) const;
-    // The name of a point of one component with a number that has the trait; "": there is none.
+    // Returns the name of a point of one component with a number that has the trait; "": none.
     std::string numbered(PointTrait trait) const;
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The typed program as text, for -p2, -v and tests. Not meant to be parsed again.
+// Prints the typed program as text, for -p2, -v and tests. The text is not meant to be parsed.
 #pragma once
 #include "semantics/program.h"
 
@@ -9,9 +9,9 @@ namespace djstap::program {
 
 // Globals with their types and storage, functions, probes with their locals and effects, bodies.
 std::string print(const Program& program);
-// One expression; `locals` are those of its body.
+// Prints one expression; `locals` are those of its body.
 std::string print(const Expression& node, const std::vector<Local>& locals);
-// A string as a literal: quoted, with escapes.
+// Returns a string as a literal: quoted, with escapes.
 std::string text_literal(const std::string& text);
 // "long", "string", "stats", "void".
 const char* type_text(Type type);

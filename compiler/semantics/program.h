@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The typed program: what semantics/ yields; probes/, codegen/ and the tests' interpreter read it.
-// Every name is resolved, every type is known, every format is checked. Only what depends on a
-// kernel (probe points, $variables) is still to be resolved, by probes/.
+// The typed program: the output of semantics/; probes/, codegen/ and the tests' interpreter read
+// it. Every name is resolved, every type is known, every format is checked. Only what depends on a
+// kernel (probe points, target variables) remains to be resolved, by probes/.
 #pragma once
 #include "ast/ast.h"
 #include "diagnostics/source.h"
@@ -55,10 +55,9 @@ template <class T, class N> const T& as(const N& node) {
     return static_cast<const T&>(node);
 }
 
-// ---- declarations
-// --------------------------------------------------------------------------------
+// ---- declarations -------------------------------------------------------------------------------
 
-// What is ever asked of a statistic, over the whole program: only that is computed.
+// What the program ever reads of a statistic: only that is computed.
 struct StatisticNeeds {
     bool min = false, max = false, sum = false, variance = false; // count is always kept
     int variance_shift = 0;
@@ -67,12 +66,13 @@ struct StatisticNeeds {
     bool deleted = false;                 // something clears the statistic
 };
 
-// How a global is stored (semantics/storage.cpp decides it from every use in the program).
+// The storage of a global (semantics/storage.cpp chooses it from every use in the program).
 enum class Storage : uint8_t {
-    PerCpu,  // scalar long or statistic whose every write is a lone ++ -- += -= <<<, and that no
-             // probe's condition reads, nor a handler that adds to it: no lock; reads merge
-    Locked,  // one copy; a lock is held for the whole body of each handler that uses it
-    Constant // a scalar that nothing writes: its initial value
+    // A scalar long or statistic whose every write is a lone ++ -- += -= <<<, and which neither a
+    // probe's condition reads nor a handler that adds to it: no lock; reads merge.
+    PerCpu,
+    Locked,  // one copy; each handler that uses it holds a lock for its whole body
+    Constant // a scalar that is never written: its initial value
 };
 
 struct Global {
@@ -95,18 +95,18 @@ struct Local {
     SourceRange range;
 };
 
-// What a body needs of its surroundings, over all that it calls; filled for probes and functions.
+// What a body needs of its environment, including all its callees; for probes and functions.
 struct Effects {
     std::vector<const Global*> reads; // Locked ones, without duplicates, in program order
     std::vector<const Global*> writes;
     bool prints = false;
     bool can_fail = false; // a run-time error is possible
-    bool loops = false;    // a loop, a recursion, or very many statements: count MAXACTION
+    bool loops = false;    // a loop, recursion, or very many statements: MAXACTION must be counted
     bool walks = false;    // over arrays: foreach, [x, *] in a, delete a[x, *]
     bool strings = false;  // needs string scratch memory
     bool calls_runtime = false;
     bool can_exit = false;
-    bool registers = false; // needs registers that no argument is passed in, or gives some back
+    bool registers = false; // needs registers that pass no arguments, or changes some
 };
 
 struct Block;
@@ -124,19 +124,19 @@ struct Function {
     Type return_type = Type::Void;
     uint32_t parameter_count = 0;
     std::vector<Local> locals;   // the parameters first
-    std::unique_ptr<Block> body; // exactly one of body, intrinsic, embedded
-    std::string intrinsic;       // the runtime implements it, as djs_fn_NAME
-    bool site = false;           // of an intrinsic: it tells which site was hit
-    bool place = false;          // … tells of the interrupted place itself
-    bool arguments = false;      // … reads argument registers by number
-    std::string points_to;       // of an intrinsic that yields an address: "task_struct"
+    std::unique_ptr<Block> body; // exactly one of body, intrinsic, embedded is set
+    std::string intrinsic;       // implemented by the runtime, as djs_fn_NAME
+    bool site = false;           // of an intrinsic: it uses the site of the hit
+    bool place = false;          // … it uses the interrupted place itself
+    bool arguments = false;      // … it reads argument registers by number
+    std::string points_to;       // of an intrinsic that returns an address: "task_struct"
     std::string embedded;        // C text
     SourceRange embedded_range;  // from its %{ on
     std::vector<EmbeddedGlobal> embedded_globals;
-    bool unmangled = false;      // the C text may say THIS->x for STAP_ARG_x
-    bool pure = false;           // /* pure */: may be dropped when its value is unused
-    bool recursive = false;      // calls itself, directly or not
-    bool counts_nesting = false; // recursive, or calls go deep: MAXNESTING must be counted
+    bool unmangled = false;      // the C text may use THIS->x instead of STAP_ARG_x
+    bool pure = false;           // /* pure */: may be dropped if its value is unused
+    bool recursive = false;      // calls itself, directly or indirectly
+    bool counts_nesting = false; // recursive, or calls are deep: MAXNESTING must be counted
     Effects effects;             // of one call
     // For overloads: the next one to try when this one executes `next`.
     Function* next_overload = nullptr;
@@ -145,35 +145,35 @@ struct Function {
 struct Probe {
     uint32_t index = 0;
     SourceRange range;
-    // The points of this probe after aliases were expanded. In order of the text.
+    // The points of this probe after alias expansion, in the order of the text.
     std::vector<const ast::ProbePoint*> points;
-    // For each point the aliases it came through, outermost first, e.g. {"vfs.read"}: for pn().
+    // For each point, the aliases that led to it, outermost first, e.g. {"vfs.read"}: for pn().
     std::vector<std::vector<std::string>> alias_names;
     std::vector<uint32_t> point_traits; // of each point: enum PointTrait (points.h)
     bool is_return = false;             // its points are .return (a probe of both kinds is split)
     std::vector<Local> locals;
     std::unique_ptr<Block> body;
     ExpressionPtr condition; // if (…): over globals; may be null
-    // The condition depends on nothing but globals: sites are armed while it holds.
+    // The condition depends only on globals: sites are armed while it holds.
     bool arms = false;
     // Probes with such conditions whose globals this one writes. It holds their locks, too.
     std::vector<const Probe*> arms_others;
-    // Evaluated at the entry of the function of a return probe; EntryValue refers to them by index.
+    // For a return probe, evaluated at function entry; EntryValue refers to them by index.
     std::vector<ExpressionPtr> entry_values;
     Effects effects;
     bool synthetic = false; // prints unread globals at exit
-    // Which `probe` of the text it comes from, counted from 0, and each point's number among all
-    // the points that this `probe` expands to: one that is split (entry and return, several
+    // The `probe` of the text that it comes from, counted from 0, and each point's number among all
+    // the points that this `probe` expands to: a probe that is split (entry and return, several
     // aliases) keeps the order for `!`.
     uint32_t declaration = 0;
     std::vector<uint32_t> point_numbers;
 };
 
-// One kind of conversion that print has: the checked pieces of a format string.
+// One piece of a checked format string: a literal and the conversion that follows it.
 struct FormatPiece {
     std::string literal; // text before the conversion ("%%" is "%" here)
-    char conversion =
-        0; // d i u x X o p s c m M b, H for a histogram; 0: literal only (the last piece)
+    // d i u x X o p s c m M b, H for a histogram; 0: literal only (the last piece)
+    char conversion = 0;
     bool alternate = false, zero = false, left = false, plus = false, space = false;
     int width = -1;     // -1: none, -2: the next argument
     int precision = -1; // the same
@@ -183,17 +183,16 @@ struct FormatPiece {
 struct Program {
     std::vector<std::unique_ptr<Global>> globals;     // used ones only
     std::vector<std::unique_ptr<Function>> functions; // used ones only
-    std::vector<std::unique_ptr<Probe>>
-        probes; // begin probes of a run first to last as sorted by probes/
+    // begin probes run in the order in which probes/ sorts them
+    std::vector<std::unique_ptr<Probe>> probes;
     std::vector<const ast::EmbeddedBlock*> embedded; // top-level C
-    int64_t nesting = 0; // of calls, as deep as they go; of functions that call themselves 10 more
-    std::vector<ast::File> files; // owns what the pointers above point at
-    std::vector<std::unique_ptr<ast::ProbePoint>>
-        expanded_points; // those that alias expansion made
+    int64_t nesting = 0; // depth of the deepest call chain; 10 more if functions are recursive
+    std::vector<ast::File> files; // owns what the pointers above refer to
+    // those that alias expansion created
+    std::vector<std::unique_ptr<ast::ProbePoint>> expanded_points;
 };
 
-// ---- expressions
-// ---------------------------------------------------------------------------------
+// ---- expressions --------------------------------------------------------------------------------
 
 struct Number : ExpressionOf<ExpressionKind::Number> {
     int64_t value = 0;
@@ -202,7 +201,7 @@ struct Text : ExpressionOf<ExpressionKind::Text> { // type String
     std::string value;
 };
 struct LocalValue : ExpressionOf<ExpressionKind::LocalValue> {
-    uint32_t local = 0; // in the locals of the enclosing function or probe
+    uint32_t local = 0; // index in the locals of the enclosing function or probe
 };
 struct GlobalValue : ExpressionOf<ExpressionKind::GlobalValue> {
     const Global* global = nullptr;
@@ -223,7 +222,7 @@ struct Arithmetic : ExpressionOf<ExpressionKind::Arithmetic> {
 };
 struct Comparison : ExpressionOf<ExpressionKind::Comparison> {
     ast::BinaryOp op{};        // Equal … GreaterEqual
-    ExpressionPtr left, right; // of one type
+    ExpressionPtr left, right; // of the same type
 };
 struct Concatenation : ExpressionOf<ExpressionKind::Concatenation> {
     ExpressionPtr left, right;
@@ -240,7 +239,7 @@ struct Assignment : ExpressionOf<ExpressionKind::Assignment> {
     ExpressionPtr place, value;
     std::optional<ast::BinaryOp> op; // compound; Concatenate for .=
     SourceRange op_range;
-    bool value_used = true; // false when it stands alone as a statement
+    bool value_used = true; // false if it is a statement of its own
 };
 struct Aggregation : ExpressionOf<ExpressionKind::Aggregation> {
     ExpressionPtr place, value; // a GlobalValue of type Statistic
@@ -257,11 +256,11 @@ struct Call : ExpressionOf<ExpressionKind::Call> {
 };
 struct Print : ExpressionOf<ExpressionKind::Print> {
     bool to_string = false;          // type String, else Void (as a value: 0)
-    std::vector<FormatPiece> format; // print, println, printd … are expressed by it too
-    std::vector<ExpressionPtr>
-        arguments; // in the order of use, widths and precisions by * included
-    // What it shows, for readers that print no text: a global that prints itself ("a", with the
-    // first `keys` arguments its element's keys), or a histogram ("a[k]"). Empty: nothing in
+    std::vector<FormatPiece> format; // also represents print, println, printd …
+    // in the order of use, including widths and precisions by *
+    std::vector<ExpressionPtr> arguments;
+    // What it shows, for readers that do not print text: a global that prints itself ("a"; the
+    // first `keys` arguments are its element's keys), or a histogram ("a[k]"). Empty: nothing in
     // particular.
     std::string shows;
     uint32_t keys = 0;
@@ -283,8 +282,7 @@ struct TargetComponent {
     ExpressionPtr index;
 };
 struct TargetValue;
-// Where a value's C type comes from: a target value, as it is typed in a probe (null: in a
-// function).
+// The origin of a value's C type: a target variable, as typed in a probe (null: in a function).
 struct TypeOrigin {
     std::shared_ptr<TargetValue> value;
     const Probe* probe = nullptr;
@@ -298,13 +296,13 @@ struct TargetValue : ExpressionOf<ExpressionKind::TargetValue> { // Long, or Str
         Enumerator,
         PerfCounter
     } base = Base::Variable;
-    std::string
-        name; // Variable: "$tv", "$return", "$$vars", "$arg1"; GlobalVariable: name or
-              // "name@file"; Autocast: the operand's text; Enumerator, PerfCounter: its name
+    // Variable: "$tv", "$return", "$$vars", "$arg1"; GlobalVariable: name or "name@file"; Autocast:
+    // the operand's text; Enumerator, PerfCounter: its name.
+    std::string name;
     std::string module;                       // GlobalVariable, Cast, Enumerator
     ExpressionPtr operand;                    // Cast, Autocast: the address or value
     std::string cast_type;                    // Cast
-    std::shared_ptr<const TypeOrigin> origin; // Autocast; null: nothing tells its type
+    std::shared_ptr<const TypeOrigin> origin; // Autocast; null: its type is unknown
     bool address_of = false;
     int pretty = 0; // 1: $, 2: $$ (also of $$vars$): the type is String
     std::vector<TargetComponent> components;
@@ -335,8 +333,7 @@ struct EmbeddedC : ExpressionOf<ExpressionKind::EmbeddedC> {
     std::vector<EmbeddedGlobal> globals;
 };
 
-// ---- statements
-// ----------------------------------------------------------------------------------
+// ---- statements ---------------------------------------------------------------------------------
 
 struct Block : StatementOf<StatementKind::Block> {
     std::vector<StatementPtr> statements;
@@ -345,7 +342,7 @@ struct Evaluate : StatementOf<StatementKind::Evaluate> {
     ExpressionPtr expression;
 };
 struct If : StatementOf<StatementKind::If> {
-    ExpressionPtr condition; // Long; a string in a condition is compared with "" by semantics
+    ExpressionPtr condition; // Long; semantics compares a string in a condition with ""
     StatementPtr then_branch, else_branch;
 };
 struct Loop : StatementOf<StatementKind::Loop> {
@@ -354,10 +351,10 @@ struct Loop : StatementOf<StatementKind::Loop> {
 };
 struct Foreach : StatementOf<StatementKind::Foreach> {
     const Global* array = nullptr; // or buckets of a histogram: `histogram`
-    ExpressionPtr histogram; // StatisticRead with a null bucket; keys[0] gets the bucket number
+    ExpressionPtr histogram; // StatisticRead with a null bucket; keys[0] receives the bucket number
     ast::StatOp histogram_op{};
     std::vector<uint32_t> keys;       // locals
-    std::optional<uint32_t> value;    // local; of a statistic: its @count
+    std::optional<uint32_t> value;    // local; for a statistic: its @count
     std::vector<ExpressionPtr> slice; // empty: the whole array; null: *
     int sort_key = -1;                // -1 none, 0 the value, N the Nth key
     bool ascending = true;

@@ -43,7 +43,7 @@ class Analysis {
         const GlobalUses uses = global_uses(program_);
         take_global_values();
         print_unread(program_, uses, options_.points);
-        // What prints unread globals is a reader like any other, save that it decides no storage.
+        // The probe that prints unread globals reads them, but has no influence on their storage.
         choose_storage(program_, uses);
         find_recursion(program_);
         compute_effects(program_, static_cast<uint64_t>(options_.max_action));
@@ -57,8 +57,8 @@ class Analysis {
   private:
     bool failed() const { return diagnostics_.error_count() > errors_before_; }
 
-    // Bodies of all probes, of what they call, and of every function of the script itself. Lowering
-    // a body may take in library files, which may hold probes.
+    // Lowers the bodies of all probes, of their callees, and of every function of the script
+    // itself. Lowering a body may include library files, which may contain probes.
     void lower_all() {
         const ast::File& script = program_.files.front();
         for (auto& function : names_.all_functions())
@@ -85,8 +85,8 @@ class Analysis {
     void lower_probe(const ast::Probe& probe, const ast::File& file) {
         std::vector<ProbeGroup> groups =
             expand(probe, file, names_, options_.points, program_.expanded_points, diagnostics_);
-        // A library offers alternatives, of which some are for other kernels than anybody has tried
-        // lately: one with mistakes of its own is left out while there is another one.
+        // A library offers alternatives, some of them for other kernels than anybody has tried
+        // lately: an alternative with errors of its own is dropped if there is another one.
         std::vector<Diagnostic> left_out;
         size_t kept = 0;
         if (options_.prologue)
@@ -110,7 +110,7 @@ class Analysis {
         ++declarations_;
     }
 
-    // Whether all errors since `first` lie in the library.
+    // Returns whether all errors since `first` are in the library.
     bool is_librarys(size_t first) const {
         const auto& all = diagnostics_.all();
         return std::all_of(all.begin() + static_cast<long>(first), all.end(),
@@ -120,7 +120,7 @@ class Analysis {
                            });
     }
 
-    // An overload that never says `next` is the last one: those behind it are not reached.
+    // An overload that never executes `next` is the last one: those after it are unreachable.
     void end_overloads() {
         for (auto& function : names_.all_functions()) {
             program::Function& node = *function->node;
@@ -136,7 +136,7 @@ class Analysis {
         }
     }
 
-    // Those that a probe reaches, in the order of their declaration.
+    // Keeps the functions that a probe reaches, in the order of their declaration.
     void take_functions() {
         std::unordered_map<const program::Function*, FunctionState*> states;
         for (auto& function : names_.all_functions())
@@ -154,7 +154,7 @@ class Analysis {
             for (auto& value : probe->entry_values)
                 program::walk_expressions(*value, note);
         }
-        if (options_.keep_unused) // what they call is kept with them
+        if (options_.keep_unused) // their callees are kept with them
             for (auto& function : names_.all_functions())
                 if (!function->library)
                     pending.push_back(function->node.get());
@@ -195,14 +195,14 @@ class Analysis {
                 diagnostics_.report(DiagnosticKind::EmptyProbe, probe->range);
     }
 
-    // perf.….counter("NAME"): its body is never run.
+    // perf.….counter("NAME"): its body never runs.
     static bool is_counter(const program::Probe& probe) {
         return std::any_of(probe.points.begin(), probe.points.end(), [](const auto* point) {
             return point->components.back().name == "counter";
         });
     }
 
-    // Types of the globals that are left; the others are dropped.
+    // Sets the types of the remaining globals; drops the others.
     bool set_global_types() {
         const GlobalUses uses = global_uses(program_);
         bool complete = true;
@@ -251,7 +251,7 @@ class Analysis {
                     declared = declared || state->declaration->name == name;
                     candidates.push_back(state->declaration->name);
                 }
-                if (!declared) // one that is declared and not used has its warning already
+                if (!declared) // a global that is declared but unused has its warning already
                     diagnostics_.report(DiagnosticKind::UnknownGlobalOption, {}, {name})
                         .hint(did_you_mean(name, candidates));
                 continue;
@@ -287,9 +287,10 @@ class Analysis {
     const size_t errors_before_;
     uint32_t declarations_ = 0;
     std::vector<std::unique_ptr<program::Function>> dropped_;
-    std::unordered_set<const program::Function*> hidden_; // behind an overload that takes all calls
-    std::vector<std::unique_ptr<program::Probe>>
-        abandoned_; // nodes of theirs are still referred to
+    // after an overload that accepts all calls
+    std::unordered_set<const program::Function*> hidden_;
+    // nodes of theirs are still referenced
+    std::vector<std::unique_ptr<program::Probe>> abandoned_;
 };
 
 } // namespace

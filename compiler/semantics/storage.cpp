@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How each global is stored, from every use in the program.
+// Chooses the storage of each global, from every use in the program.
 #include "semantics/passes.h"
 #include "semantics/walk.h"
 
@@ -79,7 +79,7 @@ class UseCollector {
     }
 
   private:
-    // False when the place is no global.
+    // Returns false if the place is not a global.
     bool write(Expression& place, bool lone, bool also_read) {
         if (place.kind != ExpressionKind::GlobalValue)
             return false;
@@ -106,7 +106,7 @@ class UseCollector {
     GlobalUses& uses_;
 };
 
-// What a handler's body does, and all that it calls.
+// Returns the uses by a handler's body and all its callees.
 GlobalUses uses_of_handler(Probe& probe) {
     GlobalUses uses;
     UseCollector collector(uses);
@@ -233,10 +233,10 @@ void choose_storage(Program& program, const GlobalUses& uses) {
             continue;
         if (!use.written && global->value != Type::Statistic)
             global->storage = Storage::Constant;
-        // Clearing exchanges each CPU's value for 0, which an initial value that is not 0 would
-        // outlive.
-        // A condition is looked at by each handler that changes it: its sums would cost more than a
-        // lock. `n++; if (n == 100)` would miss 100 where another CPU counts in between.
+        // Reads of a counter add its initial value to the sum of the CPUs' values, and clearing it
+        // makes that sum 0: an initial value that is not 0 would remain. Each handler that changes
+        // a condition's global evaluates the condition: its sums would cost more than a lock. `n++;
+        // if (n == 100)` would miss 100 if another CPU counts in between.
         else if (counter && use.only_lone_updates && !use.in_condition && !use.read_where_added &&
                  !(use.deleted && global->initial_number != 0))
             global->storage = Storage::PerCpu;

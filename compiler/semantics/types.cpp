@@ -66,7 +66,7 @@ std::optional<TypeConflict> TypeTable::unify(TypeVar first, TypeVar second) {
         kept.declared = joined.declared;
     }
     joined.parent = a;
-    // Keeps chains short: both names now lead to the root in one step.
+    // Keeps chains short: both variables now lead to the root in one step.
     classes_[first].parent = a;
     classes_[second].parent = a;
     classes_[a].parent = a;

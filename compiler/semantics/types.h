@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Type inference by unification: every value whose type must agree shares one class. Each class
-// remembers the place that fixed its type, so that a conflict can show both places.
+// Type inference by unification: values whose types must agree share one class. Each class
+// remembers the place that determined its type, so that a conflict can show both places.
 #pragma once
 #include "diagnostics/source.h"
 #include "semantics/program.h"
@@ -13,29 +13,29 @@ namespace djstap::semantics {
 
 using TypeVar = uint32_t;
 
-// "number", "string", "statistic": as messages call them.
+// "number", "string", "statistic": the names in messages.
 const char* type_name(program::Type type);
 
-// Two different types for what must be one.
+// Two different types for values that must have the same.
 struct TypeConflict {
     program::Type first{}, second{};
     SourceRange first_at, second_at;
-    bool first_declared = false; // ":long" and the like rather than a use
+    bool first_declared = false; // by ":long" and the like rather than by a use
 };
 
 class TypeTable {
   public:
-    // A type that is not known yet.
+    // Returns a type that is not known yet.
     TypeVar fresh();
-    // A known type, fixed at `at`.
+    // Returns a known type, determined at `at`.
     TypeVar of(program::Type type, SourceRange at, bool declared = false);
-    // A type that agrees with everything: what an error left behind.
+    // Returns a type that agrees with every other type: used after an error.
     TypeVar poison();
 
-    // Makes both the same type. On a conflict both become poison, so that it is reported once.
+    // Makes both types the same. After a conflict both become poison, so that it is reported once.
     std::optional<TypeConflict> unify(TypeVar first, TypeVar second);
 
-    // Nothing while unknown; poison counts as Long.
+    // Returns nothing while the type is unknown; poison counts as Long.
     std::optional<program::Type> get(TypeVar var) const;
     bool is_poison(TypeVar var) const { return classes_[find(var)].poison; }
     SourceRange origin(TypeVar var) const { return classes_[find(var)].at; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Globals that are written and never read print themselves when the session ends.
+// Globals that are written and never read are printed when the session ends.
 #include "semantics/format.h"
 #include "semantics/passes.h"
 #include "semantics/walk.h"
@@ -101,7 +101,7 @@ class Printer {
         return evaluate(std::move(print));
     }
 
-    // An empty one is not shown.
+    // An empty statistic is not shown.
     StatementPtr statistic_line(const Global& global, const std::vector<uint32_t>& keys,
                                 std::unique_ptr<program::Print> print) {
         static constexpr std::pair<ast::StatOp, const char*> columns[] = {
@@ -127,7 +127,7 @@ class Printer {
     Probe& probe_;
 };
 
-// NAME(N), the last of all such probes.
+// Adds the point NAME(N), the last of all such probes.
 void add_point(Program& program, Probe& probe, const PointShapes& points, PointTrait trait) {
     auto point = std::make_unique<ast::ProbePoint>();
     point->range = probe.range;
@@ -163,7 +163,8 @@ void print_unread(Program& program, const GlobalUses& uses, const PointShapes& p
     }
     if (!probe)
         return;
-    // After every other end probe, and after the script's error probes, which run in their place.
+    // After every other end probe, and after the script's error probes, which run instead of end
+    // probes after an error.
     add_point(program, *probe, points, PointEndsSession);
     if (program::has_probe_of(program, PointEndsFailed))
         add_point(program, *probe, points, PointEndsFailed);

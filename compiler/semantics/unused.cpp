@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Code of no use: SystemTap's rule is that it is dropped with a warning, so that what a library's
-// alias prepares and nobody reads costs nothing.
+// Drops unused code, with a warning, as SystemTap does: what a library's alias prepares and nothing
+// reads then costs nothing.
 #include "semantics/passes.h"
 #include "semantics/walk.h"
 
@@ -28,7 +28,7 @@ bool has_effect(Expression& node) {
         case ExpressionKind::EmbeddedC:
             effect = effect || as<EmbeddedC>(part).code.find("/* pure */") == std::string::npos;
             break;
-        case ExpressionKind::RegexMatch: // matched() reads what it leaves
+        case ExpressionKind::RegexMatch: // matched() reads its result
             effect = true;
             break;
         default:
@@ -38,7 +38,7 @@ bool has_effect(Expression& node) {
     return effect;
 }
 
-// The local that `x = value` writes, or nothing. `x += value` and `x++` read it, too.
+// Returns the local that `x = value` writes, or nothing. `x += value` and `x++` read it, too.
 std::optional<uint32_t> written_local(Expression& node) {
     if (node.kind != ExpressionKind::Assignment || as<program::Assignment>(node).op)
         return std::nullopt;
@@ -97,13 +97,13 @@ class Pruner {
         std::erase_if(list, [](const StatementPtr& item) { return !item; });
     }
 
-    // Leaves null what is of no use.
+    // Sets unused statements to null.
     void prune(StatementPtr& node) {
         if (node->kind == StatementKind::Evaluate)
             return prune_evaluate(node);
         if (node->kind == StatementKind::Block) {
             prune_list(as<program::Block>(*node).statements);
-            // No reason for another round: nothing was read in it.
+            // This needs no further round: the block read nothing.
             if (as<program::Block>(*node).statements.empty())
                 node.reset();
             return;
@@ -168,8 +168,8 @@ class Pruner {
     bool changed_ = false;
 };
 
-// Reads and writes nothing beyond its parameters and locals, cannot loop for ever, and never ends
-// the handler.
+// Returns whether it reads and writes nothing beyond its parameters and locals, cannot loop for
+// ever, and never ends the handler.
 bool is_pure(program::Function& function) {
     bool pure = true;
     walk_statements(*function.body, [&](Statement& part) {
@@ -218,7 +218,7 @@ bool is_pure(program::Function& function) {
 } // namespace
 
 void find_pure_functions(const std::vector<Function*>& functions) {
-    // From nothing upwards: what calls itself never becomes pure.
+    // Iterates from none upwards: recursive functions never become pure.
     for (bool changed = true; changed;) {
         changed = false;
         for (Function* function : functions)
