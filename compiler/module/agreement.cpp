@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Whether the runtime's sources and this program agree on what passes between them.
+// Checks that the runtime's sources and this program agree on the data they exchange.
 #include "module/module.h"
 #include "system/file.h"
 
@@ -10,7 +10,7 @@ namespace djstap {
 
 namespace {
 
-// The headers that lay it out, as they were when this program was built.
+// The headers that define its layout, as they were when this program was built.
 constexpr std::pair<const char*, std::string_view> shared_headers[] = {
 #include "shared_headers.inc"
 };

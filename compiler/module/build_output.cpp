@@ -14,7 +14,7 @@ std::string relevant_lines(std::string_view output, const std::string& folder) {
         if (count++ >= most)
             return;
         kept.append("\n  ");
-        // Where the build took place says nothing to the reader.
+        // The build's folder is of no interest to the reader.
         for (size_t at; !folder.empty() && (at = line.find(folder + "/")) != std::string_view::npos;
              line.remove_prefix(at + folder.size() + 1))
             kept.append(line.substr(0, at));

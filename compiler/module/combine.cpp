@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Several sources as one: most of the time that a small kernel source takes is its headers'.
+// Compiles several sources as one: the headers take most of the time of a small kernel source.
 #include "module/kit_build.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace djstap::module {
 
 namespace {
 
-// At most `parts` groups of much the same size, each in the order of `files`.
+// Returns at most `parts` groups of similar size, each in the order of `files`.
 std::vector<std::vector<const SourceFile*>> balance(const std::vector<const SourceFile*>& files,
                                                     size_t parts) {
     parts = std::clamp<size_t>(parts, 1, std::max<size_t>(files.size(), 1));
@@ -50,8 +50,8 @@ std::vector<SourceFile> combine_sources(const std::vector<SourceFile>& sources, 
                 listed.push_back(&file);
         }
     }
-    // Sources that name no header of the kernel are combined apart: the kernel has names (sort)
-    // that they may use for their own.
+    // Sources that include no kernel header are combined separately: they may define names that the
+    // kernel's headers use, too (sort).
     std::vector<const SourceFile*> plain, others;
     for (const SourceFile* file : listed)
         (file->text.find("#include <") == std::string::npos ? plain : others).push_back(file);

@@ -11,7 +11,7 @@ namespace djstap::module {
 
 namespace {
 
-// A copy of the T at `offset`, which need not be aligned; nothing where it is not all inside.
+// Copies the T at `offset`, which need not be aligned; returns nothing if it is out of bounds.
 template <class T> std::optional<T> get(std::string_view bytes, uint64_t offset) {
     if (offset > bytes.size() || sizeof(T) > bytes.size() - offset)
         return std::nullopt;

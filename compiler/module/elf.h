@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Relocatable objects held in memory, read with every offset checked: script objects, the
-// runtime, finished modules. Broken input is a Failure, never a crash.
+// Reads relocatable objects in memory, checking every offset: script objects, the runtime, finished
+// modules. Malformed input is a Failure, never a crash.
 #pragma once
 #include "diagnostics/result.h"
 
@@ -18,9 +18,9 @@ struct ObjectSection {
     std::string_view bytes; // empty for NOBITS
     uint32_t type = 0;
     uint64_t flags = 0;
-    uint64_t size = 0;   // in memory, also for NOBITS
+    uint64_t size = 0;   // in memory, including NOBITS
     uint64_t offset = 0; // in the file
-    uint32_t info = 0;   // RELA: index of the section that is patched
+    uint32_t info = 0;   // RELA: index of the section that is relocated
     uint32_t link = 0;
 
     bool allocated() const { return flags & SHF_ALLOC; }
@@ -40,7 +40,7 @@ struct ObjectSymbol {
 };
 
 struct ObjectRelocation {
-    uint64_t offset = 0; // in the section that is patched
+    uint64_t offset = 0; // in the section that is relocated
     uint32_t type = 0;   // R_*
     uint32_t symbol = 0; // index, always valid
     int64_t addend = 0;
@@ -48,23 +48,23 @@ struct ObjectRelocation {
 
 class ElfObject {
   public:
-    // Views into `bytes`, which must outlive the object. `what` names them in messages. Fails where
-    // they are not a relocatable object of the architecture, or where any header, string,
+    // Holds views into `bytes`, which must outlive the object. `what` names the input in messages.
+    // Fails if it is not a relocatable object for the architecture, or if any header, string,
     // symbol or relocation lies outside its table.
     static Result<ElfObject> read(std::string_view bytes, const std::string& what);
 
     std::span<const ObjectSection> sections() const { return sections_; }
     std::span<const ObjectSymbol> symbols() const { return symbols_; }
-    // Relocations that patch `section` (an index), in file order.
+    // Returns the relocations that apply to `section` (an index), in file order.
     std::span<const ObjectRelocation> relocations(size_t section) const {
         return relocations_[section];
     }
-    // The first of that name; null without one.
+    // Returns the first section of that name; null if there is none.
     const ObjectSection* section(std::string_view name) const;
-    size_t section_index(std::string_view name) const; // 0 (the null section) without one
-    // The first defined symbol of that name; null without one.
+    size_t section_index(std::string_view name) const; // 0 (the null section) if there is none
+    // Returns the first defined symbol of that name; null if there is none.
     const ObjectSymbol* defined_symbol(std::string_view name) const;
-    // A symbol's section; null for undefined, absolute and common ones.
+    // Returns a symbol's section; null for undefined, absolute and common symbols.
     const ObjectSection* section_of(const ObjectSymbol& symbol) const;
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A script's own C code: compiled as Kbuild compiles, joined with the script's object.
+// Embedded C code of a script: compiled like Kbuild does, and linked with the script's object.
 #include "arch/arch.h"
 #include "cache/cache.h"
 #include "module/elf.h"
@@ -28,7 +28,7 @@ std::string quoted_for_shell(const std::string& word) {
     return out + "'";
 }
 
-// The compiler's first complaints.
+// Returns the compiler's first errors.
 std::string complaints(std::string_view output) {
     std::string text;
     int lines = 0;
@@ -50,7 +50,7 @@ class Compiler {
              const TemporaryFolder& scratch)
         : kit_(kit), sources_(sources), c_source_(c_source), scratch_(scratch) {}
 
-    // The object of the C code alone: from the cache or compiled.
+    // Returns the object of the C code alone: from the cache, or compiled now.
     Result<std::string> object() {
         const std::string folder = cache_directory() + "/embedded";
         const std::string key = hexadecimal(hash_bytes(c_source_, hash_bytes(kit_.directory))) +
@@ -61,13 +61,13 @@ class Compiler {
         if (Status ok = compile(); !ok)
             return ok.failure();
         auto bytes = read_file(scratch_.file("embedded.o"));
-        if (bytes) // without a cache it is compiled again
+        if (bytes) // without a cache it is compiled each time
             static_cast<void>(write_cached(kept, *bytes));
         return bytes;
     }
 
-    // Has the linker join the objects; the names are of files in the scratch folder. Names of
-    // sources go: objtool takes an object with several for a whole module.
+    // Links the objects into one; the names are of files in the scratch folder. File symbols are
+    // stripped: objtool takes an object with several of them for a whole module.
     Status join(const std::string& to, const std::vector<std::string>& from) {
         std::vector<std::string> words{"ld", "-m", arch::names().linker,
                                        "-r", "-o", scratch_.file(to)};
@@ -122,7 +122,8 @@ class Compiler {
     const TemporaryFolder& scratch_;
 };
 
-// The kernel's symbols that the object needs and neither the kit nor the script's own object has.
+// Returns the kernel symbols that the object needs and neither the kit nor the script's own object
+// has.
 Result<std::set<std::string>> missing_symbols(std::string_view bytes, std::string_view script,
                                               const RuntimeKit& kit) {
     auto object = ElfObject::read(bytes, "the script's C code");
@@ -143,8 +144,8 @@ Result<std::set<std::string>> missing_symbols(std::string_view bytes, std::strin
     return missing;
 }
 
-// A C file with a row of the module's version table for each symbol. Those without a row are left
-// in `symbols`.
+// Returns a C file with an entry of the module's version table for each symbol. Symbols without an
+// entry remain in `symbols`.
 Result<std::string> version_table(const RuntimeKit& kit, std::set<std::string>& symbols) {
     auto list = read_file(kit.build_dir + "/Module.symvers");
     if (!list)
@@ -161,7 +162,7 @@ Result<std::string> version_table(const RuntimeKit& kit, std::set<std::string>& 
         const auto found = symbols.find(std::string(line.substr(crc + 1, name - crc - 1)));
         if (found == symbols.end())
             continue;
-        // struct modversion_info; a kit's list has these already.
+        // struct modversion_info; a kit's table already contains these.
         const bool known =
             std::binary_search(kit.versioned_symbols.begin(), kit.versioned_symbols.end(), *found);
         if (found->size() < 56 && !known)

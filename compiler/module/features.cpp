@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Features of a kernel that the runtime is compiled for: lines of its features.list,
+// Detects the features of a kernel that the runtime is compiled for: lines of its features.list,
 //   DEFINE  symbol  NAME           exported to modules
-//   DEFINE  header  FILE  PATTERN  an extended regular expression that the kernel's header has
+//   DEFINE  header  FILE  PATTERN  an extended regular expression that matches in the kernel's
+//   header
 #include "module/kit_build.h"
 #include "system/file.h"
 
@@ -17,13 +18,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Folders that may hold the kernel's own headers, apart from those that its configuration
-// generates.
+// Returns folders that may contain the kernel's own headers, other than those that its
+// configuration generates.
 std::vector<std::string> source_trees(const std::string& build_dir) {
     std::vector<std::string> trees{build_dir, build_dir + "/source"};
     std::error_code error;
     trees.push_back(fs::path(build_dir).parent_path() / "source");
-    // A build folder apart from its source has a Makefile that includes the source's.
+    // A build folder that is separate from its source has a Makefile that includes the source's.
     if (auto makefile = read_file(build_dir + "/Makefile")) {
         std::istringstream lines(*makefile);
         for (std::string line; std::getline(lines, line);) {

@@ -27,8 +27,8 @@ using namespace module;
 
 namespace {
 
-// The folder with the kernel's headers and tools, which a kit refers to: several may be of one
-// kernel (-r FOLDER).
+// Returns the folder with the kernel's headers and tools, which a kit refers to: a kernel may have
+// several (-r FOLDER).
 std::string build_folder(const Kernel& kernel) {
     std::error_code error;
     const fs::path real = fs::canonical(kernel.files().build_dir, error);
@@ -65,7 +65,7 @@ class KitLock {
     FileDescriptor file_;
 };
 
-// Only under the lock: what killed builds and damaged kits have left.
+// Removes what interrupted builds and damaged kits left behind. Requires the lock.
 void remove_leftovers(const std::string& parent, const std::string& key) {
     std::error_code error;
     for (fs::directory_iterator at(parent, error), end; !error && at != end; at.increment(error)) {
@@ -78,7 +78,7 @@ void remove_leftovers(const std::string& parent, const std::string& key) {
 Status put_in_place(const std::string& part, const std::string& folder) {
     if (rename(part.c_str(), folder.c_str()) == 0)
         return Done{};
-    // A damaged kit is in the way.
+    // A damaged kit has this name: replace it.
     std::string old = part + "-old";
     if (rename(folder.c_str(), old.c_str()) == 0 && rename(part.c_str(), folder.c_str()) == 0) {
         std::error_code ignored;
@@ -88,7 +88,7 @@ Status put_in_place(const std::string& part, const std::string& folder) {
     return Failure{folder + ": cannot create: " + std::strerror(errno), ""};
 }
 
-// Whether what a kit refers to outside of its own folder is there.
+// Returns whether everything exists that a kit refers to outside its own folder.
 bool is_usable(const RuntimeKit& kit) {
     auto runs = [](const std::vector<std::string>& words) {
         return words.empty() || !find_program(words[0]).empty();

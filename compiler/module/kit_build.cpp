@@ -37,8 +37,8 @@ bool is_c_source(const SourceFile& file) {
     return file.name.ends_with(".c");
 }
 
-// What Kbuild noted of a source it compiled ("cmd_X := gcc … -c -o X Y.c ; objtool …"): the
-// compiler and its options, for a shell.
+// Returns the compiler and its options for a source, as a shell command, from what Kbuild noted
+// when it compiled the source ("cmd_X := gcc … -c -o X Y.c ; objtool …").
 std::string compiler_of(std::string_view note, std::string_view scratch) {
     const size_t begin = note.find(":= ");
     if (begin == std::string_view::npos)
@@ -57,7 +57,7 @@ std::string compiler_of(std::string_view note, std::string_view scratch) {
     return {};
 }
 
-// The build of one kit: paths and what was learnt on the way.
+// The build of one kit: paths and intermediate results.
 class Builder {
   public:
     Builder(const Kernel& kernel, const std::vector<SourceFile>& sources, const std::string& folder,
@@ -104,7 +104,7 @@ class Builder {
         return scratch_.file("kit-" + std::string(name));
     }
 
-    // Runs a tool that must end well and say nothing.
+    // Runs a tool that must succeed without output.
     Status run(const std::vector<std::string>& words) {
         auto outcome = run_tool(words);
         if (!outcome)
@@ -129,8 +129,8 @@ class Builder {
     const TemporaryFolder& scratch_;
     RuntimeKit kit_;
     std::string features_;               // options for the compiler
-    std::vector<std::string> objects_;   // of the runtime, without the stub
-    std::vector<std::string> prelinker_; // ld and flags, no build-id
+    std::vector<std::string> objects_;   // of the runtime, excluding the stub
+    std::vector<std::string> prelinker_; // ld and flags, without --build-id
 };
 
 Status Builder::make() {
@@ -148,7 +148,8 @@ Status Builder::make() {
         }
     }
     unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
-    // One part is that of the sources without kernel headers; on two processors both take as long.
+    // One of the parts holds the sources without kernel headers; on two processors both parts take
+    // equally long.
     std::vector<SourceFile> combined = combine_sources(sources_, std::clamp(jobs, 2u, 4u) - 1);
     std::string objects;
     for (const SourceFile& file : combined) {
@@ -159,7 +160,8 @@ Status Builder::make() {
     if (progress_)
         progress_("building the runtime for " + kit_.release + " (once)");
     // Sources that cannot be compiled together (two have a static function of one name) are
-    // compiled one by one: slow, but right. What fails then is in the sources themselves.
+    // compiled one by one: slower, but correct. If that fails, too, the sources themselves are at
+    // fault.
     if (!combined.empty()) {
         auto outcome = run_make(jobs, objects + std::string(stub_object), combined.size() + 1);
         if (outcome && outcome->status == 0 && !has_warnings(outcome->output)) {
@@ -178,7 +180,7 @@ Status Builder::make() {
     return Done{};
 }
 
-// Kbuild, for the objects that runtime/Kbuild lists or for others in their place.
+// Runs Kbuild for the objects that runtime/Kbuild lists, or for others instead.
 Result<ProgramOutcome> Builder::run_make(unsigned jobs, const std::string& objects, size_t total) {
     size_t done = 0;
     auto line = [&](std::string_view text) {
@@ -190,7 +192,7 @@ Result<ProgramOutcome> Builder::run_make(unsigned jobs, const std::string& objec
         progress_("building the runtime for " + kit_.release + " (once): " + std::to_string(done) +
                   " of " + std::to_string(total));
     };
-    // No debug information: nobody reads it, and it is most of what gcc would write. No BTF either:
+    // No debug information: nothing reads it, and it would be most of gcc's output. No BTF either:
     // it needs pahole and vmlinux.
     std::vector<std::string> words{"make",
                                    "-C",
@@ -210,7 +212,7 @@ Result<ProgramOutcome> Builder::run_make(unsigned jobs, const std::string& objec
     return run_tool(words, line);
 }
 
-// Kbuild notes the commands it ran: the linker's flags and script, objtool's arguments, the
+// Reads the commands that Kbuild noted: the linker's flags and script, objtool's arguments, the
 // objects.
 Status Builder::read_commands() {
     const std::string build_dir = kernel_.files().build_dir;
@@ -248,7 +250,7 @@ Status Builder::read_commands() {
     if (kit_.compiler.empty())
         return Failure{"how Kbuild compiles for " + kit_.release + " is not understood", ""};
 
-    // With link-time annotation the command is the whole module's, else each object's.
+    // With link-time annotation the command is that of the whole module, else that of each object.
     for (const std::string& file : {scratch_.file("." + std::string(name_placeholder) + ".o.cmd"),
                                     scratch_.file("." + std::string(stub_object) + ".cmd")}) {
         auto command = read_file(file);
@@ -274,7 +276,7 @@ Status Builder::read_commands() {
     if (error)
         return Failure{program + ": " + error.message(), ""};
     program = real;
-    // Debian's is a wrapper that picks the architecture's own from $SRCARCH.
+    // Debian's is a wrapper that selects the architecture's own program by $SRCARCH.
     const std::string own = program + ".real-" + arch::names().kernel;
     if (fs::exists(own, error))
         program = own;
@@ -349,7 +351,7 @@ Status Builder::read_symbols() {
             if (symbol.type == STT_FUNC)
                 add(kit_.runtime_functions, symbol.name);
         } else if (symbol.name != "djs_script" && !module_part->defined_symbol(symbol.name)) {
-            // Without versions modpost has still looked each one up.
+            // Without versions, modpost has still resolved each symbol.
             if (!versioned)
                 add(kit_.versioned_symbols, symbol.name);
             else if (!std::binary_search(kit_.versioned_symbols.begin(),
@@ -368,8 +370,7 @@ Status Builder::read_symbols() {
         if (!versioned)
             add(kit_.versioned_symbols, symbol.name);
     }
-    // What the compiler itself calls: returns and indirect branches, whether the stub has them or
-    // not.
+    // What the compiler itself inserts calls of: thunks, whether the stub uses them or not.
     for (const std::string& symbol : kit_.versioned_symbols) {
         if (arch::thunk_of(symbol) != arch::Thunk::None)
             add(kit_.kernel_symbols, symbol);
@@ -387,7 +388,8 @@ Status Builder::read_offsets() {
     return Done{};
 }
 
-// A whole module, linked with the stub: every check that a script's module must pass, passed once.
+// Links a whole module with the stub: runs every check that a script's module must pass once in
+// advance.
 Status Builder::try_link() {
     auto bytes = read_file(placeholder(".ko"));
     if (!bytes)
@@ -425,8 +427,9 @@ Status Builder::finish() {
 
 bool is_source(const fs::path& path) {
     std::string name = path.filename();
+    // left by a build in the folder itself
     if (name.starts_with('.') || name.ends_with(".mod.c"))
-        return false; // what a build in the folder itself has left
+        return false;
     return name == "Kbuild" || name.ends_with(".c") || name.ends_with(".h") ||
            name.ends_with(".list") || name.ends_with(".def") || name.ends_with(".S");
 }

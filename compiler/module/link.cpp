@@ -22,7 +22,7 @@ using namespace module;
 
 namespace {
 
-// A tool's own words, indented, at most a few lines.
+// Returns the output of a tool, indented, at most a few lines.
 std::string shown(std::string_view output) {
     std::string text;
     int lines = 0;
@@ -34,8 +34,8 @@ std::string shown(std::string_view output) {
     return text;
 }
 
-// objtool and ld: whatever they say is a failure, since objtool ends well after mere warnings that
-// leave a module unsound.
+// Runs objtool or ld: any output is a failure, because objtool succeeds after warnings about code
+// that leaves a module unsound.
 Status run_quiet(const RuntimeKit& kit, const std::vector<std::string>& words) {
     const std::string tool = fs::path(words[0]).filename();
     auto outcome = run_tool(words);
@@ -74,10 +74,10 @@ class Linker {
         auto facts = check_script_object(*object, kit_);
         if (!facts)
             return facts.failure();
-        // The kernel seals (makes unreachable through pointers) every landing pad that objtool has
-        // seen no pointer to. With IBT, pointers between runtime and script must therefore be seen
-        // in one run. The runtime has none to a script's functions; where the script has some to
-        // the runtime's, both go through objtool together: slower, but sound.
+        // The kernel seals every landing pad to which objtool has seen no pointer (makes it
+        // unreachable through pointers). With IBT, objtool must therefore see pointers between
+        // runtime and script in one run. The runtime has none to a script's functions; if the
+        // script has some to the runtime's, both go through objtool together: slower, but sound.
         built_.whole_objtool =
             kit_.delayed_objtool && (facts->takes_runtime_addresses || request_.whole_objtool);
         built_.times.check += watch_.lap();
@@ -135,7 +135,7 @@ class Linker {
     Status write_output() {
         if (request_.output.empty())
             return Done{};
-        // A name of its own beside the output, so that the rename replaces it in one step.
+        // A temporary name next to the output, so that the rename replaces the output atomically.
         const std::string part = request_.output + "." + std::to_string(getpid()) + ".part";
         if (Status ok = write_file(part, built_.bytes); !ok)
             return ok;

@@ -15,7 +15,7 @@ template <class T> bool number(std::string_view text, T& value, int base = 10) {
     return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
-// The text up to the next blank, which is taken off `rest`.
+// Returns the text up to the next space, and removes it from `rest`.
 std::string_view word(std::string_view& rest) {
     size_t end = rest.find(' ');
     std::string_view found = rest.substr(0, end);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The list of what a runtime kit holds and of the kernel facts that came out of building it: text,
-// one fact a line, closed by a checksum of itself; sizes and checksums of the kit's other files are
-// in it.
+// The list of a runtime kit's content and of the kernel facts that building it revealed: text, one
+// fact per line, ended by a checksum of itself. It contains sizes and checksums of the kit's other
+// files.
 #pragma once
 #include "module/module.h"
 #include "system/hash.h"
@@ -19,12 +19,14 @@ struct KitFile {
     uint64_t checksum = 0; // hash_bytes()
 };
 
-// Files of a kit, beside the manifest.
+// Files of a kit, in addition to the manifest.
 inline constexpr std::string_view manifest_name = "manifest";
-inline constexpr std::string_view runtime_object = "runtime.o"; // linked first, annotated
+// linked first, processed by objtool
+inline constexpr std::string_view runtime_object = "runtime.o";
 inline constexpr std::string_view plain_runtime =
-    "runtime-plain.o";                                        // before objtool; IBT kernels only
-inline constexpr std::string_view module_object = "module.o"; // modpost's: versions, struct module
+    "runtime-plain.o"; // before objtool; IBT kernels only
+// modpost's output: versions, struct module
+inline constexpr std::string_view module_object = "module.o";
 inline constexpr std::string_view linker_script = "module.lds";
 
 std::string write_manifest(const RuntimeKit& kit, const std::vector<KitFile>& files);
@@ -34,7 +36,7 @@ struct Manifest {
     std::vector<KitFile> files;
 };
 
-// Nothing where the text is not a whole manifest of this version.
+// Returns nothing if the text is not an intact manifest of this version.
 std::optional<Manifest> read_manifest(std::string_view text);
 
 } // namespace djstap::module

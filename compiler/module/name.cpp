@@ -8,7 +8,8 @@
 namespace djstap {
 
 namespace {
-constexpr size_t longest_name = 55; // MODULE_NAME_LEN is 64 - sizeof(unsigned long), with the NUL
+// MODULE_NAME_LEN is 64 - sizeof(unsigned long), including the NUL.
+constexpr size_t longest_name = 55;
 } // namespace
 
 Status check_module_name(std::string_view name) {

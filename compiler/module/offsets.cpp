@@ -11,7 +11,7 @@ namespace djstap::module {
 
 namespace {
 
-// One "NAME VALUE" or "NAME:SYMBOL ADDEND" a line, decimal.
+// Parses lines of "NAME VALUE" or "NAME:SYMBOL ADDEND", in decimal.
 Status read_lines(std::string_view text, std::vector<KitOffset>& offsets) {
     while (!text.empty()) {
         size_t end = std::min(text.find_first_of(std::string_view("\n\0", 2)), text.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What building modules for a kernel takes, and which package has what is missing.
+// What building modules for a kernel requires, and the packages that contain what is missing.
 #include "module/kit_build.h"
 #include "module/tool.h"
 #include "system/file.h"
@@ -18,7 +18,7 @@ std::string install(const std::string& package) {
     return "apt-get install " + package;
 }
 
-// The release that modules built with these headers are for.
+// Returns the kernel release that modules built with these headers are for.
 std::string release_of_headers(const std::string& build_dir) {
     auto text = read_file(build_dir + "/include/generated/utsrelease.h");
     if (!text)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Signatures on modules, for kernels that refuse modules without one.
+// Signs modules, for kernels that reject modules without a signature.
 #pragma once
 #include "module/module.h"
 

@@ -7,7 +7,7 @@ namespace djstap::module {
 
 namespace {
 
-// Variables that steer make, Kbuild or the compiler from outside.
+// Returns whether an environment variable influences make, Kbuild or the compiler.
 bool steers_a_build(std::string_view variable) {
     static constexpr std::string_view names[] = {"MAKEFLAGS",
                                                  "MAKELEVEL",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tools that are run: make, ld, objtool, sign-file.
+// Runs tools: make, ld, objtool, sign-file.
 #pragma once
 #include "system/process.h"
 
@@ -10,10 +10,10 @@
 
 namespace djstap::module {
 
-// Runs words[0], found in $PATH, to its end, with an empty stdin and an environment without what
-// make or Kbuild would take orders from. Yields what it wrote to both streams, the first megabyte.
-// `line` (may be null) is given each line as it comes. A program that is not there is a Failure
-// that names it.
+// Runs words[0], searched in $PATH, to its end, with an empty stdin and an environment without
+// variables that influence make or Kbuild. Returns the first megabyte of its output on both
+// streams. `line` (may be null) is called with each line as it arrives. A program that does not
+// exist is a Failure that names it.
 Result<ProgramOutcome> run_tool(const std::vector<std::string>& words,
                                 const std::function<void(std::string_view)>& line = nullptr);
 

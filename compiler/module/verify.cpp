@@ -12,9 +12,8 @@ namespace djstap::module {
 
 namespace {
 
-// By prefix where it ends in '*'. Sections that are no more than tables for the tools are dropped
-// by objtool or ld; .init_array, .modinfo, __ksymtab and the like would act on the kernel by
-// themselves.
+// By prefix if the entry ends in '*'. objtool or ld drop sections that are only tables for the
+// tools; .init_array, .modinfo, __ksymtab and the like would make the kernel act on its own.
 constexpr std::string_view script_sections[] = {"",
                                                 ".text*",
                                                 ".kprobes.text*",
@@ -33,7 +32,7 @@ constexpr std::string_view script_sections[] = {"",
                                                 ".debug_*",
                                                 "__patchable_function_entries"};
 
-// What the kernel's headers put beside C code (module.lds and the loader know them all).
+// Sections that the kernel's headers add to C code (module.lds and the loader handle all of them).
 constexpr std::string_view embedded_sections[] = {".altinstructions",  ".altinstr_replacement",
                                                   "__ex_table",        "__bug_table",
                                                   ".smp_locks",        "__jump_table",
@@ -71,7 +70,7 @@ bool listed(const std::vector<std::string>& sorted, std::string_view name) {
     return std::binary_search(sorted.begin(), sorted.end(), name, std::less<>());
 }
 
-// On a kernel with KASAN or KCSAN the compiler adds a constructor to C code that has variables.
+// With KASAN or KCSAN, the compiler adds a constructor to C code that has variables.
 bool registers_variables(const RuntimeKit& kit) {
     return kit.embedded_code && (listed(kit.versioned_symbols, "__asan_register_globals") ||
                                  listed(kit.versioned_symbols, "__tsan_init"));
@@ -110,7 +109,7 @@ Status check_script_symbols(const ElfObject& object, const RuntimeKit& kit) {
     return Done{};
 }
 
-// Number of entries of a table of `entry`-sized records; 0 where there is no such section.
+// Returns the number of entries in a table of `entry`-sized records; 0 if there is no such section.
 size_t entries(const ElfObject& module, std::string_view section, size_t entry) {
     const ObjectSection* found = module.section(section);
     return found ? found->size / entry : 0;
@@ -122,7 +121,7 @@ bool has_flag(const std::vector<std::string>& words, std::string_view flag) {
 
 using Place = std::pair<size_t, uint64_t>; // section, offset
 
-// The places that a table of 32-bit self-relative addresses points to, sorted.
+// Returns the places that a table of 32-bit self-relative addresses points to, sorted.
 std::vector<Place> places_in(const ElfObject& module, std::string_view table) {
     std::vector<Place> places;
     size_t index = module.section_index(table);
@@ -136,8 +135,8 @@ std::vector<Place> places_in(const ElfObject& module, std::string_view table) {
     return places;
 }
 
-// Thunk calls and jumps that no table lists would stay as they are whatever mitigation the kernel
-// has chosen: unsound, and the kernel would not tell.
+// Thunk calls and jumps that no table lists would remain unpatched whatever mitigation the kernel
+// selects: this would be unsound, and the kernel would not report it.
 Status check_thunks(const ElfObject& module, const RuntimeKit& kit) {
     const bool returns = has_flag(kit.objtool, "--rethunk");
     const bool retpolines = has_flag(kit.objtool, "--retpoline");
@@ -155,7 +154,7 @@ Status check_thunks(const ElfObject& module, const RuntimeKit& kit) {
             if (!is_return && !is_indirect)
                 continue;
             const std::vector<Place>& sites = is_return ? return_sites : retpoline_sites;
-            // The table points to the instruction, the relocation to the distance in it.
+            // The table points to the instruction, the relocation to the displacement in it.
             bool found = false;
             for (uint64_t back = 1; back <= arch::longest_branch_opcode() && !found; back++)
                 found = relocation.offset >= back &&
@@ -245,7 +244,7 @@ Status check_module(const ElfObject& module, const RuntimeKit& kit) {
 }
 
 Result<std::vector<std::string>> read_versions(const ElfObject& object) {
-    // struct modversion_info: an unsigned long CRC, then the name in what is left of 64 bytes.
+    // struct modversion_info: an unsigned long CRC, then the name in the rest of its 64 bytes.
     constexpr size_t entry = 64, crc = 8;
     std::vector<std::string> names;
     const ObjectSection* table = object.section("__versions");
