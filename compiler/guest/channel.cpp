@@ -35,7 +35,7 @@ bool Channel::flush() {
 }
 
 bool Channel::fill() {
-    // A bounded share at a time: a guest that writes without end must not hold up everything else.
+    // Bounded: a guest that writes without end must not block everything else.
     char buffer[65536];
     for (int rounds = 0; rounds < 16; ++rounds) {
         ssize_t n = recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);

@@ -23,15 +23,15 @@ class Channel {
     explicit Channel(FileDescriptor socket) : socket_(std::move(socket)) {}
 
     int descriptor() const { return socket_.get(); }
-    // Queues one frame; bytes go out in flush().
+    // Queues one frame; flush() sends it.
     void queue(char type, std::string_view data);
     void queue_number(char type, uint32_t number);
     size_t queued() const { return output_.size() - sent_; }
-    // Sends what the socket takes now; false when the other end is gone.
+    // Sends what the socket accepts now; returns false if the other end is closed.
     bool flush();
-    // Reads what is there now; false when the other end is gone.
+    // Reads what is available now; returns false if the other end is closed.
     bool fill();
-    // The next whole frame that was read.
+    // Returns the next complete frame that was read.
     std::optional<Frame> next();
 
   private:

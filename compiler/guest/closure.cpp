@@ -23,11 +23,11 @@ namespace {
 
 const std::string_view shell_characters = "|&;<>()$`\\\"'*?[]#~={}!\n";
 
-// Folders that a guest's $PATH has: a program there is found by its name.
+// The folders in a guest's $PATH: a program in them is found by its name.
 const std::set<std::string> standard_folders = {"/bin",      "/sbin",          "/usr/bin",
                                                 "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"};
 
-// What the guest's shell has without any program; naming one is no mistake.
+// Words that the guest's shell handles without a program: using them is no mistake.
 const std::set<std::string> shell_words = {
     "!",     "[",       ".",        ":",      "{",     "alias",  "bg",   "break",  "case",
     "cd",    "command", "continue", "do",     "done",  "echo",   "elif", "else",   "esac",
@@ -36,7 +36,7 @@ const std::set<std::string> shell_words = {
     "test",  "then",    "time",     "times",  "trap",  "true",   "type", "ulimit", "umask",
     "unset", "until",   "wait",     "while",  "}",     "in"};
 
-// The host's path of a program, empty where there is none.
+// Returns the host's path of a program, or "" if there is none.
 std::string host_program(const std::string& name) {
     const std::string path = find_program(name);
     return path.empty() ? path : fs::absolute(path).lexically_normal().string();
@@ -77,7 +77,7 @@ Failure no_program(const std::string& name) {
             hint};
 }
 
-// The path in PT_INTERP of a 64-bit ELF file; empty for a static one.
+// Returns the path in PT_INTERP of a 64-bit ELF file; "" for a static one.
 std::string elf_interpreter(const std::string& elf) {
     Elf64_Ehdr header;
     if (elf.size() < sizeof header)
@@ -108,10 +108,10 @@ class Collector {
             return add_libraries(path, *bytes);
         if (bytes->starts_with("#!"))
             return add_interpreter(path, bytes->substr(2, bytes->find('\n') - 2), depth);
-        return Done{}; // the kernel or a shell will say what it thinks of it
+        return Done{}; // the kernel or a shell will report what is wrong with it
     }
 
-    // A program whose folder is not in a guest's $PATH is linked to where it is found by its name.
+    // Links a program whose folder is not in a guest's $PATH to a folder that is.
     void add_name(const std::string& name, const std::string& path) {
         if (name.find('/') == std::string::npos &&
             !standard_folders.count(fs::path(path).parent_path()))
@@ -153,7 +153,7 @@ class Collector {
         if (loader.empty())
             return Done{};
         add_file(loader);
-        // The loader knows its search path, caches and $ORIGIN best; --list runs none of the
+        // The loader knows its search path, caches and $ORIGIN best; --list does not run the
         // program.
         Result<std::string> list = output_of({loader, "--list", path});
         if (!list)
@@ -184,7 +184,7 @@ class Collector {
     std::set<std::string> seen_;
 };
 
-// The words of a shell command that stand where a command's name does.
+// Returns the words of a shell command that are in the position of a command's name.
 std::vector<std::string> command_names(std::string_view command) {
     std::vector<std::string> names;
     bool expected = true;
@@ -213,8 +213,8 @@ std::vector<std::string> command_names(std::string_view command) {
                 word += c;
             }
             if (i < command.size() && (command[i] == '<' || command[i] == '>')) {
-                // A descriptor's number, or a command right before its redirection: the file is
-                // next.
+                // A descriptor's number, or a command directly before its redirection: the file
+                // follows.
                 if (expected && !word.empty() &&
                     word.find_first_not_of("0123456789") != std::string::npos) {
                     names.push_back(word);
@@ -232,7 +232,7 @@ std::vector<std::string> command_names(std::string_view command) {
                               word.find('/') > word.find('=');
             if (expected && !assignment && !word.empty()) {
                 names.push_back(word);
-                // After these a command follows.
+                // A command follows these words.
                 static const std::set<std::string> openers = {"if",    "then",   "else", "elif",
                                                               "while", "until",  "do",   "exec",
                                                               "time",  "command"};
@@ -243,7 +243,7 @@ std::vector<std::string> command_names(std::string_view command) {
     return names;
 }
 
-// All words of a command, wherever they stand.
+// Returns all words of a command, in any position.
 std::vector<std::string> all_words(std::string_view command) {
     std::vector<std::string> words;
     std::string word;
@@ -301,13 +301,13 @@ Result<std::vector<FileToCopy>> command_closure(std::string_view command) {
             return added.failure();
     for (size_t i = 0; i < names.size(); ++i) {
         bool builtin = shell && shell_words.count(names[i]);
-        // The guest's own shell does these; the host's program of that name would only be more to
-        // copy.
+        // The guest's own shell provides these; the host's program of that name would only add to
+        // the copy.
         if (builtin || names[i].find('$') != std::string::npos)
             continue;
         std::string path = host_program(names[i]);
         if (path.empty()) {
-            // Only the first word is surely a program: later ones may be functions or arguments.
+            // Only the first word is certainly a program: later ones may be functions or arguments.
             if (i == 0)
                 return no_program(names[i]);
             continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The files that the library carries with it: directives only, for any architecture.
+// The files that are embedded in the library: directives only, for any architecture.
 
 .macro embed name, file
 	.balign	16

@@ -30,7 +30,7 @@ Result<std::string> facts_folder(const GuestKernel& kernel) {
            hexadecimal(hash_bytes(kernel_identity(kernel), list));
 }
 
-// The files of a folder that is whole: each as large as its list says.
+// Returns the files of a folder if it is complete: each has the size in the folder's list.
 std::optional<GuestKernelFacts> open_facts(const std::string& folder) {
     Result<std::string> text = read_cached(folder + "/sizes.json");
     if (!text)
@@ -77,7 +77,7 @@ Status receive_facts(Machine& machine, const std::string& folder, Clock::time_po
         if (ends) {
             state = Name;
         } else if (state == Name) {
-            // The name comes from the guest: it must not lead out of the folder.
+            // The guest chose the name: it must not lead out of the folder.
             name = std::filesystem::path(frame->data).filename();
             path = folder + "/" + name;
             size = 0;
@@ -114,7 +114,8 @@ Status dump_facts(Machine& machine, const GuestJob& job) {
         return system_failure("make the folder", temporary);
     Status received = receive_facts(machine, temporary, Clock::now() + job.boot_timeout);
     if (received && rename(temporary.c_str(), folder->c_str())) {
-        // A broken folder is in the way, or a whole one that another djstap was quicker to make.
+        // The folder exists: either a broken one, or a complete one that another djstap created
+        // first.
         if (!open_facts(*folder)) {
             std::filesystem::remove_all(*folder, error);
             if (rename(temporary.c_str(), folder->c_str()))
@@ -134,7 +135,7 @@ Result<GuestKernelFacts> guest_kernel_facts(const GuestKernel& kernel,
         return folder.failure();
     if (std::optional<GuestKernelFacts> facts = guest::open_facts(*folder))
         return *facts;
-    // Making a saved guest dumps them on the way, and that guest is most likely wanted next.
+    // Creating a saved guest dumps the facts on the way, and that guest is most likely needed next.
     GuestJob job;
     job.kernel = kernel;
     Result<guest::SavedState> state = guest::open_state(job, callbacks);
@@ -142,7 +143,7 @@ Result<GuestKernelFacts> guest_kernel_facts(const GuestKernel& kernel,
         return state.failure();
     if (std::optional<GuestKernelFacts> facts = guest::open_facts(*folder))
         return *facts;
-    // The guest was saved before, the facts were lost since.
+    // A saved guest exists, but the facts were lost.
     Result<guest::Machine> machine = guest::restore_machine(job, *state);
     if (!machine)
         return machine.failure();

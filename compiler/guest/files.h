@@ -14,24 +14,24 @@ namespace djstap::guest {
 // "cannot WHAT PATH: strerror(errno)".
 Failure system_failure(std::string_view what, std::string_view path);
 
-// The whole of a descriptor's file from its beginning, whatever its position.
+// Returns the content of a descriptor's file from its beginning, whatever its offset.
 std::string contents(int fd);
-// Writes all of it; the Failure names `path`.
+// Writes all of `data`; the Failure names `path`.
 Status write_to(int fd, std::string_view data, const std::string& path);
 
-// What a guest's helper starts with: bound to this process, its output in `output`, no other
-// stream.
+// Returns the options of a guest's helper: bound to this process, its output goes to `output`, no
+// other stream.
 ProcessOptions helper_options(int output = ProcessOptions::none);
 
-// ${DJSTAP_CACHE}, else $XDG_CACHE_HOME/djstap, else ~/.cache/djstap; then /guest. Made when
-// missing.
+// Returns ${DJSTAP_CACHE}, else $XDG_CACHE_HOME/djstap, else ~/.cache/djstap; followed by /guest.
+// Creates the folder if it is missing.
 Result<std::string> cache_folder();
 
-// A program's path: in $PATH, or in a folder of the administrator's programs. A Failure names the
-// package to install.
+// Returns a program's path: in $PATH, or in a folder of the administrator's programs. A Failure
+// names the package to install.
 Result<std::string> find_tool(const std::string& name, const std::string& package);
 
-// Runs a program and yields what it writes; fails when it is missing or exits other than 0.
+// Runs a program and returns its output; fails if it is missing or its exit status is not 0.
 Result<std::string> output_of(const std::vector<std::string>& words);
 
 } // namespace djstap::guest

@@ -23,7 +23,7 @@ Status check(const GuestJob& job) {
                        "scripts/kernels fetches kernels for guests"};
     if (job.memory_mb < 128 || job.cpus < 1)
         return Failure{"a guest needs at least 128 MB of memory and one CPU", ""};
-    // Better said now than after a boot.
+    // Fails before a boot rather than after it.
     Archive archive;
     for (const FileToCopy& file : job.files)
         if (Status added = archive.add(file); !added)
@@ -31,7 +31,7 @@ Status check(const GuestJob& job) {
     return Done{};
 }
 
-// From the saved state. A state that does not load is made anew, once.
+// Restores a machine from the saved state. A state that cannot be loaded is recreated, once.
 Result<Machine> restored(const GuestJob& job, const GuestCallbacks& callbacks) {
     for (int tries = 0;; ++tries) {
         Result<SavedState> state = open_state(job, callbacks);
@@ -55,7 +55,7 @@ Result<GuestOutcome> run_guest(const GuestJob& job, const GuestCallbacks& callba
         return checked.failure();
     HostRoot root;
     if (job.host_root) {
-        // First, so that it starts while the machine does.
+        // Started first, so that it starts up at the same time as the machine.
         Result<HostRoot> shared = share_host_root();
         if (!shared)
             return shared.failure();

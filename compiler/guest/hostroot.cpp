@@ -29,7 +29,8 @@ std::string find_virtiofsd() {
     return "";
 }
 
-// Who calls becomes root of a namespace that has no other users. False where that is not permitted.
+// Makes the caller root of a user namespace that has no other users. Returns false if that is not
+// permitted.
 bool become_root(uid_t user, gid_t group) {
     const auto write_text = [](const char* path, const char* text, size_t size) {
         FileDescriptor fd(open(path, O_WRONLY | O_CLOEXEC));
@@ -46,7 +47,7 @@ bool become_root(uid_t user, gid_t group) {
     return write_text("/proc/self/gid_map", map, static_cast<size_t>(size));
 }
 
-// It keeps each file open that the guest knows of, however few the command may have open.
+// virtiofsd keeps each file open that the guest knows of, however few the command may have open.
 void raise_file_limit() {
     rlimit files = {1 << 20, 1 << 20};
     if (setrlimit(RLIMIT_NOFILE, &files) == 0 || getrlimit(RLIMIT_NOFILE, &files))
@@ -55,8 +56,8 @@ void raise_file_limit() {
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
-// In the child: every mount becomes read-only, for this process alone. The guest's own read-only
-// mount would not do, a command in the guest is root there and could undo it.
+// In the child: makes every mount read-only, for this process alone. A read-only mount in the guest
+// would not suffice, because a command in the guest is root there and could undo it.
 bool make_all_read_only() {
     const uid_t user = geteuid();
     raise_file_limit();
@@ -75,7 +76,7 @@ Status can_share_host_root() {
     if (find_virtiofsd().empty())
         return Failure{"there is no virtiofsd to share them",
                        "install the package qemu-system-common, or virtiofsd where there is one"};
-    // Root in a container may lack what it takes, and a user elsewhere may have it.
+    // Root in a container may lack the permission, and an ordinary user may have it.
     ProcessOptions options = helper_options();
     options.in_child = make_all_read_only;
     Result<Process> tried = Process::start({"true"}, options);
@@ -91,7 +92,7 @@ struct Connection {
     FileDescriptor listener, client;
 };
 
-// The kernel picks an abstract name: nothing to remove later, nobody else knows it.
+// The kernel chooses an abstract name: there is nothing to remove later, and nobody else knows it.
 Result<Connection> connect_to_listener() {
     Connection made{FileDescriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)),
                     FileDescriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0))};
@@ -107,7 +108,7 @@ Result<Connection> connect_to_listener() {
     return made;
 }
 
-// What a user's virtiofsd preloads.
+// Returns the library that a user's virtiofsd preloads.
 Result<FileDescriptor> noatime_library() {
     FileDescriptor fd(memfd_create("noatime", MFD_CLOEXEC));
     if (Status written =

@@ -7,13 +7,13 @@ namespace djstap::guest {
 
 struct HostRoot {
     Process daemon;
-    FileDescriptor socket; // connected to it, for QEMU
+    FileDescriptor socket; // connected to virtiofsd, for QEMU
 };
 
-// Starts a virtiofsd that sees every mount of this machine read-only: as root, or where a user may
-// make namespaces as that user, whose files are root's in the guest then.
+// Starts a virtiofsd that sees every mount of this machine read-only: as root, or, if a user may
+// create namespaces, as that user, whose files then belong to root in the guest.
 Result<HostRoot> share_host_root();
-// Whether that can be done.
+// Checks whether that is possible.
 Status can_share_host_root();
 
 } // namespace djstap::guest

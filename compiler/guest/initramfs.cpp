@@ -17,10 +17,11 @@ namespace djstap::guest {
 
 namespace {
 
-// What reaches the host, the disk and the host's files. All are loaded before the guest is saved.
+// The modules for the connection to the host, the disk and the host's files. All of them are loaded
+// before the guest is saved.
 const std::vector<std::string> boot_modules = {"virtio_pci", "virtio_console", "virtio_blk",
                                                "virtiofs",   "overlay",        "ext4"};
-// ext4 asks for it by what it does, where that is a module: no table of dependencies has it.
+// ext4 requests it by function if it is a module: no dependency table contains it.
 const char* const checksums = "crc32c_generic";
 
 std::string find_busybox() {
@@ -52,7 +53,7 @@ Status add_busybox(Archive& archive) {
     return Done{};
 }
 
-// Adds the modules, and the list to load them by.
+// Adds the modules, and the list that gives the order of loading.
 Status add_modules(Archive& archive, const GuestKernel& kernel) {
     std::vector<std::string> names = boot_modules;
     names.emplace_back(checksums);
@@ -84,7 +85,7 @@ Status write_initramfs(const GuestJob& job, int fd, const std::string& path) {
                                "/run", "/sys", "/tmp", "/usr", "/usr/bin", "/usr/lib", "/usr/lib64",
                                "/usr/local", "/usr/local/bin", "/usr/sbin", "/var"})
         archive.add_folder(folder);
-    // As on the host, where /lib is a link: a library is then found by either of its paths.
+    // As on the host, where /lib is a link: both paths of a library are then valid.
     for (const char* merged : {"bin", "sbin", "lib", "lib64"})
         archive.add_link(std::string("/") + merged, std::string("usr/") + merged);
     archive.add_folder(DJSTAP_GUEST_FOLDER);

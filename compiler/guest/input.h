@@ -7,27 +7,27 @@
 
 namespace djstap::guest {
 
-// Reads a descriptor as fast as the guest's command takes it: what is not taken is never more than
-// a pipe and a buffer hold.
+// Reads a descriptor as fast as the guest's command consumes it: unconsumed input is never more
+// than what a pipe and a buffer hold.
 class Input {
   public:
     explicit Input(int fd);
 
-    // What to poll for POLLIN now; -1: nothing. A terminal is left alone while this process is in
-    // its background: reading would stop the process.
+    // Returns the descriptor to poll for POLLIN now; -1: none. A terminal is not read while this
+    // process is in its background: reading would stop the process.
     int descriptor() const;
-    // When descriptor() is readable: passes on what is there, or its end.
+    // Call it when descriptor() is readable: forwards the available input, or its end.
     void pass(Channel& channel);
     void taken(uint32_t bytes) { outstanding_ -= std::min<size_t>(bytes, outstanding_); }
-    // The command has ended. What it left unread of a file, in the
-    // guest's pipe or on the way there, is there for who reads on.
+    // Call it after the command has ended. Seeks a file back over input that was left in the
+    // guest's pipe or on the way there, so that the next reader of the file finds it.
     void give_back(uint32_t in_pipe) const;
 
   private:
     int fd_;
     bool ended_ = false;
     bool terminal_ = false, file_ = false;
-    size_t outstanding_ = 0; // bytes that the guest's buffer holds
+    size_t outstanding_ = 0; // bytes in the guest's buffer
 };
 
 } // namespace djstap::guest

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a guest's console tells of its kernel.
+// What a guest's console says about its kernel.
 #include "guest/guest.h"
 
 #include <algorithm>
@@ -10,13 +10,13 @@ namespace djstap {
 
 namespace {
 
-// How a kernel begins to say that something is wrong with it.
+// How a kernel begins a report of a problem of its own.
 constexpr std::array<std::string_view, 23> signs{
     "BUG: ",
-    "BUG kmalloc", // and other slabs: SLUB's debugging
+    "BUG kmalloc", // and other slabs: from SLUB's debugging
     "kernel BUG at",
     "Oops: ",
-    " [#1] ", // what die() says of any exception
+    " [#1] ", // die() prints this for any exception
     "WARNING: CPU:",
     "WARNING: possible",   // lockdep: … circular locking dependency detected
     "WARNING: suspicious", // RCU usage
@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 23> signs{
     "WARNING: held lock freed",
     "WARNING: lock held when returning",
     "WARNING: Nested lock",
-    "unreferenced object ", // kmemleak's, as the guest's agent tells them
+    "unreferenced object ", // kmemleak's reports, as printed by the guest's agent
     "general protection fault",
     "unchecked MSR access",
     "Bad page state",
@@ -37,8 +37,8 @@ constexpr std::array<std::string_view, 23> signs{
     "blocked for more than",
 };
 
-// A kernel with KCSAN has data races of its own, some on purpose: told are those of a module, which
-// the line names in brackets behind its function.
+// A kernel with KCSAN has data races of its own, some of them intentional: only those of a module
+// are reported, which the line names in brackets after its function.
 bool is_race_of_kernel(std::string_view line) {
     const size_t race = line.find("BUG: KCSAN: ");
     return race != std::string_view::npos && line.find(" [", race) == std::string_view::npos;
@@ -91,7 +91,7 @@ std::string complaints(std::string_view log) {
 std::string log_of_loss(std::string_view log) {
     constexpr size_t last = 40, most = 150;
     const std::string text = log_tail(log, most);
-    size_t wanted = last, behind = 0; // lines from the first that counts to the end
+    size_t wanted = last, behind = 0; // behind: lines from the current one to the end
     for (size_t end = text.size(); behind < most;) {
         const size_t begin = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
         const size_t from = begin == std::string::npos ? 0 : begin + 1;

@@ -29,7 +29,7 @@ int milliseconds_until(Clock::time_point deadline) {
     return left.count() > 0 ? static_cast<int>(left.count()) : 0;
 }
 
-// A socket pair: one end for us, one for QEMU.
+// Creates a socket pair: one end for this process, one for QEMU.
 bool socket_pair(FileDescriptor& ours, FileDescriptor& theirs) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
@@ -41,14 +41,14 @@ bool socket_pair(FileDescriptor& ours, FileDescriptor& theirs) {
     return true;
 }
 
-// The rate of this machine's time-stamp counter, which a guest sees as its own.
+// Returns the rate of this machine's time-stamp counter, which a guest sees as its own.
 unsigned long host_clock_khz() {
     struct Sample {
         uint64_t cycles;
         Clock::time_point time;
     };
     auto sample = [] {
-        // Of a few readings the one that took the least: nothing came between its two halves.
+        // Uses the fastest of a few readings: nothing interrupted it between its two halves.
         Sample best{};
         uint64_t least = UINT64_MAX;
         for (int i = 0; i < 20; ++i) {
@@ -77,7 +77,7 @@ Result<std::string> find_qemu() {
 }
 
 std::string boot_arguments(const GuestJob& job) {
-    // With instruction counting the guest's clock counts instructions, and its measurement is
+    // With instruction counting the guest's clock counts instructions, and its own measurement is
     // exact.
     for (const std::string& argument : job.qemu_arguments)
         if (argument.find("icount") != std::string::npos)
@@ -86,11 +86,10 @@ std::string boot_arguments(const GuestJob& job) {
 }
 
 std::vector<std::string> machine_arguments(const GuestJob& job, const std::string& measured) {
-    // tsc=reliable: after a restore the kernel would take its clock for a broken one and read the
-    // HPET, which is a hundred times slower here.
-    // no_timer_check: a kernel that is not run for a while at the wrong moment takes its timer for
-    // a broken one, and panics. loglevel=5: what the kernel warns of is on the console, where
-    // complaints() looks.
+    // tsc=reliable: after a restore the kernel would consider its clock broken and read the HPET,
+    // which is a hundred times slower here. no_timer_check: a kernel that is not scheduled for a
+    // while at the wrong moment considers its timer broken, and panics. loglevel=5: the kernel's
+    // warnings are on the console, where complaints() searches.
     std::string command_line = "console=ttyS0 loglevel=5 oops=panic panic=-1 nokaslr "
                                "unknown_nmi_panic tsc=reliable no_timer_check "
                                "rdinit=/init";
@@ -129,13 +128,13 @@ std::vector<std::string> machine_arguments(const GuestJob& job, const std::strin
         "-mon",
         "chardev=qmp,mode=control",
     };
-    // A host's disk that is full is an error for the guest to see; QEMU would stop it instead.
+    // If the host's disk is full, the guest gets an error; otherwise QEMU would stop it.
     if (job.disk_mb)
         arguments.insert(arguments.end(),
                          {"-device", "virtio-blk-pci,drive=disk,werror=report,rerror=report"});
     // A kernel patches its text while its other CPUs run it; QEMU's parallel translation does not
-    // keep to what hardware guarantees there, so all CPUs share one thread. Of several accelerators
-    // QEMU takes the first.
+    // provide the guarantees of hardware for this, so all CPUs share one thread. Of several
+    // accelerators QEMU uses the first.
     if (std::find(job.qemu_arguments.begin(), job.qemu_arguments.end(), "-accel") ==
         job.qemu_arguments.end())
         arguments.insert(arguments.end(), {"-accel", job.cpus > 1 ? "tcg,thread=single" : "tcg"});
@@ -167,7 +166,8 @@ Result<Machine> Machine::start(const GuestJob& job, const MachineFiles& files) {
                        ",share=" + (files.memory_kept ? "on" : "off"));
     add("-initrd", fd_path(files.initramfs));
     if (files.disk >= 0)
-        // It is thrown away: nothing has to reach it in any order, or at all.
+        // The disk is discarded at the end: neither the order of writes nor their completion
+        // matters.
         add("-blockdev", "driver=raw,node-name=disk,discard=unmap,cache.no-flush=on,"
                          "file.driver=file,file.locking=off,file.filename=" +
                              fd_path(files.disk));
@@ -215,7 +215,7 @@ Result<Frame> Machine::expect_any(std::initializer_list<char> types, Clock::time
 
 Status Machine::save(int devices, Clock::time_point deadline) {
     json shared = {{"capabilities", {{{"capability", "x-ignore-shared"}, {"state", true}}}}};
-    // The guest is not stopped first: one that was saved while it ran goes on by itself when
+    // The guest is not stopped first: one that was saved while it ran resumes on its own when
     // restored.
     for (const auto& [command, arguments, fd] :
          {std::tuple<const char*, json, int>{"migrate-set-capabilities", shared, -1},
@@ -250,7 +250,7 @@ Status Machine::restore(int devices, Clock::time_point deadline) {
     if (Result<json> answer = qmp_.run("migrate-incoming", {{"uri", "fd:devices"}}, deadline);
         !answer)
         return answer.failure();
-    // Once it answers, its state was loaded whole and it runs.
+    // Once it answers, its whole state has been loaded and it runs.
     channel_.queue(GUEST_PING, "restored");
     Result<Frame> answer = expect(GUEST_PONG, deadline);
     if (!answer)
@@ -304,7 +304,7 @@ Machine::End Machine::end() {
     std::string said = messages();
     while (!said.empty() && said.back() == '\n')
         said.pop_back();
-    // A guest that jumps to where nothing is has QEMU give up; that is not QEMU's fault.
+    // QEMU exits if a guest jumps to an unmapped address; this is not QEMU's fault.
     bool by_guest = said.find("Trying to execute code outside RAM or ROM") != std::string::npos ||
                     !complaints(log).empty();
     std::string how = status_ > 128 ? "QEMU was ended by signal " + std::to_string(status_ - 128)

@@ -15,7 +15,7 @@ SignalMailbox::SignalMailbox() {
 void SignalMailbox::post(int signal) noexcept {
     int saved = errno;
     unsigned char byte = static_cast<unsigned char>(signal);
-    // A full pipe holds thousands of signals that nobody has taken yet: one more says nothing new.
+    // A full pipe holds thousands of pending signals: one more makes no difference.
     if (write(pipe_.writer.get(), &byte, 1) < 0) {
     }
     errno = saved;

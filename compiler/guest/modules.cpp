@@ -16,7 +16,7 @@ namespace {
 Result<std::string> dependency_table(const GuestKernel& kernel) {
     if (Result<std::string> table = read_file(kernel.modules + "/modules.dep"))
         return table;
-    // depmod wants the folder that holds lib/modules/RELEASE.
+    // depmod expects the folder that contains lib/modules/RELEASE.
     std::filesystem::path folder(kernel.modules);
     std::filesystem::path root = folder.parent_path().parent_path().parent_path();
     Result<std::string> table = output_of({"depmod", "-n", "-b", root.string(), kernel.release});
@@ -42,8 +42,9 @@ Result<Tables> read_tables(const GuestKernel& kernel) {
     std::string line;
     while (std::getline(lines, line)) {
         size_t colon = line.find(':');
+        // depmod -n continues with other tables
         if (line.empty() || line[0] == '#' || colon == std::string::npos)
-            continue; // depmod -n goes on with other tables
+            continue;
         std::string path = line.substr(0, colon);
         if (path.find(".ko") == std::string::npos)
             continue;
@@ -61,7 +62,7 @@ Result<Tables> read_tables(const GuestKernel& kernel) {
     return tables;
 }
 
-// Depth first: what a module needs is in `order` before it.
+// Depth first: the dependencies of a module precede it in `order`.
 void visit(const Tables& tables, const std::string& name, std::set<std::string>& seen,
            std::vector<std::string>& order) {
     if (tables.builtin.count(name) || !seen.insert(name).second)

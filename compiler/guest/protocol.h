@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What djstap and the agent (the guest's first process) say to each other over one virtio-serial
+/* The protocol between djstap and the agent (the guest's first process) over one virtio-serial
  * port: frames of one type byte, three zero bytes, a 32-bit little-endian length, and that many
- * bytes. One stream carries output and exit status, so that their order is that of the guest. */
+ * bytes of data. One stream carries output and exit status, so that their order is that in the
+ * guest. */
 #ifndef DJSTAP_GUEST_PROTOCOL_H
 #define DJSTAP_GUEST_PROTOCOL_H
 
@@ -11,48 +12,53 @@
 #define DJSTAP_GUEST_HEADER 8
 #define DJSTAP_GUEST_MAX_FRAME (128 * 1024)
 
-/* Folder of the initramfs with the agent's own data. */
+/* The folder of the initramfs with the agent's own data. */
 #define DJSTAP_GUEST_FOLDER "/lib/djstap"
-/* A file that is there where the guest has a disk. */
+/* This file exists if the guest has a disk. */
 #define DJSTAP_GUEST_DISK DJSTAP_GUEST_FOLDER "/disk"
-/* A fifo: the command may keep a third stream of output apart from the other two. */
+/* A fifo: the command may write a third stream of output, separate from the other two. */
 #define DJSTAP_GUEST_TRACE_FILE "/dev/djstap-output"
-/* Bytes of input that the agent has room for. */
+/* The size of the agent's input buffer. */
 #define DJSTAP_GUEST_INPUT (64 * 1024)
 /* The name of the share with the host's files. */
 #define DJSTAP_GUEST_SHARE "hostroot"
 
 enum djstap_guest_frame {
     /* host to guest */
-    GUEST_PING = 'P',  /* any bytes; answered by GUEST_PONG with the same bytes */
-    GUEST_CLOCK = 'T', /* u64 seconds, u64 nanoseconds since 1970, then random bytes for the seed */
-    GUEST_ROOT = 'R',  /* make the host's shared root this guest's. Two strings with their zero
-                        * byte: the path in it of the kernel's modules, and the host's name. Answered
-                        * by GUEST_DONE */
+    GUEST_PING = 'P', /* any bytes; answered by GUEST_PONG with the same bytes */
+    /* u64 seconds, u64 nanoseconds since 1970, then random bytes for the seed */
+    GUEST_CLOCK = 'T',
+    /* Make the host's shared root this guest's. Two NUL-terminated strings: the path in it of the
+     * kernel's modules, and the host's name. Answered by GUEST_DONE. */
+    GUEST_ROOT = 'R',
     GUEST_ARCHIVE = 'A', /* the next piece of a newc archive; an empty one ends it: GUEST_DONE */
-    GUEST_COMMAND = 'C', /* the next piece of a struct djstap_guest_command; an empty one ends it:
-                          * the command starts */
-    GUEST_INPUT = 'I',   /* bytes for the command's standard input, no more than DJSTAP_GUEST_INPUT
-                          * that are not taken yet; an empty one ends it */
-    GUEST_UNHEARD = 'U', /* one byte, GUEST_STDOUT or another: nobody takes that output any more */
+    /* The next piece of a struct djstap_guest_command; an empty one ends it and starts the
+     * command. */
+    GUEST_COMMAND = 'C',
+    /* Bytes for the command's standard input; at most DJSTAP_GUEST_INPUT of them may be
+     * outstanding. An empty one ends the input. */
+    GUEST_INPUT = 'I',
+    GUEST_UNHEARD = 'U', /* one byte, GUEST_STDOUT or another: this output is closed */
     GUEST_SIGNAL = 'S',  /* u32 number: to the command's process group */
     GUEST_FACTS = 'F',   /* send the kernel's tables: GUEST_FACT frames, then GUEST_DONE */
-    GUEST_SETTLE = 'W',  /* wait until what boot leaves for later is done; answered by GUEST_DONE */
+    /* wait until the deferred work of booting is done; answered by GUEST_DONE */
+    GUEST_SETTLE = 'W',
     /* guest to host */
     GUEST_HELLO = 'h', /* booted and ready */
     GUEST_PONG = 'p',
-    GUEST_DONE = 'd', /* empty: done; else why it failed */
+    GUEST_DONE = 'd', /* empty: done; else the reason of the failure */
     GUEST_FACT = 'f', /* empty: a new file begins; its name follows in one frame, then its bytes */
     GUEST_STDOUT = '1',
     GUEST_STDERR = '2',
-    GUEST_TRACE = '3', /* what was written to DJSTAP_GUEST_TRACE_FILE */
-    GUEST_TAKEN = 'i', /* u32: so many bytes of the input were taken */
-    GUEST_EXIT = 'x',  /* u32 exit status, 128 + signal where a signal ended it; u32 bytes of the
-                        * taken input that the command left unread; all output is sent */
+    GUEST_TRACE = '3', /* data written to DJSTAP_GUEST_TRACE_FILE */
+    GUEST_TAKEN = 'i', /* u32: number of input bytes that were consumed */
+    /* u32 exit status, 128 + signal if a signal ended it; u32 number of consumed input bytes that
+     * the command left unread. All output has been sent before. */
+    GUEST_EXIT = 'x',
 };
 
-/* Followed by `limits` pairs of u64 (an rlimit's two values, by its number), then by strings with
- * their zero byte: the directory, the words, the environment. */
+/* Followed by `limits` pairs of u64 (the two values of each rlimit, by its number), then by
+ * NUL-terminated strings: the directory, the words, the environment. */
 struct djstap_guest_command {
     uint32_t words, variables, limits, umask;
 };

@@ -27,7 +27,7 @@ bool send_line(int socket, const std::string& line, int descriptor) {
         header->cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
     }
-    // Commands are far shorter than a socket's buffer: they go out whole or not at all.
+    // Commands are far shorter than a socket's buffer: they are sent completely or not at all.
     return sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(line.size());
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// QEMU's machine protocol: one JSON object a line over a socket.
+// QEMU's machine protocol: one JSON object per line over a socket.
 #pragma once
 #include "guest/files.h"
 
@@ -15,11 +15,11 @@ class Qmp {
     Qmp() = default;
     explicit Qmp(FileDescriptor socket) : socket_(std::move(socket)) {}
 
-    // Takes QEMU's greeting. To be called once, first.
+    // Reads QEMU's greeting. Call it once, first.
     Status open(Clock::time_point deadline);
-    // Runs one command, waiting for its answer; events that come before it are dropped.
-    // `descriptor` is passed along when it is not -1 (getfd). Fails with QEMU's own words, when it
-    // goes away, or at the deadline.
+    // Runs one command and waits for its answer; events before it are dropped. `descriptor` is sent
+    // along if it is not -1 (getfd). Fails with QEMU's own message, if QEMU ends, or at the
+    // deadline.
     Result<nlohmann::json> run(const std::string& command, const nlohmann::json& arguments,
                                Clock::time_point deadline, int descriptor = -1);
 

@@ -23,7 +23,7 @@ const char* end_of(const GuestOutcome& outcome) {
     return "";
 }
 
-// One write: other runs may add to the same file.
+// A single write, because other runs may append to the same file.
 void add_line(const nlohmann::json& line) {
     const char* path = getenv("DJSTAP_REPORT");
     if (!path || !*path)

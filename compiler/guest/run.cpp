@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr size_t supply = 512 * 1024; // bytes of the archive that wait in the channel
+constexpr size_t supply = 512 * 1024; // bytes of the archive that are queued in the channel
 
 std::string in_seconds(milliseconds time) {
     char text[32];
@@ -56,7 +56,7 @@ Status Run::queue_start() {
         machine_.channel().queue(GUEST_ROOT, job_.kernel.modules + '\0' + host_name() + '\0');
         ++awaited_;
     }
-    // The clock goes last: from here to the guest it ages by less than a millisecond.
+    // The clock is added last: it ages by less than a millisecond until it reaches the guest.
     clock_gettime(CLOCK_REALTIME, &now);
     uint64_t clock[2] = {static_cast<uint64_t>(now.tv_sec), static_cast<uint64_t>(now.tv_nsec)};
     std::string data(reinterpret_cast<const char*>(clock), sizeof clock);
@@ -132,7 +132,7 @@ void Run::wait_for_events() {
     if (channel.queued() < before)
         progress_ = now;
     bool wants_to_send = channel.queued() || phase_ == Sending;
-    // Signals and input wait until there is a command to take them.
+    // Signals and input wait until a command can receive them.
     int signals = signals_ && phase_ == Running ? signals_->descriptor() : -1;
     int input = job_.input >= 0 && phase_ == Running ? input_.descriptor() : -1;
     pollfd polled[] = {
@@ -174,7 +174,7 @@ void Run::pass_output(const Frame& frame) {
                                                             : GuestStream::Trace;
     if (callbacks_.output && !callbacks_.output(stream, frame.data))
         machine_.channel().queue(GUEST_UNHEARD, {&frame.type, 1});
-    // Who takes the output may have been slow: the guest was not.
+    // The consumer of the output may have been slow, not the guest.
     progress_ = Clock::now();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// One command in a guest that is ready: files in, command, output and exit code out.
+// Runs one command in a guest that is ready: files in, command, output and exit code out.
 #pragma once
 #include "guest/archive.h"
 #include "guest/input.h"
@@ -20,16 +20,16 @@ class Run {
 
   private:
     Status queue_start(); // clock, archive
-    Status feed();        // keeps the channel supplied with the archive, then the command
+    Status feed();        // keeps the channel filled with the archive, then the command
     void queue_command();
     void pass_signals();
     void wait_for_events();
-    // What became of the guest, once that is known.
+    // Returns the outcome of the guest, once it is known.
     std::optional<Result<GuestOutcome>> take(const Frame& frame);
     void pass_output(const Frame& frame);
     GuestOutcome exited(const Frame& frame);
     GuestOutcome lost(const Machine::End& end);
-    // Why to give up, empty while there is hope.
+    // Returns the reason to give up, or "".
     std::string overdue();
 
     Machine& machine_;
@@ -41,7 +41,7 @@ class Run {
     enum { Sending, Unpacking, Running } phase_ = Sending;
     int awaited_ = 1;                             // answers until the command may start
     bool alive_ = true;                           // the machine's process and its channel
-    std::optional<Clock::time_point> unanswered_; // since when a ping is
+    std::optional<Clock::time_point> unanswered_; // since when a ping is unanswered
     Clock::time_point last_ping_ = Clock::now(), started_ = Clock::now(), progress_ = Clock::now();
 };
 

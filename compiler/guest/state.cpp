@@ -23,17 +23,17 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int format = 2; // of the folder; counts up when what is in it changes its meaning
+constexpr int format = 2; // of the folder; incremented when the meaning of its content changes
 const char* const state_files[] = {"memory", "devices", "initramfs", "disk"};
 
-// The processor's name: a state has the rate of its clock built in.
+// Returns the processor's name: a state contains the rate of its clock.
 std::string processor() {
     Result<std::string> info = read_file("/proc/cpuinfo");
     size_t at = info ? info->find("model name") : std::string::npos;
     return at == std::string::npos ? "" : info->substr(at, info->find('\n', at) - at);
 }
 
-// What a state depends on. `base` is the part that, once changed, no run will ask for again.
+// What a state depends on. Once `base` has changed, no run will need the state again.
 struct Key {
     std::string base, all;
 };
@@ -63,7 +63,7 @@ json file_stamp(int fd) {
             {"nanoseconds", status.st_mtim.tv_nsec}};
 }
 
-// Opens a state whose manifest fits the key and the files.
+// Opens a state whose manifest matches the key and the files.
 std::optional<SavedState> open_valid(const std::string& folder, const Key& key) {
     Result<std::string> text = read_cached(folder + "/manifest.json");
     if (!text)
@@ -81,14 +81,14 @@ std::optional<SavedState> open_valid(const std::string& folder, const Key& key) 
             manifest["files"].value(state_files[i], json()) != file_stamp(descriptors[i]->get()))
             return std::nullopt;
     }
-    // The folder's time says when it was last used.
+    // The folder's time is that of its last use.
     futimens(FileDescriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)).get(),
              nullptr);
     return state;
 }
 
-// Removes states that no run will ask for again: of another build of this kernel, another QEMU or
-// agent, and those of any kernel that were not used for a month.
+// Removes states that no run will need again: those of another build of this kernel, another QEMU
+// or agent, and those of any kernel that have not been used for a month.
 void remove_stale(const std::string& cache, const GuestKernel& kernel, const Key& key) {
     std::error_code error;
     time_t long_ago = time(nullptr) - 30 * 24 * 3600;
@@ -105,7 +105,7 @@ void remove_stale(const std::string& cache, const GuestKernel& kernel, const Key
     }
 }
 
-// Copies what is not zero; the rest of `to` stays a hole. A guest touches about a fifth of its
+// Copies what is not zero; the rest of `to` remains a hole. A guest touches about a fifth of its
 // memory.
 Status copy_sparse(int from, int to, size_t size, const std::string& path) {
     if (ftruncate(to, static_cast<off_t>(size)))
@@ -147,7 +147,7 @@ Result<FileDescriptor> create(const std::string& path) {
     return fd;
 }
 
-// Makes an empty ext4 of `megabytes` in the file; none where they are 0.
+// Creates an empty ext4 of `megabytes` in the file; does nothing if that is 0.
 Status make_file_system(int fd, unsigned megabytes, const std::string& path) {
     if (!megabytes)
         return Done{};
@@ -163,7 +163,7 @@ Status make_file_system(int fd, unsigned megabytes, const std::string& path) {
     return Done{};
 }
 
-// A guest's own disk: a file without a name, so that it goes with the guest.
+// Creates a guest's own disk: an unnamed file, which disappears with the guest.
 Result<FileDescriptor> copy_of_disk(const SavedState& state, unsigned megabytes) {
     FileDescriptor fd(open(state.folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
     if (!fd)
@@ -182,7 +182,7 @@ void remove_temporaries(const std::string& folder) {
             std::filesystem::remove(entry.path(), error);
 }
 
-// Boots the guest and fills the folder; to be called with the folder locked.
+// Boots the guest and fills the folder; requires the folder's lock.
 Status make_state(const GuestJob& job, const GuestCallbacks& callbacks, const std::string& folder,
                   const Key& key) {
     if (callbacks.progress)
@@ -252,7 +252,7 @@ std::string file_identity(const std::string& path) {
     struct stat status = {};
     if (stat(path.c_str(), &status))
         return path + " missing";
-    // Not the path: several may lead to one file.
+    // Not the path, because several paths may lead to one file.
     return std::to_string(status.st_dev) + " " + std::to_string(status.st_ino) + " " +
            std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) + "." +
            std::to_string(status.st_mtim.tv_nsec);
@@ -315,7 +315,7 @@ Result<Machine> restore_machine(const GuestJob& job, const SavedState& state) {
     files.memory = state.memory.get();
     files.memory_kept = job.host_root;
     if (job.host_root) {
-        // Who serves the files maps the guest's memory too, and a private mapping is nobody else's.
+        // The file server maps the guest's memory, too, so a private mapping is impossible.
         const size_t size = static_cast<size_t>(job.memory_mb) << 20;
         memory = anonymous_file("memory", size);
         if (!memory)
@@ -333,7 +333,7 @@ Result<Machine> restore_machine(const GuestJob& job, const SavedState& state) {
         files.disk = disk->get();
     }
     files.restored = true;
-    // Each reader needs a position of its own in the stream.
+    // Each reader needs its own offset in the stream.
     FileDescriptor devices = open_trusted(state.folder + "/devices");
     if (!devices)
         return system_failure("open", state.folder + "/devices");

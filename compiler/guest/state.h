@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Saved guests: made once per kernel, QEMU, arguments and agent; restored for every run.
+// Saved guests: created once for each kernel, QEMU, arguments and agent; restored for every run.
 //
 // A state is a folder RELEASE-HASH in the cache with the files `memory` (sparse, mapped privately
-// by each guest that is restored, so its pages are shared and read on demand), `devices` (QEMU's
-// migration stream without the memory), `initramfs`, `disk` (sparse; each guest gets a copy) and
-// `manifest.json`. The manifest comes last
-// and has each file's size, inode and modification time: a file that was cut, replaced or written
-// to does not match.
+// by each restored guest, so that guests share its pages and read them on demand), `devices`
+// (QEMU's migration stream without the memory), `initramfs`, `disk` (sparse; each guest gets a
+// copy) and `manifest.json`. The manifest is written last and contains each file's size, inode and
+// modification time: a file that was truncated, replaced or written to does not match.
 #pragma once
 #include "guest/machine.h"
 
@@ -17,19 +16,20 @@ struct SavedState {
     FileDescriptor memory, devices, initramfs, disk;
 };
 
-// Opens the state for a job; makes it when it is missing or broken. Only one process makes it,
-// others wait for that one.
+// Opens the state for a job; creates it if it is missing or broken. Only one process creates it
+// while others wait.
 Result<SavedState> open_state(const GuestJob& job, const GuestCallbacks& callbacks);
-// Makes sure that a state which could not be restored is not opened again.
+// Ensures that a state which could not be restored is not opened again.
 void discard_state(const SavedState& state);
 
-// A machine that goes on from a state and answers.
+// Returns a machine that was resumed from a state and answers.
 Result<Machine> restore_machine(const GuestJob& job, const SavedState& state);
 
-// Boots a machine and waits until it is ready. `memory` and `initramfs` stay the caller's.
+// Boots a machine and waits until it is ready. The caller keeps ownership of `memory` and
+// `initramfs`.
 Result<Machine> boot_machine(const GuestJob& job, const MachineFiles& files);
 
-// An anonymous file of that many bytes.
+// Returns an anonymous file of that many bytes.
 Result<FileDescriptor> anonymous_file(const char* name, size_t size);
 
 // Identifies a file by what changes when it is replaced: size, inode, modification time.

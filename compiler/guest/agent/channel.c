@@ -33,7 +33,7 @@ static void write_all(const char *data, size_t size)
 			if (!(p.revents & POLLHUP))
 				continue;
 		}
-		/* Nobody listens any more: the machine has no purpose left. */
+		/* The host has closed the port: the machine has no purpose left. */
 		reboot(RB_AUTOBOOT);
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The command of a guest: its process, what goes in and what comes out. */
+/* The command of a guest: its process, its input and its output. */
 #define _GNU_SOURCE
 #include "agent.h"
 
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 static pid_t command = -1;
-static char *description; /* struct djstap_guest_command and what follows, as it arrives */
+static char *description; /* struct djstap_guest_command and its strings, as they arrive */
 static size_t description_size;
 static struct pollfd *polled; /* COMMAND_POLLED of them */
 static const char frame_types[] = {
@@ -45,7 +45,7 @@ static void close_stream(int which)
 	polled[which].fd = -1;
 }
 
-/* What is left of the description, as it is taken apart. */
+/* The rest of the description while it is parsed. */
 struct rest {
 	char *at, *end;
 };
@@ -60,7 +60,7 @@ static void *take(struct rest *rest, size_t size)
 	return taken;
 }
 
-/* A NULL-terminated vector of the next `count` strings, or NULL. */
+/* Returns a NULL-terminated vector of the next `count` strings, or NULL. */
 static char **take_strings(struct rest *rest, uint32_t count)
 {
 	char **list = calloc((size_t)count + 1, sizeof *list);
@@ -148,7 +148,7 @@ static void start_command(void)
 	polled[COMMAND_INPUT] = (struct pollfd){streams.in[1], 0, 0};
 	polled[COMMAND_OUTPUT].fd = streams.out[0];
 	polled[COMMAND_ERRORS].fd = streams.err[0];
-	/* With a writer of its own, so that several may come and go. */
+	/* Opened for writing, too, so that writers may come and go. */
 	polled[COMMAND_TRACE].fd = open(DJSTAP_GUEST_TRACE_FILE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 }
 
@@ -188,7 +188,7 @@ void command_unheard(char type)
 			close_stream(i);
 }
 
-/* Passes on what there is room for in the pipe. */
+/* Writes as much input as fits the pipe. */
 static void feed(void)
 {
 	ssize_t n = input_have ? write(polled[COMMAND_INPUT].fd, input, input_have) : 0;
@@ -206,7 +206,7 @@ static void feed(void)
 	}
 }
 
-/* Passes on what is there; yields 0 when there was nothing. */
+/* Sends the available output; returns 0 if there is none. */
 static int forward(int which)
 {
 	static char data[64 * 1024];

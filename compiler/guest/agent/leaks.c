@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A kernel with kmemleak (scripts/debug-kernels builds one) tells what a script left behind. */
+/* A kernel with kmemleak (scripts/debug-kernels builds one) reports what a script leaked. */
 #define _GNU_SOURCE
 #include "agent.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An object is no leak to kmemleak before it has been there for so long. */
+/* kmemleak reports an object only after it has existed this long. */
 #define LEAST_AGE_SECONDS 6
 #define REPORT_BYTES	  (1 << 20)
 
@@ -24,12 +24,13 @@ static void order(const char *word)
 void leaks_forget(void)
 {
 	kmemleak = open("/sys/kernel/debug/kmemleak", O_RDWR | O_CLOEXEC);
+	/* ignores what was reported already; the rest is not a module's */
 	if (kmemleak >= 0)
-		order("clear"); /* what is reported already; the rest is not a module's */
+		order("clear");
 }
 
-/* Whether code of a module took part: a symbol with [module], or an address without a symbol in
- * the modules' part of memory, of one that was unloaded. */
+/* Returns whether code of a module took part: a symbol with [module], or an address without a
+ * symbol in the modules' address range, of a module that was unloaded. */
 static int is_of_module(const char *object)
 {
 	for (const char *line = object; line; line = strchr(line, '\n')) {
@@ -49,7 +50,10 @@ static int is_of_module(const char *object)
 	return 0;
 }
 
-/* To the kernel's log, a line each, as a warning: where the host looks for complaints. */
+/*
+ * Writes it to the kernel's log line by line, as warnings: the host searches the log for
+ * complaints.
+ */
 static void tell(char *object)
 {
 	FILE *log = fopen("/dev/kmsg", "we");
@@ -62,7 +66,7 @@ static void tell(char *object)
 	fclose(log);
 }
 
-/* What was allocated since the last scan, or changed, is reported by the next one only. */
+/* Memory that was allocated or changed since the last scan is only reported by the next one. */
 void leaks_tell(void)
 {
 	static const char mark[] = "unreferenced object ";

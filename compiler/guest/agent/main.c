@@ -35,7 +35,9 @@ static void done(const char *problem)
 static char fact[64 * 1024];
 static size_t fact_have;
 
-/* Files in /proc and tracefs yield a page or less at a time; frames of that size would be slow. */
+/*
+ * Reads from /proc and tracefs return a page or less at a time; frames of that size would be slow.
+ */
 static void send_fact_bytes(int fd)
 {
 	ssize_t n;
@@ -63,7 +65,9 @@ static void end_fact(void)
 		channel_send(GUEST_FACT, fact, fact_have);
 }
 
-/* The formats of all system calls' tracepoints, one after another: hundreds of small files. */
+/*
+ * Sends the formats of all system call tracepoints, concatenated: they are hundreds of small files.
+ */
 static void send_syscalls(void)
 {
 	static const char folder[] = "/sys/kernel/tracing/events/syscalls";
@@ -126,7 +130,7 @@ static void reap(void)
 		command_ended(pid, status);
 }
 
-/* What goes wrong is told at once: the host need not send the rest. */
+/* Errors are reported immediately: the host need not send the rest. */
 static void take_archive(const char *data, size_t size)
 {
 	static int told;
@@ -249,7 +253,7 @@ static void serve(void)
 
 int main(void)
 {
-	/* A command that keeps every CPU busy must not keep this process from answering. */
+	/* A command that keeps every CPU busy must not prevent this process from answering. */
 	struct sched_param priority = {.sched_priority = 1};
 	struct rlimit files = {65536, 65536};
 	char failed[256] = "";
@@ -272,7 +276,9 @@ int main(void)
 	bring_up_loopback();
 	sethostname("guest", 5);
 	setrlimit(RLIMIT_NOFILE, &files);
-	/* The console's log is what is shown of a lost guest: everything but debug messages. */
+	/*
+	 * The log on the console is what is shown of a lost guest: everything but debug messages.
+	 */
 	klogctl(8, NULL, 7);
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);

@@ -54,7 +54,7 @@ void mount_file_systems(void)
 	symlink("/proc/self/fd/2", "/dev/stderr");
 }
 
-/* Where what is written to the host's files goes. */
+/* Changes to the host's files are stored here. */
 #define DISK "/mnt/disk"
 
 const char *mount_disk(void)
@@ -63,10 +63,10 @@ const char *mount_disk(void)
 
 	make_folders(DISK);
 	if (there)
-		/* The driver looks for it on its own time. */
+		/* The driver probes the device asynchronously. */
 		for (int tries = 0; tries < 10000 && access("/dev/vda", F_OK); tries++)
 			usleep(1000);
-	/* Its inode tables are zero already: the kernel need not write them in the background. */
+	/* Its inode tables are already zero: the kernel need not write them in the background. */
 	if (there ? mount("/dev/vda", DISK, "ext4", 0, "noinit_itable")
 		  : mount("tmpfs", DISK, "tmpfs", 0, "mode=0755"))
 		return failure("mounting the guest's disk");
@@ -147,7 +147,7 @@ static int find_port(const char *name)
 
 int open_port(const char *name)
 {
-	/* The driver learns of its ports after it is probed, so they appear some time later. */
+	/* The driver learns of its ports after its probe, so they appear some time later. */
 	for (int tries = 0; tries < 10000; tries++) {
 		int fd = find_port(name);
 
@@ -176,7 +176,7 @@ void settle(void)
 	}
 }
 
-/* What the kernel tells of devices that come and of drivers that take them. */
+/* Opens the kernel's uevents about devices and drivers. */
 static int open_device_events(void)
 {
 	struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
@@ -188,7 +188,7 @@ static int open_device_events(void)
 	return fd;
 }
 
-/* Waits, a tenth of a second at most, until a driver has taken a device. */
+/* Waits, at most a tenth of a second, until a driver has bound a device. */
 static void wait_for_driver(int events)
 {
 	struct pollfd p = {.fd = events, .events = POLLIN};
@@ -200,9 +200,9 @@ static void wait_for_driver(int events)
 			bound |= !memcmp(event, "bind@", 5);
 }
 
-/* The share's device was plugged in a moment ago: it is there once its driver has seen it. A kernel
- * that checks what it does may take half a minute for ACPI's program that routes its interrupt.
- * Yields 0 or -1 with errno. */
+/* The share's device was just plugged in: it is usable once its driver has probed it. A kernel with
+ * sanitizers may take half a minute for the ACPI program that routes its interrupt. Returns 0 or -1
+ * with errno. */
 static int mount_share(const char *tag, const char *where)
 {
 	int events = open_device_events();
@@ -238,7 +238,7 @@ const char *use_host_root(const char *tag, const char *modules)
 		if (mount(kept[i], path, NULL, MS_MOVE, NULL))
 			return failure(kept[i]);
 	}
-	/* As a root of its own, not one that was changed into: namespaces can be made in it. */
+	/* As a real root rather than a chroot: namespaces can be created in it. */
 	if (chdir("/mnt/root") || mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") || chdir("/"))
 		return failure("entering the host's root");
 	uname(&name);
@@ -267,7 +267,9 @@ void set_clock(uint64_t seconds, uint64_t nanoseconds, const void *seed, size_t 
 		info->buf_size = (int)seed_size;
 		memcpy(info->buf, seed, seed_size);
 		ioctl(fd, RNDADDENTROPY, info);
-		/* Without this, guests restored from one state would go on with one sequence. */
+		/*
+		 * Otherwise guests restored from one state would continue with the same sequence.
+		 */
 		ioctl(fd, RNDRESEEDCRNG);
 	}
 	close(fd);

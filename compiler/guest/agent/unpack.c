@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Unpacks a newc archive as it arrives: 110 bytes of header in hexadecimal, the name, the bytes,
- * each padded to four (Documentation/driver-api/early-userspace/buffer-format.rst). */
+/* Unpacks a newc archive as it arrives: a header of 110 bytes in hexadecimal, the name, the data,
+ * each padded to four bytes (Documentation/driver-api/early-userspace/buffer-format.rst). */
 #include "agent.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 enum { HEADER = 110 };
 
 static enum { IN_HEADER, IN_NAME, IN_DATA, IN_PADDING, AT_END } state;
-static char head[HEADER + PATH_MAX + 8]; /* header, then name with its padding */
-static size_t have;			 /* bytes of `head` that are there */
+static char head[HEADER + PATH_MAX + 8]; /* header, then the padded name */
+static size_t have;			 /* bytes of `head` that have arrived */
 static size_t name_size, name_end;
 static unsigned mode;
 static size_t left;    /* bytes of data still to come */
@@ -95,7 +95,7 @@ static void begin_entry(void)
 		if (mkdir(name(), mode & 07777) && errno != EEXIST)
 			fail("%s: %s", name(), strerror(errno));
 	} else if (S_ISREG(mode)) {
-		/* A program that runs cannot be opened for writing, its name can be replaced. */
+		/* A running program cannot be opened for writing, but its name can be replaced. */
 		unlink(name());
 		out = open(name(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 		if (out < 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Preloaded into a virtiofsd that is not root's: the guest's overlay opens its lower files without
- * updating their access times, which the kernel lets nobody but their owner ask for. The share is
- * read-only, so that no time is updated anyway. */
+/* Preloaded into a virtiofsd that does not run as root: the guest's overlay opens its lower files
+ * without updating their access times, which the kernel permits only to their owners. The share is
+ * read-only, so no access time is updated anyway. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ int openat64(int folder, const char* path, int flags, ...) {
 }
 int openat(int, const char*, int, ...) __attribute__((alias("openat64")));
 
-/* What programs call that are built with checks of their calls. */
+/* Programs that are built with fortified calls use these. */
 int __openat64_2(int folder, const char* path, int flags) {
     return openat64(folder, path, flags);
 }
