@@ -17,7 +17,7 @@ uint64_t nanoseconds(clockid_t clock) {
     return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// `rate`: nanoseconds a cycle.
+// `rate`: nanoseconds per cycle.
 uint64_t along(const djs_clock& from, double rate, uint64_t cycles) {
     const auto passed = static_cast<double>(static_cast<int64_t>(cycles - from.cycles));
     return from.monotonic_ns + static_cast<uint64_t>(std::llround(passed * rate));
@@ -33,7 +33,7 @@ double rate_between(const djs_clock& a, const djs_clock& b) {
 djs_clock read_clock() {
     djs_clock best{};
     uint64_t least = std::numeric_limits<uint64_t>::max();
-    // Whoever is interrupted between the clocks tries again.
+    // If this process is interrupted between the clock reads, it tries again.
     for (int tries = 0; tries < 2; tries++) {
         const uint64_t before = arch::cycles_in_order();
         const uint64_t monotonic = nanoseconds(CLOCK_MONOTONIC);
@@ -54,7 +54,7 @@ void RecordClock::add(const djs_clock& moment) {
                                moment.monotonic_ns < moments_.back().monotonic_ns)))
         return;
     moments_.push_back(moment);
-    // The first one stays: between it and the next that is kept lies all that was before.
+    // The first moment is kept: everything older lies between it and the next one that is kept.
     if (moments_.size() > most_moments)
         moments_.erase(moments_.begin() + 1);
 }
@@ -66,8 +66,8 @@ uint64_t RecordClock::monotonic_ns(uint64_t cycles) const {
         const djs_clock& only = moments_.front();
         return only.cycles_khz ? along(only, 1e6 / only.cycles_khz, cycles) : only.monotonic_ns;
     }
-    // What is before the first moment, or behind the last, is told by how the clock went between
-    // these two: over a moment's time a reading that came late would be too large a part of it.
+    // Times before the first or after the last moment are extrapolated from the rate between these
+    // two: over a short interval, the error of one late reading would be too large.
     if (cycles < moments_.front().cycles || cycles > moments_.back().cycles) {
         const bool before = cycles < moments_.front().cycles;
         return along(before ? moments_.front() : moments_.back(),

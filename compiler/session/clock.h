@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Nanoseconds of the times that records carry.
+// Converts the times in records to nanoseconds.
 #pragma once
 #include "include/record.h"
 
@@ -9,21 +9,22 @@
 
 namespace djstap {
 
-// The records' clock now, and what the machine's clocks say.
+// Reads the records' clock together with the machine's clocks.
 djs_clock read_clock();
 
-// What is known of the records' clock: moments at which it and the machine's were read together.
-// Between two moments it is taken to go evenly, so later records never get earlier times.
+// The relation of the records' clock to time: moments at which it and the machine's clocks were
+// read together. Between two moments it is interpolated linearly, so later records never get
+// earlier times.
 class RecordClock {
   public:
     RecordClock() = default;
     // From the module (runtime/include/control.h, recorder.h): read when it was loaded.
     explicit RecordClock(const djs_clock& loaded) { add(loaded); }
 
-    // A later moment. Of those of long ago the first one alone is kept.
+    // Adds a later moment. Of the oldest moments only the first one is kept.
     void add(const djs_clock& moment);
 
-    // Of CLOCK_MONOTONIC and CLOCK_REALTIME, in nanoseconds; 0 where nothing is known of the clock.
+    // CLOCK_MONOTONIC and CLOCK_REALTIME, in nanoseconds; 0 if nothing is known about the clock.
     uint64_t monotonic_ns(uint64_t cycles) const;
     uint64_t realtime_ns(uint64_t cycles) const;
 

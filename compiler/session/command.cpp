@@ -18,18 +18,17 @@ namespace djstap {
 
 namespace {
 
-// First words that only the shell knows.
+// First words that only a shell handles.
 constexpr std::string_view shell_words[] = {
     "!",      ".",     ":",     "alias",  "bg",   "case",  "cd",   "command",
     "eval",   "exec",  "exit",  "export", "fg",   "for",   "if",   "jobs",
     "read",   "set",   "shift", "source", "time", "times", "trap", "type",
     "ulimit", "umask", "unset", "until",  "wait", "while", "{"};
 
-// The line's words, with quotes, variables and patterns as a shell has them; nothing where it takes
-// a shell, or is none of its lines.
+// Returns the words of the line, with quotes, variables and patterns expanded like in a shell;
+// nothing if the line needs a shell, or is not valid for one.
 std::optional<std::vector<std::string>> plain_words(const std::string& line) {
-    // Comments and negations are not the words that wordexp() makes of them; and whose number $$
-    // and $PPID are, the shell tells.
+    // wordexp() handles comments and negations differently, and only the shell knows $$ and $PPID.
     if (line.find_first_of("#!") != std::string::npos || line.find("$$") != std::string::npos ||
         line.find("PPID") != std::string::npos)
         return std::nullopt;
@@ -87,7 +86,7 @@ Result<std::vector<std::string>> parse_command(const std::string& line) {
         std::find(std::begin(shell_words), std::end(shell_words), first) != std::end(shell_words);
     if (!arguments || arguments->empty() || shell_word || first.find('=') != std::string::npos)
         arguments = {{"/bin/sh", "-c", line}};
-    // A first word with quotes, variables or an assignment in it is the shell's own affair.
+    // A first word with quotes, variables or an assignment in it is left to the shell.
     if (!shell_word && first.find_first_of("|&;<>()$`\\\"'*?[]#~={}!") == std::string::npos)
         if (auto found = check_program(first); !found)
             return found.failure();

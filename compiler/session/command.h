@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The command of -c: found before anything is loaded, started stopped, let go when the probes are
-// armed.
+// The command of -c: searched before anything is loaded, started stopped, released when the probes
+// are armed.
 #pragma once
 #include "diagnostics/result.h"
 #include "system/process.h"
@@ -12,27 +12,27 @@
 
 namespace djstap {
 
-// The command line as an argument vector: its words, with quotes, variables and patterns expanded,
-// so that the program is target() itself; or given to /bin/sh -c when it takes more of a shell.
-// Fails when its program is not there or not executable, with the nearest name as the hint.
+// Returns the command line as an argument vector: its words, with quotes, variables and patterns
+// expanded, so that the program itself is target(); or /bin/sh -c if it needs more of a shell.
+// Fails if its program does not exist or is not executable, with the nearest name as the hint.
 Result<std::vector<std::string>> parse_command(const std::string& line);
-// The same check for a vector that is already one.
+// The same check for the program of an argument vector.
 Status check_program(const std::string& program);
 
 class Command {
   public:
-    // Makes the process, which waits.
+    // Creates the process, which waits.
     static Result<Command> prepare(const std::vector<std::string>& arguments);
-    // Not let go, the process ends with the object, without having run anything. Else it goes on.
+    // If it is not released, the process ends with the object, without having run anything.
+    // Otherwise it outlives the object.
 
     pid_t pid() const { return process_.pid(); }
-    // Lets it execute the program; fails with the reason when that cannot be executed.
+    // Makes it execute the program; fails with the reason if that is not possible.
     Status release();
-    // The status of waitpid() once it has ended; does not wait.
+    // Returns the status of waitpid() if the command has ended; does not wait.
     std::optional<int> ended() { return process_.poll_status(); }
-    // What is wrong with how it ended, as describe_status() says it; empty while it goes on, and
-    // where the signal that ended the session reached it, too: a terminal and a guest send one to
-    // both.
+    // Returns describe_status() of its end; "" while it runs, and if the signal that ended the
+    // session reached the command, too: a terminal and a guest send it to both.
     std::string failure();
 
   private:
@@ -43,7 +43,7 @@ class Command {
     std::string program_;
 };
 
-// "exited with status 3", "was ended by signal 11 (Segmentation fault)"; empty for success.
+// Returns "exited with status 3", "was ended by signal 11 (Segmentation fault)"; "" for success.
 std::string describe_status(int wait_status);
 
 } // namespace djstap

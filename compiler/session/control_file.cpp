@@ -43,7 +43,7 @@ void fill(AttachedProbe& probe, const djs_site_state& state) {
     probe.missed = state.missed;
 }
 
-// Modules that a reader can attach to.
+// Returns the modules that a reader can attach to.
 std::vector<std::string> modules_with_control_file() {
     constexpr std::string_view prefix = "djstap-";
     std::vector<std::string> names;
@@ -123,7 +123,7 @@ Status ControlFile::map_all(const std::string& path) {
     return Done{};
 }
 
-// A null base for a CPU that can never be there.
+// Returns a null base for a CPU that can never exist.
 Result<ControlFile::RingMapping> ControlFile::map_ring(uint32_t cpu, const std::string& path) {
     const size_t whole = DJS_PAGE + 2 * ring_bytes_;
     const off_t offset = static_cast<off_t>(DJS_MMAP_RING(cpu, ring_bytes_));

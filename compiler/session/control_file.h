@@ -31,20 +31,20 @@ class ControlFile {
     bool exit_requested() const {
         return __atomic_load_n(&page_->exit_requested, __ATOMIC_ACQUIRE);
     }
-    // Whether it is a flight recorder, which is read by snapshots.
+    // Returns whether it is a flight recorder, which is read by snapshots.
     bool is_recorder() const { return page_->overwrite != 0; }
-    // What all rings hold now. `live`: handlers may be writing.
+    // Returns what all rings hold now. `live`: handlers may be writing.
     Snapshot snapshot(bool live) const;
     bool failed() const { return __atomic_load_n(&page_->error, __ATOMIC_ACQUIRE); }
 
-    // Both block until the module has done it; 0 or errno.
+    // Both block until the module has finished; return 0 or errno.
     int start(int target_pid) const;
     int stop() const;
     std::optional<djs_counts> counts() const;
-    // The probes that the module lists. `all`: and the others, one element for all that were
-    // attached alike.
+    // Returns the probes that the module lists. `all`: also the others, one element for all that
+    // are attached in the same way.
     std::vector<AttachedProbe> probes(bool all) const;
-    // Returns after `milliseconds`, or sooner when the session is to end or a signal arrives.
+    // Returns after `milliseconds`, or earlier if the session must end or a signal arrives.
     void wait(int milliseconds) const;
 
   private:
@@ -54,7 +54,7 @@ class ControlFile {
     };
     ControlFile() = default;
     Status map_all(const std::string& path);
-    // Nothing where the module has no site of this number.
+    // Returns nothing if the module has no site with this number.
     std::optional<djs_site_state> site(size_t index) const;
     void add_unlisted(std::vector<AttachedProbe>& probes) const;
     Result<RingMapping> map_ring(uint32_t cpu, const std::string& path);
@@ -66,7 +66,7 @@ class ControlFile {
     std::vector<RingMapping> rings_;
 };
 
-// "djprobe", "kprobe", …: the name of an enum djs_mechanism.
+// Returns "djprobe", "kprobe", …: the name of an enum djs_mechanism.
 std::string mechanism_name(uint32_t mechanism);
 
 } // namespace djstap

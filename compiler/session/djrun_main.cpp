@@ -36,7 +36,7 @@ std::string quoted(const std::string& text) {
     return out.append("\"");
 }
 
-// What a module is, without loading it.
+// Describes a module without loading it.
 int describe(const std::string& path) {
     const auto module = read_module_file(path);
     if (!module)

@@ -23,13 +23,13 @@ struct Segment {
     std::string_view bytes;
 };
 
-// Physical memory as a core file holds it.
+// The physical memory in a core file.
 class Memory {
   public:
     static Result<Memory> open(std::string_view file, const std::string& path);
 
     const std::vector<Segment>& segments() const { return segments_; }
-    // The page at a physical address; nothing where the dump has none.
+    // Returns the page at a physical address; nothing if the dump does not contain it.
     std::optional<std::string_view> page(uint64_t address) const {
         auto after =
             std::upper_bound(segments_.begin(), segments_.end(), address,
@@ -44,7 +44,7 @@ class Memory {
     }
 
   private:
-    std::vector<Segment> segments_; // by address
+    std::vector<Segment> segments_; // sorted by address
 };
 
 Result<Memory> Memory::open(std::string_view file, const std::string& path) {
@@ -66,7 +66,7 @@ Result<Memory> Memory::open(std::string_view file, const std::string& path) {
         std::memcpy(&segment, file.data() + at, sizeof segment);
         if (segment.p_type != PT_LOAD || segment.p_offset >= file.size())
             continue;
-        // What was cut off is missing memory.
+        // Memory that was cut off is missing.
         memory.segments_.push_back(
             {segment.p_paddr, file.substr(segment.p_offset, segment.p_filesz)});
     }
@@ -75,7 +75,7 @@ Result<Memory> Memory::open(std::string_view file, const std::string& path) {
     return memory;
 }
 
-// The frames of one CPU's ring, as far as they are told; 0: not told.
+// The page frames of one CPU's ring, as far as they are known; 0: unknown.
 struct Frames {
     uint64_t ring_bytes = 0;
     bool overwrite = false;
@@ -83,7 +83,7 @@ struct Frames {
     std::vector<uint64_t> numbers;
 };
 
-// `most`: bytes that a ring may have. A damaged page may tell anything.
+// `most`: the largest ring that is possible. A damaged page may contain anything.
 void add_dump_page(const djs_dump_page& page, uint64_t most, std::map<uint32_t, Frames>& rings) {
     const bool possible = page.ring_bytes >= page_bytes && page.ring_bytes <= most &&
                           (page.ring_bytes & (page.ring_bytes - 1)) == 0 &&
@@ -131,7 +131,7 @@ Result<std::vector<DumpedRing>> find_rings(const std::string& path, uint64_t ide
     std::map<uint32_t, Frames> rings;
     size_t others = 0;
     for (const Segment& segment : memory->segments()) {
-        // Pages of memory, wherever the segment begins.
+        // Whole pages of memory, wherever the segment begins.
         const uint64_t skip = (page_bytes - segment.address % page_bytes) % page_bytes;
         for (uint64_t at = skip; at + page_bytes <= segment.bytes.size(); at += page_bytes) {
             const char* bytes = segment.bytes.data() + at;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Rings in the memory of a kernel that is no more (runtime/include/recorder.h: djs_dump_page).
+// Rings in the memory of a kernel that has crashed (runtime/include/recorder.h: djs_dump_page).
 #pragma once
 #include "diagnostics/result.h"
 #include "include/recorder.h"
@@ -16,12 +16,12 @@ struct DumpedRing {
     djs_ring_page page{};
     djs_clock clock{}; // when the module was loaded
     std::vector<char> data;
-    uint64_t missing_pages = 0; // not in the dump: zeros stand for them
+    uint64_t missing_pages = 0; // not in the dump: read as zeros
 };
 
-// The rings of the script that `identity` stands for (ModuleFile::identity), by CPU. `path`: a core
-// file of a machine's physical memory, 64-bit ELF: /proc/vmcore and its copies, QEMU's
-// dump-guest-memory. Fails where it is something else, or has no such ring.
+// Returns the rings of the script with this `identity` (ModuleFile::identity), by CPU. `path`: a
+// core file of a machine's physical memory, 64-bit ELF: /proc/vmcore and its copies, QEMU's
+// dump-guest-memory. Fails if it is something else, or contains no such ring.
 Result<std::vector<DumpedRing>> find_rings(const std::string& path, uint64_t identity);
 
 } // namespace djstap

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What readers hand on to an output: one record that the script printed.
+// What readers pass to an output: one record that the script printed.
 #pragma once
 #include "include/record.h"
 #include "session/clock.h"
@@ -14,13 +14,13 @@
 
 namespace djstap {
 
-// The arguments of a record (runtime/include/record.h) as bytes.
+// Returns the arguments of a record (runtime/include/record.h) as bytes.
 inline std::string_view arguments_of(const djs_record& record) {
     return {reinterpret_cast<const char*>(&record + 1), record.size - sizeof(record)};
 }
 
-// The text at the beginning of `arguments`, which then begin behind it. The padding of the last one
-// may be missing.
+// Removes and returns the string at the beginning of `arguments`. The padding of the last one may
+// be missing.
 inline std::optional<std::string_view> take_text(std::string_view& arguments) {
     uint32_t length;
     if (arguments.size() < sizeof(length))
@@ -43,12 +43,12 @@ inline std::optional<int64_t> take_number(std::string_view& arguments) {
     return number;
 }
 
-// A histogram as a record has it: its buckets' counts follow the header.
+// A histogram in a record: its buckets' counts follow the header.
 struct HistogramArgument {
     djs_histogram_header header;
     std::string_view buckets;
 
-    // `bucket` is below header.buckets.
+    // `bucket` is less than header.buckets.
     int64_t count(uint32_t bucket) const {
         int64_t number;
         std::memcpy(&number, buckets.data() + bucket * sizeof(number), sizeof(number));
@@ -58,15 +58,15 @@ struct HistogramArgument {
 
 using Argument = std::variant<int64_t, std::string_view, HistogramArgument>;
 
-// An event's arguments one by one, each as its format's letter says. Nothing beyond their end is
-// read.
+// Decodes an event's arguments one by one, according to the letters of its format. Never reads
+// beyond their end.
 class Arguments {
   public:
     Arguments(std::string_view types, std::string_view bytes) : types_(types), bytes_(bytes) {}
 
-    // How many there are to be.
+    // The number of arguments that are left.
     size_t left() const { return types_.size(); }
-    // Nothing where they are damaged, and where none is left.
+    // Returns nothing if the arguments are damaged, or none is left.
     std::optional<Argument> next();
 
   private:
@@ -75,18 +75,18 @@ class Arguments {
 
 struct Event {
     uint32_t cpu;
-    uint64_t cycles; // when: see below
+    uint64_t cycles; // the time of the record: see below
     const RecordClock& clock;
     const ModuleMeta::Format& format;
     std::string_view arguments; // as bytes, for djs_format()
 
-    // When it was, in nanoseconds.
+    // The time of the record, in nanoseconds.
     uint64_t monotonic_ns() const { return clock.monotonic_ns(cycles); }
     uint64_t realtime_ns() const { return clock.realtime_ns(cycles); }
     Arguments values() const { return {format.types, arguments}; }
-    // Whether it is a text of the script that is printed as it is.
+    // Returns whether it is text of the script that is printed unchanged.
     bool is_text() const { return &format == &as_it_is; }
-    // The one argument of such an event.
+    // Returns the only argument of such an event.
     std::string_view text() const {
         std::string_view rest = arguments;
         return take_text(rest).value_or(std::string_view());

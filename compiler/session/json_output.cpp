@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The output as JSON, an object a line, all to the writer: docs/json.md.
+// Writes the output as JSON, one object per line, all to the writer: docs/json.md.
 #include "session/outputs.h"
 
 #include "include/statistic.h"
@@ -14,23 +14,23 @@ namespace {
 
 using Object = nlohmann::ordered_json;
 
-// Bytes that are not UTF-8 become U+FFFD: JSON has no others.
+// JSON has only UTF-8: other bytes become U+FFFD.
 std::string dump(const Object& object) {
     return object.dump(-1, ' ', false, Object::error_handler_t::replace);
 }
 
 struct Bounds {
-    std::optional<int64_t> least, most; // none: without end
+    std::optional<int64_t> least, most; // none: unbounded
 };
 
-// What a bucket holds; see include/statistic.h.
+// Returns the range of a bucket; see include/statistic.h.
 Bounds bounds_of(const djs_histogram_header& header, uint32_t bucket) {
     if (header.kind == DJS_HISTOGRAM_LOG) {
         const int64_t power = static_cast<int64_t>(bucket) - DJS_LOG_ZERO;
         if (power == 0)
             return {0, 0};
         const uint64_t near = uint64_t{1} << ((power > 0 ? power : -power) - 1);
-        // The least number of all stands alone.
+        // The smallest number of all is alone in its bucket.
         const uint64_t far = power > -64 ? near - 1 + near : near;
         return power > 0 ? Bounds{static_cast<int64_t>(near), static_cast<int64_t>(far)}
                          : Bounds{static_cast<int64_t>(0 - far), static_cast<int64_t>(0 - near)};
@@ -45,10 +45,10 @@ Bounds bounds_of(const djs_histogram_header& header, uint32_t bucket) {
     return {least, static_cast<int64_t>(static_cast<uint64_t>(least) + width - 1)};
 }
 
-// Its buckets from the first to the last that hold something.
+// Returns its buckets from the first to the last that is not empty.
 Object rows_of(const HistogramArgument& histogram) {
     Object rows = Object::array();
-    size_t behind_last = 0; // of the rows, the first that holds nothing like all that follow
+    size_t behind_last = 0; // end of the rows without the empty ones at the end
     for (uint32_t bucket = 0; bucket < histogram.header.buckets; bucket++) {
         const int64_t count = histogram.count(bucket);
         if (!count && rows.empty())
@@ -196,8 +196,9 @@ class JsonOutput : public Output {
         writer_.append(dump({{"type", type}, {"data", data}}).append("\n"));
     }
 
-    // An array's elements come in one record each, and go into one object: it is written as they
-    // come, so that its size does not matter, and ended by whatever comes next.
+    // The elements of an array arrive in one record each, and belong in one object: it is written
+    // incrementally, so that its size does not matter, and ended by the next record of any other
+    // kind.
     void put_element(const char* type, const std::string& name, const std::string& key,
                      const Object& value) {
         const std::string head =
@@ -218,7 +219,7 @@ class JsonOutput : public Output {
         writer_.append("}}}\n");
     }
 
-    // A global that prints itself, or a histogram. False: the record is damaged.
+    // Handles a global that prints itself, or a histogram. Returns false if the record is damaged.
     bool show(const Event& event) {
         const ModuleMeta::Format& format = event.format;
         std::string key;
@@ -266,7 +267,7 @@ class JsonOutput : public Output {
 
     Writer& writer_;
     std::string text_;
-    std::string open_; // how the object of an array that is being written begins; empty: none is
+    std::string open_; // the beginning of the array's object that is being written; empty: none
 };
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the kernel writes to its log.
+// Reads the kernel's log.
 #pragma once
 #include "system/descriptor.h"
 
@@ -10,8 +10,8 @@ namespace djstap {
 // The kernel's messages from now on.
 class KernelLog {
   public:
-    KernelLog(); // marks the place; does nothing where the log is not readable
-    // The last lines written since, at most `lines`, each ended by a newline.
+    KernelLog(); // marks the position; does nothing if the log is not readable
+    // Returns the last lines written since then, at most `lines`, each ended by a newline.
     std::string tail(size_t lines = 5);
 
   private:

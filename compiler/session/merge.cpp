@@ -10,13 +10,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr uint64_t never = std::numeric_limits<uint64_t>::max();
-// No handler takes so long; a guest's CPU that is not scheduled may. Then order yields to progress.
+// No handler takes this long, but a guest's CPU may not be scheduled. Then progress has precedence
+// over order.
 constexpr auto patience = std::chrono::milliseconds(500);
 
 struct Head {
     uint64_t time;
     size_t ring;
-    // Heaps have their largest in front; ties go to the lower CPU.
+    // Heaps have their largest element in front; the lower CPU comes first if times are equal.
     bool operator<(const Head& other) const {
         return time != other.time ? time > other.time : ring > other.ring;
     }
@@ -24,7 +25,8 @@ struct Head {
 
 } // namespace
 
-// From when on records must wait because this ring's next one is still being written.
+// Returns the time from which records must wait because this ring's next record is still being
+// written.
 uint64_t RecordMerger::hold_time(size_t ring, bool last) {
     auto& since = stuck_since_[ring];
     if (since == Clock::time_point())

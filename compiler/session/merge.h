@@ -9,7 +9,7 @@
 
 namespace djstap {
 
-// Is handed a ring whose record is next.
+// Called with a ring whose record is the next one.
 using RecordSink = std::function<void(const Ring&)>;
 
 class RecordMerger {
@@ -19,18 +19,18 @@ class RecordMerger {
 
     struct Sweep {
         size_t records = 0;          // passed on
-        bool pending = false;        // some are held back
+        bool pending = false;        // some are withheld
         bool full = false;           // a ring was at least a quarter full
         std::vector<size_t> corrupt; // CPUs whose ring became unreadable in this sweep
         size_t unfinished = 0;       // last sweep: records that were reserved and never completed
     };
 
-    // Passes every record on that is known to be in its place. A record may become visible later
-    // than a younger one of another CPU, so those that are younger than the beginning of the sweep
-    // before this one, or than a record that is being written, wait for the next sweep. `now`: the
-    // records' clock.
+    // Passes on every record whose place in the order is certain. A record may become visible later
+    // than a newer one of another CPU, so records that are newer than the beginning of the previous
+    // sweep, or than a record that is being written, wait for the next sweep. `now`: the records'
+    // clock.
     Sweep sweep(uint64_t now, const RecordSink& sink);
-    // When no writer is left: passes on all there is.
+    // For the end, when there are no writers: passes on everything.
     Sweep last_sweep(const RecordSink& sink);
 
   private:
@@ -38,8 +38,8 @@ class RecordMerger {
     uint64_t hold_time(size_t ring, bool last);
 
     std::vector<Ring> rings_;
-    std::vector<std::chrono::steady_clock::time_point>
-        stuck_since_; // ring's record in flight; epoch: none
+    // when the ring's record in flight was first seen; epoch: none
+    std::vector<std::chrono::steady_clock::time_point> stuck_since_;
     std::vector<bool> reported_ = std::vector<bool>(rings_.size());
     uint64_t previous_ = 0;
 };

@@ -15,7 +15,7 @@ namespace djstap {
 
 namespace {
 
-// Copies an object out of `bytes`, which may be cut short or lie.
+// Copies an object out of `bytes`, which may be truncated or invalid.
 template <class T> std::optional<T> at(std::string_view bytes, uint64_t offset) {
     if (offset > bytes.size() || bytes.size() - offset < sizeof(T))
         return std::nullopt;
@@ -45,7 +45,7 @@ class Sections {
 
     bool valid() const { return names_.has_value(); }
 
-    // Contents of the section with this name.
+    // Returns the content of the section with this name.
     std::optional<std::string_view> find(std::string_view name) const {
         for (uint32_t i = 1; i < header_.e_shnum; i++) {
             const auto each = section(i);
@@ -74,7 +74,7 @@ class Sections {
     std::optional<std::string_view> names_;
 };
 
-// "name=value" entries, each ended by NUL.
+// Parses "name=value" entries, each ended by NUL.
 std::string modinfo_value(std::string_view info, std::string_view name) {
     while (!info.empty()) {
         const auto entry = info.substr(0, info.find('\0'));

@@ -11,14 +11,14 @@ namespace djstap {
 
 struct ModuleFile {
     std::string path;
-    std::string name; // as the kernel will know it
+    std::string name; // the kernel's name for it
     bool is_signed = false;
     ModuleMeta meta;
-    uint64_t identity = 0; // of the script, as its rings carry it in memory
+    uint64_t identity = 0; // of the script, as its marker pages in memory contain it
 };
 
-// Reads the sections .djstap.meta and .modinfo of a 64-bit ELF file. Fails for files that are no
-// such module.
+// Reads the sections .djstap.meta and .modinfo of a 64-bit ELF file. Fails if the file is not such
+// a module.
 Result<ModuleFile> read_module_file(const std::string& path);
 
 } // namespace djstap

@@ -20,7 +20,7 @@ namespace djstap {
 
 namespace {
 
-// "integrity" or "confidentiality"; empty where the kernel is not locked down.
+// Returns "integrity" or "confidentiality"; "" if the kernel is not locked down.
 std::string lockdown() {
     const auto state = read_file("/sys/kernel/security/lockdown");
     const size_t begin = state ? state->find('[') : std::string::npos;
@@ -190,10 +190,10 @@ Watchdog::Watchdog(const std::string& module, bool loads) {
         pipe_ = std::move(pipe->writer);
 }
 
-// In a process of its own.
+// Runs in a process of its own.
 void Watchdog::watch(int end, const std::string& module, bool loads, const std::string& reader) {
-    // A session of its own: what the terminal sends to the others does not reach it. It keeps
-    // nothing open, so that nobody waits for it at the other end of a pipe.
+    // A session of its own: the terminal's signals to the others do not reach it. It keeps no
+    // descriptors open, so that nobody waits for it at the other end of a pipe.
     setsid();
     for (int each : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE})
         signal(each, SIG_IGN);
@@ -210,7 +210,8 @@ void Watchdog::watch(int end, const std::string& module, bool loads, const std::
     const auto is_ours = [&] {
         return loads ? value("reader") == reader : value("overwrite") != "Y";
     };
-    // As long as somebody holds it: a call that has not returned, say. Rarely after half a minute.
+    // Repeats as long as the module is in use, by a call that has not returned, for instance.
+    // Rarely after half a minute.
     if (got == 0 || handed_over) {
         for (int tries = 0; is_ours() && delete_module(module) != 0 &&
                             (errno == EAGAIN || errno == EBUSY || errno == EINTR);
@@ -221,7 +222,7 @@ void Watchdog::watch(int end, const std::string& module, bool loads, const std::
 
 void Watchdog::send(char byte) {
     const ssize_t sent = write(pipe_.get(), &byte, 1);
-    static_cast<void>(sent); // it has ended: nobody is there to be told
+    static_cast<void>(sent); // the process has ended: there is nobody to notify
     pipe_.reset();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Into the kernel and out of it.
+// Loads and unloads modules.
 #pragma once
 #include "diagnostics/result.h"
 #include "session/module_file.h"
@@ -11,45 +11,46 @@
 
 namespace djstap {
 
-// What must hold on this machine for any module to be loaded: the capability, modules_disabled.
-// Each failure names the one thing that is missing.
+// Checks what any module needs on this machine: the capability, modules_disabled. Each failure
+// names the one thing that is missing.
 Status check_loading_allowed();
-// What must hold for this module: release and build-id of the running kernel, a signature under
+// Checks what this module needs: release and build-id of the running kernel, a signature under
 // lockdown.
 Status check_module_fits(const ModuleFile& module);
 
-// "6.1.0-56-cloud-amd64" of the kernel that runs.
+// Returns the release of the running kernel: "6.1.0-56-cloud-amd64".
 std::string running_release();
-// Hexadecimal GNU build-id out of ELF notes (/sys/kernel/notes); empty where there is none.
+// Returns the hexadecimal GNU build-id in ELF notes (/sys/kernel/notes); "" if there is none.
 std::string build_id_of_notes(std::string_view notes);
 
-// finit_module. Fails with what the error means and the end of what the kernel logged about it.
+// Calls finit_module. Fails with the meaning of the error and the end of the kernel's log about it.
 Status load_module(const ModuleFile& module, const std::string& parameters);
-// What errno of finit_module means for this module, without the kernel's log.
+// Returns the meaning of an errno of finit_module for this module, without the kernel's log.
 Failure explain_load_error(const std::string& name, int error);
 
-// delete_module, tried again for `patience` while the module is in use. Done when it is gone or was
-// never there; otherwise names what keeps it.
+// Calls delete_module, repeatedly for `patience` while the module is in use. Succeeds if the module
+// is unloaded or was never loaded; otherwise names its user.
 Status unload_module(const std::string& name, std::chrono::milliseconds patience);
 bool module_is_loaded(const std::string& name);
 
-// A process of its own that unloads the module when this one ends in whatever way without
-// dismiss(). It is to be there before the module is.
+// A process that unloads the module if this one ends for whatever reason without dismiss(). It must
+// exist before the module is loaded.
 class Watchdog {
   public:
-    // The module parameters that tell who loads it.
+    // Returns the module parameters that identify the loading process.
     static std::string watched_parameters();
 
-    // `loads`: this process is about to load it, with watched_parameters(); one of the same name
-    // that somebody else has loaded is left alone. Otherwise it was attached to, and a flight
-    // recorder is left alone.
+    // `loads`: this process is about to load it, with watched_parameters(); a module of the same
+    // name that another process has loaded is left alone. Otherwise this process attached to it,
+    // and a flight recorder is left alone.
     Watchdog(const std::string& module, bool loads);
     ~Watchdog() { dismiss(); }
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;
-    // Nothing is left to unload, or it is to stay.
+    // Nothing is left to unload, or the module shall stay.
     void dismiss();
-    // It cannot be unloaded yet: the process does so as soon as it can, however long that takes.
+    // The module cannot be unloaded yet: the watchdog does so as soon as possible, however long
+    // that takes.
     void hand_over();
 
   private:

@@ -26,7 +26,7 @@ void Output::listed(const ListedPoint& point) {
     std::string text = point.point;
     for (const std::string& variable : point.variables)
         text += " " + variable;
-    // SystemTap's own format, unless the mechanism is asked for: scripts read it.
+    // SystemTap's own format, which scripts parse, unless the mechanism is requested.
     if (point.mechanism_wanted && !point.mechanism.empty())
         text += "  # " + point.mechanism + (point.reason.empty() ? "" : ": " + point.reason);
     line(text);

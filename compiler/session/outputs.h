@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the files of single outputs define: make_NAME_output() for each row of outputs.def.
+// The functions that the files of single outputs define: make_NAME_output() for each row of
+// outputs.def.
 #pragma once
 #include "session/output.h"
 

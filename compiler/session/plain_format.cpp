@@ -14,7 +14,7 @@ namespace djstap {
 
 namespace {
 
-// A conversion writes no more, counting what is too much and written over by what follows.
+// The most that a conversion writes, including excess bytes that the next one overwrites.
 constexpr size_t longest_number = 24;
 
 constexpr auto digit_pairs = [] {
@@ -36,14 +36,14 @@ constexpr auto powers_of_ten = [] {
     return powers;
 }();
 
-// Of numbers above zero.
+// For numbers above zero.
 unsigned decimal_digits(uint64_t value) {
-    // 1233 / 4096 is a little more than the logarithm of 2.
+    // 1233 / 4096 is slightly more than the decimal logarithm of 2.
     const auto guess = static_cast<unsigned>(std::bit_width(value)) * 1233 >> 12;
     return guess + (guess < powers_of_ten.size() && value >= powers_of_ten[guess]);
 }
 
-// Ends before `end`.
+// The digits end before `end`.
 template <class Number> void put_digits(char* end, Number value) {
     while (value >= 100) {
         end -= 2;
@@ -58,7 +58,7 @@ template <class Number> void put_digits(char* end, Number value) {
 
 char* put_unsigned(char* out, uint64_t value) {
     char* end = out + decimal_digits(value | 1);
-    // Most are small, and dividing those is cheaper.
+    // Most numbers are small, and dividing those is cheaper.
     if (value <= UINT32_MAX)
         put_digits(end, static_cast<uint32_t>(value));
     else
@@ -73,7 +73,7 @@ char* put_signed(char* out, int64_t value) {
     return put_unsigned(out + 1, 0 - static_cast<uint64_t>(value));
 }
 
-// All sixteen digits at once, the first that counts in front.
+// Writes all sixteen digits at once, starting with the first significant one.
 char* put_hex(char* out, uint64_t value) {
     const unsigned skipped = static_cast<unsigned>(std::countl_zero(value | 1)) & 60U;
     arch::put_hex_digits(out, value << skipped);
@@ -98,11 +98,11 @@ PlainFormat::Kind PlainFormat::kind_of(char conversion) {
     case 's':
         return Kind::Text;
     default:
-        return Kind::More; // none of them
+        return Kind::More; // no other conversions
     }
 }
 
-// Takes all of `literal`.
+// Consumes all of `literal`.
 void PlainFormat::add(std::string& literal, Kind kind) {
     do {
         Piece& piece = pieces_.emplace_back();
@@ -144,8 +144,8 @@ std::optional<PlainFormat> PlainFormat::of(const ModuleMeta::Format& format) {
     return plain;
 }
 
-// Yields the end; null where the arguments are damaged. Without texts the caller has looked
-// already.
+// Returns the end; null if the arguments are damaged. Without strings, the caller has already
+// checked them.
 template <bool has_texts> char* PlainFormat::format(char* out, std::string_view arguments) const {
     for (const Piece* piece = pieces_.data();; piece++) {
         std::memcpy(out, piece->literal.data(), stride);

@@ -16,19 +16,19 @@ class Writer;
 
 class PlainFormat {
   public:
-    // Nothing where the format has a conversion other than %d %i %u %x %p %c %s and %%, or where
-    // its arguments do not suit: djs_format() is for those.
+    // Returns nothing if the format has a conversion other than %d %i %u %x %p %c %s and %%, or if
+    // its arguments do not match: djs_format() handles those.
     static std::optional<PlainFormat> of(const ModuleMeta::Format& format);
 
-    // Appends what djs_format() would yield. False, and nothing appended, where the arguments are
+    // Appends the same as djs_format(). Returns false, and appends nothing, if the arguments are
     // damaged.
     bool print(Writer& writer, std::string_view arguments) const;
 
   private:
     enum class Kind : uint8_t { More, End, Signed, Unsigned, Hex, Pointer, Char, Text };
     static constexpr size_t stride = 16;
-    // At most so many characters before a conversion, then the conversion; Kind::More: more of
-    // them.
+    // A bounded number of characters before a conversion, then the conversion; Kind::More: more
+    // characters.
     struct Piece {
         std::array<char, stride> literal{};
         uint8_t length = 0;
@@ -40,7 +40,7 @@ class PlainFormat {
     template <bool has_texts> char* format(char* out, std::string_view arguments) const;
 
     std::vector<Piece> pieces_; // the last one is of Kind::End
-    size_t room_ = 0;           // for everything but texts
+    size_t room_ = 0;           // for everything but strings
     size_t number_bytes_ = 0;   // of the arguments
     bool has_texts_ = false;
 };

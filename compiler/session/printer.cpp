@@ -88,7 +88,7 @@ void RecordPrinter::print_other(const djs_record& record, uint32_t cpu) {
     case DJS_RECORD_ERROR: {
         errors_++;
         const auto text = take_text(arguments);
-        // As runtime/access/access.c says it.
+        // The wording of runtime/access/access.c.
         faults_ +=
             text && (text->starts_with("cannot read ") || text->starts_with("cannot write "));
         int64_t place = -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Records → output.
+// Converts records to output.
 #pragma once
 #include "include/record.h"
 #include "session/event.h"
@@ -16,25 +16,25 @@ namespace djstap {
 
 class RecordPrinter {
   public:
-    // `clock` is asked when an output wants to know the time.
+    // `clock` is used if an output needs the time.
     RecordPrinter(const ModuleMeta& meta, const RecordClock& clock, Output& output);
 
-    // The record of a ring that is next.
+    // Prints the next record of a ring.
     void print(const Ring& ring) { print(ring.record(), ring.cpu()); }
-    // A record whose size is right; its contents are believed nowhere.
+    // Prints a record whose size is valid; its content is never trusted.
     void print(const djs_record& record, uint32_t cpu) {
         if (record.id < plain_.size() && plain_[record.id] &&
             plain_[record.id]->print(writer_, arguments_of(record)))
             return;
         print_other(record, cpu);
     }
-    // Says what could not be kept. Once, after the last record.
+    // Reports what could not be kept. Call it once, after the last record.
     void finish();
 
     bool exit_requested() const { return exit_requested_; }
     uint64_t errors() const { return errors_; }   // error records
-    uint64_t faults() const { return faults_; }   // those of memory that is not there
-    uint64_t damaged() const { return damaged_; } // records that make no sense
+    uint64_t faults() const { return faults_; }   // those of unmapped memory
+    uint64_t damaged() const { return damaged_; } // invalid records
 
   private:
     void print_other(const djs_record& record, uint32_t cpu);
@@ -46,7 +46,7 @@ class RecordPrinter {
     const RecordClock& clock_;
     Output& output_;
     Writer& writer_;
-    // By a record's id; null: the output prints it. Empty: it prints all.
+    // Indexed by a record's id; null: the output prints it. Empty: the output prints all.
     std::vector<std::unique_ptr<const PlainFormat>> plain_;
     Speculations speculations_;
     bool exit_requested_ = false;

@@ -20,11 +20,12 @@ uint64_t effective_capabilities() {
     return std::strtoull(status->c_str() + at + std::string_view("\nCapEff:").size(), nullptr, 16);
 }
 
-// Every user namespace but the initial one maps some numbers only.
+// Every user namespace but the initial one maps only some IDs.
 bool in_initial_user_namespace() {
     const auto map = read_file("/proc/self/uid_map");
+    // a kernel without user namespaces
     if (!map)
-        return true; // a kernel without them
+        return true;
     std::istringstream words(*map);
     uint64_t inside = 1, outside = 1, count = 0;
     words >> inside >> outside >> count;

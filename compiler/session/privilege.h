@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What this process may do to the kernel.
+// The privileges of this process.
 #pragma once
 #include <string>
 
 namespace djstap {
 
-// What it lacks to load modules and to open their files, in words: "this process has no
-// CAP_SYS_MODULE". Empty: nothing. Capabilities count in the initial user namespace only: root of a
+// Returns which privilege is missing for loading modules and opening their files: "this process has
+// no CAP_SYS_MODULE". "": none. Only capabilities in the initial user namespace count: root of a
 // container may have neither.
 std::string missing_privilege();
 
-// What to do about it.
+// Returns what to do about it.
 std::string privilege_hint();
 
 } // namespace djstap

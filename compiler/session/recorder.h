@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Flight recorders: modules that stay, whose last records are read at any time.
+// Flight recorders: modules that stay loaded, whose last records can be read at any time.
 #pragma once
 #include "session/control_file.h"
 #include "session/output.h"
@@ -9,20 +9,20 @@
 
 namespace djstap {
 
-// Runs the begin probes of a module that was loaded as a recorder and arms the others. Where that
-// fails, or a begin probe ended the script, the status is not 0 or `ended` is set; both leave the
-// module for the caller to unload.
+// Runs the begin probes of a module that was loaded as a recorder and arms the others. If that
+// fails, the status is not 0; if a begin probe ended the script, `ended` is set. In both cases the
+// caller unloads the module.
 struct RecorderStart {
     SessionOutcome outcome;
     bool ended = false;
 };
 RecorderStart start_recorder(ControlFile& control, const SessionOptions& options, Output& output);
 
-// Prints what the recorder holds. `stop`: detaches its probes first, so that what the end probes
-// print is there too.
+// Prints what the recorder holds. `stop`: detaches its probes first, so that the output of the end
+// probes is included.
 SessionOutcome read_recorder(ControlFile& control, Output& output, bool stop);
 
-// Prints what a module's rings held when the kernel died. `dump`: see find_rings().
+// Prints what a module's rings held when the kernel crashed. `dump`: see find_rings().
 Result<SessionOutcome> read_dump(const std::string& dump, const SessionOptions& options);
 
 } // namespace djstap

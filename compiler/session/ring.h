@@ -23,7 +23,7 @@ class Ring {
     State state() {
         if (corrupt_)
             return State::Corrupt;
-        // Everything was taken: what follows in memory is the oldest of it, not new.
+        // Everything was consumed: what follows in memory is the oldest of it, not new.
         if (read_ - released_ == bytes_)
             return State::Empty;
         next_ = reinterpret_cast<djs_record*>(data_ + (read_ & (bytes_ - 1)));
@@ -40,15 +40,15 @@ class Ring {
     const djs_record& record() const { return *next_; }
     uint64_t time() const { return time_; } // of the record that is ready or in flight
 
-    // Zeroes the record that is ready, as the protocol wants it, while it is in the CPU's cache,
-    // and steps over it.
+    // Zeroes the current record, as the protocol requires, while it is in the CPU's cache, and
+    // advances.
     void take() {
         arch::clear_words(next_, size_);
         read_ += size_;
     }
-    // Gives the memory of everything taken back to the writer.
+    // Returns the memory of all consumed records to the writer.
     void release();
-    // Bytes taken and not yet released.
+    // Bytes consumed and not yet released.
     uint64_t taken() const { return read_ - released_; }
     uint64_t bytes() const { return bytes_; }
     uint32_t cpu() const { return cpu_; }

@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int shortest_sleep = 1, longest_sleep = 20; // ms
 constexpr auto unload_patience = std::chrono::seconds(5);
 
-// Something of the module that blocks while records must go on being read.
+// An operation of the module that blocks while records must still be read.
 class Background {
   public:
     template <class Work>
@@ -37,7 +37,7 @@ class Background {
           }) {}
     ~Background() { thread_.join(); }
     bool done() const { return done_.load(std::memory_order_acquire); }
-    int result() const { return result_; } // once it is done
+    int result() const { return result_; } // valid after its end
 
   private:
     int result_ = 0;
@@ -89,7 +89,7 @@ void Session::take(const RecordMerger::Sweep& sweep) {
 }
 
 void Session::sweep() {
-    // What a sweep passes on is older than the one before it: its times lie between two moments.
+    // What a sweep passes on is older than the previous sweep: its times lie between two moments.
     const djs_clock now = read_clock();
     clock_.add(now);
     const auto done = merger_.sweep(now.cycles, [this](const Ring& ring) { printer_.print(ring); });
@@ -106,7 +106,8 @@ void Session::sweep() {
 void Session::rest() {
     if (busy_)
         return;
-    // A file that says "the session is to end" says so at once, which is no news while it ends.
+    // A file that signals the end of the session wakes the reader immediately, which is useless
+    // while the session ends.
     if (stopping_)
         std::this_thread::sleep_for(std::chrono::milliseconds(shortest_sleep));
     else
@@ -120,9 +121,9 @@ void Session::read_until(const Background& work) {
     }
 }
 
-// Runs the begin probes and arms the others. False: the session ends here.
+// Runs the begin probes and arms the others. Returns false if the session ends here.
 bool Session::start() {
-    // One that was loaded without a reader runs already.
+    // A module that was loaded without a reader already runs.
     if (control_.state() != DJS_STATE_LOADED)
         return true;
     const int target = command_ ? static_cast<int>(command_->pid()) : options_.target_pid;
@@ -151,7 +152,7 @@ bool Session::is_over() {
 void Session::report_command() {
     if (!command_)
         return;
-    // One that goes on is none of ours: only its end by itself counts.
+    // Only an end of its own counts; a command that keeps running is not the session's concern.
     if (const std::string failure = command_->failure(); !failure.empty()) {
         outcome_.status = 1;
         output_.warning("the command " + failure);
@@ -194,8 +195,8 @@ SessionOutcome Session::run() {
         output_.probes(control_.probes(output_.wants_all_probes()));
         bool go_on = !is_over();
         if (go_on && command_) {
-            // What begin probes print stands before what the command does. A record is passed on
-            // by the second sweep that sees it.
+            // The output of begin probes precedes that of the command. A record is passed on by the
+            // second sweep that sees it.
             sweep();
             sweep();
             output_.writer().flush();

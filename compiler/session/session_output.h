@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The output of one session, where its options want it.
+// The output of one session, as its options define it.
 #pragma once
 #include "session/output.h"
 #include "session/session.h"
@@ -8,16 +8,15 @@ namespace djstap {
 
 class SessionOutput {
   public:
-    // Makes the file of -o where there is one.
+    // Creates the file of -o, if given.
     static Result<std::unique_ptr<SessionOutput>> open(const SessionOptions& options);
     SessionOutput(const SessionOutput&) = delete;
     SessionOutput& operator=(const SessionOutput&) = delete;
 
     Output& output() { return *output_; }
-    // Writes what is left. What could not be written is the Failure; a reader that has gone is
-    // none.
+    // Writes the rest. Output that could not be written is a Failure; a reader that is gone is not.
     Status flush();
-    // The same at a session's end: says so among the messages and in the outcome's status.
+    // The same at the end of a session: reports failures as messages and in the outcome's status.
     void finish(SessionOutcome& outcome);
 
   private:

@@ -21,7 +21,7 @@ StopSignals::StopSignals() {
         action.sa_handler = handled_[i] == SIGPIPE ? SIG_IGN : on_signal;
         sigemptyset(&action.sa_mask);
         sigaction(handled_[i], nullptr, &before_[i]);
-        // What nohup has set stays so.
+        // What nohup has set is kept.
         if (handled_[i] != SIGHUP || before_[i].sa_handler != SIG_IGN)
             sigaction(handled_[i], &action, nullptr);
     }

@@ -6,8 +6,8 @@
 
 namespace djstap {
 
-// While it lives, SIGINT, SIGTERM and SIGHUP only make stop_requested() true, however often they
-// come, and SIGPIPE is ignored. One at a time.
+// During its life, SIGINT, SIGTERM and SIGHUP only make stop_requested() true, however often they
+// arrive, and SIGPIPE is ignored. There can be one at a time.
 class StopSignals {
   public:
     StopSignals();

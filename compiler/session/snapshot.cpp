@@ -12,7 +12,7 @@ struct Chain {
     bool damaged = false;
 };
 
-// The records from `data` on that are complete; at most `room` bytes.
+// Returns the complete records from `data` on, in at most `room` bytes.
 Chain complete_records(const char* data, uint64_t room) {
     Chain chain;
     while (chain.bytes + sizeof(djs_record) <= room) {
@@ -30,14 +30,14 @@ Chain complete_records(const char* data, uint64_t room) {
 
 } // namespace
 
-// True where the part holds damage.
+// Returns true if the part is damaged.
 bool Snapshot::add_part(const char* part, uint32_t cpu) {
     const Chain chain = complete_records(part, DJS_PART_BYTES);
     parts_.push_back({cpu, {part, part + chain.bytes}});
     return chain.damaged;
 }
 
-// False where not even the newest part is as it was when the copying began.
+// Returns false if not even the newest part is unchanged since the copying began.
 bool Snapshot::add(const djs_ring_page& page, const char* data, uint64_t bytes, uint32_t cpu,
                    bool live) {
     const uint64_t newest = __atomic_load_n(&page.newest, __ATOMIC_ACQUIRE);
@@ -51,19 +51,20 @@ bool Snapshot::add(const djs_ring_page& page, const char* data, uint64_t bytes, 
     for (uint64_t back = parts; back-- > 0;) {
         const uint64_t begin = newest - back * DJS_PART_BYTES;
         const bool damaged = add_part(data + (begin & (bytes - 1)), cpu);
-        // Writers zero the part behind the newest before they say that it is in use.
+        // Writers zero the part behind the newest one before they publish that it is in use.
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         const uint64_t next = __atomic_load_n(&page.newest, __ATOMIC_RELAXED) + DJS_PART_BYTES;
         has_newest = !live || begin + bytes > next;
         if (has_newest)
             damaged_ += damaged;
+        // older parts are overwritten as well: no gaps
         else
-            parts_.resize(before); // what is older is gone as well: no gaps
+            parts_.resize(before);
     }
     return has_newest;
 }
 
-// A reader that is not scheduled for long finds the whole ring used again: once more, then.
+// A reader that is not scheduled for long finds the whole ring reused: it tries again.
 void Snapshot::add_live(const djs_ring_page& page, const char* data, uint64_t bytes, uint32_t cpu) {
     constexpr int most_tries = 10;
     const size_t before = parts_.size();

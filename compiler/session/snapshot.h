@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a flight recorder holds at one moment (runtime/include/recorder.h has the protocol).
+// The content of a flight recorder at one moment (runtime/include/recorder.h has the protocol).
 #pragma once
 #include "include/recorder.h"
 
@@ -17,17 +17,17 @@ struct SnapshotRecord {
 class Snapshot {
   public:
     // Copies a ring that handlers may be writing to. `data` is `bytes` long, a power of two and a
-    // multiple of DJS_PART_BYTES. The oldest part, which a handler may be about to use again, is
-    // left out.
+    // multiple of DJS_PART_BYTES. The oldest part, which a handler may be about to reuse, is
+    // skipped.
     void add_live(const djs_ring_page& page, const char* data, uint64_t bytes, uint32_t cpu = 0);
-    // Copies a ring that nobody writes to any more.
+    // Copies a ring without writers.
     void add_still(const djs_ring_page& page, const char* data, uint64_t bytes, uint32_t cpu = 0);
-    // The same for a ring that stops when it is full: what its reader has not taken.
+    // The same for a ring that stops when it is full: copies what its reader has not consumed.
     void add_unread(const djs_ring_page& page, const char* data, uint64_t bytes, uint32_t cpu = 0);
 
-    // Everything that was copied, in the order of time. Valid as long as the snapshot.
+    // Returns everything that was copied, in the order of time. Valid as long as the snapshot.
     std::vector<SnapshotRecord> records() const;
-    // Parts in which something was found that no handler writes.
+    // The number of parts that contain something no handler writes.
     uint64_t damaged() const { return damaged_; }
 
   private:

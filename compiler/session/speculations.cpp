@@ -7,7 +7,7 @@ namespace djstap {
 
 void Speculations::add(int64_t id, Text text) {
     if (texts_.size() >= limit_) {
-        // The oldest text of all is also the oldest of its own speculation.
+        // The oldest string of all is also the oldest of its own speculation.
         const auto owner = by_id_.find(texts_.front().id);
         owner->second.pop_front();
         if (owner->second.empty())

@@ -11,20 +11,20 @@ namespace djstap {
 
 class Speculations {
   public:
-    // Keeps `limit` texts, at least 1; then the oldest gives way.
+    // Keeps `limit` strings, at least 1; after that each new one replaces the oldest.
     explicit Speculations(uint64_t limit) : limit_(limit) {}
 
     struct Text {
-        uint32_t cpu = 0;      // where
-        uint64_t cycles = 0;   // and when it was recorded
+        uint32_t cpu = 0;      // where it was recorded
+        uint64_t cycles = 0;   // when it was recorded
         std::string arguments; // the record's
     };
 
     void add(int64_t id, Text text);
-    // Hands over all texts of `id` in their order and forgets them.
+    // Passes all strings of `id` to `print` in their order and forgets them.
     void commit(int64_t id, const std::function<void(const Text&)>& print);
     void discard(int64_t id);
-    // Texts that gave way.
+    // The number of strings that were replaced.
     uint64_t dropped() const { return dropped_; }
 
   private:

@@ -9,11 +9,11 @@
 
 namespace djstap {
 
-// Fails where -x names a process that is gone.
+// Fails if -x names a process that does not exist.
 Status check_target(const SessionOptions& options);
 
-// The command's argument vector; empty where there is no command. Fails when its program is not
-// there.
+// Returns the command's argument vector; empty if there is no command. Fails if its program does
+// not exist.
 Result<std::vector<std::string>> command_of(const SessionOptions& options);
 
 } // namespace djstap

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The output as text. Prints go to the writer; errors, warnings and counts that are not zero to the
-// messages, in their place: what was printed before is written first.
+// Writes the output as text. Prints go to the writer; errors, warnings and counts that are not zero
+// to the messages, in order: what was printed before is flushed first.
 #include "session/outputs.h"
 
 #include "include/text.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t first_guess = 512;
 
-// Formats to the end of what was written.
+// Formats to the end of the buffered text.
 void format_to(Writer& writer, const char* format, const char* types, std::string_view arguments) {
     size_t room = first_guess;
     size_t length =
@@ -51,7 +51,7 @@ class TextOutput : public Output {
             say(std::string("WARNING: ").append(message));
     }
 
-    // The module itself warns of those that it could not attach.
+    // The module itself warns about probes that it could not attach.
     void probes(const std::vector<AttachedProbe>& probes) override {
         for (const AttachedProbe& probe : probes)
             if (verbose_ && (!probe.attached || probe.mechanism != "session"))

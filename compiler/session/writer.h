@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where the bytes of an output go.
+// The destination of an output's bytes.
 #pragma once
 #include "diagnostics/result.h"
 #include "system/descriptor.h"
@@ -14,11 +14,11 @@ namespace djstap {
 // Collects bytes and writes them in large pieces.
 class Writer {
   public:
-    // Does not own `fd`. `name` stands in messages ("the output", "FILE").
+    // Does not own `fd`. `name` is used in messages ("the output", "FILE").
     Writer(int fd, std::string name) : fd_(fd), name_(std::move(name)) {}
 
     void append(std::string_view bytes);
-    // Room for `size` bytes behind what was appended; advance() says how many are used.
+    // Returns room for `size` bytes behind what was appended; advance() tells how many are used.
     char* reserve(size_t size) {
         if (used_ + size > buffer_.size())
             grow(size);
@@ -30,7 +30,8 @@ class Writer {
             flush();
     }
     void flush();
-    // 0, or errno of the write that failed: all after it is dropped. EPIPE: the reader has gone.
+    // Returns 0, or errno of the write that failed: all later output is dropped. EPIPE: the reader
+    // is gone.
     int error() const { return error_; }
     const std::string& name() const { return name_; }
 
@@ -45,7 +46,7 @@ class Writer {
     int error_ = 0;
 };
 
-// Makes the file that the output goes to (-o), or empties it. No descriptor where `path` is empty.
+// Creates or truncates the output file (-o). Returns no descriptor if `path` is empty.
 Result<FileDescriptor> open_output(const std::string& path);
 
 } // namespace djstap
