@@ -56,7 +56,7 @@ class Check {
   private:
     void target_value(const program::TargetValue& node) {
         using Base = program::TargetValue::Base;
-        // $variables of other probe points are refused where the point is.
+        // Target variables of other probe points are reported at the point.
         if (node.base == Base::Variable && without_variables_)
             diagnostics_.report(DiagnosticKind::NoTargetVariables, node.range,
                                 {node.name, "this probe point"});

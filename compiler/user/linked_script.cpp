@@ -16,7 +16,7 @@ namespace orc = llvm::orc;
 
 namespace {
 
-// Yields the addresses of what the object asks for by name.
+// Resolves the symbols that the object refers to.
 class RuntimeSymbols : public orc::DefinitionGenerator {
   public:
     llvm::Error tryToGenerate(orc::LookupState&, orc::LookupKind, orc::JITDylib& library,
@@ -51,7 +51,7 @@ Result<LinkedScript> LinkedScript::link(const std::string& object) {
     if (!control)
         return failure_of(control.takeError());
     auto memory = std::make_unique<Memory>(std::move(*control));
-    // What goes wrong is told by the lookup.
+    // The lookup reports errors.
     memory->session.setErrorReporter(
         [](llvm::Error error) { llvm::consumeError(std::move(error)); });
     orc::JITDylib& library = memory->session.createBareJITDylib("script");

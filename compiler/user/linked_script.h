@@ -13,13 +13,13 @@ namespace djstap {
 class LinkedScript {
   public:
     // Links an ELF object that was compiled for user space (CodegenKernel::user_space) with the
-    // runtime, which djs_user_init() has given its memory. Fails when the object refers to
-    // something that user space has none of.
+    // runtime, whose memory djs_user_init() has allocated. Fails if the object refers to a symbol
+    // that user space lacks.
     static Result<LinkedScript> link(const std::string& object);
     LinkedScript(LinkedScript&&) noexcept;
-    ~LinkedScript(); // its code and data go
+    ~LinkedScript(); // frees its code and data
 
-    // The object's tables (runtime/include/script.h), at the addresses where they lie now.
+    // The object's tables (runtime/include/script.h), at their linked addresses.
     const djs_script& script() const { return *script_; }
 
   private:

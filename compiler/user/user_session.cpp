@@ -20,7 +20,8 @@ namespace djstap {
 
 namespace {
 
-// A signal that comes just before a sleep, and the end of the command, are seen so late at most.
+// A signal that arrives just before a sleep, and the end of the command, are noticed after at most
+// this time.
 constexpr uint64_t longest_sleep_ns = 20'000'000, longest_sleep_with_command_ns = 2'000'000;
 constexpr uint64_t second_ns = 1'000'000'000;
 
@@ -36,7 +37,7 @@ void sleep_until(uint64_t time_ns) {
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
 }
 
-// The runtime's own memory: made before a script is linked, which refers to it.
+// The runtime's own memory: allocated before a script is linked, which refers to it.
 class RuntimeMemory {
   public:
     RuntimeMemory() : error_(djs_user_init(1)) {}
@@ -49,7 +50,8 @@ class RuntimeMemory {
     int error_;
 };
 
-// What the runtime makes for a script: given back before the script goes, whose tables name it.
+// What the runtime allocates for a script: freed before the script, because the script's tables
+// refer to it.
 class LoadedScript {
   public:
     LoadedScript(const djs_script& script, const djs_user_options& options)
@@ -73,7 +75,7 @@ class UserSession {
         : options_(options), meta_(meta), output_(output), command_(command),
           printer_(meta, clock_, output) {}
 
-    // What the runtime calls when a ring is full.
+    // The runtime calls this when a ring is full.
     static void drain(void* session) { static_cast<UserSession*>(session)->take_records(); }
 
     SessionOutcome run();
@@ -115,7 +117,7 @@ bool UserSession::is_over() {
     return limit > 0 && now_ns() - began_ >= limit;
 }
 
-// Until the next timer, or until something may have changed.
+// Waits until the next timer, or until something may have changed.
 void UserSession::wait() {
     const uint64_t now = now_ns();
     const uint64_t longest = command_ ? longest_sleep_with_command_ns : longest_sleep_ns;
@@ -173,7 +175,7 @@ SessionOutcome UserSession::run() {
                           .planned = probe.mechanism,
                           .reason = ""});
     output_.probes(probes);
-    output_.writer().flush(); // before what the command does
+    output_.writer().flush(); // before the command's output
     if (command_ && !is_over())
         release_command();
     while (!is_over()) {

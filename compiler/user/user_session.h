@@ -9,9 +9,9 @@
 namespace djstap {
 
 // Runs an object that was compiled for user space until the script, the command, a signal or the
-// time limit ends it, and prints what it records as run_session() does. `meta`: the object's
-// description (CompiledObject::meta). `ring_bytes`: a power of two. Of the options those that
-// concern modules have no meaning here. Fails when the session could not begin.
+// time limit ends it, and prints what it records, like run_session(). `meta`: the object's
+// description (CompiledObject::meta). `ring_bytes`: a power of two. Options that concern modules
+// are ignored. Fails if the session could not begin.
 Result<SessionOutcome> run_in_user_space(const std::string& object, const std::string& meta,
                                          uint64_t ring_bytes, const SessionOptions& options);
 
