@@ -38,12 +38,12 @@ std::vector<CachedFile> files_below(const std::string& folder) {
         struct stat status = {};
         if (lstat(at->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode))
             continue;
-        // A file that is read keeps its time of change; with the usual "relatime" its time of use
-        // is right to a day.
+        // Reading a file does not change its modification time; with the usual "relatime" its
+        // access time is accurate to a day.
         int64_t used = std::max<int64_t>(status.st_atime, status.st_mtime);
         std::string name = at->path().filename();
-        // NAME.part, or NAME.XXXXXX as mkstemp makes it. A whole file whose name looks alike only
-        // goes sooner.
+        // NAME.part, or NAME.XXXXXX as created by mkstemp. A complete file whose name happens to
+        // match is only removed earlier.
         size_t dot = name.rfind('.');
         bool unfinished =
             name.ends_with(".part") || (dot != std::string::npos && dot + 7 == name.size());

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Keeping the cache folder small. Three rules, looked at once a day, at the end of a run:
-//  - what was not used for 30 days is removed (kits, indexes, tables, saved guests, modules of
-//  -p4);
-//  - what an interrupted djstap left half written is removed after a day;
-//  - where more than 8 GB are left, the files longest unused go first.
-// Everything in the cache can be made anew: removing all of it costs time only. At the same time
-// the working folders of djstaps that were killed go.
+// Keeps the cache folder small. Three rules, applied once a day, at the end of a run:
+//  - files that were not used for 30 days are removed (kits, indexes, tables, saved guests, modules
+//    of -p4);
+//  - files that an interrupted djstap left incomplete are removed after a day;
+//  - while more than 8 GB are left, the files that were unused longest are removed.
+// Everything in the cache can be recreated: removing all of it only costs time. The working folders
+// of djstap processes that were killed are removed as well.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -25,11 +25,11 @@ struct CacheRules {
     uint64_t largest = uint64_t{8} << 30; // bytes
 };
 
-// Applies the rules to `folder` at the time `now` (seconds since 1970). Yields how many files were
-// removed. What cannot be removed stays.
+// Applies the rules to `folder` at the time `now` (seconds since 1970). Returns the number of
+// removed files. Files that cannot be removed are kept.
 size_t apply_rules(const std::string& folder, const CacheRules& rules, int64_t now);
 
-// All of it for djstap's own folders, if that was not done within the last day. Says nothing.
+// Cleans djstap's own folders, unless that was done within the last day. Prints nothing.
 void clean_caches();
 
 } // namespace djstap::driver

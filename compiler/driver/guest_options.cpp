@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t least_memory = 128, least_disk = 16, most_disk = 16 << 20;
 
-// "512", "512M", "2G", "1T": megabytes; nothing where it is no size.
+// Parses "512", "512M", "2G", "1T" to megabytes; returns nothing if it is not a size.
 std::optional<int64_t> megabytes(std::string_view text) {
     constexpr std::string_view units = "MGT";
     size_t unit = 0;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// --guest and what shapes one: the words of the command line as options.
+// --guest and the options that configure a guest.
 #pragma once
 #include "driver/options.h"
 
 namespace djstap::driver {
 
-// As given; empty where an option was not.
+// The options as given; empty for those that were not.
 struct GuestWords {
     bool given = false; // --guest, with or without a release
     std::string release, memory, disk;
 };
 
-// Puts them into the options (with options.kernel and options.guest_root, which are there already);
-// yields what is wrong with them.
+// Sets the options (options.kernel and options.guest_root are already set); returns an error, if
+// any.
 std::optional<Failure> take_guest(const GuestWords& words, Options& options);
 
 } // namespace djstap::driver

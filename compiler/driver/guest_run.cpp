@@ -22,10 +22,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of the buffers, how much a guest of the usual size holds besides everything else.
+// The size of buffers that a guest of the usual memory size can hold.
 constexpr unsigned usual_memory_mb = 512, usual_buffers_mb = 64;
 
-// Where the guest's output goes: standard output, or the file of -o.
+// The destination of the guest's output: standard output, or the file of -o.
 class Sink {
   public:
     Status open(const std::string& path) {
@@ -36,7 +36,7 @@ class Sink {
         fd_ = file_.get();
         return Done();
     }
-    // False once a write failed.
+    // Returns false after a failed write.
     bool write(std::string_view bytes) {
         while (!bytes.empty() && !error_) {
             ssize_t count = ::write(fd_, bytes.data(), bytes.size());
@@ -49,7 +49,7 @@ class Sink {
         }
         return !error_;
     }
-    // errno of the write that failed; a reader that went away is no failure.
+    // Returns errno of a failed write; a reader that is gone is not a failure.
     int error() const { return error_ == EPIPE ? 0 : error_; }
 
   private:
@@ -63,7 +63,7 @@ class Sink {
     int error_ = 0;
 };
 
-// While it lives, the user's signals go to the guest's command.
+// During its life, the user's signals are forwarded to the guest's command.
 class ForwardedSignals {
   public:
     ForwardedSignals() {
@@ -72,7 +72,7 @@ class ForwardedSignals {
         action.sa_handler = [](int signal) { mailbox_in_use->post(signal); };
         for (size_t i = 0; i < std::size(signals); i++)
             sigaction(signals[i], &action, &before_[i]);
-        // Output that nobody takes is told to the command.
+        // A closed output is reported to the command instead.
         action.sa_handler = SIG_IGN;
         sigaction(SIGPIPE, &action, &pipe_before_);
     }
@@ -112,7 +112,7 @@ std::vector<std::string> reader_command(const RunContext& context, const std::st
     return words;
 }
 
-// Adds files to those that are there already, each guest path once.
+// Adds files whose guest path is not in the job yet.
 void add_files(GuestJob& job, const std::vector<FileToCopy>& files) {
     for (const FileToCopy& file : files) {
         bool known = std::any_of(job.files.begin(), job.files.end(), [&](const FileToCopy& each) {
@@ -123,27 +123,28 @@ void add_files(GuestJob& job, const std::vector<FileToCopy>& files) {
     }
 }
 
-// As much as was asked for, else by need.
+// Returns the requested size, or what the buffers need.
 unsigned memory_mb(const RunContext& context, const Limits& limits, unsigned cpus) {
     if (context.options.guest_memory_mb)
         return context.options.guest_memory_mb;
     const auto buffers = static_cast<unsigned>(limits.RING_KB * cpus / 1024);
     if (buffers <= usual_buffers_mb)
         return usual_memory_mb;
-    // Few sizes, for each has a saved state.
+    // In coarse steps, because each size has a saved state.
     return usual_memory_mb * (1 + (buffers + usual_memory_mb - 1) / usual_memory_mb);
 }
 
-// Whether a guest that shares the host's files sees this one: it has its own of these folders.
+// Returns whether a guest that shares the host's files sees this one: it has these folders of its
+// own.
 bool is_seen(const std::string& path) {
     constexpr std::string_view own[] = {"/dev/", "/proc/", "/sys/"};
     return std::none_of(std::begin(own), std::end(own),
                         [&](std::string_view folder) { return path.starts_with(folder); });
 }
 
-// What the command needs, where the guest does not see this machine's files.
+// Adds what the command needs if the guest does not see this machine's files.
 Status add_copies(GuestJob& job, const RunContext& context, const RunnableScript& runnable) {
-    // Whatever shell code the command is made of, it finds djstap's own programs.
+    // djstap's own programs are available to any shell code in the command.
     for (const char* name : {"djrun", "gtodbench"}) {
         std::string path = context.places.programs + "/" + name;
         if (Result<std::vector<FileToCopy>> closure = program_closure(path)) {
@@ -156,7 +157,7 @@ Status add_copies(GuestJob& job, const RunContext& context, const RunnableScript
         return Failure{"-c: " + command.failure().message, command.failure().hint};
     add_files(job, *command);
     add_files(job, data_files(context.options.command));
-    // Those that are probed can be loaded there.
+    // The probed modules can be loaded there.
     for (const ProbedImage& probed : runnable.images) {
         if (probed.kind != ImageKind::Module)
             continue;
@@ -168,7 +169,7 @@ Status add_copies(GuestJob& job, const RunContext& context, const RunnableScript
     return Done();
 }
 
-// The path in the guest of a file that djstap itself needs there.
+// Returns the path in the guest of a file that djstap itself needs there.
 std::string own_file(GuestJob& job, const std::string& path) {
     if (job.host_root && is_seen(path))
         return path;
@@ -177,7 +178,7 @@ std::string own_file(GuestJob& job, const std::string& path) {
     return there;
 }
 
-// Kernels that check what they do take many times as long for it.
+// Kernels with sanitizers take many times as long.
 void be_patient(GuestJob& job, unsigned times) {
     times = std::clamp(times, 1U, 100U);
     for (auto* timeout : {&job.boot_timeout, &job.restore_timeout, &job.silence_timeout})
@@ -221,7 +222,7 @@ Result<GuestJob> guest_job(const RunContext& context, const RunnableScript& runn
     return job;
 }
 
-// Why the guest's end is no success; reported.
+// Reports why the guest's end is not a success.
 bool report_end(RunContext& context, const GuestOutcome& outcome) {
     if (outcome.lost()) {
         Diagnostic& lost = context.diagnostics.report(outcome.state == GuestOutcome::EmulatorDied

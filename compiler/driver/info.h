@@ -5,7 +5,7 @@
 
 namespace djstap::driver {
 
-// Prints text, or with --json one object. Missing things are no error: it always succeeds.
+// Prints text, or one object with --json. Missing things are not errors: it always succeeds.
 bool print_info(RunContext& context);
 
 } // namespace djstap::driver

@@ -10,7 +10,7 @@ namespace djstap::driver {
 
 namespace {
 
-// Does `name` fit `pattern`, in which * stands for any text?
+// Returns whether `name` matches `pattern`, in which * stands for any string.
 bool fits(std::string_view pattern, std::string_view name) {
     size_t star = pattern.find('*');
     if (star == std::string_view::npos)
@@ -42,7 +42,7 @@ void print_listing(RunContext& context, const ProbeListing& listing) {
     context.output().listed(point);
 }
 
-// The script `probe PATTERN {}`, for its one declaration.
+// Parses the script `probe PATTERN {}` for its only declaration.
 std::optional<ast::File> parse_pattern(RunContext& context) {
     uint32_t id = context.sources.add("<probe>", "probe " + context.options.list_pattern + " {}");
     auto file = parse_file(context.sources, id, context.preprocessor(), context.tapsets().macros(),
@@ -65,8 +65,8 @@ std::string dotted(const ast::ProbePoint& point) {
     return text;
 }
 
-// What a point without arguments names by itself: a tapset's aliases and, for a pattern, the kinds
-// of probe points.
+// Returns what a point without arguments names: a tapset's aliases and, for a pattern, the kinds of
+// probe points.
 std::vector<ProbeListing> named_points(RunContext& context, const ast::ProbePoint& point) {
     if (std::any_of(point.components.begin(), point.components.end(), [](const auto& each) {
             return each.argument != ast::PointComponent::Argument::None;
@@ -136,7 +136,7 @@ bool print_aliases(RunContext& context) {
 }
 
 bool print_functions(RunContext& context) {
-    // Every overload in its own line, as SystemTap lists them.
+    // Each overload on a line of its own, like SystemTap.
     std::vector<std::string> names = context.tapsets().function_names();
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());

@@ -5,7 +5,7 @@
 
 namespace djstap::driver {
 
-// Each prints to standard output; false: there are errors in the context's diagnostics.
+// Each prints to standard output; false: the context's diagnostics contain errors.
 bool list_points(RunContext& context); // options.list_pattern
 bool print_probe_types(RunContext& context);
 bool print_aliases(RunContext& context);

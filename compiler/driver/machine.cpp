@@ -19,7 +19,7 @@ namespace djstap::driver {
 
 namespace {
 
-// In $PATH or where Debian keeps the tools of the system's administrator.
+// Searches $PATH and the folders where Debian keeps administration tools.
 std::string program(const char* name) {
     return find_program(name, {"/usr/sbin", "/sbin", "/usr/libexec", "/usr/lib/qemu"});
 }
@@ -37,7 +37,7 @@ Fact present(const char* name, const std::string& value, std::string absent, std
     return fact;
 }
 
-// A setting of the kernel that was built in.
+// Returns whether the kernel was built with this setting.
 bool has_config(const KernelFiles& files, std::string_view line) {
     Result<std::string> text = read_file(files.config);
     return text && ("\n" + *text).find("\n" + std::string(line) + "\n") != std::string::npos;

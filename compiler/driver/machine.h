@@ -10,21 +10,21 @@
 
 namespace djstap::driver {
 
-// Of a kernel's files: headers, debug symbols, BTF, configuration.
+// Facts about a kernel's files: headers, debug symbols, BTF, configuration.
 std::vector<Fact> kernel_facts(const KernelFiles& files);
-// Of the running kernel and this process: root, modules, lockdown, tracing.
+// Facts about the running kernel and this process: root, modules, lockdown, tracing.
 std::vector<Fact> running_facts();
-// QEMU and what else a guest needs.
+// Facts about QEMU and what else a guest needs.
 std::vector<Fact> guest_facts();
 
-// A kernel that a guest can run and modules can be built for. `release` as for find_kernel();
-// empty: the newest there is.
+// Finds a kernel that a guest can run and modules can be built for. `release` as for find_kernel();
+// empty: the newest one.
 Result<KernelFiles> find_guest_kernel(const std::string& release);
-// Its files as a guest takes them. One kernel that several paths lead to has one saved guest.
+// Converts its files for a guest. A kernel that several paths lead to has one saved guest.
 GuestKernel guest_kernel(const KernelFiles& files);
 
-// Settles where the script will run, before work is done for it: the guest's kernel is fixed in the
-// options, or the running machine is looked at. Reports everything that is missing in one message.
+// Determines where the script will run, before work is done for it: fixes the guest's kernel in the
+// options, or examines the running machine. Reports everything that is missing in one message.
 bool check_machine(RunContext& context);
 
 } // namespace djstap::driver

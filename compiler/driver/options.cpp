@@ -21,8 +21,8 @@ std::string listed(const std::vector<std::string>& words) {
     return list;
 }
 
-// Options of SystemTap that djstap knows of and does not carry out yet. A script runs as well
-// without those that only add something: they are a warning.
+// Options of SystemTap that djstap recognizes but does not implement yet. Options that only add
+// something get a warning, because a script also runs without them.
 struct Unsupported {
     const char* names;
     bool has_value;
@@ -42,7 +42,7 @@ constexpr Unsupported unsupported[] = {
     {"--example", false, false, "running a packaged example by its name"},
 };
 
-// Values as they stand on the command line, before they are checked.
+// Values as given on the command line, before they are checked.
 struct Raw {
     std::vector<std::string> expressions, list, list_variables, positionals;
     std::vector<std::string> definitions, global_values, ignored;
@@ -59,7 +59,7 @@ struct Parser {
                  "what it records."};
     Options options;
     Raw raw;
-    // CLI11 fills these; which of them were given is asked afterwards.
+    // CLI11 fills these; which of them were given is checked afterwards.
     std::vector<std::pair<const Unsupported*, CLI::Option*>> refused;
     CLI::Option* guest = nullptr;
 
@@ -267,7 +267,7 @@ std::optional<int64_t> number(const std::string& text, int64_t low, int64_t high
     return value;
 }
 
-// NAME=VALUE, or NAME alone where `alone` says what that means.
+// Parses NAME=VALUE, or NAME alone if `alone` gives its meaning.
 std::optional<Failure> split(const char* option, const std::vector<std::string>& texts,
                              const char* alone, std::vector<NameValue>& out) {
     for (const std::string& text : texts) {
@@ -484,7 +484,7 @@ ParsedOptions parse_options(std::vector<std::string> arguments) {
     Parser parser;
     parser.declare();
     try {
-        std::reverse(arguments.begin(), arguments.end()); // as CLI11 wants them
+        std::reverse(arguments.begin(), arguments.end()); // the order that CLI11 expects
         parser.app.parse(arguments);
     } catch (const CLI::ParseError& error) {
         return Failure{error.what(), "djstap --help lists the options"};

@@ -19,9 +19,9 @@ class Module;
 
 namespace djstap::driver {
 
-// What a command line asks for.
+// What a command line requests.
 enum class Action : uint8_t {
-    Compile, // and run, unless last_pass says otherwise
+    Compile, // compile, and run unless last_pass says otherwise
     List,    // -l, -L
     Info,    // --info
     DumpProbeTypes,
@@ -56,7 +56,7 @@ struct Options {
     std::vector<NameValue> definitions;      // -D
     std::vector<NameValue> global_values;    // -G
     std::vector<std::string> tapset_folders; // -I
-    std::string module_name;                 // -m; empty: one is made up
+    std::string module_name;                 // -m; empty: generated
     std::string mechanism;                   // --mechanism; empty: auto
     std::string kernel;                      // -r; empty: the running one, or the guest's
     bool keep_work_files = false;
@@ -69,9 +69,9 @@ struct Options {
     bool explain = false;     // --explain
     int buffer_megabytes = 0; // -s; 0: the default
 
-    std::optional<std::string> guest; // --guest: the wanted release, empty for the newest
+    std::optional<std::string> guest; // --guest: the requested release, empty for the newest
     bool guest_root = false;
-    unsigned guest_memory_mb = 0;          // --guest-memory; 0: by need
+    unsigned guest_memory_mb = 0;          // --guest-memory; 0: as needed
     std::optional<unsigned> guest_disk_mb; // --guest-disk; 0: none
     bool user_space = false;               // --runtime=user
 
@@ -79,29 +79,29 @@ struct Options {
     const DiagnosticStyle* diagnostics = &text_style();
     enum class Color : uint8_t { Auto, Always, Never } color = Color::Auto;
 
-    std::function<void(llvm::Module&)> plant; // a test's, see CodegenOptions
+    std::function<void(llvm::Module&)> plant; // for tests, see CodegenOptions
 
-    std::vector<std::string> without_effect; // a warning for each option that could not be honoured
+    std::vector<std::string> without_effect; // a warning for each option that had no effect
 
     int verbose() const; // the highest of verbosity[]
-    // The script's name for messages: "<input>", "<stdin>" or its path.
+    // Returns the script's name for messages: "<input>", "<stdin>" or its path.
     std::string script_name() const;
-    // For which kernel to compile, as find_kernel() takes it.
+    // Returns the kernel to compile for, in the form for find_kernel().
     const std::string& release() const { return guest ? *guest : kernel; }
 };
 
-// A command line that asks for text only (-h, -V): what to print.
+// The output of a command line that only requests text (-h, -V).
 struct Text {
     std::string text;
 };
 
 using ParsedOptions = std::variant<Options, Text, Failure>;
 
-// Reads a command line without its first word. A Failure describes what is wrong with it; its hint
-// names the nearest option where one is near.
+// Parses a command line without its first word. A Failure describes the error; its hint names the
+// nearest option if one is near.
 ParsedOptions parse_options(std::vector<std::string> arguments);
 
-// Every long option's name with its dashes, for hints and for the test that help describes each.
+// Returns all long options with their dashes, for hints and for the test that help describes each.
 std::vector<std::string> long_options();
 
 } // namespace djstap::driver

@@ -34,7 +34,7 @@ template <class T> void append(std::vector<T>& to, std::vector<T>& from) {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-// A script of several texts is one file whose parts keep their own places.
+// A script of several texts becomes one file whose parts keep their own places.
 void append(ast::File& to, ast::File& from) {
     append(to.probes, from.probes);
     append(to.aliases, from.aliases);
@@ -43,7 +43,7 @@ void append(ast::File& to, ast::File& from) {
     append(to.embedded, from.embedded);
 }
 
-// --suppress-handler-errors: an error ends its handler, and nothing else: try { … } catch { next }.
+// --suppress-handler-errors: an error ends only its handler: try { … } catch { next }.
 void suppress_errors(ast::File& script) {
     for (ast::Probe& probe : script.probes) {
         SourceRange range = probe.range;
@@ -57,7 +57,7 @@ void suppress_errors(ast::File& script) {
     }
 }
 
-// --exclude-self: what stands before the handlers. A guest's first process is djstap's agent.
+// --exclude-self: the code that precedes the handlers. A guest's first process is djstap's agent.
 std::optional<ast::File> parse_exclusion(RunContext& context) {
     const char* condition =
         context.options.guest ? "pid() == stp_pid() || pid() == 1" : "pid() == stp_pid()";
@@ -66,7 +66,7 @@ std::optional<ast::File> parse_exclusion(RunContext& context) {
     return parse_file(context.sources, id, context.preprocessor(), {}, context.diagnostics);
 }
 
-// Saves a pass's result beside the module when -k asks for it.
+// Saves a pass's result next to the module if -k requests it.
 bool keep(RunContext& context, const char* name, std::string_view bytes) {
     if (!context.options.keep_work_files)
         return true;
@@ -78,7 +78,7 @@ bool keep(RunContext& context, const char* name, std::string_view bytes) {
     return static_cast<bool>(saved);
 }
 
-// A name of its own for each run: two may be loaded at once.
+// Returns a unique name for each run: two modules may be loaded at once.
 std::string made_up_name(const RunContext& context, uint32_t source) {
     const uint64_t hash = hash_bytes(context.sources.file(source).text);
     char digits[17];
@@ -112,7 +112,8 @@ CodegenKernel describe_kernel(const Kernel& kernel, const RuntimeKit& kit) {
     if (auto reference = kernel.symbol(CodegenKernel::reference_symbol))
         known.reference = reference->address;
     known.mitigations.landing_pads = kernel.has_ibt();
-    // Both names: kernels up to 6.8 and later ones (6.9 renamed the mitigations).
+    // Checks both names: those of kernels up to 6.8 and the later ones (6.9 renamed the
+    // mitigations).
     auto set = [&](const char* older, const char* newer) {
         return kernel.config(older) == "y" || kernel.config(newer) == "y";
     };
@@ -133,8 +134,8 @@ CodegenKernel describe_kernel(const Kernel& kernel, const RuntimeKit& kit) {
     return known;
 }
 
-// The kernel's files and the runtime that was built for it, which is put into `kit`: what is
-// yielded refers to it.
+// Opens the kernel's files and the runtime that was built for it, which is stored in `kit`: the
+// result refers to it.
 std::optional<CodegenKernel> open_kernel(RunContext& context, std::optional<RuntimeKit>& kit) {
     Result<const Kernel*> kernel = context.images.kernel();
     if (!kernel) {
@@ -168,7 +169,7 @@ std::string upper_case(std::string text) {
     return text;
 }
 
-// From -D and -s.
+// Takes limits from -D and -s.
 std::optional<Limits> limits_of(RunContext& context) {
     Limits limits;
     std::vector<std::string> names = Limits::names();
@@ -200,7 +201,7 @@ std::optional<Limits> limits_of(RunContext& context) {
     return context.diagnostics.has_errors() ? std::nullopt : std::optional(limits);
 }
 
-// Of those that no text names, be it in a branch of %( that is not taken.
+// Warns about arguments that no text names; branches of %( that are not taken count as naming them.
 void warn_of_arguments(RunContext& context, const std::vector<uint32_t>& ids) {
     std::set<std::string> named;
     for (const uint32_t id : ids) {
@@ -232,8 +233,9 @@ std::optional<ParsedScript> parse(RunContext& context, Nothing) {
     for (uint32_t id : *ids) {
         auto file =
             parse_file(context.sources, id, context.preprocessor(), macros, context.diagnostics);
+        // further texts may contain errors of their own
         if (!file)
-            continue; // further texts may have errors of their own
+            continue;
         if (script)
             append(*script, *file);
         else
@@ -244,7 +246,7 @@ std::optional<ParsedScript> parse(RunContext& context, Nothing) {
     warn_of_arguments(context, *ids);
     if (context.options.suppress_handler_errors) {
         suppress_errors(*script);
-        limits->MAXSKIPPED = INT32_MAX; // errors and skipped hits may add up
+        limits->MAXSKIPPED = INT32_MAX; // errors and skipped hits may accumulate
     }
     const bool nothing = script->probes.empty() && script->aliases.empty() &&
                          script->functions.empty() && script->globals.empty() &&
@@ -255,7 +257,7 @@ std::optional<ParsedScript> parse(RunContext& context, Nothing) {
             .hint("the smallest script is: probe begin { println(\"hello\") }");
     parsed.settings.limits = *limits;
     parsed.file = std::move(*script);
-    // What is wrong with the script comes first: it can be mended without the machine.
+    // Errors in the script are reported first: they can be fixed without the machine.
     if (!context.diagnostics.has_errors() && context.options.last_pass == 5) {
         const auto guest_files = check_command(context);
         if (!guest_files)
@@ -267,7 +269,7 @@ std::optional<ParsedScript> parse(RunContext& context, Nothing) {
 
 namespace {
 
-// A stack as text holds MAXBACKTRACE addresses, however short other texts are wanted.
+// A stack as a string holds MAXBACKTRACE addresses, however short other strings may be.
 void make_room_for_stacks(RunContext& context, const program::Program& program, Limits& limits) {
     constexpr int64_t address_bytes = sizeof("0xffffffffffffffff ") - 1;
     const int64_t needed = limits.MAXBACKTRACE * address_bytes + 1;
@@ -297,7 +299,7 @@ std::optional<AnalyzedScript> analyze(RunContext& context, ParsedScript parsed) 
     options.guru = context.options.guru;
     options.points = probe_shapes();
     options.keep_unused = context.options.keep_unused;
-    // SystemTap 1.8 hid the arguments of C functions behind macros.
+    // SystemTap 1.8 moved the arguments of C functions behind macros.
     options.unmangled = strverscmp(context.options.language_version.c_str(), "1.8") < 0;
     options.global_values = context.options.global_values;
     options.max_action = std::min(limits.MAXACTION, limits.MAXACTION_INTERRUPTIBLE);
@@ -336,7 +338,7 @@ std::optional<ResolvedScript> resolve(RunContext& context, AnalyzedScript analyz
     auto plan = resolve_probes(analyzed.program, context.images, options, context.diagnostics);
     if (!plan)
         return std::nullopt;
-    // A script of probes that are never hit is one, too.
+    // A script of probes that are never hit is valid, too.
     if (plan->sites.empty() && !program::has_probe_of(analyzed.program, PointIsNeverHit))
         context.diagnostics.report(DiagnosticKind::NothingToProbe, {});
     return ResolvedScript{std::move(analyzed), std::move(*plan)};
@@ -359,7 +361,7 @@ std::optional<GeneratedScript> generate(RunContext& context, ResolvedScript reso
     options.explain = context.options.explain;
     options.script_name = context.options.script_name();
     options.plant = context.options.plant;
-    // A developer's: the kernel's sanitizer looks at the handlers, too.
+    // For developers: the kernel's sanitizer checks the handlers, too.
     const char* sanitize = getenv("DJSTAP_SANITIZE");
     options.sanitize = sanitize && std::string_view(sanitize) == "1" && !context.options.user_space;
     if (options.sanitize && kernel->sanitizer == Sanitizer::None) {
@@ -403,8 +405,8 @@ std::optional<RunnableScript> link(RunContext& context, GeneratedScript generate
     request.name = generated.module_name;
     request.object = generated.object.object;
     request.signing_key = signing_key_from_environment();
-    // A named module is for its user, in the current folder. Of others -p4 leaves one in the cache,
-    // and so does -F: a crash dump is read with it.
+    // A named module is for its user, in the current folder. Of the others, -p4 keeps its module in
+    // the cache, and so does -F: reading a crash dump requires it.
     if (!context.options.module_name.empty()) {
         request.output = generated.module_name + ".ko";
     } else if (context.options.last_pass == 4 || context.options.recorder) {

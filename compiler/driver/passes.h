@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The passes: each is a function from the value of the one before it to its own. Nothing: there are
-// errors in the context's diagnostics.
+// The passes: each is a function from the value of the previous one to its own value. Nothing: the
+// context's diagnostics contain errors.
 #pragma once
 #include "ast/ast.h"
 #include "codegen/codegen.h"
@@ -15,14 +15,14 @@
 
 namespace djstap::driver {
 
-// What of this machine's files the guest of a run has.
+// The files of this machine that a run's guest has.
 enum class GuestFiles : uint8_t {
-    None,   // the reader and the module
+    None,   // only the reader and the module
     Shared, // all of them, below a writable overlay
     Copied  // those that the command needs
 };
 
-// What is settled before the first pass ends and holds for all others.
+// What the first pass determines for all others.
 struct Settings {
     Limits limits; // -D and -s
     GuestFiles guest_files = GuestFiles::None;
@@ -37,8 +37,8 @@ struct ParsedScript {
 
 struct AnalyzedScript {
     Settings settings;
-    uint32_t source = 0; // its id among the sources
-    // What --exclude-self puts before handlers; the program refers to it.
+    uint32_t source = 0; // its id in the sources
+    // The code that --exclude-self puts before handlers; the program refers to it.
     std::optional<ast::File> exclusion;
     program::Program program;
 };
@@ -58,12 +58,13 @@ struct GeneratedScript {
 struct RunnableScript {
     Settings settings;
     std::vector<ProbedImage> images;
-    std::string module_path;              // empty for user space,
-    std::optional<CompiledObject> object; // where this is what runs
+    // Empty for user space, where `object` runs instead.
+    std::string module_path;
+    std::optional<CompiledObject> object;
 };
 
 struct FinishedRun {
-    int exit_status = 0; // the command's, or 1
+    int exit_status = 0; // that of the command, or 1
 };
 
 std::optional<ParsedScript> parse(RunContext& context, Nothing);
@@ -73,19 +74,19 @@ std::optional<GeneratedScript> generate(RunContext& context, ResolvedScript reso
 std::optional<RunnableScript> link(RunContext& context, GeneratedScript generated);
 std::optional<FinishedRun> run_module(RunContext& context, RunnableScript runnable);
 
-// Of each CPU, as the runtime rounds it.
+// The buffer size of each CPU, as the runtime rounds it.
 uint64_t buffer_bytes(const Limits& limits);
 
-// Nothing where the command of -c is not there. Adds djstap's own folder to $PATH.
+// Returns nothing if the command of -c does not exist. Adds djstap's own folder to $PATH.
 std::optional<GuestFiles> check_command(RunContext& context);
 
-// What -p1 … -p4 print when they end there.
+// The output of -p1 … -p4.
 void print_script(RunContext& context, const ParsedScript& parsed);
 void print_plan(RunContext& context, const ResolvedScript& resolved);
 void print_ir(RunContext& context, const GeneratedScript& generated);
 void print_module(RunContext& context, const RunnableScript& runnable);
 
-// "kernel.function("f@file.c:1")  djprobe: fentry site"; the reason may be empty.
+// Returns "kernel.function("f@file.c:1")  djprobe: fentry site"; the reason may be empty.
 std::string describe_site(const std::string& point, Mechanism mechanism, const std::string& reason);
 
 } // namespace djstap::driver

@@ -22,7 +22,7 @@ template <class From, class To> struct Pass {
     int number;
     const char* name;
     std::optional<To> (*run)(RunContext&, From);
-    // What is printed when the run ends here; null: the pass goes on.
+    // Prints the result if the run ends here; null: a later step of the same pass does.
     void (*print)(RunContext&, const To&) = nullptr;
 };
 template <class From, class To>
@@ -31,14 +31,14 @@ template <class From, class To>
 Pass(int, const char*, std::optional<To> (*)(RunContext&, From), void (*)(RunContext&, const To&))
     -> Pass<From, To>;
 
-// Each takes what the one above it yields.
+// Each takes the result of the previous one.
 constexpr std::tuple passes = {
     Pass{1, "parse", parse, print_script},   Pass{2, "analyze", analyze},
     Pass{2, "resolve", resolve, print_plan}, Pass{3, "generate", generate, print_ir},
     Pass{4, "link", link, print_module},     Pass{5, "run", run_module},
 };
 
-// Carries out the passes from `index` on. Yields the exit status; nothing after an error.
+// Runs the passes from `index` on. Returns the exit status; nothing after an error.
 template <size_t index = 0, class From> std::optional<int> compile(RunContext& context, From from) {
     if constexpr (index == std::tuple_size_v<decltype(passes)>) {
         return from.exit_status;
@@ -60,7 +60,7 @@ template <size_t index = 0, class From> std::optional<int> compile(RunContext& c
     }
 }
 
-// Yields the exit status; nothing after an error.
+// Returns the exit status; nothing after an error.
 std::optional<int> carry_out(RunContext& context) {
     const auto success = [](bool done) { return done ? std::optional(0) : std::nullopt; };
     switch (context.options.action) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The way from a script to its output, as one list of passes.
+// The way from a script to its output, as a list of passes.
 #pragma once
 #include "driver/options.h"
 
 namespace djstap::driver {
 
-// Does what the options ask for and yields the exit status: 0, that of the -c command in a run, or
+// Does what the options request and returns the exit status: 0, that of the -c command in a run, or
 // 1 after an error that was printed.
 int run(Options options);
 
-// Prints a failure of the command line like every other error, and yields the exit status.
+// Prints a command line error like every other error, and returns the exit status.
 int refuse(const Failure& failure);
 
 } // namespace djstap::driver

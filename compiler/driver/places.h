@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where djstap's own files are: beside the program when it is installed, in the source tree when it
-// runs from a build tree.
+// The location of djstap's own files: next to the program if it is installed, in the source tree if
+// it runs from a build tree.
 #pragma once
 #include <string>
 
@@ -13,8 +13,8 @@ struct Places {
     std::string djrun;    // the small program that loads and reads
 };
 
-// Looks next to /proc/self/exe. A folder that is not there is named all the same: whoever needs it
-// reports it.
+// Searches next to /proc/self/exe. Folders that do not exist are returned as well: their users
+// report them.
 Places find_places();
 
 } // namespace djstap::driver

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a run prints that ends after pass 1, 2, 3 or 4.
+// The output of a run that ends after pass 1, 2, 3 or 4.
 #include "driver/passes.h"
 
 namespace djstap::driver {

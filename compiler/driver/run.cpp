@@ -13,7 +13,7 @@ namespace djstap::driver {
 
 namespace {
 
-// The folder of djstap's programs comes last in $PATH, so that -c finds gtodbench.
+// The folder of djstap's programs is the last one in $PATH, so that -c finds gtodbench.
 void extend_path(const Places& places) {
     const char* set = getenv("PATH");
     std::string path = set && *set ? std::string(set) + ":" + places.programs : places.programs;
@@ -50,7 +50,7 @@ std::optional<FinishedRun> run_here(RunContext& context, const RunnableScript& r
 
 } // namespace
 
-// A command that is not there is an error before anything is compiled.
+// A command that does not exist is an error before anything is compiled.
 std::optional<GuestFiles> check_command(RunContext& context) {
     const auto guest_files = settle_guest_files(context);
     if (!guest_files)

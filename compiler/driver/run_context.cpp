@@ -31,7 +31,7 @@ std::string running_release() {
     return uname(&name) == 0 ? name.release : "";
 }
 
-// Fixes the release of --guest, which may be a beginning or nothing (the newest).
+// Fixes the release of --guest, which may be a prefix or empty (the newest).
 std::optional<Result<KernelFiles>> settle_guest(Options& options) {
     if (!options.guest)
         return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<Result<KernelFiles>> settle_guest(Options& options) {
     return files;
 }
 
-// Without debug symbols, a guest's kernel tells what it knows of itself.
+// Without debug symbols, a guest's kernel provides its own tables.
 Status ask_the_guest(KernelFiles& files) {
     if (!files.vmlinux.empty() || !files.kallsyms.empty())
         return Done{};
@@ -82,7 +82,7 @@ void remove_leftovers(int signal) {
         unlink(leftovers.module);
         rmdir(leftovers.folder);
     }
-    raise(signal); // its own action again: SA_RESETHAND
+    raise(signal); // its default action again: SA_RESETHAND
 }
 
 void catch_signals(const std::string& folder) {
@@ -147,7 +147,7 @@ PreprocessorContext RunContext::preprocessor() {
         return files ? files->release : "";
     };
     context.kernel_config = [this](const std::string& name) -> std::string {
-        // Of a kernel whose files are incomplete, too, or that the script is not run on.
+        // Includes a kernel whose files are incomplete, or on which the script does not run.
         if (!configuration_) {
             Result<KernelFiles> files = find_kernel(options.release());
             configuration_.emplace(files ? files->config : "");
@@ -164,7 +164,7 @@ PreprocessorContext RunContext::preprocessor() {
 
 Library& RunContext::tapsets() {
     if (!library_) {
-        // As with SystemTap: in the place of the library.
+        // As with SystemTap: replaces the library.
         const char* given = getenv("SYSTEMTAP_TAPSET");
         std::vector<std::string> folders = {given && *given ? given : places.tapsets};
         folders.insert(folders.end(), options.tapset_folders.begin(), options.tapset_folders.end());
@@ -195,7 +195,7 @@ void RunContext::show_diagnostics() {
 }
 
 bool RunContext::failed() {
-    // What is wrong with a library is nothing that a script could mend.
+    // Problems of a library cannot be fixed in a script.
     auto counts = [&](const Diagnostic& each) {
         const bool of_library = each.range.valid() && sources.file(each.range.file).is_library;
         return info(each.kind).severity == Severity::Warning && !of_library &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What all passes of one run may use. What they hand on to each other is in passes.h.
+// What all passes of one run may use. passes.h defines the values that they pass on.
 #pragma once
 #include "diagnostics/diagnostic.h"
 #include "driver/options.h"
@@ -17,17 +17,17 @@
 
 namespace djstap::driver {
 
-// A folder for files of one run, removed at its end, also when SIGINT, SIGTERM or SIGHUP are the
-// end, unless it is kept.
+// A folder for the files of one run, which is removed at the end, also by SIGINT, SIGTERM or
+// SIGHUP, unless it is kept.
 class WorkFolder {
   public:
     ~WorkFolder();
-    // Its path; it is made on first use, below $TMPDIR, else /tmp.
+    // Returns its path; creates it on first use, below $TMPDIR, else /tmp.
     Result<std::string> path();
     void keep() { keep_ = true; }
-    // Names the file that is to be removed too when a signal ends djstap.
+    // Names the file that must also be removed if a signal ends djstap.
     void will_hold(const std::string& file);
-    // Where it is, empty while there is none.
+    // Returns its path, or "" while it does not exist.
     const std::string& made() const { return folder_.path(); }
 
   private:
@@ -43,25 +43,26 @@ class RunContext {
     Places places = find_places();
     SourceManager sources;
     Diagnostics diagnostics{sources};
-    // The kernel of --guest, or why there is none; nothing without --guest.
+    // The kernel of --guest, or the reason for its absence; nothing without --guest.
     std::optional<Result<KernelFiles>> guest_kernel;
     Images images;
     WorkFolder work;
 
     PreprocessorContext preprocessor();
-    // Opens the library where that was not done yet.
+    // Opens the library on first use.
     Library& tapsets();
 
-    // Where everything is printed that is no session's output: standard output, as the options ask.
+    // Output that does not belong to a session: goes to standard output, in the form that the
+    // options request.
     Output& output() { return *output_; }
-    // False where not all of it could be written.
+    // Returns false if not all of it could be written.
     bool flush_output();
 
     // Reports a failure that has no place in the script.
     void fail(DiagnosticKind kind, const Failure& failure);
-    // Prints what was reported since the last call, to standard error.
+    // Prints what was reported since the last call to standard error.
     void show_diagnostics();
-    // True where the run must end: errors, or warnings with -W.
+    // Returns whether the run must end: errors, or warnings with -W.
     bool failed();
 
   private:
@@ -72,7 +73,7 @@ class RunContext {
     std::optional<Configuration> configuration_;
 };
 
-// Tells of a long step on standard error: "djstap: TEXT".
+// Reports a long step on standard error: "djstap: TEXT".
 void show_progress(const std::string& text);
 
 } // namespace djstap::driver

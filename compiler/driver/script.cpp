@@ -21,7 +21,7 @@ Failure cannot(const std::string& path, const std::string& why, std::string hint
                    std::move(hint)};
 }
 
-// The file in the same folder whose name is nearest.
+// Returns the file in the same folder with the most similar name.
 std::string similar_file(const std::string& path) {
     namespace fs = std::filesystem;
     std::error_code error;
@@ -36,7 +36,7 @@ std::string similar_file(const std::string& path) {
     return {};
 }
 
-// A script given without -e where a file is expected.
+// Detects a script given without -e instead of a file.
 bool looks_like_script(const std::string& text) {
     return text.find_first_of("{ ") != std::string::npos;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What djstap calls itself.
+// djstap's name and version.
 #pragma once
 #include <string>
 
 namespace djstap::driver {
 
-// "djstap 0.1.0 …", a line or more, for -V.
+// Returns "djstap 0.1.0 …", one or more lines, for -V.
 std::string version_text();
 
 } // namespace djstap::driver
