@@ -34,7 +34,7 @@ std::vector<std::string> misfits(const std::function<std::string(std::string_vie
     struct Setting {
         const char *name, *why;
     };
-    // Two names for control flow integrity: kernels before and after 6.18.
+    // Control flow integrity has two names: before and since kernel 6.18.
     constexpr Setting unknown[] = {
         {"CFI_CLANG", "its indirect calls check types, which the code of scripts does not carry"},
         {"CFI", "its indirect calls check types, which the code of scripts does not carry"},

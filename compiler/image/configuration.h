@@ -11,18 +11,19 @@ namespace djstap {
 
 class Configuration {
   public:
-    // `path`: the .config; nothing is set where it cannot be read.
+    // `path`: the .config; if it is unreadable, nothing is set.
     explicit Configuration(const std::string& path);
-    // Value of CONFIG_name, with or without the prefix ("y", "m", a string without quotes); empty
-    // where unset.
+    // Returns the value of CONFIG_name, with or without the prefix ("y", "m", a string without
+    // quotes); "" if it is not set.
     std::string value(std::string_view name) const;
 
   private:
     std::unordered_map<std::string, std::string> values_;
 };
 
-// Why the runtime and the code of scripts do not fit a kernel, a setting a reason; empty where they
-// do. `value` yields settings as Configuration does; what it does not know is taken to be as usual.
+// Returns the reasons why the runtime and the code of scripts are incompatible with a kernel, one
+// per setting; empty if they are compatible. `value` returns settings like Configuration does;
+// unknown settings are assumed to have their usual values.
 std::vector<std::string> misfits(const std::function<std::string(std::string_view)>& value);
 
 } // namespace djstap

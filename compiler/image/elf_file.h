@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A 64-bit ELF file of the architecture, mapped: sections, bytes by address, notes, symbols.
+// A mapped 64-bit ELF file for the architecture: sections, bytes by address, notes, symbols.
 #pragma once
 #include "cache/cache.h"
 
@@ -30,21 +30,21 @@ struct BuildId {
 
 class ElfFile {
   public:
-    // Fails where the file cannot be read or is no 64-bit little-endian ELF of the architecture, or
-    // is cut short.
+    // Fails if the file is unreadable, truncated, or not a 64-bit little-endian ELF file for the
+    // architecture.
     static Result<std::unique_ptr<ElfFile>> open(const std::string& path);
 
     const std::string& path() const { return path_; }
     std::span<const ElfSection> sections() const { return sections_; }
     const ElfSection* section(std::string_view name) const;
-    // Bytes of an allocated section at a link-time address; empty where they are not (all) in the
-    // file.
+    // Returns bytes of an allocated section at a link-time address; empty if not all of them are in
+    // the file.
     std::string_view bytes_at(uint64_t address, size_t size) const;
-    // The bytes from an address to the end of its section.
+    // Returns the bytes from an address to the end of its section.
     std::string_view bytes_from(uint64_t address) const;
-    // The GNU build-id, and the link-time address of its bytes; an empty one without.
+    // Returns the GNU build-id, and the link-time address of its bytes; empty if there is none.
     BuildId build_id() const;
-    // The entries of .symtab and their names.
+    // Return the entries of .symtab and their names.
     std::span<const Elf64_Sym> symbols() const { return symbols_; }
     std::string_view symbol_name(const Elf64_Sym& symbol) const {
         return pool_string(strings_, symbol.st_name);
@@ -58,8 +58,8 @@ class ElfFile {
     std::string_view strings_;
 };
 
-// The GNU build-id in the bytes of a note section (also of /sys/kernel/notes), whose address is
-// `address`; an empty one without.
+// Returns the GNU build-id in the bytes of a note section (including /sys/kernel/notes) at
+// `address`; empty if there is none.
 BuildId build_id_in_notes(std::string_view notes, uint64_t address);
 
 } // namespace djstap

@@ -5,7 +5,8 @@ namespace djstap {
 
 namespace {
 
-// Matches one character against the set that begins at pattern[at] == '['; sets `end` past the ']'.
+// Matches one character against the set at pattern[at] == '['; sets `end` to the position after the
+// ']'.
 bool set_matches(std::string_view pattern, size_t at, char c, size_t& end) {
     size_t i = at + 1;
     bool negated = i < pattern.size() && (pattern[i] == '!' || pattern[i] == '^');

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Wildcards of probe patterns: * ? [set] [!set], a backslash takes the next character literally.
+// Wildcards of probe patterns: * ? [set] [!set]; a backslash makes the next character literal.
 #pragma once
 #include <string_view>
 
 namespace djstap {
 
-// True where `text` as a whole matches `pattern`. A '[' without its ']' stands for itself.
+// Returns whether the whole of `text` matches `pattern`. A '[' without its ']' is literal.
 bool glob_match(std::string_view pattern, std::string_view text);
 
-// True where `pattern` has a character with a meaning of its own.
+// Returns whether `pattern` contains a wildcard or a backslash.
 bool has_wildcard(std::string_view pattern);
 
-// The literal beginning of a pattern: what every name that matches starts with.
+// Returns the literal prefix of a pattern, with which every matching name starts.
 std::string_view literal_prefix(std::string_view pattern);
 
 } // namespace djstap

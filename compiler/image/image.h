@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// An image: a body of code that was linked as one and that probe points name. The kernel is one,
-// and so is each of its modules.
+// An image: code that was linked as a unit and that probe points name. The kernel is one, and so is
+// each of its modules.
 #pragma once
 #include "include/contract.h"
 
@@ -22,18 +22,18 @@ struct Symbol {
     bool global = false;
 };
 
-// As enum djs_image_kind.
+// Equal to enum djs_image_kind.
 enum class ImageKind : uint8_t { Kernel = DJS_IMAGE_KERNEL, Module = DJS_IMAGE_MODULE };
 
-// Whose addresses a value is: how it is read depends on it.
+// The address space of a value's address, which determines how it is read.
 enum class AddressSpace : uint8_t { Kernel, User };
 
-// A part of an image that is mapped as a whole, with a load bias of its own. A running system tells
-// where it lies by the address of a symbol in it; a second symbol tells whether it is the segment
-// that is meant.
+// A part of an image that is mapped as a unit, with a load bias of its own. On a running system,
+// the address of a symbol in the segment gives its location; a second symbol verifies that it is
+// the right segment.
 struct Segment {
     std::string symbol, check_symbol;
-    uint64_t address = 0, check_address = 0; // link-time addresses of the two
+    uint64_t address = 0, check_address = 0; // link-time addresses of the two symbols
     uint64_t begin = 0, end = 0;             // link-time addresses
 };
 
@@ -42,55 +42,55 @@ class Image {
     virtual ~Image() = default;
 
     virtual ImageKind kind() const = 0;
-    // A module's name as the kernel has it; "kernel".
+    // The kernel's name for a module; "kernel".
     virtual const std::string& name() const = 0;
     // "kernel 6.1.0-56-cloud-amd64", "module ext4 of kernel …": for messages.
     virtual std::string title() const = 0;
-    // The kernel, or the one that it is loaded into.
+    // The kernel itself, or the one into which a module is loaded.
     virtual const Kernel& kernel() const = 0;
-    // What it was read from: vmlinux, a module's .ko as it was built. Empty where a dump stands in.
+    // The file that it was read from: vmlinux, a module's original .ko. Empty if a dump replaces
+    // it.
     virtual const std::string& file() const = 0;
-    // Hexadecimal GNU build-id; empty: not known.
+    // The hexadecimal GNU build-id; empty: unknown.
     virtual const std::string& build_id() const = 0;
-    // Link-time address of its bytes; 0: not known.
+    // The link-time address of its bytes; 0: unknown.
     virtual uint64_t build_id_address() const = 0;
-    // Those whose addresses a script may need, in the order of their addresses.
+    // The segments whose addresses a script may need, in the order of their addresses.
     virtual std::vector<Segment> segments() const = 0;
-    // Whose addresses its variables and pointers hold.
+    // The address space of its variables and pointers.
     AddressSpace address_space() const { return AddressSpace::Kernel; }
 
-    // The first of that name.
+    // Returns the first symbol of that name.
     virtual std::optional<Symbol> symbol(std::string_view name) const = 0;
     virtual std::vector<Symbol> symbols_named(std::string_view name) const = 0;
-    // Text symbols that match `glob` (* ? [..]), sorted by name.
+    // Returns text symbols that match `glob` (* ? [..]), sorted by name.
     virtual std::vector<Symbol> symbols_matching(std::string_view glob) const = 0;
-    // The text symbol that covers it.
+    // Returns the text symbol that covers the address.
     virtual std::optional<Symbol> symbol_at(uint64_t address) const = 0;
 
-    // False where the symbols come from a dump that hides their addresses (kallsyms for other users
-    // than root): every address is 0 then, and names are all there is.
+    // False if the symbols come from a dump that hides their addresses (kallsyms for users other
+    // than root): every address is then 0, and only names are known.
     virtual bool has_addresses() const = 0;
-    // True for an address in text of the image's own that stays after initialization.
+    // Returns whether an address is in the image's own text that stays after initialization.
     virtual bool in_text(uint64_t address) const = 0;
 
-    // The fentry site of the function at `entry` (the call/nop that ftrace patches: the entry
-    // itself, or after the landing pad on IBT kernels), from __mcount_loc. Nothing where the
-    // function has none. Where only a dump of names stands in, the site is the entry itself: ftrace
-    // accepts that for the function's site.
+    // Returns the fentry site of the function at `entry` (the call or no-op that ftrace patches: at
+    // the entry itself, or after the landing pad on IBT kernels), from __mcount_loc. Nothing if the
+    // function has none. With only a dump of names, the site is the entry itself: ftrace accepts
+    // that as the function's site.
     virtual std::optional<uint64_t> fentry_site(uint64_t entry) const = 0;
-    // False where it is not known whether a landing pad stands between an entry and its fentry
-    // site.
+    // False if it is unknown whether a landing pad separates an entry from its fentry site.
     virtual bool knows_fentry_sites() const = 0;
     virtual size_t fentry_site_count() const = 0;
 
-    // True where kprobes are refused: __kprobes/NOKPROBE_SYMBOL (_kprobe_blacklist), .noinstr.text,
-    // .entry.text, .init.text and the like.
+    // Returns whether kprobes are refused: __kprobes/NOKPROBE_SYMBOL (_kprobe_blacklist),
+    // .noinstr.text, .entry.text, .init.text and the like.
     virtual bool kprobe_forbidden(uint64_t address) const = 0;
 
-    // Bytes of text or read-only data as linked; empty where not available.
+    // Returns bytes of text or read-only data as linked; empty if unavailable.
     virtual std::string_view bytes_at(uint64_t address, size_t size) const = 0;
 
-    // The file that its addresses are those of, mapped; null where a dump stands in.
+    // Returns the mapped file that has these addresses; null if a dump replaces it.
     virtual const ElfFile* elf() const = 0;
 };
 

@@ -11,7 +11,7 @@ namespace djstap {
 
 namespace {
 
-// Which symbol the runtime takes the kernel's load bias from (runtime/sites/sites.c).
+// The symbol from which the runtime computes the kernel's load bias (runtime/sites/sites.c).
 constexpr std::string_view kernel_symbol = "_printk";
 
 class OpenedKernel final : public OpenedImage<Kernel> {
@@ -85,8 +85,8 @@ Status OpenedKernel::open_dump() {
     build_id_ = build_id_in_notes(optional_text(files_.notes), notes_at ? notes_at->address : 0);
     if (!notes_at)
         build_id_.address = 0;
-    site_addresses_ = !fentry.empty() && std::isxdigit(fentry.front()) &&
-                      fentry.find(' ') == 16; // else names: "vfs_read", "nft_x [nf_tables]"
+    // otherwise names: "vfs_read", "nft_x [nf_tables]"
+    site_addresses_ = !fentry.empty() && std::isxdigit(fentry.front()) && fentry.find(' ') == 16;
     return Done{};
 }
 
@@ -140,7 +140,8 @@ std::string OpenedKernel::config(std::string_view name) const {
     return config_->value(name);
 }
 
-// It lies where modules find the functions that it exports: all of it, moved as a whole.
+// The kernel is relocated as a whole, so a symbol that it exports to modules gives the location of
+// all of it.
 std::vector<Segment> OpenedKernel::segments() const {
     const auto printk = symbol(kernel_symbol);
     const uint64_t address = printk ? printk->address : 0;
@@ -151,8 +152,8 @@ std::vector<Segment> OpenedKernel::segments() const {
 bool OpenedKernel::has_ibt() const {
     if (!files_.config.empty())
         return config(arch::landing_pad_option()) == "y";
-    // Without a configuration the code itself tells: an exported function begins with a landing
-    // pad.
+    // Without a configuration the code itself is decisive: an exported function begins with a
+    // landing pad.
     auto function = symbol("vfs_read");
     const std::string_view pad = arch::landing_pad();
     return function && !pad.empty() && bytes_at(function->address, pad.size()) == pad;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where the files of kernels are.
+// Finds the files of kernels.
 #pragma once
 #include "diagnostics/result.h"
 
@@ -9,32 +9,33 @@
 
 namespace djstap {
 
-// Where a kernel's files are; empty where there is none.
+// The location of a kernel's files; empty if there is none.
 struct KernelFiles {
     std::string release;
-    std::string root;      // "" for the running system, else the folder the kernel was unpacked to
-    std::string vmlinux;   // ELF with symbols and DWARF
-    std::string vmlinuz;   // bootable image
-    std::string build_dir; // headers and Kbuild
-    std::string modules;   // lib/modules/RELEASE
-    std::string config;    // the kernel's .config
-    std::string kallsyms;  // text dump with link-time addresses, stands in for vmlinux's symbols
-    std::string btf;       // raw BTF, stands in for DWARF
+    // "" for the running system, else the folder to which the kernel was unpacked
+    std::string root;
+    std::string vmlinux;          // ELF with symbols and DWARF
+    std::string vmlinuz;          // the bootable image
+    std::string build_dir;        // headers and Kbuild
+    std::string modules;          // lib/modules/RELEASE
+    std::string config;           // the kernel's .config
+    std::string kallsyms;         // text dump with link-time addresses; replaces vmlinux's symbols
+    std::string btf;              // raw BTF; replaces DWARF
     std::string fentry_functions; // text dump of tracefs' available_filter_functions[_addrs]
     std::string kprobe_blacklist; // text dump of debugfs' kprobes/blacklist
     std::string syscall_formats;  // tracefs' events/syscalls, or its sys_enter_*/format in one file
-    std::string notes;            // /sys/kernel/notes, stands in for vmlinux's build-id
-    std::string banner;           // /proc/version, stands in for vmlinux's
-    std::vector<std::string> looked_in; // for messages: the places that were tried for vmlinux
+    std::string notes;            // /sys/kernel/notes; replaces vmlinux's build-id
+    std::string banner;           // /proc/version; replaces vmlinux's
+    std::vector<std::string> looked_in; // for messages: the paths that were tried for vmlinux
 };
 
-// Every release for which there are files, newest version first: below ${DJSTAP_KERNELS:-
-// /var/lib/djstap/kernels}, below /lib/modules and /boot, and the running one.
+// Returns every release with files, newest version first: below
+// ${DJSTAP_KERNELS:-/var/lib/djstap/kernels}, below /lib/modules and /boot, and the running one.
 std::vector<std::string> installed_releases();
 
-// Finds a kernel's files. `release` may be a full release, a prefix that one installed release has
-// ("6.1"; the newest of several wins), a folder (as for `-r /DIR`), or empty for the running
-// kernel. Fails with the nearest installed releases as a hint.
+// Finds a kernel's files. `release` may be a full release, a prefix of an installed release ("6.1";
+// the newest of several), a folder (as for `-r /DIR`), or empty for the running kernel. Fails with
+// the nearest installed releases as a hint.
 Result<KernelFiles> find_kernel(std::string_view release);
 
 } // namespace djstap

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where kernels and their files are.
+// Finds kernels and their files.
 #include "arch/arch.h"
 #include "diagnostics/suggest.h"
 #include "image/elf_file.h"
@@ -44,18 +44,19 @@ template <class Found> void each_entry(const std::string& folder, Found found) {
         found(at->path().filename().string());
 }
 
-// The first that can be read.
+// Returns the first readable one.
 std::string first_of(const std::vector<std::string>& places) {
     auto found = std::find_if(places.begin(), places.end(), readable);
     return found == places.end() ? std::string() : *found;
 }
 
-// Whether it is the kernel itself: header packages may hold a vmlinux of nothing but BTF.
+// Returns whether it is the kernel itself: header packages may contain a vmlinux with nothing but
+// BTF.
 bool is_vmlinux(const std::string& path) {
     if (!readable(path))
         return false;
     auto image = ElfFile::open(path);
-    return !image || (*image)->section(".text"); // a broken one is to be complained of
+    return !image || (*image)->section(".text"); // a broken file is reported later
 }
 
 std::string first_vmlinux(const std::vector<std::string>& places, std::vector<std::string>& tried) {
@@ -67,7 +68,7 @@ std::string first_vmlinux(const std::vector<std::string>& places, std::vector<st
     return {};
 }
 
-// Debian installs a System.map of two lines that only says where the real one is.
+// Debian installs a System.map of two lines that only names the real one.
 std::string real_symbol_dump(const std::vector<std::string>& places) {
     for (const std::string& place : places) {
         std::error_code error;
@@ -134,8 +135,8 @@ KernelFiles files_of(const std::string& release, const std::string& root) {
     return files;
 }
 
-// `-r /DIR`: a kernel's build tree, or a folder laid out like a root file system with one kernel in
-// it.
+// `-r /DIR`: a kernel's build tree, or a folder laid out like a root file system that contains one
+// kernel.
 Result<KernelFiles> files_in_folder(const std::string& given) {
     std::error_code error;
     std::string folder = fs::canonical(given, error);
@@ -172,7 +173,8 @@ Result<KernelFiles> files_in_folder(const std::string& given) {
                    "keep one kernel to a folder"};
 }
 
-// True where `release` goes on after `prefix` with something other than the rest of a number.
+// Returns whether `release` continues `prefix` with something other than further digits of a
+// number.
 bool has_prefix(const std::string& release, std::string_view prefix) {
     return release.starts_with(prefix) &&
            (release.size() == prefix.size() ||

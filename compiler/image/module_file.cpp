@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where a kernel's modules are, and their bytes.
+// The location of a kernel's modules, and their content.
 #include "image/module_file.h"
 
 #include "cache/cache.h"
@@ -19,9 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view layout_version = "1"; // of link_module_image's result
+constexpr std::string_view layout_version = "1"; // of the output of link_module_image
 
-// What a program makes of a file.
+// Returns a program's output for a file.
 Result<std::string> output_of(const std::vector<std::string>& words) {
     OutputOptions wanted;
     wanted.errors = false;
@@ -70,7 +70,7 @@ std::map<std::string, std::string> module_files(const KernelFiles& kernel) {
     });
     if (!files.empty())
         return files;
-    std::error_code error; // depmod has not run
+    std::error_code error; // depmod has not been run
     for (fs::recursive_directory_iterator at(kernel.modules + "/kernel", error), end;
          !error && at != end; at.increment(error)) {
         std::string path = at->path().string();

@@ -9,7 +9,7 @@ namespace djstap {
 
 namespace {
 
-// Its addresses are offsets into each CPU's memory.
+// The addresses in it are offsets into each CPU's memory.
 constexpr std::string_view per_cpu_section = ".data..percpu";
 
 class OpenedModule final : public OpenedImage<Image> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Gives a relocatable module addresses, so that everything else can treat it like vmlinux.
+// Assigns addresses to a relocatable module, so that everything else can treat it like vmlinux.
 #include "image/module_file.h"
 
 #include "arch/arch.h"
@@ -12,7 +12,8 @@ namespace djstap {
 
 namespace {
 
-// Above the kernel's own text; where modules are, and never exactly where this one will be.
+// Above the kernel's own text, in the modules' address range, but never exactly where this one is
+// loaded.
 constexpr uint64_t first_address = 0xffffffffc0000000;
 
 // A view of the file's bytes that reads and writes structures at checked offsets.
@@ -82,7 +83,7 @@ class ModuleLinker {
         return bytes_.text(sections_[header_.e_shstrndx].sh_offset + section.sh_name);
     }
 
-    // Code that stays comes first, so that it is one range; what is for initialization comes last.
+    // Code that remains is placed first, in one range; initialization code is placed last.
     void place_sections() {
         auto rank = [&](const Elf64_Shdr& section) {
             if (name(section).starts_with(".init"))
@@ -128,7 +129,7 @@ class ModuleLinker {
                 return false;
             uint64_t value = symbol.st_value + static_cast<uint64_t>(relocation.r_addend);
             uint64_t place = target.sh_offset + relocation.r_offset;
-            bool written = true; // relocations of other kinds are of no use for what is read here
+            bool written = true; // relocations of other kinds are not needed for what is read here
             switch (arch::absolute_relocation_bytes(ELF64_R_TYPE(relocation.r_info))) {
             case sizeof(uint64_t):
                 written = bytes_.write(place, value);

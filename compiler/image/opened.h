@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What kernel and module have in common once they are opened.
+// What an opened kernel and an opened module have in common.
 #pragma once
 #include "arch/arch.h"
 #include "image/elf_file.h"
@@ -45,7 +45,7 @@ template <class Interface> class OpenedImage : public Interface {
             return std::nullopt;
         if (*first == entry)
             return entry;
-        // Without the text: only a landing pad keeps a site from its function's entry.
+        // Without the text: only a landing pad can precede a site in its function.
         const std::string_view pad = arch::landing_pad(), text = bytes_at(entry, pad.size());
         if (*first == entry + pad.size() && (text == pad || (text.empty() && site_addresses_)))
             return *first;
@@ -55,7 +55,7 @@ template <class Interface> class OpenedImage : public Interface {
   protected:
     BuildId build_id_;
     std::unique_ptr<ElfFile> elf_;
-    bool site_addresses_ = false; // a dump tells them
+    bool site_addresses_ = false; // a dump contains them
     std::optional<SymbolTable> symbols_;
 };
 

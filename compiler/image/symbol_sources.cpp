@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Reading symbols out of vmlinux or out of a text dump.
+// Reads symbols from vmlinux or from a text dump.
 #include "image/symbol_table.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using Addresses = std::unordered_map<std::string_view, uint64_t>;
 
-// The marks that the kernel's linker script sets around what kprobes must not touch.
+// The symbols with which the kernel's linker script delimits code that kprobes must not touch.
 constexpr std::pair<std::string_view, std::string_view> forbidden_marks[] = {
     {"__entry_text_start", "__entry_text_end"},
     {"__noinstr_text_start", "__noinstr_text_end"},
@@ -30,8 +30,8 @@ void add_marked_ranges(const Addresses& marks, SymbolSource& source) {
     source.text = {address("_stext"), address("_etext")};
 }
 
-// The 64-bit values between two marks, read from the file, or from relocations where the file has
-// zeros.
+// Returns the 64-bit values between two symbols, from the file, or from relocations if the file
+// contains zeros.
 std::vector<uint64_t> values_between(const ElfFile& image, uint64_t begin, uint64_t end) {
     std::vector<uint64_t> values;
     if (begin == 0 || end <= begin)
@@ -87,7 +87,7 @@ bool parse_hex(std::string_view& text, uint64_t& value) {
 
 namespace {
 
-// Symbols, marks and the functions' sizes.
+// Symbols, section marks and the sizes of functions.
 struct ImageSymbols {
     SymbolSource source;
     Addresses marks;
@@ -127,7 +127,7 @@ void forbid_functions(const std::vector<uint64_t>& entries, ImageSymbols& read) 
     }
 }
 
-// All 64-bit values of a section.
+// Returns all 64-bit values in a section.
 std::vector<uint64_t> values_of(const ElfFile& image, std::string_view name) {
     const ElfSection* section = image.section(name);
     std::vector<uint64_t> values;
@@ -165,7 +165,8 @@ SymbolSource symbols_of_image(const ElfFile& image) {
     ImageSymbols read = read_symbols(image);
     auto& [source, marks, sizes] = read;
     add_marked_ranges(marks, source);
-    // Marks are text symbols to the linker, but no code: they would hide what stands there.
+    // For the linker, these marks are text symbols, but they are not code: they would hide the code
+    // at their addresses.
     std::erase_if(source.symbols, [](const SymbolSource::Entry& entry) {
         return (entry.flags & symbol_text) && !(entry.flags & symbol_function) && entry.size == 0 &&
                (entry.name.ends_with("_text_start") || entry.name.ends_with("_text_end"));
@@ -189,8 +190,9 @@ Result<SymbolSource> symbols_of_dump(std::string_view dump, std::string_view fen
             return;
         char type = line[1];
         std::string_view name = line.substr(3);
+        // undefined, absolute (per-CPU offsets), or a module's
         if (type == 'U' || type == 'A' || name.find('\t') != std::string_view::npos)
-            return; // undefined, absolute (per-CPU offsets), or a module's
+            return;
         uint32_t flags = (type >= 'A' && type <= 'Z') ? symbol_global : 0;
         if (type == 't' || type == 'T' || type == 'w' || type == 'W')
             flags |= symbol_text | symbol_function;

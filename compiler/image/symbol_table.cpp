@@ -19,7 +19,7 @@ enum Section {
     strings_section
 };
 
-// How good a name is for an address that has several.
+// Returns how suitable a name is for an address with several names.
 int rank(const SymbolRecord& record) {
     return ((record.flags & symbol_function) ? 2 : 0) + ((record.flags & symbol_global) ? 1 : 0);
 }
@@ -128,8 +128,8 @@ std::vector<Symbol> SymbolTable::named(std::string_view name, bool first_only) c
 
 std::vector<Symbol> SymbolTable::matching(std::string_view glob) const {
     std::string_view prefix = literal_prefix(glob);
-    // Padding in front of functions has symbols of its own on kernels with call padding; nobody
-    // means it.
+    // On kernels with call padding, the padding in front of functions has symbols of its own, which
+    // are never what the user means.
     constexpr std::string_view padding = "__pfx_";
     bool wants_padding = prefix.starts_with(padding);
     auto first =
@@ -152,7 +152,8 @@ std::optional<Symbol> SymbolTable::at(uint64_t address) const {
     auto after = std::partition_point(by_address_.begin(), by_address_.end(), [&](uint32_t index) {
         return index < records_.size() && records_[index].address <= address;
     });
-    // An inner label ends before its function does: look a few symbols back for one that covers.
+    // An inner label ends before its function does: search a few symbols backwards for one that
+    // covers the address.
     constexpr int reach = 16;
     uint64_t next = after == by_address_.end() || *after >= records_.size()
                         ? text_.end
@@ -184,7 +185,7 @@ bool SymbolTable::in_forbidden_range(uint64_t address) const {
 bool SymbolTable::forbidden(uint64_t address) const {
     if (!in_text(address) || in_forbidden_range(address))
         return true;
-    // The kernel holds a part that gcc split off ("f.cold") to what is said of f.
+    // The kernel treats a part that gcc split off ("f.cold") like f.
     auto symbol = at(address);
     size_t dot = symbol ? symbol->name.find('.') : std::string_view::npos;
     if (dot == std::string_view::npos || dot == 0)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A kernel's symbols, fentry sites and the places kprobes are refused, as sorted tables that can be
-// mapped.
+// A kernel's symbols, fentry sites and kprobe blacklist, as sorted tables that can be mapped.
 #pragma once
 #include "cache/cache.h"
 #include "image/elf_file.h"
@@ -29,7 +28,7 @@ struct AddressRange {
     uint64_t end;
 };
 
-// What SymbolTable is made from.
+// The input of SymbolTable.
 struct SymbolSource {
     struct Entry {
         std::string_view name;
@@ -40,16 +39,16 @@ struct SymbolSource {
     std::vector<Entry> symbols;
     std::vector<uint64_t> fentry_sites;
     std::vector<AddressRange> forbidden; // for kprobes
-    AddressRange text{0, 0};             // what stays executable after boot
+    AddressRange text{0, 0};             // the part that stays executable after boot
 };
 
-// Reads vmlinux's symbols, __mcount_loc and kprobe blacklist.
+// Reads symbols, __mcount_loc and the kprobe blacklist from vmlinux.
 SymbolSource symbols_of_image(const ElfFile& image);
-// The same of a module's file, as linked_module() made it.
+// The same from a module's file, as written by linked_module().
 SymbolSource symbols_of_module(const ElfFile& image);
-// Reads a dump in the manner of /proc/kallsyms or System.map; modules' symbols are left out. The
-// names stay in `dump`. `fentry_functions` and `kprobe_blacklist` are tracefs' and debugfs' lists,
-// or empty.
+// Reads a dump in the format of /proc/kallsyms or System.map; symbols of modules are skipped. The
+// names remain in `dump`. `fentry_functions` and `kprobe_blacklist` are the lists of tracefs and
+// debugfs, or empty.
 Result<SymbolSource> symbols_of_dump(std::string_view dump, std::string_view fentry_functions,
                                      std::string_view kprobe_blacklist, const std::string& path);
 
@@ -74,7 +73,8 @@ class SymbolTable {
     bool in_forbidden_range(uint64_t address) const;
     TableView view_;
     std::span<const SymbolRecord> records_; // sorted by name, then address
-    std::span<const uint32_t> by_address_;  // text symbols' indices, best name last among equals
+    // indexes of text symbols; the best name is the last one for an address
+    std::span<const uint32_t> by_address_;
     std::span<const uint64_t> fentry_sites_;
     std::span<const AddressRange> forbidden_; // sorted, disjoint
     std::string_view strings_;
