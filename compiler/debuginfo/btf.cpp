@@ -26,7 +26,7 @@ struct Common {
     uint32_t size_or_type;
 };
 
-// Bytes behind the common part; nothing for a kind that is not known, past which nothing can be
+// Returns the bytes after the common part; nothing for an unknown kind, after which nothing can be
 // read.
 std::optional<size_t> extra_size(BtfKind kind, size_t count) {
     switch (kind) {

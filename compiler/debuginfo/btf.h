@@ -39,13 +39,14 @@ enum class BtfKind : uint8_t {
 struct BtfType {
     std::string_view name;
     BtfKind kind = BtfKind::Void;
-    bool flag = false;  // kind_flag: sized members, a signed enumeration, a forward of a union
-    uint32_t count = 0; // vlen
-    uint32_t size_or_type = 0; // as the kind has it
+    // kind_flag: sized members, a signed enumeration, a forward declaration of a union
+    bool flag = false;
+    uint32_t count = 0;        // vlen
+    uint32_t size_or_type = 0; // depends on the kind
     std::string_view extra;    // what follows the common part
 };
 
-// A word of what follows a type's common part; 0 behind its end.
+// Returns a word of what follows a type's common part; 0 beyond its end.
 inline uint32_t btf_word(std::string_view bytes, size_t index) {
     uint32_t value = 0;
     if ((index + 1) * sizeof value <= bytes.size())
@@ -58,22 +59,21 @@ struct BtfParameter {
     uint32_t type;
 };
 
-// Type numbers are BTF's; the bits from 32 on count pointers put around one ("struct file *" where
-// the file has only the struct).
+// Type numbers are BTF's; the bits from 32 on count pointers around a type ("struct file *" if the
+// file contains only the struct).
 class Btf {
   public:
-    // Fails where the bytes are no (whole, little-endian) BTF. They must stay as long as the
-    // object.
+    // Fails if the bytes are not complete, little-endian BTF. They must outlive the object.
     static Result<Btf> parse(std::string_view bytes) { return parse(bytes, nullptr); }
-    // A module's BTF, whose numbers and strings go on where those of `base`, the kernel's, end;
-    // null: it stands alone. `base` must outlive the object.
+    // Parses a module's BTF, whose numbers and strings continue those of `base`, the kernel's;
+    // null: it is self-contained. `base` must outlive the object.
     static Result<Btf> parse(std::string_view bytes, const Btf* base);
-    // Nothing beside `base`.
+    // An object without types besides those of `base`.
     static Result<Btf> parse_nothing(const Btf* base);
 
     BtfType type(uint32_t id) const;
     size_t size() const { return first_own_ + offsets_.size(); }
-    // The type number of a function; 0 where it has none.
+    // Returns the type number of a function; 0 if it has none.
     uint32_t function(std::string_view name) const;
     uint32_t function_result(uint32_t function) const;
     std::vector<BtfParameter> function_parameters(uint32_t function, bool& varargs) const;
@@ -82,12 +82,13 @@ class Btf {
     CType resolve(TypeId type) const;
     std::vector<CMember> members(TypeId type) const;
     std::vector<CEnumerator> enumerators(TypeId type) const;
-    // Of any enumeration; of several of that name the first.
+    // Returns the value of an enumerator in any enumeration; the first one of several with that
+    // name.
     std::optional<int64_t> enumerator(std::string_view name) const;
     std::vector<std::string> enumerator_names() const;
     std::optional<TypeId> by_name(std::string_view name) const;
     TypeStep step(TypeId type) const;
-    // "const char __user *", as the kernel's system call table writes types.
+    // Parses "const char __user *", the notation of the kernel's system call table.
     TypeId by_declaration(std::string_view text) const;
 
   private:
@@ -97,9 +98,9 @@ class Btf {
                                       : pool_string(strings_, offset - first_string_);
     }
     uint32_t bare(uint32_t id) const;
-    // `id` with const, if the file has that; else itself.
+    // Returns `id` with const, if the file contains that; else `id`.
     uint32_t with_const(uint32_t id) const;
-    // Bytes of an array of any number of dimensions; 0 where it is an array of itself.
+    // Returns the bytes of an array of any number of dimensions; 0 if it is an array of itself.
     uint64_t array_size(const BtfType& array) const;
     std::optional<uint32_t> tagged(std::string_view name,
                                    std::initializer_list<BtfKind> kinds) const;
@@ -107,13 +108,14 @@ class Btf {
 
     std::string_view types_, strings_;
     const Btf* base_ = nullptr;
-    uint32_t first_own_ = 0; // numbers and strings below are those of base_
+    uint32_t first_own_ = 0; // lower numbers and strings are those of base_
     uint32_t first_string_ = 0;
-    std::vector<uint32_t> offsets_; // in types_, by number - first_own_; [0] is void without a base
+    // in types_, by number - first_own_; [0] is void unless there is a base
+    std::vector<uint32_t> offsets_;
     mutable bool indexed_ = false;
     mutable std::unordered_map<std::string_view, uint32_t> functions_;
     mutable std::unordered_multimap<std::string_view, uint32_t> named_;
-    mutable std::unordered_map<uint32_t, uint32_t> const_of_; // a type: the same with const
+    mutable std::unordered_map<uint32_t, uint32_t> const_of_; // maps a type to the same with const
 };
 
 } // namespace djstap

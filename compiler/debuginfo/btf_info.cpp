@@ -14,7 +14,7 @@ namespace djstap {
 
 namespace {
 
-// Symbols of code that is no function of its own.
+// Returns whether a symbol is for code that is not a function of its own.
 bool is_no_function(std::string_view symbol) {
     return symbol.ends_with(".cold") || symbol.find(".cold.") != std::string_view::npos ||
            symbol.starts_with("__pfx_") || symbol.starts_with(".L");
@@ -29,7 +29,7 @@ std::string_view without_suffix(std::string_view symbol) {
 
 namespace {
 
-// BTF and where its bytes are held; null where they are vmlinux's.
+// BTF and the storage of its bytes; null if they are vmlinux's.
 struct KernelBtf {
     std::unique_ptr<std::string> bytes;
     Btf btf;
@@ -49,7 +49,7 @@ Result<KernelBtf> kernel_btf(const Kernel& kernel) {
     } else {
         return Failure{kernel.title() + " has no BTF", ""};
     }
-    // The bytes move to where they stay before they are looked at.
+    // The bytes are moved to their final place before they are parsed.
     auto storage = std::make_unique<std::string>(std::move(held));
     auto btf = Btf::parse(bytes.empty() ? std::string_view(*storage) : bytes);
     if (!btf)
@@ -68,8 +68,8 @@ Result<std::unique_ptr<DebugInfo>> BtfInfo::open(const Image& image) {
             new BtfInfo(image, std::move(kernel->bytes), nullptr, std::move(kernel->btf)));
     auto base = std::make_unique<Btf>(std::move(kernel->btf));
     const ElfSection* own = image.elf() ? image.elf()->section(".BTF") : nullptr;
-    // A module that was built without the kernel at hand tells no types: its functions' names are
-    // had from its symbols, and the kernel's types are known.
+    // A module that was built without the kernel's BTF provides no types: the names of its
+    // functions come from its symbols, and the kernel's types are known.
     const bool builds_upon = own && !image.elf()->section(".BTF.base");
     auto btf = builds_upon ? Btf::parse(own->bytes, base.get()) : Btf::parse_nothing(base.get());
     if (!btf)
@@ -90,8 +90,9 @@ FunctionInfo BtfInfo::function_info(const Symbol& symbol) const {
 
 std::vector<FunctionInfo> BtfInfo::functions(const FunctionPattern& pattern, bool details) const {
     std::vector<FunctionInfo> found;
+    // BTF contains no file names
     if (!pattern.file.empty())
-        return found; // BTF names no files
+        return found;
     bool wild = has_wildcard(pattern.function);
     std::set<std::tuple<uint64_t, std::string>> taken;
     auto take = [&](const std::vector<Symbol>& symbols) {
@@ -101,7 +102,7 @@ std::vector<FunctionInfo> BtfInfo::functions(const FunctionPattern& pattern, boo
                 (wild && symbol.size == 0 && image_.has_addresses()))
                 continue;
             FunctionInfo info = function_info(symbol);
-            // At one address one name, unless addresses are hidden.
+            // One name per address, unless addresses are hidden.
             std::string key = image_.has_addresses() ? std::string() : info.symbol;
             if (taken.emplace(info.entry, key).second)
                 found.push_back(std::move(info));
@@ -267,7 +268,7 @@ std::vector<Variable> BtfInfo::variables_at(uint64_t address) const {
 }
 
 std::optional<Variable> BtfInfo::global(std::string_view) const {
-    // BTF describes per-CPU variables only, which have no address of their own.
+    // BTF describes only per-CPU variables, which have no address of their own.
     return std::nullopt;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Debug information where there is no DWARF: BTF for types and prototypes, the calling convention
-// for places.
+// Debug information without DWARF: BTF for types and prototypes, the calling convention for
+// locations.
 #pragma once
 #include "debuginfo/btf.h"
 #include "debuginfo/syscalls.h"
@@ -10,8 +10,8 @@ namespace djstap {
 
 class BtfInfo final : public DebugInfo {
   public:
-    // Reads vmlinux's .BTF, else the file of raw BTF, and a module's own, which builds upon it.
-    // Fails where the kernel has none.
+    // Reads vmlinux's .BTF, else the file of raw BTF, and that of a module, which extends it. Fails
+    // if the kernel has none.
     static Result<std::unique_ptr<DebugInfo>> open(const Image& image);
 
     const Image& image() const override { return image_; }
@@ -21,7 +21,7 @@ class BtfInfo final : public DebugInfo {
                                         bool details) const override;
     void add_details(FunctionInfo& function) const override;
     std::vector<std::string> similar_functions(std::string_view name) const override;
-    // BTF does not say what was inlined.
+    // BTF does not record inlining.
     bool only_inlined(std::string_view) const override { return false; }
     std::vector<StatementAddress> inlined(const FunctionPattern&, bool) const override {
         return {};
@@ -57,7 +57,7 @@ class BtfInfo final : public DebugInfo {
     void add_syscall_details(FunctionInfo& function) const;
 
     const Image& image_;
-    std::unique_ptr<std::string> bytes_; // where they are not vmlinux's
+    std::unique_ptr<std::string> bytes_; // if they are not vmlinux's
     std::unique_ptr<Btf> base_;          // the kernel's, for a module
     Btf btf_;
     SyscallFormats syscall_formats_;

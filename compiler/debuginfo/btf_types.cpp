@@ -141,8 +141,8 @@ std::vector<CMember> Btf::members(TypeId id) const {
             member.bit_size = place >> 24;
         else if (storage.kind == BtfKind::Int &&
                  (btf_word(storage.extra, 0) & 0xff) != storage.size_or_type * 8) {
-            member.bit_size =
-                btf_word(storage.extra, 0) & 0xff; // the old form: an integer of so many bits
+            // the old form: an integer with this number of bits
+            member.bit_size = btf_word(storage.extra, 0) & 0xff;
             bits += (btf_word(storage.extra, 0) >> 16) & 0xff;
         }
         if (uint64_t size = resolve(member.type).size; member.bit_size && size)
@@ -280,7 +280,7 @@ uint32_t Btf::with_const(uint32_t id) const {
 
 TypeId Btf::by_declaration(std::string_view text) const {
     std::string words;
-    bool is_const = false; // what all pointers lead to
+    bool is_const = false; // of the type that all pointers lead to
     TypeId pointers = std::count(text.begin(), text.end(), '*');
     for (size_t at = 0; at < text.size();) {
         size_t end = std::min(text.find_first_of(" \t*", at), text.size());
@@ -292,8 +292,9 @@ TypeId Btf::by_declaration(std::string_view text) const {
         at = end + 1;
     }
     auto base = by_name(words);
+    // every argument fills a register
     if (!base && !pointers && words != "void")
-        base = by_name("long"); // every argument fills a register
+        base = by_name("long");
     TypeId bare = base ? *base : 0;
     if (is_const && (base || words == "void"))
         bare = with_const(static_cast<uint32_t>(bare));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Functions, parameters, types, locations and lines of a kernel: from DWARF through libdw (an index
-// is built once per build-id and mapped), or from BTF and the calling convention where there is no
+// is built once per build-id and mapped), or from BTF and the calling convention if there is no
 // DWARF.
 #pragma once
 #include "arch/location.h"
@@ -16,8 +16,7 @@
 
 namespace djstap {
 
-// ---- types
-// ---------------------------------------------------------------------------------------
+// ---- types --------------------------------------------------------------------------------------
 
 enum class CTypeKind : uint8_t {
     Void,
@@ -34,24 +33,23 @@ enum class CTypeKind : uint8_t {
     Unknown
 };
 
-// Refers to a type inside one DebugInfo; 0 is void. Qualifiers and typedefs are stripped by
-// resolve().
+// Identifies a type inside one DebugInfo; 0 is void. resolve() strips qualifiers and typedefs.
 using TypeId = uint64_t;
 
 struct CType {
     CTypeKind kind = CTypeKind::Unknown;
-    std::string name;  // "unsigned int", "timespec64" (no "struct "), empty when anonymous
-    uint64_t size = 0; // bytes; 0 when incomplete or unknown
+    std::string name;  // "unsigned int", "timespec64" (no "struct "); "" if anonymous
+    uint64_t size = 0; // bytes; 0 if incomplete or unknown
     bool is_signed = false;
     TypeId target = 0;  // pointee, element, return type
     uint64_t count = 0; // elements of an array (0: flexible)
 };
 
 struct CMember {
-    std::string name; // empty for an anonymous struct/union, whose members belong to the outer one
+    std::string name; // "" for an anonymous struct/union, whose members belong to the outer one
     TypeId type = 0;
     uint64_t offset = 0;     // bytes from the struct's beginning
-    uint32_t bit_offset = 0; // from `offset`, least significant bit first; only where bit_size > 0
+    uint32_t bit_offset = 0; // from `offset`, least significant bit first; only if bit_size > 0
     uint32_t bit_size = 0;   // 0: not a bit-field
 };
 
@@ -65,21 +63,20 @@ struct CEnumerator {
 struct Variable {
     std::string name;
     TypeId type = 0;
-    Location location; // at the address asked for
+    Location location; // at the requested address
     bool is_parameter = false;
 };
 
-// ---- functions
-// -----------------------------------------------------------------------------------
+// ---- functions ----------------------------------------------------------------------------------
 
 struct FunctionInfo {
     std::string name; // as in the source ("vfs_read")
     std::string
         symbol; // as in the symbol table ("vfs_read", "foo.isra.0", "__x64_sys_gettimeofday")
     uint64_t entry = 0; // link-time address of the entry
-    uint64_t size = 0;  // of the symbol
-    std::string
-        file; // declared in, as DWARF names it, relative to the source tree ("fs/read_write.c")
+    uint64_t size = 0;  // size of the symbol
+    // The file of the declaration in DWARF, relative to the source tree ("fs/read_write.c").
+    std::string file;
     uint32_t line = 0;
     bool is_syscall =
         false; // resolved from sys_NAME to its wrapper: parameters come from a pt_regs
@@ -87,11 +84,11 @@ struct FunctionInfo {
     bool varargs = false;
     bool noreturn = false;
     std::optional<TypeId> return_type; // nothing: unknown; 0: void
-    std::vector<Variable>
-        parameters;              // with their location at the entry. For a system call: name and
-                                 // type from its definition; location.kind is Memory relative to
-                                 // the wrapper's first argument (offset = its place in pt_regs).
-    std::string parameters_hint; // where they are not known: what to do for it
+    // With their locations at the entry. For a system call: name and type from its definition;
+    // location.kind is Memory relative to the wrapper's first argument (offset = the offset in
+    // pt_regs).
+    std::vector<Variable> parameters;
+    std::string parameters_hint; // if they are unknown: how to make them known
 };
 
 // One address for a source line, or for an offset from a function's entry.
@@ -102,13 +99,13 @@ struct StatementAddress {
     uint64_t symbol_entry = 0;
     std::string file;
     uint32_t line = 0;
-    bool is_stmt = true; // false: no is_stmt row existed, a note is due
+    bool is_stmt = true; // false: there was no is_stmt row, which should be reported
     bool inlined = false;
-    uint64_t scope = 0; // of inlined(): for variables_of_inlined()
+    uint64_t scope = 0; // from inlined(): for variables_of_inlined()
 };
 
 // The parsed argument of kernel.function / kernel.statement: "func", "func@file", "func@file:line",
-// "func@file+offset", "func@file:*", "*@file:a-b". Wildcards may stand in func and file.
+// "func@file+offset", "func@file:*", "*@file:a-b". func and file may contain wildcards.
 struct FunctionPattern {
     std::string function;
     std::string file; // empty: any. Matches a whole path or its tail at a slash
@@ -122,84 +119,86 @@ struct FunctionPattern {
     uint32_t line = 0; // absolute, or relative to the declaration
     uint32_t last_line = 0;
 };
-// Fails with a message that names the part that is wrong.
+// Fails with a message that names the invalid part.
 Result<FunctionPattern> parse_function_pattern(std::string_view text);
 
 struct StatementResult {
     std::vector<StatementAddress> addresses;
-    std::vector<uint32_t> nearest_lines; // where a line has no row: lines before and after that do
+    // if a line has no row: the nearest lines before and after that have one
+    std::vector<uint32_t> nearest_lines;
 };
 
-// ---- the interface
-// -------------------------------------------------------------------------------
+// ---- the interface ------------------------------------------------------------------------------
 
 class DebugInfo {
   public:
-    // Opens what the image has: DWARF (index built or mapped from the cache), else BTF, a module's
-    // upon its kernel's. `progress` (may be null) is told of the long step. Fails where there is
-    // neither. `image` must outlive it. With DJSTAP_NO_DWARF=1 in the environment DWARF is passed
-    // over. One object is for one thread.
+    // Opens what the image has: DWARF (index built or mapped from the cache), else BTF, where a
+    // module's extends its kernel's. `progress` (may be null) is called for the long step. Fails if
+    // there is neither. `image` must outlive the object. DJSTAP_NO_DWARF=1 in the environment
+    // disables DWARF. An object must be used by one thread only.
     static Result<std::unique_ptr<DebugInfo>> open(const Image& image,
                                                    void (*progress)(const std::string&) = nullptr);
     virtual ~DebugInfo() = default;
 
-    // What it is the debug information of.
+    // Returns the image that it describes.
     virtual const Image& image() const = 0;
     virtual bool has_dwarf() const = 0;
     // "DWARF" or "BTF": for messages.
     virtual std::string_view source() const = 0;
 
-    // Functions with code of their own whose name, symbol or system-call name matches; one entry
-    // per concrete copy (clones included, .cold parts never), sorted by name then address, without
-    // parameters' details when `details` is false (listing and wide patterns stay fast).
+    // Returns functions with code of their own whose name, symbol or system call name matches; one
+    // entry per concrete copy (including clones, but no .cold parts), sorted by name, then address.
+    // If `details` is false, without details of parameters, so that listings and wide patterns are
+    // fast.
     virtual std::vector<FunctionInfo> functions(const FunctionPattern& pattern,
                                                 bool details) const = 0;
-    // Fills return type and parameters of one that was found without details.
+    // Sets return type and parameters of a function that was found without details.
     virtual void add_details(FunctionInfo& function) const = 0;
-    // Names for hints ("did you mean"): all function names within reach of an edit or two, cheap.
+    // Returns names for hints ("did you mean"): all function names within an edit or two; fast.
     virtual std::vector<std::string> similar_functions(std::string_view name) const = 0;
-    // True where `name` exists only inlined: for the message.
+    // Returns whether `name` exists only inlined: for messages.
     virtual bool only_inlined(std::string_view name) const = 0;
 
-    // Where functions that match were inlined: the first instruction of each copy, by address.
-    // `function`, `file` and `line` are the inlined function's, the symbol is what it is inlined
-    // into. `first_only`: one copy of each. Nothing where there is no
-    // DWARF.
+    // Returns where matching functions were inlined: the first instruction of each copy, by
+    // address. `function`, `file` and `line` are those of the inlined function; the symbol is that
+    // of the function that contains it. `first_only`: one copy of each. Nothing without DWARF.
     virtual std::vector<StatementAddress> inlined(const FunctionPattern& pattern,
                                                   bool first_only) const = 0;
-    // How many these are at most: cheap.
+    // Returns an upper bound of their number; fast.
     virtual size_t inlined_count(const FunctionPattern& pattern) const = 0;
 
-    // Addresses of the pattern's line(s). `nearest`: where the line has no row take the nearest one
-    // that has.
+    // Returns the addresses of the pattern's line(s). `nearest`: if the line has no row, uses the
+    // nearest line that has one.
     virtual Result<StatementResult> statements(const FunctionPattern& pattern,
                                                bool nearest) const = 0;
 
-    // Variables (parameters and locals) visible at an address, each with its location there.
+    // Returns variables (parameters and locals) visible at an address, each with its location
+    // there.
     virtual std::vector<Variable> variables_at(uint64_t address) const = 0;
-    // Those of one inlined copy, and of no function around or inside it, at its first instruction.
+    // Returns those of one inlined copy, but not of functions around or inside it, at its first
+    // instruction.
     virtual std::vector<Variable> variables_of_inlined(const StatementAddress& inlined) const = 0;
-    // A global variable of the kernel: "jiffies_64", or the one of a source file, whose pattern is
-    // as in function patterns: "jiffies_64@kernel/time/timer.c".
+    // Returns a global variable of the kernel: "jiffies_64", or the one in a source file, with a
+    // file pattern as for functions: "jiffies_64@kernel/time/timer.c".
     virtual std::optional<Variable> global(std::string_view name_and_file) const = 0;
 
     // Types. resolve() strips typedefs and qualifiers.
     virtual CType resolve(TypeId type) const = 0;
-    virtual std::string type_name(TypeId type) const = 0; // as C writes it: "struct timeval *"
+    virtual std::string type_name(TypeId type) const = 0; // in C syntax: "struct timeval *"
     virtual std::vector<CMember> members(TypeId struct_or_union) const = 0;
-    // Finds a member, also inside anonymous members (offsets are added up).
+    // Finds a member, including those of anonymous members (whose offsets are added).
     virtual std::optional<CMember> member(TypeId struct_or_union, std::string_view name) const = 0;
     virtual std::vector<CEnumerator> enumerators(TypeId enumeration) const = 0;
-    // The value of the enumerator of that name, of whichever enumeration; of several the one that
-    // comes first.
+    // Returns the value of an enumerator in any enumeration; the first one of several with that
+    // name.
     virtual std::optional<int64_t> enumerator(std::string_view name) const = 0;
-    // Names for hints, as similar_functions().
+    // Returns names for hints, like similar_functions().
     virtual std::vector<std::string> similar_enumerators(std::string_view name) const = 0;
-    // "struct foo", "union foo", "enum foo", a typedef or a base type's name.
+    // Finds "struct foo", "union foo", "enum foo", a typedef or a base type's name.
     virtual std::optional<TypeId> type_by_name(std::string_view name) const = 0;
 };
 
-// Where DebugInfo caches its index for a build-id, for tests and --info.
+// Returns the path of the cached index for a build-id, for tests and --info.
 std::string debuginfo_index_path(const std::string& build_id);
 
 } // namespace djstap

@@ -59,7 +59,7 @@ FunctionInfo DwarfInfo::syscall_info(std::string_view name, const Symbol& wrappe
 
 std::vector<const FunctionRecord*>
 DwarfInfo::matching_records(const FunctionPattern& pattern) const {
-    std::unordered_map<uint32_t, bool> files; // one decision a file
+    std::unordered_map<uint32_t, bool> files; // one decision per file
     auto in_file = [&](const FunctionRecord& record) {
         auto [known, added] = files.emplace(record.file, false);
         if (added)
@@ -93,8 +93,8 @@ DwarfInfo::matching_records(const FunctionPattern& pattern) const {
     return found;
 }
 
-// A weak definition's code stays in the kernel when a strong one takes its symbol. Nothing calls
-// it, and neither ftrace nor kprobes know a function there.
+// The code of a weak definition stays in the kernel if a strong one takes its symbol. Nothing calls
+// it, and neither ftrace nor kprobes find a function there.
 bool DwarfInfo::is_replaced(const FunctionRecord& record) const {
     auto symbol = image_.symbol_at(record.entry);
     return !symbol || symbol->address != record.entry;
@@ -110,7 +110,7 @@ std::vector<FunctionInfo> DwarfInfo::functions(const FunctionPattern& pattern, b
         found.push_back(function_info(*record));
     }
     bool wild = has_wildcard(pattern.function);
-    // Other names of code that DWARF knows under one, and code that only the symbol table knows.
+    // Aliases of code that has one name in DWARF, and code that only the symbol table contains.
     if (pattern.file.empty() && (wild || found.empty())) {
         std::vector<Symbol> symbols = wild ? image_.symbols_matching(pattern.function)
                                            : image_.symbols_named(pattern.function);

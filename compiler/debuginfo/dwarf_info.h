@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Debug information from DWARF: the index answers for functions, libdw for types, lines and scopes.
+// Debug information from DWARF: functions come from the index, types, lines and scopes from libdw.
 #pragma once
 #include "debuginfo/dwarf_types.h"
 
@@ -40,13 +40,13 @@ class DwarfInfo final : public DebugInfo {
   private:
     FunctionInfo function_info(const FunctionRecord& record) const;
     FunctionInfo syscall_info(std::string_view name, const Symbol& wrapper) const;
-    // Records whose name or symbol matches, in the file; each once.
+    // Returns records whose name or symbol matches, in the file; each once.
     std::vector<const FunctionRecord*> matching_records(const FunctionPattern& pattern) const;
     std::vector<const InlineRecord*> matching_inlines(const FunctionPattern& pattern) const;
     bool is_replaced(const FunctionRecord& record) const;
     std::vector<Variable> parameters(uint32_t first, uint32_t count) const;
-    // The name of the compile unit that holds the entry at this offset; empty where it cannot be
-    // read.
+    // Returns the name of the compile unit that contains the entry at this offset; "" if it is
+    // unreadable.
     std::string unit_of(uint32_t offset) const;
     std::optional<FrameBase> frame_base_at(uint64_t address) const;
 

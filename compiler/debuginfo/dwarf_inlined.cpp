@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where functions were inlined.
+// Finds where functions were inlined.
 #include "debuginfo/dwarf_info.h"
 
 #include "debuginfo/pattern.h"
@@ -39,7 +39,7 @@ std::vector<StatementAddress> DwarfInfo::inlined(const FunctionPattern& pattern,
             Dwarf_Addr address = 0, base = 0, end = 0;
             if (!dwarf_offdie(dwarf, instance, &die))
                 continue;
-            // Some say only which code is theirs: it begins with the first range.
+            // Some copies only have ranges: they begin with the first one.
             if ((dwarf_entrypc(&die, &address) != 0 || address == 0) &&
                 dwarf_ranges(&die, 0, &base, &address, &end) <= 0)
                 continue;
@@ -61,7 +61,7 @@ std::vector<StatementAddress> DwarfInfo::inlined(const FunctionPattern& pattern,
     }
     std::stable_sort(found.begin(), found.end(),
                      [](const auto& a, const auto& b) { return a.address < b.address; });
-    // Two calls in one expression may begin with the same instruction: it is one place.
+    // Two calls in one expression may begin with the same instruction: this is one place.
     found.erase(std::unique(found.begin(), found.end(),
                             [](const auto& a, const auto& b) {
                                 return a.address == b.address && a.function == b.function;

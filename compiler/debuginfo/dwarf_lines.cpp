@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Addresses of source lines.
+// Finds the addresses of source lines.
 #include "debuginfo/dwarf_info.h"
 #include "debuginfo/pattern.h"
 #include "image/glob.h"
@@ -31,7 +31,7 @@ struct Body {
     uint32_t declared = 0;     // line
     uint32_t end = UINT32_MAX; // the line where the next function of its file is declared
     uint32_t die = 0;
-    uint64_t entry = 0; // of a concrete one
+    uint64_t entry = 0; // of a concrete copy
     bool inlined = false;
     std::map<uint32_t, Row> rows; // the best row of each line of its file
 };
@@ -96,7 +96,7 @@ void read_rows(Dwarf* dwarf, Body& body) {
     }
 }
 
-// A line's distance, a later line being nearer than an earlier one as far away.
+// Returns the distance of lines; at equal distances, a later line is nearer than an earlier one.
 uint64_t distance(uint32_t from, uint32_t to) {
     return to >= from ? uint64_t(to - from) * 2 : uint64_t(from - to) * 2 + 1;
 }
@@ -176,7 +176,7 @@ Result<StatementResult> DwarfInfo::statements(const FunctionPattern& pattern, bo
         const std::set<uint32_t>& lines = declared[body.file_number];
         auto next = lines.upper_bound(body.declared);
         body.end = next == lines.end() ? UINT32_MAX : *next;
-        // With wildcards most bodies have nothing to do with the line.
+        // With wildcards, most bodies have nothing to do with the line.
         bool skip = wild && pattern.line_kind == LineKind::Absolute && !nearest &&
                     !in_extent(body, pattern.line);
         skip = skip || (pattern.line_kind == LineKind::None && !body.inlined);

@@ -52,7 +52,7 @@ uint32_t type_offset(Dwarf_Die* die) {
 DwarfScanner::DwarfScanner(Dwarf* dwarf, const Image& image)
     : dwarf_(dwarf), image_(image), sections_(LineSections::of(dwarf)), seen_names_(1 << 16) {}
 
-// The same string of .debug_str names a type in thousands of units: its place tells that it is
+// The same string of .debug_str names a type in thousands of units: its offset shows that it is
 // known.
 bool DwarfScanner::first_sight(const char* name, int tag) {
     if (seen_count_ * 2 >= seen_names_.size())
@@ -89,7 +89,7 @@ void DwarfScanner::scan_type(Dwarf_Die* die, int tag) {
     const char* name = dwarf_formstring(dwarf_attr(die, DW_AT_name, &attribute));
     if (!name)
         return;
-    bool shared = attribute.form != DW_FORM_string; // else the bytes stand in the entry itself
+    bool shared = attribute.form != DW_FORM_string; // otherwise the bytes are in the entry itself
     bool is_declaration =
         tag != DW_TAG_typedef && tag != DW_TAG_base_type && dwarf_hasattr(die, DW_AT_declaration);
     if (is_declaration || (shared && !first_sight(name, tag)))
@@ -99,7 +99,7 @@ void DwarfScanner::scan_type(Dwarf_Die* die, int tag) {
         result_.types.push_back({number, uint32_t(dwarf_dieoffset(die)), uint32_t(tag)});
 }
 
-// A header's enumeration stands in thousands of units: each name is taken once.
+// A header's enumeration occurs in thousands of units: each name is recorded once.
 void DwarfScanner::scan_enumerators(Dwarf_Die* die) {
     each_child(die, [&](Dwarf_Die* child) {
         Dwarf_Attribute attribute;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Reads units of .debug_info into records. One object a thread: each has its own libdw handle.
+// Reads units of .debug_info into records. One object per thread: each has its own libdw handle.
 #pragma once
 #include "debuginfo/index_format.h"
 #include "debuginfo/location.h"
@@ -31,7 +31,7 @@ class DwarfFile {
     Dwarf* dwarf_;
 };
 
-// Strings by number, each once.
+// Numbers strings, each once.
 class StringSet {
   public:
     StringSet() { add(""); }
@@ -46,23 +46,23 @@ class StringSet {
         }
     };
     std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> numbers_;
-    std::vector<std::string_view> strings_; // into the keys, which stay where they are
+    std::vector<std::string_view> strings_; // views of the keys, whose addresses are stable
 };
 
-// Offset of a unit's entry in .debug_info.
+// Returns the offsets of the units' entries in .debug_info.
 std::vector<Dwarf_Off> unit_offsets(Dwarf* dwarf);
 
-// Records whose strings are numbers of `strings`.
+// Records in which strings are numbers of `strings`.
 struct ScanResult {
     StringSet strings;
     std::vector<FunctionRecord> functions;
-    std::vector<RangeRecord> ranges; // `function` is a number in `functions`
+    std::vector<RangeRecord> ranges; // `function` is an index of `functions`
     std::vector<ParameterRecord> parameters;
     std::vector<SyscallRecord> syscalls;
     struct Inline {
         uint32_t name, file, line, die;
     };
-    std::vector<Inline> inlines; // an instance each
+    std::vector<Inline> inlines; // one per instance
     std::vector<TypeRecord> types;
     std::vector<VariableRecord> variables;
     std::vector<EnumeratorRecord> enumerators;
@@ -101,15 +101,15 @@ class DwarfScanner {
     bool files_read_ = false;
     std::vector<uint32_t> files_; // of the unit, as string numbers
     std::unordered_map<Dwarf_Off, Origin> origins_;
-    std::vector<uintptr_t>
-        seen_names_; // open addressing: (name's place in the file, tag) of types recorded
+    // Open addressing: (offset of the name in the file, tag) of recorded types.
+    std::vector<uintptr_t> seen_names_;
     size_t seen_count_ = 0;
     std::unordered_set<uint64_t> recorded_types_; // (string number, tag)
     bool first_sight(const char* name, int tag);
     void grow_seen();
 };
 
-// The entry offset of the type that a DW_AT_type names; 0 (void) without one.
+// Returns the entry offset of the type in DW_AT_type; 0 (void) if there is none.
 uint32_t type_offset(Dwarf_Die* die);
 
 } // namespace djstap

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Functions, their parameters and what is inlined into them.
+// Functions, their parameters and the functions that are inlined into them.
 #include "arch/arch.h"
 #include "debuginfo/dwarf_scan.h"
 #include "debuginfo/dwarf_tree.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view syscall_prefix = "__do_sys_";
 
-// Of a parameter, or of a function's result.
+// Returns the shape of a parameter, or of a function's result.
 arch::ArgumentShape shape_of(Dwarf_Die* parameter) {
     arch::ArgumentShape shape;
     Dwarf_Attribute attribute;
@@ -43,7 +43,7 @@ std::vector<RangeRecord> DwarfScanner::code_ranges(Dwarf_Die* die, uint64_t& ent
         if (begin < end && begin != 0)
             ranges.push_back({begin, uint32_t(end - begin), 0});
     }
-    // Of a function that gcc split, the first range is the hot part, and the function begins there.
+    // If gcc split a function, the first range is the hot part, where the function begins.
     entry = ranges.empty() ? 0 : ranges.front().begin;
     Dwarf_Addr given = 0;
     if (!ranges.empty() && dwarf_entrypc(die, &given) == 0 && given != 0)
@@ -51,7 +51,7 @@ std::vector<RangeRecord> DwarfScanner::code_ranges(Dwarf_Die* die, uint64_t& ent
     return ranges;
 }
 
-// Among the symbols at an entry: the function's own name, else a clone of it, else any.
+// Selects one of the symbols at an entry: the function's own name, else a clone of it, else any.
 uint32_t DwarfScanner::symbol_number(std::string_view name, uint64_t entry, uint32_t& size) {
     auto at = image_.symbol_at(entry);
     if (at && at->address == entry) {
@@ -115,7 +115,7 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
     const auto return_address = static_cast<int64_t>(arch::return_address_bytes());
     context.frame_base = [=] { return FrameBase{arch::stack_pointer(), return_address}; };
     function.first_parameter = result_.parameters.size();
-    std::vector<std::pair<Dwarf_Off, Dwarf_Die>> own; // by what they are copies of
+    std::vector<std::pair<Dwarf_Off, Dwarf_Die>> own; // by the entries that they are copies of
     bool dropped = false;
     each_child(die, [&](Dwarf_Die* child) {
         int tag = dwarf_tag(child);
@@ -128,7 +128,7 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
     });
     auto add = [&](Dwarf_Die* parameter) {
         Location location = location_of(parameter, context);
-        // Unoptimized code says where the prologue will have stored the parameter: not there yet.
+        // In unoptimized code, the location is where the prologue stores the parameter later.
         if (location.kind == LocationKind::Memory && location.reg == arch::stack_pointer() &&
             location.offset < return_address) {
             location = Location();
@@ -137,7 +137,7 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
         dropped = dropped || location.kind == LocationKind::None;
         result_.parameters.push_back(parameter_record(parameter, &location));
     };
-    // The parameters and their order are the source's: a clone may lack some.
+    // The parameters and their order are those of the source: a clone may lack some.
     std::optional<Dwarf_Die> origin = origin_of(die);
     if (origin) {
         each_child(&*origin, [&](Dwarf_Die* child) {
@@ -156,8 +156,8 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
             add(&parameter.second);
     }
     function.parameter_count = result_.parameters.size() - function.first_parameter;
-    // A plain name was not changed by the optimizer's clones: its arguments are where the
-    // convention says.
+    // Symbols without a suffix are not optimizer clones: their arguments follow the calling
+    // convention.
     if (dropped && function.symbol == function.name)
         use_calling_convention(origin ? &*origin : die, function);
 }

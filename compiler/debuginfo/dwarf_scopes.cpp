@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Variables in scope at an address.
+// Finds the variables in scope at an address.
 #include "debuginfo/dwarf_info.h"
 
 #include "debuginfo/dwarf_tree.h"
@@ -17,7 +17,7 @@ bool is_variable(Dwarf_Die* die) {
     return tag == DW_TAG_formal_parameter || tag == DW_TAG_variable;
 }
 
-// Gathers variables scope by scope, the outermost first.
+// Collects variables scope by scope, from the outermost.
 class ScopeWalk {
   public:
     explicit ScopeWalk(const LocationContext& context) : context_(context) {}
@@ -39,7 +39,7 @@ class ScopeWalk {
                 inner.push_back(*child);
             }
         });
-        // What the source declares and this copy has not: so that a message can say why.
+        // What the source declares and this copy lacks is kept, so that a message can say why.
         if (auto origin = origin_of(scope)) {
             each_child(&*origin, [&](Dwarf_Die* child) {
                 if (!is_variable(child) || seen.contains(dwarf_dieoffset(child)))
@@ -52,7 +52,8 @@ class ScopeWalk {
             walk(&scope_inside, into_inlined);
     }
 
-    // Innermost scope first; of variables of one name, what the source means at this place.
+    // Returns variables from the innermost scope outwards; of several with one name, the one that
+    // is visible at this place.
     std::vector<Variable> take() {
         std::vector<Variable> visible;
         std::set<std::string> names;
@@ -82,7 +83,7 @@ class ScopeWalk {
     std::vector<std::vector<Variable>> scopes_;
 };
 
-// "register plus offset" where that is all that the rule for the call frame address says.
+// Returns "register plus offset" if the rule for the call frame address has that form.
 std::optional<FrameBase> call_frame_address(Dwarf* dwarf, uint64_t address) {
     Dwarf_CFI* cfi = dwarf_getcfi(dwarf);
     Dwarf_Frame* frame = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Steps from one entry (DIE) of .debug_info to others.
+// Navigates between the entries (DIEs) of .debug_info.
 #pragma once
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -8,7 +8,7 @@
 
 namespace djstap {
 
-// found(Dwarf_Die*) for each entry that `parent` owns.
+// Calls found(Dwarf_Die*) for each child of `parent`.
 template <class Found> void each_child(Dwarf_Die* parent, Found found) {
     Dwarf_Die child;
     if (dwarf_child(parent, &child) != 0)
@@ -18,7 +18,7 @@ template <class Found> void each_child(Dwarf_Die* parent, Found found) {
     } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-// What DW_AT_abstract_origin of an entry refers to.
+// Returns what DW_AT_abstract_origin of an entry refers to.
 inline std::optional<Dwarf_Die> origin_of(Dwarf_Die* die) {
     Dwarf_Attribute attribute;
     Dwarf_Die origin;

@@ -115,7 +115,7 @@ CType DwarfTypes::resolve(TypeId type) const {
         return result;
     }
     if (!bare(type, &die, &id)) {
-        // A typedef of void ends without an entry.
+        // A chain of typedefs of void ends without an entry.
         Dwarf_Die last;
         result.kind = die_of(type, &last) ? CTypeKind::Void : CTypeKind::Unknown;
         return result;
@@ -191,8 +191,8 @@ std::vector<CMember> DwarfTypes::members(TypeId type) const {
             uint64_t bits = member.offset * 8;
             if (auto first = number(child, DW_AT_data_bit_offset))
                 bits = *first;
-            else if (auto from_top =
-                         number(child, DW_AT_bit_offset)) // DWARF 3: from the most significant bit
+            // DWARF 3: from the most significant bit
+            else if (auto from_top = number(child, DW_AT_bit_offset))
                 bits += storage * 8 - *from_top - member.bit_size;
             place_bit_field(member, bits, storage);
         }

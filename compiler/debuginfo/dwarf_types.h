@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Types of a kernel's DWARF, read on demand.
+// The types in a kernel's DWARF, read on demand.
 #pragma once
 #include "debuginfo/dwarf_scan.h"
 #include "debuginfo/index.h"
@@ -7,11 +7,11 @@
 
 namespace djstap {
 
-// Opens vmlinux through libdw when it is first needed.
+// Opens vmlinux through libdw on first use.
 class LazyDwarf {
   public:
     explicit LazyDwarf(std::string path) : path_(std::move(path)) {}
-    // Null where it cannot be opened.
+    // Null if it cannot be opened.
     Dwarf* get() const;
 
   private:
@@ -21,7 +21,7 @@ class LazyDwarf {
 };
 
 // A TypeId is the offset of the type's entry in .debug_info; its upper 16 bits count the dimensions
-// of a many-dimensional array that are already taken off.
+// of a multidimensional array that have been removed.
 class DwarfTypes {
   public:
     DwarfTypes(const LazyDwarf& dwarf, const DwarfIndex& index) : dwarf_(dwarf), index_(index) {}
@@ -33,7 +33,7 @@ class DwarfTypes {
 
   private:
     bool die_of(TypeId type, Dwarf_Die* die) const;
-    // Takes typedefs and qualifiers off, and exchanges a declaration for the definition elsewhere.
+    // Strips typedefs and qualifiers, and replaces a declaration by the definition elsewhere.
     bool bare(TypeId type, Dwarf_Die* die, TypeId* id = nullptr) const;
     std::optional<TypeId> tagged(std::string_view name, int tag) const;
 

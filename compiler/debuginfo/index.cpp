@@ -10,7 +10,7 @@ namespace djstap {
 
 namespace {
 
-// The records of a table sorted by name whose name begins with (or is) `name`.
+// Returns the records whose name begins with (or is) `name`, from a table sorted by name.
 template <class Record, class Text>
 std::span<const Record> equal_names(std::span<const Record> records, std::string_view name,
                                     bool prefix, Text text) {

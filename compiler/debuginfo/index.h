@@ -9,7 +9,7 @@
 
 namespace djstap {
 
-// Reads all of a kernel's DWARF with two threads. Fails where there is none.
+// Reads all of an image's DWARF with two threads. Fails if there is none.
 Result<std::string> build_index(const Image& image);
 
 class DwarfIndex {
@@ -20,7 +20,7 @@ class DwarfIndex {
     std::span<const FunctionRecord> functions() const { return functions_; }
     std::span<const FunctionRecord> functions_named(std::string_view name) const;
     std::vector<const FunctionRecord*> functions_of_symbol(std::string_view symbol) const;
-    // The function whose entry this is, or whose code covers the address.
+    // Returns the function with this entry, or whose code covers the address.
     const FunctionRecord* function_at(uint64_t address) const;
     std::span<const ParameterRecord> parameters(uint32_t first, uint32_t count) const;
     const SyscallRecord* syscall(std::string_view name) const;
@@ -32,7 +32,7 @@ class DwarfIndex {
     const EnumeratorRecord* enumerator(std::string_view name) const;
     std::span<const EnumeratorRecord> enumerators() const { return enumerators_; }
     std::string_view text(uint32_t offset) const { return pool_string(strings_, offset); }
-    // Every record whose name begins with `prefix`.
+    // Return every record whose name begins with `prefix`.
     std::span<const FunctionRecord> functions_with_prefix(std::string_view prefix) const;
     std::span<const InlineRecord> inlines_with_prefix(std::string_view prefix) const;
 

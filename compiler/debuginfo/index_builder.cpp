@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Scans every unit with two threads and merges what they found into one sorted index.
+// Scans every unit with two threads and merges the results into one sorted index.
 #include "debuginfo/dwarf_scan.h"
 #include "debuginfo/index.h"
 
@@ -16,7 +16,7 @@ namespace {
 constexpr size_t thread_count = 2;
 constexpr size_t units_at_once = 16;
 
-// Strings of all threads in one sorted pool, so that names that are neighbours lie together in it.
+// The strings of all threads in one sorted pool, so that neighbouring names are adjacent.
 struct StringPool {
     std::string bytes;
     std::vector<std::vector<uint32_t>> offsets; // by thread, then by the thread's number
@@ -41,7 +41,7 @@ struct StringPool {
     }
 };
 
-// Puts all of `order`'s elements of `records` in order.
+// Returns `records` in the order of `order`.
 template <class Record>
 std::vector<Record> permuted(const std::vector<Record>& records,
                              const std::vector<uint32_t>& order) {
@@ -58,7 +58,7 @@ std::vector<uint32_t> numbers(size_t count) {
     return all;
 }
 
-// Offsets into a sorted pool compare as the strings do.
+// Offsets into a sorted pool compare like the strings.
 struct Merged {
     std::vector<FunctionRecord> functions;
     std::vector<uint32_t> by_symbol;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The layout of the cached DWARF index. Strings are offsets into its pool, types and functions
+// The layout of the cached DWARF index. Strings are offsets into its pool; types and functions are
 // offsets of their entries in .debug_info.
 #pragma once
 #include "cache/cache.h"
@@ -25,8 +25,8 @@ enum class IndexSection : size_t {
 };
 
 inline constexpr uint32_t function_external = 1, function_varargs = 2, function_noreturn = 4,
-                          function_typed =
-                              8; // a C function: its parameters and return type are known
+                          // a C function: its parameters and return type are known
+    function_typed = 8;
 
 struct FunctionRecord {
     uint64_t entry;
@@ -58,7 +58,7 @@ struct RangeRecord {
     uint32_t function;
 };
 
-// What __do_sys_NAME declares.
+// The definition of a system call, as __do_sys_NAME declares it.
 struct SyscallRecord {
     uint32_t name; // without the prefix
     uint32_t file;

@@ -17,7 +17,7 @@ Location constant(uint64_t value) {
     return location;
 }
 
-// The value that an expression has computed so far: a number, or a register plus a number.
+// The intermediate value of an expression: a number, or a register plus a number.
 struct Computed {
     bool has_register = false;
     bool register_itself = false; // DW_OP_regN: the variable is the register
@@ -131,7 +131,7 @@ Location location_of_expression(const Dwarf_Op* operations, size_t count,
                         : is_value ? LocationKind::Value
                                    : LocationKind::Memory;
     } else if (is_value) {
-        // The address of something: a constant that moves with the kernel cannot be expressed.
+        // An address: a constant that is relocated with the kernel cannot be expressed.
         if (result.is_address)
             return nowhere("the address of a variable, computed");
         return constant(result.offset);

@@ -36,7 +36,7 @@ bool has_bad_character(std::string_view text) {
     return false;
 }
 
-// "a**b" matches what "a*b" does, in less time.
+// "a**b" matches the same as "a*b", but more slowly.
 std::string without_repeated_stars(std::string_view text) {
     std::string result;
     for (char c : text) {
@@ -90,7 +90,7 @@ Result<FunctionPattern> parse_function_pattern(std::string_view text) {
         return bad(text, "there is a space or a control character in it");
     if (at == std::string_view::npos) {
         if (size_t mark = function.find_first_of(":+"); mark != std::string_view::npos) {
-            // "func+5" and "func:*" are lines of a function whose file need not be said.
+            // "func+5" and "func:*" are lines of a function whose file may be omitted.
             if (Status parsed =
                     parse_line(text, function[mark], function.substr(mark + 1), pattern);
                 !parsed)
@@ -106,7 +106,7 @@ Result<FunctionPattern> parse_function_pattern(std::string_view text) {
         return bad(text, quoted(function) + " before '@' is not a function's name");
     pattern.function = without_repeated_stars(function);
     std::string_view rest = text.substr(at + 1);
-    // A file's name may hold '+' ("c++.c"), but not before its last digits.
+    // A file's name may contain '+' ("c++.c"), but not before its last digits.
     size_t mark = rest.rfind(':');
     if (mark == std::string_view::npos) {
         size_t plus = rest.rfind('+');

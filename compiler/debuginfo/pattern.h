@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the parts of a function pattern match.
+// Matches the parts of a function pattern.
 #pragma once
 #include "debuginfo/debuginfo.h"
 
 namespace djstap {
 
-// True where a pattern's file ("read_write.c", "fs/*.c", "" for any) names `file` or its tail at a
-// slash.
+// Returns whether a pattern's file ("read_write.c", "fs/*.c", "" for any) matches `file` or its
+// tail at a slash.
 bool file_matches(std::string_view pattern, std::string_view file);
 
 } // namespace djstap

@@ -11,7 +11,7 @@ namespace djstap {
 
 namespace {
 
-// Reads numbers from a section; after an overrun every read yields 0 and ok() is false.
+// Reads numbers from a section; after an overrun every read returns 0 and ok() is false.
 class Reader {
   public:
     explicit Reader(std::string_view bytes) : bytes_(bytes) {}
@@ -206,8 +206,9 @@ std::vector<std::string> source_files(const LineSections& sections, Dwarf_Die* u
         reader.skip(8);
     }
     uint64_t version = reader.fixed(2);
+    // sizes of an address and of a segment selector
     if (version >= 5)
-        reader.skip(2); // sizes of an address and of a segment selector
+        reader.skip(2);
     reader.skip(offset_size + 1 + (version >= 4 ? 1 : 0) + 1 + 1 + 1);
     uint64_t opcodes = reader.fixed(1);
     reader.skip(opcodes > 0 ? opcodes - 1 : 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Names of source files: the file table in the header of a unit's line program, without its rows.
+// The names of source files: the file table in the header of a unit's line program, without its
+// rows.
 #pragma once
 #include <elfutils/libdw.h>
 
@@ -10,19 +11,19 @@
 
 namespace djstap {
 
-// The sections that file names live in, as libelf holds them (decompressed).
+// The sections that contain file names, as libelf holds them (decompressed).
 struct LineSections {
     std::string_view line, line_strings, strings;
     // Finds them in the file that `dwarf` reads.
     static LineSections of(Dwarf* dwarf);
 };
 
-// Paths of a unit's files by their number in DW_AT_decl_file, relative to the kernel's source tree
-// where that can be told. DWARF 5 (6.2.4.1) and DWARF 2 to 4. Empty where the header is damaged.
+// Returns the paths of a unit's files by their number in DW_AT_decl_file, relative to the kernel's
+// source tree if that is known. DWARF 5 (6.2.4.1) and DWARF 2 to 4. Empty if the header is damaged.
 std::vector<std::string> source_files(const LineSections& sections, Dwarf_Die* unit);
 
-// "/build/linux-6.1.192/arch/x86/kernel/../lib/x.S" → "arch/x86/lib/x.S": dot-dot resolved, the
-// unit's folder and the root of the source tree taken off.
+// "/build/linux-6.1.192/arch/x86/kernel/../lib/x.S" → "arch/x86/lib/x.S": resolves dot-dot, and
+// removes the unit's folder and the root of the source tree.
 std::string normal_source_path(std::string_view path, std::string_view unit_folder);
 
 } // namespace djstap

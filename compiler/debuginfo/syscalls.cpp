@@ -14,7 +14,7 @@ namespace djstap {
 
 namespace {
 
-// struct syscall_metadata of include/trace/syscall.h, up to what is needed.
+// struct syscall_metadata of include/trace/syscall.h, up to the last field used here.
 struct SyscallMetadata {
     uint64_t name;
     int32_t number;
@@ -93,7 +93,7 @@ namespace {
 
 constexpr std::string_view tracepoint_prefix = "sys_enter_";
 
-// The text up to a newline, which is taken away.
+// Removes and returns the text up to a newline.
 std::string_view take_line(std::string_view& text) {
     const size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
@@ -101,7 +101,7 @@ std::string_view take_line(std::string_view& text) {
     return line;
 }
 
-// "\tfield:const char * filename;\toffset:24;\tsize:8;\tsigned:0;": what is declared.
+// Returns the declaration in "\tfield:const char * filename;\toffset:24;\tsize:8;\tsigned:0;".
 std::string_view declared_field(std::string_view line) {
     constexpr std::string_view before = "\tfield:";
     if (!line.starts_with(before))
@@ -147,7 +147,7 @@ SyscallFormats::parameters(std::string_view name) const {
         if (before_name == std::string_view::npos)
             continue;
         const std::string_view type = field.substr(0, before_name + 1);
-        // What the tracepoint records besides, such as copies of texts, has no register.
+        // Additional fields of the tracepoint, such as copies of strings, are not arguments.
         if (past_number && !type.starts_with("__data_loc") &&
             parameters.size() < arch::syscall_argument_registers().size())
             parameters.push_back({std::string(field.substr(before_name + 1)), std::string(type)});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// System calls: a wrapper that takes a struct pt_regs * in front of what the source defines.
+// System calls: a wrapper with a struct pt_regs * parameter calls what the source defines.
 #pragma once
 #include "debuginfo/debuginfo.h"
 #include "image/image.h"
@@ -11,35 +11,35 @@ namespace djstap {
 
 inline constexpr std::string_view syscall_user_prefix = "sys_";
 
-// The arguments of a system call, in order, as places in the pt_regs that the wrapper's first
+// Returns argument `number` of a system call as a location in the pt_regs that the wrapper's first
 // argument points to. Nothing from the 7th on.
 Location syscall_argument(size_t number);
 
-// A call's wrapper, its name without the prefix.
+// A system call's wrapper; the name is without the prefix.
 struct SyscallWrapper {
     std::string name;
     Symbol symbol;
 };
-// The wrappers of "sys_NAME", whose NAME may have wildcards; nothing for other patterns.
+// Returns the wrappers of "sys_NAME", where NAME may contain wildcards; nothing for other patterns.
 std::vector<SyscallWrapper> syscall_wrappers(const Image& image, std::string_view pattern);
 
-// What the kernel's own table (CONFIG_FTRACE_SYSCALLS) says of a call's parameters.
+// A parameter of a system call in the kernel's own table (CONFIG_FTRACE_SYSCALLS).
 struct SyscallParameter {
     std::string name;
     std::string type; // "struct timespec *", as declared
 };
-// Nothing where vmlinux is not there, or has no such table, or not this call.
+// Returns nothing without vmlinux, or if it has no such table, or if the table lacks the call.
 std::optional<std::vector<SyscallParameter>> syscall_table_parameters(const Image& image,
                                                                       std::string_view name);
 
-// What tracefs tells of system calls: the formats of the tracepoints at their entries. They are
-// read when first asked for.
+// What tracefs contains about system calls: the formats of the tracepoints at their entries, read
+// on first use.
 class SyscallFormats {
   public:
-    // Of KernelFiles::syscall_formats: tracefs' folder, a file that holds its formats one after
-    // another, or nothing.
+    // `path` is KernelFiles::syscall_formats: the folder in tracefs, a file with the concatenated
+    // formats, or empty.
     explicit SyscallFormats(std::string path) : path_(std::move(path)) {}
-    // Nothing where the files cannot be read or do not have this call.
+    // Returns nothing if the files are unreadable or lack this call.
     std::optional<std::vector<SyscallParameter>> parameters(std::string_view name) const;
 
   private:

@@ -10,7 +10,7 @@ namespace djstap {
 
 namespace {
 
-constexpr int deepest = 32; // of nested types: damaged debug information may go round in circles
+constexpr int deepest = 32;      // of nested types: damaged debug information may contain cycles
 constexpr int most_steps = 1000; // functions that take functions that take functions …
 
 std::string write(TypeId type, std::string inner, const std::function<TypeStep(TypeId)>& step,
@@ -79,7 +79,7 @@ std::optional<CMember> find_in(const DebugInfo& info, TypeId type, std::string_v
     return std::nullopt;
 }
 
-// The spelling that gcc gives an integer type, or empty where the words make none.
+// Returns gcc's spelling of an integer type, or "" if the words do not form one.
 std::string base_type_name(const std::vector<std::string_view>& words) {
     int longs = 0, shorts = 0, ints = 0, chars = 0, unsigneds = 0, signeds = 0;
     for (std::string_view word : words) {
