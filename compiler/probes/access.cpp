@@ -75,13 +75,14 @@ void AccessBuilder::start_pointer_to(TypeId type, const program::Expression* ope
 void AccessBuilder::load_pointer() {
     if (is_address_)
         access_.steps.push_back({AccessStep::Kind::Load, 0, nullptr, 8});
-    is_address_ = true; // of what it points to
+    is_address_ = true; // it is that of its target
 }
 
 std::vector<std::string> AccessBuilder::member_names() const {
     std::vector<std::string> names;
+    // members of anonymous members belong to the outer one
     for (const CMember& member : info_.members(type_))
-        if (!member.name.empty()) // members of anonymous ones belong to the outer one
+        if (!member.name.empty())
             names.push_back(member.name);
     return names;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Builds the way to a value: from where a variable is, through members and indexes, to a number.
+// Builds the access to a value: from a variable's location, through members and indexes, to a
+// number.
 #pragma once
 #include "debuginfo/debuginfo.h"
 #include "diagnostics/diagnostic.h"
@@ -10,7 +11,7 @@
 
 namespace djstap {
 
-// Why a value cannot be had: reported, unless @defined asks.
+// Why a value is unavailable: reported, except in @defined.
 struct AccessError {
     DiagnosticKind kind{};
     SourceRange range;
@@ -20,24 +21,24 @@ struct AccessError {
 
 class AccessBuilder {
   public:
-    // `image`: the number (ProbePlan::images) of the image that `info` is of.
+    // `image`: the number (in ProbePlan::images) of the image that `info` describes.
     AccessBuilder(const DebugInfo& info, uint32_t image) : info_(info), image_(image) {
         access_.space = info.image().address_space();
     }
 
-    // Each step yields false and leaves error() set where it is not possible.
+    // Each step returns false and sets error() if it is not possible.
     bool start(const Location& location, TypeId type, const std::string& name,
                const std::string& where, SourceRange range);
     void start_value(Access::Base base, TypeId type, const program::Expression* operand = nullptr);
-    // The operand is the address of something of this type; `of_first`: of the first of several, of
-    // which the next index() takes one.
+    // The operand is the address of something of this type; `of_first`: of the first of several,
+    // one of which the next index() selects.
     void start_pointer_to(TypeId type, const program::Expression* operand, bool of_first = false);
     bool member(const std::string& name, SourceRange range);
-    // Of a structure in memory, by what DebugInfo::members() told of it: for members without a
+    // For a structure in memory, with the result of DebugInfo::members(): for members without a
     // name.
     bool member(const CMember& member);
     bool index(const program::Expression* index, SourceRange range);
-    // The value: a number read or an address (arrays, structures, and everything with
+    // Completes the value: a number or an address (arrays, structures, and everything with
     // `address_of`).
     bool finish(bool address_of, SourceRange range);
 
@@ -45,7 +46,7 @@ class AccessBuilder {
     const AccessError& error() const { return error_; }
     TypeId type() const { return type_; }
     const DebugInfo& info() const { return info_; }
-    // "its members are mnt, dentry", where type() is a structure or a union.
+    // Returns "its members are mnt, dentry" if type() is a structure or a union.
     std::string members_hint() const;
     bool in_memory() const { return is_address_; }
 
@@ -53,7 +54,7 @@ class AccessBuilder {
     bool fail(DiagnosticKind kind, SourceRange range, std::string first, std::string second = {},
               std::string hint = {});
     std::vector<std::string> member_names() const;
-    void load_pointer(); // makes a pointer that is in memory the accumulator
+    void load_pointer(); // loads a pointer that is in memory into the accumulator
 
     const DebugInfo& info_;
     uint32_t image_;
@@ -65,7 +66,7 @@ class AccessBuilder {
     uint32_t bit_offset_ = 0, bit_size_ = 0;
 };
 
-// A text that is equal for equal ways: to find handlers that can be shared.
+// Returns a string that is equal for equal accesses: finds handlers that can be shared.
 std::string fingerprint(const Access& access);
 std::string fingerprint(const TargetAccess& access);
 

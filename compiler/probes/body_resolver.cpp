@@ -64,7 +64,7 @@ void BodyResolver::expression(program::Expression& node) {
         value(program::as<program::TargetValue>(node));
         break;
     case ExpressionKind::EntryValue: {
-        // Read at the entry; only what something reads at the return has to be there.
+        // Evaluated at function entry; only values that are read at the return must be available.
         const uint32_t slot = program::as<program::EntryValue>(node).slot;
         if (entry_values_ && entries_seen_.insert(slot).second)
             expression(*(*entry_values_)[slot]);

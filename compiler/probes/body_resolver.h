@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The target values of one body, resolved at one candidate.
+// Resolves the target variables of one body at one candidate.
 #pragma once
 #include "probes/target_values.h"
 
@@ -9,16 +9,16 @@
 
 namespace djstap {
 
-// $value of a procfs probe: semantics types no other variable as a text.
+// $value of a procfs probe: the only variable that semantics types as a string.
 bool is_file_text(const program::TargetValue& node);
 
-// Whether debug information is needed for it.
+// Returns whether it needs debug information.
 bool is_typed(const program::Expression& node);
 
-// Code that @defined keeps from running is not looked at, so that its variables need not exist.
+// Skips code that @defined keeps from running, so that its variables need not exist.
 class BodyResolver {
   public:
-    // `entry_values`: of a return probe.
+    // `entry_values`: those of a return probe.
     BodyResolver(const VariableScope& scope, AccessMap& accesses, DefinedMap& defined,
                  bool skip_bad, const std::vector<program::ExpressionPtr>* entry_values = nullptr)
         : scope_(scope), accesses_(accesses), defined_(defined), skip_bad_(skip_bad),
@@ -33,7 +33,7 @@ class BodyResolver {
     AccessResult counter(const program::TargetValue& node) const;
     void value(const program::TargetValue& node);
     bool is_defined(program::Expression& operand);
-    // The value of a condition that is known now.
+    // Returns the value of a condition that is already known.
     std::optional<bool> constant(const program::Expression& node) const;
 
     const VariableScope& scope_;

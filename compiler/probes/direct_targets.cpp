@@ -30,8 +30,8 @@ void choose_direct_targets(ProbePlan& plan) {
         if (is_direct(plan.sites[i]))
             sites_at[{plan.sites[i].image, plan.sites[i].address}].push_back(i);
 
-    // A target that calls functions of modules has one only: its call is aimed when the module
-    // comes.
+    // A target that calls a function of a module has no other functions: its call is pointed at the
+    // function when the module is loaded.
     using Key = std::tuple<std::vector<uint32_t>, uint32_t, uint64_t>;
     std::map<Key, uint32_t> known;
     for (uint32_t i = 0; i < plan.sites.size(); i++) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which handlers share the target of a direct call.
+// Determines which handlers share the target of a direct call.
 #pragma once
 #include "probes/plan.h"
 
 namespace djstap {
 
-// Fills ProbePlan::targets from the sites that are djprobes, and their `target` and `next`.
+// Sets ProbePlan::targets from the djprobe sites, and the sites' `target` and `next`.
 void choose_direct_targets(ProbePlan& plan);
 
 } // namespace djstap

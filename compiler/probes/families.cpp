@@ -12,7 +12,7 @@ namespace djstap {
 
 namespace {
 
-// What SystemTap probes besides, by the beginning of its shape.
+// Further probe points of SystemTap, by the beginning of their shapes.
 constexpr std::array not_supported_yet{
     "hwbkpt",
     "debuginfod",
@@ -42,7 +42,7 @@ constexpr std::array not_supported_yet{
     "kernel.function(STRING).label(STRING)",
 };
 
-// Splits at `separator` where no bracket is open.
+// Splits at `separator` outside of brackets.
 std::vector<std::string_view> split(std::string_view text, char separator) {
     std::vector<std::string_view> parts;
     size_t begin = 0, depth = 0;
@@ -69,7 +69,7 @@ size_t closing(std::string_view text, size_t at) {
     return at;
 }
 
-// What a pattern stands for: {a|b} is one of them, [a] may be left out.
+// Expands a pattern: {a|b} is one of them, [a] is optional.
 std::vector<std::string> shapes_of(std::string_view pattern) {
     const size_t at = pattern.find_first_of("{[");
     if (at == std::string_view::npos)
@@ -128,7 +128,7 @@ PointShapes probe_shapes() {
                              shape.starts_with("module");
         shapes.push_back({std::string(shape), PointIsNotSupported | (in_code ? code_traits : 0)});
     }
-    // A point with * means shapes in the order of their names.
+    // A point with * matches shapes in the order of their names.
     std::sort(shapes.begin(), shapes.end(),
               [](const auto& a, const auto& b) { return a.shape < b.shape; });
     return PointShapes(std::move(shapes));
@@ -159,7 +159,7 @@ const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver) {
     if (report_not_supported(point, wanted, resolver))
         return nullptr;
 
-    // The first component up to which no form goes along is the wrong one.
+    // The first component that no form continues with is the wrong one.
     const std::vector<std::string_view> have = split(wanted, '.');
     size_t agree = 0;
     std::vector<std::string> could_follow;
@@ -184,7 +184,7 @@ const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver) {
         return nullptr;
     }
     const ast::PointComponent& wrong = point.components[agree];
-    // The right name with the wrong kind of argument, or a name that is nearly right.
+    // The right name with the wrong kind of argument, or a similar name.
     std::vector<std::string> names;
     std::string same_name;
     for (const std::string& candidate : could_follow) {

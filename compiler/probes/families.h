@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The families of probe points (families.def): one file each yields the candidates of a point.
+// The families of probe points (families.def): each file determines the candidates of a point.
 #pragma once
 #include "probes/mechanisms.h"
 #include "probes/probes.h"
@@ -11,67 +11,68 @@
 
 namespace djstap {
 
-// One place that a point matches, before target values are resolved.
+// One place that a point matches, before target variables are resolved.
 struct Candidate {
     HandlerKind kind = HandlerKind::Entry;
-    Site site;                              // variant is filled in later
+    Site site;                              // variant is set later
     std::unique_ptr<FunctionInfo> function; // null for begin, timers …
-    uint64_t scope_address = 0; // where $variables are looked up; 0: only the function's parameters
-    uint64_t scope = 0; // the inlined copy of a function that they are of; 0: all that is visible
-    // What its code or tracepoint lies in; null where nothing of the sort is probed.
+    // where target variables are looked up; 0: only the function's parameters
+    uint64_t scope_address = 0;
+    uint64_t scope = 0; // the inlined copy of a function to which they belong; 0: all visible ones
+    // The image that contains its code or tracepoint; null if neither is probed.
     const ImageView* image = nullptr;
-    Payload payload; // what only its family knows
+    Payload payload; // parameters that only its family knows
 };
 
-// What resolving a point needs of its surroundings.
+// What resolving a point requires.
 struct Resolver {
     Images& images;
     const ProbeOptions& options;
     Diagnostics& diagnostics;
-    bool details = true;                   // parameters are wanted
-    bool quiet = false;                    // listing: what matches nothing is no error
-    const program::Probe* probe = nullptr; // whose points these are; null when listing
+    bool details = true;                   // parameters are requested
+    bool quiet = false;                    // listing: a point that matches nothing is not an error
+    const program::Probe* probe = nullptr; // the probe that has these points; null when listing
     std::vector<std::string> counters{};   // of the whole script: perf.….counter("NAME")
 };
 
-// Forms of a family's points, and the function that resolves a point of one of them. A candidate
-// list that is empty with no error reported means: nothing matches.
+// The forms of a family's points, and the function that resolves a point of one of them. An empty
+// list of candidates without a reported error means that nothing matches.
 struct ProbeForms {
-    // Alternatives and optional parts make several shapes of one pattern:
+    // Alternatives and optional parts expand a pattern to several shapes:
     // "{kernel|module(STRING)}.function(STRING)[.call]".
     std::string_view pattern;
     bool (*resolve)(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out);
     uint32_t traits = 0; // enum PointTrait
 };
 
-// Of points in code.
+// The traits of points in code.
 constexpr uint32_t code_traits = PointHasVariables | PointTellsOfTask;
 
-// Each in a file of its own, which defines it.
+// Each family is defined in a file of its own.
 #define DJS_PROBE_FAMILY(name) extern const std::vector<ProbeForms> name##_family;
 #include "probes/families.def"
 #undef DJS_PROBE_FAMILY
 
-// Finds the forms that a point is one of. Reports what is wrong with a point that is none.
+// Finds the forms of a point. Reports what is wrong with a point that has none.
 const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver);
 
-// The kernel's ticks a second; where it does not tell, what most distributions choose.
+// Returns the kernel's ticks per second; if unknown, the value of most distributions.
 uint64_t ticks_of(const Kernel& kernel);
 
-// Opens the kernel or the debug information; reports the failure at the point.
+// Opens the kernel and its debug information; reports the failure at the point.
 const ImageView* need_kernel(const ast::ProbePoint& point, Resolver& resolver);
-// Those of `image`, or of the kernel where that is null: what code that is not part of an image may
-// refer to.
+// Returns the types of `image`, or of the kernel if that is null: code outside of images may refer
+// to these.
 const DebugInfo* need_types(const ImageView* image, const ast::ProbePoint& point,
                             Resolver& resolver);
 
-// What the first component of a point names: `kernel`, or `module("PATTERN")`, with the debug
-// information open. Nothing after an error was reported; empty where an optional point or a listing
-// names no module.
+// Returns what the first component of a point names: `kernel`, or `module("PATTERN")`, with its
+// debug information opened. Nothing after reporting an error; empty if an optional point or a
+// listing matches no module.
 std::optional<std::vector<const ImageView*>> find_images(const ast::ProbePoint& point,
                                                          Resolver& resolver);
 
-// The component of that name, or null.
+// Returns the component of that name, or null.
 const ast::PointComponent* find_component(const ast::ProbePoint& point, std::string_view name);
 
 } // namespace djstap

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // kernel.function("name"), .call, .inline, .exported, .return: entries and returns of functions,
-// and where they are inlined.
+// and their inlined copies.
 #include "probes/families.h"
 
 #include "diagnostics/suggest.h"
@@ -12,7 +12,7 @@ namespace djstap {
 
 namespace {
 
-// What a point means: functions with code of their own, copies that are inlined, or both.
+// What a point matches: functions with code of their own, inlined copies, or both.
 enum class Wanted : uint8_t { All, Own, Inlined, Exported, Return };
 
 std::string quoted_point(const ImageView& view, const FunctionInfo& function,
@@ -32,7 +32,7 @@ std::string describe(const std::vector<const ImageView*>& images) {
                : std::to_string(images.size()) + " modules of " + first.kernel().title();
 }
 
-// xfs_file_open is probably the module xfs's; the longest beginning that is a module's name counts.
+// xfs_file_open is probably in the module xfs; the longest prefix that is a module's name is used.
 std::string module_hint(const FunctionPattern& pattern, Resolver& resolver) {
     if (has_wildcard(pattern.function))
         return {};
@@ -47,7 +47,7 @@ std::string module_hint(const FunctionPattern& pattern, Resolver& resolver) {
     return {};
 }
 
-// Where the function is that was looked for in another file, or on another line; empty: nowhere.
+// Returns where a function that was sought in another file, or on another line, is; "": nowhere.
 std::string where_it_is(FunctionPattern pattern, const std::vector<const ImageView*>& images) {
     if (has_wildcard(pattern.function) || pattern.file.empty())
         return {};
@@ -94,14 +94,14 @@ void report_no_match(const ast::PointComponent& component, const FunctionPattern
     diagnostic.hint(hint);
 }
 
-// A line of a function's pattern is that of its declaration, as listings show functions. `List`: of
-// functions, or of their inlined copies.
+// The line in a function pattern is that of the declaration, as in listings. `List`: functions, or
+// their inlined copies.
 template <class List> void keep_declared_there(const FunctionPattern& pattern, List& list) {
     if (pattern.line_kind == FunctionPattern::LineKind::Absolute)
         std::erase_if(list, [&](const auto& each) { return each.line != pattern.line; });
 }
 
-// The pattern of the point's functions; nothing after an error was reported.
+// Returns the pattern of the point's functions; nothing after reporting an error.
 std::optional<FunctionPattern> pattern_of(const ast::ProbePoint& point, Resolver& resolver) {
     const ast::PointComponent& component = point.components[1];
     auto pattern = parse_function_pattern(component.string);
@@ -123,9 +123,9 @@ std::optional<FunctionPattern> pattern_of(const ast::ProbePoint& point, Resolver
     return *pattern;
 }
 
-// A pattern that fits nearly everything fits thousands of functions with no fentry site, mostly
-// inline ones that got code of their own: so many breakpoints take minutes to set, and the machine
-// is of little use with them.
+// A pattern that matches nearly everything matches thousands of functions without an fentry site,
+// mostly inline functions that got code of their own: setting so many breakpoints takes minutes,
+// and the machine is hardly usable with them.
 void leave_out_kprobes(const ast::PointComponent& argument, Resolver& resolver,
                        std::vector<Candidate>& candidates) {
     auto is_kprobe = [](const Candidate& candidate) {
@@ -142,12 +142,12 @@ void leave_out_kprobes(const ast::PointComponent& argument, Resolver& resolver,
               " probes them too, each by a breakpoint");
 }
 
-// A return djprobe keeps the values of the entry in its frame on the kernel's stack.
+// A return djprobe keeps the values from function entry in its frame on the kernel's stack.
 constexpr size_t most_entry_values = 8;
-// A target searches for the function it was called from.
+// A target searches for the function that called it.
 constexpr size_t most_return_functions = 1000;
 
-// What speaks against a return djprobe whatever the function is; empty: nothing.
+// Returns what rules out a return djprobe for any function; "": nothing.
 std::string objection_of_probe(const ast::ProbePoint& point, const Resolver& resolver,
                                size_t functions) {
     if (find_component(point, "maxactive"))
@@ -171,12 +171,12 @@ ReturnSafety safety_of(FunctionInfo& function, const std::string& objection,
                        const Resolver& resolver, const DebugInfo& info) {
     if (!objection.empty())
         return {ReturnSafety::Verdict::Unsafe, objection};
-    if (!resolver.details && !function.is_syscall) // those are told by their names
+    if (!resolver.details && !function.is_syscall) // those are identified by their names
         info.add_details(function);
     return judge_return(function, info);
 }
 
-// Return djprobes of modules' functions are aimed by them (runtime/djprobe/direct.c).
+// Return djprobes of modules' functions use static calls (runtime/djprobe/direct.c).
 bool has_static_calls(const Image& image) {
     return image.kernel().config("CONFIG_HAVE_STATIC_CALL") == "y";
 }
@@ -186,7 +186,7 @@ struct Refusal {
     bool never = false;    // as in MechanismChoice
 };
 
-// The functions of one image as candidates.
+// Adds the functions of one image as candidates.
 void add_candidates(const ast::ProbePoint& point, const ImageView& view,
                     std::vector<FunctionInfo> functions, bool is_return, Resolver& resolver,
                     std::vector<Candidate>& out, Refusal& refusal) {
@@ -230,10 +230,11 @@ void add_candidates(const ast::ProbePoint& point, const ImageView& view,
 
 constexpr size_t most_listed_places = 5000;
 
-// Where the pattern's functions are inlined: a kprobe at each copy's first instruction.
+// Adds the places where the pattern's functions are inlined: a kprobe at each copy's first
+// instruction.
 size_t add_inlined(const ImageView& view, const FunctionPattern& pattern, Resolver& resolver,
                    std::vector<Candidate>& out, Refusal& refusal) {
-    // A listing names a function once; one of very many is as good as all.
+    // A listing names a function once; if there are very many copies, one of each is sufficient.
     const bool one_of_each =
         resolver.probe == nullptr && view.info().inlined_count(pattern) > most_listed_places;
     std::vector<StatementAddress> places = view.info().inlined(pattern, one_of_each);
@@ -270,8 +271,8 @@ size_t add_inlined(const ImageView& view, const FunctionPattern& pattern, Resolv
     return places.size();
 }
 
-// So many breakpoints take long to set; a pattern does without them, one function by its name must
-// be asked for so.
+// Setting so many breakpoints takes long; a pattern skips them, and for a single function they must
+// be requested explicitly.
 bool too_many_inlined(const ast::PointComponent& argument, const FunctionPattern& pattern,
                       const std::vector<const ImageView*>& images, bool own_found,
                       Resolver& resolver) {
@@ -333,7 +334,7 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
         const bool too_many = too_many_inlined(argument, *pattern, *images, found > 0, resolver);
         if (too_many && found == 0)
             return false;
-        Refusal of_copies; // of no account where there is code of its own
+        Refusal of_copies; // ignored if the function has code of its own
         for (const ImageView* each : *images)
             if (!too_many)
                 found += add_inlined(*each, *pattern, resolver, out, of_copies);
@@ -349,7 +350,7 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
     bool many = has_wildcard(argument.string) || images->size() > 1;
     if (many && !resolver.options.forced && wanted != Wanted::Inlined)
         leave_out_kprobes(argument, resolver, out);
-    // A pattern leaves out what cannot be probed; one that was named is an error.
+    // A pattern skips what cannot be probed; for a named function this is an error.
     if (!refusal.name.empty() && (!many || out.empty()) && !point.optional && !resolver.quiet) {
         resolver.diagnostics
             .report(DiagnosticKind::CannotProbe, argument.argument_range,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The images that the points and values of a script name, opened when something asks for them.
+// The images that the points and values of a script name, opened on first use.
 #pragma once
 #include "debuginfo/debuginfo.h"
 #include "image/kernel.h"
@@ -25,9 +25,9 @@ class ImageView {
 
     const Image& image() const { return *image_; }
     const std::string& prefix() const { return prefix_; }
-    // Opens it when first asked for it.
+    // Opens the debug information on first use.
     Result<const DebugInfo*> debuginfo() const;
-    // What debuginfo() yielded before.
+    // Returns the result of an earlier debuginfo().
     const DebugInfo& info() const { return *info_; }
 
   private:
@@ -41,7 +41,7 @@ class ImageView {
 // A kernel and its modules.
 class Images {
   public:
-    // Adds what is missing to a kernel's files, where it can.
+    // Adds missing files to a kernel's, if possible.
     using Completion = std::function<Status(KernelFiles&)>;
     // `release` as for find_kernel.
     explicit Images(std::string release, void (*progress)(const std::string&) = nullptr,
@@ -50,20 +50,21 @@ class Images {
 
     Result<const Kernel*> kernel();
     Result<const ImageView*> kernel_view();
-    // The module of that name, or in the file of that path, with its debug information open.
+    // Returns the module of that name, or in the file of that path, with its debug information
+    // opened.
     Result<const ImageView*> module(const std::string& name_or_path);
-    // Names of the kernel's modules that match; of those that are loaded where it is the running
-    // kernel.
+    // Returns the names of the kernel's matching modules; those that are loaded if the kernel is
+    // running.
     Result<std::vector<std::string>> modules_matching(std::string_view glob);
     bool opened_kernel() const { return kernel_view_ != nullptr; }
-    // From now on nothing of a kernel can be opened, and who asks is told this.
+    // From now on nothing of a kernel can be opened, and this failure is the reason.
     void refuse(const Failure& failure) { failure_ = failure; }
 
   private:
     std::string release_;
     void (*progress_)(const std::string&);
     Completion complete_;
-    const Kernel* kernel_ = nullptr; // kernel_view_'s
+    const Kernel* kernel_ = nullptr; // that of kernel_view_
     std::unique_ptr<ImageView> kernel_view_;
     std::optional<Failure> failure_;
     std::optional<std::map<std::string, std::string>> module_files_;

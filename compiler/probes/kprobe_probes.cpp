@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// kprobe.function("symbol"), .return: functions by their symbols, without debug information.
-// Addresses.
+// kprobe.function("symbol"), .return: functions by their symbols, without debug information;
+// addresses.
 #include "probes/families.h"
 
 #include "diagnostics/suggest.h"
@@ -115,8 +115,8 @@ bool resolve_kprobe_return(const ast::ProbePoint& point, Resolver& resolver,
     return resolve_symbols(point, resolver, out, true);
 }
 
-// An address as the kernel was linked. What lies there is the user's affair, but for what the
-// kernel itself refuses.
+// An address as linked. The user is responsible for what is there, except for what the kernel
+// itself refuses.
 bool resolve_absolute(const ast::ProbePoint& point, Resolver& resolver,
                       std::vector<Candidate>& out) {
     const ast::PointComponent& address = point.components[1];

@@ -11,7 +11,7 @@ std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& poin
                                                      Images& images, Diagnostics& diagnostics) {
     ProbeOptions options;
     options.max_kprobes = std::numeric_limits<int64_t>::max();
-    // A pattern may match nothing; a name that is not there is a mistake worth a hint.
+    // A pattern may match nothing; a name that does not exist is an error that deserves a hint.
     const bool pattern = std::any_of(
         point.components.begin(), point.components.end(), [](const ast::PointComponent& each) {
             return each.string.find_first_of("*?[") != std::string::npos;

@@ -23,13 +23,13 @@ MechanismChoice refuse_any(std::string why) {
     return choice;
 }
 
-// Code of .init.text is gone when a module is loaded.
+// The code of .init.text has been freed when a module is loaded.
 bool is_gone(const Image& image, uint64_t address) {
     return image.has_addresses() && !image.in_text(address);
 }
 constexpr const char* gone = "it is initialization code, which the kernel frees after boot";
 
-// Told by the function that the code is part of, also where it came there by inlining.
+// Determined by the function that contains the code, even if it was inlined there.
 bool is_without_exceptions(const Image& image, uint64_t address, std::string_view symbol) {
     if (arch::runs_without_exceptions(symbol))
         return true;
@@ -42,7 +42,7 @@ bool is_kprobe(Mechanism mechanism) {
     return mechanism_can(mechanism, DJS_IS_KPROBE);
 }
 
-// Those that have one of these: 1 << Mechanism.
+// Returns the mechanisms that have one of these capabilities: 1 << Mechanism.
 uint32_t mechanisms_with(uint32_t capabilities) {
     uint32_t found = 0;
     for (uint32_t i = 0; i < DJS_MECHANISM_COUNT; i++)
@@ -116,7 +116,7 @@ MechanismChoice choose_for_entry(const Image& image, uint64_t entry,
     choice.mechanism = forced.value_or(Mechanism::Kprobe);
     choice.reason = forced ? "forced" : "no fentry site";
     choice.address = entry;
-    // A jump or a breakpoint cannot stand on the fentry site, which is ftrace's: the next
+    // A jump or a breakpoint cannot be placed on the fentry site, which belongs to ftrace: the next
     // instruction sees the same registers.
     if (site && image.knows_fentry_sites() &&
         (choice.mechanism == Mechanism::KprobeInt3 || choice.mechanism == Mechanism::KprobeJump))

@@ -14,7 +14,7 @@ namespace djstap {
 
 namespace {
 
-// Of the kernel's user interface: linux/netfilter.h, netfilter_ipv4.h, _arp.h, _bridge.h.
+// From the kernel's user API: linux/netfilter.h, netfilter_ipv4.h, _arp.h, _bridge.h.
 struct Named {
     std::string_view name;
     int64_t value;
@@ -34,7 +34,7 @@ constexpr std::array hooks{Named{"NF_INET_PRE_ROUTING", 0},  Named{"NF_INET_LOCA
                            Named{"NF_BR_PRE_ROUTING", 0},    Named{"NF_BR_LOCAL_IN", 1},
                            Named{"NF_BR_FORWARD", 2},        Named{"NF_BR_LOCAL_OUT", 3},
                            Named{"NF_BR_POST_ROUTING", 4}};
-// Those of IPv4; IPv6 has the same under NF_IP6_.
+// Those of IPv4; IPv6 has the same with NF_IP6_.
 constexpr std::array priorities{Named{"FIRST", INT32_MIN},
                                 Named{"RAW_BEFORE_DEFRAG", -450},
                                 Named{"CONNTRACK_DEFRAG", -400},
@@ -80,7 +80,8 @@ bool refuse(const ast::PointComponent& component, std::span<const Named> names,
     return false;
 }
 
-// What a script sees as variables: runtime/netfilter puts them where a function's arguments are.
+// Defines what a script sees as variables: runtime/netfilter passes them like a function's
+// arguments.
 void add_variables(FunctionInfo& function, const DebugInfo& info) {
     auto add = [&](const char* name, TypeId type) {
         Variable variable;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a handler's mechanism is to be told, as the family of its probe point found it: each family
-// has a structure of its own, which says how the runtime reads it (djs_handler.arguments).
+// The parameters of a handler's mechanism, as determined by the family of its probe point: each
+// family has a structure of its own, which defines the runtime's view of it
+// (djs_handler.arguments).
 #pragma once
 #include "include/contract.h"
 
@@ -10,7 +11,7 @@
 
 namespace djstap {
 
-// By enum djs_argument.
+// Indexed by enum djs_argument.
 struct MechanismArguments : std::array<uint64_t, DJS_ARGUMENT_COUNT> {
     MechanismArguments() { fill(0); }
     MechanismArguments& set(djs_argument which, uint64_t value) {
@@ -42,7 +43,7 @@ struct TimerPeriod {
 struct PerfEvent {
     uint64_t type = 0, config = 0; // of struct perf_event_attr
     uint64_t how = 0;              // enum djs_perf_how
-    uint64_t rate = 0;             // units between two events, or events a second
+    uint64_t rate = 0;             // units between two events, or events per second
     MechanismArguments arguments() const {
         return MechanismArguments()
             .set(DJS_PERF_TYPE, type)
@@ -55,7 +56,7 @@ struct PerfEvent {
 struct ProcfsFile {
     bool writes = false;
     uint64_t umask = 0;
-    uint64_t bytes = 0; // of its text with its end; 0: as any string
+    uint64_t bytes = 0; // size of its content including the terminator; 0: that of any string
     MechanismArguments arguments() const {
         return MechanismArguments()
             .set(DJS_PROCFS_WRITES, uint64_t{writes})
@@ -65,7 +66,7 @@ struct ProcfsFile {
 };
 
 struct PacketHook {
-    int64_t family = 0, hook = 0, priority = 0; // as struct nf_hook_ops has them
+    int64_t family = 0, hook = 0, priority = 0; // as in struct nf_hook_ops
     MechanismArguments arguments() const {
         return MechanismArguments()
             .set(DJS_NETFILTER_FAMILY, family)
@@ -74,7 +75,7 @@ struct PacketHook {
     }
 };
 
-// Most families have nothing to tell.
+// Most families have no parameters.
 struct NoPayload {
     MechanismArguments arguments() const { return {}; }
 };

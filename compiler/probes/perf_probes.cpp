@@ -10,7 +10,7 @@ namespace djstap {
 
 namespace {
 
-// Of the kernel's user interface (linux/perf_event.h).
+// From the kernel's user API (linux/perf_event.h).
 constexpr uint64_t type_software = 1, software_cpu_clock = 0;
 constexpr int64_t default_sample = 1'000'000; // SystemTap's
 
@@ -31,7 +31,7 @@ PerfEvent event_of(const ast::ProbePoint& point, uint64_t how, int64_t rate) {
             .rate = static_cast<uint64_t>(rate)};
 }
 
-// The CPU's clock, at the rate of the kernel's tick unless one is given.
+// The CPU clock, at the rate of the kernel's tick unless a rate is given.
 bool resolve_profile(const ast::ProbePoint& point, Resolver& resolver,
                      std::vector<Candidate>& out) {
     const ImageView* kernel = need_kernel(point, resolver);

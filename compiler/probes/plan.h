@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What probes/ yields: for each probe where it is placed, by which mechanism and why, and how its
-// target variables are read there.
+// The output of probes/: where each probe is placed, by which mechanism and why, and how its target
+// variables are accessed there.
 #pragma once
 #include "debuginfo/debuginfo.h"
 #include "image/image.h"
@@ -14,13 +14,13 @@
 
 namespace djstap {
 
-// As enum djs_mechanism, from the same rows.
+// Equal to enum djs_mechanism, from the same rows.
 enum class Mechanism : uint8_t {
 #define DJS_MECHANISM(id, Id, ...) Id,
 #include "include/mechanisms.def"
 #undef DJS_MECHANISM
 };
-// Whether it has one of these (enum djs_capability).
+// Returns whether the mechanism has one of these (enum djs_capability).
 bool mechanism_can(Mechanism mechanism, uint32_t capabilities);
 std::string_view mechanism_name(Mechanism mechanism); // "djprobe", "kprobe-int3", …
 
@@ -33,7 +33,7 @@ enum class HandlerKind : uint8_t {
     Return
 }; // enum djs_handler_kind
 
-// How to compute one target value: a start, then steps on one accumulator.
+// How to compute one value: a base, then steps on an accumulator.
 struct AccessStep {
     enum class Kind : uint8_t {
         Add,      // += amount
@@ -55,7 +55,7 @@ struct Access {
         ImageAddress, // link-time address `constant` of ProbePlan::images[image]
         Operand,      // the value of `operand` (@cast)
         ReturnValue,
-        FileText,   // what a procfs file holds: a text
+        FileText,   // the content of a procfs file: a string
         PerfCounter // the counter number `constant`
     } base = Base::Register;
     PtReg reg{};
@@ -63,10 +63,10 @@ struct Access {
     uint32_t image = 0;
     const program::Expression* operand = nullptr;
     std::vector<AccessStep> steps;
-    AddressSpace space = AddressSpace::Kernel; // which the addresses on the way are in
-    TypeId type = 0;                           // of the result, for listing
+    AddressSpace space = AddressSpace::Kernel; // of the addresses on the way
+    TypeId type = 0;                           // of the result, for listings
 };
-// A target value: a number, or a text made of several ($x$, $$vars).
+// A target variable: a number, or a string composed of several ($x$, $$vars).
 struct TargetAccess {
     Access value;         // the TargetValue's type is Long
     bool is_text = false; // the type is String: format and parts
@@ -77,7 +77,8 @@ struct TargetAccess {
 using AccessMap = std::unordered_map<const program::Expression*, TargetAccess>;
 using DefinedMap = std::unordered_map<const program::Expression*, bool>;
 
-// One compiled handler: a probe's body with its target values resolved alike for all its sites.
+// One compiled handler: a probe's body with target variables that are resolved alike for all its
+// sites.
 struct Variant {
     const program::Probe* probe = nullptr;
     HandlerKind kind = HandlerKind::Entry;
@@ -87,24 +88,24 @@ struct Variant {
     bool has(Mechanism mechanism) const {
         return mechanisms & 1u << static_cast<unsigned>(mechanism);
     }
-    // One of them has one of these capabilities.
+    // Returns whether one of its mechanisms has one of these capabilities.
     bool has_any(uint32_t capabilities) const;
-    // Each of them has.
+    // Returns whether each of them has one.
     bool has_only(uint32_t capabilities) const;
-    Payload payload; // what its mechanism is to be told
+    Payload payload; // the parameters of its mechanism
 };
 
-// The target of direct calls: a function can have one only, so it runs all the handlers that the
-// script has there, in the script's order. Functions with the same handlers share it.
+// The target of direct calls: a function can have only one, so it runs all the handlers that the
+// script has there, in the script's order. Functions with the same handlers share a target.
 struct ProbePlan;
 struct DirectTarget {
     std::vector<uint32_t> variants;
-    // Link-time addresses where its functions go on after their fentry sites.
+    // Link-time addresses where its functions continue after their fentry sites.
     std::vector<uint64_t> functions;
-    // It has return handlers, and its one function lies in a module: where that goes on is known
-    // when the module is there.
+    // It has return handlers, and its only function is in a module: the address where that
+    // continues is known when the module is loaded.
     bool in_module = false;
-    // True where some handler runs at the return.
+    // Returns whether some handler runs at the return.
     bool returns(const ProbePlan& plan) const;
 };
 constexpr uint32_t no_index = UINT32_MAX;
@@ -113,8 +114,8 @@ struct Site {
     uint32_t variant = 0;
     Mechanism mechanism = Mechanism::None;
     bool forced = false; // --mechanism
-    std::string
-        reason; // why this mechanism: "fentry site", "no fentry site", "not at a function's entry"
+    // why this mechanism: "fentry site", "no fentry site", "not at a function's entry"
+    std::string reason;
     uint64_t address = 0; // link-time: fentry site or instruction
     uint64_t entry = 0;   // link-time: the function's symbol
     uint64_t fallback =
@@ -122,15 +123,15 @@ struct Site {
     uint32_t maxactive = 0;
     uint32_t target = no_index;         // of ProbePlan::targets: djprobes of both kinds
     uint32_t next = no_index;           // the site whose handler runs next at the same direct call
-    uint32_t image = no_index;          // of ProbePlan::images: where it lies; code and tracepoints
+    uint32_t image = no_index;          // of ProbePlan::images: contains the code or tracepoint
     std::string point;                  // pp()
     std::string function;               // probefunc()
-    std::string name;                   // pn(): pp(), or the alias that it came through
-    std::string written;                // the point as the script has it, or its alias
+    std::string name;                   // pn(): pp(), or the alias that led to it
+    std::string written;                // the point as written in the script, or its alias
     const FunctionInfo* info = nullptr; // of ProbePlan::functions; null for none
 };
 
-// An image that sites or values of a script lie in.
+// An image that contains sites or values of a script.
 struct ProbedImage {
     ImageKind kind = ImageKind::Kernel;
     std::string name;
@@ -149,7 +150,7 @@ struct ProbePlan {
     AccessMap function_accesses; // TargetValue (@cast) nodes inside script functions
     DefinedMap function_defined;
     std::vector<std::unique_ptr<FunctionInfo>> functions;
-    // Whether the place is one that comes and goes while the script runs.
+    // Returns whether the image may be loaded and unloaded while the script runs.
     bool is_in_module(const Site& site) const {
         return site.image != no_index && images[site.image].kind == ImageKind::Module;
     }

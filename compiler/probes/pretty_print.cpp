@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The texts of $x$, $x$$ (one value, its members shown) and of $$vars, $$parms, $$locals, $$return,
+// The strings of $x$, $x$$ (one value with its members) and of $$vars, $$parms, $$locals, $$return,
 // $$name.
 #include "probes/target_values.h"
 
@@ -9,12 +9,12 @@ namespace djstap {
 
 namespace {
 
-constexpr size_t most_parts = 64;     // a text is at most MAXSTRINGLEN long anyway
+constexpr size_t most_parts = 64;     // a string has at most MAXSTRINGLEN bytes anyway
 constexpr uint64_t most_elements = 8; // of an array
 constexpr uint64_t longest_text = 4096;
 constexpr int deepest = 16; // of $x$$: structures in structures
 
-// Collects literals and conversions as they follow each other.
+// Collects literals and conversions in their order.
 class Format {
   public:
     explicit Format(TargetAccess& out) : out_(out) {}
@@ -48,7 +48,7 @@ bool is_character(const CType& type) {
            (type.kind == CTypeKind::Integer && type.size == 1 && type.name == "char");
 }
 
-// `longest`: of an array, whose end need not be marked; -1 for what a pointer points to.
+// `longest`: for an array, which need not be terminated; -1 for the target of a pointer.
 void quoted(Format& format, const Access& text, int longest) {
     format.text("\"");
     format.value('s', false, text, longest);
@@ -98,7 +98,7 @@ void element(Format& format, const AccessBuilder& at, const DebugInfo& info, int
         }
         format.text("[");
         for (uint64_t i = 0; i < type.count && i < most_elements && !format.full(); i++) {
-            // The element's own builder: an index that is a constant needs no expression.
+            // The element has its own builder: a constant index needs no expression.
             AccessBuilder inner = at;
             program::Number number;
             number.value = static_cast<int64_t>(i);
@@ -134,7 +134,7 @@ void structure(Format& format, const AccessBuilder& at, const DebugInfo& info, i
     format.text("}");
 }
 
-// A variable: what it points to, where that is a structure. `pretty`: the number of '$' behind its
+// Shows a variable: the target of a pointer to a structure. `pretty`: the number of '$' after its
 // name.
 void whole(Format& format, const AccessBuilder& builder, const DebugInfo& info, int pretty,
            SourceRange range) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// program → sites: resolves every probe point against a kernel, chooses mechanisms, resolves
-// $variables.
+// Resolves every probe point of a program against a kernel, selects mechanisms, and resolves target
+// variables.
 #pragma once
 #include "diagnostics/diagnostic.h"
 #include "probes/images.h"
@@ -15,13 +15,13 @@
 namespace djstap {
 
 struct ProbeOptions {
-    std::optional<Mechanism> forced; // --mechanism; an error where it cannot be
-    int64_t max_kprobes = 1000;      // of one pattern (-D MAXKPROBES)
-    uint64_t hz = 0;                 // jiffies a second; 0: as the kernel was configured
-    bool skip_bad_variables = false; // --skip-badvars: 0 for what cannot be read
+    std::optional<Mechanism> forced; // --mechanism; an error if it is not possible
+    int64_t max_kprobes = 1000;      // for one pattern (-D MAXKPROBES)
+    uint64_t hz = 0;                 // jiffies per second; 0: the kernel's configuration
+    bool skip_bad_variables = false; // --skip-badvars: 0 for unavailable target variables
 };
 
-// Yields nothing after reporting at least one error.
+// Returns nothing after reporting at least one error.
 std::optional<ProbePlan> resolve_probes(const program::Program& program, Images& images,
                                         const ProbeOptions& options, Diagnostics& diagnostics);
 
@@ -32,13 +32,15 @@ struct ProbeListing {
     Mechanism mechanism = Mechanism::None;
     std::string reason;
 };
-// What a probe point (wildcards allowed) matches, sorted, without duplicates.
+// Returns what a probe point (wildcards allowed) matches, sorted, without duplicates.
 std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point, bool variables,
                                                      Images& images, Diagnostics& diagnostics);
 
-// Every form of a probe point in one line each: "kernel.function(STRING)" (--dump-probe-types).
+// Returns every form of a probe point on a line of its own: "kernel.function(STRING)"
+// (--dump-probe-types).
 std::vector<std::string> probe_types();
-// The same and what is not supported yet, with what semantics is to know of them.
+// Returns the same including forms that are not supported yet, with what semantics must know about
+// them.
 PointShapes probe_shapes();
 
 } // namespace djstap

@@ -9,7 +9,7 @@ namespace djstap {
 namespace {
 
 constexpr int64_t most_bytes = 1 << 24;
-constexpr uint64_t default_umask = 077; // its owner alone
+constexpr uint64_t default_umask = 077; // only the owner has access
 
 bool is_file_name(std::string_view name) {
     return !name.empty() && name.size() < 200 && name.find('/') == std::string_view::npos &&

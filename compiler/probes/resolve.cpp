@@ -63,8 +63,8 @@ class ProbeResolver {
         names.erase(std::unique(names.begin(), names.end()), names.end());
     }
 
-    // The parts of one `probe` of the text by their first points, so that a sufficient one is known
-    // before those that it makes superfluous.
+    // Returns the parts of one `probe` of the text in the order of their first points, so that a
+    // sufficient point is known before those that it makes superfluous.
     std::vector<program::Probe*> in_order_of_points() const {
         std::vector<program::Probe*> order;
         for (const auto& probe : program_.probes)
@@ -84,14 +84,14 @@ class ProbeResolver {
         return order;
     }
 
-    // A library's alias may offer what this point's suffix cannot follow: there is no such point.
+    // A library's alias may lead to points to which this point's suffix does not apply: these do
+    // not exist.
     bool is_passed_over(const program::Probe& probe, size_t point) const {
         return probe.points[point]->optional && point < probe.alias_names.size() &&
                !probe.alias_names[point].empty();
     }
 
-    // A point that was found and that is sufficient makes the later ones of its `probe`
-    // superfluous.
+    // A sufficient point that was found makes the later points of its `probe` superfluous.
     bool is_superfluous(const program::Probe& probe, size_t point) const {
         auto known = sufficient_.find(probe.declaration);
         return known != sufficient_.end() && point < probe.point_numbers.size() &&
@@ -137,10 +137,11 @@ class ProbeResolver {
                 left_out += is_copy && !here;
                 if (here || is_copy)
                     continue;
+                // the same error would be found at every site
                 if (!point.optional)
-                    return; // the same mistake would be found at every site
+                    return;
                 placed = false;
-                break; // what an optional point's body needs is not there: as if it were not
+                break; // something in the body is unavailable: the optional point is skipped
             }
             if (left_out > 0 && !tell_of_copies(point, missing, left_out, placed))
                 return;
@@ -161,7 +162,8 @@ class ProbeResolver {
         return false;
     }
 
-    // How many earlier points of the probe have this place, too: its body runs once for each.
+    // Returns how many earlier points of the probe have this place, too: its body runs once for
+    // each.
     size_t repetition(const program::Probe& probe, const ImageView* image, const Site& site,
                       size_t point) {
         if (site.address == 0)
@@ -172,12 +174,13 @@ class ProbeResolver {
         return points.size() - 1;
     }
 
-    // Each inlined copy was optimized by itself: where it lacks a variable, it is left out while
-    // there are places that have all. False after an error was reported.
+    // Each inlined copy was optimized separately: a copy that lacks a variable is skipped if there
+    // are places that have all. Returns false after reporting an error.
     bool tell_of_copies(const ast::ProbePoint& point, const std::vector<AccessError>& missing,
                         size_t left_out, bool placed) {
+        // already reported
         if (missing.empty())
-            return false; // reported already
+            return false;
         if (point.optional)
             return true;
         if (placed)
@@ -190,7 +193,7 @@ class ProbeResolver {
         return placed;
     }
 
-    // With `missing`, what is not there is left in it and not reported.
+    // `missing`, if not null, receives what is unavailable instead of a report.
     bool place(program::Probe& probe, Candidate& candidate, size_t point,
                std::vector<AccessError>* missing) {
         const DebugInfo* info = nullptr;
@@ -230,7 +233,7 @@ class ProbeResolver {
             plan_.functions.push_back(std::move(candidate.function));
             candidate.site.info = plan_.functions.back().get();
         }
-        // One site may be matched twice by one pattern (an alias of a symbol): once is enough.
+        // A pattern may match one site twice (an alias of a symbol): it is used once.
         if (candidate.image)
             candidate.site.image = image_number(candidate.image->image());
         if (candidate.site.address != 0 &&
@@ -262,8 +265,8 @@ class ProbeResolver {
         scope.number_of = [this](const Image& image) { return image_number(image); };
     }
 
-    // The scope at the first place of another probe, whose values have their types from there; or
-    // of functions.
+    // Returns the scope at the first place of another probe, where a value got its type; or that of
+    // functions.
     const VariableScope* foreign_scope(const program::Probe* probe) {
         if (auto known = foreign_.find(probe); known != foreign_.end())
             return known->second ? &known->second->scope : nullptr;
@@ -315,7 +318,8 @@ class ProbeResolver {
                           "/" + std::to_string(static_cast<int>(variant.kind));
         for (const uint64_t argument : mechanism_arguments(variant.payload))
             key += "," + std::to_string(argument);
-        // In the order of the nodes' addresses: stable within a run, which is all that a key needs.
+        // Ordered by the nodes' addresses: this is stable within a run, which is sufficient for a
+        // key.
         std::map<const program::Expression*, std::string> parts;
         for (const auto& [node, access] : variant.accesses)
             parts[node] = fingerprint(access);
@@ -379,8 +383,8 @@ class ProbeResolver {
     std::map<std::string, uint32_t> variant_numbers_;
     std::map<uint32_t, uint32_t> sufficient_; // declaration → number of the point that was enough
     std::set<std::tuple<uint32_t, uint32_t, uint64_t>> seen_; // variant, image, address
-    // Numbers of the points that a probe's place was found by, under the probe's index, image and
-    // address.
+    // The numbers of the points with which a probe's place was found, by the probe's index, image
+    // and address.
     std::map<std::tuple<uint32_t, const ImageView*, uint64_t>, std::vector<size_t>> points_at_;
 };
 

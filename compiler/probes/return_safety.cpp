@@ -44,8 +44,7 @@ bool matches(const ReturnPattern& pattern, const std::string& name) {
         [&](const auto& each) { return fnmatch(each.glob.c_str(), name.c_str(), 0) == 0; });
 }
 
-// ---- arguments
-// -----------------------------------------------------------------------------------
+// ---- arguments ----------------------------------------------------------------------------------
 
 constexpr uint64_t word = 8, register_words = 6;
 
@@ -62,8 +61,8 @@ Words words_of(TypeId type, const DebugInfo& info) {
         return {0, false};
     case CTypeKind::Struct:
     case CTypeKind::Union:
-        // Of two words at most, and none of them in a register for floating point: the kernel has
-        // no such.
+        // At most two words, and none of them in a floating-point register: the kernel does not use
+        // these.
         return {(resolved.size + word - 1) / word, resolved.size <= 2 * word};
     case CTypeKind::Void:
         return {0, false};
@@ -106,7 +105,7 @@ const std::vector<ReturnPattern>& return_patterns() {
 
 ReturnSafety judge_return_by_name(std::string_view symbol) {
     const std::string name = return_name(symbol);
-    // In the order of the list: what is told first of a function that several patterns mean.
+    // In the order of the list: the first pattern that matches a function determines the result.
     for (const ReturnPattern& pattern : return_patterns())
         if (matches(pattern, name))
             return {pattern.reason == waits ? Verdict::Waits : Verdict::Unsafe,
@@ -119,7 +118,7 @@ ReturnSafety judge_return(const FunctionInfo& function, const DebugInfo& info) {
         return unsafe("it does not return");
     if (function.varargs)
         return unsafe("it has variable arguments");
-    // Parts of a function may take what the function has as locals, or the members of an argument.
+    // Parts of a function may take its local variables as arguments, or the members of an argument.
     if (function.symbol.find(".part.") != std::string::npos ||
         function.symbol.find(".isra.") != std::string::npos)
         return unsafe("the compiler chose its arguments");
@@ -132,9 +131,10 @@ ReturnSafety judge_return(const FunctionInfo& function, const DebugInfo& info) {
     CType result = info.resolve(*function.return_type);
     if (result.kind == CTypeKind::Float)
         return unsafe("its result is not in a general register");
+    // the address of the result
     if ((result.kind == CTypeKind::Struct || result.kind == CTypeKind::Union) &&
         result.size > 2 * word)
-        used++; // the address of where to put it
+        used++;
     for (const Variable& parameter : function.parameters) {
         Words words = words_of(parameter.type, info);
         if (!words.known || used + words.count > register_words)

@@ -34,7 +34,7 @@ bool resolve_error(const ast::ProbePoint& point, Resolver&, std::vector<Candidat
     return session_probe(point, HandlerKind::Error, out);
 }
 
-// Matches, and is never hit: for probes that only keep a body checked.
+// Matches, but is never hit: for probes whose bodies are only checked.
 bool resolve_never(const ast::ProbePoint&, Resolver&, std::vector<Candidate>&) {
     return true;
 }

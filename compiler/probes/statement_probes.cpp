@@ -51,8 +51,8 @@ bool resolve_in(const ImageView& view, const ast::ProbePoint& point, const Funct
     std::string refusal; // empty: nothing was refused
     const size_t before = out.size();
     for (const StatementAddress& statement : result->addresses) {
-        // At a function's entry a statement is what a function probe is: the cheap mechanism
-        // serves.
+        // A statement at a function's entry is equivalent to a function probe: it uses the cheap
+        // mechanism.
         bool at_entry = statement.address == statement.symbol_entry && !statement.inlined;
         MechanismChoice choice =
             at_entry
@@ -84,7 +84,7 @@ bool resolve_in(const ImageView& view, const ast::ProbePoint& point, const Funct
         candidate.function = std::move(function);
         out.push_back(std::move(candidate));
     }
-    // Several lines leave out what cannot be probed, as patterns of functions do.
+    // Several lines skip what cannot be probed, like patterns of functions.
     if (out.size() == before && !refusal.empty() && !point.optional && !resolver.quiet) {
         resolver.diagnostics.report(DiagnosticKind::CannotProbe, component.argument_range,
                                     {component.string, refusal});

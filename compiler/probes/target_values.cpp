@@ -89,7 +89,7 @@ std::optional<TypeId> find_type(const DebugInfo& info, const std::string& name) 
     return type;
 }
 
-// "struct foo *" without its stars.
+// Returns "struct foo *" without its stars.
 std::string pointed_name(const std::string& type, bool& pointer) {
     std::string name = type;
     while (!name.empty() && name.back() == ' ')
@@ -111,16 +111,15 @@ bool is_indexed(const program::TargetValue& value) {
 
 constexpr int max_origins = 64;
 
-// A type, and the debug information that it is a type of.
+// A type, and the debug information that contains it.
 struct PointedType {
-    const DebugInfo* info = nullptr; // null: it is not known, or there is nothing to point to
+    const DebugInfo* info = nullptr; // null: it is unknown, or does not point to a type
     TypeId type = 0;
 };
 PointedType pointed_type(const program::TargetValue& value, const VariableScope& scope, int depth);
 
-// Where a value's types are: of the modules that it names ("nfsd:sunrpc") the first that has what
-// is asked for, else what it keeps from where it was taken, else what the probe's own place belongs
-// to.
+// Returns the debug information with a value's types: of the modules that it names ("nfsd:sunrpc")
+// the first that has the type, else that of the value's origin, else that of the probe's own place.
 const DebugInfo& info_of(const program::TargetValue& value, const VariableScope& scope) {
     using Base = program::TargetValue::Base;
     if (value.base == Base::Autocast) {
@@ -143,7 +142,7 @@ const DebugInfo& info_of(const program::TargetValue& value, const VariableScope&
     return *scope.info;
 }
 
-// The type that a value keeps from where it was taken.
+// Returns the type that a value keeps from its origin.
 PointedType pointed_type(const program::TargetValue& value, const VariableScope& scope, int depth) {
     if (!value.origin || !scope.scope_of || depth > max_origins)
         return {};
@@ -183,7 +182,7 @@ PointedType pointed_type(const program::TargetValue& value, const VariableScope&
     }
 }
 
-// Finds the base of a value and leaves `builder`, which is upon info_of() it, there.
+// Finds the base of a value and positions `builder`, which uses info_of(), there.
 std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetValue& value,
                                  const VariableScope& scope) {
     using Base = program::TargetValue::Base;
@@ -270,7 +269,7 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
     }
     const Variable* variable = find_variable(scope, name);
     if (!variable) {
-        // Not a variable of the function: a global of the kernel by that name.
+        // It is not a variable of the function: use a global of the kernel with that name.
         if (auto global = scope.info->global(name);
             global &&
             builder.start(global->location, global->type, value.name, "the kernel", value.range))
@@ -284,7 +283,7 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
 
 } // namespace
 
-// A structure by itself, where a number is wanted: its address is to be asked for, by &.
+// A structure where a number is required: & must be used for its address.
 static bool is_whole_structure(const program::TargetValue& value, const AccessBuilder& builder) {
     using Base = program::TargetValue::Base;
     if (value.address_of || value.base == Base::Enumerator ||
@@ -317,7 +316,7 @@ AccessResult resolve_value(const program::TargetValue& value, const VariableScop
                            {},
                            {},
                            builder.members_hint()};
-    if (value.base != program::TargetValue::Base::Enumerator && // a constant, and of no type
+    if (value.base != program::TargetValue::Base::Enumerator && // a constant without a type
         !builder.finish(value.address_of, value.range))
         return builder.error();
     TargetAccess out;

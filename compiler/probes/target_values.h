@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// $variables, @cast and @var of a probe's body, resolved at one candidate.
+// Resolves target variables, @cast and @var of a probe's body at one candidate.
 #pragma once
 #include "probes/access.h"
 #include "probes/families.h"
@@ -12,40 +12,40 @@
 
 namespace djstap {
 
-// What $variables mean at one place.
+// The meaning of target variables at one place.
 struct VariableScope {
     const DebugInfo* info = nullptr;
-    const FunctionInfo* function = nullptr; // null: no target variables there
+    const FunctionInfo* function = nullptr; // null: there are no target variables
     std::vector<Variable> variables;        // visible there
-    bool is_return = false;                 // $return has a meaning
-    std::string tracepoint;                 // its name, where it is one: $$name
-    // The debug information of a module that a script names; null where there is none.
+    bool is_return = false;                 // $return is defined
+    std::string tracepoint;                 // the name of a tracepoint: $$name
+    // Returns the debug information of a module that a script names; null if there is none.
     std::function<const DebugInfo*(const std::string&)> info_of_module;
-    // The number of an image in the plan, which it is added to.
+    // Adds an image to the plan and returns its number there.
     std::function<uint32_t(const Image&)> number_of;
     const std::vector<std::string>* counters = nullptr; // of perf events, by number
     std::string where;                                  // for messages: "function 'vfs_read'"
-    // The scope in which another value got its type: a probe's, or a function's (null). Yields null
-    // where there is none.
+    // Returns the scope in which another value got its type: a probe's, or that of functions
+    // (null). Null if there is none.
     std::function<const VariableScope*(const program::Probe*)> scope_of;
 };
-// Upon the types of `info`, for values at this place.
+// Returns a builder with the types of `info`, for values at this place.
 AccessBuilder access_builder(const DebugInfo& info, const VariableScope& scope);
 VariableScope make_scope(const DebugInfo* info, const Candidate& candidate);
 
 using AccessResult = std::variant<TargetAccess, AccessError>;
 AccessResult resolve_value(const program::TargetValue& value, const VariableScope& scope);
 
-// The text of $x$, $x$$, $$vars and kin.
+// The strings of $x$, $x$$, $$vars and the like.
 AccessResult pretty_value(const program::TargetValue& value, const VariableScope& scope);
 AccessResult pretty_variables(const program::TargetValue& value, const VariableScope& scope);
 
-// Appends the text of what `builder` stands at: {.member=value, …}. `depth` 1 shows nested
+// Appends the string for the position of `builder`: {.member=value, …}. `depth` 1 shows nested
 // structures as {...}.
 void append_pretty(TargetAccess& out, const AccessBuilder& builder, const DebugInfo& info,
                    int depth, SourceRange range);
 
-// "file:struct file *" of each variable, for -L.
+// Returns "file:struct file *" for each variable, for -L.
 std::vector<std::string> describe_variables(const VariableScope& scope);
 
 } // namespace djstap

@@ -24,10 +24,10 @@ constexpr std::array units{Unit{"s", 1'000'000'000},
                            Unit{"hz", 0},
                            Unit{"jiffies", 0}};
 
-constexpr uint64_t shortest_ns =
-    10'000; // an interrupt oftener than this leaves no time for anything else
+// More frequent interrupts leave no time for anything else.
+constexpr uint64_t shortest_ns = 10'000;
 
-// Jiffies; 0 after reporting that the kernel does not tell.
+// Returns jiffies per second; 0 after reporting that they are unknown.
 uint64_t ticks_a_second(const ast::ProbePoint& point, Resolver& resolver) {
     if (resolver.options.hz)
         return resolver.options.hz;

@@ -14,17 +14,16 @@ namespace djstap {
 
 namespace {
 
-// A tracepoint NAME is the variable __tracepoint_NAME; the function __traceiter_NAME calls its
-// probes and has their parameters, under the names of its definition.
+// The tracepoint NAME is the variable __tracepoint_NAME; the function __traceiter_NAME calls its
+// probes and has their parameters, with the names in its definition.
 constexpr std::string_view variable_prefix = "__tracepoint_";
 constexpr std::string_view caller_prefix = "__traceiter_";
-// What tracefs knows of it is the variable event_NAME, where it is an event at all.
+// The variable event_NAME describes it for tracefs, if it is an event at all.
 constexpr std::string_view event_prefix = "event_";
 
-// ---- systems
-// ------------------------------------------------------------------------------------
+// ---- systems ------------------------------------------------------------------------------------
 
-// Which system a tracepoint belongs to ("sched"), from the file's own trace_event_call structures.
+// Determines the system of a tracepoint ("sched") from the trace_event_call structures in the file.
 class Systems {
   public:
     Systems(const Image& image, const DebugInfo& info) : image_(image) {
@@ -33,7 +32,7 @@ class Systems {
         class_system_ = offset(info, "struct trace_event_class", "system");
     }
 
-    // Empty where it has none, or where the file does not tell.
+    // Empty if it has none, or if the file does not contain the structures.
     std::string of(std::string_view tracepoint, uint64_t address) const {
         const ElfFile* elf = image_.elf();
         if (!elf || !call_class_ || !call_tracepoint_ || !class_system_)
@@ -69,8 +68,7 @@ class Systems {
     std::optional<uint64_t> call_class_, call_tracepoint_, class_system_;
 };
 
-// ---- the pattern
-// --------------------------------------------------------------------------------
+// ---- the pattern --------------------------------------------------------------------------------
 
 struct TracepointPattern {
     std::string system; // empty: any
@@ -97,8 +95,8 @@ std::optional<TracepointPattern> parse_pattern(const ast::PointComponent& compon
     return std::nullopt;
 }
 
-// ---- what there is
-// ------------------------------------------------------------------------------
+// ---- the existing tracepoints
+// ----------------------------------------------------------------------
 
 struct Tracepoint {
     std::string system, name;
@@ -110,7 +108,7 @@ std::string_view name_of(const FunctionInfo& caller) {
     return std::string_view(caller.name).substr(caller_prefix.size());
 }
 
-// By name alone, in the order of names.
+// Finds tracepoints by name alone, in the order of names.
 std::vector<Tracepoint> find_tracepoints(std::string_view name, const Image& image,
                                          const DebugInfo& info, bool details) {
     FunctionPattern pattern;
@@ -133,7 +131,7 @@ std::vector<Tracepoint> find_tracepoints(std::string_view name, const Image& ima
     return found;
 }
 
-// The parameters as a probe is called with them: the first one is the probe's own data.
+// Returns the parameters of the callback: the first one is the probe's own data.
 std::vector<Variable> parameters_of_probe(const FunctionInfo& caller, const DebugInfo& info) {
     std::vector<arch::ArgumentShape> shapes;
     for (const Variable& parameter : caller.parameters) {
@@ -202,7 +200,7 @@ bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
         candidate.image = kernel;
         candidate.site.mechanism = Mechanism::Tracepoint;
         candidate.site.reason = "its own call";
-        candidate.site.forced = true; // nothing else can stand in
+        candidate.site.forced = true; // no other mechanism can replace it
         candidate.site.address = tracepoint.address;
         candidate.site.point = "kernel.trace(\"" + full_name(tracepoint) + "\")";
         candidate.site.function = tracepoint.name;
