@@ -17,7 +17,8 @@ namespace djstap::codegen {
 
 namespace {
 
-// The structure that C's type is, once it is made: fields stand behind those that they are of.
+// Returns the structure for a C type that was already created: a structure precedes those that
+// contain it.
 template <class Struct> llvm::StructType* struct_type(const AbiTypes& types) {
 #define DJS_STRUCT(name)                                                                           \
     if constexpr (std::is_same_v<Struct, struct ::name>)                                           \
@@ -118,7 +119,7 @@ template <class Type> constexpr char letter() {
     }
 }
 
-// As the C headers declare it.
+// The signature in the C headers.
 template <class Function> struct Signature;
 template <class Result, class... Arguments> struct Signature<Result(Arguments...)> {
     static constexpr std::array letters{letter<Result>(), letter<Arguments>()...};
@@ -186,7 +187,7 @@ constexpr std::array runtime_functions{
     RUNTIME(djs_match_regex),
     RUNTIME(djs_fn_kernel_string),
     RUNTIME(djs_fn_user_string),
-    RuntimeFunction{"memcpy", "pppl"}, // overloaded or builtin to C++
+    RuntimeFunction{"memcpy", "pppl"}, // overloaded or built into C++
     RuntimeFunction{"memset", "ppil"},
 };
 #undef RUNTIME

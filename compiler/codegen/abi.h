@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The C structures of runtime/include/contract.def as LLVM types and constants, and the runtime's
-// functions as declarations.
+// The C structures of runtime/include/contract.def as LLVM types and constants, and declarations of
+// the runtime's functions.
 #pragma once
 #include "include/contract.h"
 
@@ -15,7 +15,7 @@
 namespace djstap::codegen {
 
 // The value of one field: a constant of its type, or a number, which gets the field's width. There
-// is none by default, so that no field of a structure can be forgotten.
+// is no default value, so that no field of a structure can be forgotten.
 class FieldValue {
   public:
     FieldValue(llvm::Constant* constant) : constant_(constant) {}
@@ -31,8 +31,8 @@ class FieldValue {
     uint64_t number_ = 0;
 };
 
-// What a structure of the contract is filled with, field by field: contract::djs_site{.address =
-// …}. The compiler insists on all fields and on their order.
+// The values of a structure of the contract, field by field: contract::djs_site{.address = …}. The
+// compiler enforces all fields and their order.
 namespace contract {
 #define DJS_STRUCT(name) struct name {
 #define DJS_FIELD(type, name) FieldValue name;
@@ -43,7 +43,7 @@ namespace contract {
 #include "include/contract.def"
 } // namespace contract
 
-// Types of the contract.
+// The types of the contract.
 struct AbiTypes {
     explicit AbiTypes(llvm::LLVMContext& context);
 
@@ -60,18 +60,18 @@ struct AbiTypes {
 #define DJS_STRUCT_END(name)
 #include "include/contract.def"
 
-    // The name of a field that is not where the C headers have it, or of a structure whose size is
-    // another; empty where all agree.
+    // Returns the name of a field whose offset differs from that in the C headers, or of a
+    // structure whose size differs; empty if all agree.
     std::string_view disagreement(const llvm::DataLayout& layout) const;
 };
 
-// What a runtime function returns and takes, one letter each: v void, i i32, l i64, p pointer.
+// The result and parameters of a runtime function, one letter each: v void, i i32, l i64, p
+// pointer.
 struct RuntimeFunction {
     std::string_view name;
     std::string_view signature; // result first
 };
-// The signature of a runtime function that generated code may call; empty when there is no such
-// one.
+// Returns the signature of a runtime function that generated code may call; empty if there is none.
 std::string_view runtime_signature(std::string_view name);
 
 } // namespace djstap::codegen

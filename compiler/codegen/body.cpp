@@ -97,10 +97,10 @@ void Body::emit_function(const program::Function& function, const std::vector<Va
         builder_.CreateRetVoid();
 }
 
-// `next` in a function hands the call on to the overload of the next priority.
+// `next` in a function passes the call on to the overload with the next priority.
 void Body::next_overload(const program::Function& function, const std::vector<Value>& arguments) {
     if (!function.next_overload) {
-        fail(overloads_exhausted, function.range); // the caller tells the place
+        fail(overloads_exhausted, function.range); // the caller knows the place
         return;
     }
     Value result = call_overload(*function.next_overload, arguments, text_result_, function.range);
@@ -109,7 +109,7 @@ void Body::next_overload(const program::Function& function, const std::vector<Va
     builder_.CreateBr(exit_);
 }
 
-// A function by its parameters' values; a number, or `out`.
+// Calls a function with its parameters' values; returns a number, or `out`.
 Value Body::call_overload(const program::Function& function, const std::vector<Value>& arguments,
                           Value out, SourceRange range) {
     if (!function.body && function.intrinsic.empty())
@@ -234,16 +234,16 @@ void Body::compare_conditions(const program::Probe& probe) {
         comparisons_.push_back(script_.conditions[script_.condition_number(*other)].comparison);
 }
 
-// A statement. Where the charge falls due, and that ten are due at once, is SystemTap's: a script
-// that exceeds MAXACTION has then printed the same. It also keeps LLVM's blocks short, in whose
-// length it is quadratic.
+// Charges a statement. As in SystemTap, the charge falls due here, ten statements at a time: a
+// script that exceeds MAXACTION has then printed the same. It also keeps LLVM's blocks short; LLVM
+// takes quadratic time in their length.
 void Body::charge_action(SourceRange range, bool now) {
     constexpr int64_t most_pending = 10;
     if (++pending_actions_ >= most_pending || now)
         settle_actions(range);
 }
 
-// What was charged since the last time.
+// Settles what was charged since the last time.
 void Body::settle_actions(SourceRange range) {
     if (pending_actions_ > 0 && counts_actions_ && !terminated())
         check_actions(pending_actions_, range);

@@ -11,24 +11,26 @@ namespace djstap::codegen {
 
 using arch::argument_registers;
 
-// Where a body finds what was in the registers when its probe was hit.
+// How a body accesses the registers at the hit of its probe.
 struct HitContext {
-    // Value of a register at the probed place. Null function: there is none (begin, timers).
+    // Returns the value of a register at the probed place. Null function: there are none (begin,
+    // timers).
     std::function<llvm::Value*(PtReg)> reg;
     std::function<llvm::Value*()> return_value;
-    // Where a register is kept that goes on as it is left there. Null function: nowhere.
+    // Returns the address of a register's saved value, whose changes take effect. Null function:
+    // none.
     std::function<llvm::Value*(PtReg)> register_address;
     const AccessMap* accesses = nullptr; // of the variant, or of functions
     const DefinedMap* defined = nullptr;
     const std::vector<program::ExpressionPtr>* entry_values = nullptr; // of a return probe
-    llvm::Value* saved = nullptr; // where those are; null: where ctx->saved says
+    llvm::Value* saved = nullptr; // the location of those; null: it is in ctx->saved
 };
 
-// Words (8 bytes) that the entry values before `slot` take in ctx->saved.
+// Returns the words (8 bytes) that the entry values before `slot` take in ctx->saved.
 uint32_t entry_words(const std::vector<program::ExpressionPtr>& values, size_t slot,
                      uint32_t string_bytes);
 
-// A number (i64) or a text (address of NUL-terminated bytes), as an LLVM value.
+// A number (i64) or a string (address of NUL-terminated bytes), as an LLVM value.
 using Value = llvm::Value*;
 
 // The runtime's function that reads a number at an address of this space.
@@ -36,33 +38,35 @@ std::string_view load_function(AddressSpace space);
 
 class Body {
   public:
-    // `function` has its entry block; `builder` points to where the body begins. `ctx` is the
+    // `function` has its entry block; `builder` is positioned where the body begins. `ctx` is the
     // djs_ctx (null for bodies that need none) and `scratch` its string memory for this body.
     Body(ScriptModule& script, llvm::Function* function, llvm::IRBuilder<>& builder, Value ctx,
          Value scratch, const std::vector<program::Local>& locals, HitContext hit);
 
-    // Statements. After emit() the builder stands in the block that every way out of the body
+    // Emits statements. After that, the builder is in the block that every path out of the body
     // reaches.
     void emit_probe(const program::Block& block, const program::Expression* condition);
     void emit_function(const program::Function& function, const std::vector<Value>& arguments,
                        Value text_result);
-    // A probe's condition as a handler of its own: in ctx->return_value, which an error leaves.
+    // Emits a probe's condition as a handler of its own: stores it in ctx->return_value, unchanged
+    // after an error.
     void emit_condition(const program::Expression& expression);
-    // Evaluates the entry values of a return probe to where they are saved.
+    // Evaluates the entry values of a return probe and saves them.
     void emit_entry_values(const std::vector<program::ExpressionPtr>& values);
 
-    // Without a context: where a run-time error's message and place are kept; it ends the body.
+    // Without a context: sets where a run-time error's message and place are stored; an error ends
+    // the body.
     void keep_errors(Value message, Value place) {
         message_slot_ = message;
         place_slot_ = place;
     }
 
-    // The handlers that it is part of; without this call: any.
+    // Sets the handlers that the body is part of; default: any.
     void runs_in(const Surroundings& surroundings) { surroundings_ = surroundings; }
 
     uint32_t scratch_used() const { return scratch_peak_; }
     const std::vector<ScratchCall>& calls() const { return calls_; }
-    // What it has on the stack.
+    // Returns its stack allocations.
     const std::vector<llvm::AllocaInst*>& slots() const { return slots_; }
 
   private:
@@ -73,8 +77,8 @@ class Body {
     void loop(const program::Loop& loop);
     void foreach (const program::Foreach& loop);
     void bind_element(const program::Foreach& loop, Value element);
-    // The loop's frame: `next` yields what it goes on with, or leaves for its argument, `done`;
-    // `bind` sets the loop's variables by that.
+    // Emits the loop's frame: `next` returns the value for an iteration, or jumps to its argument,
+    // `done`; `bind` sets the loop's variables from the value.
     void iterate(const program::Foreach& loop,
                  const std::function<Value(llvm::BasicBlock* done)>& next,
                  const std::function<void(Value at)>& bind);
@@ -90,8 +94,8 @@ class Body {
     Value number(const program::Expression& expression); // i64
     Value
     text(const program::Expression& expression); // pointer, valid until the end of the statement
-    // As text(), but a local variable's own: where nothing of `others` assigns to one before it is
-    // used.
+    // Like text(), but may return a local variable's own storage: allowed if nothing in `others`
+    // assigns to it before it is used.
     Value text_in_place(const program::Expression& expression,
                         const std::vector<program::Expression*>& others);
     void text_into(Value to, const program::Expression& expression);
@@ -136,14 +140,14 @@ class Body {
     void add_to_counter(const program::GlobalValue& place, Value delta);
     Value read_global(const program::GlobalValue& value);
     void write_global(const program::GlobalValue& place, Value value);
-    // Reads, changes and writes one place, looking up an array's element once. Yields {old, new}.
+    // Reads, changes and writes one place, looking up an array's element once. Returns {old, new}.
     std::pair<Value, Value> update_global(const program::GlobalValue& place,
                                           const std::function<Value(Value)>& change);
     void aggregate(const program::Aggregation& aggregation);
     void add_to_statistic(const program::Global& global, Value value);
     Value read_statistic(const program::StatisticRead& read);
-    Value statistic_address(
-        const program::GlobalValue& place); // of a djs_statistic; null value when absent
+    // of a djs_statistic; null value if absent
+    Value statistic_address(const program::GlobalValue& place);
     Value membership(const program::Membership& membership);
     llvm::ConstantInt* array_place(const program::Global& array, SourceRange range);
     Value keys(const program::Global& array, const std::vector<program::ExpressionPtr>& keys,
@@ -159,8 +163,8 @@ class Body {
     Value print_lean(const program::Print& print);
     struct Argument {
         char type;              // l, s, h
-        Value value = nullptr;  // number, text address, address of a djs_statistic
-        Value length = nullptr; // of a text
+        Value value = nullptr;  // number, address of a string or of a djs_statistic
+        Value length = nullptr; // of a string
         const GlobalStorage* storage = nullptr;
         uint32_t histogram_bytes = 0;
     };
@@ -185,7 +189,7 @@ class Body {
     // body.cpp
     llvm::BasicBlock* block(const char* name);
     llvm::AllocaInst* entry_alloca(llvm::Type* type, const char* name);
-    Value scratch(uint32_t bytes); // of the statement
+    Value scratch(uint32_t bytes); // for the duration of the statement
     Value scratch_text() { return scratch(script_.string_bytes()); }
     Value field(size_t offset, const char* name); // address of a field of ctx
     Value load_field(size_t offset, llvm::Type* type, const char* name);
@@ -216,10 +220,10 @@ class Body {
     Value scratch_base_;
     Value message_slot_ = nullptr, place_slot_ = nullptr;
     HitContext hit_;
-    std::vector<Value> locals_; // alloca i64, or address of a text
+    std::vector<Value> locals_; // alloca i64, or address of a string
     const std::vector<program::Local>& local_declarations_;
     llvm::BasicBlock* exit_ = nullptr;  // the end of the body
-    llvm::BasicBlock* error_ = nullptr; // where a run-time error goes: a catch, or the end
+    llvm::BasicBlock* error_ = nullptr; // the target of a run-time error: a catch, or the end
     llvm::BasicBlock* next_ = nullptr;  // next
     std::vector<LoopTargets> loops_;
     llvm::AllocaInst* number_result_ = nullptr;
@@ -233,11 +237,12 @@ class Body {
     std::vector<llvm::Function*> comparisons_;
 
   public:
-    // Loops and recursion make MAXACTION necessary; straight code is bounded by its length.
+    // Loops and recursion require MAXACTION to be counted; straight-line code is bounded by its
+    // length.
     void count_actions(bool on) { counts_actions_ = on; }
-    // At the beginning of a probe's handler: sets what bounds its work.
+    // Called at the beginning of a probe's handler: sets the limits of its work.
     void begin_run(const program::Effects& effects);
-    // Conditions that the probe may have changed: compared at its end.
+    // Compares, at its end, conditions that the probe may have changed.
     void compare_conditions(const program::Probe& probe);
 };
 

@@ -25,7 +25,7 @@ HitContext hit_of(const Variant& variant) {
     return hit;
 }
 
-// The arguments of the callback itself.
+// Uses the arguments of the callback itself.
 HitContext hit_by_arguments(ScriptModule& script, llvm::IRBuilder<>& builder,
                             llvm::Function* function, const Variant& variant) {
     HitContext hit = hit_of(variant);
@@ -44,7 +44,7 @@ HitContext hit_by_arguments(ScriptModule& script, llvm::IRBuilder<>& builder,
     return hit;
 }
 
-// The body of a handler without a context; the builder then stands where all its ways meet.
+// Emits the body of a handler without a context; all its paths then meet at the builder's position.
 void emit_lean(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function* function,
                uint32_t index, const HitContext& hit, Needs needs) {
     const Variant& variant = script.plan.variants[index];
@@ -71,7 +71,7 @@ void emit_lean(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function*
     builder.SetInsertPoint(done);
 }
 
-// The registers that a mechanism saved, at `regs`.
+// Uses the registers that a mechanism saved, at `regs`.
 HitContext hit_by_saved_registers(ScriptModule& script, llvm::IRBuilder<>& builder,
                                   llvm::Value* regs, const Variant& variant) {
     HitContext hit = hit_of(variant);
@@ -107,7 +107,7 @@ bool only_reads_arguments(const Variant& variant) {
 }
 
 // For an ftrace_ops: void (unsigned long ip, unsigned long parent, struct ftrace_ops *, struct
-// ftrace_regs *), where just the registers of arguments are saved.
+// ftrace_regs *), where only the argument registers are saved.
 llvm::Function* compile_by_ftrace(ScriptModule& script, uint32_t index, Needs needs) {
     const Variant& variant = script.plan.variants[index];
     auto offset = script.kernel.offset ? script.kernel.offset("ftrace_regs.regs") : std::nullopt;
@@ -128,7 +128,8 @@ llvm::Function* compile_by_ftrace(ScriptModule& script, uint32_t index, Needs ne
     return function;
 }
 
-// Calls a tracepoint's handler where enough is left for its frame, which it takes before it asks.
+// Calls a tracepoint's handler if enough stack is left for its frame, which is allocated before the
+// handler could check.
 llvm::Function* ask_for_stack(ScriptModule& script, uint32_t index, llvm::Function* handler) {
     handler->addFnAttr(llvm::Attribute::NoInline);
     llvm::Function* function = script.create_function(handler->getFunctionType(),
@@ -204,7 +205,7 @@ void compile_callbacks(ScriptModule& script, uint32_t index, CompiledHandler& ha
     Needs needs = needs_of(script, variant);
     bool is_session = variant.kind == HandlerKind::Begin || variant.kind == HandlerKind::End ||
                       variant.kind == HandlerKind::Error;
-    // Where a kretprobe keeps values of the entry, its context knows.
+    // Only the context knows where a kretprobe keeps values from function entry.
     if (needs == Needs::Context || is_session || !variant.probe->entry_values.empty())
         return;
     // A djprobe may become a kprobe or an ftrace_ops when it is attached.

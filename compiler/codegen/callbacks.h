@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The forms of a handler that a mechanism of the kernel calls by itself.
+// The forms of a handler that a mechanism of the kernel calls directly.
 #pragma once
 #include "codegen/lean.h"
 

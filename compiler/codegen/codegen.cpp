@@ -25,15 +25,15 @@ namespace djstap {
 
 namespace {
 
-// With very many handlers the optimizer's time outweighs what it gains.
+// With very many handlers the optimizer's time outweighs its benefit.
 constexpr size_t many_handlers = 60;
 
 // Of the kernel's 16 KB, which the probed function and its callers use as well.
 constexpr uint64_t most_stack = 4096;
-// What is taken of it before anybody asks how much is left; and a frame that stays while the
-// probed function runs, so that those of nested functions add up.
+// The most that is used before the remaining stack is checked; and the most for a frame that stays
+// while the probed function runs, because those of nested functions add up.
 constexpr uint64_t most_unasked = 512, most_staying = 256;
-// A handler's need, MINSTACKSPACE included, must not be more than the runtime's quick look allows.
+// A handler's need, including MINSTACKSPACE, must not exceed what the runtime's fast check assumes.
 static_assert(most_stack + 4096 <= DJS_STACK_MAX);
 
 using codegen::FunctionSizes;
@@ -47,10 +47,10 @@ uint64_t frame_of(const FunctionSizes& sizes, const std::string& name) {
     return size_of(sizes, name).frame;
 }
 
-// What a variant's handler is compiled to beside its body and the targets.
+// The forms of a variant's handler in addition to its body and the targets.
 constexpr std::array forms{"djs_by_regs_", "djs_by_ftrace_", "djs_tracepoint_"};
 
-// The variants of whose stack too much is taken before anybody asks.
+// Returns the variants that use too much stack before the remaining stack is checked.
 std::set<uint32_t> find_heavy(const ProbePlan& plan, const FunctionSizes& sizes) {
     std::set<uint32_t> heavy;
     for (uint32_t i = 0; i < plan.targets.size(); i++)
@@ -64,9 +64,9 @@ std::set<uint32_t> find_heavy(const ProbePlan& plan, const FunctionSizes& sizes)
     return heavy;
 }
 
-// The variants without a context whose instructions are more than they may be. In a target a
-// handler is as long as its form for other mechanisms, give or take the registers; together they
-// are no longer than so many may be, and one that has no such form counts as long as all.
+// Returns the variants without a context that have too many instructions. In a target, a handler is
+// about as long as its form for other mechanisms, apart from the registers; together they must not
+// exceed the sum of the limits, and a handler without such a form counts with the full length.
 std::set<uint32_t> find_lengthy(const codegen::ScriptModule& script, const FunctionSizes& sizes) {
     const ProbePlan& plan = script.plan;
     std::set<uint32_t> lengthy;
@@ -94,7 +94,7 @@ std::set<uint32_t> find_lengthy(const codegen::ScriptModule& script, const Funct
     return lengthy;
 }
 
-// Yields what each variant's handler uses with all it calls, in bytes.
+// Returns the bytes of stack that each variant's handler uses with all its callees.
 std::vector<uint64_t> check_stack(codegen::ScriptModule& script,
                                   const std::vector<codegen::CompiledHandler>& handlers,
                                   const std::vector<codegen::CompiledTarget>& targets,
@@ -132,14 +132,14 @@ std::vector<uint64_t> check_stack(codegen::ScriptModule& script,
     return used;
 }
 
-// Variants that get a context although they need none; what is found with one attempt is for the
-// next.
+// Variants that get a context although they do not need one; each attempt adds variants for the
+// next attempt.
 struct WithContext {
     std::set<uint32_t> heavy, lengthy; // as in ScriptModule
     size_t count() const { return heavy.size() + lengthy.size(); }
 };
 
-// One attempt; `others` gets the variants because of which another is needed.
+// Makes one attempt; `others` receives the variants that require another one.
 std::optional<CompiledObject> generate_once(const program::Program& program, const ProbePlan& plan,
                                             const CodegenKernel& kernel,
                                             const CodegenOptions& options, Diagnostics& diagnostics,

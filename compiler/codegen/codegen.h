@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// program + sites → LLVM IR → object: everything a script's module has of its own.
+// Compiles program + sites to LLVM IR and an object: everything that is specific to a script's
+// module.
 #pragma once
 #include "arch/mitigations.h"
 #include "diagnostics/diagnostic.h"
@@ -17,7 +18,7 @@ class Module;
 
 namespace djstap {
 
-// A sanitizer of the kernel's: KASAN, KCSAN.
+// The kernel's sanitizer: KASAN, KCSAN.
 enum class Sanitizer : uint8_t { None, Address, Thread };
 
 // Limits of the language, set by -D NAME=VALUE.
@@ -25,66 +26,68 @@ struct Limits {
     int64_t MAXACTION = 1000;
     int64_t MAXACTION_INTERRUPTIBLE = 10000; // begin, end, error: ten times MAXACTION, unless set
     int64_t MAXMAPENTRIES = 2048;
-    int64_t MAXSTRINGLEN = 512; // with the terminator
+    int64_t MAXSTRINGLEN = 512; // including the terminator
     int64_t MAXERRORS = 0;
     int64_t MAXSKIPPED = 100;
     int64_t MAXTRYLOCK = 1000;
-    int64_t MAXNESTING = 0; // 0: as deep as the program's calls go, but 10
+    int64_t MAXNESTING = 0; // 0: the depth of the program's calls, but at least 10
     int64_t MAXBACKTRACE = 20;
     int64_t MINSTACKSPACE = 1024;    // bytes of stack that a handler must leave
     int64_t KRETACTIVE = 0;          // 0: the runtime's default
-    int64_t MAXKPROBES = 1000;       // of one pattern for functions
-    int64_t MAXSPECULATIONS = 65536; // texts of speculate() that a reader keeps
+    int64_t MAXKPROBES = 1000;       // for one pattern of functions
+    int64_t MAXSPECULATIONS = 65536; // strings of speculate() that a reader keeps
     int64_t RING_KB = 1024;          // per CPU (-s)
-    // A probe whose handlers run for THRESHOLD of INTERVAL nanoseconds on a CPU is taken out.
+    // A probe whose handlers run for THRESHOLD of INTERVAL nanoseconds on a CPU is disarmed.
     int64_t STP_OVERLOAD_INTERVAL = 1000000000;
     int64_t STP_OVERLOAD_THRESHOLD = 900000000;
-    int64_t STP_NO_OVERLOAD = 0; // 1: none is
-    // Sets one by name; false where there is no such limit or the value is out of its range.
+    int64_t STP_NO_OVERLOAD = 0; // 1: probes are never disarmed
+    // Sets a limit by name; returns false if there is no such limit or the value is out of its
+    // range.
     bool set(std::string_view name, int64_t value);
     static std::vector<std::string> names();
-    // "1 to 100": what `name`, which is one of names(), may be set to.
+    // Returns "1 to 100": the range of `name`, which is one of names().
     static std::string range(std::string_view name);
 };
 
-// The kernel a script is compiled for, as far as instructions and structures depend on it.
+// The kernel that a script is compiled for, as far as code and structures depend on it.
 struct CodegenKernel {
     std::string release, version;
     ProbedImage image;
-    uint64_t direct_table = 0; // link-time address of the table of direct calls; 0: not known
-    uint64_t irq_stack = 0;    // … of the per-CPU variable hardirq_stack_ptr; 0: not known
+    uint64_t direct_table = 0; // link-time address of the table of direct calls; 0: unknown
+    uint64_t irq_stack = 0;    // … of the per-CPU variable hardirq_stack_ptr; 0: unknown
     // A symbol that scripts may refer to, and its link-time address: other addresses of the kernel
-    // are told by their distance from it.
+    // are expressed relative to it.
     static constexpr const char* reference_symbol = "memset";
     uint64_t reference = 0;
     arch::Mitigations mitigations;
     int call_padding = 0;                  // CONFIG_FUNCTION_PADDING_BYTES: 16 or 0
-    Sanitizer sanitizer = Sanitizer::None; // whose functions it offers to modules
-    // No kernel at all: the object is linked into a process (compiler/user). It is
-    // position-independent, and reaches the runtime through the table that its linker makes.
+    Sanitizer sanitizer = Sanitizer::None; // whose functions it exports to modules
+    // No kernel: the object is linked into a process (compiler/user). It is position-independent,
+    // and reaches the runtime through its linker's table.
     bool user_space = false;
-    // From the runtime kit: {symbol, value} under a name ("current_task", "task_struct.pid" …).
+    // Looks up a name of the runtime kit ("current_task", "task_struct.pid" …): {symbol, value}.
     std::function<std::optional<std::pair<std::string, int64_t>>(std::string_view)> offset;
 };
 
 struct CodegenOptions {
     Limits limits;
-    // The longest record that a session of the script can keep, and what it is that bounds it.
+    // The longest record that a session of the script can keep, and what limits it.
     uint64_t longest_record = uint64_t{1} << 30;
     bool recorder = false; // for a flight recorder
     std::string module_name;
-    int optimization = 2; // 0…2; lowered by itself for very many handlers
+    int optimization = 2; // 0…2; lowered automatically for very many handlers
     bool explain = false; // fill CompiledObject::explanation
     bool dump_ir = false; // fill CompiledObject::ir
     std::string script_name;
-    // Has the kernel's sanitizer check what the handlers access.
+    // Instruments the handlers for the kernel's sanitizer.
     bool sanitize = false;
-    // A test's: plants a mistake in the code before it is optimized.
+    // For tests: inserts an error into the code before it is optimized.
     std::function<void(llvm::Module&)> plant;
 };
 
-// A handler that needs neither a context nor a lock has no loop and calls nothing; and no form of
-// it has more instructions. Overload protection leaves those alone (runtime/context/overload.c).
+// A handler that needs neither a context nor a lock has no loop and calls nothing; no form of it
+// has more instructions than this. Overload protection ignores such handlers
+// (runtime/context/overload.c).
 inline constexpr uint64_t most_lean_instructions = 512;
 
 struct CompiledObject {
@@ -92,11 +95,11 @@ struct CompiledObject {
     std::string meta;   // JSON for readers; also inside the object (.djstap.meta)
     std::string ir;
     std::vector<std::string> explanation; // with CodegenOptions::explain: lines
-    std::string c_source; // the script's own C code, which the object calls; empty: none
+    std::string c_source; // the script's embedded C code, which the object calls; empty: none
 };
 
-// Yields nothing after reporting at least one error (features that it does not handle yet
-// included).
+// Returns nothing after reporting at least one error (including features that are not supported
+// yet).
 std::optional<CompiledObject> generate(const program::Program& program, const ProbePlan& plan,
                                        const CodegenKernel& kernel, const CodegenOptions& options,
                                        Diagnostics& diagnostics);

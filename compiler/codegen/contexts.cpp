@@ -16,13 +16,13 @@ using program::StatementKind;
 
 namespace {
 
-// What one body does, and whom it calls.
+// What one body does, and which functions it calls.
 class Look {
   public:
     explicit Look(const ScriptModule& script) : script_(script) {}
 
     bool walks_far = false;      // over an array that may be large
-    bool bound_to_place = false; // it cannot run anywhere else
+    bool bound_to_place = false; // it cannot run in another context
     std::set<const program::Function*> calls;
     std::set<const program::Global*> clears;
 
@@ -33,7 +33,7 @@ class Look {
     void at(program::Expression& body) {
         program::walk_expressions(body, [&](program::Expression& node) { one(node); });
     }
-    // It calls the other one.
+    // Adds what the callee does.
     void join(const Look& other) {
         walks_far |= other.walks_far;
         bound_to_place |= other.bound_to_place;
@@ -99,7 +99,7 @@ class Finder {
 
     Contexts find() {
         for (const Variant& variant : script_.plan.variants) {
-            // With all functions that the handler calls.
+            // Includes all functions that the handler calls.
             Look all(script_);
             all.at(*variant.probe->body);
             if (variant.probe->condition)
@@ -125,11 +125,12 @@ class Finder {
             look.at(*function.body);
         if (function.next_overload)
             look.calls.insert(function.next_overload);
-        // A task that stands for the interrupted one has none of what such a function tells of.
+        // A task that acts for the interrupted one does not have the state that such a function
+        // reads.
         look.bound_to_place |= function.place || (!function.body && function.intrinsic.empty());
         return look;
     }
-    // All functions that are called from `look`, which takes on what they do.
+    // Returns all functions that are called from `look`, and adds what they do to it.
     std::set<const program::Function*> reached(Look& look) {
         std::set<const program::Function*> found;
         std::vector<const program::Function*> open(look.calls.begin(), look.calls.end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// In what surroundings handlers run, and functions with them: alone, in a task of their own, or
+// Determines where handlers, and the functions they call, run: alone, in a task of their own, or
 // wherever they are hit.
 #pragma once
 #include "probes/plan.h"
@@ -12,11 +12,11 @@ namespace djstap::codegen {
 
 class ScriptModule;
 
-// Of the handlers that a body is part of.
+// The environments of the handlers that a body is part of.
 struct Surroundings {
     bool alone = false;  // begin, end, error: nothing else runs; in user space all of them
     bool task = false;   // DJS_HANDLER_IN_TASK
-    bool others = false; // all else: a walk over a large array must not take long
+    bool others = false; // all others: a walk over a large array must not take long
     void join(const Surroundings& more) {
         alone |= more.alone;
         task |= more.task;

@@ -20,14 +20,14 @@ std::string in_section(const std::string& name, const std::string& code) {
            ":\n" + code + ".size " + name + ",.-" + name + "\n.popsection\n";
 }
 
-// Goes on where the direct call returns to.
+// Continues where the direct call returns to.
 void emit_elsewhere(ScriptModule& script) {
     if (script.module.getNamedValue(elsewhere))
         return;
     const arch::Mitigations& mitigations = script.kernel.mitigations;
-    script.module.appendModuleInlineAsm(in_section(
-        elsewhere, arch::landing_pad_code(mitigations) + // for objtool: the table names it
-                       arch::go_on_code(mitigations)));
+    // for objtool, because the table refers to it
+    script.module.appendModuleInlineAsm(
+        in_section(elsewhere, arch::landing_pad_code(mitigations) + arch::go_on_code(mitigations)));
     script.elsewhere = script.code_symbol(elsewhere);
 }
 
@@ -48,7 +48,7 @@ llvm::Function* resume_function(ScriptModule& script, llvm::FunctionType* type) 
 
 llvm::FunctionType* Continuation::target_type(ScriptModule& script) {
     std::vector<llvm::Type*> parameters(entry_result, script.types.i64);
-    parameters.push_back(script.types.pointer); // which "nest" asks for
+    parameters.push_back(script.types.pointer); // for "nest"
     return llvm::FunctionType::get(llvm::StructType::get(script.types.i64, script.types.i64),
                                    parameters, false);
 }
@@ -73,9 +73,10 @@ Continuation::Continuation(ScriptModule& script, llvm::IRBuilder<>& builder,
         emit_dispatch();
 }
 
-// Where the direct call returns to tells the function. A search by direct jumps:
-// an indirect one would need a landing pad there, and a return to there would leave the processor's
-// return stack out of step. What is none of the functions is where a livepatch goes on.
+// The return address of the direct call identifies the function. It is searched for by direct
+// jumps: an indirect one would need a landing pad at its target, and a return to it would put the
+// processor's return stack out of step. An address in none of the functions is where a livepatch
+// continues.
 void Continuation::emit_dispatch() {
     std::vector<uint64_t> functions = functions_;
     std::sort(functions.begin(), functions.end());
@@ -96,10 +97,10 @@ void Continuation::emit_dispatch() {
     script_.module.appendModuleInlineAsm(in_section(name_, code));
 }
 
-// Where a module's function lies is known when the module is there. The kernel patches the jump of
-// a static call's trampoline then (static_call_update): the bytes after it are what it knows one
-// by (a function of their own for objtool, which looks for a
-// way to every instruction). Until then it goes to a function that returns.
+// The address of a module's function is known when the module is loaded. The kernel then patches
+// the jump of a static call's trampoline (static_call_update): it recognizes a trampoline by the
+// bytes after the jump (a function of their own for objtool, which requires a path to every
+// instruction). Until then the jump leads to a function that returns.
 void Continuation::emit_static_call() {
     const std::string code = arch::landing_pad_code(script_.kernel.mitigations) +
                              arch::static_jump_code("djs_not_aimed");
@@ -111,9 +112,9 @@ void Continuation::emit_static_call() {
 }
 
 // The direct call left its return address on the stack, below that of the function's caller. It is
-// not dropped but replaced by the address of a second return: thus each of the processor's return
-// predictions but one meets the call that it was made for. The instruction before it belongs to the
-// same function, so that a stack trace finds it by the address minus one.
+// not dropped but replaced by the address of a second return: each of the processor's return
+// predictions but one then matches its call. The instruction before it belongs to the same
+// function, so that a stack trace finds the function by the address minus one.
 void Continuation::emit_second_return() {
     if (script_.module.getNamedValue(second_return))
         return;
@@ -123,7 +124,7 @@ void Continuation::emit_second_return() {
     script_.module.appendModuleInlineAsm(in_section("djs_leave_function", code));
 }
 
-// One instruction: whole, whatever interrupts it.
+// A single instruction is atomic with respect to interrupts.
 void Continuation::count(int64_t calls) {
     auto inside = script_.kernel.offset ? script_.kernel.offset("djs_cpu.inside") : std::nullopt;
     if (!inside) {
@@ -143,7 +144,7 @@ FunctionResult Continuation::call_to(const std::string& callee, llvm::Value* res
     return arch::call_kernel(builder_, callee, arguments, result, from);
 }
 
-// Whether the direct call returns to the one function that this is for.
+// Returns whether the direct call returns to the only function that this target serves.
 llvm::Value* Continuation::is_expected(llvm::Value* from) {
     if (aim_)
         return builder_.CreateICmpEQ(from, builder_.CreateLoad(script_.types.i64, aim_));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How a target with return handlers goes on in the probed function, and leaves when it has
-// returned.
+// How a target with return handlers continues in the probed function, and returns after it.
 #pragma once
 #include "arch/codegen.h"
 #include "codegen/script_module.h"
@@ -11,28 +10,29 @@ using arch::FunctionResult;
 
 class Continuation {
   public:
-    // The number of a target's parameter, after the six argument registers: what the result
-    // register had when it began. Who has the call return elsewhere may have put a result there (a
-    // kprobe that replaces the function, see "Changing Execution Path" in
+    // The number of a target's parameter, after the six argument registers: the value of the result
+    // register at its beginning. Code that redirects the call's return may have put a result there
+    // (a kprobe that replaces the function, see "Changing Execution Path" in
     // Documentation/trace/kprobes.rst).
     static constexpr unsigned entry_result = 6;
     static llvm::FunctionType* target_type(ScriptModule& script);
-    // Has a function of that type begin with what gives it that parameter.
+    // Makes a function of that type begin by setting that parameter.
     static void keep_result(ScriptModule& script, llvm::Function* function);
 
     // `function` is the code of `plan.targets[index]`: of target_type(), and with keep_result().
     Continuation(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function* function,
                  uint32_t index);
 
-    // Counts the call in, and calls the function where it goes on after its fentry site, with the
-    // arguments that it was given. That is where the direct call returns to: behind the site, or
-    // to the function that a livepatch has instead (ftrace puts its address there;
-    // klp_ftrace_handler in kernel/livepatch/patch.c).
+    // Counts the call in, and calls the function after its fentry site, with the original
+    // arguments. That is the return address of the direct call: behind the site, or in the function
+    // with which a livepatch replaces it (ftrace stores its address there; klp_ftrace_handler in
+    // kernel/livepatch/patch.c).
     FunctionResult call();
-    // Counts it out, and returns to the function's caller.
+    // Counts the call out, and returns to the function's caller.
     void leave(const FunctionResult& result);
 
-    // What djs_target.dispatch and .aim are; null where there is one function of the kernel only.
+    // The values of djs_target.dispatch and .aim; null if there is only one function, and it is the
+    // kernel's.
     llvm::Constant* dispatch() const { return dispatch_; }
     llvm::Constant* aim() const { return aim_; }
 
@@ -54,8 +54,8 @@ class Continuation {
     llvm::Constant* aim_ = nullptr;
 };
 
-// The function that a target with return handlers goes to instead of all its work: it returns to
-// where the direct call was made, with the arguments where they were.
+// The function that a target with return handlers jumps to if it skips all its work: it returns to
+// where the direct call was made, with the original arguments.
 llvm::Function* resume_function(ScriptModule& script, llvm::FunctionType* type);
 
 } // namespace djstap::codegen

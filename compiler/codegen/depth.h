@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How much memory a handler and all that it calls use at once.
+// Computes how much memory a handler and all its callees use at once.
 #pragma once
 #include "codegen/script_module.h"
 
@@ -7,17 +7,18 @@
 
 namespace djstap::codegen {
 
-// Calls of functions that count their nesting are no more than MAXNESTING at a time; the others
-// cannot come back to themselves. Every result is kept: calls may multiply exponentially.
+// At most MAXNESTING calls of functions that count their nesting are active at a time; the others
+// cannot call themselves. Every result is cached, because the number of call paths may be
+// exponential.
 class Depth {
   public:
     enum class Of {
-        Scratch, // string memory; a callee's begins where the call says
-        Stack    // the kernel's stack; a callee's begins below the caller's whole frame
+        Scratch, // string memory; the call determines where a callee's part begins
+        Stack    // the kernel's stack; a callee's part begins below the caller's whole frame
     };
     Depth(const ScriptModule& script, Of what) : script_(script), what_(what) {}
 
-    // The most bytes in use while a body that uses `own` itself makes these calls.
+    // Returns the most bytes in use while a body that itself uses `own` makes these calls.
     uint64_t deepest(uint64_t own, const std::vector<ScratchCall>& calls);
 
   private:

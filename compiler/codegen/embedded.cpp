@@ -14,7 +14,7 @@ using program::Type;
 
 namespace {
 
-// A script's text inside a C string.
+// Returns a script's text as part of a C string.
 std::string c_text(std::string_view text) {
     std::string out;
     for (const char c : text) {
@@ -33,7 +33,7 @@ const char* const ignore_out = "__attribute__((unused));\n";
 
 } // namespace
 
-// What makes the compiler name the script's places: the code stands behind its %{, in its column.
+// Makes the compiler refer to the script's places: the code follows its %{, in the same column.
 std::string EmbeddedCode::line(SourceRange range) const {
     if (!range.valid())
         return "\n";
@@ -103,7 +103,7 @@ std::string EmbeddedCode::function(const program::Function& function) {
     const std::string head = (is_number ? "s64 " : "void ") + name + "(" + context +
                              (is_text ? ", char *djs_out" : "") + parameters + ")";
     std::string before, result = "djs_out";
-    if (function.unmangled) { // the result is a member of THIS, too, and STAP_RETVALUE means it
+    if (function.unmangled) { // the result is a member of THIS, too, and STAP_RETVALUE refers to it
         text_ += "struct " + name + "_this { " + fields +
                  (is_text ? "char *__retvalue; };\n" : "int64_t __retvalue; };\n");
         before = "struct " + name + "_this djs_this = { " + values + (is_text ? "djs_out" : "0") +
@@ -122,9 +122,9 @@ std::string EmbeddedCode::function(const program::Function& function) {
         text_ += "#define STAP_RETURN(...) goto djs_done\n";
     }
     const SourceRange place = function.embedded_range;
-    // The code stands in a block of its own, so that it may begin with __label__.
+    // The code is in a block of its own, so that it may begin with __label__.
     const std::string code = "{" + line(place) + function.embedded + "\n;}";
-    if (is_number) { // in a function that yields nothing: the code may `return;`
+    if (is_number) { // in a function that returns nothing: the code may `return;`
         text_ += "DJS_EMBEDDED_BODY void " + name + "_in(" + context +
                  (function.unmangled ? ", struct " + name + "_this *THIS"
                                      : ", int64_t *djs_value" + parameters) +
@@ -175,7 +175,7 @@ std::string EmbeddedCode::source() const {
         return {};
     std::string out = "#define MAXSTRINGLEN " + std::to_string(string_bytes_) +
                       "\n#include \"include/embedded.h\"\n";
-    std::string last; // what is to stand at the end
+    std::string last; // added at the end
     for (const ast::EmbeddedBlock* block : program_.embedded)
         if (files_.count(block->range.file) || !sources_.file(block->range.file).is_library)
             (is_suffix(block->code) ? last : out) += line(block->range) + block->code + "\n";
@@ -193,8 +193,7 @@ std::string EmbeddedCode::source() const {
     return out + text_ + last;
 }
 
-// ---- calls
-// -----------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -225,7 +224,7 @@ void Body::check_error_at(SourceRange range) {
 
 namespace {
 
-// Whether a call can come to `next` in the last of its overloads.
+// Returns whether a call can reach `next` in the last of its overloads.
 bool may_exhaust_overloads(const program::Function& function) {
     const program::Function* last = &function;
     while (last->next_overload)
@@ -240,8 +239,8 @@ bool may_exhaust_overloads(const program::Function& function) {
 
 } // namespace
 
-// After a call of a function in the language. That there is no further overload is told of the
-// call.
+// Emitted after a call of a function in the language. The lack of a further overload is reported
+// for the call.
 void Body::check_call(const program::Function& function, SourceRange range) {
     if (!may_exhaust_overloads(function)) {
         check_error();
@@ -271,7 +270,7 @@ Value Body::embedded_call(const program::Call& node) {
                          node.range);
 }
 
-// A number, or `out`.
+// Returns a number, or `out`.
 Value Body::call_embedded(const program::Function& function, const std::vector<Value>& arguments,
                           Value out, SourceRange range) {
     std::vector<Value> all{ctx_};
@@ -281,7 +280,7 @@ Value Body::call_embedded(const program::Function& function, const std::vector<V
         types.push_back(script_.types.pointer);
     }
     for (uint32_t i = 0; i < arguments.size(); i++) {
-        // By the parameter's type: C has no other. A copy of a text, which the code may change.
+        // By the parameter's type: C has no other. The code may change its copy of a string.
         if (function.locals[i].type == Type::String) {
             Value copy = scratch_text();
             copy_text(copy, arguments[i]);
@@ -303,7 +302,7 @@ Value Body::call_embedded(const program::Function& function, const std::vector<V
     return out ? out : is_number ? result : script_.number(0);
 }
 
-// Where the C code said STAP_NEXT, the next overload's value takes the place of its own.
+// If the C code executed STAP_NEXT, the next overload's value replaces its own.
 Value Body::after_next(const program::Function& function, const std::vector<Value>& arguments,
                        Value out, Value result, SourceRange range) {
     auto *handed_on = block("handed_on"), *done = block("overload");

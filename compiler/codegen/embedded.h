@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The script's own C code, as one source for the kernel's compiler.
+// A script's embedded C code, as one source for the kernel's compiler.
 #pragma once
 #include "semantics/program.h"
 
@@ -21,18 +21,18 @@ class EmbeddedCode {
                  uint32_t string_bytes)
         : program_(program), sources_(sources), string_bytes_(string_bytes) {}
 
-    // Each yields the name of the C function that stands for it: see body.
-    //   function: RESULT name(ctx, [char *out,] arguments), as an intrinsic's
+    // Each returns the name of the C function that contains it: see body.
+    //   function: RESULT name(ctx, [char *out,] arguments), like an intrinsic
     //   expression: s64 name(ctx), or void name(ctx, char *out)
     //   statement: void name(ctx)
     std::string function(const program::Function& function);
     std::string expression(const program::EmbeddedC& node);
     std::string statement(const program::EmbeddedStatement& node);
 
-    // The whole source; empty where nothing of it is used.
+    // Returns the whole source; empty if nothing of it is used.
     std::string source() const;
 
-    // The functions that C code reads and writes a global with; empty names: not used.
+    // The functions with which C code reads and writes a global; empty names: unused.
     //   get: s64 or const char * name(ctx, keys…); set: void name(ctx, keys…, value)
     struct Accessors {
         std::string get, set;
@@ -44,7 +44,7 @@ class EmbeddedCode {
 
   private:
     std::string line(SourceRange range) const; // #line
-    // The macros that code needs for its globals, and what takes them back.
+    // Returns the macros that code needs for its globals; `undo` gets the code that undefines them.
     std::string macros(const std::vector<program::EmbeddedGlobal>& globals, std::string& undo);
     std::string add(const std::string& head, const std::string& before, const std::string& code,
                     const std::string& after, SourceRange range);

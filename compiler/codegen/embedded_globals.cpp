@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The functions that a script's C code reads and writes global variables with: STAP_GLOBAL_GET_x,
+// The functions with which a script's C code reads and writes global variables: STAP_GLOBAL_GET_x,
 // STAP_GLOBAL_SET_x. Their handler holds the locks.
 #include "codegen/embedded_globals.h"
 
@@ -33,7 +33,7 @@ class Accessor {
         case Kind::Number:
             result = builder_.CreateLoad(script_.types.i64, storage_.variable);
             break;
-        case Kind::Text: // where it is kept: its lock is held as long as the code runs
+        case Kind::Text: // its storage: its lock is held while the code runs
             result = storage_.variable;
             break;
         case Kind::Map:
@@ -108,7 +108,7 @@ class Accessor {
         return area;
     }
 
-    // Of an element that is absent `none`.
+    // `none` for an absent element.
     llvm::Value* element_or(llvm::Value* none) {
         llvm::Value* at = builder_.CreateCall(script_.runtime("djs_map_find"), {map(), keys()});
         auto *absent = block("absent"), *found = block("found");

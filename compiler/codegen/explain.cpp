@@ -52,7 +52,7 @@ std::string mechanisms(const ProbePlan& plan, uint32_t variant) {
     return text.empty() ? "no site" : text;
 }
 
-// The locks' globals: "a (written), b (read)".
+// Returns the globals of the locks: "a (written), b (read)".
 std::string locks(const ScriptModule& script, const CompiledHandler& handler) {
     std::string text;
     for (const auto& [lock, write] : handler.locks)

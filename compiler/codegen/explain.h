@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What was decided for each handler, in words (--explain).
+// Describes what was decided for each handler (--explain).
 #pragma once
 #include "codegen/script_module.h"
 
@@ -8,8 +8,8 @@
 
 namespace djstap::codegen {
 
-// A few lines a handler, then a line a global variable. `stacks`: bytes of kernel stack that each
-// handler may use with all it calls, by variant.
+// Returns a few lines per handler, then one per global variable. `stacks`: bytes of kernel stack
+// that each handler may use with all its callees, by variant.
 std::vector<std::string> explain(const ScriptModule& script,
                                  const std::vector<CompiledHandler>& handlers,
                                  const std::vector<uint64_t>& stacks);

@@ -94,7 +94,7 @@ Value Body::number(const program::Expression& node) {
     case ExpressionKind::Text:
     case ExpressionKind::Concatenation:
     case ExpressionKind::HistogramText:
-        break; // texts: semantics does not let them come here
+        break; // strings: semantics rejects them
     }
     return script_.number(0);
 }
@@ -107,7 +107,7 @@ Value Body::text(const program::Expression& node) {
         return script_.text(value.substr(0, script_.string_bytes() - 1));
     }
     case ExpressionKind::LocalValue: {
-        // A copy: what follows in the same statement may assign to the variable.
+        // A copy, because the rest of the statement may assign to the variable.
         Value copy = scratch_text();
         copy_text(copy, locals_[program::as<program::LocalValue>(node).local]);
         return copy;
@@ -183,7 +183,7 @@ void Body::check_divisor(BinaryOp op, Value divisor, SourceRange op_range) {
         fail_if(builder_.CreateICmpEQ(divisor, script_.number(0)), "division by 0", op_range);
 }
 
-// A divisor was checked before.
+// A divisor has already been checked.
 Value Body::arithmetic(BinaryOp op, Value left, Value right) {
     Value shift = nullptr;
     switch (op) {
@@ -202,7 +202,7 @@ Value Body::arithmetic(BinaryOp op, Value left, Value right) {
     case BinaryOp::ShiftLeft:
     case BinaryOp::ShiftRight:
     case BinaryOp::ShiftRightLogical:
-        // The processor takes the count modulo 64; so does the language.
+        // The processor uses the count modulo 64; so does the language.
         shift = builder_.CreateAnd(right, script_.number(63));
         if (op == BinaryOp::ShiftLeft)
             return builder_.CreateShl(left, shift);
@@ -279,8 +279,9 @@ bool reads_local(program::Expression& expression, uint32_t local) {
 
 } // namespace
 
-// In a loop, `n = n & 1 ? … : …`: the next turn's condition waits for this value. The processor
-// guesses a branch and goes on; a conditional move would make it wait for both alternatives.
+// In a loop, `n = n & 1 ? … : …`: the next iteration's condition waits for this value. The
+// processor predicts a branch and continues; a conditional move would make it wait for both
+// alternatives.
 bool Body::feeds_its_condition(const program::Assignment& node) const {
     return !loops_.empty() && node.value->kind == ExpressionKind::Conditional &&
            node.place->kind == ExpressionKind::LocalValue && node.type != Type::String &&
@@ -297,8 +298,9 @@ Value Body::conditional(const program::Conditional& node, bool keeps_branch) {
         return std::pair(result, builder_.GetInsertBlock());
     };
     begin(yes);
+    // keeps it a branch
     if (keeps_branch)
-        arch::emit_nothing(builder_); // what keeps it a branch
+        arch::emit_nothing(builder_);
     auto [yes_value, from_yes] = branch(*node.then_value);
     builder_.CreateBr(joined);
     begin(no);
@@ -352,11 +354,11 @@ Value Body::call(const program::Call& node) {
     return yields_text ? out : static_cast<Value>(result);
 }
 
-// `arguments`: the context, `out` where it yields a text, and the parameters' values.
+// `arguments`: the context, `out` if it returns a string, and the parameters' values.
 Value Body::call_intrinsic(const program::Function& function, const std::vector<Value>& arguments,
                            Value out, SourceRange range) {
     auto* call = builder_.CreateCall(script_.intrinsic(function), arguments);
-    if (function.intrinsic == "error") // the script's own message stands for itself
+    if (function.intrinsic == "error") // the script's own message needs no place
         check_error();
     else if (function.effects.can_fail) // the runtime does not know where the call is
         check_error_at(range);
@@ -367,12 +369,12 @@ Value Body::call_intrinsic(const program::Function& function, const std::vector<
 
 Value Body::assignment(const program::Assignment& node) {
     bool is_text = node.type == Type::String;
-    // The value comes first: its calls may change the array that the place is in.
+    // The value is evaluated first: its calls may change the array that contains the place.
     Value right = is_text ? text(*node.value)
                   : feeds_its_condition(node)
                       ? conditional(program::as<program::Conditional>(*node.value), true)
                       : number(*node.value);
-    if (node.op) // before there is an element that was not there
+    if (node.op) // before an element is created
         check_divisor(*node.op, right, node.value->range);
     auto combined = [&](Value old) {
         if (!node.op)
@@ -400,7 +402,7 @@ Value Body::assignment(const program::Assignment& node) {
         if (script_.storage(*place.global).kind == GlobalStorage::Kind::Counter && node.op) {
             add_to_counter(place,
                            *node.op == BinaryOp::Subtract ? builder_.CreateNeg(right) : right);
-            return right; // nobody looks at it: storage is per CPU only then
+            return right; // unused: storage is then always per-CPU
         }
         if (node.op)
             return update_global(place, combined).second;
@@ -409,7 +411,7 @@ Value Body::assignment(const program::Assignment& node) {
     }
     case ExpressionKind::TargetValue: {
         const auto& place = program::as<program::TargetValue>(*node.place);
-        if (is_text && node.op) { // in its place: a file's text may be longer than a string
+        if (is_text && node.op) { // in place: a file's content may be longer than a string
             builder_.CreateCall(script_.runtime("djs_file_append"), {ctx_, right});
             return target_value(place);
         }
@@ -436,7 +438,7 @@ Value Body::increment(const program::Increment& node) {
         const auto& place = program::as<program::GlobalValue>(*node.place);
         if (script_.storage(*place.global).kind == GlobalStorage::Kind::Counter) {
             add_to_counter(place, delta);
-            return delta; // nobody looks at it: storage is per CPU only then
+            return delta; // unused: storage is then always per-CPU
         }
         values = update_global(place, change);
     } else if (node.place->kind == ExpressionKind::TargetValue) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How a message about a statement names its place: by the statement's first token.
+// The name of a statement's place in messages: its first token.
 #pragma once
 #include "diagnostics/source.h"
 
@@ -7,8 +7,8 @@
 
 namespace djstap::codegen {
 
-// "keyword", "identifier 'n'", "operator '{'", "number '5'" or "string 'x'": what `range` begins
-// with.
+// Returns "keyword", "identifier 'n'", "operator '{'", "number '5'" or "string 'x'": the token at
+// the beginning of `range`.
 std::string first_token(const SourceManager& sources, SourceRange range);
 
 } // namespace djstap::codegen

@@ -12,7 +12,7 @@ namespace djstap::codegen {
 using Kind = GlobalStorage::Kind;
 using program::Type;
 
-// One instruction on this CPU's memory: whole whatever interrupts it, and no lock.
+// One instruction on this CPU's memory: atomic with respect to interrupts, and without a lock.
 void Body::add_to_counter(const program::GlobalValue& counted, Value delta) {
     const uint32_t counter = script_.storage(*counted.global).index;
     arch::PercpuPlace place;
@@ -29,8 +29,8 @@ Value Body::map(const program::Global& array) {
     return builder_.CreateLoad(script_.types.pointer, script_.storage(array).variable, "map");
 }
 
-// An array of union djs_value on the stack. `fixed` (may be null) gets a bit for each key that is
-// not *. Texts that `stay` are copies for the whole statement.
+// Returns an array of union djs_value on the stack. `fixed` (may be null) gets a bit for each key
+// that is not *. Strings that `stay` are copied for the whole statement.
 Value Body::keys(const program::Global& array,
                  const std::vector<program::ExpressionPtr>& expressions, uint32_t* fixed,
                  bool stay) {
@@ -65,7 +65,7 @@ Value Body::keys(const program::Global& array,
     return area;
 }
 
-// The element's value, or null: absent (find), no room (insert).
+// Returns the element's value, or null: absent (find), no room (insert).
 Value Body::find_element(const program::GlobalValue& place, bool insert) {
     const program::Global& array = *place.global;
     if (array.keys.size() == 1 && array.keys[0] == Type::Long) {
@@ -79,8 +79,8 @@ Value Body::find_element(const program::GlobalValue& place, bool insert) {
                                {map(array), key_values});
 }
 
-// An array of longs by one long: the slot where the key's hash sends it (djs_map_home) is looked at
-// here, all others by the runtime.
+// An array of longs by one long: checks the slot of the key's hash (djs_map_home) inline; the
+// runtime checks all others.
 Value Body::find_slot(const program::Global& array, Value key, bool insert,
                       llvm::BasicBlock* absent) {
     auto *search = block("search"), *home = block("home"), *found = block("found");
@@ -111,8 +111,8 @@ Value Body::find_slot(const program::Global& array, Value key, bool insert,
     return at;
 }
 
-// The element's value; where it is absent (find) or has no room (insert), the code goes on in
-// `absent`.
+// Returns the element's value; if it is absent (find) or there is no room (insert), the code
+// continues in `absent`.
 Value Body::element_or(const program::GlobalValue& place, bool insert, llvm::BasicBlock* absent) {
     const program::Global& array = *place.global;
     if (array.keys.size() == 1 && array.keys[0] == Type::Long && array.value == Type::Long)
@@ -127,7 +127,7 @@ Value Body::element_or(const program::GlobalValue& place, bool insert, llvm::Bas
     return at;
 }
 
-// The element's value, of one that is there now. No room for it is an error.
+// Returns the value of an element, creating it if necessary. Lack of room is an error.
 Value Body::make_element(const program::GlobalValue& place) {
     auto* full = block("full");
     Value at = element_or(place, true, full);
@@ -149,7 +149,7 @@ Value Body::read_global(const program::GlobalValue& node) {
                 std::string_view(global.initial_text).substr(0, script_.string_bytes() - 1));
         return script_.number(global.initial_number);
     case Kind::Counter: {
-        // Every CPU's copy begins at 0.
+        // Every CPU's copy starts at 0.
         Value sum =
             builder_.CreateCall(script_.runtime("djs_counter_read"), {script_.word(storage.index)});
         return builder_.CreateAdd(sum, script_.number(global.initial_number));
@@ -224,9 +224,9 @@ std::pair<Value, Value> Body::update_global(const program::GlobalValue& place,
     return {old, changed};
 }
 
-// <<< on a per-CPU statistic by single instructions, each whole whatever interrupts it and on
-// whatever CPU it happens: no lock, interrupts as they were. The count changes last, so that a
-// reader who sees it also sees the rest (djs_statistic_read).
+// <<< on a per-CPU statistic by single instructions, each atomic with respect to interrupts and on
+// any CPU: no lock, and interrupts unchanged. The count changes last, so that a reader that sees it
+// also sees the rest (djs_statistic_read).
 void Body::add_to_statistic(const program::Global& global, Value value) {
     Value copy = builder_.CreateLoad(script_.types.i64, script_.storage(global).variable, "copy");
     auto at = [copy](size_t offset) {
@@ -247,7 +247,7 @@ void Body::add_to_statistic(const program::Global& global, Value value) {
     if (needs.max)
         extreme(offsetof(djs_statistic, max), llvm::CmpInst::ICMP_SGT);
     if (needs.histogram == program::StatisticNeeds::Histogram::Log) {
-        // As djs_statistic_bucket.
+        // Like djs_statistic_bucket.
         Value negative = builder_.CreateICmpSLT(value, script_.number(0));
         Value magnitude = builder_.CreateSelect(negative, builder_.CreateNeg(value), value);
         Value zeros = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, magnitude,
@@ -299,7 +299,7 @@ Value Body::statistic_address(const program::GlobalValue& place) {
     return merged;
 }
 
-// A statistic that nothing was put into, or an element that is not there.
+// For an empty statistic, or an absent element.
 void Body::fail_if_empty(Value at, SourceRange range) {
     auto *checked = block("count"), *empty = block("empty"), *present = block("filled");
     branch_unlikely(builder_.CreateIsNull(at), empty, checked);
@@ -314,7 +314,7 @@ void Body::fail_if_empty(Value at, SourceRange range) {
 Value Body::read_statistic(const program::StatisticRead& node) {
     const auto& place = program::as<program::GlobalValue>(*node.place);
     const GlobalStorage& storage = script_.storage(*place.global);
-    // First: what it calls may change the array, or let others do so.
+    // Evaluated first: its calls may change the array, or let others do so.
     Value index = node.bucket ? number(*node.bucket) : nullptr;
     Value at = statistic_address(place);
 

@@ -24,8 +24,7 @@ void add_calls(std::vector<ScratchCall>& calls, const Body& body) {
     calls.insert(calls.end(), body.calls().begin(), body.calls().end());
 }
 
-// ---- the forms of a handler
-// ------------------------------------------------------------------------
+// ---- the forms of a handler ---------------------------------------------------------------------
 
 llvm::Value* field(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Value* ctx,
                    size_t offset, llvm::Type* type) {
@@ -148,8 +147,8 @@ CompiledHandler compile_handler(ScriptModule& script, uint32_t index, uint32_t& 
 
 namespace {
 
-// Asks for the sites to be armed anew when the condition is not what it was; also after an error,
-// which says nothing of the condition.
+// Requests that sites be armed or disarmed if the condition has changed; also after an error, which
+// does not determine the condition.
 llvm::Function* compile_comparison(ScriptModule& script, uint32_t number) {
     auto* type = llvm::FunctionType::get(script.types.void_type, {script.types.pointer}, false);
     auto* function = script.create_function(type, "djs_compare_" + std::to_string(number));
@@ -164,7 +163,7 @@ llvm::Function* compile_comparison(ScriptModule& script, uint32_t number) {
                                                     script.types.pointer)),
                          good, changed);
     builder.SetInsertPoint(good);
-    // It is that of the probed function, and wanted no more.
+    // The return value is that of the probed function, and no longer needed.
     builder.CreateCall(script.conditions[number].handler.body, {ctx});
     llvm::Value* now = builder.CreateTrunc(
         field(script, builder, ctx, offsetof(djs_ctx, return_value), script.types.i64),

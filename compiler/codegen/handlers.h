@@ -12,10 +12,10 @@ void compile_functions(ScriptModule& script);
 void compile_conditions(ScriptModule& script, uint32_t& scratch);
 
 // Compiles one variant's handler: the parts that the runtime calls, for every mechanism but direct
-// calls. `scratch` gets the string memory that it needs with all that it calls.
+// calls. `scratch` gets the string memory that it needs with all its callees.
 CompiledHandler compile_handler(ScriptModule& script, uint32_t variant, uint32_t& scratch);
 
-// Fills in which locks the variant's handler takes. After all bodies are compiled.
+// Sets the locks that the variant's handler takes. Call it after all bodies are compiled.
 void choose_locks(const ScriptModule& script, uint32_t variant, CompiledHandler& handler);
 void choose_condition_locks(ScriptModule& script);
 

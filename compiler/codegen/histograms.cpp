@@ -39,7 +39,7 @@ void Body::foreach_bucket(const program::Foreach& node) {
         builder_.CreateStore(bucket, locals_[node.keys[0]]);
         if (!node.value)
             return;
-        // An absent element has nothing in any bucket.
+        // The buckets of an absent element are empty.
         auto *present = block("present"), *joined = block("joined");
         builder_.CreateStore(script_.number(0), locals_[*node.value]);
         builder_.CreateCondBr(builder_.CreateIsNotNull(statistic), present, joined);

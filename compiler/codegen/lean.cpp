@@ -21,13 +21,12 @@ namespace {
 
 struct TaskField {
     std::string_view intrinsic;
-    std::string_view offset; // of task_struct
+    std::string_view offset; // in task_struct
 };
 constexpr std::array task_fields{TaskField{"pid", "task_struct.tgid"},
                                  TaskField{"tid", "task_struct.pid"}};
 
-// ---- which handlers these are
-// ----------------------------------------------------------------------
+// ---- which handlers these are -------------------------------------------------------------------
 
 class NeedsCheck {
   public:
@@ -122,7 +121,7 @@ class NeedsCheck {
             return step.kind != AccessStep::Kind::Load && step.kind != AccessStep::Kind::AddIndex;
         });
     }
-    // Whole elements only, under numbers.
+    // Only whole elements, indexed by numbers.
     Needs keys(const program::Global& array,
                const std::vector<program::ExpressionPtr>& keys) const {
         Needs needs = Needs::Locks;
@@ -131,7 +130,7 @@ class NeedsCheck {
                                                            : Needs::Context;
         return needs;
     }
-    // A number or a statistic that only its lock guards.
+    // A number or a statistic that only its lock protects.
     Needs locked_place(const program::GlobalValue& place) const {
         switch (script_.storage(*place.global).kind) {
         case GlobalStorage::Kind::Number:
@@ -219,8 +218,7 @@ Needs needs_of_entry_values(const ScriptModule& script, const Variant& variant) 
     return needs;
 }
 
-// ---- intrinsics without a call
-// ---------------------------------------------------------------------
+// ---- intrinsics without a call ------------------------------------------------------------------
 
 bool has_inline_intrinsic(const ScriptModule& script, const std::string& name) {
     auto known = [&](std::string_view offset) {
@@ -268,8 +266,7 @@ llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder,
     return nullptr;
 }
 
-// ---- the record path
-// -------------------------------------------------------------------------------
+// ---- the record path ----------------------------------------------------------------------------
 
 bool LeanRecorder::possible(const ScriptModule& script) {
     constexpr std::array wanted{"preempt_count", "djs_cpu.head", "djs_cpu.limit", "djs_cpu.data",
@@ -336,8 +333,8 @@ void LeanRecorder::leave() {
     builder_.SetInsertPoint(done);
 }
 
-// Operands are taken from memory where they can be, and nothing lives longer than it must: each
-// register more is saved and restored.
+// Operands are memory operands if possible, and values are short-lived: each additional register
+// must be saved and restored.
 llvm::Value* LeanRecorder::reserve(uint32_t format, uint32_t size, llvm::BasicBlock* none) {
     auto block = [&](const char* name) {
         return llvm::BasicBlock::Create(script_.context, name, function_);
@@ -352,9 +349,9 @@ llvm::Value* LeanRecorder::reserve(uint32_t format, uint32_t size, llvm::BasicBl
          *reserved = block("reserved");
     builder_.CreateBr(attempt);
 
-    // The time is taken between the two looks at the head: what interrupts before that has the
-    // earlier place and time, and what interrupts after it moves the head, so that this one tries
-    // again.
+    // The time is read between the two accesses to the head: an interrupt before the read gets the
+    // earlier place and time, and one after it moves the head, so that the exchange fails and is
+    // retried.
     builder_.SetInsertPoint(attempt);
     llvm::Value* head = arch::load_percpu(builder_, ring("head"));
     llvm::Value* time = arch::read_clock(builder_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Handlers that hold locks and need no context: interrupts are off from the first lock to the last,
-// so that nothing but an NMI comes between, and that finds the lock taken.
+// Handlers that hold locks and need no context: interrupts are disabled from the first lock to the
+// last, so that only an NMI can intervene, which finds the lock taken.
 #pragma once
 #include "codegen/body.h"
 
@@ -11,9 +11,9 @@ class LockedRun {
     LockedRun(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function* function,
               uint32_t variant);
 
-    // Goes on with the locks taken, or to `skipped` where they are not to be had (counted).
+    // Continues with the locks held, or in `skipped` if they cannot be taken (counted).
     void enter(llvm::BasicBlock* skipped);
-    // Has a run-time error of the body kept until the locks are free.
+    // Keeps a run-time error of the body until the locks are released.
     void keep_errors_of(Body& body) { body.keep_errors(message_, place_); }
     void leave();
 
@@ -26,7 +26,7 @@ class LockedRun {
     llvm::IRBuilder<>& builder_;
     llvm::Function* function_;
     llvm::Value* handler_;
-    llvm::Value* flags_ = nullptr; // of the processor, as they were before
+    llvm::Value* flags_ = nullptr; // the processor's flags before
     llvm::AllocaInst *message_ = nullptr, *place_ = nullptr;
 };
 

@@ -8,7 +8,7 @@
 namespace djstap::codegen {
 
 std::string describe(const ScriptModule& script) {
-    // A pattern may have tens of thousands of sites: readers are told of the first ones and of
+    // A pattern may have tens of thousands of sites: the description contains the first ones and
     // their number.
     constexpr size_t listed_sites = 200;
     using nlohmann::json;

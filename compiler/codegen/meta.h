@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a reader needs of a script: JSON in the section .djstap.meta.
+// Describes a script for its readers: JSON in the section .djstap.meta.
 #pragma once
 #include "codegen/script_module.h"
 

@@ -23,8 +23,8 @@ namespace djstap::codegen {
 
 namespace {
 
-// LLVM tells of each frame that is larger than the function's "warn-stack-size", and, when a
-// function is emitted, how many instructions it has.
+// LLVM reports each frame that is larger than the function's "warn-stack-size" and, when a function
+// is emitted, its number of instructions.
 class SizeListener : public llvm::DiagnosticHandler {
   public:
     explicit SizeListener(FunctionSizes& sizes) : sizes_(sizes) {}
@@ -57,7 +57,7 @@ std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, i
         if (!function.isDeclaration())
             function.addFnAttr("warn-stack-size", "0");
     llvm::TargetLibraryInfoImpl library(llvm::Triple(module.getTargetTriple()));
-    library.disableAllFunctions(); // the kernel is no C library
+    library.disableAllFunctions(); // the kernel is not a C library
     if (optimization > 0 || sanitizer != Sanitizer::None) {
         llvm::LoopAnalysisManager loops;
         llvm::FunctionAnalysisManager functions;
@@ -102,7 +102,8 @@ bool store_stacks(std::string& object, const std::vector<uint32_t>& stacks) {
     for (const llvm::object::SymbolRef& symbol : (*file)->symbols()) {
         auto name = symbol.getName();
         auto section = symbol.getSection();
-        auto offset = symbol.getAddress(); // in a relocatable file: from the section's beginning
+        // in a relocatable file: relative to the section's beginning
+        auto offset = symbol.getAddress();
         const bool is_table = name && *name == handlers_table && section && offset;
         llvm::consumeError(name.takeError());
         llvm::consumeError(offset.takeError());

@@ -16,7 +16,7 @@ using program::ExpressionKind;
 using program::FormatPiece;
 using program::Type;
 
-// The script's format again as one string, in the language of runtime/include/text.h.
+// Returns the script's format as one string, in the language of runtime/include/text.h.
 Format Body::make_format(const std::vector<FormatPiece>& pieces,
                          const std::vector<Argument>& arguments) const {
     Format out;
@@ -50,7 +50,7 @@ Format Body::make_format(const std::vector<FormatPiece>& pieces,
     return out;
 }
 
-// Writes the arguments at `at` as records have them; yields the address after the last.
+// Stores the arguments at `at` in the layout of records; returns the address after the last one.
 Value Body::store_arguments(const std::vector<Argument>& arguments, Value at) {
     for (const Argument& argument : arguments) {
         if (argument.type == 'l') {
@@ -73,7 +73,7 @@ Value Body::store_arguments(const std::vector<Argument>& arguments, Value at) {
     return at;
 }
 
-// Formats into `out` (a text of the script), here and now.
+// Formats into `out` (a string of the script) when it is executed.
 void Body::text_format(const std::vector<FormatPiece>& pieces,
                        const std::vector<Argument>& arguments, Value out) {
     uint32_t bytes = 0;
@@ -92,7 +92,7 @@ void Body::text_format(const std::vector<FormatPiece>& pieces,
                          script_.text(format.types), area, used});
 }
 
-// Reports a record that always is longer than what any session of the script keeps.
+// Reports a record that is always longer than what any session of the script keeps.
 bool Body::check_record(uint64_t bytes, SourceRange range) {
     const CodegenOptions& options = script_.options;
     if (bytes <= options.longest_record)
@@ -106,8 +106,8 @@ bool Body::check_record(uint64_t bytes, SourceRange range) {
     return false;
 }
 
-// In a handler that needs no context all arguments are numbers that cost no call: they are computed
-// when the record is there, straight into it.
+// In a handler that needs no context all arguments are numbers that need no call: they are computed
+// after the record is reserved, directly into it.
 Value Body::print_lean(const program::Print& node) {
     std::vector<Argument> arguments(node.arguments.size(), Argument{'l'});
     auto bytes = static_cast<uint32_t>(sizeof(djs_record) + 8 * arguments.size());
@@ -128,8 +128,8 @@ Value Body::print_lean(const program::Print& node) {
     return script_.number(0);
 }
 
-// %m and %M: what is at the address, as a text that may hold anything. `precision`: how many bytes,
-// where an argument says so; at least one.
+// %m and %M: the memory at the address, as a string of arbitrary bytes. `precision`: the number of
+// bytes, if an argument gives it; at least one.
 Body::Argument Body::memory_argument(const FormatPiece& piece, Value address, Value precision,
                                      SourceRange range) {
     const int64_t most = script_.string_bytes() - 1;
@@ -149,7 +149,7 @@ Body::Argument Body::memory_argument(const FormatPiece& piece, Value address, Va
     return argument;
 }
 
-// Puts what they show in the place of the addresses that %m and %M are given.
+// Replaces the addresses in the arguments of %m and %M by their memory.
 void Body::read_memory(const program::Print& node, std::vector<Argument>& arguments) {
     size_t next = 0;
     for (const FormatPiece& piece : node.format) {
@@ -190,7 +190,7 @@ Value Body::print(const program::Print& node) {
     }
     read_memory(node, arguments);
     uint32_t fixed_bytes = node.to_string ? 0 : sizeof(djs_record);
-    uint64_t least_bytes = 0; // of the texts
+    uint64_t least_bytes = 0; // of the strings
     Value bytes = nullptr;
     for (Argument& argument : arguments) {
         if (argument.type == 's') {

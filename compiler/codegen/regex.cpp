@@ -56,7 +56,7 @@ void RegexTables::compile(const program::RegexMatch& match, Diagnostics& diagnos
         return;
     entry->second = llvm::ConstantPointerNull::get(types_.pointer);
     Result<regex::Automaton> compiled = regex::compile(match.pattern, keeps_matches_);
-    if (!compiled) { // semantics saw to its being valid: with groups it may be too large
+    if (!compiled) { // semantics has checked that it is valid, but with groups it may be too large
         diagnostics
             .report(DiagnosticKind::RegexTooLarge, match.pattern_range,
                     {compiled.failure().message})
@@ -103,7 +103,7 @@ uint32_t RegexTables::match_bytes(uint32_t string_bytes) const {
     return djs_match_bytes(string_bytes, max_steps_);
 }
 
-// matched() and ngroups() before any =~ of this handler are errors.
+// Makes matched() and ngroups() errors before any =~ of this handler.
 void Body::forget_match() {
     const uint32_t bytes = script_.regex().match_bytes(script_.string_bytes());
     if (bytes == 0)

@@ -14,14 +14,14 @@ namespace djstap::codegen {
 
 class RegexTables {
   public:
-    // Compiles every pattern of the program; with groups where it asks for them (matched()).
+    // Compiles every pattern of the program; with groups if it uses them (matched()).
     RegexTables(llvm::Module& module, const AbiTypes& types, const program::Program& program,
                 Diagnostics& diagnostics);
 
-    // The struct djs_regex of a pattern.
+    // Returns the struct djs_regex of a pattern.
     llvm::Constant* table(const std::string& pattern) const { return tables_.at(pattern); }
     bool keeps_matches() const { return keeps_matches_; }
-    // Bytes at the beginning of a handler's scratch memory where its last match is kept.
+    // Returns the bytes at the start of a handler's scratch memory that hold its last match.
     uint32_t match_bytes(uint32_t string_bytes) const;
 
   private:

@@ -7,7 +7,7 @@
 namespace djstap::codegen {
 
 Value Body::register_value(const program::Register& node) {
-    const auto number = static_cast<uint64_t>(node.number); // syntax/ lets no other pass
+    const auto number = static_cast<uint64_t>(node.number); // syntax/ has checked the range
     const PtReg reg = arch::register_of_dwarf(number).value_or(arch::stack_pointer());
     const bool direct = function_->getCallingConv() == llvm::CallingConv::PreserveMost;
     if (!node.user && direct) {
@@ -15,7 +15,7 @@ Value Body::register_value(const program::Register& node) {
             return hit_.reg(reg);
         script_.diagnostics.report(DiagnosticKind::CodegenInternal, node.range,
                                    {"a register that a direct call does not keep"});
-        return script_.number(0); // probes/ chooses another mechanism for such a handler
+        return script_.number(0); // probes/ selects another mechanism for such a handler
     }
     auto* place = script_.word(script_.place(node.user ? "@uregister" : "@kregister", node.range));
     Value value = builder_.CreateCall(

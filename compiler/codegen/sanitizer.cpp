@@ -10,13 +10,13 @@ namespace djstap::codegen {
 
 namespace {
 
-// What the passes take from LLVM's command line alone, once a process; false: this LLVM does not
-// know it.
+// Sets what the passes read only from LLVM's command line, once per process; false: this LLVM does
+// not support it.
 bool set_command_line() {
     static const bool done = [] {
         const char* arguments[] = {
             "djstap", "-asan-stack=0", "-asan-globals=0",
-            // One access that is read and written is one access.
+            // One access that reads and writes counts as one.
             "-tsan-compound-read-before-write=1", "-tsan-distinguish-volatile=1",
             "-tsan-instrument-func-entry-exit=0", "-tsan-instrument-memintrinsics=0"};
         std::string ignored; // without a stream for errors it would end the process
@@ -45,7 +45,8 @@ llvm::ModulePassManager sanitizer_passes(llvm::Module& module, Sanitizer sanitiz
     options.CompileKernel = true;
     options.Recover = true;
     options.UseAfterReturn = llvm::AsanDetectStackUseAfterReturnMode::Never;
-    options.InstrumentationWithCallsThreshold = 0; // calls, whatever the kernel's shadow is like
+    // calls, whatever the layout of the kernel's shadow memory
+    options.InstrumentationWithCallsThreshold = 0;
     options.InsertVersionCheck = false;
     passes.addPass(llvm::AddressSanitizerPass(options, false, false, llvm::AsanDtorKind::None,
                                               llvm::AsanCtorKind::None));

@@ -8,11 +8,11 @@
 
 namespace djstap::codegen {
 
-// The passes that have every load and store of the module's functions call the sanitizer: LLVM's
+// Returns the passes that instrument every load and store of the module's functions: LLVM's
 // AddressSanitizer as for a kernel with KASAN, its ThreadSanitizer as for one with KCSAN (the
-// kernel's scripts/Makefile.kasan and Makefile.kcsan give clang the same options). Accesses by the
-// gs segment are left alone, per-CPU memory has no shadow; so are stacks and the script's tables.
-// None for Sanitizer::None, and where this LLVM has other options.
+// kernel's scripts/Makefile.kasan and Makefile.kcsan give clang the same options). Accesses through
+// the gs segment are excluded, because per-CPU memory has no shadow; so are stacks and the script's
+// tables. Returns none for Sanitizer::None, and if this LLVM has other options.
 llvm::ModulePassManager sanitizer_passes(llvm::Module& module, Sanitizer sanitizer);
 
 } // namespace djstap::codegen

@@ -13,7 +13,7 @@ namespace djstap::codegen {
 
 namespace {
 
-// A script's plain counters come out of the 8 KB of per-CPU memory that all modules share.
+// A script's plain counters are allocated from the 8 KB of per-CPU memory that all modules share.
 constexpr uint32_t max_counters = 512;
 
 } // namespace
@@ -172,7 +172,7 @@ llvm::Constant* ScriptModule::text(std::string_view value) {
     auto known = texts_.find(value);
     if (known != texts_.end())
         return known->second;
-    // To a multiple of 8, with 0, as short texts are copied.
+    // Padded with 0 to a multiple of 8, in which units short strings are copied.
     std::string padded(value);
     padded.resize((value.size() + 8) & ~size_t{7});
     auto* data = llvm::ConstantDataArray::getString(context, padded, false);
@@ -189,8 +189,8 @@ llvm::GlobalVariable* ScriptModule::constant(llvm::Constant* value, const std::s
     return variable;
 }
 
-// The kernel has no more than 32 KB at once of every CPU's own memory (PCPU_MIN_UNIT_SIZE), where
-// a statistic has two copies (globals/globals.c). A larger one is shared, under its lock.
+// The kernel allocates at most 32 KB of per-CPU memory at once (PCPU_MIN_UNIT_SIZE), and a
+// statistic has two copies per CPU (globals/globals.c). A larger one is shared, under its lock.
 static bool fits_percpu(const llvm::GlobalVariable& shape) {
     constexpr uint64_t most = 32 << 10;
     const auto* bytes =
@@ -370,7 +370,7 @@ llvm::GlobalVariable* ScriptModule::iterator(const program::Foreach& foreach, ui
     if (foreach.sort_key >= 0) {
         if (surroundings.alone)
             iterator.room = wanted;
-        if (surroundings.others) // what is more than that is an error
+        if (surroundings.others) // larger ones are an error
             iterator.room = std::max(iterator.room, wanted <= DJS_SELECTED_AT_ONCE
                                                         ? wanted
                                                         : std::min(all, DJS_SORTED_AT_ONCE));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The LLVM module of one script while it is being built: shared tables, globals, runtime functions.
+// The LLVM module of one script during its construction: shared tables, globals, runtime functions.
 #pragma once
 #include "codegen/abi.h"
 #include "codegen/codegen.h"
@@ -20,12 +20,12 @@
 
 namespace djstap::codegen {
 
-// The message where an element of this array has no room.
+// Returns the message for an array without room for a further element.
 std::string array_overflow(const program::Global& array);
 // The message of a `next` in the last overload.
 inline constexpr const char* overloads_exhausted = "all functions exhausted";
 
-// Where a global lives in the module.
+// The storage of a global in the module.
 struct GlobalStorage {
     enum class Kind : uint8_t {
         Constant,
@@ -37,31 +37,31 @@ struct GlobalStorage {
         Map
     } kind = Kind::Number;
     uint32_t index = 0; // of the counter, the per-CPU statistic or the map
-    llvm::GlobalVariable* variable =
-        nullptr; // Number, Text, Statistic: itself; Map, PerCpuStatistic: the pointer to it
+    // Number, Text, Statistic: itself; Map, PerCpuStatistic: the pointer to it.
+    llvm::GlobalVariable* variable = nullptr;
     llvm::GlobalVariable* shape = nullptr; // statistics: its djs_statistic_shape
     int lock = -1;                         // Locked globals: index of the lock
-    bool inline_adds = false; // PerCpuStatistic: <<< is a few instructions in the handler itself
+    bool inline_adds = false;              // PerCpuStatistic: <<< is inlined in the handler
 };
 
-// A call: where the callee's scratch begins in the caller's, and the callee.
+// A call: the offset of the callee's scratch memory in the caller's, and the callee.
 using ScratchCall = std::pair<uint32_t, const program::Function*>;
 
-// How a script function was compiled.
+// A compiled script function.
 struct CompiledFunction {
     llvm::Function* function = nullptr;
-    uint32_t own_scratch = 0; // bytes at most in use by itself
+    uint32_t own_scratch = 0; // the most bytes that it uses itself
     std::vector<ScratchCall> calls;
     std::string name;   // in the object
-    uint64_t frame = 0; // bytes of stack, once compiled; none when it was inlined
+    uint64_t frame = 0; // bytes of stack, known after compilation; none if it was inlined
 };
 
-// A text format as the runtime and the reader know it.
+// A format for the runtime and the reader.
 struct Format {
     std::string text;  // with %-directives
-    std::string types; // l, s, h a letter an argument
-    std::string shows; // a global that prints itself, or whose histogram it is; else empty
-    uint32_t keys = 0; // of `shows`: the first arguments
+    std::string types; // l, s, h: one letter per argument
+    std::string shows; // a global that prints itself, or the one of a histogram; else empty
+    uint32_t keys = 0; // of `shows`: number of the first arguments that are keys
     bool operator<(const Format& other) const {
         return std::tie(text, types, shows, keys) <
                std::tie(other.text, other.types, other.shows, other.keys);
@@ -80,17 +80,17 @@ struct CompiledHandler {
 // A condition that arms and disarms sites.
 struct Condition {
     const program::Probe* probe = nullptr;
-    CompiledHandler handler;              // its body yields the condition in ctx->return_value
+    CompiledHandler handler;              // its body stores the condition in ctx->return_value
     llvm::Function* comparison = nullptr; // for handlers that write the condition's globals
 };
 
 struct CompiledTarget {
     llvm::Function* direct = nullptr;
-    llvm::Constant* dispatch = nullptr; // null where it needs none
-    llvm::Constant* aim = nullptr;      // of the dispatch; null: it needs none
+    llvm::Constant* dispatch = nullptr; // null if it is not needed
+    llvm::Constant* aim = nullptr;      // of the dispatch; null: not needed
     std::vector<ScratchCall> calls;     // of all its handlers
-    std::vector<std::string> parts;     // functions that it calls for heavy ones
-    bool by_address = false;            // asks which of several functions was hit
+    std::vector<std::string> parts;     // functions that it calls for heavy handlers
+    bool by_address = false;            // it needs to know which of several functions was hit
 };
 
 // The table of handlers, in the object.
@@ -110,21 +110,21 @@ class ScriptModule {
     const CodegenKernel& kernel;
     const CodegenOptions& options;
     Diagnostics& diagnostics;
-    // Variants whose handlers use so much of the stack that they get a context, which asks what is
-    // left, and a function of their own, entered after that: found by compiling them without.
+    // Variants whose handlers use so much stack that they get a context, which checks what is left,
+    // and a function of their own that is entered after the check: found by compiling them without.
     std::set<uint32_t> heavy;
-    // Those that would need none, and are longer than most_lean_instructions: they get one, too.
+    // Variants that need no context, but are longer than most_lean_instructions: they get one, too.
     std::set<uint32_t> lengthy;
 
     // Declares a runtime function (abi.cpp has the table) or an intrinsic's djs_fn_NAME.
     llvm::Function* runtime(std::string_view name);
     llvm::Function* intrinsic(const program::Function& function);
-    // Gives a function of ours the attributes that kernel code must have; handler code is kept from
-    // kprobes.
+    // Sets the attributes that kernel code requires on a generated function; handler code is
+    // protected from kprobes.
     void set_attributes(llvm::Function* function) const;
     llvm::Function* create_function(llvm::FunctionType* type, const std::string& name);
 
-    // A constant NUL-terminated text.
+    // Returns a constant NUL-terminated string.
     llvm::Constant* text(std::string_view value);
     llvm::GlobalVariable* constant(llvm::Constant* value, const std::string& name);
     llvm::ConstantInt* number(int64_t value) const {
@@ -138,7 +138,7 @@ class ScriptModule {
     const GlobalStorage& storage(const program::Global& global) const {
         return storage_.at(&global);
     }
-    // A counter's address in this CPU's memory.
+    // Returns a counter's address in this CPU's memory.
     llvm::Constant* counter_address(uint32_t counter) const;
     llvm::GlobalVariable* statistic_shape(const program::StatisticNeeds& needs);
     llvm::Constant* statistic_shape_value(const program::StatisticNeeds& needs,
@@ -146,30 +146,31 @@ class ScriptModule {
 
     uint32_t format(const Format& format);
     uint32_t place(const std::string& what, SourceRange range);
-    uint32_t place(SourceRange range); // told by its first token
+    uint32_t place(SourceRange range); // described by its first token
     bool can_abort() const;            // some function of the script is abort()
-    // What a foreach needs in a body with these surroundings, one of several that may be compiled
-    // of it; yields the variable that holds its address. `fixed`: keys of its slice.
+    // Allocates what a foreach needs in a body with these surroundings, one of several that it may
+    // be compiled to; returns the variable that holds its address. `fixed`: keys of its slice.
     llvm::GlobalVariable* iterator(const program::Foreach& foreach, uint32_t fixed,
                                    const Surroundings& surroundings);
-    // Of handlers and functions.
+    // The contexts of handlers and functions.
     Contexts contexts;
 
     // The tables of the script's regular expressions.
     const RegexTables& regex() const { return regex_; }
-    // The script's own C code, as far as it is used.
+    // The script's embedded C code, as far as it is used.
     EmbeddedCode& embedded() { return embedded_; }
 
-    // All conditions that arm sites, by number; and the number of a probe's, or no_index.
+    // All conditions that arm sites, by number; and the number of a probe's condition, or no_index.
     std::vector<Condition> conditions;
     uint32_t condition_number(const program::Probe& probe) const;
-    // Where it is kept what a condition was when its sites were last armed by it.
+    // Returns the variable that holds the value of a condition when its sites were last armed or
+    // disarmed by it.
     llvm::Constant* condition_state(uint32_t condition);
 
-    // What semantics lets nobody write: a mistake of djstap's own.
+    // Reports what semantics should have rejected: an error in djstap.
     void unexpected(SourceRange range, const std::string& what);
 
-    // Of an array: elements.
+    // Returns an array's capacity in elements.
     uint32_t capacity(const program::Global& array) const {
         return static_cast<uint32_t>(array.size > 0 ? array.size : options.limits.MAXMAPENTRIES);
     }
@@ -179,8 +180,8 @@ class ScriptModule {
     }
     uint32_t string_bytes() const { return static_cast<uint32_t>(options.limits.MAXSTRINGLEN); }
 
-    // The tables (tables.cpp): djs_script and all it points to. Last, when all handlers are
-    // compiled.
+    // Emits the tables (tables.cpp): djs_script and everything it points to. Call it last, after
+    // all handlers are compiled.
     void emit_tables(const std::vector<CompiledHandler>& handlers,
                      const std::vector<CompiledTarget>& targets, uint32_t scratch_bytes,
                      const std::string& meta);
@@ -191,20 +192,20 @@ class ScriptModule {
     }
     const std::vector<std::string>& places() const { return places_; }
     uint32_t lock_count() const { return lock_count_; }
-    // True where some foreach sorts this array: its order needs the array's lock for itself alone.
+    // Returns whether some foreach sorts this array: sorting requires exclusive access.
     bool is_sorted(const program::Global& array) const;
-    // An address of the kernel as code refers to it: "memset+123". The kernel may have been moved
-    // as a whole.
+    // Returns an address of the kernel as code refers to it: "memset+123". The kernel may have been
+    // relocated as a whole.
     std::string kernel_address(uint64_t address) const;
-    llvm::Constant* elsewhere = nullptr; // what djs_script.elsewhere is
-    // What inline assembler of this module defines.
+    llvm::Constant* elsewhere = nullptr; // the value of djs_script.elsewhere
+    // Returns a symbol that inline assembly of this module defines.
     llvm::Constant* code_symbol(const std::string& name);
-    // Elements of the tables that handlers refer to before the tables are filled.
+    // Return elements of the tables that handlers refer to before the tables are emitted.
     llvm::Constant* handler_address(uint32_t variant);
     llvm::Constant* site_address(uint32_t site);
 
-    // The number of the segment that holds an address of ProbePlan::images[image]; `what` lies
-    // there. An error is reported where none does.
+    // Returns the number of the segment of ProbePlan::images[image] that contains an address;
+    // `what` is at this address. Reports an error if none does.
     uint32_t segment_of(uint32_t image, uint64_t address, std::string_view what);
 
   private:

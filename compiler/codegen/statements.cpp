@@ -12,7 +12,7 @@ using program::StatementKind;
 void Body::statement(const program::Statement& node) {
     if (terminated())
         return;
-    // What a statement needs of scratch memory is free again after it; a block's locals stay.
+    // A statement's scratch memory is free again after it; a block's locals stay.
     uint32_t top = scratch_top_;
     switch (node.kind) {
     case StatementKind::Block:
@@ -79,14 +79,14 @@ void Body::if_statement(const program::If& node) {
     begin(after);
 }
 
-// What a branch or a loop's body was charged falls due where it ends.
+// The charges of a branch or a loop's body fall due at its end.
 void Body::branch(const program::Statement& node) {
     statement(node);
     settle_actions(node.range);
 }
 
-// Each turn is charged one, with what its body is charged first. What a step is charged falls due
-// behind the loop, once.
+// Each iteration is charged one statement, together with the first charge of its body. The charges
+// of a step fall due after the loop, once.
 void Body::loop(const program::Loop& node) {
     if (node.init) {
         effect(*node.init);
@@ -126,7 +126,7 @@ void Body::foreach (const program::Foreach& node) {
     if (!node.slice.empty())
         slice = keys(array, node.slice, &fixed, true);
     Value limit = node.limit ? number(*node.limit) : static_cast<Value>(script_.number(-1));
-    if (node.limit) // a limit below zero means none of them
+    if (node.limit) // a negative limit means no iterations
         limit = builder_.CreateSelect(builder_.CreateICmpSLT(limit, script_.number(0)),
                                       script_.number(0), limit);
     auto* iterator = script_.iterator(node, fixed, surroundings_);
@@ -266,8 +266,8 @@ bool is_next(const program::Statement& handler) {
 
 } // namespace
 
-// Nothing is caught any more after abort(), nor when no statements are left, unless all that the
-// catch does is to end the handler (--suppress-handler-errors).
+// Nothing is caught after abort(), nor if no statements are left, unless the catch only ends the
+// handler (--suppress-handler-errors).
 void Body::try_catch(const program::TryCatch& node) {
     auto *failed = block("failed"), *caught = block("catch"), *after = block("after_try");
     settle_actions(node.range);

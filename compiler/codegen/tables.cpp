@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// djs_script and all it points to: the tables of runtime/include/script.h.
+// Emits djs_script and everything it points to: the tables of runtime/include/script.h.
 #include "codegen/script_module.h"
 
 #include "include/script.h"
@@ -57,7 +57,7 @@ llvm::Constant* ScriptModule::handler_entry(const CompiledHandler& handler, uint
         .saved = saved,
         .max_actions = actions,
         .condition = condition,
-        .stack = 0, // written into the object when it is known: store_stacks()
+        .stack = 0, // stored in the object when it is known: store_stacks()
         .arguments = llvm::ConstantDataArray::get(context, llvm::ArrayRef<uint64_t>(arguments)),
         .written = written.empty() ? null() : text(written)});
 }
@@ -84,7 +84,8 @@ void ScriptModule::fill_handlers(const std::vector<CompiledHandler>& handlers) {
 
 namespace {
 
-// Of a CPU's time; 0: no limit. At most 100, which a handler that never ends reaches.
+// Returns a share of a CPU's time; 0: no limit. At most 100, which a handler that never ends
+// reaches.
 int64_t overload_percent(const Limits& limits) {
     if (limits.STP_NO_OVERLOAD != 0)
         return 0;
@@ -105,7 +106,7 @@ uint32_t ScriptModule::segment_of(uint32_t image, uint64_t address, std::string_
 llvm::Constant* ScriptModule::image_table(uint32_t& count) {
     std::vector<llvm::Constant*> elements;
     for (const ProbedImage* image : images_.images()) {
-        // What a running system is asked for has to lie where a segment tells of it.
+        // What is checked on a running system must be in a segment, whose address is known there.
         const bool has_id = std::any_of(image->segments.begin(), image->segments.end(),
                                         [&](const Segment& segment) {
                                             return image->build_id_address >= segment.begin &&

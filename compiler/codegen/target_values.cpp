@@ -53,13 +53,14 @@ llvm::IntegerType* integer(const AbiTypes& types, uint8_t size) {
 
 Value Body::image_address(const Access& how, SourceRange range) {
     if (script_.plan.images[how.image].kind == ImageKind::Kernel) {
-        // The kernel may have been moved as a whole: the symbol tells by how much.
+        // The kernel may have been relocated as a whole: the symbol tells by how much.
         Value here = builder_.CreatePtrToInt(script_.runtime(CodegenKernel::reference_symbol),
                                              script_.types.i64);
         return builder_.CreateAdd(
             here, script_.number(static_cast<int64_t>(how.constant - script_.kernel.reference)));
     }
-    // Where a module lies is known when it is loaded; until then its addresses lead nowhere.
+    // The address of a module is known when it is loaded; until then its variables' addresses are
+    // invalid.
     const uint32_t segment =
         script_.segment_of(how.image, how.constant, script_.diagnostics.sources().text(range));
     auto* biases = llvm::cast<llvm::GlobalVariable>(
@@ -93,7 +94,7 @@ Value Body::access(const Access& how, SourceRange range) {
     case Access::Base::PerfCounter:
         return builder_.CreateCall(script_.runtime("djs_perf_read"),
                                    {script_.word(static_cast<uint32_t>(how.constant))});
-    case Access::Base::FileText: // a text: target_value
+    case Access::Base::FileText: // a string: target_value
         return script_.number(0);
     }
     auto narrow = [&](Value wide, uint8_t size, bool is_signed) {
@@ -137,8 +138,8 @@ Value Body::access(const Access& how, SourceRange range) {
     return value;
 }
 
-// $x$ and $$vars: a text made of several values. A part that cannot be read shows as 0, or as
-// nothing.
+// $x$ and $$vars: a string composed of several values. A part that cannot be read is shown as 0, or
+// as the empty string.
 Value Body::target_text(const TargetAccess& how, SourceRange range) {
     std::vector<char> conversions;
     for (const program::FormatPiece& piece : how.format)
@@ -184,7 +185,7 @@ Value Body::target_text(const TargetAccess& how, SourceRange range) {
 
 namespace {
 
-// A variable that is in a register, as a whole.
+// Returns whether it is a variable that is completely in a register.
 bool is_register(const Access& access) {
     return access.base == Access::Base::Register &&
            std::all_of(access.steps.begin(), access.steps.end(), [](const AccessStep& step) {
@@ -220,7 +221,7 @@ void Body::write_target(const program::TargetValue& place, Value value) {
         return;
     }
     if (bits) {
-        // The others of its word stay as they are.
+        // The other bits of its word are preserved.
         const uint64_t mask =
             (bits->bit_size >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits->bit_size) - 1)
             << bits->bit_offset;

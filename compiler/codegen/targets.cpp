@@ -22,21 +22,21 @@ namespace djstap::codegen {
 
 namespace {
 
-// True where the script asks which of several sites was hit.
+// Returns whether the script needs to know which of several sites was hit.
 bool asks_for_site(const ScriptModule& script) {
     return std::any_of(script.program.functions.begin(), script.program.functions.end(),
                        [](const auto& function) { return function->site; });
 }
 
-// long_arg() looks at the registers by number, and it may be called through functions: where a
-// script uses it, the argument registers, the stack pointer and the address are left as a pt_regs.
+// long_arg() reads registers by number, and may be called through functions: in a script that uses
+// it, the argument registers, the stack pointer and the address are stored as a pt_regs.
 bool asks_for_registers(const ScriptModule& script) {
     return std::any_of(script.program.functions.begin(), script.program.functions.end(),
                        [](const auto& function) { return function->arguments; });
 }
 
-// A task's stack (THREAD_SIZE), and how much of it a target with return handlers leaves: a power of
-// two, so that one instruction tells.
+// A task's stack (THREAD_SIZE), and how much of it a target with return handlers leaves free: a
+// power of two, so that one instruction can check it.
 constexpr uint32_t stack_bytes = 16384, stack_kept = 4096;
 
 class TargetCompiler {
@@ -51,8 +51,8 @@ class TargetCompiler {
         auto* type = returns ? Continuation::target_type(script_)
                              : llvm::FunctionType::get(script_.types.void_type, parameters, false);
         function_ = script_.create_function(type, "djs_direct_" + std::to_string(index_));
-        // Saves just those registers that it uses, so that the fentry site can call it with no stub
-        // between. With return handlers it stands for the function, and may change what that may.
+        // Saves only the registers that it uses, so that the fentry site can call it without a
+        // stub. With return handlers it replaces the function, and may change what that may change.
         if (returns)
             Continuation::keep_result(script_, function_);
         else
@@ -82,7 +82,7 @@ class TargetCompiler {
         return llvm::BasicBlock::Create(script_.context, name, function_);
     }
 
-    // All handlers of this kind, one after the other.
+    // Runs all handlers of this kind, one after the other.
     void run_handlers(HandlerKind kind) {
         std::vector<uint32_t> variants;
         for (uint32_t number : variants_)
@@ -105,7 +105,7 @@ class TargetCompiler {
                 builder_.CreateBr(done);
                 builder_.SetInsertPoint(done);
             } else {
-                // One stretch without preemption for as many handlers as want it.
+                // Disables preemption once for as many consecutive handlers as need it.
                 LeanRecorder recorder(script_, builder_, function_);
                 auto* done = block("done");
                 recorder.enter(done);
@@ -120,9 +120,10 @@ class TargetCompiler {
     }
 
     // The frame of a target with return handlers stays while the function runs, and those of nested
-    // ones add up: where a task has used three quarters of its stack, the target only goes on to
-    // the function, with its arguments where they were. An interrupt's stack begins anywhere, so
-    // the fast look at a task's does not tell of it: a target with a larger frame always asks.
+    // ones add up: if a task has used three quarters of its stack, the target only continues in the
+    // function, with its original arguments. An interrupt's stack begins at any address, so the
+    // fast check for a task's stack does not apply to it: a target with a larger frame always uses
+    // the full check.
     void ask_for_stack() {
         auto *ask = block("ask"), *resume = block("resume"), *enough = block("enough");
         if (has_large_frame()) {
@@ -163,10 +164,10 @@ class TargetCompiler {
 
     llvm::MDNode* rarely() { return llvm::MDBuilder(script_.context).createBranchWeights(1, 2000); }
 
-    // What a return probe keeps of the entry stays in the target's own frame.
+    // What a return probe keeps from function entry is in the target's own frame.
     struct Saved {
         llvm::Value* values = nullptr;
-        bool checked = false; // the word after them says whether they were had
+        bool checked = false; // the word after them says whether they are valid
     };
 
     void save_entry_values(uint32_t number) {
@@ -201,7 +202,7 @@ class TargetCompiler {
                                            static_cast<unsigned>(count));
     }
 
-    // Goes on in a block where the entry's values are there; otherwise to `missing`.
+    // Continues in a new block if the entry's values are valid; otherwise in `missing`.
     void check_saved(uint32_t number, llvm::BasicBlock* missing) {
         if (!saved_[number].checked)
             return;
@@ -234,7 +235,7 @@ class TargetCompiler {
         for (size_t i = 0; i < argument_registers().size(); i++)
             if (argument_registers()[i] == reg)
                 return function_->getArg(static_cast<unsigned>(i));
-        // The stack as the probed function finds it: above the return address of the direct call.
+        // The stack at function entry: above the return address of the direct call.
         if (reg == arch::stack_pointer() && part_stack_)
             return part_stack_;
         if (reg == arch::stack_pointer()) {
@@ -289,8 +290,8 @@ class TargetCompiler {
         builder_.SetInsertPoint(next);
     }
 
-    // Takes the CPU's context for what `emit` emits, and gives it back; nothing where there is none
-    // to be had.
+    // Takes the CPU's context for the code that `emit` emits, and releases it; skips the code if
+    // there is no context.
     using Emit = std::function<void(Body&, llvm::Value*)>;
     void with_context(uint32_t number, const Emit& emit) {
         auto *run = block("run"), *after = block("after");
@@ -308,13 +309,13 @@ class TargetCompiler {
         builder_.SetInsertPoint(after);
     }
 
-    // Yields what it has on the stack.
+    // Returns its allocations on the stack.
     std::vector<llvm::AllocaInst*> emit_with(uint32_t number, llvm::Value* ctx, const Emit& emit) {
         const Variant& variant = script_.plan.variants[number];
         const HitContext hit = hit_of(number);
         llvm::Value* memory =
             builder_.CreateLoad(script_.types.pointer, field(ctx, offsetof(djs_ctx, scratch)));
-        // An entry's registers; they are gone when the function has returned.
+        // The registers at function entry; they are gone when the function has returned.
         llvm::AllocaInst* registers =
             !return_value_ && asks_for_registers(script_) ? store_registers(ctx, hit) : nullptr;
         Body body(script_, function_, builder_, ctx, memory, variant.probe->locals, hit);
@@ -333,7 +334,7 @@ class TargetCompiler {
         return slots;
     }
 
-    // In a function of its own, so that the target's frame does not grow by what the handler uses.
+    // In a function of its own, so that the handler's memory does not enlarge the target's frame.
     void emit_part(uint32_t number, llvm::Value* ctx, const Emit& emit) {
         auto* word = script_.types.i64;
         auto* pointer = script_.types.pointer;
@@ -377,7 +378,7 @@ class TargetCompiler {
         builder_.restoreIP(outer);
     }
 
-    // The site that was hit; null where there are several and nobody asks which.
+    // Returns the site that was hit; null if there are several and the script does not need it.
     llvm::Value* site_of(uint32_t variant) {
         std::vector<uint32_t> sites;
         for (uint32_t i = 0; i < script_.plan.sites.size() && sites.size() < 2; i++)
@@ -409,7 +410,8 @@ class TargetCompiler {
         return regs;
     }
 
-    // Handlers run one after the other: what one has on the stack, the next may have again.
+    // Handlers run one after the other: the next one may reuse the stack memory of the previous
+    // one.
     void bound_lifetimes(llvm::BasicBlock* start, const std::vector<llvm::AllocaInst*>& slots) {
         llvm::IRBuilder<> at_start(start, start->begin());
         for (llvm::AllocaInst* slot : slots) {
@@ -424,13 +426,13 @@ class TargetCompiler {
     uint32_t& scratch_;
     llvm::IRBuilder<> builder_;
     llvm::Function* function_ = nullptr;
-    llvm::Value* return_value_ = nullptr; // once the function has returned
-    // In a part: the probed function's stack pointer, and where the direct call returns to.
+    llvm::Value* return_value_ = nullptr; // after the function has returned
+    // In a part: the probed function's stack pointer, and the return address of the direct call.
     llvm::Value *part_stack_ = nullptr, *part_address_ = nullptr;
     std::vector<std::string> parts_;
     std::map<uint32_t, Saved> saved_; // by variant
     std::vector<ScratchCall> calls_;
-    bool by_address_ = false; // it asks which of its functions was hit
+    bool by_address_ = false; // it needs to know which of its functions was hit
 };
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Texts with as few copies as may be.
+// Strings, with as few copies as possible.
 #include "codegen/body.h"
 
 #include "semantics/walk.h"
@@ -10,7 +10,8 @@ namespace djstap::codegen {
 
 using program::ExpressionKind;
 
-// Bytes of a literal with those that follow its end, if so many can be copied to any text; else 0.
+// Returns the bytes of a literal including those that pad it, if that many can be copied to any
+// string; else 0.
 uint64_t Body::short_literal(Value text) const {
     constexpr uint64_t most = 64;
     auto* literal = llvm::dyn_cast<llvm::GlobalVariable>(text);
@@ -53,7 +54,7 @@ Value Body::text_in_place(const program::Expression& node,
     return text(node);
 }
 
-// Without a copy in between.
+// Without an intermediate copy.
 void Body::text_into(Value to, const program::Expression& node) {
     if (node.kind != ExpressionKind::Conditional) {
         copy_text(to, text_in_place(node, {}));
