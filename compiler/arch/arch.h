@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What an architecture must give to the compiler: its names, its registers and calling conventions,
-// what its instructions and relocations look like. What takes LLVM's types is in arch/codegen.h;
-// what readers do inline is told at the end. An architecture is a folder that defines all of these
-// (compiler/arch/x86_64; the CMake variable DJSTAP_ARCH chooses it), and nothing outside it names a
+// What an architecture must provide to the compiler: its names, its registers and calling
+// conventions, its instructions and relocations. arch/codegen.h has what takes LLVM's types; what
+// readers inline is described at the end. An architecture is a folder that defines all of these
+// (compiler/arch/x86_64; the CMake variable DJSTAP_ARCH selects it), and nothing outside it names a
 // register, an instruction or a relocation.
 #pragma once
 #include "arch/location.h"
@@ -21,36 +21,37 @@ namespace djstap::arch {
 // ---- names
 
 struct Names {
-    const char* title;       // in messages: "x86-64"
-    const char* machine;     // as uname -m and scripts have it: "x86_64"
-    const char* kernel;      // its folder in the kernel's arch/: "x86"
-    const char* boot_image;  // where in the kernel's build folder the image to boot is
-    const char* linker;      // ld's emulation
-    const char* interpreter; // in the path of a program interpreter, which static programs lack
-    const char* emulator;    // QEMU's program
+    const char* title;      // in messages: "x86-64"
+    const char* machine;    // in scripts and uname -m: "x86_64"
+    const char* kernel;     // its folder in the kernel's arch/: "x86"
+    const char* boot_image; // path of the boot image in the kernel's build folder
+    const char* linker;     // ld's emulation
+    // part of the path of a program interpreter, which static programs lack
+    const char* interpreter;
+    const char* emulator; // QEMU's program
     const char* emulator_package;
 };
 const Names& names();
 
-// e_machine of its ELF files, which have 64 bits and little-endian numbers.
+// e_machine of its ELF files, which are 64-bit and little-endian.
 uint16_t elf_machine();
 
 // ---- registers
 
-// How many words struct pt_regs has.
+// Number of words in struct pt_regs.
 size_t saved_register_count();
 
-// Those that a function's first numbers and addresses are passed in, in order. At most seven: see
-// ArgumentShape for what does not fit.
+// The registers that pass a function's first integer and pointer arguments, in order. At most
+// seven: ArgumentShape describes what is passed otherwise.
 std::span<const PtReg> argument_registers();
 PtReg stack_pointer();
 PtReg instruction_pointer();
-// Where a function leaves its result.
+// The register that holds a function's result.
 PtReg result_register();
 
-// By DWARF's number; nothing for those that pt_regs does not have.
+// Maps DWARF's register number; nothing for registers that pt_regs does not contain.
 std::optional<PtReg> register_of_dwarf(uint64_t number);
-// The names of those that have one, for a hint.
+// The names of the registers with a DWARF number, for a hint.
 std::string_view dwarf_register_names();
 
 inline bool is_argument(PtReg reg) {
@@ -58,14 +59,13 @@ inline bool is_argument(PtReg reg) {
     return std::find(all.begin(), all.end(), reg) != all.end();
 }
 
-// A direct call at a function's entry leaves these to what it calls as they were: those of
-// arguments, and the stack pointer.
+// True for the registers that a direct call at a function's entry passes on unchanged: argument
+// registers and the stack pointer.
 inline bool is_seen_by_direct_call(PtReg reg) {
     return reg == stack_pointer() || is_argument(reg);
 }
 
-// What a call leaves on the stack for its callee: the bytes of the return address, 0 where a
-// register holds it.
+// The bytes that a call pushes on the stack: the return address, or 0 if a register holds it.
 size_t return_address_bytes();
 
 // ---- calling conventions
@@ -74,65 +74,65 @@ struct ArgumentShape {
     uint64_t size = 0;
     bool aggregate = false; // struct, union or array by value
     bool floating = false;
-    bool known = true; // false: the type is not complete
+    bool known = true; // false: the type is incomplete
 };
 
-// Where a function's arguments are at its entry, one location an argument. From the first argument
-// whose place depends on what is not known on, nothing.
+// The locations of a function's arguments at its entry. Nothing from the first argument on whose
+// place depends on an unknown type.
 std::vector<Location> argument_locations(const std::vector<ArgumentShape>& arguments,
                                          const ArgumentShape& result);
 
-// What the kernel puts before NAME of a system call's wrapper, whose one argument is a struct
-// pt_regs *.
+// The prefix that the kernel adds to NAME of a system call's wrapper, whose only argument is a
+// struct pt_regs *.
 std::string_view syscall_wrapper_prefix();
 // The registers in that structure that hold the system call's arguments, in order.
 std::span<const PtReg> syscall_argument_registers();
 
 // ---- the kernel's code
 
-// The instruction that an indirect branch must meet, where the kernel has hardware check that: at
-// the entry of a function, before its fentry site. Empty where there is no such thing.
+// The landing pad: the instruction that an indirect branch must target if the hardware checks that,
+// at the entry of a function, before its fentry site. Empty if the architecture has none.
 std::string_view landing_pad();
-// The option of the kernel's configuration, without CONFIG_, that asks for it.
+// The option of the kernel's configuration, without CONFIG_, that enables it.
 std::string_view landing_pad_option();
 
-// True where a CPU runs code of the function with this symbol while it can take no exception: no
-// probe is safe there, by any mechanism. It comes up, resumes, or hands the machine over. A
-// breakpoint is fatal there, and so is what a handler behind a direct call would be forgiven
-// anywhere else: the fault of a read that may fail, somebody's breakpoint in a function that it
-// calls. A part that the compiler split off ("f.cold") is held to what is said of f.
+// True if a CPU runs code of the function with this symbol while it cannot take an exception: while
+// it starts, resumes, or hands the machine over. No mechanism can probe it safely. A breakpoint is
+// fatal there, and so is what a handler behind a direct call may do anywhere else: the fault of a
+// read that may fail, or a breakpoint in a function that it calls. A part that the compiler split
+// off ("f.cold") counts as f.
 bool runs_without_exceptions(std::string_view symbol);
 
 // ---- objects
 
-// As elf.h has it, or "relocation type 99".
+// The name in elf.h, or "relocation type 99".
 std::string relocation_name(uint32_t type);
-// What the kernel's loader of modules handles.
+// True if the kernel's module loader handles it.
 bool is_loadable_relocation(uint32_t type);
-// Compilers mark direct calls and jumps with it; all others take an address.
+// True for the type that compilers use for direct calls and jumps; all others take an address.
 bool is_branch_relocation(uint32_t type);
-// How many bytes of an absolute address are put in place: 0 for relocations of other kinds.
+// The size of the absolute address that is stored: 0 for relocations of other kinds.
 size_t absolute_relocation_bytes(uint32_t type);
 
-// What the compiler calls, by itself, in place of a return or an indirect branch, so that the
-// kernel can choose its mitigation when it boots.
+// The code that the compiler calls instead of emitting a return or an indirect branch, so that the
+// kernel can select its mitigation at boot.
 enum class Thunk { None, Return, Indirect };
 Thunk thunk_of(std::string_view symbol);
-// How many bytes at most stand before the distance in a branch to one.
+// The most bytes that precede the displacement in a branch to a thunk.
 uint64_t longest_branch_opcode();
 
 // ---- readers
 
-// Inline, as readers do it for each record: the folder's include/arch_reader.h, which
-// <arch_reader.h> finds.
+// Functions that readers inline for each record. They are in the folder's include/arch_reader.h,
+// which is found as <arch_reader.h>.
 //
 // The clock of the records:
 //     uint64_t cycles();
-// The same, after all that the program has read before:
+// The same, ordered after all earlier reads of the program:
 //     uint64_t cycles_in_order();
-// A multiple of 8 bytes:
+// Zeroes a multiple of 8 bytes:
 //     void clear_words(void* at, uint32_t bytes);
-// All sixteen digits, the most significant first:
+// Writes all sixteen digits, the most significant first:
 //     void put_hex_digits(char* out, uint64_t value);
 
 } // namespace djstap::arch

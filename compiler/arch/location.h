@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Registers, and where a value is in terms of them.
+// Registers, and the location of a value in terms of them.
 #pragma once
 #include <cstdint>
 #include <string>
 
 namespace djstap {
 
-// A register by its place in struct pt_regs, counted in words. Which there are, arch/arch.h tells.
+// A register as its index in struct pt_regs, in words. arch/arch.h describes which exist.
 enum class PtReg : uint8_t {};
 
 enum class LocationKind : uint8_t {
-    None,     // optimized away, or more complex than can be expressed: `why` says which
+    None,     // optimized away, or too complex to express: see `why`
     Register, // the value is in `reg`
     Memory,   // the value is in memory at [reg + offset]
     Address,  // the value is in memory at the fixed address `constant` (relocated with the kernel)
@@ -26,7 +26,7 @@ struct Location {
     std::string why;
 };
 
-// No location, and why there is none.
+// Returns no location, and the reason.
 inline Location nowhere(const char* why) {
     Location location;
     location.why = why;

@@ -16,14 +16,14 @@ std::vector<Location> argument_locations(const std::vector<ArgumentShape>& argum
     std::vector<Location> locations;
     // A result too large for two registers is returned through a pointer in the first one.
     size_t next = result.aggregate && result.size > 2 * word_size ? 1 : 0;
-    uint64_t stack = return_address_bytes(); // above it
+    uint64_t stack = return_address_bytes(); // the arguments on the stack are above it
     bool lost = false;
     for (const ArgumentShape& argument : arguments) {
         Location location;
         uint64_t words = (argument.size + word_size - 1) / word_size;
         if (lost || !argument.known || argument.floating) {
-            // A floating argument takes no general register, but the kernel has no business with it
-            // either.
+            // A floating-point argument takes no general register, but the kernel does not use its
+            // value either.
             location = nowhere(argument.floating ? "floating-point argument"
                                                  : "its place is not known without DWARF");
             lost = lost || !argument.known;

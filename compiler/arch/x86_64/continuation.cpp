@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A dispatch gets in r11 where the direct call returns to: no function has anything in it, or in
-// r10, where it begins.
+// A dispatch receives the return address of the direct call in r11: no function expects anything in
+// it, or in r10, at its entry.
 #include "arch/arch.h"
 #include "arch/codegen.h"
 #include "arch/x86_64/assembly.h"
@@ -51,10 +51,10 @@ std::string no_op_code() {
     return "nop\n";
 }
 
-// r10 is what LLVM passes a "nest" parameter in.
+// LLVM passes a "nest" parameter in r10.
 void keep_result(llvm::Function& function, unsigned parameter, const Mitigations& mitigations) {
     std::vector<uint8_t> code;
-    if (mitigations.landing_pads) { // before LLVM's own
+    if (mitigations.landing_pads) { // before LLVM's own landing pad
         code.assign(landing_pad().begin(), landing_pad().end());
         function.addFnAttr(llvm::Attribute::NoCfCheck);
     }
@@ -67,12 +67,12 @@ FunctionResult call_kernel(llvm::IRBuilderBase& builder, const std::string& call
                            std::span<llvm::Value* const> arguments, llvm::Value* result,
                            llvm::Value* from) {
     std::vector<llvm::Value*> operands;
-    for (size_t argument : {3, 2, 0, 1, 4, 5}) // as in the results
+    for (size_t argument : {3, 2, 0, 1, 4, 5}) // in the order of the results
         operands.push_back(arguments[argument]);
     operands.insert(operands.end(), {result, from});
     auto* type = llvm::StructType::get(
         builder.getContext(), std::vector<llvm::Type*>(operands.size(), builder.getInt64Ty()));
-    // What a function may change is told as outputs that nobody uses.
+    // Registers that the function may change are declared as unused outputs.
     llvm::Value* out = emit_assembly(
         builder, type,
         {"call " + callee,

@@ -12,8 +12,8 @@ namespace {
 const char* const triple = "x86_64-pc-linux-gnu";
 const char* const processor = "x86-64";
 
-// No floating point, no vectors: the kernel's registers of that kind belong to user space. Calls
-// through pointers and returns go through the kernel's thunks, which it patches at boot.
+// No floating point, no vectors: in the kernel these registers belong to user space. Calls through
+// pointers and returns go through the kernel's thunks, which it patches at boot.
 std::string target_features(const Mitigations& mitigations) {
     std::string features =
         "-mmx,-sse,-sse2,-sse3,-ssse3,-sse4.1,-sse4.2,-sse4a,-avx,-avx2,-x87,+soft-float,"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Relocations, thunks, and the instruction that indirect branches must meet.
+// Relocations, thunks, and the landing pad.
 #include "arch/arch.h"
 
 #include <elf.h>
@@ -73,7 +73,7 @@ Thunk thunk_of(std::string_view symbol) {
     return symbol.starts_with("__x86_indirect_thunk_") ? Thunk::Indirect : Thunk::None;
 }
 
-// One byte, or two (jcc), and perhaps a prefix (cs).
+// One byte, or two (jcc), and possibly a prefix (cs).
 uint64_t longest_branch_opcode() {
     return 3;
 }

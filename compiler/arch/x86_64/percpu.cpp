@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Per-CPU memory is addressed by one segment register: a single instruction on it is whole, and
-// needs no lock prefix.
+// Per-CPU memory is addressed through one segment register: a single instruction on it is atomic
+// with respect to interrupts, and needs no lock prefix.
 #include "arch/codegen.h"
 #include "arch/x86_64/assembly.h"
 
@@ -11,7 +11,7 @@ namespace {
 using x86_64::as_bool;
 using x86_64::emit_assembly;
 
-// A place as an operand; `operands` gets the values that it takes, from number `first` on.
+// Formats a place as an operand; appends the values it uses to `operands`, numbered from `first`.
 std::string operand_of(const PercpuPlace& place, unsigned first,
                        std::vector<llvm::Value*>& operands) {
     std::string text = "%gs:" + place.symbol;
@@ -28,14 +28,15 @@ std::string operand_of(const PercpuPlace& place, unsigned first,
     return text + ")";
 }
 
-// "r" for each operand, behind `results`.
+// Appends "r" for each operand to `results`.
 std::string in_registers(std::string results, size_t count) {
     for (size_t i = 0; i < count; i++)
         results += results.empty() ? "r" : ",r";
     return results;
 }
 
-// The condition under which a comparison is true, and the one under which a new extreme is none.
+// The condition under which a comparison is true, and the one under which a new value is not an
+// extreme.
 const char* condition_of(llvm::CmpInst::Predicate predicate) {
     switch (predicate) {
     case llvm::CmpInst::ICMP_SLT:
@@ -114,8 +115,8 @@ Exchange exchange_percpu(llvm::IRBuilderBase& builder, const PercpuPlace& place,
                          llvm::Value* expected, llvm::Value* next) {
     std::vector<llvm::Value*> operands{next};
     const std::string text = "cmpxchgq $2, " + operand_of(place, 3, operands);
-    const std::string constraints =
-        in_registers("={@ccz},={ax}", operands.size()) + ",1"; // the second result's register
+    // the register of the second result
+    const std::string constraints = in_registers("={@ccz},={ax}", operands.size()) + ",1";
     operands.push_back(expected);
     auto* type = llvm::StructType::get(builder.getInt8Ty(), builder.getInt64Ty());
     llvm::Value* outcome = emit_assembly(builder, type, {text, constraints, operands});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Functions that a CPU runs while it has no IDT, or none that its page tables map, or no base for
-// its per-CPU variables: a breakpoint is a triple fault there.
+// its per-CPU variables: a breakpoint causes a triple fault there.
 #include "arch/arch.h"
 
 #include <algorithm>
@@ -11,13 +11,12 @@ namespace djstap::arch {
 
 namespace {
 
-// The reviewed list. It follows the calls, those through pv_ops and into alternatives too, from
-// where a CPU comes to the kernel's text up to where it has loaded its IDT, and from where it gives
-// its IDT up: in vmlinux 6.1 and 6.12, and by the sources for what other configurations compile as
-// functions. What the kernel's own blacklist has already (.noinstr.text, .entry.text) is not
-// repeated.
+// The reviewed list. It follows the calls, including those through pv_ops and into alternatives,
+// from where a CPU enters the kernel's text until it has loaded its IDT, and from where it gives up
+// its IDT: in vmlinux 6.1 and 6.12, and in the sources for what other configurations compile as
+// functions. What the kernel's own blacklist contains (.noinstr.text, .entry.text) is not repeated.
 const std::unordered_set<std::string_view> listed_functions{
-    // A CPU comes up: from the trampoline to load_current_idt().
+    // A CPU starts: from the trampoline to load_current_idt().
     "common_startup_64",
     "verify_cpu",
     "sev_verify_cbit",
@@ -44,14 +43,15 @@ const std::unordered_set<std::string_view> listed_functions{
     "cpu_bringup_and_idle",
     "asm_cpu_bringup_and_idle",
     "xen_cpu_bringup_again",
-    // It changes the segments by which an exception finds its per-CPU variables.
+    // The CPU changes the segments through which an exception finds its per-CPU variables.
     "cpu_init",
     "load_percpu_segment",
     "switch_to_new_gdt",
     "switch_gdt_and_percpu_base",
     "load_direct_gdt",
     "load_fixmap_gdt",
-    // Called there as well as elsewhere, by pv_ops, alternatives, or as what the compiler calls.
+    // Called there as well as elsewhere, through pv_ops or alternatives, or by calls that the
+    // compiler inserts.
     "native_load_gdt",
     "native_load_idt",
     "native_load_tr_desc",
@@ -72,13 +72,13 @@ const std::unordered_set<std::string_view> listed_functions{
     "its_return_thunk",
     "its_static_thunk",
     "entry_untrain_ret",
-    // It wakes up: to restore_processor_state(), where the IDT, then the base are loaded.
+    // The CPU wakes up: until restore_processor_state(), which loads the IDT, then the base.
     "wakeup_long64",
     "do_suspend_lowlevel",
     "restore_processor_state",
     "__restore_processor_state",
     "fix_processor_context",
-    // Hibernation: another kernel's registers and page tables until then.
+    // Hibernation: another kernel's registers and page tables are active until then.
     "hibernation_snapshot",
     "create_image",
     "hibernation_restore",
@@ -88,7 +88,7 @@ const std::unordered_set<std::string_view> listed_functions{
     "restore_image",
     "core_restore_code",
     "restore_registers",
-    // It hands the machine over: to another kernel, the firmware, or a triple fault on purpose.
+    // The machine is handed over: to another kernel, the firmware, or a deliberate triple fault.
     "machine_kexec",
     "relocate_kernel",
     "relocate_range",
@@ -108,7 +108,7 @@ const std::unordered_set<std::string_view> listed_functions{
     "tboot_shutdown",
 };
 
-// So begin families of which configurations and processors choose members.
+// Prefixes of families whose members depend on the configuration and the processor.
 constexpr std::string_view listed_beginnings[] = {
     "startup_64",       "secondary_startup_64", "__x86_indirect_", "__x86_return_",
     "retbleed_return_", "retbleed_untrain_",    "srso_untrain_",   "srso_return_",

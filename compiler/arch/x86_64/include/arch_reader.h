@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What arch/arch.h tells of readers.
+// The functions for readers that arch/arch.h describes.
 #pragma once
 #include <cstdint>
 #include <x86intrin.h>
@@ -15,7 +15,7 @@ inline uint64_t cycles_in_order() {
     return __rdtsc();
 }
 
-// Records are short, and a call of memset() takes longer for those.
+// Records are short, and calling memset() takes longer for those.
 inline void clear_words(void* at, uint32_t bytes) {
     auto* next = static_cast<char*>(at);
     for (uint32_t left = bytes; left >= sizeof(__m128i); left -= sizeof(__m128i)) {
