@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// djstap: options, pipeline, exit status.
 #include "driver/options.h"
 #include "driver/pipeline.h"
 
