@@ -13,21 +13,21 @@ import lttng
 import packages
 import page
 
-RUNS = 2  # after one that is not counted
+RUNS = 2  # in addition to one that is not counted
 TARGET_PERCENT = 3
 SCRIPT = os.path.join(page.ROOT, "examples", "flight-recorder.stp")
 
-# The job: these files of djstap's runtime, each compiled by a gcc of its own, as make would.
+# The job: these files of djstap's runtime, each compiled by a gcc process of its own, like make would do.
 SOURCES = ["text/format.c", "regex/regex.c", "map/map.c", "statistic/statistic.c"]
 RUNTIME = os.path.join(page.ROOT, "runtime")
-IN_GUEST = "/source"  # where the guest has them
+IN_GUEST = "/source"  # their folder in the guest
 
 # The standard set, by the names of the kernel's tracepoints.
 EVENTS = ["sched:sched_switch", "raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "irq:irq_handler_entry",
           "irq:irq_handler_exit", "irq_vectors:local_timer_entry", "irq_vectors:local_timer_exit",
           "exceptions:page_fault_user", "exceptions:page_fault_kernel", "sched:sched_process_fork",
           "sched:sched_process_exec", "sched:sched_process_exit"]
-# What its reader does itself is left out: it would record that it records, without end.
+# Excludes the reader's own activity: it would record its own recording, without end.
 BPFTRACE = r"""
 tracepoint:sched:sched_switch { printf("%d switch to %d\n", tid, args->next_pid) }
 tracepoint:raw_syscalls:sys_enter /comm != "bpftrace"/ { printf("%d syscall %d\n", tid, args->id) }
@@ -54,7 +54,7 @@ for source in %(sources)s; do
 done
 """
 
-# Runs the job; the kernel's clock, one nanosecond an instruction, before and after each.
+# Runs the job; reads the kernel's clock, one nanosecond per instruction, before and after each run.
 MEASURE = """#!/bin/sh
 now() { sed -n 's/^now at \\([0-9]*\\) nsecs/\\1/p' /proc/timer_list; }
 echo "@begin $1"
@@ -68,7 +68,7 @@ while [ $run -le %d ]; do
 done
 """ % RUNS
 
-# Each recorder: what turns it on, and what turns it off and tells how much it holds.
+# Each recorder: the commands that turn it on, and that turn it off and report how much it holds.
 RECORDERS = {
     "djstap -F": (
         "djrun -s 8 -F /modules/flight_recorder.ko >/tmp/log 2>&1 || echo \"@problem $(tail -n 1 /tmp/log)\"",
@@ -95,7 +95,7 @@ RECORDERS = {
 
 @dataclass
 class Cost:
-    """Guest instructions of the job, a value a run."""
+    """Guest instructions of the job, one value per run."""
     took: list = field(default_factory=list)
     recorded: str = ""
     problem: str = ""
@@ -106,7 +106,7 @@ class Cost:
 
 
 def compiler_files(sources):
-    """What gcc needs to compile the sources: programs, and files with the sources among them."""
+    """Returns what gcc needs to compile the sources: programs, and files, including the sources."""
     programs = [os.path.realpath(shutil.which("gcc"))]
     for name in ("cc1", "as"):
         programs.append(subprocess.run(["gcc", f"-print-prog-name={name}"], capture_output=True, text=True).stdout.strip())
@@ -129,7 +129,7 @@ def archive_of(djstap, folder, release):
     archive.program(assembler)
     archive.file("usr/bin/as", os.path.realpath(assembler))
     for path in files:
-        # As gcc looks for it: the way there may lead through folders that no header is in.
+        # The path that gcc uses: it may lead through folders that contain no headers.
         name = path.replace(RUNTIME, IN_GUEST).lstrip("/")
         archive.folder(os.path.dirname(name))
         archive.file(os.path.normpath(name), path)
@@ -143,7 +143,7 @@ def archive_of(djstap, folder, release):
 
 
 def missing_peers(archive, release):
-    """{recorder: why it is not here}; adds the others to the archive."""
+    """Returns {recorder: why it is not available}; adds the others to the archive."""
     problems = {}
     if shutil.which("bpftrace"):
         archive.program(shutil.which("bpftrace"))
@@ -159,7 +159,7 @@ def missing_peers(archive, release):
 
 
 def measure(release, djstap):
-    """{recorder, or "": Cost} on one kernel; "" is without any."""
+    """Returns {recorder, or "" for none: Cost} on one kernel."""
     with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:
         archive = archive_of(djstap, folder, release)
         problems = missing_peers(archive, release)
@@ -185,7 +185,7 @@ def measure(release, djstap):
 
 
 def increase(costs, name):
-    """Percent more instructions than without a recorder, or None."""
+    """Returns how many percent more instructions than without a recorder, or None."""
     cost = costs.get(name)
     if not cost or cost.problem or not cost.took:
         return None
@@ -193,7 +193,7 @@ def increase(costs, name):
 
 
 def target(costs):
-    """Whether the targets are reached, in words."""
+    """Returns whether the targets are reached, in words."""
     own = increase(costs, "djstap -F")
     peers = [value for name in RECORDERS if name != "djstap -F" for value in [increase(costs, name)] if value is not None]
     if own is None:

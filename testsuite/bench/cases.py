@@ -7,13 +7,13 @@ POINT = f'kernel.function("{FUNCTION}")'
 TRACEPOINT = 'kernel.trace("sys_enter")'
 STATEMENT = f'kernel.statement("{FUNCTION}@kernel/time/time.c+3")'
 
-# $regs stands for each of the four arguments: a system call's function has one, in a register, and what an
-# argument in a register costs does not depend on which one it is.
+# $regs stands for each of the four arguments: a system call's function has one, in a register, and the cost of an
+# argument does not depend on the register.
 RECORD = r'printf("%d %x %x %x %x\n", pid(), $regs, $regs, $regs, $regs)'
-# A return has no $regs but by keeping it from the entry; its record holds numbers as many.
+# A return probe could only use $regs by saving it at entry; its record contains the same number of numbers.
 RECORD_AT_RETURN = r'printf("%d %x %x %x %x\n", pid(), 1, 2, 3, 4)'
 COUNT = "n++"
-# What a handler counted: `next` alone counts nothing; that no hit was missed is all that is known of it.
+# What a handler counted: `next` alone counts nothing; it is only known that no hit was missed.
 COUNTED = {
     COUNT: " probe end { println(n) }",
     "s <<< pid()": " probe end { println(@count(s)) }",
@@ -26,12 +26,12 @@ EMPTY = "next"  # an empty body is dropped with a warning; this one is kept and 
 class Case:
     """One script and what to check about it."""
     key: str
-    title: str  # as the tables show it
+    title: str  # for the tables
     probe: str
     body: str
     options: list = field(default_factory=list)
-    mechanism: str = ""  # what djrun must tell of it; "": any
-    targets: tuple = ()  # at most, on kernel 6.1 and on 6.12
+    mechanism: str = ""  # the mechanism that djrun must report; "": any
+    targets: tuple = ()  # upper limits, on kernel 6.1 and on 6.12
 
     @property
     def declared(self):
@@ -43,7 +43,7 @@ class Case:
 
     @property
     def counts(self):
-        """Does it print at its end how many hits it handled?"""
+        """Returns whether it prints at its end how many hits it handled."""
         return self.body in COUNTED
 
     @property
@@ -72,7 +72,7 @@ COST = [
     Case("statement", "`kernel.statement` on a line within, `n++`", STATEMENT, COUNT, mechanism="kprobe-int3"),
 ]
 
-# The mechanisms of the evaluation: name in the tables, probe point, option. The first is COST's own.
+# The mechanisms of the evaluation: name in the tables, probe point, option. The first one is that of COST.
 MECHANISMS = [
     ("djprobe", "djprobe (direct call)", POINT, "djprobe"),
     ("ftrace", "ftrace_ops", POINT, "ftrace"),
@@ -86,7 +86,7 @@ JUMP_TARGETS = (110, 110)
 
 
 def mechanism_cases():
-    """{(mechanism, "empty" | "count" | "record"): Case}"""
+    """Returns {(mechanism, "empty" | "count" | "record"): Case}."""
     cases = {}
     for name, title, probe, option in MECHANISMS:
         record = RECORD if probe == POINT else RECORD_AT_RETURN
@@ -148,7 +148,7 @@ SYSTEMTAP = [
     Peer("stap-statement", "`kernel.statement`, `n++`", f"global n probe {STATEMENT} {{ n++ }}", "statement"),
 ]
 
-# LTTng's events, each with the process's number beside it: what enable-event takes.
+# LTTng's events, each with the PID: the arguments of enable-event.
 LTTNG = [
     Peer("lttng-kprobe", "kprobe", f"--probe={FUNCTION} hit", "record"),
     Peer("lttng-kretprobe", "kretprobe (entry and return: two events)", f"--function={FUNCTION} hit", "return-record"),
@@ -157,8 +157,8 @@ LTTNG = [
 ]
 PEERS = {"bpftrace": BPFTRACE, "SystemTap": SYSTEMTAP, "LTTng": LTTNG}
 
-# M. Hiramatsu, "Overhead Evaluation about Kprobes and Djprobe (Direct Jump Probe)", Hitachi, 13 July 2005:
-# nanoseconds over the unprobed Linux 2.6.12.
+# M. Hiramatsu, "Overhead Evaluation about Kprobes and Djprobe (Direct Jump Probe)", Hitachi, 13 July 2005: nanoseconds
+# in addition to the unprobed Linux 2.6.12.
 REPORT_2005 = [
     ("Pentium 4 3.06 GHz, HT (SMP)", "1064.75", "1613.5", "28", "1169", "1709.5", "114", "69"),
     ("Pentium 4 3.06 GHz, HT off (UP)", "1016.25", "1578", "30.25", "1101.5", "1666", "106.75", "64.75"),

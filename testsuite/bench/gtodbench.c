@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// gtodbench: how long the gettimeofday system call takes, with and without probes on it.
+// gtodbench measures how long the gettimeofday system call takes, with and without probes on it.
 //
 //   gtodbench [-n CALLS | -s SECONDS] [-q] [-r SEED]
 //
-// Repeats the system call itself (the C library would answer from the vDSO and never enter the
-// kernel) and prints how many calls were made and the average of one in nanoseconds. Without
+// Repeats the system call itself (the C library would answer from the vDSO without entering the
+// kernel) and prints the number of calls and the average time per call in nanoseconds. Without
 // options it makes 10 calls, few enough to read what a probe prints for each of them.
 //
-//   -n CALLS    so many calls
-//   -s SECONDS  as many calls as fit into so many seconds (a fraction is allowed)
-//   -q          prints the two numbers alone: "CALLS NANOSECONDS"
-//   -r SEED     sleeps now and then for up to half a millisecond; when, the seed decides. Where a
-//               guest's processors take turns, each timer that ends a sleep lets another one run.
+//   -n CALLS    makes this many calls
+//   -s SECONDS  makes as many calls as fit into this time (fractions are allowed)
+//   -q          prints only the two numbers: "CALLS NANOSECONDS"
+//   -r SEED     sleeps now and then for up to half a millisecond, at times that the seed
+//   determines.
+//               If a guest's processors take turns, each timer that ends a sleep lets another one
+//               run.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdbool.h>
@@ -25,7 +27,7 @@
 #include <unistd.h>
 
 #define DEFAULT_CALLS 10
-// Calls between two looks at the clock with -s: the clock's own cost stays below a thousandth.
+// Calls between two reads of the clock with -s: the clock's own cost stays below a thousandth.
 #define BATCH 1024
 
 static uint64_t nanoseconds(void) {
@@ -58,7 +60,7 @@ static int usage(void) {
     return 2;
 }
 
-// As many calls as `times`, with pauses if there is a seed.
+// Makes `times` calls, with pauses if there is a seed.
 static void call_and_pause(uint64_t times, uint64_t* seed) {
     while (*seed && times) {
         uint64_t now = draw(seed) % BATCH + 1;

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A throw-away guest for measuring: one boot of a stock kernel with an initramfs of its own.
+"""A disposable guest for measurements: one boot of a stock kernel with an initramfs of its own.
 
-djstap's own guests are restored from a saved state and talk to an agent; a benchmark wants neither. Here
-nothing runs but a shell script, and QEMU can count instructions (`-icount shift=0,sleep=off`): one
-instruction is then one nanosecond of the guest's clock, whatever else the machine does meanwhile.
+djstap's own guests are restored from a saved state and talk to an agent; a benchmark needs neither. Here only a shell
+script runs, and QEMU can count instructions (`-icount shift=0,sleep=off`): one instruction is then one nanosecond of
+the guest's clock, whatever else the machine does at the same time.
 """
 import os
 import re
@@ -32,7 +32,7 @@ echo b >/proc/sysrq-trigger
 
 
 class GuestLost(Exception):
-    """The guest ended, or was ended, before its script did. Holds the end of its console, and as `console` all of it."""
+    """The guest ended, or was ended, before its script did. Contains the end of its console, and all of it as `console`."""
 
     def __init__(self, message, console=""):
         super().__init__(message)
@@ -40,7 +40,7 @@ class GuestLost(Exception):
 
 
 class Failed(Exception):
-    """A guest that did not measure what it should. Holds what it said."""
+    """A guest that did not measure what it should. Contains its output."""
 
 
 class Archive:
@@ -60,7 +60,7 @@ class Archive:
         self.pieces += [header, bytes(-len(header) % 4), data, bytes(-len(data) % 4)]
 
     def folder(self, name):
-        """Adds a folder and those above it."""
+        """Adds a folder and its parents."""
         parent = os.path.dirname(name)
         if parent:
             self.folder(parent)
@@ -78,7 +78,7 @@ class Archive:
             self._entry(name, stat.S_IFREG | 0o755, file.read())
 
     def program(self, path, name=None):
-        """Adds a program to /bin, and the shared libraries that it needs where it looks for them."""
+        """Adds a program to /bin, and the shared libraries that it needs at the paths where it searches for them."""
         self.file("bin/" + (name or os.path.basename(path)), path)
         listing = subprocess.run(["ldd", path], capture_output=True, text=True).stdout
         for library in re.findall(r"(/\S+) \(0x", listing):
@@ -91,7 +91,7 @@ class Archive:
 
 
 def base_archive():
-    """An initramfs with busybox and the folders that INIT mounts on."""
+    """Returns an initramfs with busybox and the folders that INIT mounts on."""
     archive = Archive()
     for name in ("bin", "dev", "etc", "proc", "sys", "tmp", "root"):
         archive.folder(name)
@@ -105,11 +105,11 @@ def base_archive():
 
 def run(release, archive, script, count_instructions=True, cpus=1, memory_mb=1024, timeout=3600, threads="single", plugin=None,
         plugin_output=None):
-    """Boots kernel `release`, runs the shell `script` as init, and yields what it wrote to the console.
+    """Boots kernel `release`, runs the shell `script` as init, and returns its output on the console.
 
-    `plugin`: of QEMU's translator, with its arguments; what it says goes to the file `plugin_output`.
+    `plugin`: for QEMU's translator, with its arguments; its output goes to the file `plugin_output`.
 
-    Raises GuestLost when the script does not come to its end within `timeout` seconds.
+    Raises GuestLost if the script does not end within `timeout` seconds.
     """
     archive.text("init", INIT % (script, DONE))
     with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What handlers cost, in user space: the code that codegen makes beside the same written in C, and
-// the runtime's arrays beside std::unordered_map. scripts/bench handlers runs it.
+// Measures what handlers cost, in user space: generated code is compared with the same code in C,
+// and the runtime's arrays with std::unordered_map. scripts/bench handlers runs it.
 //
 //   bench_handlers --instructions BENCHMARK OPERATIONS
-//       runs one case so often and nothing else: for callgrind
+//       runs only one case this many times: for callgrind
 #include "harness/user_object.h"
 #include "include/control.h"
 #include "user/linked_script.h"
@@ -23,9 +23,9 @@ using namespace djstap;
 
 namespace {
 
-constexpr int64_t turns = 10'000; // of a handler's own loop
+constexpr int64_t turns = 10'000; // iterations of a handler's own loop
 
-// ---- a script, linked into this process ----
+// ---- a script that is linked into this process ----
 
 class Script {
   public:
@@ -88,7 +88,7 @@ void run_script(benchmark::State& state, const std::string& text) {
 
 // ---- loops that a compiler can neither fold nor vectorize ----
 
-// The language counts statements and gives up after MAXACTION of them.
+// The language counts statements and stops after MAXACTION of them.
 struct Actions {
     int32_t left;
     const char* error;
@@ -166,15 +166,15 @@ BENCHMARK(CollatzC);
 
 // ---- arrays ----
 
-// The same keys for all: the upper bits of a linear congruence.
+// The same keys for all: the upper bits of a linear congruential generator.
 constexpr const char* next_in_script = "l = l * 6364136223846793005 + 1442695040888963407; ";
-// The size is a constant for both: dividing by a variable would be most of what a look-up takes.
+// The size is a constant for both: dividing by a variable would dominate the cost of a look-up.
 template <int64_t size> int64_t next_key(uint64_t& k) {
     k = k * 6364136223846793005u + 1442695040888963407u;
     return static_cast<int64_t>(k >> 33) % size;
 }
 
-// It reads the array once: what is only written is sorted and printed at the end.
+// The script reads the array once: an array that is only written is sorted and printed at the end.
 std::string array_script(int64_t size, const std::string& use) {
     const std::string of = std::to_string(size);
     return "global a[" + of + "], k = 1, out probe timer.s(100000) { for (i = 0; i < " + of +
@@ -192,7 +192,7 @@ std::string mixed_script(int64_t size, const std::string& use) {
                    "out = s; k = l");
 }
 
-// The first handler fills, the second works.
+// The first handler fills the array, the second one is measured.
 void run_array(benchmark::State& state, const std::string& text) {
     const Script script(text);
     script.run(0);
@@ -319,7 +319,7 @@ void run_on_cpus(benchmark::State& state, const std::string& text) {
             djs_user_be_cpu(static_cast<uint32_t>(state.thread_index()));
         script->run(1); // the end probe is the first handler
     }
-    // All threads have ended their loops here. A run that did not get its lock in time did no work.
+    // All threads have left their loops here. A run that did not get its lock in time did no work.
     int64_t done = state.iterations();
     if (state.thread_index() == 0) {
         djs_counts counts{};
@@ -338,7 +338,7 @@ void CounterOnCpus(benchmark::State& state) {
 void StatisticOnCpus(benchmark::State& state) {
     run_on_cpus(state, in_loop("global t probe end { println(@sum(t)) }", "", "t <<< i", ""));
 }
-// Under the array's lock: one waits for the other.
+// Under the array's lock: the CPUs wait for each other.
 void ArrayOnCpus(benchmark::State& state) {
     run_on_cpus(state, in_loop("global a probe end { println(a[1]) }", "", "a[i & 63]++", ""));
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""scripts/bench handlers: what handlers cost in user space; writes docs/benchmarks-user.md.
+"""scripts/bench handlers: the cost of handlers in user space; writes docs/benchmarks-user.md.
 
-Times are ratios of processor time within one run (bench_handlers, Google Benchmark, the lower quartile of many
-short repetitions in random order). Instructions are callgrind's, as the difference of a long and a short run.
+Times are ratios of processor time within one run (bench_handlers, Google Benchmark, the lower quartile of many short
+repetitions in random order). Instructions are callgrind's, as the difference between a long and a short run.
 """
 import json
 import os
@@ -30,8 +30,8 @@ def add_arguments(parser):
 
 
 def times(program, repetitions):
-    """{benchmark: nanoseconds an iteration}, {benchmark: items a second}: the lower quartile of many short
-    repetitions in random order, so that both sides of a ratio had the same luck with the machine."""
+    """Returns {benchmark: nanoseconds per iteration}, {benchmark: items per second}: the lower quartile of many short
+    repetitions in random order, so that both sides of a ratio ran under the same conditions."""
     done = subprocess.run([program, "--benchmark_format=json", f"--benchmark_repetitions={repetitions}",
                            "--benchmark_min_time=0.01", "--benchmark_enable_random_interleaving=true"],
                           stdout=subprocess.PIPE, check=True)
@@ -45,7 +45,8 @@ def times(program, repetitions):
 
 
 def instructions(program, case):
-    """Instructions of one operation: so many that what differs between two starts of the program does not count."""
+    """Returns the instructions of one operation: the counts are large enough that differences between two starts of the
+    program do not matter."""
     totals = []
     with tempfile.TemporaryDirectory() as folder:
         for operations in (10_000, 2_010_000):
@@ -107,7 +108,7 @@ def run(options, root):
     time, rate = times(program, options.repetitions)
     counts = {}
     if shutil.which("valgrind"):
-        with ThreadPoolExecutor(os.cpu_count()) as pool:  # a count does not depend on what else runs
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # a count does not depend on concurrent load
             counts = dict(zip(COUNTED, pool.map(lambda case: instructions(program, case), COUNTED)))
     text = report(time, rate, counts)
     with open(options.output or os.path.join(root, "docs", "benchmarks-user.md"), "w", encoding="utf-8") as file:

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A plugin for QEMU's translator: the instructions that a CPU executes from one arrival at an
-// address to the next.
+// A plugin for QEMU's translator that counts the instructions that a CPU executes from one arrival
+// at an address to the next.
 //
 //   qemu-system-x86_64 -plugin libhit_instructions.so,address=0xffffffff8110d2e0 -d plugin -D FILE
 //
-// With the address of a function that a program calls again and again this is what a call costs, on
-// each CPU by itself, where -icount has one CPU only. When QEMU ends it writes a line a CPU: its
-// number, arrivals, the most frequent distance in instructions, and how many arrivals had that one
-// (the others met an interrupt).
+// With the address of a function that a program calls repeatedly this is the cost of a call, for
+// each CPU separately, whereas -icount supports only one CPU. When QEMU ends, it writes one line
+// per CPU: its number, arrivals, the most frequent distance in instructions, and the number of
+// arrivals with this distance (the others included an interrupt).
 //
 // The interface is QEMU's "TCG plugins", version 1 (docs/devel/tcg-plugins.rst). Debian packages
-// QEMU without its header: what is used of it is declared here.
+// QEMU without its header: the parts used here are declared below.
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -46,16 +46,16 @@ VISIBLE int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info* inf
 
 enum { MOST_CPUS = 8, MOST_INSTRUCTIONS = 1 << 16 };
 
-// Of one CPU, which alone writes it.
+// The counts of one CPU, written only by that CPU.
 static struct cpu {
     uint64_t executed, before, arrivals;
-    uint32_t distances[MOST_INSTRUCTIONS]; // how many arrivals had each
+    uint32_t distances[MOST_INSTRUCTIONS]; // number of arrivals with each distance
 } __attribute__((aligned(128))) cpus[MOST_CPUS];
 
 static uint64_t address;
 
-// A block is counted when it is entered. One that an interrupt or a fault ends early is counted
-// whole: such arrivals are not among the most frequent.
+// A block is counted when it is entered. A block that an interrupt or a fault ends early is counted
+// completely: such arrivals are not among the most frequent.
 static void block_entered(unsigned cpu, void* count) {
     if (cpu < MOST_CPUS)
         cpus[cpu].executed += (uintptr_t)count;

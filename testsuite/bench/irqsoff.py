@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command `scripts/bench irqs-off`: what handlers cost where interrupts are on, and where they count their own time."""
+"""The command `scripts/bench irqs-off`: the cost of handlers that run with interrupts enabled, and of those that count
+their own time."""
 import os
 import re
 import tempfile
@@ -14,7 +15,7 @@ import page
 
 @dataclass
 class Place:
-    """Where a handler runs, the probe points before and after it, and a shell script that comes by."""
+    """The place where a handler runs, the probe points before and after it, and a shell script that reaches it."""
     key: str
     title: str
     point: str
@@ -50,14 +51,14 @@ with its place is above ("Cost per hit").
 
 
 def stopwatch(place):
-    """A script that prints the most frequent number of cycles between two points."""
+    """Returns a script that prints the most frequent number of cycles between two points."""
     return (f"global since, seen probe {place.before} {{ since = get_cycles() }} "
             f"probe {place.after} {{ if (since) seen[get_cycles() - since]++ since = 0 }} "
             "probe end { foreach (v in seen- limit 1) println(v) }")
 
 
 def compile_all(builder, archive):
-    """Adds the modules of all places to the guest; yields the shell script that runs them."""
+    """Adds the modules of all places to the guest; returns the shell script that runs them."""
     script = ""
     for place in PLACES:
         archive.text(f"bin/load-{place.key}", "#!/bin/sh\n" + place.load + "\n")
@@ -80,7 +81,7 @@ def compile_all(builder, archive):
 
 
 def measure_kernel(release, djstap):
-    """{(place, body): instructions more than an empty handler's}"""
+    """Returns {(place, body): instructions in addition to an empty handler's}."""
     archive = guest.base_archive()
     for program in ("djrun", "gtodbench"):
         archive.program(os.path.join(os.path.dirname(djstap), program))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the commands of scripts/bench share: the djstap that is measured, and the kernels it is measured on."""
+"""Shared by the commands of scripts/bench: the djstap that is measured, and the kernels it is measured on."""
 import os
 import re
 import subprocess
@@ -24,7 +24,7 @@ def first_line(command):
 
 
 def djstap_of(options):
-    """The djstap to measure; builds the release version where none is named."""
+    """Returns the djstap to measure; builds the release version if none is named."""
     if options.djstap:
         djstap = os.path.abspath(options.djstap)
     else:
@@ -50,24 +50,25 @@ def releases_of(djstap, options):
 
 
 def series_of(release):
-    """"6.1" of "6.1.0-56-cloud-amd64"."""
+    """Returns "6.1" for "6.1.0-56-cloud-amd64"."""
     return re.match(r"\d+\.\d+", release)[0]
 
 
 def both_ran(releases):
-    """Whether the page may be written."""
+    """Returns whether the page may be written."""
     return [series_of(release) for release in releases] == ["6.1", "6.12"]
 
 
 def measured_with(djstap, releases):
-    """"djstap 0.1.0, Linux …, QEMU …"."""
+    """Returns "djstap 0.1.0, Linux …, QEMU …"."""
     names = " and ".join(f"Linux {release}" for release in releases)
     return (f"djstap {first_line([djstap, '--version']).split()[-1]}, {names}, "
             f"{first_line(['qemu-system-x86_64', '--version']).split(' (')[0]}")
 
 
 def measured(options, name, measure_kernel, section):
-    """Runs measure_kernel(release, djstap) on each kernel, and writes the section that section([(release, its result)]) yields."""
+    """Runs measure_kernel(release, djstap) on each kernel, and writes the section that section([(release, its result)])
+    returns."""
     djstap = djstap_of(options)
     releases = releases_of(djstap, options)
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command `scripts/bench longest`: what each construct of the language takes at the largest size that it may have in a
-handler that keeps interrupts off."""
+"""The command `scripts/bench longest`: the cost of each construct of the language at the largest size that is allowed in
+a handler that keeps interrupts disabled."""
 import os
 import re
 import tempfile
@@ -48,7 +48,7 @@ MANY = "for (i = 0; i < 524288; i++) a[i] = (i * 7919) % 524288"
 PAIRS = "for (i = 0; i < 131072; i++) b[i, 1] = i"
 TEXTS = 'for (i = 0; i < 4096; i++) t[sprintf("%d of the texts", (i * 7919) % 4096)] = i'
 TEXT = f'x = "{LONG}"'
-# Turns of a foreach are bounded by MAXACTION, ten statements at a time.
+# MAXACTION limits the iterations of a foreach, ten statements at a time.
 TURNS = "if (++turns >= 300) break"
 
 CONSTRUCTS = [
@@ -98,7 +98,7 @@ processor takes about a millisecond for one to three million instructions, by ho
 
 
 def measure_kernel(release, djstap):
-    """{construct's key: instructions}"""
+    """Returns {construct's key: instructions}."""
     archive = guest.base_archive()
     for program in ("djrun", "gtodbench"):
         archive.program(os.path.join(os.path.dirname(djstap), program))

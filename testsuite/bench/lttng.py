@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""LTTng: its modules built for a guest's kernel from Debian's source package, and its programs in the guest.
+"""LTTng: builds its modules for a guest's kernel from Debian's source package, and adds its programs to the guest.
 
-lttng-modules 2.13.9, as Debian 12 has it, builds for neither of the kernels as it is. A copy in the cache is
-corrected: what the kernels renamed is renamed, and probes that nothing here uses are left out.
+lttng-modules 2.13.9 in Debian 12 does not build for either kernel without changes. A copy in the cache is corrected:
+names that the kernels changed are replaced, and probes that are not used here are removed.
 """
 import glob
 import os
@@ -19,7 +19,7 @@ SCHEMA = "/usr/share/xml/lttng/session.xsd"
 PROBES = "sched,irq,x86-exceptions,x86-irq-vectors"
 
 _ANYWHERE = re.MULTILINE
-# The timer events' prototypes changed in 6.1.y.
+# The prototypes of the timer events changed in 6.1.y.
 _EVERYWHERE = [("src/probes/Kbuild", re.compile(r"^.*lttng-probe-timer\.o\n", _ANYWHERE), "")]
 _FOR_6_12 = [
     ("src/probes/Kbuild", re.compile(r"^.*lttng-probe-(skb|vmscan)\.o\n", _ANYWHERE), ""),
@@ -47,7 +47,7 @@ def version():
 
 
 def build(release):
-    """(the folder of the modules, "") or (None, why there are none)."""
+    """Returns (the folder of the modules, "") or (None, why there are none)."""
     source = packages.unpacked("lttng-modules-dkms")
     if not source:
         return None, "not run here, the package lttng-modules-dkms cannot be fetched"
@@ -69,7 +69,7 @@ def build(release):
 
 
 def _stage(release, source, root):
-    """Lays the modules out as modprobe wants them."""
+    """Arranges the modules as modprobe expects them."""
     shutil.rmtree(root, ignore_errors=True)
     modules = os.path.join(root, "lib", "modules", release)
     os.makedirs(modules + "/extra")
@@ -90,7 +90,7 @@ def add(archive, root):
             archive.file(os.path.relpath(path, root), path)
     for name in ("lttng", "lttng-sessiond"):
         archive.program(shutil.which(name))
-    archive.program(CONSUMER)  # its libraries; it is looked for where it is installed
+    archive.program(CONSUMER)  # for its libraries; the program itself is started from its installed path
     archive.file(CONSUMER.lstrip("/"), CONSUMER)
     archive.file(SCHEMA.lstrip("/"), SCHEMA)
     archive.text("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n", 0o644)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs the evaluation's cases, in a guest or natively, and reads what they cost."""
+"""Runs the evaluation's cases, in a guest or natively, and reads their cost."""
 import os
 import re
 import shutil
@@ -10,11 +10,11 @@ import cases
 import guest
 
 SAMPLES = 4
-RUNS = 5  # of which the fastest is a sample: in most of them no timer interrupt falls
+RUNS = 5  # the fastest of these is a sample: most of them contain no timer interrupt
 LEAST_HITS = SAMPLES * RUNS  # times calls
 
-# gtodbench again and again, its average per call a line. $T: a folder to write to. It runs before all others, so
-# that no reader of records, ours or a peer's, is measured with it.
+# Runs gtodbench repeatedly and prints its average per call, one per line. $T: a folder to write to. It runs with
+# precedence over all others, so that no reader of records, djstap's or a peer's, is measured with it.
 SAMPLE_SCRIPT = """#!/bin/sh
 i=0
 while [ $i -lt %d ]; do
@@ -23,7 +23,7 @@ while [ $i -lt %d ]; do
 done >$T/result
 """
 
-# After each case: how it ended, its samples, what it said, and what it printed.
+# Printed after each case: how it ended, its samples, its messages, and its output.
 CASE_SCRIPT = """
 echo '@begin %(key)s'
 rm -f $T/result $T/out; : >$T/result; : >$T/out
@@ -40,11 +40,11 @@ echo "@first $(grep -v '^$' $T/out | head -n 1)"
 
 @dataclass
 class Outcome:
-    """What one case cost. `samples`: nanoseconds, or instructions, a call."""
+    """The cost of one case. `samples`: nanoseconds, or instructions, per call."""
     samples: list = field(default_factory=list)
     log: str = ""
     problem: str = ""
-    remark: str = ""  # what to know about the samples
+    remark: str = ""  # about the samples
 
     @property
     def average(self):
@@ -61,13 +61,14 @@ class Plan:
         self.remarks = {}
 
     def add(self, key, command, check=None, remark=None):
-        """`check` and `remark` yield what is wrong, or remarkable, from (log, lines, first line); "": nothing."""
+        """Adds a case. `check` and `remark` return what is wrong, or remarkable, from (log, lines, first line); "":
+        nothing."""
         self.remarks[key] = remark
         self.text += CASE_SCRIPT % {"key": key, "command": command}
         self.checks[key] = check
 
     def outcomes(self, console):
-        """{key: Outcome} from what the script wrote."""
+        """Returns {key: Outcome} from the script's output."""
         found = {}
         for part in console.split("@begin ")[1:]:
             key = part.split("\n", 1)[0].strip()
@@ -97,7 +98,7 @@ class Plan:
 
 
 def check_of(case, calls):
-    """A function that yields what is wrong with a case's log and output; "": nothing."""
+    """Returns a function that returns what is wrong with a case's log and output; "": nothing."""
     hits = calls * LEAST_HITS
 
     def check(log, lines, first):
@@ -122,11 +123,11 @@ class Builder:
         self.folder = folder
 
     def module(self, case):
-        """(path, "") of the case's module, or (None, why there is none)."""
+        """Returns (path, "") of the case's module, or (None, why there is none)."""
         return self.module_of(case, case.script)
 
     def module_of(self, case, script):
-        """The same of another script under the case's name and options."""
+        """The same for another script with the case's name and options."""
         name = "bench_" + case.key.replace("-", "_")
         command = [self.djstap, "-r", self.release, "-p4", "-w", "-m", name, *case.options, "-e", script]
         done = subprocess.run(command, cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
@@ -136,7 +137,7 @@ class Builder:
 
 
 def plan_of(builder, all_cases, calls, modules, tools=""):
-    """(Plan, {key: Outcome} of the cases that do not compile). Adds each module's path to `modules`."""
+    """Returns (Plan, {key: Outcome} of the cases that do not compile). Adds each module's path to `modules`."""
     plan, refused = Plan(calls), {}
     plan.add("unprobed", "sh $B/samples")
     for case in all_cases:
@@ -162,7 +163,7 @@ def add_samples(archive, djstap, calls):
 
 
 def in_guest(release, djstap, all_cases, folder, calls, count_instructions):
-    """{key: Outcome}, of one boot."""
+    """Returns {key: Outcome} of one boot."""
     modules = []
     plan, refused = plan_of(Builder(djstap, release, folder), all_cases, calls, modules)
     archive = guest.base_archive()
@@ -175,14 +176,14 @@ def in_guest(release, djstap, all_cases, folder, calls, count_instructions):
 
 
 def natively(djstap, all_cases, folder, calls):
-    """{key: Outcome} on the kernel that runs. Modules must be loadable: see why_not_native()."""
+    """Returns {key: Outcome} on the running kernel. Modules must be loadable: see why_not_native()."""
     modules = []
     plan, refused = plan_of(Builder(djstap, os.uname().release, folder), all_cases, calls, modules)
     return run_natively(djstap, plan, folder) | refused
 
 
 def run_natively(djstap, plan, folder):
-    """{key: Outcome} of a plan whose modules are in `folder`."""
+    """Returns {key: Outcome} of a plan whose modules are in `folder`."""
     with open(os.path.join(folder, "samples"), "w", encoding="utf-8") as file:
         file.write(sample_script(plan.calls))
     environment = dict(os.environ, T=folder, B=folder, M=folder,
@@ -193,7 +194,7 @@ def run_natively(djstap, plan, folder):
 
 
 def why_not_native(djstap):
-    """Why modules cannot be loaded on this machine; "" where they can."""
+    """Returns why modules cannot be loaded on this machine; "" if they can."""
     release = os.uname().release
     if os.geteuid():
         return "modules are loaded by root only"

@@ -13,8 +13,8 @@ import page
 import peers
 import report
 
-CALLS = 2000  # a run: short enough to fall between two timer interrupts
-CALLS_TIMED = 20000  # a run that is measured by a real clock
+CALLS = 2000  # per run: short enough to fit between two timer interrupts
+CALLS_TIMED = 20000  # for a run that is measured by a real clock
 
 
 def all_cases():
@@ -32,7 +32,7 @@ def measure_kernel(release, djstap):
 
 
 def show(results):
-    """Prints what was measured; yields how many cases failed, or cost more than they may."""
+    """Prints the measurements; returns how many cases failed, or exceeded their limit."""
     base = results.instructions["unprobed"]
     after = results.instructions["unprobed-after"]
     print(f"\n{results.release}: {base.average:.1f} instructions without a probe"

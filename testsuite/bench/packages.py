@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The peers' programs: Debian's packages, installed, or unpacked into the cache where they need not be installed."""
+"""The programs of the peers: Debian's packages, installed, or unpacked to the cache if they need not be installed."""
 import glob
 import os
 import shutil
@@ -7,12 +7,12 @@ import subprocess
 import tempfile
 
 NOT_INSTALLED = "not run here, it is not installed (--with-peers installs it)"
-# package: the program that tells that it is there
+# package: the program that shows that it is installed
 PROGRAMS = {"bpftrace": "bpftrace", "systemtap": "stap", "lttng-tools": "lttng"}
 
 
 def cache(*parts):
-    """A folder below djstap's cache folder; made where it is missing."""
+    """Returns a folder below djstap's cache folder; creates it if it is missing."""
     root = os.environ.get("DJSTAP_CACHE") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "djstap")
     path = os.path.join(os.path.abspath(root), "bench", *parts)
@@ -35,7 +35,7 @@ def install(wanted=PROGRAMS):
 
 
 def unpacked(package):
-    """The folder of a package's files, fetched into the cache where it is not there; "" where it cannot be had."""
+    """Returns the folder of a package's files, downloading it to the cache if necessary; "" if it is unavailable."""
     folder = cache("packages")
     path = os.path.join(folder, package)
     if os.path.isdir(path):
@@ -64,7 +64,7 @@ def corrected(path, corrections):
 
 
 def first_error(text):
-    """"file.c: what is wrong" of a compiler's messages."""
+    """Returns "file.c: what is wrong" from a compiler's messages."""
     for line in text.split("\n"):
         place, found, message = line.partition(": error: ")
         if found:

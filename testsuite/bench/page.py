@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""docs/benchmarks.md: a page of sections, each written by its own command and left alone by the others."""
+"""docs/benchmarks.md: a page of sections, each of which is written by a command of its own."""
 import os
 import re
 
@@ -22,7 +22,7 @@ def sections_of(text):
 
 
 def table(header, rows):
-    """A table as the page shows it."""
+    """Formats a table for the page."""
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
 
@@ -47,5 +47,5 @@ MISSED = "**missed**"
 
 
 def is_missed(text):
-    """Does a text say that a target is missed? The bench then ends with status 1."""
+    """Returns whether a text says that a target is missed. The benchmark then ends with status 1."""
     return MISSED in text

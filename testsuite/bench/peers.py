@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs the peers' programs of cases.PEERS in guests of the same kind."""
+"""Runs the programs of cases.PEERS in guests of the same kind."""
 import os
 import re
 import shutil
@@ -16,11 +16,11 @@ import systemtap
 
 @dataclass
 class PeerRun:
-    """What one peer cost on one kernel."""
+    """The cost of one peer on one kernel."""
     tool: str
-    outcomes: dict = field(default_factory=dict)  # {key: Outcome}; with "unprobed"
+    outcomes: dict = field(default_factory=dict)  # {key: Outcome}; including "unprobed"
     problem: str = ""  # why there are none
-    note: str = ""  # its version, and what was done to make it run
+    note: str = ""  # its version, and what was changed to make it run
 
 
 def _guest(release, djstap, calls, archive, plan, before=""):
@@ -30,7 +30,7 @@ def _guest(release, djstap, calls, archive, plan, before=""):
 
 
 def _lines_remark(calls):
-    """A remark where fewer lines were printed than there were hits."""
+    """Returns a remark if fewer lines were printed than there were hits."""
     hits = calls * measure.LEAST_HITS
     return lambda log, lines, first: "" if lines >= hits else f"it lost {hits - lines:,} of {hits:,} lines"
 
@@ -54,7 +54,7 @@ def _bpftrace(release, djstap, calls, folder):
 
 
 def _systemtap_plan(release, calls, folder):
-    """(Plan or None, paths of modules, {key: Outcome} of what does not compile, a note, or why there is no plan)"""
+    """Returns (Plan or None, paths of modules, {key: Outcome} of what does not compile, a note, or why there is no plan)."""
     first = cases.SYSTEMTAP[0]
     note, own_runtime = systemtap.version(), ""
     path, why = systemtap.module(release, folder, "stap_try", first.program, "")
@@ -119,7 +119,7 @@ RUN = {"bpftrace": _bpftrace, "SystemTap": _systemtap, "LTTng": _lttng}
 
 
 def run(tool, release, djstap, calls, folder):
-    """The PeerRun of a tool of cases.PEERS; it tells of a guest that was lost."""
+    """Returns the PeerRun of a tool of cases.PEERS; reports a guest that was lost."""
     print(f"  {tool} on {release} …", flush=True)
     try:
         return RUN[tool](release, djstap, calls, folder)
@@ -128,7 +128,7 @@ def run(tool, release, djstap, calls, folder):
 
 
 def natively(djstap, calls, folder):
-    """{tool: PeerRun} on the kernel that runs, as far as that can be: the copy of LTTng's modules is made for guests."""
+    """Returns {tool: PeerRun} on the running kernel, as far as possible: the copy of LTTng's modules is built for guests."""
     runs = {"LTTng": PeerRun("LTTng", problem="run in guests only")}
     for tool, program in (("bpftrace", "bpftrace"), ("SystemTap", "stap")):
         if not shutil.which(program):

@@ -9,9 +9,9 @@ COLOURS = ["#2f6f9f", "#d98b2b", "#7a7a7a"]
 
 
 def bars(title, series, rows, unit):
-    """A chart of horizontal bars on a logarithmic axis from 1.
+    """Returns a chart of horizontal bars on a logarithmic axis from 1.
 
-    series: names; rows: (label, [a value for each series, or None where there is none]).
+    series: names; rows: (label, [a value for each series, or None if there is none]).
     """
     highest = max((value for _, values in rows for value in values if value), default=10)
     decades = max(1, math.ceil(math.log10(highest)))

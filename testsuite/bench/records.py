@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command `scripts/bench records`: how many records a second are made and taken without loss."""
+"""The command `scripts/bench records`: how many records per second are written and read without loss."""
 import os
 import re
 import shutil
@@ -14,12 +14,12 @@ import packages
 import page
 import systemtap
 
-# The kernel's own clock, and how long of that the CPU was idle: both in nanoseconds, or instructions.
+# The kernel's own clock, and the idle time of the CPU: both in nanoseconds, or instructions.
 SPENT = """#!/bin/sh
 echo $(($(sed -n -e 's/^now at \\([0-9]*\\) nsecs/\\1/p' -e 's/.*\\.idle_sleeptime *: *\\([0-9]*\\).*/-\\1/p' /proc/timer_list |
     tr '\\n' '+')0))
 """
-# $1: the key, $2: calls; then the command. What it prints, if it keeps it, is in /tmp/out.
+# $1: the key, $2: calls; then the command. If its output is kept, it is in /tmp/out.
 RUN = """#!/bin/sh
 key=$1 calls=$2
 shift 2
@@ -31,23 +31,23 @@ echo "@run $key $calls $((after - before)) $(grep -c '^[0-9]* ' /tmp/out)"
 grep -h -i lost /tmp/log /tmp/out | sed "s/^/@lost $key /" | tail -n 1
 """
 TARGETS = {"bpftrace": 3, "SystemTap": 10}
-OVERFLOW_CALLS = 100000  # into a buffer of 1 MB, at a priority that leaves the reader none of the CPU
+OVERFLOW_CALLS = 100000  # to a buffer of 1 MB, at a priority that leaves the reader no CPU time
 
 
 @dataclass
 class Tool:
-    """What runs a command with one printf probe on it, and how many records for its two runs."""
+    """Runs a command with one printf probe on it; the numbers of records of its two runs."""
     command: str  # with {what}: the command to run, {out}: the file to print to
     few: int
     many: int
-    sink: str = "/dev/null"  # where the runs print to whose instructions are counted
+    sink: str = "/dev/null"  # output of the runs whose instructions are counted
 
 
-# The time between the two runs' ends that the CPU was idle with its tick on is not told apart: some 10⁸ instructions, so
-# the difference has to be many times that.
+# The time between the two runs' ends in which the CPU was idle with its tick enabled is not separated: some 10⁸
+# instructions, so the difference must be many times that.
 TOOLS = {
     "djstap": Tool("djrun -s 128 -o {out} -c '{what}' /modules/records.ko", 200000, 2200000),
-    # bpftrace was not seen to end with -o /dev/null; a file's cost does not count beside its own.
+    # bpftrace did not end with -o /dev/null; the cost of a file is small in comparison.
     "bpftrace": Tool("env BPFTRACE_PERF_RB_PAGES=16384 bpftrace -B full -o {out} -c '/bin/{what}' /records.bt", 10000, 60000,
                      sink="/tmp/out"),
     "SystemTap": Tool("staprun -b 64 -o {out} -c '/bin/{what}' /modules/records_stap.ko", 10000, 50000),
@@ -56,13 +56,13 @@ TOOLS = {
 
 @dataclass
 class Outcome:
-    """One tool on one kernel. cost: instructions to make and take a record."""
+    """One tool on one kernel. cost: instructions to write and read a record."""
     cost: float = 0
     problem: str = ""
 
     @property
     def rate(self):
-        """Records in 10^9 instructions."""
+        """Returns the records per 10^9 instructions."""
         return 1e9 / self.cost
 
 
@@ -71,7 +71,7 @@ def run_line(key, calls, command):
 
 
 def add_tools(archive, djstap, release, folder):
-    """Adds the tools and their programs; yields {tool: why it is not here}."""
+    """Adds the tools and their programs; returns {tool: why it is not available}."""
     problems = {}
     case = cases.Case("records", "", cases.POINT, cases.RECORD)
     path, why = measure.Builder(djstap, release, folder).module(case)
@@ -98,7 +98,7 @@ def add_tools(archive, djstap, release, folder):
 
 
 def read(console, problems):
-    """({tool: Outcome}, (hits, printed, lost) of the run that overflows) of what the guest wrote."""
+    """Returns ({tool: Outcome}, (hits, printed, lost) of the run that overflows) from the guest's output."""
     outcomes = {tool: Outcome(problem=why) for tool, why in problems.items()}
     runs = {}
     for key, calls, spent, lines in re.findall(r"^@run (\S+) (\d+) (\d+) (\d+)$", console, re.MULTILINE):
@@ -130,13 +130,13 @@ def measure_kernel(release, djstap):
     archive.program(shutil.which("chrt"))
     with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:
         problems = add_tools(archive, djstap, release, folder)
-        script = "sleep 30\n"  # what a kernel still does after it has booted is no part of this
+        script = "sleep 30\n"  # excludes the work that a kernel still does after booting
         for calls in (100000, 1100000):
             script += run_line("none", calls, f"gtodbench -n {calls} -q")
         for name, tool in TOOLS.items():
             if name in problems:
                 continue
-            # The first run of a tool costs more than others: what it reads for the first time, its first pages.
+            # The first run of a tool costs more than others: first reads of files, first pages.
             for key, calls, out in ((name + "-warm", tool.few, tool.sink), (name, tool.few, tool.sink),
                                     (name, tool.many, tool.sink), (name + "-kept", tool.many, "/tmp/out")):
                 script += run_line(key, calls, tool.command.format(what=f"gtodbench -n {calls} -q", out=out))
@@ -148,7 +148,7 @@ def measure_kernel(release, djstap):
 
 
 def rows_of(outcomes):
-    """[tool, instructions, rate, djstap's against it, target]"""
+    """Returns [tool, instructions, rate, djstap's in comparison, target]."""
     own = outcomes["djstap"]
     rows = []
     for name in TOOLS:

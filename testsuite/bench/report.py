@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The evaluation's page: docs/benchmarks.md and its charts."""
+"""The page of the evaluation: docs/benchmarks.md and its charts."""
 import re
 
 import cases
@@ -44,7 +44,7 @@ From a script to its module: `scripts/bench compile`.
 
 
 class Results:
-    """What was measured on one kernel."""
+    """The measurements on one kernel."""
 
     def __init__(self, release, instructions, times, peers):
         self.release = release
@@ -54,7 +54,7 @@ class Results:
         self.peers = peers  # {tool: PeerRun}
 
     def added(self, key, outcomes=None):
-        """Instructions that `key` adds to a call, or None."""
+        """Returns the instructions that `key` adds to a call, or None."""
         outcomes = self.instructions if outcomes is None else outcomes
         outcome, base = outcomes.get(key), outcomes.get("unprobed")
         if not outcome or outcome.problem or not base or not base.samples:
@@ -70,7 +70,7 @@ class Results:
         return f"not to be had: {outcome.problem}" if outcome else "not run here"
 
     def peer_rows(self, keys):
-        """(title, outcome, its own unprobed run) of those programs of the peers that ran."""
+        """Returns (title, outcome, its own unprobed run) of those programs of the peers that ran."""
         for tool, run in self.peers.items():
             for peer in cases.PEERS[tool]:
                 if peer.key in keys and peer.key in run.outcomes:
@@ -82,7 +82,7 @@ def target_index(results):
 
 
 def target_cell(case, results):
-    """"≤ 3" and whether it is reached."""
+    """Returns "≤ 3" and whether it is reached."""
     if not case.targets:
         return "–"
     target = case.targets[target_index(results)]
@@ -125,7 +125,7 @@ def samples_row(title, outcome, base, what="instructions"):
         [f"{outcome.average:.1f}", f"{outcome.average - base.average:.1f}" + (f", {outcome.remark}" if outcome.remark else "")]
 
 
-# The peers' programs in the tables of the evaluation.
+# The programs of the peers in the tables of the evaluation.
 EVALUATED_PEERS = {
     "empty": {"kprobe-empty", "kfunc-empty", "kretprobe-empty", "stap-empty"},
     "count": {"kprobe-count", "kfunc-count", "tracepoint-count", "stap-count", "stap-return", "stap-trace"},
@@ -135,7 +135,7 @@ EVALUATED_PEERS = {
 
 
 def evaluation_rows(results, what):
-    """(title, outcome, its own unprobed run) of the rows of the 2005 report's tables."""
+    """Returns (title, outcome, its own unprobed run) of the rows of the 2005 report's tables."""
     base = results.instructions["unprobed"]
     mechanisms = cases.mechanism_cases()
     rows = [("without a probe", base, base)]
@@ -195,7 +195,7 @@ CHARTS = [("empty", "no-op", "What a no-op handler adds to a call"),
 
 
 def charts(everything):
-    """{file name: SVG}"""
+    """Returns {file name: SVG}."""
     found = {}
     for what, name, title in CHARTS:
         labels, values = [], {}
@@ -213,7 +213,7 @@ def charts(everything):
 
 
 def text(everything, measured_with, calls):
-    """The section "overhead" of the page."""
+    """Returns the section "overhead" of the page."""
     page = INTRODUCTION.format(measured_with=measured_with, function=cases.FUNCTION, runs=measure.RUNS, calls=f"{calls:,}",
                                samples=measure.SAMPLES)
     page += "\n" + cost_section(everything) + evaluation_section(everything)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command `scripts/bench scale`: one counting probe on more and more functions."""
+"""The command `scripts/bench scale`: one counting probe on increasingly many functions."""
 import os
 import re
 import subprocess
@@ -14,14 +14,15 @@ import page
 # About 1, 10, 100, 1,000, 10,000 functions, and all.
 PATTERNS = ["vfs_read", "vfs_f*", "vfs_*", "x*", "*_s*", "*"]
 CYCLES = 3
-CYCLES_OF_ALL = 10  # of the last pattern, which also shows whether memory is lost
+CYCLES_OF_ALL = 10  # of the last pattern, which also shows whether memory is leaked
 TARGET_SECONDS = 3
-# Probes whose handlers differ: each has an ftrace ops of its own, and the kernel would wait for each when it is detached.
+# Probes whose handlers differ: each has an ftrace_ops of its own, and the kernel would wait for each when it is
+# detached.
 HANDLERS = [1, 20, 100]  # as far as vfs_* has functions
 TARGET_HANDLERS, TARGET_HANDLERS_SECONDS = 20, 0.4
 
-# Loads and attaches by leaving the module on, then detaches and unloads. $1: module, $2: functions expected.
-# The kernel's own clock is read from timer_list, the one file that shows it in nanoseconds.
+# Loads and attaches by leaving the module loaded, then detaches and unloads. $1: module, $2: functions expected. Reads
+# the kernel's own clock from timer_list, the only file that shows it in nanoseconds.
 CYCLE_SCRIPT = """#!/bin/sh
 now() { sed -n 's/^now at \\([0-9]*\\) nsecs/\\1/p' /proc/timer_list; }
 free() { sync; echo 3 >/proc/sys/vm/drop_caches; sed -n 's/^MemAvailable: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo; }
@@ -83,9 +84,9 @@ def script_of(row, djstap, release):
 
 
 def compile_module(djstap, release, row, folder, number):
-    """The module's path; "" where it does not compile, with row.problem."""
+    """Returns the module's path; "" if it does not compile, with row.problem."""
     name = f"scale_{number}"
-    # Functions without an fentry site are another matter: they would need a kprobe each.
+    # Functions without an fentry site are excluded: they would need a kprobe each.
     command = [djstap, "-r", release, "-p4", "-w", "-D", "MAXKPROBES=0", "-m", name, "-e",
                script_of(row, djstap, release)]
     seconds = []
@@ -127,7 +128,7 @@ def read_console(row, text):
 
 
 def run_cycles(release, djstap, rows, count_instructions):
-    """Fills in what a guest tells of `rows`."""
+    """Fills in the measurements of a guest in `rows`."""
     archive = guest.base_archive()
     archive.program(os.path.join(os.path.dirname(djstap), "djrun"))
     archive.text("bin/cycle", CYCLE_SCRIPT)
@@ -150,7 +151,7 @@ def run_cycles(release, djstap, rows, count_instructions):
 
 
 def measure(release, djstap):
-    """A Row a pattern, then one a number of handlers."""
+    """Returns one Row per pattern, then one per number of handlers."""
     patterns = [Row(pattern) for pattern in PATTERNS]
     run_cycles(release, djstap, patterns, False)
     handlers = [Row("vfs_*", handlers) for handlers in HANDLERS]

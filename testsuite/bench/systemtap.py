@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""SystemTap: its modules compiled for a guest's kernel, with a corrected copy of its runtime where it needs one."""
+"""SystemTap: compiles its modules for a guest's kernel, with a corrected copy of its runtime if necessary."""
 import os
 import re
 import shutil
@@ -9,11 +9,11 @@ import guest
 import kernels
 import packages
 
-# Since 6.1.100 task_work_cancel() takes the work itself; what it was is called task_work_cancel_func().
+# Since 6.1.100 task_work_cancel() takes the work itself; the former function is called task_work_cancel_func().
 CORRECTIONS = [("stp_task_work.c", re.compile(r"\btask_work_cancel\b"), "task_work_cancel_func")]
 CORRECTION = "task_work_cancel in stp_task_work.c renamed to task_work_cancel_func"
 
-# stap looks for a kernel in /lib/modules only: in a mount namespace of its own it finds it there.
+# stap searches for kernels only in /lib/modules: it finds this one in a mount namespace of its own.
 _NAMESPACE = 'mkdir -p /lib/modules && mount -t tmpfs modules /lib/modules && ln -s "$0" /lib/modules/ && exec "$@"'
 
 
@@ -23,7 +23,7 @@ def version():
 
 
 def runtime():
-    """The corrected copy of SystemTap's runtime."""
+    """Returns the corrected copy of SystemTap's runtime."""
     path = os.path.join(packages.cache("systemtap"), "runtime")
     shutil.rmtree(path, ignore_errors=True)
     shutil.copytree("/usr/share/systemtap/runtime", path)
@@ -32,20 +32,20 @@ def runtime():
 
 
 def environment(release):
-    """What stap's environment must have to find the kernel's debug information."""
+    """Returns the environment with which stap finds the kernel's debug information."""
     return dict(os.environ, SYSTEMTAP_DIR=packages.cache("systemtap", release),
                 SYSTEMTAP_DEBUGINFO_PATH=f"+:{guest.KERNELS}/{release}/usr/lib/debug:/usr/lib/debug")
 
 
 def command(release, arguments):
-    """The command that runs stap with these arguments, so that it finds the kernel."""
+    """Returns the command that runs stap with these arguments, so that it finds the kernel."""
     if os.path.exists(f"/lib/modules/{release}/build"):
         return ["stap", *arguments]
     return ["unshare", "-m", "sh", "-c", _NAMESPACE, f"{guest.KERNELS}/{release}/lib/modules/{release}", "stap", *arguments]
 
 
 def module(release, folder, name, script, own_runtime):
-    """(path, "") of the script's module, or (None, why there is none). own_runtime: a corrected copy, or ""."""
+    """Returns (path, "") of the script's module, or (None, why there is none). own_runtime: a corrected copy, or ""."""
     arguments = ["-R", own_runtime] if own_runtime else []
     arguments += ["-p4", "-u", "-m", name, "-r", release, "-e", script]
     done = subprocess.run(command(release, arguments), cwd=folder, env=environment(release), stdin=subprocess.DEVNULL,
@@ -60,9 +60,9 @@ def module(release, folder, name, script, own_runtime):
 
 
 def add(archive):
-    """Adds what loads SystemTap's modules to a guest's initramfs."""
+    """Adds the programs that load SystemTap's modules to a guest's initramfs."""
     archive.program(shutil.which("staprun"))
-    archive.file("usr/bin/staprun", shutil.which("staprun"))  # where stapio looks for it
+    archive.file("usr/bin/staprun", shutil.which("staprun"))  # the path that stapio uses
     stapio = next(path for path in ("/usr/lib/systemtap/stapio", "/usr/lib/x86_64-linux-gnu/systemtap/stapio",
                                     "/usr/libexec/systemtap/stapio") if os.path.exists(path))
     archive.program(stapio)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command `scripts/bench two-cpus`: whether a hit costs more when another CPU hits the same probe."""
+"""The command `scripts/bench two-cpus`: whether a hit costs more if another CPU hits the same probe."""
 import os
 import re
 import shutil
@@ -13,8 +13,8 @@ import kernels
 import measure
 import page
 
-CALLS = 100000  # of each busy CPU
-TRIES = 4  # QEMU 7.2 with a thread a CPU loses a guest at times, when code that a CPU is about to execute is patched
+CALLS = 100000  # for each busy CPU
+TRIES = 4  # QEMU 7.2 with one thread per CPU sometimes loses a guest when code that a CPU is about to execute is patched
 KEYS = ["count", "statistic", "map", "record", "return-count", "return-record", "tracepoint-count"]
 
 TEXT = """## With two CPUs
@@ -37,7 +37,7 @@ def plugin_of(djstap):
 
 
 def address_of(release):
-    """Of the probed function in a kernel that is not moved at boot."""
+    """Returns the address of the probed function in a kernel that is not relocated at boot."""
     symbols = subprocess.run(["nm", f"{guest.KERNELS}/{release}/usr/lib/debug/boot/vmlinux-{release}"], capture_output=True, text=True)
     found = re.search(rf"^([0-9a-f]+) [tT] {cases.FUNCTION}$", symbols.stdout, re.MULTILINE)
     if not found:
@@ -46,12 +46,12 @@ def address_of(release):
 
 
 def calls_on(cpus):
-    """A shell script that makes the calls on so many CPUs at once."""
+    """Returns a shell script that makes the calls on this many CPUs at once."""
     return "".join(f"taskset {1 << cpu} gtodbench -n {CALLS} -q &\n" for cpu in range(cpus)) + "wait\n"
 
 
 def distances(release, djstap, module, busy):
-    """[the most frequent distance on each busy CPU]"""
+    """Returns [the most frequent distance on each busy CPU]."""
     archive = guest.base_archive()
     for program in ("djrun", "gtodbench"):
         archive.program(os.path.join(os.path.dirname(djstap), program))
@@ -83,7 +83,7 @@ def distances(release, djstap, module, busy):
 
 
 def measure_kernel(release, djstap):
-    """[(title, added with one busy CPU, [added on each of two])]"""
+    """Returns [(title, added with one busy CPU, [added on each of two])]."""
     rows = []
     with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:
         builder = measure.Builder(djstap, release, folder)
