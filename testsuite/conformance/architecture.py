@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What only one architecture has is named in its folders alone: compiler/arch/NAME and runtime/arch/NAME.
+"""Checks that what is specific to an architecture is named only in its folders: compiler/arch/NAME and
+runtime/arch/NAME.
 
-Comments count, too: what explains an instruction elsewhere is about that architecture. Each pattern is first tried on a line made
-for it, which has to be found outside such a folder and passed over inside of one.
+Comments count, too: a comment about an instruction elsewhere is about that architecture. Each pattern is first tried
+on a line written for it, which must be found outside such a folder and ignored inside of one.
 """
 import os
 import re
@@ -14,7 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
 TREES = ("compiler", "runtime")
 SOURCES = (".c", ".h", ".cpp", ".def", ".S", ".inc", ".txt", "Kbuild", "Kbuild.include")
 
-# What is looked for, and a line that has it.
+# The patterns, each with a line that matches.
 PATTERNS = [
     ("a register", r"\b[re][abcd]x\b", "movq %rax, %rcx"),
     ("a register", r"\br(?:si|di|bp|sp|ip)\b", "std::array arguments{Register::rdi};"),
@@ -44,7 +45,7 @@ PATTERNS = [
 
 
 def sources(tree):
-    """(path below the tree, text) of what is not in an architecture's own folder."""
+    """Yields (path below the tree, text) of what is not in an architecture's own folder."""
     for path, folders, names in os.walk(tree):
         if os.path.basename(path) == "arch" and os.path.dirname(path) == tree:
             folders.clear()
@@ -56,7 +57,7 @@ def sources(tree):
 
 
 def find(tree, patterns):
-    """(number of sources, [where what was found])."""
+    """Returns (number of sources, [what was found where])."""
     count, found = 0, []
     for place, text in sources(tree):
         count += 1
@@ -69,7 +70,7 @@ def find(tree, patterns):
 
 
 def control():
-    """The patterns that do not find their line, or find it in an architecture's folder."""
+    """Returns the patterns that do not find their line, or find it in an architecture's folder."""
     missed = []
     for planted in PATTERNS:
         with tempfile.TemporaryDirectory() as root:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs scripts in SystemTap and in djstap, and tells where what they print differs.
+"""Runs scripts in SystemTap and in djstap, and reports differences between their outputs.
 
-The scripts are the rows with output of this folder's tables and of those in beside/ (see run.py for a row), the
+The scripts are the rows with output of this folder's tables and of those in beside/ (see run.py for the format), the
 language cases that print in user space, those of generated_scripts.py and random programs, or what is named:
 
     beside.py --djstap build/release/bin/djstap [TABLE… | SCRIPT.stp…]
@@ -10,13 +10,13 @@ language cases that print in user space, those of generated_scripts.py and rando
     beside.py --djstap build/release/bin/djstap -e 'probe begin { println(1) exit() }' [-o '-g']
 
 SystemTap's modules are compiled here and run in a guest (package systemtap, or --install); its outputs are kept, see
-peer_outputs.py. djstap runs each script in user space, or in a guest of the same kernel where it needs one, and with
---guest each script in a guest. Compared are the bytes of the output and the messages about errors ("ERROR: …").
+peer_outputs.py. djstap runs each script in user space, or in a guest of the same kernel if the script needs one, and
+with --guest each script in a guest. The bytes of the output and the messages about errors ("ERROR: …") are compared.
 
-A row with `differs: NAME` is known to differ; NAME is a row of docs/language.md's table, which gives the reason.
-It is a failure when it does not differ any more. `varies: yes`: what it prints is never twice the same (times,
-process numbers); then both must fit the row's own output. A script that SystemTap refuses or cannot run is
-listed, not counted as equal.
+A row with `differs: NAME` is known to differ; NAME is a row of docs/language.md's table, which gives the reason. If
+it no longer differs, that is a failure. `varies: yes`: its output is never the same twice (times, process numbers);
+both outputs must then match the row's own. A script that SystemTap rejects or cannot run is listed, but does not
+count as equal.
 """
 import argparse
 import collections
@@ -49,12 +49,12 @@ class Script:
         self.fields = row.fields if row else {}
 
     def item(self):
-        """What peer_outputs keeps an output by."""
+        """Returns the key under which peer_outputs keeps an output."""
         return self.text, tuple(self.options)
 
 
 def rows_of(path):
-    """The scripts of a table's rows that print something."""
+    """Returns the scripts of a table's rows that print something."""
     scripts = []
     for row in tables.read_table(path):
         options = shlex.split(row.fields.get("options", ""))
@@ -64,7 +64,7 @@ def rows_of(path):
 
 
 def language_case(path):
-    """The script of a case that runs in user space and prints, or None."""
+    """Returns the script of a case that runs in user space and prints, or None."""
     with open(path, encoding="utf-8", errors="replace") as file:
         text = file.read()
     found = re.match(r"// run: --runtime=user (.*)%s$", text, re.MULTILINE)
@@ -97,7 +97,7 @@ def default_scripts(options):
 
 
 def djstap_output(djstap, where, script):
-    """(output, errors, status), or None where it needs a kernel and has none. `where`: options that say how it runs."""
+    """Returns (output, errors, status), or None if it needs a kernel and has none. `where`: options that say how it runs."""
     options = script.options
     end = options.index("--") if "--" in options else len(options)
     command = [djstap, "-w", *where, *options[:end], "-e", script.text, *options[end:]]
@@ -112,7 +112,7 @@ def djstap_output(djstap, where, script):
 
 
 def messages(errors):
-    """The run-time errors among what a program wrote to its standard error."""
+    """Returns the run-time errors in a program's standard error."""
     return [line.rstrip() for line in errors.split("\n") if line.startswith("ERROR: ")]
 
 
@@ -121,7 +121,7 @@ def refusals(errors):
 
 
 def difference(script, peer, output, errors):
-    """What differs, as lines for people; empty: nothing."""
+    """Returns the differences as lines for display; empty: none."""
     refused = refusals(errors)
     if refused:
         return ["djstap refuses it: " + refused[0]]
@@ -153,7 +153,7 @@ class Judge:
             self.results.append((script, *self._one(script)))
 
     def _one(self, script):
-        """(result, what there is to say)"""
+        """Returns (result, explanation)."""
         peer = self.outputs.known(script.item())
         if peer["state"] != "ran":
             return NOT_RUN, [f"{peer['state']}: {peer['why']}"]
@@ -172,7 +172,7 @@ class Judge:
         return (KNOWN, [known]) if found else (DIFFERENT, [f"it is marked as different ('{known}'), and is equal"])
 
     def write_results(self, path):
-        """The table of results: nothing in it depends on when or where it was made."""
+        """Writes the table of results: nothing in it depends on when or where it was produced."""
         groups = {}
         for script, result, lines in self.results:
             groups.setdefault(script.group, []).append((script, result, lines))
@@ -186,7 +186,7 @@ class Judge:
         text.append(_results_row("all", self.results))
         not_run = [(script, lines) for script, result, lines in self.results if result == NOT_RUN]
         text += ["", "## Not run by SystemTap", ""] + [
-            # A script's number in its batch is chance.
+            # A script's number in its batch is arbitrary.
             f"- {re.sub(':[0-9]+:', ':', script.name)}: {re.sub(r'm[0-9]{4}_src', 'script', ' '.join(lines))}" for script, lines in not_run]
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join(text if not_run else text + ["None."]) + "\n")
@@ -204,7 +204,7 @@ class Judge:
 
 
 def _results_row(name, results):
-    """A row of the table of results."""
+    """Returns a row of the table of results."""
     counts = collections.Counter(result for _, result, _ in results)
     known = collections.Counter(lines[0] for _, result, lines in results if result == KNOWN)
     names = f"{counts[KNOWN]}: " + ", ".join(f"{count} {name}" for name, count in sorted(known.items())) if known else "0"
@@ -212,7 +212,7 @@ def _results_row(name, results):
 
 
 def write_into_tables(outputs, scripts):
-    """What SystemTap printed becomes what the rows expect, but where they are known to differ."""
+    """Makes SystemTap's output the expected output of the rows, except where they are known to differ."""
     changes = {}
     for script in scripts:
         peer = outputs.known(script.item())
@@ -225,7 +225,7 @@ def write_into_tables(outputs, scripts):
 
 
 def documented_reasons():
-    """The names in docs/language.md's table of differences from SystemTap."""
+    """Returns the names in docs/language.md's table of differences from SystemTap."""
     with open(os.path.join(ROOT, "docs", "language.md"), encoding="utf-8") as file:
         section = file.read().partition("\n## Where djstap differs from SystemTap\n")[2].partition("\n## ")[0]
     return re.findall(r"^\| ([^|]+?) \|", section, re.MULTILINE)[1:]

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How many of SystemTap's packaged examples compile: Debian's systemtap-doc and systemtap-common.
+"""Counts how many of SystemTap's packaged examples compile: Debian's systemtap-doc and systemtap-common.
 
     examples.py --djstap build/release/bin/djstap [--kernel 6.1] [--pass 1] [--least N] [--list]
 
-Each runs up to that pass with the packaged tapset on -I, with -g and with the arguments that its own
-description (.meta, test_check) gives it. --list names for each one that fails its first error. The exit
-status is 0 when at least N of them pass (default: all), 77 where the packages are not installed.
+Each runs up to that pass with the packaged tapset on -I, with -g and with the arguments in its own description
+(.meta, test_check). --list prints the first error of each example that fails. The exit status is 0 if at least N of
+them pass (default: all), 77 if the packages are not installed.
 """
 import argparse
 import collections
@@ -22,7 +22,7 @@ TIMEOUT = 100
 
 
 def arguments_of(path):
-    """What follows the script's name in its test command, up to a -c or the shell's next command."""
+    """Returns what follows the script's name in its test command, up to a -c or the shell's next command."""
     try:
         with open(path.removesuffix(".stp") + ".meta", encoding="utf-8", errors="replace") as file:
             check = re.search(r"^test_check:\s*(.*)$", file.read(), re.MULTILINE)
@@ -40,7 +40,7 @@ def arguments_of(path):
 
 
 def folders_of(path):
-    """Libraries beside it that its test command names: -I FOLDER."""
+    """Returns the libraries next to it that its test command names: -I FOLDER."""
     try:
         with open(path.removesuffix(".stp") + ".meta", encoding="utf-8", errors="replace") as file:
             check = re.search(r"^test_check:.*$", file.read(), re.MULTILINE)
@@ -75,7 +75,7 @@ def main():
         no_arguments = False
         try:
             done = compile_script(command + arguments_of(script))
-            for made_up in ("1", "begin"):  # its description tells of none
+            for made_up in ("1", "begin"):  # its description names none
                 if "[missing-argument]" in done.stderr or done.returncode != 0 and made_up == "begin" and no_arguments:
                     no_arguments = True
                     done = compile_script(command + [made_up] * 4)

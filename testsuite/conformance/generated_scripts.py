@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Scripts that are made rather than written: all combinations of something, and random programs."""
+"""Generated scripts: all combinations of something, and random programs."""
 import os
 import subprocess
 import tempfile
@@ -14,7 +14,7 @@ PER_LINE = 8
 
 
 def _lines(conversion, argument):
-    """printf statements with every combination for one argument."""
+    """Returns printf statements with every combination for one argument."""
     formats = [f"%{flags}{width}{precision}{conversion}" for flags in FLAGS for width in WIDTHS for precision in PRECISIONS]
     for at in range(0, len(formats), PER_LINE):
         some = formats[at:at + PER_LINE]
@@ -27,7 +27,7 @@ def _script(conversion, kind, values):
 
 
 def formats():
-    """(name, script): every conversion with every combination of flags, width and precision."""
+    """Yields (name, script): every conversion with every combination of flags, width and precision."""
     for conversion in "diuoxXpb":
         yield f"formats of %{conversion}", _script(conversion, "long", NUMBERS)
     yield "formats of %c", _script("c", "long", CHARACTERS)
@@ -35,7 +35,7 @@ def formats():
 
 
 def stars():
-    """(name, script): widths and precisions that are arguments."""
+    """Yields (name, script): widths and precisions that are arguments."""
     for conversion, value in (("d", "-42"), ("x", "255"), ("s", '"abcdef"'), ("c", "65")):
         formats = [f"[%*{conversion}]", f"[%-*{conversion}]", f"[%0*{conversion}]", f"[%.*{conversion}]"]
         yield (f"widths of %{conversion} by argument",
@@ -44,7 +44,7 @@ def stars():
 
 
 def operators():
-    """(name, script): each operator with each pair of numbers at the ends of their ranges."""
+    """Yields (name, script): each operator with each pair of numbers at the ends of their ranges."""
     edges = [0, 1, -1, 2, -2, 63, 64, 65, 4294967295, 4294967296, 9223372036854775807, -9223372036854775808]
     for sign in ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "<", "<=", ">", ">=", "==", "!=", "&&", "||"):
         values = " ".join(f"a[{number}] = {edge};" for number, edge in enumerate(edges))
@@ -55,14 +55,14 @@ def operators():
 
 
 def all_scripts():
-    """(name, script) of all."""
+    """Returns (name, script) of all."""
     yield from formats()
     yield from stars()
     yield from operators()
 
 
 def random_programs(differential, count, first):
-    """(name, script, options) of random programs whose meaning SystemTap defines (testsuite/differential)."""
+    """Yields (name, script, options) of random programs whose meaning SystemTap defines (testsuite/differential)."""
     with tempfile.TemporaryDirectory(prefix="djstap-random-") as folder:
         subprocess.run([differential, "--portable", "--write", folder, "--programs", str(count), "--first", str(first)],
                        check=True)

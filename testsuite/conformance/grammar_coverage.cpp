@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Which places of the grammar do these scripts reach? A place is what the parser can do in one
-// state of its network (ATN): match one kind of token, or enter a rule. All of them together are
-// all alternatives of all rules.
+// state of its network (ATN): match one kind of token, or enter a rule. Together they are all
+// alternatives of all rules.
 //
 //     grammar_coverage FILE…      each file is one script
 //
-// Prints the places that no script reaches, one a line, then how many there are; 1 when something
-// is missing.
+// Prints the places that no script reaches, one per line, and their number; exits with 1 if there
+// are any.
 #include "grammar/DjstapParser.h"
 #include "library/library.h"
 #include "syntax/preprocessor.h"
@@ -26,7 +26,7 @@ namespace {
 using Place = std::pair<size_t, size_t>; // a state's number; a token's type, or `rule_entered`
 constexpr size_t rule_entered = SIZE_MAX;
 
-// Follows the parser: a rule knows the state it was entered from, a token was matched in the
+// Follows the parser: a rule knows the state from which it was entered, a token was matched in the
 // current one.
 class Follower final : public antlr4::tree::ParseTreeListener {
   public:
@@ -46,7 +46,7 @@ class Follower final : public antlr4::tree::ParseTreeListener {
     DjstapParser& parser_;
 };
 
-// Adds what the script in `path` reaches; nothing when it cannot be read or does not parse.
+// Adds the places that the script in `path` reaches; none if it cannot be read or does not parse.
 void follow(const std::string& path, const MacroTable& macros, std::set<Place>& reached) {
     std::ifstream file(path);
     std::stringstream text;

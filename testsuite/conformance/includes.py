@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Folders of the compiler, and of the runtime, include each other without a circle.
+"""Checks that the folders of the compiler, and of the runtime, include each other without a cycle.
 
-Data flows one way where the picture of includes has no circle. The check is first tried on a circle made for it.
+Data flows in one direction if the include graph has no cycle. The check is first tried on a cycle written for it.
 """
 import os
 import re
@@ -14,7 +14,7 @@ INCLUDE = re.compile(r'^\s*#\s*include "([^"/]+)/[^"]+"', re.M)
 
 
 def includes_of(tree):
-    """{folder: {folder that it includes from: (file, line of the include)}} of one tree of sources."""
+    """Returns {folder: {folder that it includes from: (file, line of the include)}} of one tree of sources."""
     found = {}
     for path, folders, names in os.walk(tree):
         folder = os.path.relpath(path, tree).split(os.sep)[0]
@@ -31,7 +31,7 @@ def includes_of(tree):
 
 
 def circles(graph):
-    """The includes that close a circle, as texts."""
+    """Returns the includes that close a cycle, as strings."""
     def reaches(start, goal):
         seen, left = set(), [start]
         while left:
@@ -47,7 +47,7 @@ def circles(graph):
 
 
 def control():
-    """A circle over three folders is found."""
+    """Checks that a cycle over three folders is found."""
     with tempfile.TemporaryDirectory() as tree:
         for folder, other in (("a", "b"), ("b", "c"), ("c", "a")):
             os.makedirs(os.path.join(tree, folder))

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Is the value of every function of the library checked by a script whose output is compared?
+"""Checks that the value of every function of the library is tested by a script whose output is compared.
 
-Such scripts are the rows with output of the tables here and in beside/, and the kernel cases and examples that are one
-script each (those that are a shell's are not looked at).
+Such scripts are the rows with output of the tables here and in beside/, and the kernel cases and examples that are
+one script each (cases that are shell commands are skipped).
 
     library.py --djstap build/release/bin/djstap --calls
-                    each function is called by one of them: -p2 tells what a script calls after all that it never
-                    reaches is left out. Also, the library's functions have variables that no script's global is likely
-                    to be named as (a global's name is known in the library, too), and the runtime no function for none
-                    of the library's.
+                    each function is called by one of them: -p2 shows what a script calls, without unreachable code.
+                    Also checks that the library's functions have variables with names that are unlikely for a
+                    script's globals (a global's name is visible in the library, too), and that the runtime has no
+                    function that the library does not declare.
     library.py --djstap build/release/bin/djstap [--kernel 6.1] [--verbose] [FUNCTION…]
-                    each function is replaced by others that do as little as can be (they yield 0, 1, a large number, no
-                    text or another one, or do nothing): of each some script has to notice, which is to fail. A script that
-                    defines a function of the library hides it, so the compiler that is tested is the usual one.
+                    each function is replaced by minimal ones (which return 0, 1, a large number, no string or another
+                    one, or do nothing): some script must notice each of them by failing. A script that defines a
+                    function of the library hides it, so the compiler under test is the usual one.
 
-The exit status is 1 when a function is called by none, or one of its replacements goes unnoticed.
+The exit status is 1 if a function is called by no script, or one of its replacements goes unnoticed.
 """
 import argparse
 import contextlib
@@ -40,7 +40,7 @@ SPECIFICATION.loader.exec_module(kernel_cases)
 FUNCTION = re.compile(r"^function (?!__)(\w+)(?::(long|string))?\(([^)]*)\)", re.MULTILINE)
 BODIES = {"long": ["{ return 0 }", "{ return 1 }", "{ return 81985529216486895 }"],
           "string": ['{ return "" }', '{ return "x" }'], None: ["{ }"]}
-TIMEOUT = 60  # that of a script which does not end because it has lost its exit()
+TIMEOUT = 60  # of a script that does not end because it has lost its exit()
 
 
 class Function:
@@ -68,7 +68,7 @@ def functions():
 
 
 class RowScript:
-    """A row; it runs in user space where it can, which takes a hundredth of the time."""
+    """A row; it runs in user space if possible, which takes a hundredth of the time."""
 
     def __init__(self, row):
         self.row, self.name, self.text = row, row.name, row.fields["script"]
@@ -107,7 +107,7 @@ class CaseScript:
         return noticed
 
 
-# A script that the compiler refuses notices nothing.
+# A script that the compiler rejects notices nothing.
 def check_compiled(name, replacement, printed):
     if re.search(r"^\S+:\d+:\d+: error: ", printed, re.MULTILINE):
         raise SystemExit(f"{name} with `{replacement}`: {printed}")
@@ -143,7 +143,7 @@ def scripts():
 
 
 def called_by(script, options):
-    """The library's functions that the script calls, by name and how many parameters they have."""
+    """Returns the library's functions that the script calls, by name and number of parameters."""
     words = [word.replace("$KERNEL", options.kernel) for word in script.options]
     end = words.index("--") if "--" in words else len(words)
     command = [options.djstap, "-w", *words[:end], "-p2", "-r", options.kernel, "-e", script.text, *words[end:]]
@@ -154,7 +154,7 @@ def called_by(script, options):
 
 
 def bodies():
-    """(name, parameters, text) of each function that the language itself expresses."""
+    """Returns (name, parameters, text) of each function that is written in the language itself."""
     folder = os.path.join(ROOT, "tapsets")
     for name in sorted(os.listdir(folder)):
         if name.endswith(".stp"):
@@ -166,7 +166,7 @@ def bodies():
 
 
 def declared_marks():
-    """{intrinsic: its marks}, as the tapsets declare it."""
+    """Returns {intrinsic: its marks}, as the tapsets declare it."""
     marks = {}
     folder = os.path.join(ROOT, "tapsets")
     for name in sorted(os.listdir(folder)):
@@ -180,7 +180,8 @@ def declared_marks():
 
 
 def helpers_that_fail():
-    """Functions and macros of the runtime's C files that may fail by themselves: an intrinsic that calls one does."""
+    """Returns functions and macros of the runtime's C files that may fail themselves: an intrinsic that calls one may
+    fail, too."""
     found = {"djs_load"}
     for folder in ("access", "context", "regex"):
         for name in sorted(os.listdir(os.path.join(ROOT, "runtime", folder))):
@@ -217,7 +218,7 @@ def mistakes_in_the_sources():
                 with open(os.path.join(folder, name), encoding="utf-8") as file:
                     text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.DOTALL)
                 implemented = set(re.findall(r"\bdjs_fn_(\w+)\(", text))
-                # One that fails is not cut off unless it is marked so: code goes on with its value.
+                # A failing intrinsic does not end the handler unless it is marked: the code continues with its value.
                 for function, body in re.findall(r"^[^\s].*\bdjs_fn_(\w+)\([^)]*\)\n\{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL):
                     if failing.search(body) and "fails" not in marks.get(function, {"fails"}):
                         problems.append(f"djs_fn_{function} fails, and {function}() is not marked so")

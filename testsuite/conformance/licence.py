@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every source file names its licence in its first lines. Scripts that are compared by their lines do not."""
+"""Checks that every source file names its licence in its first lines, except scripts that are compared line by line."""
 import os
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 LINE = "SPDX-License-Identifier: GPL-2.0-or-later"
 ENDINGS = (".c", ".h", ".cpp", ".def", ".py", ".S", ".g4", ".stp")
-# Their expected messages tell lines and columns.
+# Their expected messages contain lines and columns.
 COMPARED = ("testsuite/language/", "testsuite/fuzz/corpus/")
 
 
@@ -17,7 +17,7 @@ def lacks(path):
 
 
 def sources():
-    """Of the folders that hold some, without what a build makes."""
+    """Returns the sources of the folders that contain any, without build outputs."""
     for top in ("compiler", "runtime", "testsuite", "tapsets", "grammar", "examples", "scripts"):
         for folder, _, names in os.walk(os.path.join(ROOT, top)):
             for name in names:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """SystemTap's modules, many at once.
 
-What stap's pass 4 runs for a script is one make for one file of C: most of its time goes into make and modpost. Here
-stap translates each script (pass 3), and one make compiles all of them, with the flags and the header that pass 4
-made for a first script.
+stap's pass 4 runs one make for one C file of a script: most of its time goes into make and modpost. Here stap
+translates each script (pass 3), and one make compiles all of them, with the flags and the header that pass 4 created
+for a first script.
 """
 import concurrent.futures
 import glob
@@ -16,7 +16,7 @@ import guest
 import packages
 import systemtap
 
-# Since 5.11 a kretprobe's instance leads to its kretprobe by a function.
+# Since 5.11 a function returns the kretprobe of an instance.
 _RETURNS = re.compile(r"\bpi->rp->data_size\b"), "get_kretprobe(pi)->data_size"
 _FLAGS = re.compile(r"^EXTRA_CFLAGS \+= (.*)$", re.MULTILINE)
 
@@ -31,7 +31,7 @@ class Translator:
         self._prepare()
 
     def _prepare(self):
-        """The flags and the configuration header (stapconf_….h) of pass 4, from a first script."""
+        """Takes the flags and the configuration header (stapconf_….h) of pass 4 from a first script."""
         self.flags = os.path.join(self.kit, "flags")
         self.header = os.path.join(self.kit, "stapconf.h")
         if os.path.exists(self.flags):
@@ -60,7 +60,7 @@ class Translator:
                               stderr=subprocess.PIPE, text=True, errors="replace")
 
     def translate(self, item, folder, name):
-        """"" when the C of a (script, options) is in folder/name, else why it is not."""
+        """Returns "" if the C code of a (script, options) is in folder/name, else the reason why it is not."""
         script, options = item
         end = options.index("--") if "--" in options else len(options)
         work = os.path.join(folder, name + ".work")
@@ -78,7 +78,7 @@ class Translator:
         return ""
 
     def compile(self, folder, names):
-        """{name: module} of those in `names` that compile, and {name: why not} of the others."""
+        """Returns {name: module} of those in `names` that compile, and {name: reason} of the others."""
         build = os.path.realpath(f"{guest.KERNELS}/{self.release}/lib/modules/{self.release}/build")
         modules = {name: os.path.join(folder, name, name + ".ko") for name in names}
         failed, silent = {}, 0
@@ -90,7 +90,7 @@ class Translator:
             missing = [name for name in names if not os.path.exists(modules[name])]
             if not missing:
                 break
-            # One that does not compile keeps all from being linked.
+            # One that does not compile prevents all from being linked.
             errors = [line for line in done.stderr.split("\n") if ": error: " in line]
             bad = {name: [line for line in errors if f"{name}_src" in line] for name in missing}
             if not any(bad.values()):  # an error in a header
@@ -111,14 +111,14 @@ class Translator:
         with open(os.path.join(path, "Kbuild"), "w", encoding="utf-8") as file:
             file.write(f"ccflags-y := -I{path} -include {self.header}\n")
             file.writelines(f"ccflags-y += {flag}\n" for flag in flags)
-            # Without debug information and at -O1, a third of the time, and without errors for what looks odd in the C of
-            # random programs ("'<<' in boolean context"): nothing that a script sees.
+            # Without debug information and at -O1, which takes a third of the time, and without errors for unusual C
+            # code of random programs ("'<<' in boolean context"): scripts are not affected.
             file.write("ccflags-y += -g0 -O1 -Wno-error\n")
             file.write(f"obj-m := {name}.o\n{name}-y := {' '.join(source + '.o' for source in sources)}\n")
 
 
 def build(translator, items, folder):
-    """{name: module} of the (script, options) in items, by name, and {name: (state, why)} of those without one."""
+    """Returns {name: module} of the (script, options) in items, by name, and {name: (state, reason)} of those without one."""
     failed = {}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for name, why in zip(items, pool.map(lambda name: translator.translate(items[name], folder, name), items)):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What SystemTap prints for scripts: modules compiled on this machine, many of them run in one guest, outputs kept.
 
-An output is kept by the hash of all that decides it: the script, its options, the kernel, SystemTap's version and
-what was corrected in its runtime. So a run that was interrupted goes on where it was, and one after a small change
-compiles only what changed.
+An output is kept under the hash of everything that determines it: the script, its options, the kernel, SystemTap's
+version and the corrections of its runtime. A run that was interrupted therefore continues where it was, and after a
+small change only what changed is compiled.
 """
 import base64
 import concurrent.futures
@@ -22,9 +22,9 @@ import packages  # noqa: E402
 import peer_modules  # noqa: E402
 import systemtap  # noqa: E402
 
-BATCH = 40  # modules a guest: an initramfs of 5 MB
-SECONDS = 15  # a script that does not end by itself is interrupted, as ^C does
-FORMAT = 1  # of what is kept
+BATCH = 40  # modules per guest: an initramfs of 5 MB
+SECONDS = 15  # a script that does not end on its own is interrupted, as by ^C
+FORMAT = 1  # of the kept outputs
 
 _RUN_ALL = """
 cd /modules
@@ -43,10 +43,10 @@ done
 class Outputs:
     """What SystemTap does with a (script, options): a dict with `state`:
 
-    ran       `output`, `errors` (texts), `status`
-    refused   by passes 1 to 3; `why`
-    unbuilt   its C code does not compile for this kernel; `why`
-    lost      its guest did not survive it; `why`
+        ran       `output`, `errors` (strings), `status`
+        refused   by passes 1 to 3; `why`
+        unbuilt   its C code does not compile for this kernel; `why`
+        lost      its guest did not survive it; `why`
     """
 
     def __init__(self, release, say=print):
@@ -62,7 +62,7 @@ class Outputs:
         return os.path.join(self.folder, hashlib.sha256(json.dumps(decides).encode()).hexdigest() + ".json")
 
     def known(self, item):
-        """The kept output, or None."""
+        """Returns the kept output, or None."""
         try:
             with open(self._path(item), encoding="utf-8") as file:
                 return json.load(file)
@@ -76,7 +76,7 @@ class Outputs:
         os.rename(path + ".new", path)
 
     def produce(self, items):
-        """Makes the outputs of those that are not kept."""
+        """Produces the outputs that are not kept yet."""
         missing = [item for item in dict.fromkeys(items) if self.known(item) is None]
         if not missing:
             return
@@ -125,7 +125,7 @@ class Outputs:
 
 
 def run_options(options):
-    """Those of a script's options that a module is told when it is run, as a shell reads them."""
+    """Returns the script's options that a module receives when it is run, parsed like a shell does."""
     given = list(options[:options.index("--")] if "--" in options else options)
     return shlex.join(given[at + i] for at in range(len(given) - 1) if given[at] in ("-c", "-x") for i in (0, 1))
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Prints scripts as -p1 does and parses what it printed: the second tree must be the first one.
+// Prints scripts like -p1 and parses the output: the second tree must equal the first one.
 //
 //   round_trip [-v] [--random N] FOLDER-OR-FILE…
 //
-// Reads every *.stp below the folders (macros from every *.stpm first) and makes N random programs.
-// Scripts that do not parse are counted and left out: refusing them is for other tests. The exit
-// status is 1 when a tree changed.
+// Reads every *.stp below the folders (macros from every *.stpm first) and generates N random
+// programs. Scripts that do not parse are counted and skipped: other tests check that they are
+// rejected. The exit status is 1 if a tree changed.
 #include "../differential/generator.h"
 #include "harness/structure.h"
 #include "library/library.h"

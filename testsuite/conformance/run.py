@@ -12,20 +12,22 @@
         ERROR: division by 0 near operator '/' at <input>:1:27
     needs: kernel                   with output: --runtime=user must refuse it; or `configuration`: there it
                                     is told the kernel; may be absent
-    differs: NAME                   of SystemTap, see beside.py; may be absent
-    varies: yes                     what it prints is never twice the same, see beside.py; may be absent
+    differs: NAME                   from SystemTap, see beside.py; may be absent
+    varies: yes                     its output is never the same twice, see beside.py; may be absent
 
-In place of `output:` a row may have `passes: -p2` (so far without an error) or `error: tag` (the compiler
-refuses it with that diagnostic, and with no other error; `times: 2` where it has two such mistakes). Rows
-are separated by blank lines.
+Instead of `output:` a row may have `passes: -p2` (no errors up to this pass) or `error: tag` (the compiler rejects it
+with that diagnostic, and with no other error; `times: 2` if it contains two such mistakes). Rows are separated by
+empty lines.
 
     run.py --djstap build/release/bin/djstap [--kernel 6.1] [--update] [TABLE…]
     run.py --djstap build/release/bin/djstap --user [TABLE…]
                             the rows with output again, in this machine's user space
-    run.py --round-trip PROGRAM   what -p1 prints of the rows' scripts, of all other scripts of the project, of SystemTap's
-                            packaged ones (where they are installed) and of random programs parses again to the same
-    run.py --coverage PROGRAM   every alternative of the grammar is reached by some row (PROGRAM tells which are
-                            not: grammar_coverage), every function of the library stands in a row or in a case
+    run.py --round-trip PROGRAM   checks that what -p1 prints of the rows' scripts, of all other scripts of the
+                            project, of SystemTap's packaged ones (if they are installed) and of random programs
+                            parses to the same
+    run.py --coverage PROGRAM   checks that every alternative of the grammar is reached by some row (PROGRAM
+                            prints those that are not: grammar_coverage), and that every function of the library
+                            occurs in a row or in a case
 """
 import argparse
 import os
@@ -66,7 +68,7 @@ def read_table(path):
             for name in BLOCKS:
                 if name in fields and name == "script":
                     fields[name] = textwrap.dedent("\n".join(fields[name])).strip("\n")
-                elif name in fields:  # lines may begin with blanks
+                elif name in fields:  # lines may begin with spaces
                     fields[name] = "\n".join(line.removeprefix(INDENT) for line in fields[name]).strip("\n")
             rows.append(Row(path, begin, dict(fields)))
             fields.clear()
@@ -136,22 +138,22 @@ def run(row, djstap, kernel, user):
 
 
 def as_expected(lines):
-    """The lines as a block of a row has them: what stands for something else there is a pattern."""
+    """Returns the lines as a block of a row contains them: text with a special meaning there becomes a pattern."""
     texts = [re.sub(r"\{\{|^\.\.\.$", lambda found: "{{" + re.escape(found[0]) + "}}", line) for line in lines]
     texts = [re.sub(r"[\0-\x08\x0b-\x1f]", lambda found: f"{{{{\\x{ord(found[0]):02x}}}}}", text) for text in texts]
-    for end in (0, -1):  # empty lines at an end would belong to no block
+    for end in (0, -1):  # empty lines at an end would not belong to a block
         if texts and not texts[end]:
             texts[end] = "{{}}"
     return [INDENT + text if text else "" for text in texts]
 
 
 def update(path, changes):
-    """Writes what rows print into the table: (row, {"output": lines, "errors": lines}) in the table's order."""
+    """Writes the output of rows to the table: (row, {"output": lines, "errors": lines}) in the table's order."""
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
 
     def block(first, name):
-        """The lines of a row's block: from its name to before its end; empty, and behind the row, where it has none."""
+        """Returns the lines of a row's block: from its name to its end; an empty range behind the row if it has none."""
         at = first
         while at < len(lines) and not lines[at].startswith("feature:"):
             if lines[at].startswith(name + ":"):
@@ -166,7 +168,7 @@ def update(path, changes):
             at -= 1
         return at, at
 
-    for row, actual in reversed(changes):  # from the last, so that lines keep their numbers
+    for row, actual in reversed(changes):  # from the last one, so that line numbers stay valid
         for name, texts in actual.items():
             at, end = block(row.number, name)
             if texts or name == "output":
@@ -177,7 +179,7 @@ def update(path, changes):
         file.write("\n".join(lines))
 
 
-# The lines that tell which places of the grammar no script of the rows reaches.
+# Returns the lines that name the places of the grammar that no row's script reaches.
 def grammar_problems(program, rows):
     with tempfile.TemporaryDirectory() as folder:
         paths = []

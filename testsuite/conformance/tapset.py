@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which functions of SystemTap's packaged tapset (Debian's systemtap-common) can be used with -I.
+"""Determines which functions of SystemTap's packaged tapset (Debian's systemtap-common) can be used with -I.
 
     tapset.py --djstap build/release/bin/djstap [--kernel 6.1] [--pass 2] [--embedded] [--every N]
               [--least N] [--list]
 
-Each function that the tapset defines for this architecture is called once in a begin probe, with 0 or ""
-for each parameter, up to that pass; with --embedded those whose body is C, with --every only each Nth. Of pass 4
-that means that the kernel's compiler takes the code, and that the kernel exports to modules what it calls.
-Several share a script; where one fails, its halves are tried. --list names for each one that fails its first
-error. The exit status is 0 when at least N pass, 77 where the package is not installed.
+Each function that the tapset defines for this architecture is called once in a begin probe, with 0 or "" for each
+parameter, up to that pass; with --embedded those whose body is C, with --every only each Nth. For pass 4 this means
+that the kernel's compiler accepts the code, and that the kernel exports the symbols it uses to modules. Several
+functions share a script; if it fails, its halves are tried. --list prints the first error of each function that
+fails. The exit status is 0 if at least N pass, 77 if the package is not installed.
 """
 import argparse
 import collections
@@ -25,7 +25,7 @@ import tempfile
 TAPSET = "/usr/share/systemtap/tapset"
 TIMEOUT = 100
 BATCH = 24
-# Of other architectures, and of programs that run in user space.
+# Other architectures, and programs that run in user space.
 ELSEWHERE = {"arm", "arm64", "i386", "ia64", "mips", "powerpc", "riscv", "s390", "bpf", "dyninst"}
 FUNCTION = re.compile(r"^\s*(private\s|@__private30\s)?\s*function\s+(\w+)\s*(?::\s*(\w+))?\s*\(([^)]*)\)[^{%]*([{%])", re.MULTILINE)
 
@@ -38,7 +38,7 @@ class Function:
         self.types = [match[1] if (match := re.search(r":\s*(long|string)", each)) else None for each in parameters]
 
     def calls(self):
-        """All ways to call it, the likeliest first: a parameter without a type may hold either."""
+        """Returns all ways to call it, the likeliest first: a parameter without a type may have either type."""
         choices = [{"long": ["0"], "string": ['""'], None: ["0", '""']}[each] for each in self.types]
         for arguments in itertools.islice(itertools.product(*choices), 8):
             yield f"{self.name}({', '.join(arguments)})"
@@ -66,7 +66,7 @@ class Checker:
         self.failures = {}
 
     def error_of(self, calls):
-        """The first error of a script that makes these calls; None: it passes."""
+        """Returns the first error of a script that makes these calls; None: it passes."""
         script = "".join(f"probe begin {{ {call} }}\n" for call in calls)
         try:
             with tempfile.TemporaryDirectory() as folder:  # -p4 leaves a module
