@@ -22,7 +22,7 @@ void Charges::settle(const void* at, Moment moment) {
     pending_ = 0;
 }
 
-// Before control goes elsewhere for good.
+// Called before control leaves for good.
 void Charges::leave(const void* at, Moment moment) {
     pending_++;
     settle(at, moment);
@@ -35,7 +35,7 @@ void Charges::part(const program::Statement& node, const void* of, Moment end) {
     left_ = false;
 }
 
-// A turn is one statement, due with what the body begins with.
+// One iteration counts as one statement, due with the first of the body's.
 void Charges::loop(const program::Statement& body, const void* of) {
     pending_++;
     settle(of, Moment::Before);
@@ -65,7 +65,7 @@ void Charges::statement(const program::Statement& node) {
         if (own.init)
             charge(&node, Moment::Init);
         loop(*own.body, &node);
-        pending_ += own.step != nullptr; // once, behind the loop
+        pending_ += own.step != nullptr; // once, after the loop
         break;
     }
     case StatementKind::Foreach:

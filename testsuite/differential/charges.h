@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How many statements a handler is charged, and where that is looked at: MAXACTION. As in
-// SystemTap, what is charged in straight code falls due when it is ten, and before control goes
-// elsewhere; what a piece of code is charged is known from its text alone.
+// Computes how many statements a handler is charged for, and where this is checked: MAXACTION. As
+// in SystemTap, the charge of straight-line code falls due when it reaches ten, and before control
+// leaves; what a piece of code is charged depends only on its text.
 #pragma once
 #include "semantics/program.h"
 
@@ -11,13 +11,13 @@
 
 namespace djstap::differential {
 
-// Where in a statement something may fall due.
+// The places in a statement where a charge may fall due.
 enum class Moment : uint8_t { Before, After, Init, Then, Else, Body, Catch, Handler };
 
 class Charges {
   public:
     explicit Charges(const program::Block& body);
-    // What falls due there, often nothing.
+    // Returns what falls due there, often nothing.
     int64_t due(const void* statement, Moment moment) const {
         const auto found = due_.find({statement, moment});
         return found == due_.end() ? 0 : found->second;
@@ -33,7 +33,7 @@ class Charges {
 
     std::map<std::pair<const void*, Moment>, int64_t> due_;
     int64_t pending_ = 0;
-    bool left_ = false; // nothing gets here
+    bool left_ = false; // this place is unreachable
 };
 
 } // namespace djstap::differential

@@ -14,7 +14,7 @@ std::string ExpressionGenerator::literal() {
     return one_in(3) ? pick(edges) : std::to_string(below(one_in(2) ? 10 : 1000));
 }
 
-// Nothing but texts in quotes, and what joins them.
+// Returns whether the text consists only of string literals and operators that join them.
 static bool is_literal(const std::string& text) {
     bool quoted = false, literal = true;
     for (size_t i = 0; i < text.size(); i++) {
@@ -30,7 +30,7 @@ static bool is_literal(const std::string& text) {
 
 // ---- operators ----
 
-// How an operand is written, which now and then has parentheses that it does not need.
+// Returns an operand, now and then in redundant parentheses.
 std::string ExpressionGenerator::placed(const std::string& expression, Level least) {
     return operand(expression, least, one_in(12));
 }
@@ -49,7 +49,7 @@ std::string ExpressionGenerator::unary(const std::string& op, const std::string&
     return compound(Level::Unary, op + (joins ? " " : "") + inner);
 }
 
-// What stands between ? and :, or behind them, needs no parentheses whatever it is.
+// The parts between ? and :, and after them, need no parentheses in any case.
 std::string ExpressionGenerator::conditional(const std::string& condition, const std::string& yes,
                                              const std::string& no) {
     return compound(Level::Conditional, placed(condition, Level::Or) + " ? " +
@@ -71,7 +71,7 @@ std::string ExpressionGenerator::word() {
         "\"\"",          "\"a\"",         "\"b\"",   "\"ab\"",  "\"abc abc\"", "\"x1y2z3\"",
         "\"-17\"",       "\"0x1f\"",      "\"ABC\"", "\"\\n\"", "\"a%d\"",     "\"zzzzzzzzzzzz\"",
         "\"\\\"q\\\"\"", "\"\\xc3\\xa4\""};
-    // 4.8 takes the letters behind \xa4 for digits, too.
+    // 4.8 accepts the letters after \xa4 as digits, too.
     return words[below(std::size(words) - portable_)];
 }
 
@@ -134,7 +134,7 @@ std::string ExpressionGenerator::variable(Kind type) {
     return pick(names);
 }
 
-// What ends loops and recursions is not among them.
+// Variables that end loops and recursions are excluded.
 std::string ExpressionGenerator::variable_to_assign(Kind type) {
     if (!parameters_.empty() && one_in(2)) {
         const size_t number = below(parameters_.size());
@@ -209,7 +209,7 @@ std::string ExpressionGenerator::number_expression(int depth) {
         std::string left = expression(type, depth - 1);
         const std::string right = expression(type, depth - 1);
         const char* const op = pick(operators);
-        // 4.8 compares literal texts with their escape sequences as they are written.
+        // 4.8 compares literal strings with their escape sequences as written.
         if (portable_ && is_literal(left + right) && (left + right).find('\\') != std::string::npos)
             left = compound(Level::Concatenation, "w2 . " + operand(left, Level::Sum, true));
         return binary(Level::Comparison, left, op, right);
@@ -252,7 +252,7 @@ std::string ExpressionGenerator::number_expression(int depth) {
                                                 "@max",   "@avg", "@variance"};
         if (place.empty())
             break;
-        if (histogram && portable_ && one_in(2)) { // of none that is empty
+        if (histogram && portable_ && one_in(2)) { // not of an empty one
             const std::string bucket = std::to_string(below(histogram == 1 ? 128 : 10));
             return conditional("@count(" + place + ")",
                                histogram_of(place, histogram) + "[" + bucket + "]", literal());
@@ -305,7 +305,7 @@ std::string ExpressionGenerator::arithmetic(int depth) {
     return binary(op.level, left, op.name, number_expression(depth - 1));
 }
 
-// Nothing but operators, many of them: for their precedence.
+// Generates only operators, many of them, to test their precedence.
 std::string ExpressionGenerator::operators(int depth) {
     static const struct {
         const char* name;
@@ -331,7 +331,7 @@ std::string ExpressionGenerator::operators(int depth) {
     return binary(op.level, left, op.name, right);
 }
 
-// Conversions and literal text; `arguments` gets ", value" for each.
+// Generates conversions and literal text; appends ", value" to `arguments` for each conversion.
 std::string ExpressionGenerator::format_of(int depth, std::string* arguments) {
     std::string format;
     for (uint64_t i = 0, count = 1 + below(4); i < count; i++) {

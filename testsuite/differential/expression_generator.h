@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Random expressions of a type, made of what is in scope where they stand.
+// Generates random expressions of a type from what is in scope.
 #pragma once
 #include "markup.h"
 #include "random.h"
@@ -30,10 +30,10 @@ struct Function {
     Kind result;
     std::vector<Kind> parameters;
     bool recursive;
-    bool overloaded; // the first of two goes on with the second by `next`
+    bool overloaded; // the first of two continues with the second by `next`
 };
 
-// @define; a parameter stands in the body as (@x) and (@y).
+// @define; a parameter occurs in the body as (@x) and (@y).
 struct Macro {
     std::string name;
     Kind type;
@@ -86,7 +86,7 @@ class ExpressionGenerator : protected Random {
     std::vector<Kind> parameters_;
     std::vector<std::pair<std::string, Kind>> loop_variables_;
     std::vector<Macro> macros_;
-    std::vector<Kind> macro_parameters_; // while a macro is made
+    std::vector<Kind> macro_parameters_; // while a macro is generated
     bool has_groups_ = false, has_tokens_ = false;
 };
 

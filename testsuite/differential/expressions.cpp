@@ -198,7 +198,7 @@ Value Interpreter::compare(const program::Comparison& node) {
 
 Value Interpreter::assign(const program::Assignment& node) {
     const Value right = value(*node.value);
-    // A division by zero makes no element that was not there.
+    // A division by zero creates no element that did not exist.
     if (node.op && node.type == Type::Long)
         static_cast<void>(calculate(*node.op, 0, std::get<int64_t>(right)));
     return change(*node.place,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a script calls: its own functions, and those of the library.
+// The functions that a script calls: its own, and those of the library.
 #include "walk.h"
 
 #include <cctype>
@@ -9,7 +9,7 @@ namespace djstap::differential {
 
 namespace {
 
-// As the kernel reads a number: no blanks and no plus before it, and what is too large wraps.
+// Like the kernel: no spaces and no plus before the number, and numbers that are too large wrap.
 int64_t kernel_number(const std::string& text, int64_t base) {
     const bool negative = text.starts_with('-');
     size_t at = negative;
@@ -144,7 +144,8 @@ Value Interpreter::intrinsic(const program::Call& node, const std::vector<Value>
     throw Unknown("the function " + name);
 }
 
-// Words that bytes of `delimiters` end, of the text that was given last. Empty ones are none.
+// Returns the tokens, separated by bytes of `delimiters`, of the string that was passed last. There
+// are no empty tokens.
 Value Interpreter::tokenize(const std::string& text, const std::string& delimiters) {
     if (!text.empty())
         words_ = text;

@@ -20,7 +20,7 @@ class Generator : StatementGenerator {
         out_.rules.max_errors = one_in(3) ? below(4) : 1000;
         out_.rules.optimized = one_in(2);
         out_.rules.target = one_in(2) ? 0 : 1;
-        if (one_in(6)) { // some of what it does is too much
+        if (one_in(6)) { // some of it exceeds the limits
             out_.rules.max_actions = 5 + static_cast<int64_t>(below(60));
             out_.rules.max_session_actions = 5 + static_cast<int64_t>(below(one_in(3) ? 300 : 40));
         }
@@ -62,7 +62,7 @@ class Generator : StatementGenerator {
             scalar({"s" + std::to_string(i), Kind::Text, 0}, one_in(2) ? " = " + word() : "");
         for (size_t i = 0, count = below(3); i < count; i++)
             scalar({"t" + std::to_string(i), Kind::Statistic, static_cast<int>(below(3))}, "");
-        // Of each no more than ++ and +=: kept per CPU.
+        // Only ++ and +=: stored per CPU.
         line("global n0, n1");
         if (has_speculation_)
             line("global sp0, sp1");
@@ -91,7 +91,7 @@ class Generator : StatementGenerator {
         if (has_speculation_) {
             line("sp0 = speculation()");
             line("sp1 = speculation()");
-            if (portable_) // SystemTap wants to see them all
+            if (portable_) // SystemTap requires all of them to be used
                 line("speculate(sp0, \"\"); commit(sp0); discard(sp0); sp0 = speculation()");
         }
         for (const Array& array : arrays_) {
@@ -110,7 +110,7 @@ class Generator : StatementGenerator {
         line("l0 = " + literal() + "; l1 = " + literal() + "; l2 = 0; w0 = " + word() +
              "; w1 = w2 = \"\"");
     }
-    // A probe's words are its own: others may be on another processor.
+    // A probe's tokens are its own: other probes may run on another processor.
     void begin_words() {
         if (has_tokens_)
             line("tokenize(" + word() + ", \" \")");
@@ -168,7 +168,7 @@ class Generator : StatementGenerator {
         close();
     }
 
-    // Goes off a few times; what it does last is to exit, if nothing did before.
+    // Fires a few times; the last time it calls exit(), if nothing did so before.
     void timer() {
         line("global ticks");
         open(one_in(2) ? "probe timer.ms(1)" : "probe timer.us(300)");
@@ -226,7 +226,7 @@ class Generator : StatementGenerator {
             line(script_line(each));
         }
         line(script_line("}"));
-        // What an alias adds stands nearer to the body than what the alias that it is made of adds.
+        // What an alias adds is closer to the body than what its underlying alias adds.
         if (behind)
             made.after.insert(made.after.begin(), own.begin(), own.end());
         else
@@ -234,7 +234,7 @@ class Generator : StatementGenerator {
         aliases_.push_back(made);
     }
 
-    // Of what can neither fail nor change anything.
+    // Generates a condition that can neither fail nor change anything.
     std::string condition() {
         static const char* const operators[] = {"<", "<=", ">", ">=", "==", "!="};
         std::string text;
@@ -254,7 +254,7 @@ class Generator : StatementGenerator {
         static const Alias none;
         const Alias& alias =
             !aliases_.empty() && point != "error" && one_in(2) ? pick(aliases_) : none;
-        // A condition is no statement, but what it means is one.
+        // A condition is not counted as a statement, but its equivalent is.
         const bool counts = out_.rules.max_actions < INT32_MAX;
         const std::string when = one_in(6) && !counts ? condition() : "";
         const bool aliased = !alias.name.empty();
@@ -275,7 +275,7 @@ class Generator : StatementGenerator {
         close();
     }
 
-    // Prints most of what there is; what is left out may print itself.
+    // Prints most of the globals; those that are left out may print themselves.
     void report() {
         open("probe end");
         begin_words();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Random programs: well typed, without end-less loops, the same for the same seed everywhere.
+// Random programs: well typed, without endless loops, and the same everywhere for a given seed.
 #pragma once
 #include "interpreter.h"
 #include "markup.h"
@@ -15,9 +15,9 @@ struct RandomProgram {
     std::string script() const { return script_of(marked); }
     std::string meaning() const { return meaning_of(marked); }
 };
-// `portable`: nothing that SystemTap leaves undefined (the order of operands), that its 4.8 does
-// not know yet (>>>, assignments as keys), or that djstap means otherwise (docs/language.md, "Where
-// djstap differs from SystemTap").
+// `portable`: nothing that SystemTap leaves undefined (the order of operands), that its version 4.8
+// does not support (>>>, assignments as keys), or that has another meaning in djstap
+// (docs/language.md, "Where djstap differs from SystemTap").
 RandomProgram generate_program(uint64_t seed, bool portable = false);
 
 } // namespace djstap::differential

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Random programs in a guest kernel: all of them in one boot, each compared with what the interpreter says and
-with what user space prints.
+"""Runs random programs in a guest kernel: all of them in one boot, each compared with the interpreter's prediction and
+with the output in user space.
 
     guest.py --djstap build/release/bin/djstap --differential build/release/bin/differential [--kernel 6.1]
              [--programs 25] [--first 1]
@@ -27,7 +27,7 @@ def options_of(name, folder):
 
 
 def target_of(name, folder):
-    """-x, which a module is told when it is run."""
+    """Returns the value of -x, which a module receives when it is run."""
     options = options_of(name, folder)
     return f"-x {options[options.index('-x') + 1]}" if "-x" in options else ""
 
@@ -41,7 +41,7 @@ def compile_all(djstap, kernel, names, folder):
 
 
 def run_in_guest(djstap, kernel, names, folder):
-    """{name: output}"""
+    """Returns {name: output}."""
     command = f"cd {shlex.quote(folder)}; " + "".join(
         f"echo; echo '==== {name}'; djrun {target_of(name, folder)} {name}.ko 2>/dev/null; " for name in names)
     done = run([djstap, f"--guest={kernel}", "--guest-root", "-c", command, "-e", "probe begin { }"])
@@ -71,7 +71,7 @@ def main():
             with open(f"{folder}/{name}.output", "rb") as file:
                 expected = file.read()
             user = run([djstap, "-w", "--runtime=user", *options_of(name, folder), f"{folder}/{name}.stp"]).stdout
-            # The mark of the next program begins with an end of line of its own.
+            # The mark of the next program begins with a newline of its own.
             kernel = outputs[name]
             if name == names[-1]:
                 kernel = kernel[:len(expected)] if kernel[len(expected):].strip() == b"" else kernel

@@ -49,14 +49,14 @@ void Interpreter::run_probes(const char* point) {
     const bool failed_before = failed_, begins = std::string(point) == "begin",
                ends = std::string(point) == "end";
     for (const auto& [priority, probe] : probes) {
-        // After too many errors in an end probe no other one runs.
+        // After too many errors in an end probe, no other end probe runs.
         if ((begins && exit_) || (ends && failed_ && !failed_before))
             return;
         run_probe(*probe);
     }
 }
 
-// Only one: who of several is first is nobody's promise.
+// Only one timer: the order of several is undefined.
 void Interpreter::run_timer() {
     const program::Probe* timer = nullptr;
     for (const auto& probe : program_.probes)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A second opinion on what a program means: a plain tree-walking interpreter of begin, end and
-// error probes and of a timer. It shares the typed program with djstap and nothing else: texts are
-// std::string, arrays are lists, printf is the C library's. One timer may go on until it calls
+// An independent implementation of the language: a plain tree-walking interpreter of begin, end and
+// error probes and of a timer. It shares only the typed program with djstap: strings are
+// std::string, arrays are lists, printf is the C library's. One timer may run until it calls
 // exit().
 #pragma once
 #include "semantics/program.h"
@@ -13,7 +13,7 @@
 namespace djstap::differential {
 
 struct Rules {
-    size_t string_bytes = 512; // MAXSTRINGLEN, with the terminator
+    size_t string_bytes = 512; // MAXSTRINGLEN, including the terminator
     uint64_t map_entries = 2048;
     uint64_t max_errors = 0;
     int64_t max_nesting = 10;
@@ -27,10 +27,10 @@ struct Outcome {
     std::string output;
     std::vector<std::string> messages; // "ERROR: …", without places
     int status = 0;
-    std::string refused; // what the interpreter does not know; empty: it ran
+    std::string refused; // a feature that the interpreter does not support; empty: it ran
 };
 
-// Runs the program as a session does. It has to end by itself.
+// Runs the program like a session. The program must end on its own.
 Outcome interpret(const program::Program& program, const Rules& rules);
 
 } // namespace djstap::differential

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Runs random programs twice, by the interpreter and by djstap's user-space back end, and compares.
+// Runs random programs twice, by the interpreter and by djstap's user-space back end, and compares
+// the results.
 //
 //   differential --programs N [--first SEED] [--jobs N]
 //                                        each in a process of its own; a program that disagrees is
 //                                        shrunk and printed with its seed
-//   differential --show SEED             prints a program; --meaning what the interpreter is given
+//   differential --show SEED             prints a program; --meaning what the interpreter receives
 //   differential --write FOLDER --programs N [--first SEED]
-//                                        N scripts that run, each with its options and what the
-//                                        interpreter says it prints: for a guest kernel;
-//                                        --portable: of what SystemTap means the same by
+//                                        writes N scripts that run, each with its options and the
+//                                        output that the interpreter predicts: for a guest kernel;
+//                                        --portable: only what means the same in SystemTap
 //
 // What this can find and what not: the interpreter walks the typed program that djstap's own
-// parser, type inference and lowering make, so a mistake of theirs is shared by both sides and not
-// seen. There is one exception: precedence of operators, macros, conditional text, aliases and
+// parser, type inference and lowering produce, so both sides share their errors, which remain
+// unseen. There is one exception: precedence of operators, macros, conditional text, aliases and
 // conditions of probes, whose meaning the generator writes out itself (markup.h). What runs behind
 // the typed program (code, runtime, session) is compared with code that shares nothing with it, but
-// that was written by the same hands after the same reading of the manual. The independent judge of
-// what a script means is SystemTap itself: testsuite/conformance/beside.py runs scripts beside it.
+// that has the same authors and the same interpretation of the manual. The independent judge of
+// what a script means is SystemTap itself: testsuite/conformance/beside.py runs scripts in both.
 #include "generator.h"
 #include "harness/user_object.h"
 #include "interpreter.h"
@@ -37,10 +38,10 @@ namespace djstap::differential {
 
 namespace {
 
-// Misread: the script is refused, and what it means is not.
+// Misread: the script is rejected, but its meaning is not.
 enum class Verdict : uint8_t { Agree, Disagree, Misread, Refused, Crashed };
 
-// The file of a descriptor, from its beginning.
+// Returns the content of a descriptor's file, from its beginning.
 std::string contents(int fd) {
     std::string text;
     char piece[65536];
@@ -50,7 +51,7 @@ std::string contents(int fd) {
     return text;
 }
 
-// The message of each ERROR and WARNING, without the place.
+// Returns the message of each ERROR and WARNING, without the place.
 std::vector<std::string> messages_of(const std::string& text) {
     std::vector<std::string> messages;
     size_t begin = 0;
@@ -58,7 +59,7 @@ std::vector<std::string> messages_of(const std::string& text) {
         return text.compare(at, 7, "ERROR: ") == 0 || text.compare(at, 9, "WARNING: ") == 0;
     };
     while (begin < text.size()) {
-        size_t end = begin; // a message may hold ends of lines
+        size_t end = begin; // a message may contain newlines
         do {
             end = text.find('\n', end);
             end = end == std::string::npos ? text.size() : end + 1;
@@ -83,7 +84,7 @@ class Bench {
         library_ = Library::open({DJSTAP_SOURCE_DIR "/tapsets"}, sources_, context_, diagnostics_);
     }
 
-    // The typed program; null after saying why there is none.
+    // Returns the typed program, or nothing after reporting why there is none.
     std::optional<program::Program> analyze(const std::string& script, const Rules& rules) {
         const uint32_t source = sources_.add("random.stp", script);
         auto file = parse_file(sources_, source, context_, library_->macros(), diagnostics_);
@@ -95,7 +96,7 @@ class Bench {
         return djstap::analyze(std::move(*file), *library_, options, diagnostics_);
     }
 
-    // In this process, which it spoils: once.
+    // Compares in this process, which is not usable afterwards.
     Verdict compare(const RandomProgram& random, std::string& report) {
         auto meaning = analyze(random.meaning(), random.rules);
         if (!meaning) {
@@ -136,7 +137,8 @@ class Bench {
         return report.empty() ? Verdict::Agree : Verdict::Disagree;
     }
 
-    // Compiles a program in this process, so that LLVM is set up once and not in every child.
+    // Compiles a program in this process, so that LLVM is initialized once instead of in every
+    // child.
     void warm_up() {
         const RandomProgram random = generate_program(1);
         if (auto program = analyze(random.script(), random.rules))
@@ -182,7 +184,7 @@ class Bench {
     std::unique_ptr<Library> library_;
 };
 
-// In a process of its own: a crash is one verdict more.
+// Compares in a process of its own: a crash is one more verdict.
 Verdict judge(Bench& bench, const RandomProgram& random, std::string& report) {
     const int file = memfd_create("report", 0);
     const pid_t child = fork();
@@ -205,8 +207,8 @@ Verdict judge(Bench& bench, const RandomProgram& random, std::string& report) {
     return Verdict::Crashed;
 }
 
-// Takes out every statement or block (lines whose braces are balanced) without which the verdict
-// stays.
+// Removes every statement or block (lines whose braces are balanced) that does not affect the
+// verdict.
 RandomProgram shrink(Bench& bench, RandomProgram random, Verdict verdict) {
     for (bool smaller = true; smaller;) {
         smaller = false;
@@ -264,7 +266,7 @@ Totals judge_all(uint64_t first, uint64_t count, uint64_t step) {
         std::string report;
         const Verdict verdict = judge(bench, random, report);
         totals.agreed += verdict == Verdict::Agree;
-        // Types that contradict each other are nobody's mistake, but should be rare.
+        // Conflicting types are not an error of either side, but should be rare.
         totals.refused += verdict == Verdict::Refused;
         if (verdict == Verdict::Refused && getenv("DJSTAP_SHOW_REFUSED"))
             printf("refused: seed %llu: %s\n", static_cast<unsigned long long>(seed),

@@ -8,11 +8,12 @@ namespace djstap::differential {
 
 namespace {
 
-constexpr char begin_compound = 1, end_compound = 2; // a letter for the level follows the first
-constexpr char begin_spare = 3, end_spare = 4;       // parentheses that precedence makes needless
+// the first is followed by a letter for the level
+constexpr char begin_compound = 1, end_compound = 2;
+constexpr char begin_spare = 3, end_spare = 4; // parentheses that precedence makes redundant
 constexpr char begin_script = 5, begin_meaning = 6, end_alternative = 7;
 
-// A line that is only in the other text leaves its end.
+// A line that is only in the other text leaves its newline.
 std::string without_blank_lines(const std::string& text) {
     std::string kept;
     for (size_t begin = 0; begin < text.size();) {
@@ -26,7 +27,7 @@ std::string without_blank_lines(const std::string& text) {
 
 std::string read(const std::string& marked, bool script) {
     std::string text;
-    std::vector<bool> wanted; // of each alternative around
+    std::vector<bool> wanted; // of each enclosing alternative
     size_t hidden = 0;
     auto enter = [&](bool shown) {
         wanted.push_back(shown);

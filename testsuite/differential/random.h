@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The same numbers for the same seed everywhere.
+// Generates the same numbers for the same seed everywhere.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,8 @@ namespace djstap::differential {
 
 class Random {
   protected:
-    // SplitMix64 steps by a constant: seeds are spread first, so that none is another's next step.
+    // SplitMix64 advances by a constant: seeds are spread first, so that none is another one's next
+    // state.
     explicit Random(uint64_t seed) : state_(seed) { state_ = next() ^ seed << 32; }
 
     uint64_t next() { // SplitMix64

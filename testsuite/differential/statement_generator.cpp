@@ -5,7 +5,8 @@ namespace djstap::differential {
 
 void StatementGenerator::statement(int depth) {
     const uint64_t kind = below(25);
-    // What is called within an expression, where operands have no order, changes nothing there.
+    // A function that is called within an expression, where operands have no defined order, has no
+    // side effects.
     if (portable_ && in_function_ &&
         (kind == 2 || kind == 3 || kind == 4 || kind == 5 || kind == 9 || kind == 10 ||
          kind == 11 || kind == 17 || kind == 19 || kind == 21 || kind == 22))
@@ -175,7 +176,7 @@ void StatementGenerator::print() {
     }
     default: {
         std::string format = format_of(2, &arguments);
-        if (one_in(6)) { // whose bytes would end a string
+        if (one_in(6)) { // its bytes would end a string
             static const char* const bytes[] = {"%b", "%1b", "%2b", "%4b", "%8b"};
             format += pick(bytes);
             arguments += ", " + number_expression(2);
@@ -221,7 +222,7 @@ void StatementGenerator::walk(const Array& array, bool report, int depth) {
     if (portable_ && is_walked(array))
         return;
     const std::string number = std::to_string(loops_++);
-    // By a key, the value, or nothing.
+    // Sorted by a key, the value, or nothing.
     const size_t sorted = portable_ ? 0 : below(array.keys.size() + 2);
     const std::string order = one_in(2) ? "+" : "-";
     std::string head, key_list;
@@ -278,7 +279,7 @@ void StatementGenerator::walk(const Array& array, bool report, int depth) {
 }
 
 void StatementGenerator::show_statistic(const std::string& place, int histogram) {
-    // In 4.8 that of an element that was deleted goes on when it comes again.
+    // In 4.8, the variance of a deleted element continues when it is created again.
     const bool variance = one_in(3) && !(portable_ && place.find('[') != std::string::npos);
     line("if (@count(" + place + ")) printf(\"%d %d %d %d %d" + (variance ? " %d" : "") +
          "\\n\", @count(" + place + "), @sum(" + place + "), @min(" + place + "), @max(" + place +
@@ -310,7 +311,7 @@ void StatementGenerator::walk_buckets() {
     close();
 }
 
-// A few numbers that a probe was given first, so that none is unknown.
+// Uses a few numbers that a probe obtained first, so that none is unknown.
 void StatementGenerator::speculate() {
     const std::string number = one_in(2) ? "sp0" : "sp1";
     switch (below(6)) {

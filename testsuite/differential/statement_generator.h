@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Random statements, a line each.
+// Generates random statements, one per line.
 #pragma once
 #include "expression_generator.h"
 

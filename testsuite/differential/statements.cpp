@@ -72,7 +72,8 @@ Flow Interpreter::branch(const program::If& node) {
     return flow;
 }
 
-// After a turn: nothing where the loop goes on, else what comes of the whole loop.
+// Called after an iteration: returns nothing if the loop continues, else the result of the whole
+// loop.
 static std::optional<Flow> end_of_loop(Flow turn) {
     if (turn == Flow::On || turn == Flow::Continue)
         return std::nullopt;
@@ -173,7 +174,7 @@ Flow Interpreter::try_catch(const program::TryCatch& node) {
             charge(&node, Moment::Body);
         return flow;
     } catch (const ScriptError& error) {
-        // Who has no statements left catches nothing, but may end.
+        // A handler without statements left catches nothing, but may end.
         frame_ = frame;
         if (is_next(*node.handler))
             return Flow::Next;

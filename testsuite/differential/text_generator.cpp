@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Expressions that are texts, and numbers that are made of texts.
+// Generates expressions that are strings, and numbers computed from strings.
 #include "expression_generator.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ std::string ExpressionGenerator::pattern() {
     return one_in(2) ? pick(patterns) : pick(groups);
 }
 
-// A place in a text, or a length: most are inside, or just outside.
+// Returns a position in a string, or a length: most are inside, or just outside.
 std::string ExpressionGenerator::position(int depth) {
     static const char* const edges[] = {"-1", "0x7fffffffffffffff", "-0x7fffffffffffffff",
                                         "0x100000000", "-0x100000000"};
@@ -67,12 +67,12 @@ std::string ExpressionGenerator::match(const std::string& text, const std::strin
                     placed(text, Level::Shift) + " " + op + " \"" + pattern + "\"");
 }
 
-// A group of what has just been matched; now and then one that is not there.
+// Returns a group of the last match; now and then one that does not exist.
 std::string ExpressionGenerator::group(int depth) {
     if (one_in(6) && !portable_)
         return one_in(2) ? "matched_str()" : "matched(" + std::to_string(below(3)) + ")";
     std::string by = pattern();
-    if (portable_ && by == "(b|bc|abc)( ?)") // whose second group 4.8 does not find
+    if (portable_ && by == "(b|bc|abc)( ?)") // 4.8 does not find its second group
         by = "(a)(b)?";
     const auto groups = static_cast<uint64_t>(std::count(by.begin(), by.end(), '('));
     const std::string condition = match(text_expression(depth - 1), "=~", by);
@@ -156,7 +156,7 @@ std::string ExpressionGenerator::text_expression(int depth) {
 
 // ---- macros ----
 
-// The parameters of a macro stand in its body as @a and @b; they mean what the call gives.
+// The parameters of a macro occur in its body as @a and @b and denote the arguments of the call.
 static std::string with_arguments(const std::string& body, const std::vector<std::string>& names,
                                   const std::vector<std::string>& values, bool meaning) {
     std::string text;
@@ -181,12 +181,12 @@ std::string ExpressionGenerator::macro(Kind type, int depth) {
             fitting.push_back(&each);
     if (fitting.empty())
         return expression(type, depth - 1);
-    if (type == Kind::Long && one_in(4)) { // tokens are put in, not values
+    if (type == Kind::Long && one_in(4)) { // substitutes tokens, not values
         const std::string left = std::to_string(below(100)), right = variable(Kind::Long);
         return alternative("@tokens(" + left + " + " + right + ")",
                            "((2 * " + left + ") + (" + right + " * 3))");
     }
-    if (one_in(5)) { // what is chosen when the script is read
+    if (one_in(5)) { // chosen when the script is preprocessed
         static const struct {
             const char* text;
             bool holds;

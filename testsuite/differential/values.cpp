@@ -50,7 +50,7 @@ int64_t calculate(BinaryOp op, int64_t left, int64_t right) {
 
 namespace {
 
-// 64 is the bucket of 0; n above it are the numbers of n bits, n below it their negatives.
+// Bucket 64 is that of 0; 64 + n that of numbers of n bits, 64 - n that of their negatives.
 int64_t bucket_of(const program::StatisticNeeds& needs, int64_t value) {
     if (needs.histogram == Histogram::Log) {
         const auto magnitude =
@@ -120,7 +120,7 @@ int64_t Statistic::read(ast::StatOp op) const {
     case ast::StatOp::Variance: {
         if (count < 2)
             return 0;
-        // The distances from the running mean, seen from the mean of all.
+        // The distances from the running mean, relative to the mean of all values.
         const int64_t off = calculate(BinaryOp::Subtract, mean, sum / count);
         const int64_t square = calculate(BinaryOp::Multiply, off, off);
         return calculate(BinaryOp::Add, distances, calculate(BinaryOp::Multiply, count, square)) /
@@ -131,9 +131,9 @@ int64_t Statistic::read(ast::StatOp op) const {
     }
 }
 
-// The buckets from two before the first that holds something to two behind the last; of more than
-// four empty ones in a row two at either end and a ~; a sign stands for as many hits that the
-// longest bar has at most 50.
+// Formats the buckets from two before the first nonempty one to two after the last; of more than
+// four empty ones in a row, two remain at either end, with a ~ between them; the longest bar has at
+// most 50 characters.
 std::string histogram_text(const program::StatisticNeeds& needs, const Statistic& statistic) {
     const bool linear = needs.histogram == Histogram::Linear;
     const int64_t last_bucket = bucket_count(needs) - 1;
@@ -164,7 +164,8 @@ std::string histogram_text(const program::StatisticNeeds& needs, const Statistic
             widen(lower_bound(needs, bucket));
         count_width = std::max(count_width, std::to_string(hits(bucket)).size());
     }
-    if (linear && !shown.empty()) { // those of the first bucket within, and of one behind the last
+    // the labels of the first bucket within, and of the one after the last
+    if (linear && !shown.empty()) {
         widen((shown.front() == 0 ? "<" : "") + std::to_string(needs.low));
         widen((shown.back() == last_bucket ? ">" : "") +
               std::to_string(needs.low + shown.back() * needs.width));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The interpreter's values: numbers, texts, statistics, arrays.
+// The interpreter's values: numbers, strings, statistics, arrays.
 #pragma once
 #include "semantics/program.h"
 
@@ -17,7 +17,7 @@ struct ScriptError {
     std::string message;
 };
 
-// What the interpreter does not know.
+// A feature that the interpreter does not support.
 struct Unknown : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -26,13 +26,13 @@ using Value = std::variant<int64_t, std::string>;
 
 struct Statistic {
     int64_t count = 0, sum = 0, min = 0, max = 0;
-    int64_t mean = 0, distances = 0; // running: what @variance is made of
+    int64_t mean = 0, distances = 0; // running values from which @variance is computed
     std::map<int64_t, int64_t> hits; // by bucket
     void add(const program::StatisticNeeds& needs, int64_t value);
     int64_t read(ast::StatOp op) const;
 };
 
-// How many buckets a histogram has, and the text of one.
+// Return the number of a histogram's buckets, and its text.
 int64_t bucket_count(const program::StatisticNeeds& needs);
 std::string histogram_text(const program::StatisticNeeds& needs, const Statistic& statistic);
 
@@ -42,14 +42,14 @@ struct Element {
     Statistic statistic;
 };
 
-// A global's contents: an array's elements in the order of their insertion.
+// The content of a global: an array's elements are in insertion order.
 struct Storage {
     Value value;
     Statistic statistic;
     std::vector<Element> elements;
 };
 
-// Two's complement, whatever overflows.
+// Two's complement arithmetic, with wrap-around.
 int64_t calculate(ast::BinaryOp op, int64_t left, int64_t right);
 
 // One conversion of printf.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The walk over a program's tree: expressions.cpp finds values, functions.cpp calls, statements.cpp
-// runs what has none, interpreter.cpp calls the probes as a session does.
+// The walk over a program's tree: expressions.cpp evaluates values, functions.cpp calls,
+// statements.cpp runs statements, interpreter.cpp calls the probes like a session.
 #pragma once
 #include "charges.h"
 #include "interpreter.h"
@@ -14,7 +14,7 @@ namespace djstap::differential {
 
 enum class Flow : uint8_t { On, Break, Continue, Next, Return };
 
-// What a variable holds before it is written.
+// Returns the value of a variable before it is written.
 inline Value nothing(program::Type type) {
     return type == program::Type::String ? Value(std::string()) : Value(int64_t{0});
 }
@@ -26,11 +26,11 @@ class Interpreter {
     Outcome run();
 
   private:
-    // What is called has its own variables, and its own value to return.
+    // Each call has its own variables, and its own return value.
     struct Frame {
         std::vector<Value> locals;
         Value result;
-        const Charges* charges = nullptr; // null: nobody counts
+        const Charges* charges = nullptr; // null: statements are not counted
     };
 
     void make_globals();
@@ -78,7 +78,7 @@ class Interpreter {
     Element& make(const program::GlobalValue& place);
     const Statistic* find_statistic(const program::Expression& place);
     Value read_place(const program::Expression& place);
-    // Reads, changes and writes a variable or an element, whose keys are looked at once.
+    // Reads, changes and writes a variable or an element, whose keys are evaluated once.
     template <class Change>
     std::pair<Value, Value> change(const program::Expression& place, Change change);
 
@@ -91,10 +91,10 @@ class Interpreter {
     int64_t nesting_ = 0;
     struct Match {
         bool found;
-        std::vector<std::string> groups; // the whole first
+        std::vector<std::string> groups; // the whole match first
     };
     std::optional<Match> match_; // of this handler
-    std::string words_;          // what tokenize() has not yielded yet
+    std::string words_;          // what tokenize() has not returned yet
     std::unordered_map<int64_t, std::string> speculated_;
     int64_t speculations_ = 0;
     bool exit_ = false, failed_ = false;
