@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// BTF, which comes from files and from the running kernel: every type, function and name in it is
-// asked for.
+// Reads BTF, which comes from files and from the running kernel: uses every type, function and name
+// in it.
 #include "debuginfo/btf.h"
 #include "target.h"
 
 using namespace djstap;
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    const std::string bytes(
-        fuzz::view(data, size)); // of its own, so that reads past its end are seen
+    // a copy of its own, so that reads beyond its end are detected
+    const std::string bytes(fuzz::view(data, size));
     auto btf = Btf::parse(bytes);
     if (!btf)
         return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A crash dump, from which `djrun --from-dump` reads rings and their records: any file may be given
-// as one.
+// Reads a crash dump, from which `djrun --from-dump` takes rings and their records: it may be any
+// file.
 #include "session/dump_file.h"
 #include "session/snapshot.h"
 #include "target.h"

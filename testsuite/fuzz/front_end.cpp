@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// From text to checked program: parser, library, semantics. The first byte chooses the options.
+// From text to a checked program: parser, library, semantics. The first byte selects the options.
 #include "probes/probes.h"
 #include "scripts.h"
 #include "semantics/print.h"

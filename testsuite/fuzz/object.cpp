@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Relocatable objects and finished modules, as the linker's steps and djrun read them.
+// Reads relocatable objects and finished modules, like the linker's steps and djrun.
 #include "module/elf.h"
 #include "module/verify.h"
 #include "session/meta.h"
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string bytes(fuzz::view(data, size));
     auto object = module::ElfObject::read(bytes, "input");
     if (!object) {
-        (void)parse_meta(bytes); // JSON, the other thing a module is described by
+        (void)parse_meta(bytes); // JSON, the other description of a module
         return 0;
     }
     size_t sum = 0;

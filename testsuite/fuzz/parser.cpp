@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The preprocessor and the parser. A text that parses prints as a text that parses to the same one;
-// a text that does not has an error to show for it.
+// The preprocessor and the parser. A text that parses must print as a text that parses to the same
+// tree; a text that does not must have an error.
 #include "scripts.h"
 #include "target.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// An input as a script: what the targets for the parser and for the whole front end have in common.
+// An input as a script: shared by the targets for the parser and for the whole front end.
 #pragma once
 #include "library/library.h"
 #include "syntax/syntax.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What every fuzz target shares: its entry, which libFuzzer or replay.cpp calls, and how it fails.
+// What every fuzz target shares: its entry point, which libFuzzer or replay.cpp calls, and its
+// failures.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace djstap::fuzz {
 
-// Ends the run where something that must always hold does not: an input was found.
+// Ends the run if an invariant does not hold: an input was found.
 inline void require(bool holds, const char* what, const std::string& detail = "") {
     if (holds)
         return;
