@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compares output with what a case expects.
 
-An expected line is literal text in which {{REGULAR EXPRESSION}} parts stand for what varies. A line
-`...` stands for any number of lines, none included.
+An expected line is literal text in which {{REGULAR EXPRESSION}} parts match what varies. A line `...` matches any
+number of lines, including none.
 """
 import difflib
 import re
@@ -11,7 +11,7 @@ ANY_LINES = "..."
 
 
 def line_pattern(expected):
-    """The compiled pattern of one expected line."""
+    """Returns the compiled pattern of one expected line."""
     parts = re.split(r"\{\{(.*?)\}\}", expected)
     text = "".join(f"(?:{part})" if i % 2 else re.escape(part) for i, part in enumerate(parts))
     return re.compile(text)
@@ -22,8 +22,8 @@ def line_fits(expected, actual):
 
 
 def fits(expected, actual):
-    """Do the actual lines (a list) match the expected ones?"""
-    # reachable: how many expected lines may be used up so far.
+    """Returns whether the actual lines (a list) match the expected ones."""
+    # reachable: how many expected lines may be consumed so far.
     patterns = [None if line == ANY_LINES else line_pattern(line) for line in expected]
 
     def skip_gaps(states):
@@ -48,12 +48,12 @@ def fits(expected, actual):
 
 
 def difference(expected, actual, name):
-    """A unified difference for people."""
+    """Returns a unified diff for display."""
     return "\n".join(difflib.unified_diff(expected, actual, f"expected {name}", f"actual {name}", lineterm=""))
 
 
 def updated(expected, actual):
-    """The actual lines, each written as the expected one that it fits, so that patterns stay."""
+    """Returns the actual lines, each written as the expected one that it matches, so that patterns are kept."""
     kept = []
     rest = [line for line in expected if "{{" in line]
     for line in actual:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A script's tree as text in which nothing can hide: every field of every node but its place. Two
-// scripts mean the same to the compiler if, and only if, their structures are equal; the printer's
-// own text could drop what it fails to print.
+// Dumps a script's tree as text that contains every field of every node but its place. Two scripts
+// mean the same to the compiler if, and only if, their structures are equal; the printer's own text
+// could omit what it fails to print.
 #pragma once
 #include "ast/ast.h"
 
@@ -27,7 +27,7 @@ class Structure {
     }
 
   private:
-    // (name part part …), a line each.
+    // (name part part …), one per line.
     template <class... Parts> void node(const char* name, const Parts&... parts) {
         text_ += "(";
         text_ += name;
@@ -44,7 +44,7 @@ class Structure {
         put(static_cast<int64_t>(value));
     }
     void put(const char* word) { text_ += std::string(" ") + word; }
-    // With its length, so that no text looks like another's end.
+    // Includes the length, so that no string looks like the end of another one.
     void put(const std::string& text) { text_ += " " + std::to_string(text.size()) + ":" + text; }
     template <class T> void put(const std::optional<T>& value) {
         if (value)

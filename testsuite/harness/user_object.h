@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A script's object for this process (--runtime=user), for tests and benchmarks that run its
+// Compiles a script for this process (--runtime=user), for tests and benchmarks that run its
 // handlers themselves.
 #pragma once
 #include "codegen/codegen.h"
@@ -13,7 +13,7 @@
 
 namespace djstap::test {
 
-// Nothing: the diagnostics say why.
+// Returns nothing on failure: the diagnostics give the reason.
 inline std::optional<CompiledObject> user_object(const program::Program& program,
                                                  const CodegenOptions& options,
                                                  Diagnostics& diagnostics) {
@@ -28,7 +28,7 @@ inline std::optional<CompiledObject> user_object(const program::Program& program
     return generate(program, *plan, host, options, diagnostics);
 }
 
-// The same of a script's text. Nothing: `problem` says why.
+// The same for a script's text. Returns nothing on failure: `problem` gives the reason.
 inline std::optional<CompiledObject>
 user_object(const std::string& text, const CodegenOptions& options, std::string& problem) {
     SourceManager sources;
