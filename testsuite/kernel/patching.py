@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How often the emulator fails at code that is patched while other processors run it, with djstap and without.
+"""Measures how often the emulator fails at code that is patched while other processors run it, with djstap and without.
 
     patching.py --djstap build/release/bin/djstap [--kernel 6.1] [--starts 20] [--turns 40]
 
 Guests have four processors that run at the same time, all of which call gettimeofday. In half of the guests the
-kernel's own function tracer is switched on and off for what that calls, --turns times; in the others a script's
-probes on the same functions come and go by their condition as often, and there is no tracer. A fault, or
-a processor that does not get on, in bytes that were patched is the emulator's, and should be as frequent in both; anything
-else that happens to a guest is djstap's, or the kernel's, and a failure.
+kernel's own function tracer is switched on and off for its callees, --turns times; in the others a script's probes on
+the same functions are armed and disarmed by their condition as often, and there is no tracer. A fault, or a processor
+that makes no progress, in bytes that were patched is the emulator's, and should be equally frequent in both; anything
+else that happens to a guest is djstap's fault, or the kernel's, and a failure.
 """
 import argparse
 import json
@@ -39,14 +39,14 @@ for i in $(seq TURNS); do sync; sleep 0.05; sync; sleep 0.05; done
 NO_SCRIPT = "probe begin { }"
 SCRIPT = "global on, n probe kernel.function(\"ksys_sync\") { on = !on } " + " ".join(
     f'probe kernel.function("{name}") if (on) {{ n++ }}' for name in FUNCTIONS) + " probe end { println(n > 0) }"
-# A processor that meets a breakpoint forever, which is gone from where it was patched: all that a lost guest's log may show.
+# A processor that keeps hitting a breakpoint that was already removed: the only thing that a lost guest's log may show.
 STUCK = re.compile(r"RIP: 0010:((?:" + "|".join(FUNCTIONS) + r")\+0x[01]/|(?:asm_)?exc_int3\+)")
 OTHER = re.compile(r"general protection|unable to handle|invalid opcode|WARNING: CPU|KASAN|list_(?:add|del) corruption")
 EMULATOR, OWN = "the emulator's fault", "a failure"
 
 
 def start(options, script, command):
-    """None, or (whose fault it is, what happened)."""
+    """Returns None, or (whose fault it is, what happened)."""
     with tempfile.TemporaryDirectory(prefix="djstap-patching-") as folder:
         report = os.path.join(folder, "report")
         environment = dict(os.environ, DJSTAP_REPORT=report)

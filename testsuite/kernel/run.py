@@ -5,7 +5,7 @@
 A case is a text file of fields, `name: value`, or `name:` with an indented block below it:
 
     title: what it shows
-    script:                 the script; or `file: NAME.stp`; examples: the .stp beside the .meta
+    script:                 the script; or `file: NAME.stp`; examples: the .stp next to the .meta
     prepare:                shell commands on the host, run before; $KERNEL, $T (an empty folder)
     options: -v             further options of djstap ($T and $KERNEL are replaced, in command too)
     command: gtodbench -n 3 for -c
@@ -15,33 +15,33 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
     status: 0               exit status
     output:                 expected standard output (see ../harness/matching.py)
     errors:                 expected standard error; without this field it may be anything
-    kernels: 6.1 6.12       on which it runs; absent: on both. sanitized and races are those of scripts/debug-kernels: what runs
-                            on 6.1 runs on them too, with scripts/test --nightly
+    kernels: 6.1 6.12       on which it runs; absent: on both. sanitized and races are those of scripts/debug-kernels:
+                            what runs on 6.1 also runs on them, with scripts/test --nightly
     not-on-sanitized: why   it does not hold there: it is skipped, and the reason printed
     not-on-races: why       the same
-    failing: 1              `run` only: how many of its runs of djstap end with a status that is not 0; absent: none
+    failing: 1              `run` only: how many of its runs of djstap end with a nonzero status; absent: none
     ends: lost              what the case does to its guests on purpose: lost, complained, emulator-died
-    preemptible: yes        scripts/test runs it with preempt=full, too; --nightly does so with all
+    preemptible: yes        scripts/test runs it with preempt=full, too; --nightly does so with all cases
 
-    parallel: yes           it also runs where four processors run at the same time (--parallel); its probes are armed before
-                            its load begins, and disarmed after it has ended
-    seeds: yes              what it arms and disarms is under load, and the load pauses as $SEED says (gtodbench -r): --nightly runs
-                            it with several seeds
+    parallel: yes           it also runs with four processors that run at the same time (--parallel); its probes are
+                            armed before its load begins, and disarmed after it has ended
+    seeds: yes              probes are armed and disarmed under load, and the load pauses as $SEED determines
+                            (gtodbench -r): --nightly runs it with several seeds
 
     run.py --djstap build/release/bin/djstap --kernel 6.1 CASE…
     run.py --kernel-arguments preempt=full …    adds to the kernel's command line
     run.py --seed 7 …       $SEED is 7 (default: 1)
     run.py --parallel …     guests have four processors, each a thread of its own
-    run.py --kernel sanitized CASE…        one of the debug kernels; races runs the cases that are `parallel` on four processors
+    run.py --kernel sanitized CASE…        one of the debug kernels; races runs the `parallel` cases on four processors
     run.py --list CASE…     prints a case's kernels, and which of `preemptible`, `parallel` and `seeds` it has
 
-What djstap tells of its guests and of its own status is read from where it reports it ($DJSTAP_REPORT), whatever the
-case's shell does with it. A guest that is lost, or whose kernel complains, is a failure. Only where the emulator is to blame the
-case is run again, twice at most: where it died itself; and with --parallel, where QEMU 7.2 does not keep to what hardware guarantees of code
-that is patched while others run it, where the kernel's log shows a fault in bytes that were just being patched. Both are printed,
-and noted in the file that $DJSTAP_TEST_NOTES names.
+The outcomes of guests and djstap's own status are read from its report ($DJSTAP_REPORT), whatever the case's shell
+does with them. A guest that is lost, or whose kernel complains, is a failure. Only if the emulator is to blame the
+case is repeated, at most twice: if it died itself; and with --parallel, where QEMU 7.2 does not provide the
+guarantees of hardware for code that is patched while others run it, if the kernel's log shows a fault in bytes that
+were just being patched. Both are printed, and noted in the file that $DJSTAP_TEST_NOTES names.
 
-The exit status is 0, 1 for a failure, or 77 where all was skipped.
+The exit status is 0, 1 for a failure, or 77 if everything was skipped.
 """
 import argparse
 import json
@@ -69,17 +69,17 @@ TIMEOUT = 300 if not os.environ.get("DJSTAP_LONG") else 3000
 PARALLEL = "-smp 4 -accel tcg,thread=multi"
 DEBUG_ARGUMENTS = {"sanitized": "", "races": "kcsan.early_enable=1"}
 PASSED, FAILED, EMULATORS_FAULT, SKIPPED = 0, 1, 2, 77
-PATIENCE = 6  # how many times as long a debug kernel may take
-DEBUG_MEMORY = "1G"  # of its guests: an eighth of it tells what may be accessed
-TRIES = 3  # where the emulator is to blame
-# What the kernel makes of an instruction that it patches: a no-op, a call or a jump.
+PATIENCE = 6  # the factor by which a debug kernel may be slower
+DEBUG_MEMORY = "1G"  # for its guests: an eighth of it describes what may be accessed
+TRIES = 3  # if the emulator is to blame
+# What the kernel turns an instruction into when it patches it: a no-op, a call or a jump.
 PATCHED = [bytes.fromhex(text) for text in ("0f1f440000", "e8", "e9", "6690", "eb")]
 
 
 def fault_while_patched(log):
-    """Where the kernel's first fault is, if it is one that its text does not have any more: a breakpoint that was gone by the time
-    of the log, one that a processor meets forever although it is gone, or an opcode of which only a part was new. None: any other
-    fault."""
+    """Returns the place of the kernel's first fault, if its text no longer contains the cause: a breakpoint that was
+    gone by the time of the log, one that a processor keeps hitting although it is gone, or an opcode of which only a
+    part was new. None: any other fault."""
     fault = re.search(r"(int3|invalid opcode): 0000 \[#1\]|BUG: (soft lockup)", log)
     text = log[fault.end():] if fault else ""
     place, code = re.search(r"RIP: 0010:(\S+)", text), re.search(r"Code: ((?:[0-9a-f]{2} )*)<([0-9a-f]{2})>((?: [0-9a-f]{2})*)", text)
@@ -95,7 +95,7 @@ def fault_while_patched(log):
 
 
 def read_case(path):
-    """The case's fields."""
+    """Returns the case's fields."""
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
     fields = {}
@@ -115,7 +115,7 @@ def read_case(path):
         fields[block] = [match[2].strip()] if match[2] else []
         inline.update([block] if match[2] else [])
     for name, value in fields.items():
-        if name in inline:  # a long value may go on in indented lines
+        if name in inline:  # a long value may continue in indented lines
             fields[name] = " ".join(line.strip() for line in value).strip()
         else:
             fields[name] = textwrap.dedent("\n".join(value)).strip("\n")
@@ -137,12 +137,12 @@ def kernels_of(fields):
 
 
 def debug_kernels_of(fields):
-    """The debug kernels, which are 6.1, on which a case runs or is skipped with a reason."""
+    """Returns the debug kernels, which are 6.1, on which a case runs or is skipped with a reason."""
     return [kernel for kernel in DEBUG_KERNELS if kernel in kernels_of(fields) or "6.1" in kernels_of(fields)]
 
 
 def debug_kernel(name):
-    """The folder that has this kernel alone."""
+    """Returns the folder that contains only this kernel."""
     normal = os.environ.get("DJSTAP_KERNELS") or "/var/lib/djstap/kernels"
     folder = os.environ.get("DJSTAP_DEBUG_KERNELS") or os.path.join(os.path.dirname(normal), "debug-kernels")
     path = os.path.join(folder, name)
@@ -184,7 +184,7 @@ class Runner:
         self.parallel = parallel or (kernel == "races" and "parallel" in self.fields)
 
     def options_of_guest(self):
-        """What every djstap of the case is given."""
+        """Returns the options for every djstap of the case."""
         options = [f"--guest={self.kernel}"]
         text = self.fields.get("run", "") + " " + self.fields.get("options", "") + " "
         if self.debug and not re.search(r"--guest-memory|\s-s\s", text):
@@ -192,7 +192,7 @@ class Runner:
         return options
 
     def once(self, folder):
-        """(status, output, errors) of the case's command."""
+        """Returns (status, output, errors) of the case's command."""
         environment = dict(os.environ, T=folder, KERNEL=self.kernel, LC_ALL="C.UTF-8", DJSTAP_REPORT=self.report,
                            SOURCES=os.path.dirname(os.path.dirname(HERE)),
                            GUEST=" ".join(self.options_of_guest()),
@@ -232,7 +232,7 @@ class Runner:
         return done.returncode, done.stdout, done.stderr
 
     def reported(self):
-        """What djstap told: (of each guest, statuses of its own)."""
+        """Returns what djstap reported: (of each guest, statuses of its own)."""
         if not os.path.exists(self.report):
             return [], []
         with open(self.report, encoding="utf-8") as file:
@@ -298,7 +298,7 @@ class Runner:
 
 
 def note(text):
-    """For the end of the whole run."""
+    """Adds a note for the end of the whole run."""
     print(text)
     if path := os.environ.get("DJSTAP_TEST_NOTES"):
         with open(path, "a", encoding="utf-8") as file:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Loads a script's module again and again, on a kernel with fault injection
-// (scripts/debug-kernels), so that one allocation fails each time: the first, the second, … until
-// all went well. What the kernel itself allocates before the module's own code runs is left out.
+// Loads a script's module repeatedly, on a kernel with fault injection (scripts/debug-kernels), so
+// that one allocation fails each time: the first, the second, … until the load succeeds.
+// Allocations that the kernel itself makes before the module's own code runs are skipped.
 //   fail-nth MODULE.ko [PARAMETER=VALUE…]
-// Looks at each load: a failure has a message of the module's, and leaves nothing attached; a
-// success may be without a message only where nothing is missing, so the allocations that can fail
-// in silence are listed. Prints a line for each thing that is wrong, and at the end how many
-// allocations failed.
+// Checks each load: a failure must have a message from the module, and leave nothing attached; a
+// success may be without a message only if nothing is missing, so the allocations that may fail
+// silently are listed. Prints a line for each problem, and at the end the number of failed
+// allocations.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 static const char *path, *parameters;
 static char name[64];
 static int image, faults, log_file;
-static char text[LOG_BYTES]; // what the kernel said of one load
+static char text[LOG_BYTES]; // the kernel's messages about one load
 static char before[LOG_BYTES], after[LOG_BYTES];
 static int wrong;
 
@@ -69,7 +69,7 @@ static void fail_next(int n) {
         fail("writing fail-nth");
 }
 
-/* Appends a file's lines to what is attached; a file that is not there has none. */
+/* Appends a file's lines to what is attached; a file that does not exist has none. */
 static void add_file(char* to, const char* file) {
     int fd = open(file, O_RDONLY | O_CLOEXEC);
     size_t have = strlen(to);
@@ -97,7 +97,7 @@ static void look(char* to) {
         strcat(strcat(to, file), "\n");
 }
 
-/* Who holds a reference to a module may come and go: only that a module is there counts. */
+/* References to a module may come and go: only its presence counts. */
 static void without_counts(char* list) {
     for (char* line = list; line && *line;
          line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
@@ -107,7 +107,7 @@ static void without_counts(char* list) {
         }
 }
 
-/* The kernel's log since the last call. */
+/* Reads the kernel's log since the last call. */
 static void read_log(void) {
     char record[8192];
     size_t have = 0;
@@ -126,7 +126,7 @@ static void read_log(void) {
     text[have] = 0;
 }
 
-/* The innermost function of the module in the stack of what failed. */
+/* Returns the innermost function of the module in the stack of what failed. */
 static const char* function_of_module(void) {
     static char function[128];
     char tag[80], *at, *begin;
@@ -153,7 +153,7 @@ static int has_message(void) {
     return strstr(text, own) != NULL;
 }
 
-/* What the scripts' probes are at. */
+/* Triggers the scripts' probes. */
 static void use_the_kernel(void) {
     struct timespec short_time = {.tv_nsec = 5000000};
     struct timespec now;
@@ -247,7 +247,7 @@ int main(int count, char** words) {
     write_file("/sys/kernel/debug/fail_page_alloc/min-order", "0");
     look(before);
     without_counts(before);
-    /* Where the module's own code begins. */
+    /* Finds where the module's own code begins. */
     while (try_once(high, &errors) == BEFORE_THE_MODULE)
         low = high + 1, high *= 2;
     while (low < high) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A module for tests of values narrower than a register: above them the registers hold what is not
-// theirs, as the calling convention allows. Its functions are called when it is loaded.
+// A module for tests of values that are narrower than a register: the upper parts of the registers
+// contain other data, as the calling convention permits. Its functions are called when it is
+// loaded.
 #include <linux/module.h>
 
 #define FUNCTION(name, type)                                                                       \

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// planted-mistake access|race [djstap's options]: djstap, but each handler makes a mistake before
-// all else. The script has C code with what it is made with:
+// planted-mistake access|race [djstap's options]: runs djstap, but each handler begins with an
+// error, for which the script has embedded C code:
 //   access  reads the long behind `planted_place`'s 24 bytes
-//   race    counts in `planted_count` as if no other CPU did
-// It shows that a sanitizer sees what generated code does (see compiler/codegen/sanitizer.h).
+//   race    counts in `planted_count` as if there were no other CPUs
+// It shows that a sanitizer checks generated code (see compiler/codegen/sanitizer.h).
 #include "driver/options.h"
 #include "driver/pipeline.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 using namespace djstap;
 
-// How bodies of handlers are named (codegen/handlers.cpp).
+// The names of handlers' bodies (codegen/handlers.cpp).
 bool is_handler(const llvm::Function& function) {
     return !function.isDeclaration() && function.getName().starts_with("djs_body_");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A module for tests to probe: its functions are called when it is loaded, and by two threads for
-// as long as it is.
+// A module for tests to probe: its functions are called when it is loaded, and by two threads as
+// long as it stays loaded.
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/module.h>

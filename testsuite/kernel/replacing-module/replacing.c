@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A kprobe that has a function return at once, with a value of its own, to one program: "Changing
-// Execution Path" in Documentation/trace/kprobes.rst.
+// A kprobe that makes a function return immediately, with a value of its own, to one program:
+// "Changing Execution Path" in Documentation/trace/kprobes.rst.
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/sched.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A module for tests of return probes: what is written to /proc/returning is done by the writer.
+// A module for tests of return probes: the writer to /proc/returning does what it writes.
 //     stay       sleeps in returning_stay() until `go` is written
 //     die        a thread ends inside returning_die()
 //     leftover   sleeps until `go`, outside of returning_quick(), but with all that its call left
 //                on the stack
 //     deep       calls itself until 2 KB of its stack are left
-//     kill-ftrace  what ftrace does when it meets text that it does not expect
+//     kill-ftrace  does what ftrace does when it finds unexpected text
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
@@ -14,7 +14,7 @@
 #include <linux/wait.h>
 
 static DECLARE_WAIT_QUEUE_HEAD(staying);
-static int gone; // how often
+static int gone; // number of deaths
 
 noinline int returning_stay(int until);
 noinline int returning_stay(int until) {
@@ -57,7 +57,7 @@ noinline int returning_deep(int level) {
     return level;
 }
 
-static bool alive = true; // so that the compiler takes it that returning_die() returns
+static bool alive = true; // makes the compiler assume that returning_die() returns
 module_param(alive, bool, 0644);
 
 noinline int returning_die(void);
@@ -73,7 +73,7 @@ static int dying_thread(void* unused) {
 
 static int kill_ftrace(void) {
     struct kprobe place = {.symbol_name = "ftrace_kill", .flags = KPROBE_FLAG_DISABLED};
-    int error = register_kprobe(&place); // tells where it is
+    int error = register_kprobe(&place); // tells its address
 
     if (error)
         return error;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// bpf_fentry FUNCTION: attaches a BPF program to a kernel function's entry that counts its calls,
-// says "attached", and prints the count when its standard input ends. Needs no library: it reads
-// the kernel's BTF itself.
+// bpf_fentry FUNCTION: attaches a BPF program that counts its calls to a kernel function's entry,
+// prints "attached", and prints the count when its standard input ends. It needs no library: it
+// reads the kernel's BTF itself.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -23,7 +23,7 @@ static int fail(const char* what) {
     return 1;
 }
 
-// The bytes that follow a type's own description.
+// Returns the size of what follows a type's own description.
 static size_t extra_bytes(uint32_t info) {
     uint32_t count = BTF_INFO_VLEN(info);
     switch (BTF_INFO_KIND(info)) {
@@ -49,7 +49,7 @@ static size_t extra_bytes(uint32_t info) {
     }
 }
 
-// The number of the function's type; 0 where there is none.
+// Returns the number of the function's type; 0: none.
 static uint32_t find_function(const char* name) {
     int file = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
     struct stat status;

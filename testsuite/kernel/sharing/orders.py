@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Everybody who can be at a function's entry comes and goes in every order; each counts exactly.
+"""All kinds of users of a function's entry attach and detach in every order; each must count exactly.
 
-Runs in a guest, in a folder with the modules djstap_entry.ko, djstap_both.ko and patch.ko and the program
-bpf_fentry. Walks until each user has been attached and detached, with each other one there: a step attaches
-or detaches one, then the system call is made CALLS times. Each counts what was called while it was there, no
-less and no more; whoever does not, is refused, or warns of something is printed. At the end: who was attached.
+Runs in a guest, in a folder with the modules djstap_entry.ko, djstap_both.ko and patch.ko and the program bpf_fentry.
+Continues until each user has been attached and detached while each other one was attached: a step attaches or
+detaches one, then the system call is made CALLS times. Each user must count exactly the calls that were made while it
+was attached; users that do not, that are refused, or that emit a warning are printed. At the end it prints who was
+attached.
 """
 import collections
 import os
@@ -24,8 +25,8 @@ MOST_STEPS = 80
 
 
 def write(path, text):
-    """Yields why the kernel did not take it, or nothing."""
-    # An event more must not clear the others, and these files cannot be sought to their end.
+    """Writes the text; returns why the kernel refused it, or nothing."""
+    # A further event must not clear the others, and these files cannot be positioned at their end.
     flags = os.O_WRONLY | (0 if text.startswith(("p:", "-:")) else os.O_TRUNC)
     file = os.open(path, flags)
     try:
@@ -51,12 +52,12 @@ def wait_for(condition, what):
 
 
 def made_calls():
-    """Makes the calls; yields how many."""
+    """Makes the calls; returns how many."""
     subprocess.run(["gtodbench", "-n", str(CALLS), "-q"], check=True, stdout=subprocess.DEVNULL)
 
 
 class Script:
-    """A djstap module with its reader: counts entries, and returns too where it has two numbers."""
+    """A djstap module with its reader: counts entries, and also returns if it has two numbers."""
 
     def __init__(self, name, numbers):
         self.name, self.numbers = name, numbers
@@ -68,7 +69,7 @@ class Script:
         self.said = ""
         poll = select.poll()
         poll.register(self.session.stderr, select.POLLIN)
-        while self.said.count("kernel.function") < self.numbers:  # a line a probe, once all are attached
+        while self.said.count("kernel.function") < self.numbers:  # one line per probe, once all are attached
             assert poll.poll(PATIENCE * 1000), f"no answer of {self.name}: {self.said}"
             data = os.read(self.session.stderr.fileno(), 65536).decode()
             assert data, f"{self.name} ended: {self.said}"
@@ -82,7 +83,7 @@ class Script:
         return [int(number) for number in output.split()] or [output]
 
     def told(self):
-        """What it warned of."""
+        """Returns its warnings."""
         return re.findall(r"WARNING: .*", self.said)
 
     def mechanisms(self):
@@ -124,7 +125,7 @@ class Livepatch:
 
 
 class Tracer:
-    """ftrace's function tracer, in a buffer of its own: a kprobe that goes clears the common one."""
+    """ftrace's function tracer, in a buffer of its own: removing a kprobe clears the common one."""
 
     FOLDER = TRACING + "/instances/calls"
 
@@ -154,7 +155,8 @@ class Kprobe:
 
 
 def walk(names, there):
-    """Who is to come, or to go, next: until each came, or was refused, and went while each other one was `there`."""
+    """Yields who attaches, or detaches, next: until each was attached, or refused, and detached while each other one was
+    `there`."""
     wanted = {(way, name, other) for way in "+-" for name in names for other in names if name != other}
     steps = []
 
@@ -180,7 +182,7 @@ def walk(names, there):
             continue
         for each in list(there):
             yield step(each)
-        # A livepatch and BPF come only before those that do not share with them.
+        # A livepatch and BPF attach only before those that do not share with them.
         for each in sorted((name, other), key=names.index):
             yield step(each)
 

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""In a guest: scripts of all mechanisms come and go under load, while a processor goes away and comes back and readers are killed.
+"""In a guest: scripts of all mechanisms are loaded and unloaded under load, while a processor goes offline and online
+and readers are killed.
 
     soak.py ROUNDS MODULE.ko…
 
-A round loads each module once in each way: with a reader that ends, with one that is killed, without a reader, as a flight recorder that is
-read; between them, in an order that the round's number draws. Prints what is wrong, and in the end how many sessions there were.
+A round loads each module once in each way: with a reader that ends, with one that is killed, without a reader, as a
+flight recorder that is read; in an order that the round's number determines. Prints problems, and at the end the
+number of sessions.
 """
 import glob
 import os
@@ -26,7 +28,7 @@ while True:
     s.recv(200)
     time.sleep(0.01)
 """
-PATIENCE = 240  # seconds until a module that was asked to go is gone
+PATIENCE = 240  # seconds until a module that should be unloaded is gone
 
 
 def run(*words, allowed=(0,)):
@@ -75,7 +77,7 @@ def recorder(path, name, draw):
 
 
 def switch_processor(draw):
-    """Off and on again, or on where it is off."""
+    """Switches a processor off and on again, or on if it is off."""
     for value in ("0", "1"):
         with open(ONLINE, "w") as file:
             file.write(value)
@@ -93,7 +95,7 @@ def main():
         draw.shuffle(steps)
         for at, (way, path) in enumerate(steps):
             name = os.path.basename(path).removesuffix(".ko")
-            # Some go away or come back with a processor less.
+            # Some are unloaded or loaded with one processor less.
             offline = at % 4 == 1
             if offline:
                 with open(ONLINE, "w") as file:

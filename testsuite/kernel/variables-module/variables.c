@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A module for tests to probe that has variables in each kind of section.
+// A module for tests to probe that has variables in sections of each kind.
 #include <linux/module.h>
 
 struct variables_list {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A livepatch of the gettimeofday system call: it only counts, and says that all went well.
+// A livepatch of the gettimeofday system call: it only counts, and returns success.
 #include <linux/livepatch.h>
 #include <linux/module.h>
 
