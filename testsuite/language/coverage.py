@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks that every registered diagnostic is seen by a test.
+"""Checks that every registered diagnostic is reached by a test.
 
-A diagnostic counts as seen when its [tag] stands in the expected output of a language or kernel case, or
-when a unit test names its kind (DiagnosticKind::Name) or its tag ("tag"). Others must be listed in
-exempt.txt, a line each: `tag: reason`. What is listed there and seen all the same is an error too, so that
-the list stays short.
+A diagnostic counts as reached if its [tag] occurs in the expected output of a language or kernel case, or if a unit
+test names its kind (DiagnosticKind::Name) or its tag ("tag"). Others must be listed in exempt.txt, one per line:
+`tag: reason`. A diagnostic that is listed there although it is reached is an error, too, so that the list stays
+short.
 """
 import os
 import re

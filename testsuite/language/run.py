@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs language cases: scripts that carry the command and its expected output.
+"""Runs language cases: scripts that contain the command and its expected output.
 
     // run: -p1 %s            options of djstap; %s is this file. Or:
     // shell: djstap -p1 - < %s
@@ -9,8 +9,8 @@
     //| a line of standard output
     //! a line of standard error
 
-What a case prints is compared line by line (see ../harness/matching.py). Commands run in the case's own
-folder, so that places read NAME.stp:LINE:COLUMN; $T is an empty folder for what they write.
+A case's output is compared line by line (see ../harness/matching.py). Commands run in the case's own folder, so that
+places read NAME.stp:LINE:COLUMN; $T is an empty folder for files that they write.
 
     run.py --djstap build/release/bin/djstap [--update] [CASE…]
 """
@@ -54,7 +54,7 @@ class Case:
             raise ValueError(f"{path}: one line '// run: …' or '// shell: …' is needed")
 
     def execute(self, djstap):
-        """(status, output lines, error lines)"""
+        """Returns (status, output lines, error lines)."""
         environment = dict(os.environ, LC_ALL="C.UTF-8")
         environment["PATH"] = os.path.dirname(os.path.abspath(djstap)) + ":" + environment.get("PATH", "")
         with tempfile.TemporaryDirectory(prefix="djstap-case-") as folder:
