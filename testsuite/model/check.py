@@ -37,7 +37,7 @@ def main():
         for name in os.listdir(FOLDER):
             if name.endswith(".pml"):
                 shutil.copy(os.path.join(FOLDER, name), folder)
-        # A failure is found soon; then the compiler is what takes long.
+        # A failure is found soon; then compiling takes most of the time.
         optimize = "-O1" if wanted == "holds" else "-O0"
         must(["spin", "-a", *flags, model + ".pml"], folder)
         must([os.environ.get("CC", "cc"), optimize, "-w", "-DSAFETY", "-DCOLLAPSE", "-DMEMLIM=2000", "-o", "pan", "pan.c"],

@@ -1,17 +1,17 @@
 /*
  * Memory as two CPUs see it, each through its own store buffer. 0: the CPU of the handlers; 1: the
- * reader's. Loads are made in the program's order. Stores become visible later:
+ * reader's. Loads execute in program order. Stores become visible later:
  *
- *   default  in their order: x86-TSO
- *   -DPSO    in any order that keeps those to one place: what a compiler may make of plain stores.
- *            A release is behind all stores before it; barriers are passed by no store.
+ *   default  in program order: x86-TSO
+ *   -DPSO    in any order that preserves that of stores to one place: a compiler may reorder plain
+ *            stores like this. A release follows all stores before it; no store passes a barrier.
  *
- * A load without acquire (load_late) may also be made later than what follows it: it sees what is
+ * A load without acquire (load_late) may also execute later than what follows it: it sees what is
  * still in the other CPU's store buffer, while what follows does not.
  */
 #define PLAIN 0
 #define RELEASE 1
-#define FENCE 2 /* not a store: in a store buffer, what a compiler's barrier is */
+#define FENCE 2 /* not a store: represents a compiler barrier in a store buffer */
 
 typedef Buffer {
 	byte n;
@@ -53,7 +53,7 @@ inline fetch(cpu, place, into)
 	look_up(cpu, place, into)
 }
 
-/* `mine`: a condition under which this process is the one that runs on its CPU. */
+/* `mine`: the condition under which this process runs on its CPU. */
 inline load(mine, cpu, place, into)
 {
 	d_step { (mine) -> fetch(cpu, place, into) }
@@ -72,7 +72,7 @@ inline store(mine, cpu, order, place, what)
 	d_step { (mine) && stores[cpu].n < ROOM -> append(cpu, order, place, what) }
 }
 
-/* A barrier that no store passes; nothing where stores keep their order anyway. */
+/* A barrier that no store passes; nothing if stores are ordered anyway. */
 inline store_barrier(mine, cpu)
 {
 #ifdef PSO
@@ -103,7 +103,7 @@ inline store_barrier(mine, cpu)
 #define may_pass(cpu, i) ((i) == 0)
 #endif
 
-/* Makes the store buffer's entry `i` visible if it may be now. */
+/* Makes the store buffer's entry `i` visible if that is possible now. */
 inline make_visible(cpu, i)
 {
 	d_step {
@@ -122,7 +122,7 @@ inline make_visible(cpu, i)
 			k++
 		:: else -> break
 		od;
-		/* What is left behind would only make states differ. */
+		/* Old values would only make states differ. */
 		stores[cpu].kind[k] = 0;
 		stores[cpu].at[k] = 0;
 		stores[cpu].value[k] = 0;

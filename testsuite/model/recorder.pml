@@ -1,21 +1,21 @@
 /*
- * A CPU's ring as a flight recorder, and who copies it meanwhile: runtime/record/recorder.c and
- * compiler/session/snapshot.cpp. README.md tells which step is which line. Places 0 … CELLS-1 of
- * the memory are the ring, a row of parts. A record's header takes two cells: its size and its
- * time, which is no other record's, or PADDING; the payload is another cell with its time. `newest`
+ * A CPU's ring as a flight recorder, and a reader that copies it concurrently:
+ * runtime/record/recorder.c and compiler/session/snapshot.cpp. README.md maps the steps to lines.
+ * Places 0 … CELLS-1 of the memory are the ring, a row of parts. A record's header takes two cells:
+ * its size and its unique time, or PADDING; the payload is another cell with its time. `newest`
  * follows.
  */
 #ifndef PART
-#define PART 4 /* cells: a record and what is too little for a header, or two, or one and padding */
+#define PART 4 /* cells: a record and less than a header, or two records, or one and padding */
 #endif
 #ifndef PARTS
-#define PARTS 2 /* the fewest that leave one to be read: what is written is never far away */
+#define PARTS 2 /* the fewest that leave one to read: writers are never far from the reader */
 #endif
 #ifndef OUTER
-#define OUTER 3 /* records that the one that is interrupted writes */
+#define OUTER 3 /* records that the interrupted writer writes */
 #endif
 #ifndef INNER
-#define INNER 1 /* and those of what interrupts it */
+#define INNER 1 /* and those of the interrupting one */
 #endif
 #define CELLS (PART * PARTS)
 #define NEWEST CELLS
@@ -50,14 +50,14 @@
 #define load_newest load
 #endif
 
-/* Per-CPU variables: only their own CPU looks at them. */
+/* Per-CPU variables: only their own CPU accesses them. */
 byte head, limit = PART, lost, overwritten;
 bool changing;
 byte running; /* level of what runs on the CPU: 0, or 1 while an NMI has interrupted that */
 byte clock = 1;
 byte ended; /* writers */
 
-/* What was reserved, by place: to compare with what is read. */
+/* What was reserved, by place, for comparison with what is read. */
 byte sizes[MOST];
 byte times[MOST];
 
@@ -217,7 +217,7 @@ done:
 
 byte copy[PART]; /* of one part */
 
-/* Looks at what it has copied of the part that begins at `begin`: what was written there. */
+/* Checks its copy of the part that begins at `begin`: it contains what was written there. */
 inline check(begin)
 {
 	i = 0;
@@ -286,7 +286,7 @@ proctype Reader()
 		}
 	:: else -> break
 	od;
-	/* What is there in the end. */
+	/* The final content. */
 	(ended == 2 && stores[0].n == 0);
 	d_step {
 		ended == 2 && stores[0].n == 0 ->

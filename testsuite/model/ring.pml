@@ -1,17 +1,17 @@
 /*
  * A CPU's ring that stops when it is full, and its reader: runtime/record/ring.c and
- * compiler/session/ring.h. README.md tells which step is which line. Places 0 … CELLS-1 of the
- * memory are the ring, a record's header in the first cell of it and its payload behind; the tail
- * follows.
+ * compiler/session/ring.h. README.md maps the steps to lines. Places 0 … CELLS-1 of the memory are
+ * the ring: a record's header is in its first cell, followed by its payload; the tail follows the
+ * ring.
  */
 #ifndef CELLS
-#define CELLS 5 /* no multiple of a record: headers come to lie everywhere */
+#define CELLS 5 /* not a multiple of a record: headers are in all positions */
 #endif
 #ifndef OUTER
-#define OUTER 2 /* records that the one that is interrupted writes */
+#define OUTER 2 /* records that the interrupted writer writes */
 #endif
 #ifndef INNER
-#define INNER 1 /* and those of what interrupts it */
+#define INNER 1 /* and those of the interrupting one */
 #endif
 #define TAIL CELLS
 #define PLACES (CELLS + 1)
@@ -43,20 +43,19 @@
 #define load_tail load
 #endif
 
-/* Per-CPU variables: only their own CPU looks at them. */
+/* Per-CPU variables: only their own CPU accesses them. */
 byte head, limit = CELLS, lost;
 byte running; /* level of what runs on the CPU: 0, or 1 while an NMI has interrupted that */
 byte clock = 1;
 byte ended; /* writers */
 
-/* What was reserved, by place: to compare with what is read. */
+/* What was reserved, by place, for comparison with what is read. */
 byte sizes[MOST];
 byte times[MOST];
 
 #define HERE (running == level)
 
-/* Of a record: the header's cell holds its size and all others its time, which no other record has.
- */
+/* A record: the header's cell holds its size and all others its unique time. */
 proctype Writer(byte level; byte count)
 {
 	byte at, next, seen, tail, now, size, i;
