@@ -10,7 +10,7 @@
 #include "globals/locks.h"
 
 #define AREA_BYTES (1u << 20)
-#define ONE_IN 24 // places where an interrupt may come at which one does
+#define ONE_IN 24 // probability of an interrupt where one may arrive
 
 struct this_cpu {
     u32 number, level;
@@ -52,7 +52,7 @@ u64 cpu_random(void) {
     return self.random * 0x2545f4914f6cdd1dull >> 16;
 }
 
-// What comes runs to its end with interrupts off; only an NMI interrupts an interrupt.
+// An interrupt runs to its end with interrupts disabled; only an NMI interrupts it.
 void cpu_instruction(void) {
     struct this_cpu before = self;
     u64 dice;
@@ -209,7 +209,7 @@ void cpu_count(s64* counter, s64 by) {
     this_cpu_add(*counter, by);
 }
 
-// As codegen/globals.cpp has it of a statistic's count, sum and logarithmic histogram.
+// As in codegen/globals.cpp, for a statistic's count, sum and logarithmic histogram.
 void cpu_add_inline(struct djs_statistic* copies, s64 value) {
     struct djs_statistic_shape log = {.histogram = DJS_HISTOGRAM_LOG};
     u32 bucket = djs_statistic_bucket(&log, value);
@@ -220,7 +220,7 @@ void cpu_add_inline(struct djs_statistic* copies, s64 value) {
     this_cpu_add(copies->count, 1);
 }
 
-// As codegen/lean.cpp has it.
+// As in codegen/lean.cpp.
 struct djs_record* cpu_reserve_inline(u32 id, u32 size) {
     struct djs_record* record;
     u64 time, head;
@@ -247,7 +247,7 @@ struct djs_ctx* cpus_session_context(void) {
     return &djs_session_ctx;
 }
 
-// ---- what the runtime calls elsewhere
+// ---- functions that the runtime calls
 
 int djs_tasks_init(void) {
     return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// CPUs that are threads: their memory, their interrupts, and what of the runtime the tests call.
+// Simulates CPUs as threads: their memory, their interrupts, and the parts of the runtime that
+// tests call.
 #pragma once
 #include "include/recorder.h"
 #include "include/script.h"
@@ -17,30 +18,30 @@ extern "C" {
 #define LEVEL_NMI 3u
 #define LEVELS 4u
 
-// Makes all that a session of djs_script has, for so many CPUs. 0 or an error.
+// Creates a session of djs_script for this many CPUs. Returns 0 or an error.
 int cpus_begin(u32 count, u64 ring_bytes, bool overwrite);
 void cpus_end(void);
 
-// The calling thread is CPU `cpu` from here on. What interrupts it calls `interrupt` with its
-// level; NULL: nothing does.
+// The calling thread is CPU `cpu` from here on. Interrupts call `interrupt` with their level; NULL:
+// there are none.
 void cpu_be(u32 cpu, void (*interrupt)(u32 level));
-// An interrupt, or an NMI, may come here. Orders nothing.
+// An interrupt, or an NMI, may arrive here. Not a memory barrier.
 void cpu_instruction(void);
 u32 cpu_number(void);
 u32 cpu_level(void);
 bool cpu_interrupts(void);
 void cpu_set_interrupts(bool on);
-// A number of this CPU's own sequence.
+// Returns the next number of this CPU's own sequence.
 u64 cpu_random(void);
 
-// A CPU's ring as its reader has it.
+// Returns a CPU's ring as its reader maps it.
 struct djs_ring_page* cpus_ring(u32 cpu, char** data);
 u64 cpus_lost(void);
 u64 cpus_oversized(void);
 u64 cpus_overwritten(void);
 u64 cpus_skipped_locked(void);
 u64 cpus_skipped_busy(void);
-// What handlers do without a call of the runtime, on this CPU's copy of a per-CPU variable.
+// What handlers do with inline code, on this CPU's copy of a per-CPU variable.
 void cpu_count(s64* counter, s64 by);
 void cpu_add_inline(struct djs_statistic* copies, s64 value);
 struct djs_record* cpu_reserve_inline(u32 id, u32 size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Arrays under their locks: handlers on all CPUs change, look at and walk over them, interrupted by
-// others that want the same.
+// Arrays under their locks: handlers on all CPUs change, read and walk over them, interrupted by
+// others that do the same.
 #include "threads/records.h"
 
 #include <cstdio>
@@ -10,8 +10,8 @@ namespace {
 constexpr u32 capacity = 48;
 constexpr u32 rounds = 5000;
 
-// Array 0: numbers by number; array 1: statistics by text, of which the oldest give way. Lock N
-// guards array N and totals[N].
+// Array 0: numbers by number; array 1: statistics by string, where new elements replace the oldest.
+// Lock N guards array N and totals[N].
 struct Arrays {
     Arrays() {
         maps[0].shape = shape(DJS_LONG, DJS_LONG);
@@ -47,7 +47,7 @@ struct Arrays {
     djs_iterator_use iterators[2]{};
     djs_iterator* iterator[2]{};
     s64 changes[2]{}; // made to the arrays
-    s64 gone = 0;     // with elements of array 0 that were deleted
+    s64 gone = 0;     // values of deleted elements of array 0
 };
 
 struct LockSession : Arrays {
@@ -57,7 +57,8 @@ struct LockSession : Arrays {
 
 Arrays* arrays;
 
-// What each CPU did: [0]: changes of array 0; [1]: of array 1; [2]: nothing, for want of a lock.
+// What each CPU did: [0]: changes of array 0; [1]: of array 1; [2]: nothing, because a lock could
+// not be taken.
 struct Counts {
     std::array<std::array<u64, 3>, LEVELS> at{};
     u64 sum(u32 what) const { return at[0][what] + at[2][what] + at[3][what]; }
@@ -121,7 +122,7 @@ s64 sum_of(djs_ctx* ctx, djs_iterator* iterator, bool falling) {
     return sum;
 }
 
-// A handler with a context; without one, a hit that is skipped.
+// Runs a handler with a context; without a context, the hit is skipped.
 template <class Body> void run(const djs_handler& handler, Body body) {
     djs_ctx* ctx = djs_enter(&handler, nullptr);
     if (!ctx) {
@@ -199,7 +200,7 @@ TEST_P(Locks, HandlersSeeAndLeaveTheArraysWhole) {
     EXPECT_GT(done[0], 0u);
     EXPECT_GT(done[1], 0u);
     EXPECT_GT(done[2], 0u);
-    // Nobody holds a lock any more.
+    // All locks are released.
     const u64 skipped = cpus_skipped_locked();
     cpu_be(0, nullptr);
     change();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The flight recorder: CPUs write over their oldest records while a reader copies them.
+// The flight recorder: CPUs overwrite their oldest records while a reader copies them.
 #include "session/snapshot.h"
 #include "threads/records.h"
 
@@ -8,7 +8,7 @@ using djstap::Snapshot;
 namespace {
 
 constexpr u64 ring_bytes = DJS_PARTS_MIN * u64{DJS_PART_BYTES};
-constexpr u64 parts_wanted = 200; // that each CPU moves on by
+constexpr u64 parts_wanted = 200; // parts that each CPU advances by
 
 u64 newest_part(const djs_ring_page& page) {
     return __atomic_load_n(&page.newest, __ATOMIC_RELAXED) / DJS_PART_BYTES;
@@ -16,14 +16,14 @@ u64 newest_part(const djs_ring_page& page) {
 
 class Recorder : public testing::TestWithParam<u32> {};
 
-// Some of what interrupts fills the whole ring, while the record that it has interrupted is open.
+// Some interrupts fill the whole ring while the record that they interrupted is open.
 void write_records(u32 level) {
     const u64 count = level == LEVEL_INTERRUPT && cpu_random() % 128 == 0 ? 100 : 1;
     for (u64 i = 0; i < count; i++)
         writers[cpu_number()].write(level);
 }
 
-// How many records a snapshot of a CPU's ring has, all of them checked.
+// Returns the number of records in a snapshot of a CPU's ring, after checking all of them.
 u64 records_in(u32 cpu, decltype(&Snapshot::add_live) add) {
     char* data;
     const djs_ring_page* page = cpus_ring(cpu, &data);
@@ -40,8 +40,8 @@ u64 records_in(u32 cpu, decltype(&Snapshot::add_live) add) {
 
 } // namespace
 
-// Copying what may be written meanwhile is a race that is looked for afterwards: whether what was
-// copied was whole is seen from the records.
+// Copying what may be written concurrently is a race that is detected afterwards: the records show
+// whether the copy was consistent.
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {
     return "race:djstap::Snapshot::add_part\n";

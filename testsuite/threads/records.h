@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Writers of records that tell whether they are whole and in their place, and who checks that.
+// Writers of records that show whether they are complete and in order, and a checker for them.
 #pragma once
 #include "threads/cpus.h"
 
@@ -21,7 +21,7 @@ struct Session {
     Session& operator=(const Session&) = delete;
 };
 
-// Runs `body` as each CPU, and `reader` again and again until all of them have ended.
+// Runs `body` as each CPU, and `reader` repeatedly until all of them have ended.
 inline void run_cpus(u32 cpus, void (*interrupt)(u32), const std::function<void(u32)>& body,
                      const std::function<void()>& reader) {
     std::atomic<u32> ended = 0;
@@ -31,7 +31,7 @@ inline void run_cpus(u32 cpus, void (*interrupt)(u32), const std::function<void(
             cpu_be(cpu, interrupt);
             body(cpu);
             cpu_be(cpu, nullptr);
-            // No order: what a reader sees of the records it has from the rings alone.
+            // Relaxed: a reader learns about records only from the rings.
             ended.fetch_add(1, std::memory_order_relaxed);
         });
     while (ended.load(std::memory_order_relaxed) < cpus) {
@@ -51,7 +51,7 @@ inline u64 payload_word(const Payload& payload, u64 index) {
            0x9e3779b97f4a7c15ull;
 }
 
-// What one CPU wrote, by level. A level is not interrupted by itself.
+// What one CPU wrote, by level. A level does not interrupt itself.
 struct Writer {
     std::array<u64, LEVELS> kept{}, refused{};
     u32 cpu = 0;
@@ -67,7 +67,7 @@ struct Writer {
                 cpu_instruction();
         }
     }
-    // By a handler with a context, or by one without.
+    // Writes from a handler with a context, or from one without.
     bool write(u32 level) {
         static const djs_handler handler{};
         const u64 words = cpu_random() % (most_words + 1);
@@ -108,7 +108,7 @@ inline void write_record(u32 level) {
     writers[cpu_number()].write(level);
 }
 
-// Reads one CPU's records in their order in the ring.
+// Checks one CPU's records in their order in the ring.
 class Checker {
   public:
     explicit Checker(u32 cpu) : cpu_(cpu) {}

@@ -7,8 +7,8 @@ using djstap::Ring;
 
 namespace {
 
-constexpr u64 ring_bytes = 4096; // as many records as wrap around it often
-constexpr u64 patience = 20'000; // for a reader that does not get on: at least 20 s
+constexpr u64 ring_bytes = 4096; // small, so that records wrap around it often
+constexpr u64 patience = 20'000; // for a reader that makes no progress: at least 20 s
 constexpr u64 wanted = 15000;    // records of each CPU that are kept
 
 struct Reader {
@@ -22,7 +22,7 @@ struct Reader {
     }
     void read() {
         for (size_t cpu = 0; cpu < rings.size(); cpu++) {
-            // Now and then it gives room back in the middle of what it takes.
+            // Now and then the reader releases memory in the middle of what it consumes.
             while (rings[cpu].state() == Ring::State::Ready) {
                 checkers[cpu].check(rings[cpu].record());
                 rings[cpu].take();
@@ -79,8 +79,8 @@ TEST_P(Rings, RecordsAreWholeAndInOrder) {
     }
 }
 
-// A ring that nobody reads is full, and counts what it refuses; a record that fits no ring is
-// counted apart.
+// A ring without a reader becomes full, and counts what it refuses; a record that fits no ring is
+// counted separately.
 TEST_P(Rings, WhatIsNotKeptIsCounted) {
     const u32 cpus = GetParam();
     reset_writers();
@@ -102,7 +102,7 @@ TEST_P(Rings, WhatIsNotKeptIsCounted) {
     EXPECT_EQ(cpus_oversized(), cpus);
 }
 
-// Records of begin and end probes wait for the reader; what interrupts them does not.
+// Records of begin and end probes wait for the reader; those of interrupting handlers do not.
 TEST_P(Rings, RecordsThatWaitAreNotLost) {
     const u32 cpus = GetParam();
     reset_writers();

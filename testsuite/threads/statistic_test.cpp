@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Per-CPU counters and statistics: each CPU adds to its own, interrupted at every step, while
+// Per-CPU counters and statistics: each CPU adds to its own copy, interrupted at every step, while
 // others read and clear them.
 #include "threads/records.h"
 
@@ -7,8 +7,8 @@ namespace {
 
 constexpr u32 rounds = 20000;
 
-// Statistic 0: by djs_statistic_record, with all that can be kept. 1: handlers add by themselves.
-// Counter 0: a plain one.
+// Statistic 0: by djs_statistic_record, with everything that can be kept. 1: handlers add with
+// inline code. Counter 0: a plain one.
 struct Tables {
     Tables() {
         for (auto& statistic : statistics)
@@ -44,7 +44,7 @@ struct StatisticSession : Tables {
     Session session;
 };
 
-// As djs_statistic_read wants it.
+// In the form that djs_statistic_read requires.
 struct Result {
     explicit Result(u32 statistic) : words(tables->statistics[statistic].shape.bytes / 8) {
         djs_statistic_read(statistic, get());
@@ -90,7 +90,7 @@ void clear_now(u32 level) {
 
 class Statistics : public testing::TestWithParam<u32> {};
 
-// What all CPUs' values make, one after the other.
+// Computes the result of all CPUs' values, one after the other.
 std::vector<u64> expected(u32 statistic) {
     const djs_statistic_shape& shape = tables->statistics[statistic].shape;
     std::vector<u64> words(shape.bytes / 8);
@@ -136,7 +136,7 @@ TEST_P(Statistics, RecordedValuesAreAllThere) {
         EXPECT_EQ(result->buckets[i], all->buckets[i]);
 }
 
-// A reader who sees a value counted sees the rest of it.
+// A reader that sees a value counted sees all of it.
 TEST_P(Statistics, ValuesThatHandlersAddAreAllThere) {
     StatisticSession session(GetParam());
     run_cpus(
@@ -207,7 +207,7 @@ namespace {
 
 bool interrupted;
 
-// Only the first time: what comes in the middle of a clear.
+// Runs only the first time, in the middle of a clear.
 void clear_statistic_twice(u32 level) {
     if (interrupted || level == LEVEL_NMI)
         return;
@@ -233,7 +233,7 @@ TEST(Clearing, OfAStatisticIsInterruptedByTheSame) {
         djs_statistic_record(0, 3);
         interrupted = false;
         cpu_be(0, clear_statistic_twice);
-        for (u32 skipped = 0; skipped < i; skipped++) // so that it comes elsewhere each time
+        for (u32 skipped = 0; skipped < i; skipped++) // so that it arrives elsewhere each time
             cpu_random();
         djs_statistic_clear(0);
         cpu_be(0, nullptr);

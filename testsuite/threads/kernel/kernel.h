@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the runtime's sources use of the kernel, for CPUs that are threads under ThreadSanitizer.
-// It begins with what stands in for the kernel in user space (runtime/user/kernel.h); what CPUs and
-// interrupts have to do with is here, no stronger and no weaker than the kernel's documentation
-// says:
-//   - an access that the kernel marks is a relaxed atomic one, so that it may meet others; any
-//     other one that does is reported. Acquire, release and full barriers are those of C11.
+// The kernel interfaces that the runtime's sources use, for CPUs that are threads under
+// ThreadSanitizer. It extends the replacement of the kernel in user space (runtime/user/kernel.h)
+// with everything that concerns CPUs and interrupts, no stronger and no weaker than the kernel's
+// documentation says:
+//   - an access that the kernel marks is a relaxed atomic one, so that it may race with others; any
+//     other access that races is reported. Acquire, release and full barriers are those of C11.
 //   - per-CPU operations are one instruction to what interrupts them and nothing to other CPUs: a
 //     load and a store, both relaxed.
-//   - interrupts are off for the CPU that turned them off. An NMI comes all the same.
-// Interrupts come between two such accesses, where cpu_instruction() says so. It orders nothing.
+//   - interrupts are disabled for the CPU that disabled them. An NMI arrives all the same.
+// Interrupts arrive between two such accesses, where cpu_instruction() is called. It is not a
+// memory barrier.
 #ifndef DJSTAP_THREADS_KERNEL_H
 #define DJSTAP_THREADS_KERNEL_H
 
@@ -24,7 +25,7 @@
         cpu_instruction();                                                                         \
     } while (0)
 
-// ---- accesses that may meet others
+// ---- accesses that may race
 #define MARKED_LOAD(p, order)                                                                      \
     ({                                                                                             \
         __typeof__(*(p) + 0) loaded_ = __atomic_load_n(p, order);                                  \
@@ -52,7 +53,7 @@
 #define cpu_relax() (__builtin_ia32_pause(), cpu_instruction())
 #define atomic_read(a) (cpu_instruction(), atomic_read(a))
 
-// ---- per-CPU memory: as the kernel has it, an address in the section stands for all copies
+// ---- per-CPU memory: as in the kernel, an address in the section stands for all copies
 #undef DECLARE_PER_CPU
 #undef __alloc_percpu
 #undef free_percpu
@@ -61,7 +62,7 @@
 #define DECLARE_PER_CPU(type, name) extern type name
 #define DEFINE_PER_CPU(type, name) __attribute__((__section__("threads_percpu"))) type name
 #define __alloc_percpu(size, align) cpus_percpu_alloc(size)
-#define free_percpu(p) ((void)(p)) // goes with the whole area
+#define free_percpu(p) ((void)(p)) // freed with the whole area
 #define per_cpu_ptr(p, cpu) ((__typeof__(p))((char*)(p) + cpus_distance(cpu)))
 #define per_cpu(name, cpu) (*per_cpu_ptr(&(name), cpu))
 #define this_cpu_ptr(p) per_cpu_ptr(p, cpu_number())
@@ -104,7 +105,7 @@
 // ---- memory
 struct page {
     void* address;
-    u64 offset; // in the file that all pages are of
+    u64 offset; // offset in the file that contains all pages
 };
 #define __GFP_NORETRY 0
 #define VM_MAP 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// In place of runtime/arch/runtime.h: interrupts come at a look at the clock, too.
+// Replaces runtime/arch/runtime.h: interrupts may also arrive when the clock is read.
 #pragma once
 #include "threads/kernel/kernel.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// In place of runtime/cpu/level.h: the level is what the simulated CPU says.
+// Replaces runtime/cpu/level.h: the simulated CPU provides the level.
 #ifndef DJSTAP_LEVEL_H
 #define DJSTAP_LEVEL_H
 

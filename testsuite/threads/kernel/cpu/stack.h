@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// In place of runtime/cpu/stack.h: threads have stack enough.
+// Replaces runtime/cpu/stack.h: threads have enough stack.
 #ifndef DJSTAP_STACK_H
 #define DJSTAP_STACK_H
 
