@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What print() has to take care of by itself; that it is the inverse of the parser is tested in
-// syntax.
+// What print() itself must handle; the tests of syntax check that it is the inverse of the parser.
 #include "ast/ast.h"
 #include "ast/printer.h"
 

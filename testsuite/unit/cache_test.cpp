@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What is taken from the cache, and what is not.
+// Which files are taken from the cache, and which are not.
 #include "cache/cache.h"
 #include "system/trust.h"
 
@@ -33,7 +33,7 @@ class Trust : public testing::Test {
         chmod((path + "/" + name).c_str(), 0644);
         return path + "/" + name;
     }
-    // Only root gives files away.
+    // Only root can change the owner of files.
     static void give_away(const std::string& what) {
         ASSERT_EQ(lchown(what.c_str(), somebody, somebody), 0);
     }
@@ -66,13 +66,13 @@ TEST_F(Trust, WhatOthersWriteToIsNot) {
                   path + what + ": can be written to by others, so what is in it is not used");
         chmod((path + what).c_str(), before);
     }
-    chmod((path + "/a").c_str(), 01777); // what is in it can only be replaced by its owner
+    chmod((path + "/a").c_str(), 01777); // only their owners can replace files in it
     EXPECT_EQ(complaint(it), "");
 }
 
 TEST_F(Trust, WhatAGroupWritesToIsNot) {
     const std::string it = file("a/b/c");
-    const bool own_group = geteuid() != 0 && getegid() == geteuid(); // nobody else is in it
+    const bool own_group = geteuid() != 0 && getegid() == geteuid(); // it has no other members
     for (const auto& [what, mode] :
          {std::pair("/a/b/c", 0664), std::pair("/a/b", 0775), std::pair("/a", 0770)}) {
         chmod((path + what).c_str(), static_cast<mode_t>(mode));
@@ -99,7 +99,7 @@ TEST_F(Trust, WhatBelongsToOthersIsNot) {
     give_away(path + "/a/link");
     EXPECT_EQ(complaint(path + "/a/link/c"),
               path + "/a/link: belongs to someone else, so what is in it is not used");
-    // Neither does a link of one's own lead to what is theirs.
+    // A link of one's own to another user's file is not trusted either.
     give_away(path + "/a");
     fs::create_symlink(path + "/a/b", path + "/way");
     EXPECT_NE(complaint(path + "/way/c"), "");
@@ -139,7 +139,8 @@ TEST_F(Trust, RootDoesNotTakeSomebodysHome) {
     EXPECT_EQ(cache_directory(), path + "/.cache/djstap");
     give_away(path);
     EXPECT_EQ(cache_directory(), "/var/cache/djstap");
-    setenv("DJSTAP_CACHE", path.c_str(), 1); // said is said: it is refused where it is used
+    // an explicit setting is kept: it is refused when it is used
+    setenv("DJSTAP_CACHE", path.c_str(), 1);
     EXPECT_EQ(cache_directory(), path);
 }
 

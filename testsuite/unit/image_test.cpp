@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A folder of its own that is gone at the end.
+// A folder that is removed at the end.
 struct TemporaryFolder {
     TemporaryFolder() {
         std::string name = fs::temp_directory_path() / "djstap-kernel-XXXXXX";
@@ -52,7 +52,7 @@ struct Environment {
     std::optional<std::string> before;
 };
 
-// Every kernel that is unpacked with its vmlinux.
+// Returns every kernel that is unpacked with its vmlinux.
 std::vector<KernelFiles> real_kernels() {
     std::vector<KernelFiles> found;
     for (const std::string& release : installed_releases()) {
@@ -63,7 +63,7 @@ std::vector<KernelFiles> real_kernels() {
     return found;
 }
 
-// Some module of the first of these kernels that the compiler put fentry sites into.
+// Returns some module of the first of these kernels that has fentry sites.
 std::string module_with_sites(const std::vector<KernelFiles>& kernels) {
     for (const KernelFiles& files : kernels)
         for (const auto& entry : fs::recursive_directory_iterator(files.modules + "/kernel")) {
@@ -260,7 +260,7 @@ TEST(ModuleFile, RelocationBehindTheFileIsDamage) {
     EXPECT_FALSE(link_module_image(bytes, "module.ko"));
 }
 
-// Each is told by symbols of its own, and what the script may name lies in exactly one.
+// Each segment is identified by symbols of its own, and what the script may name is in exactly one.
 TEST(Module, IsAnImageWithSegmentsForItsCodeAndItsData) {
     const std::vector<KernelFiles> kernels = real_kernels();
     if (kernels.empty())
@@ -361,7 +361,7 @@ TEST(Kernel, RealKernels) {
             EXPECT_EQ(kernel.config("NO_SUCH_OPTION"), "");
             EXPECT_EQ(kernel.config("CONFIG_LOCALVERSION"), "");
         }
-        // A damaged cache is built anew.
+        // A damaged cache is rebuilt.
         auto built = Kernel::open(files);
         ASSERT_TRUE(built);
         std::string path = cache.path + "/kernels/" + (*built)->build_id() + "/symbols";

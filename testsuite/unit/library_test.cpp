@@ -129,7 +129,7 @@ TEST_F(LibraryFolder, IndexKeepsNamesAndFiles) {
     EXPECT_EQ(loaded->files_defining(NameKind::Function, "f"), (std::vector<uint32_t>{0, 1}));
     EXPECT_EQ(loaded->names(NameKind::Alias),
               (std::vector<std::pair<std::string_view, uint32_t>>{{"p.q", 1}}));
-    // Another size, another time, another list: not the same library any more.
+    // Another size, another time, another list: the library has changed.
     EXPECT_FALSE(Index::load(path + "/index", {files[0]}));
     EXPECT_FALSE(Index::load(path + "/index", {files[0], {files[1].path, 6, 9}}));
     EXPECT_FALSE(Index::load(path + "/index", {files[0], {files[1].path, 7, 8}}));
@@ -145,7 +145,7 @@ TEST_F(LibraryFolder, BrokenCacheIsNotBelieved) {
         std::ofstream(path + "/cut", std::ios::binary) << whole.substr(0, length);
         EXPECT_FALSE(Index::load(path + "/cut", files)) << length;
     }
-    // Any byte may be wrong: either it is seen or what is read stays inside the file.
+    // Any byte may be wrong: either this is detected, or all reads stay inside the file.
     for (size_t i = 0; i < whole.size(); ++i) {
         std::string wrong = whole;
         wrong[i] = static_cast<char>(wrong[i] ^ 0xff);

@@ -110,7 +110,7 @@ TEST(Mechanisms, NamesAreThoseOfTheOption) {
     }
 }
 
-// On every kernel that is installed with symbols.
+// For every kernel that is installed with symbols.
 class OnKernel : public testing::TestWithParam<std::string> {
   protected:
     void SetUp() override {
@@ -155,7 +155,7 @@ TEST_P(OnKernel, InitializationCodeAndForbiddenPlacesAreRefused) {
                      .refusal.empty());
 }
 
-// Each mechanism, also by force: a triple fault is the guest's end.
+// For each mechanism, also if forced: a triple fault ends the guest.
 TEST_P(OnKernel, FunctionsThatRunWithoutAnIdtAreRefused) {
     const std::string why = "CPUs run it while they can take no exception";
     for (const char* name : {"start_secondary", "cpu_init_exception_handling", "native_write_cr4",
@@ -171,7 +171,7 @@ TEST_P(OnKernel, FunctionsThatRunWithoutAnIdtAreRefused) {
             EXPECT_EQ(choose_for_entry(*kernel_, entry, forced).refusal, why) << name;
         EXPECT_EQ(choose_for_return(*kernel_, entry, {}, Mechanism::ReturnDjprobe).refusal, why);
     }
-    // By its name where addresses are hidden.
+    // By its name if addresses are hidden.
     EXPECT_EQ(choose_for_entry(*kernel_, 0, std::nullopt, false, "cr4_init").mechanism,
               Mechanism::None);
     for (const char* name :
@@ -193,7 +193,7 @@ TEST(WithoutIdt, PartsAreHeldToTheirFunctions) {
     EXPECT_FALSE(arch::runs_without_exceptions(""));
 }
 
-// The return of each function as a probe of it would be judged.
+// Judges the return of each function like that of a probe.
 TEST_P(OnKernel, ReturnsAreJudgedByArgumentsAndLists) {
     auto opened = DebugInfo::open(*kernel_);
     ASSERT_TRUE(opened) << opened.failure().message;
@@ -212,11 +212,11 @@ TEST_P(OnKernel, ReturnsAreJudgedByArgumentsAndLists) {
     EXPECT_EQ(judge("hrtimer_nanosleep").reason, "it waits on purpose");
     EXPECT_EQ(judge("sys_read").verdict, Verdict::Waits);
     EXPECT_EQ(judge("sys_getppid").verdict, Verdict::Safe);
-    // A function of newer kernels, in which every system call is: rmmod, too.
+    // A function of newer kernels that every system call passes through, including rmmod's.
     EXPECT_EQ(judge_return_by_name("x64_sys_call").reason, "rmmod would wait for itself");
 }
 
-// A name that a kernel does not have any more judges nothing.
+// A name that no longer exists in a kernel has no effect.
 TEST_P(OnKernel, HasAFunctionForEachPatternOfReturns) {
     Images images(GetParam());
     auto is_in = [](const Image& kernel, const std::string& glob) {
@@ -226,7 +226,7 @@ TEST_P(OnKernel, HasAFunctionForEachPatternOfReturns) {
                     return true;
         return false;
     };
-    // What is a module of one kernel may be built into another.
+    // A module of one kernel may be built into another.
     auto has = [&](const ReturnPattern::Alternative& alternative) {
         if (is_in(*kernel_, alternative.glob))
             return true;
@@ -293,7 +293,7 @@ TEST_P(OnKernel, MembersAreFollowedToAValue) {
     EXPECT_EQ(wrong.error().hint, "did you mean 'f_inode'?");
 }
 
-// Names and types are the same whether DWARF or BTF tells them.
+// Names and types are the same, whether they come from DWARF or BTF.
 TEST_P(OnKernel, TracepointsAreFoundWithAndWithoutDwarf) {
     for (const char* without : {"0", "1"}) {
         setenv("DJSTAP_NO_DWARF", without, 1);
@@ -323,8 +323,8 @@ INSTANTIATE_TEST_SUITE_P(Kernels, OnKernel, testing::Values("6.1", "6.12"), [](c
     return info.param == "6.1" ? "Linux6_1" : "Linux6_12";
 });
 
-// Sites of (variant, address): targets are the distinct sets of handlers, in the order of the
-// sites.
+// Builds a plan from sites of (variant, address): targets are the distinct sets of handlers, in the
+// order of the sites.
 ProbePlan plan_of(const std::vector<std::pair<uint32_t, uint64_t>>& djprobes) {
     ProbePlan plan;
     for (auto [variant, address] : djprobes) {

@@ -14,7 +14,7 @@ using namespace djstap;
 
 namespace {
 
-// The tables as the runtime reads them.
+// The tables in the runtime's form.
 struct Tables {
     regex::Automaton automaton;
     std::vector<djs_regex_step> steps;
@@ -37,7 +37,7 @@ struct Tables {
         regex.match = start(automaton.match);
     }
 
-    // "no", or each group as "(from,to)", "(-)" when it took no part.
+    // Returns "no", or each group as "(from,to)", "(-)" if it did not participate.
     std::string match(const std::string& text) const {
         std::vector<djs_regex_span> groups(regex.group_count), spans(regex.step_count + 1);
         std::vector<u8> marks(text.size() + 1);
@@ -60,7 +60,7 @@ std::string match(const std::string& pattern, const std::string& text) {
     return compiled ? Tables(std::move(*compiled)).match(text) : compiled.failure().message;
 }
 
-// What the C library says.
+// Returns the result of the C library.
 std::optional<std::string> match_by_library(const std::string& pattern, const std::string& text,
                                             size_t group_count) {
     regex_t compiled;
@@ -111,7 +111,7 @@ TEST(Regex, GroupsAreLeftmostLongest) {
     EXPECT_EQ(match("(a*)(ab)*(b*)", "abb"), "(0,3)(0,1)(-)(1,3)");
     EXPECT_EQ(match("(wee|week)(knights|night)", "weeknights"), "(0,10)(0,3)(3,10)");
     EXPECT_EQ(match("([0-9]{1,3}\\.){3}([0-9]+)", "ip 10.20.3.77!"), "(3,13)(9,11)(11,13)");
-    EXPECT_EQ(match("(a|(b))*", "ba"), "(0,2)(1,2)(-)"); // of the last turn only
+    EXPECT_EQ(match("(a|(b))*", "ba"), "(0,2)(1,2)(-)"); // of the last iteration only
     EXPECT_EQ(match("(a|(b))*", "ab"), "(0,2)(1,2)(1,2)");
     EXPECT_EQ(match("(a*)*", "b"), "(0,0)(0,0)");
     EXPECT_EQ(match("(a*)+", "b"), "(0,0)(0,0)");
@@ -150,7 +150,7 @@ TEST(Regex, WhatIsTooLargeFailsQuickly) {
 }
 
 TEST(Regex, OneWalkForASearch) {
-    // A pattern on which backtracking takes exponential time.
+    // A pattern for which backtracking takes exponential time.
     Result<regex::Automaton> compiled = regex::compile("(x+x+)+y", false);
     ASSERT_TRUE(compiled);
     const Tables tables(std::move(*compiled));
@@ -171,8 +171,8 @@ class Generator {
             out += "abc"[below(3)];
         return out;
     }
-    // `any`: alternatives, and groups inside repetitions, where the C library's groups do not
-    // follow POSIX. Anchors deep inside it gets wrong, too.
+    // `any`: includes alternatives, and groups inside repetitions, for which the C library's groups
+    // do not follow POSIX. It also mishandles nested anchors.
     std::string pattern(bool any, uint32_t depth, bool outermost = true) {
         std::string out;
         for (uint32_t n = 1 + (any ? below(2) : 0); n > 0; n--) {
@@ -218,7 +218,8 @@ void compare(bool any, uint32_t seed, int rounds) {
     Generator generator(seed);
     int compared = 0;
     for (int i = 0; i < rounds; i++) {
-        // Repeated groups in repeated groups make automata of thousands of states: fewer of those.
+        // Repeated groups in repeated groups result in automata of thousands of states: fewer of
+        // those.
         const std::string pattern = generator.pattern(any, i % 8 ? 2 : 3);
         Result<regex::Automaton> compiled = regex::compile(pattern, true);
         if (!compiled) {

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* x86_64 =
     "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128";
 
-// Fields of one width can be exchanged without another offset: each has a value of its own.
+// Fields of equal width can be exchanged without changing an offset: each has a value of its own.
 TEST(Abi, HasEachFieldWhereTheHeadersHaveIt) {
     llvm::LLVMContext context;
     AbiTypes types(context);

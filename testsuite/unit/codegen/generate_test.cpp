@@ -15,8 +15,7 @@ namespace {
 
 using namespace program;
 
-// A program with one function probe, put together by hand, and a plan that places it at one fentry
-// site.
+// A program with one function probe, built by hand, and a plan that places it at one fentry site.
 class Generate : public testing::Test {
   protected:
     Generate() : diagnostics_(sources_) {
@@ -114,8 +113,7 @@ class Generate : public testing::Test {
         return djstap::generate(program_, plan_, kernel_, options_, diagnostics_);
     }
 
-    // The mnemonics of one function of the object.
-    // Instructions with their operands.
+    // Returns the instructions of one function of the object, with their operands.
     static std::vector<std::string> listing(const std::string& object,
                                             const std::string& function) {
         char path[] = "/tmp/djstap-test-XXXXXX";
@@ -176,7 +174,7 @@ TEST_F(Generate, PlainCounterIsOneInstructionAndAReturn) {
     EXPECT_TRUE(code[1] == "jmp" || code[1] == "cs") << code[1]; // to the return thunk
 }
 
-// Two probes on one function: one target that does what both ask for, and returns once.
+// Two probes on one function: one target does the work of both, and returns once.
 TEST_F(Generate, HandlersOfOneTargetFollowEachOther) {
     for (const char* name : {"n", "m"}) {
         std::vector<StatementPtr> body;
@@ -235,13 +233,13 @@ TEST_F(Generate, KprobesCallThePlainHandlerThemselves) {
     auto code = disassemble(object->object, "djs_by_regs_0");
     ASSERT_EQ(code.size(), 3u);
     EXPECT_EQ(code[0], "incq");
-    EXPECT_EQ(code[1], "xor"); // returns 0: the kernel goes on as if nothing had happened
-    // Without knowing where an ftrace_ops finds the registers there is no form for it.
+    EXPECT_EQ(code[1], "xor"); // returns 0: the kernel continues as if nothing had happened
+    // If the location of an ftrace_ops' registers is unknown, there is no form for it.
     EXPECT_TRUE(disassemble(object->object, "djs_by_ftrace_0").empty());
 }
 
-// Overload protection does not watch handlers without a context: how long they may be is bounded,
-// return included. A longer one takes a context.
+// Overload protection does not monitor handlers without a context: their length is limited,
+// including the return. A longer one uses a context.
 TEST_F(Generate, LeanHandlersAreBounded) {
     Global* n = global("n", Type::Long, Storage::PerCpu);
     options_.explain = true;
@@ -271,7 +269,7 @@ TEST_F(Generate, LeanHandlersAreBounded) {
     EXPECT_GE(longest, most_lean_instructions - 2);
 }
 
-// Together in one target they are as long as all may be, and each of them is.
+// In a shared target, each of them may have the full length.
 TEST_F(Generate, LeanHandlersOfOneTargetAreBoundedEach) {
     for (size_t increments : {most_lean_instructions - 4, most_lean_instructions}) {
         std::vector<StatementPtr> body;
@@ -300,7 +298,7 @@ TEST_F(Generate, ArraysOfNumbersNeedTheirLockAndNoContext) {
         return object->object.find('\0' + symbol + '\0') != std::string::npos;
     };
     EXPECT_TRUE(has(std::string("djs_lock_enter")));
-    EXPECT_TRUE(has("djs_fail_alone")); // for an array that is full, when the lock is free again
+    EXPECT_TRUE(has("djs_fail_alone")); // for an array that is full, after the lock is released
     EXPECT_FALSE(has("djs_enter"));
 }
 
@@ -326,9 +324,8 @@ TEST_F(Generate, DivisionByZeroIsChecked) {
     EXPECT_NE(object->ir.find("djs_locks"), std::string::npos);
 }
 
-// `.return { n++ }`: looks whether enough is left of the stack, counts the call in, goes on in the
-// function, counts the hit, counts the call out, and returns past the direct call. No register is
-// saved.
+// `.return { n++ }`: checks the remaining stack, counts the call in, continues in the function,
+// counts the hit, counts the call out, and returns past the direct call. No register is saved.
 TEST_F(Generate, ReturnHandlerGoesOnInTheFunction) {
     kernel_.offset = [](std::string_view name) -> std::optional<std::pair<std::string, int64_t>> {
         return name == "djs_cpu.inside" ? std::optional(std::pair(std::string(), 64))
@@ -343,12 +340,12 @@ TEST_F(Generate, ReturnHandlerGoesOnInTheFunction) {
     auto object = generate();
     ASSERT_TRUE(object) << render_all(diagnostics_);
     auto code = disassemble(object->object, "djs_direct_0");
-    // What follows the jump to the return thunk is where the call returns elsewhere.
+    // The code after the jump to the return thunk is for calls that return elsewhere.
     EXPECT_EQ(code, std::vector<std::string>({"mov", "test", "jne", "call", "test", "jne", "incq",
                                               "mov", "cmp", "jne", "call", "incq", "decq", "movq",
                                               "cs", "mov", "call", "jmp"}));
 
-    // With a second function it asks where it was called from.
+    // With a second function the target checks where it was called from.
     plan_.targets[0].functions.push_back(0xffffffff81002005);
     Diagnostics again(sources_);
     object = djstap::generate(program_, plan_, kernel_, options_, again);
@@ -358,7 +355,7 @@ TEST_F(Generate, ReturnHandlerGoesOnInTheFunction) {
               std::vector<std::string>({"cmp", "jae", "cmp", "jne", "jmp", "cmp", "jne", "jmp"}));
 }
 
-// The record of a printf of numbers is made in the handler itself: no call is on its way.
+// The record of a printf of numbers is written by the handler itself: there is no call on the way.
 TEST_F(Generate, RecordOfNumbersNeedsNoCall) {
     kernel_.offset = [](std::string_view name) -> std::optional<std::pair<std::string, int64_t>> {
         if (name == "preempt_count")
@@ -393,12 +390,12 @@ TEST_F(Generate, RecordOfNumbersNeedsNoCall) {
     auto object = generate();
     ASSERT_TRUE(object) << render_all(diagnostics_);
     auto code = disassemble(object->object, "djs_direct_0");
-    EXPECT_LE(code.size(), 48u); // those of the full ring and of the due reschedule included
+    EXPECT_LE(code.size(), 48u); // including those for a full ring and a due reschedule
     EXPECT_EQ(std::count(code.begin(), code.end(), "cmpxchg"), 1);
     EXPECT_EQ(std::count(code.begin(), code.end(), "call"), 2); // only these two rare ones
 
-    // The head is read before the time: what interrupts in between moves the head, and the cmpxchg
-    // fails. The other way round it would have the later time and the earlier place.
+    // The head is read before the time: an interrupt in between moves the head, and the cmpxchg
+    // fails. In the reverse order a record could have the later time and the earlier place.
     const auto whole = listing(object->object, "djs_direct_0");
     const auto time = std::find(code.begin(), code.end(), "rdtsc") - code.begin();
     const auto change = std::find(code.begin(), code.end(), "cmpxchg") - code.begin();
@@ -408,7 +405,7 @@ TEST_F(Generate, RecordOfNumbersNeedsNoCall) {
             << whole[at];
 }
 
-// Functions of the sanitizers that the object calls.
+// Returns the sanitizers' functions that the object calls.
 std::string sanitizer_calls(const std::string& object) {
     std::string calls;
     for (const char* name : {"__asan_", "__tsan_"})

@@ -14,7 +14,7 @@ using namespace djstap;
 
 namespace {
 
-// Puts BTF together by hand.
+// Builds BTF by hand.
 struct Builder {
     std::string types, strings = std::string(1, '\0');
     uint32_t name(std::string_view text) {
@@ -135,8 +135,8 @@ TEST(Btf, AgreesWithDwarf) {
             EXPECT_EQ(found[0].varargs, functions[0].varargs) << name;
             auto described = [](const DebugInfo& info, const FunctionInfo& function) {
                 std::string text;
-                bool wrapper = function.name.starts_with(
-                    "__"); // of a system call: BTF has its weak twin's names
+                // of a system call: BTF has the names of its weak alias
+                bool wrapper = function.name.starts_with("__");
                 for (const Variable& parameter : function.parameters)
                     text += (wrapper ? "" : parameter.name + ": ") +
                             info.type_name(parameter.type) + " in " +
@@ -149,7 +149,8 @@ TEST(Btf, AgreesWithDwarf) {
             different += ours != theirs;
             compared++;
         }
-        // Two functions of one name, and what was propagated into a function that kept its name.
+        // Two functions of one name, and values that were propagated into a function that kept its
+        // name.
         EXPECT_LE(different, compared / 500) << differences;
         EXPECT_GT(compared, 1000u);
         for (const char* name : {"struct task_struct", "struct sk_buff", "struct inode",
@@ -175,7 +176,7 @@ TEST(Btf, AgreesWithDwarf) {
     }
 }
 
-// Two formats as tracefs shows them, the second as kernels write it that record texts, too.
+// Two formats in tracefs' layout, the second as written by kernels that record strings, too.
 constexpr std::string_view two_formats = R"(name: sys_enter_openat
 ID: 633
 format:

@@ -45,7 +45,7 @@ TEST(CallingConvention, Arguments) {
     EXPECT_EQ(places({integer, integer, integer, integer, integer, pair, integer}),
               "rdi rsi rdx rcx r8 [rsp+8] r9");
     EXPECT_EQ(places({integer, {0, true, false, false}, integer}), "rdi ? ?");
-    EXPECT_EQ(places({integer, integer}, large), "rsi rdx"); // rdi points to where the result goes
+    EXPECT_EQ(places({integer, integer}, large), "rsi rdx"); // rdi points to the result
     EXPECT_EQ(places({integer}, pair), "rdi");
 }
 

@@ -191,13 +191,13 @@ TEST_F(KernelDwarf, Types) {
         EXPECT_EQ(array.size, 16u);
         EXPECT_EQ(info.resolve(array.target).kind, CTypeKind::Char);
         EXPECT_EQ(info.type_name(comm->type), "char [16]");
-        auto flag = info.member(*task, "in_execve"); // one of a row of bit-fields
+        auto flag = info.member(*task, "in_execve"); // one of several bit-fields
         ASSERT_TRUE(flag);
         EXPECT_EQ(flag->bit_size, 1u);
         EXPECT_LT(flag->bit_offset, 32u);
         EXPECT_EQ(info.type_by_name("task_struct"), task);
 
-        // Anonymous members: sk_buff's queue links stand in a union in a struct.
+        // Anonymous members: sk_buff's queue links are in a union in a struct.
         auto packet = info.type_by_name("struct sk_buff");
         ASSERT_TRUE(packet);
         EXPECT_EQ(info.member(*packet, "next")->offset, 0u);
@@ -255,7 +255,7 @@ TEST_F(KernelDwarf, BrokenIndexIsBuiltAgain) {
         auto info = DebugInfo::open(*kernel.kernel, [](const std::string&) { told++; });
         return info && find_functions(**info, "vfs_read").size() == 1;
     };
-    // What kernels() has cached is whole: a copy of it is mapped, without a long step.
+    // What kernels() has cached is intact: a copy of it is mapped, without a long step.
     if (before)
         setenv("DJSTAP_CACHE", saved.c_str(), 1);
     else
@@ -270,11 +270,11 @@ TEST_F(KernelDwarf, BrokenIndexIsBuiltAgain) {
     std::filesystem::resize_file(path, whole / 2);
     EXPECT_TRUE(open());
     EXPECT_GT(told, 0);
-    // What it has written is whole, however long the one in the cache was.
+    // What it has written is intact, however long the cached one was.
     told = 0;
     EXPECT_TRUE(open());
     EXPECT_EQ(told, 0);
-    // A folder where nothing can be written: it works, from memory.
+    // A folder that is not writable: it works from memory.
     std::string file = folder + "/file";
     std::ofstream(file) << "x";
     setenv("DJSTAP_CACHE", file.c_str(), 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The real kernels that these tests look into, each opened once.
+// The real kernels that these tests examine, each opened once.
 #pragma once
 #include "debuginfo/debuginfo.h"
 #include "image/kernel.h"
@@ -16,7 +16,7 @@ struct OpenKernel {
     std::unique_ptr<DebugInfo> info;
 };
 
-// Every kernel with a vmlinux; empty where there is none. `without_dwarf` reads BTF alone.
+// Returns every kernel with a vmlinux; empty if there is none. `without_dwarf` reads only BTF.
 inline std::vector<OpenKernel> open_kernels(bool without_dwarf = false) {
     std::vector<OpenKernel> kernels;
     for (const std::string& release : installed_releases()) {

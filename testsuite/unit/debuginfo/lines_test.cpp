@@ -35,7 +35,7 @@ struct ReferenceRow {
     bool is_stmt;
 };
 
-// Every row of the line tables as objdump decodes them, at addresses that `wanted` takes.
+// Returns the rows of the line tables as objdump decodes them, at addresses that `wanted` accepts.
 template <class Wanted>
 std::multimap<uint64_t, ReferenceRow> objdump_rows(const std::string& vmlinux, Wanted wanted) {
     std::multimap<uint64_t, ReferenceRow> rows;
@@ -43,8 +43,8 @@ std::multimap<uint64_t, ReferenceRow> objdump_rows(const std::string& vmlinux, W
     FILE* pipe = popen(command.c_str(), "r");
     char line[4096];
     while (pipe && fgets(line, sizeof line, pipe)) {
-        const char* hexadecimal =
-            strstr(line, " 0xffffffff8"); // most lines are not wanted: look there first
+        // most lines are not wanted: test this first
+        const char* hexadecimal = strstr(line, " 0xffffffff8");
         uint64_t at = hexadecimal ? strtoull(hexadecimal, nullptr, 16) : 0;
         if (!at || !wanted(at))
             continue;
@@ -92,7 +92,7 @@ TEST_F(Lines, AgreeWithObjdump) {
         std::vector<FunctionInfo> chosen;
         std::map<uint64_t, uint64_t> ranges; // end by begin
         for (const FunctionInfo& function : find_functions(*kernel.info, "vfs_*")) {
-            // One range, one copy: then the rows between its two ends are all of its rows.
+            // One range, one copy: the rows between its two ends are then all of its rows.
             if (function.symbol != function.name ||
                 kernel.kernel->symbol(function.name + ".cold") ||
                 find_functions(*kernel.info, function.name).size() != 1)
@@ -108,8 +108,8 @@ TEST_F(Lines, AgreeWithObjdump) {
         size_t lines_checked = 0;
         for (const FunctionInfo& function : chosen) {
             std::string base = function.file.substr(function.file.rfind('/') + 1);
-            std::map<uint32_t, std::pair<bool, uint64_t>>
-                best; // by line: (no statement begins, address)
+            // by line: (not is_stmt, address)
+            std::map<uint32_t, std::pair<bool, uint64_t>> best;
             for (auto at = rows.lower_bound(function.entry);
                  at != rows.end() && at->first < ranges[function.entry]; ++at) {
                 if (at->second.file != base)
@@ -122,8 +122,9 @@ TEST_F(Lines, AgreeWithObjdump) {
             ASSERT_TRUE(all) << function.name;
             EXPECT_FALSE(all->addresses.empty()) << function.name;
             for (const StatementAddress& each : all->addresses) {
+                // elsewhere, or with only some of the rows
                 if (each.inlined)
-                    continue; // elsewhere, or with only a part of the rows
+                    continue;
                 auto expected = best.find(each.line);
                 ASSERT_NE(expected, best.end()) << function.name << ":" << each.line;
                 EXPECT_EQ(each.address, expected->second.second)
@@ -134,7 +135,7 @@ TEST_F(Lines, AgreeWithObjdump) {
                 EXPECT_EQ(each.file, function.file);
                 lines_checked++;
             }
-            // And the other way: each line that objdump shows is found by its number.
+            // Conversely, each line that objdump shows is found by its number.
             for (const auto& [line, row] : best) {
                 auto one = find_lines(*kernel.info, function.name + "@" + function.file + ":" +
                                                         std::to_string(line));
@@ -221,7 +222,7 @@ TEST_F(Lines, VariablesAtAnAddress) {
         }
         EXPECT_GT(in_registers, 100u);
         EXPECT_GT(inlined_scopes, 0u);
-        // A local that lives in memory: its place is relative to rsp as CFI has it at that address.
+        // A local variable in memory: its place is relative to rsp, by the CFI at that address.
         auto sync = find_functions(info, "new_sync_read");
         for (const FunctionInfo& function : sync) {
             for (uint64_t address = function.entry; address < function.entry + function.size;

@@ -87,7 +87,7 @@ TEST(Options, GuestTakesItsReleaseOnlyAfterAnEqualSign) {
     EXPECT_EQ(accept({"--guest", "--guest-disk=2t", "x"}).guest_disk_mb, 2u << 20);
     EXPECT_EQ(accept({"--guest", "--guest-disk=0", "x"}).guest_disk_mb, 0u);
     EXPECT_FALSE(accept({"--guest", "x"}).guest_disk_mb);
-    // The least and the most of what a guest can have.
+    // The smallest and largest values for a guest.
     EXPECT_EQ(accept({"--guest", "--guest-memory=128M", "x"}).guest_memory_mb, 128u);
     EXPECT_EQ(accept({"--guest", "--guest-disk=16M", "x"}).guest_disk_mb, 16u);
     EXPECT_EQ(accept({"--guest", "--guest-disk=16T", "x"}).guest_disk_mb, 16u << 20);
@@ -169,7 +169,7 @@ TEST(Options, WhatIsNotSupportedYetIsSaid) {
     EXPECT_EQ(options.script_file, "x");
 }
 
-// SystemTap's, daily and common. One that is not carried out is told as such, with a reason.
+// SystemTap's common options. Options that are not implemented are reported as such, with a reason.
 TEST(Options, EveryOptionThatPeopleUseIsKnown) {
     const std::vector<std::vector<std::string>> lines{
         {"-e", "x"},

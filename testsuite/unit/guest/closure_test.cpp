@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which files a command of the host needs, and the small parts that need no guest.
+// Determines the files that a command of the host needs, and tests the small parts that need no
+// guest.
 #include "guest/archive.h"
 #include "guest/closure.h"
 #include "support.h"
@@ -14,7 +15,7 @@ bool has(const std::vector<FileToCopy>& files, std::string_view end) {
                        [&](const FileToCopy& file) { return file.guest_path.ends_with(end); });
 }
 
-// What cpio makes of an archive: the names, or its complaint.
+// Returns cpio's listing of an archive: the names, or its error.
 std::string listed(guest::Archive& archive, const std::string& folder) {
     std::string bytes;
     for (;;) {
@@ -207,7 +208,7 @@ TEST(KernelLog, ComplaintsAreFoundWithWhatFollows) {
           "ODEBUG: free active", "unreferenced object 0xffff888001234560 (size 64):",
           "BUG: KCSAN: data-race in vfs_read / djs_enter [m]", "BUG: KCSAN: data-race in f [m]"})
         EXPECT_EQ(complaints(std::string("fine\n") + said), said);
-    // A race in which no module takes part is the kernel's own affair.
+    // A race without a module is the kernel's own.
     EXPECT_EQ(complaints("[1] BUG: KCSAN: data-race in tick_sched_timer / tick_do_update"), "");
     std::string long_log = "WARNING: CPU: 0 PID: 1\n";
     for (int i = 0; i < 100; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Real guests under QEMU, on every kernel that is there for guests.
+// Real guests under QEMU, for every kernel that was unpacked for guests.
 #include "support.h"
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using Time = std::chrono::steady_clock;
 
-// Each kernel's tests run in one process each (ctest starts one a test), so they share the user's
+// Each kernel's tests run in one process each (ctest starts one per test), so they share the user's
 // cache: the first of them saves the guest, the others restore it.
 class Guest : public testing::TestWithParam<GuestKernel> {
   protected:
@@ -33,7 +33,7 @@ class Guest : public testing::TestWithParam<GuestKernel> {
         return job;
     }
 
-    // Runs a job that is expected to start.
+    // Runs a job that must start.
     GuestOutcome run(const GuestJob& job, SignalMailbox* signals = nullptr) {
         Result<GuestOutcome> outcome = run_guest(job, seen.callbacks(), signals);
         if (!outcome) {
@@ -88,7 +88,7 @@ TEST_P(Guest, HasNoInput) {
     EXPECT_EQ(seen.output, "end\n");
 }
 
-// A descriptor that yields `text`: a pipe's end with a writer of its own, or a file's.
+// A descriptor that provides `text`: the end of a pipe with a writer of its own, or a file.
 class InputOf {
   public:
     InputOf(const std::string& text, bool pipe) {
@@ -140,7 +140,7 @@ TEST_P(Guest, LeavesUnreadInputOfAFileToOthers) {
     run(job);
     EXPECT_EQ(seen.output, "one\n");
     EXPECT_EQ(lseek(input.fd, 0, SEEK_CUR), 4);
-    // Nobody reads: nothing is taken, and nothing waits for it.
+    // The command does not read: nothing is consumed, and nothing waits for it.
     run(shell_with_input("true", input.fd));
     EXPECT_EQ(lseek(input.fd, 0, SEEK_CUR), 4);
 }
@@ -201,7 +201,7 @@ TEST_P(Guest, WritesToADiskOfItsOwn) {
               "test $(awk '{print $7}' /sys/block/vda/stat) -gt 80000 && wc -c < /tmp/x"));
     EXPECT_EQ(seen.output, "2\n41943040\n") << seen.errors;
     seen = {};
-    run(shell("ls /tmp")); // thrown away
+    run(shell("ls /tmp")); // discarded
     EXPECT_EQ(seen.output, "");
 }
 
@@ -328,7 +328,7 @@ TEST_P(Guest, ForwardsSignals) {
 }
 
 TEST_P(Guest, IsLostWhenTheKernelPanics) {
-    // Its output is on the way for a while: it panics when "before" has come.
+    // Its output is delayed: it panics when "before" has arrived.
     SignalMailbox signals;
     GuestCallbacks callbacks = seen.callbacks();
     callbacks.output = [&](GuestStream, std::string_view data) {
@@ -364,12 +364,12 @@ TEST_P(Guest, IsLostWhenTheCommandHangs) {
     EXPECT_LT(Time::now() - began, 60s);
     EXPECT_TRUE(outcome.lost());
     EXPECT_NE(outcome.reason.find("within 1 s"), std::string::npos) << outcome.reason;
-    // An interrupt on every CPU made it say where it was.
+    // An interrupt on every CPU made it log its location.
     EXPECT_NE(outcome.kernel_log.find("NMI"), std::string::npos) << outcome.kernel_log;
 }
 
 TEST_P(Guest, IsLostWhenNothingInItAnswers) {
-    // Stops the guest's virtual CPUs for good, as a kernel that spins without interrupts would.
+    // Stops the guest's virtual CPUs for good, like a kernel that spins with interrupts disabled.
     GuestJob job = shell("sync; sleep 100");
     job.silence_timeout = 3s;
     Collected collected;
@@ -436,7 +436,7 @@ TEST_P(Guest, EndsWithTheProcessThatRunsIt) {
 
 TEST_P(Guest, RestoresWithinASecond) {
     ASSERT_TRUE(prepare_guest(shell("true")));
-    // The best of a few: the machine may be busy with something else.
+    // Uses the best of a few runs: the machine may be busy.
     auto best = Time::duration::max();
     for (int i = 0; i < 10 && best > 1s; ++i) {
         auto began = Time::now();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The modules of a guest's first file system, of kernels that are files of names alone.
+// The modules of a guest's first file system, for kernels that consist only of file names.
 #include "guest/initramfs.h"
 #include "support.h"
 #include "system/file.h"
@@ -10,7 +10,7 @@
 namespace djstap {
 namespace {
 
-// What a kernel with these tables boots with: the list to load modules by, or the complaint.
+// What a kernel with these tables boots with: the list for loading modules, or the error.
 struct MadeKernel {
     explicit MadeKernel(const std::string& dependencies, const std::string& builtin = "") {
         make_file(folder.path() + "/modules.dep", dependencies);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What QEMU is told, without starting it.
+// The arguments of QEMU, without starting it.
 #include "guest/machine.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace djstap {
 namespace {
 
-// The values of an option, in the order in which QEMU sees them.
+// Returns the values of an option in QEMU's order.
 std::vector<std::string> values_of(const std::string& option, const GuestJob& job) {
     const std::vector<std::string> arguments = guest::machine_arguments(job);
     std::vector<std::string> values;

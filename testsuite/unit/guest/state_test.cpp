@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The saved state: made once, used by everyone, made anew when it is broken.
+// The saved state: created once, shared by all runs, recreated when it is broken.
 #include "support.h"
 
 #include <grp.h>
@@ -30,7 +30,7 @@ class GuestState : public testing::Test {
         return outcome->lost() ? "lost: " + outcome->reason : seen.output;
     }
 
-    // The folder of the one state in the test's own cache.
+    // Returns the folder of the only state in the test's own cache.
     std::string state_folder() {
         for (const auto& entry : std::filesystem::directory_iterator(cache.path() + "/guest"))
             if (entry.path().filename().string().starts_with(kernel.release))
@@ -68,7 +68,7 @@ TEST_F(GuestState, IsMadeOnceAndRebuiltWhenBroken) {
     EXPECT_EQ(run(), "works\n") << "the devices were written to";
     EXPECT_TRUE(booted());
 
-    // Only loading it shows that this one is broken.
+    // Only loading it shows that this state is broken.
     auto time = std::filesystem::last_write_time(folder + "/devices");
     {
         std::fstream devices(folder + "/devices", std::ios::in | std::ios::out | std::ios::binary);
@@ -173,7 +173,7 @@ TEST_F(GuestState, AUsersFilesAreSharedWithoutRoot) {
     if (child == 0) {
         if (setgroups(0, nullptr) || setgid(user) || setuid(user))
             _exit(9);
-        // The kernel refuses namespaces to a process that may not be looked into.
+        // The kernel refuses namespaces to a process that is not dumpable.
         prctl(PR_SET_DUMPABLE, 1);
         if (!can_share_host_files())
             _exit(8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A kernel to test with, a cache of the test's own, and a run whose output is collected.
+// A kernel to test with, a cache for the test alone, and a run whose output is collected.
 #pragma once
 #include "guest/guest.h"
 
@@ -17,12 +17,12 @@ inline std::string kernels_folder() {
     return set && *set ? set : "/var/lib/djstap/kernels";
 }
 
-// What a test on it is listed as.
+// The name of a test's parameter in listings.
 inline void PrintTo(const GuestKernel& kernel, std::ostream* out) {
     *out << (kernel.release.empty() ? "no kernel" : kernel.release);
 }
 
-// Every kernel that was unpacked for guests.
+// Returns every kernel that was unpacked for guests.
 inline std::vector<GuestKernel> test_kernels() {
     std::vector<GuestKernel> kernels;
     std::error_code error;
@@ -59,7 +59,7 @@ inline GuestJob shell_job(const GuestKernel& kernel, const std::string& script) 
     return job;
 }
 
-// One file, written to the test's folder.
+// Writes one file to the test's folder.
 inline std::string make_file(const std::string& path, const std::string& text,
                              bool executable = false) {
     std::ofstream(path, std::ios::binary) << text;
@@ -82,7 +82,7 @@ class TestFolder {
     std::string path_;
 };
 
-// Sets a variable of the environment for the time of a test.
+// Sets an environment variable for the duration of a test.
 class Environment {
   public:
     Environment(const char* name, const std::string& value) : name_(name) {

@@ -21,7 +21,7 @@ struct TestFolder {
     std::string path;
 };
 
-// A cache of the tests' own, removed at the end.
+// A cache for the tests alone, removed at the end.
 struct CacheFolder : TestFolder {
     CacheFolder() { setenv("DJSTAP_CACHE", path.c_str(), 1); }
     ~CacheFolder() { unsetenv("DJSTAP_CACHE"); }
@@ -34,7 +34,7 @@ inline RuntimeSources tiny_runtime() {
     return {test_folder() + "/runtime"};
 }
 
-// Every kernel that modules can be built for here.
+// Returns every kernel that modules can be built for here.
 inline std::vector<KernelFiles> buildable_kernels() {
     std::vector<KernelFiles> found;
     for (const std::string& release : installed_releases()) {
@@ -45,7 +45,7 @@ inline std::vector<KernelFiles> buildable_kernels() {
     return found;
 }
 
-// script.c compiled as the kernel's own code is, with -D for each of `defines`.
+// Compiles script.c like the kernel's own code, with -D for each of `defines`.
 inline std::string script_object(const Kernel& kernel, const std::vector<std::string>& defines,
                                  const std::string& folder) {
     std::string compiler = kernel.config("CC_VERSION_TEXT");

@@ -14,7 +14,7 @@ using namespace djstap::module::test;
 
 namespace {
 
-// A small object with code, data, relocations and a symbol that is not defined.
+// Returns a small object with code, data, relocations and an undefined symbol.
 std::string assembled() {
     TestFolder folder;
     const std::string source = folder.path + "/x.s", object = folder.path + "/x.o";
@@ -37,7 +37,7 @@ table:  .quad start, outside + 8
     return bytes ? *bytes : "";
 }
 
-// Uses all that a reader yields, so that a bad view is touched.
+// Reads everything that a reader returns, so that an invalid view is accessed.
 size_t walk(const ElfObject& object) {
     size_t sum = 0;
     for (size_t i = 0; i < object.sections().size(); i++) {
@@ -103,7 +103,7 @@ TEST(Elf, OtherFilesAreRefused) {
 TEST(Elf, EveryTruncationIsRefused) {
     std::string bytes = assembled();
     for (size_t size = 0; size < bytes.size(); size++) {
-        // A copy of its own, so that a sanitizer sees every byte beyond the end.
+        // A separate copy, so that a sanitizer sees every byte beyond the end.
         std::vector<char> cut(bytes.begin(), bytes.begin() + size);
         EXPECT_FALSE(ElfObject::read({cut.data(), cut.size()}, "x.o")) << size;
     }
@@ -119,7 +119,7 @@ TEST(Elf, NonsenseNeverCrashes) {
         std::vector<char> broken(bytes.begin(), bytes.end());
         int changes = 1 + random() % 4;
         for (int i = 0; i < changes; i++) {
-            // Mostly in the headers, where it hurts; 64-bit extremes as well as single bytes.
+            // Mostly in the headers, which matter most; 64-bit extremes as well as single bytes.
             size_t from = random() % 3 ? header.e_shoff : 0;
             size_t at = from + random() % (broken.size() - from);
             if (random() % 2 && at + 8 <= broken.size()) {
@@ -171,7 +171,7 @@ TEST(Name, Checks) {
 
 namespace {
 
-// An object whose .gnu.linkonce.this_module, .modinfo and .rodata hold these strings.
+// Returns an object whose .gnu.linkonce.this_module, .modinfo and .rodata contain these strings.
 std::string with_strings(const std::string& in_struct, const std::string& in_modinfo,
                          const std::string& in_rodata) {
     TestFolder folder;

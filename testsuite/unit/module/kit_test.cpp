@@ -22,7 +22,7 @@ std::unique_ptr<Kernel> open_kernel(const KernelFiles& files) {
     return kernel ? std::move(*kernel) : nullptr;
 }
 
-// A kernel to build for, where it does not matter which.
+// A kernel to build for, if it does not matter which.
 #define ANY_KERNEL(kernel)                                                                         \
     auto kernels = buildable_kernels();                                                            \
     if (kernels.empty())                                                                           \
@@ -35,7 +35,7 @@ std::string text_of(const std::string& path) {
     return text ? *text : "";
 }
 
-// The tiny runtime, copied, to be broken.
+// A copy of the tiny runtime that tests can break.
 struct OwnRuntime : TestFolder {
     OwnRuntime() { fs::copy(tiny_runtime().directory, path, fs::copy_options::recursive); }
     RuntimeSources sources() const { return {path}; }
@@ -87,7 +87,7 @@ TEST(Manifest, RoundTripAndDamage) {
 TEST(Sources, AreCombinedWithoutTheStub) {
     auto files = read_sources(tiny_runtime());
     ASSERT_TRUE(files) << files.failure().message;
-    // helper.c includes nothing of the kernel's and has a name that the kernel has too.
+    // helper.c includes no kernel header and uses a name that the kernel uses, too.
     auto combined = combine_sources(*files, 1);
     ASSERT_EQ(combined.size(), 2u);
     EXPECT_EQ(combined[0].name, "combined_1.c");
@@ -197,7 +197,7 @@ TEST(Kit, IsNotBuiltWithoutItsLock) {
     const fs::path lock = folder.parent_path() / ("." + folder.filename().string() + ".lock");
     ASSERT_TRUE(fs::is_regular_file(lock));
     fs::remove_all(folder);
-    // Neither a folder nor somebody's link is taken for it, and nobody waits.
+    // Neither a folder nor another user's link is mistaken for it, and nobody waits.
     const auto refusal = [&] {
         std::vector<std::string> told;
         auto without = open_runtime_kit(*kernel, tiny_runtime(),
@@ -244,7 +244,7 @@ TEST(Kit, DamagedAndOutdatedOnesAreBuiltAnew) {
     EXPECT_EQ(text_of(runtime).size(), whole.size());
     EXPECT_EQ(entries_of(cache.path + "/runtime"), 1u);
 
-    // The same sources but for a comment are others.
+    // Sources that differ only in a comment are different.
     OwnRuntime runtime_sources;
     runtime_sources.append("tiny.h", "/* changed */\n");
     auto second = open_runtime_kit(*kernel, runtime_sources.sources());
@@ -265,7 +265,7 @@ TEST(Kit, FoldersThatAreGoneAreNotReferredTo) {
     CacheFolder cache;
     TestFolder other;
     const std::string copy = other.path + "/kernel";
-    // A link is copied as a link to the link: what is removed below must be the copy's own.
+    // A link is copied as a link to the link: what is removed below must belong to the copy.
     auto made =
         run_tool({"sh", "-ec",
                   "cp -as \"$1\" \"$2\"; cd \"$2\"; rm -rf usr/src usr/lib/linux-kbuild* "
@@ -280,11 +280,13 @@ TEST(Kit, FoldersThatAreGoneAreNotReferredTo) {
     ASSERT_TRUE(copied) << copied.failure().message;
     EXPECT_TRUE(copied->build_dir.starts_with(other.path));
 
-    // A tool is gone: this is said, though all that was made with it is there.
+    // A missing tool is reported, although everything that was built with it exists.
     const fs::path tool = fs::path(copied->build_dir) / "tools/objtool/objtool";
     ASSERT_TRUE(fs::canonical(tool).string().starts_with(other.path)) << fs::canonical(tool);
+    // including those that a wrapper leads to
+    // including those that a wrapper leads to
     for (const auto& each : fs::directory_iterator(tool.parent_path()))
-        fs::remove(each); // with those that a wrapper leads to
+        fs::remove(each);
     auto broken = open_runtime_kit(*open_kernel(*files), tiny_runtime());
     ASSERT_FALSE(broken);
     EXPECT_NE(broken.failure().message.find("there is no " + copied->build_dir + "/tools/objtool"),
@@ -303,7 +305,7 @@ TEST(Kit, SourcesThatCannotBeCombinedAreCompiledOneByOne) {
     ANY_KERNEL(kernel);
     CacheFolder cache;
     OwnRuntime runtime;
-    // More sources than there are parts: two with the same name meet in one.
+    // More sources than parts: two with the same name meet in one.
     for (int i = 0; i < 5; i++) {
         const std::string name = "extra" + std::to_string(i);
         runtime.append(name + ".c",
@@ -396,7 +398,7 @@ TEST(Kit, CacheThatCannotBeWrittenIsNamed) {
 
 TEST(Requirements, MissingHeadersNameThePackage) {
     ANY_KERNEL(kernel);
-    // The same kernel, without headers, then with another kernel's.
+    // The same kernel, without headers, then with those of another kernel.
     KernelFiles files = kernel->files();
     files.build_dir.clear();
     auto bare = open_kernel(files);

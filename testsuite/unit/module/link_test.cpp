@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// One kernel, its kit and a cache that all tests of a kernel share.
+// One kernel and its kit, and a cache that all tests of a kernel share.
 struct BuiltKernel {
     std::unique_ptr<Kernel> kernel;
     RuntimeKit kit;
@@ -53,9 +53,9 @@ class Linking : public testing::Test {
 std::unique_ptr<TestFolder> Linking::cache;
 std::vector<BuiltKernel> Linking::kernels;
 
-// Where a relocation points: a section and an offset, or an undefined symbol.
+// The target of a relocation: a section and an offset, or an undefined symbol.
 using Destination = std::pair<std::string, int64_t>;
-using Row = std::tuple<uint32_t, Destination, std::string>; // type, target, the bytes beside it
+using Row = std::tuple<uint32_t, Destination, std::string>; // type, target, the bytes next to it
 
 Destination target_of(const ElfObject& object, const ObjectRelocation& relocation) {
     const ObjectSymbol& symbol = object.symbols()[relocation.symbol];
@@ -65,8 +65,8 @@ Destination target_of(const ElfObject& object, const ObjectRelocation& relocatio
     return {std::string(section->name), int64_t(symbol.value) + relocation.addend};
 }
 
-// Every table of relocated entries, without the order of the entries; unwind rows beside their
-// addresses.
+// Returns every table of relocated entries, ignoring the order of the entries; unwind rows together
+// with their addresses.
 std::map<std::string, std::multiset<Row>> tables_of(const ElfObject& object) {
     std::map<std::string, std::multiset<Row>> tables;
     const ObjectSection* orc = object.section(".orc_unwind");
@@ -85,7 +85,7 @@ std::map<std::string, std::multiset<Row>> tables_of(const ElfObject& object) {
     return tables;
 }
 
-// Whether the kernel will overwrite the endbr64 of that function.
+// Returns whether the kernel will overwrite the endbr64 of that function.
 bool is_sealed(std::string_view bytes, std::string_view function) {
     auto module = ElfObject::read(bytes, "the module");
     EXPECT_TRUE(module);
@@ -133,7 +133,7 @@ TEST_F(Linking, AModuleHasItsName) {
         EXPECT_NE(info->output.find("vermagic:       " + kernel.kit.release + " "),
                   std::string::npos)
             << info->output;
-        // Nothing but the module is left beside it.
+        // No other file is left next to it.
         size_t files = 0;
         for (const auto& entry : fs::directory_iterator(folder.path))
             files += entry.path().filename() != "script.o";
@@ -160,7 +160,7 @@ TEST_F(Linking, NamesOfEveryLengthFit) {
     EXPECT_EQ(refused.failure().message, "'a-b' cannot be a module's name");
 }
 
-// The reason why objtool need not see the runtime again for every script.
+// The reason why objtool need not process the runtime again for every script.
 TEST_F(Linking, AnnotatingApartEqualsAnnotatingTheWhole) {
     bool compared = false;
     for (const BuiltKernel& kernel : kernels) {
@@ -200,8 +200,8 @@ TEST_F(Linking, AddressesOfTheRuntimeNeedTheWhole) {
         EXPECT_EQ(module->whole_objtool, kernel.kit.delayed_objtool);
         if (!kernel.kit.ibt)
             continue;
-        // djs_double can now be called through a pointer: its endbr64 must not be sealed, as it is
-        // where nobody takes its address.
+        // djs_double can now be called through a pointer: its endbr64 must not be sealed, unlike
+        // that of a module that does not take its address.
         auto plain = link_module(kernel.kit, {"plain", object(kernel), {}, {}, false});
         ASSERT_TRUE(plain) << plain.failure().message;
         EXPECT_FALSE(is_sealed(module->bytes, "djs_double"));
@@ -255,7 +255,7 @@ TEST_F(Linking, ObjectsThatAreNoScriptsAreRefused) {
 }
 
 TEST_F(Linking, WhatObjtoolSaysIsAFailure) {
-    // A function whose stack cannot be followed: objtool only warns, and ends well.
+    // A function whose stack cannot be followed: objtool only warns, and succeeds.
     for (const BuiltKernel& kernel : kernels) {
         const std::string source = folder.path + "/odd.s", path = folder.path + "/odd.o";
         ASSERT_TRUE(write_file(source, R"(
@@ -284,7 +284,7 @@ odd:    endbr64
 
 TEST_F(Linking, ThunksThatAreNotListedAreFound) {
     for (const BuiltKernel& kernel : kernels) {
-        // Without objtool nothing is listed; the same kit must then refuse the module.
+        // Without objtool no table exists; the same kit must then refuse the module.
         RuntimeKit kit = kernel.kit;
         kit.objtool = {"true", "--rethunk", "--retpoline"};
         auto module = link_module(kit, {"x", object(kernel), {}, {}, false});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What code generation would make of a small script, by hand.
+// The output of code generation for a small script, written by hand.
 struct tiny_script {
     int (*run)(int);
     int count;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// djs_format against C's printf where both mean the same, and on its own where they do not.
+// Compares djs_format with C's printf where both mean the same, and tests it alone where they do
+// not.
 #include "include/record.h"
 #include "include/statistic.h"
 #include "include/text.h"
@@ -38,7 +39,7 @@ class Arguments {
         return append(buckets.data(), buckets.size() * sizeof(s64));
     }
     std::string format(const char* format) const {
-        // In memory of exactly this size, so that the sanitizer sees every byte read beyond it.
+        // In memory of exactly this size, so that the sanitizer detects every read beyond it.
         auto exact = std::make_unique<char[]>(bytes.size());
         std::memcpy(exact.get(), bytes.data(), bytes.size());
         const size_t length =
@@ -126,7 +127,8 @@ std::string table(std::initializer_list<std::string> rows) {
 
 } // namespace
 
-// Where a precision meets a flag 0, or 0 a precision or a base, the language has its own rules.
+// A precision with a flag 0, and 0 with a precision or a base, have rules of their own in the
+// language.
 TEST(Format, NumbersAgreeWithSnprintf) {
     std::mt19937_64 random(4);
     for (int i = 0; i < 200000; i++) {
@@ -286,7 +288,7 @@ TEST(Histogram, LinearShowsWhatLiesOutside) {
     EXPECT_EQ(linear_histogram(0, 20, 10, {{-5, 1}, {30, 2}, {10, 3}}),
               table({row("   <0", 1, "1"), row("    0", 0, "0"), row("   10", 3, "3"),
                      row("   20", 0, "0"), row("  >20", 2, "2")}));
-    // The last bucket is as wide as the others, and may be cut short of the upper end.
+    // The last bucket is as wide as the others, even if it exceeds the upper end.
     EXPECT_EQ(linear_histogram(0, 20, 10, {{29, 1}}),
               table({row("    0", 0, "0"), row("   10", 0, "0"), row("   20", 1, "1")}));
     EXPECT_EQ(linear_histogram(0, 20, 7, {{20, 1}, {21, 1}}),
@@ -296,7 +298,7 @@ TEST(Histogram, LinearShowsWhatLiesOutside) {
               table({row("    0", 0, "0"), row("   10", 3, "3"), row("   20", 0, "0")}));
 }
 
-// There is room for the bound behind the last row.
+// There is room for the bound after the last row.
 TEST(Histogram, LinearLabelsHaveRoom) {
     const std::string wide_head = " value |" + std::string(50, '-') + " count\n";
     EXPECT_EQ(linear_histogram(0, 99999, 33333, {{70000, 1}}),
@@ -310,7 +312,7 @@ TEST(Histogram, ExtremesAndNonsense) {
     const auto extremes = log_histogram({INT64_MIN, INT64_MAX});
     EXPECT_NE(extremes.find("-9223372036854775808 |@"), std::string::npos) << extremes;
     EXPECT_NE(extremes.find("4611686018427387904 |@"), std::string::npos) << extremes;
-    // No row behind it: no number is as large as 2 to the 63rd.
+    // There is no row after it, because no number is as large as 2 to the 63rd.
     EXPECT_EQ(extremes.find("-9223372036854775808"), extremes.rfind("-9223372036854775808"))
         << extremes;
     EXPECT_EQ(log_histogram({}), table({}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Deletes what calloc() made.
+// Deletes memory from calloc().
 #pragma once
 #include <cstdlib>
 

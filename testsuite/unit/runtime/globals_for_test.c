@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// In place of cpu/level.h: user space has no NMIs, and the test plays one. It also says how much
-// memory there is.
+// Replaces cpu/level.h: user space has no NMIs, and the test simulates one. It also determines how
+// much memory is available.
 #define DJSTAP_LEVEL_H
 #include "globals_for_test.h"
 #include "globals/locks.h"
@@ -30,7 +30,7 @@ void* test_allocate(u64 bytes) {
     return djs_allocate(bytes);
 }
 
-// Where all of the runtime's memory comes from: the linker has it called in place of the library's.
+// The source of all the runtime's memory: the linker redirects the library's function to it.
 volatile long test_allocations_left = LONG_MAX;
 
 int __real_posix_memalign(void** memory, size_t alignment, size_t size);

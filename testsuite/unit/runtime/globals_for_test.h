@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * The kernel's storage of globals and their locks (runtime/globals/), built so that a test says at
- * which level it runs, and how much memory there is.
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The kernel's storage of globals and their locks (runtime/globals/), built so that a test
+ * determines the level at which it runs, and how much memory is available.
  */
 #ifndef DJSTAP_GLOBALS_FOR_TEST_H
 #define DJSTAP_GLOBALS_FOR_TEST_H
@@ -10,16 +11,16 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-extern volatile int test_in_nmi; /* 1: what calls it is an NMI */
+extern volatile int test_in_nmi; /* 1: the caller is an NMI */
 
-/* As a handler takes its locks and releases them: the quick way first. */
+/* Take and release a handler's locks like a handler: with the inline functions first. */
 int test_locks_take(const struct djs_handler* handler, int nmi);
 void test_locks_release(const struct djs_handler* handler);
 
-/* What the machine has to give; what djs_allocate() makes of it. */
+/* The available memory, and what djs_allocate() allocates from it. */
 extern volatile long test_pages_available;
 void* test_allocate(u64 bytes);
-/* The allocations of the whole runtime that still succeed. */
+/* The number of allocations in the whole runtime that still succeed. */
 extern volatile long test_allocations_left;
 #ifdef __cplusplus
 }

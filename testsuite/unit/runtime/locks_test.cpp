@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The locks of a script's globals, without a second CPU: who holds one keeps the others out.
+// The locks of a script's globals, without a second CPU: a holder excludes the others.
 #include "globals_for_test.h"
 #include "user/user.h"
 
@@ -32,7 +32,7 @@ class Locks : public testing::Test {
         Handler& operator=(const Handler&) = delete;
         bool take(bool nmi = false) const { return test_locks_take(&handler_, nmi); }
         void release() const { test_locks_release(&handler_); }
-        // Whether it could run now.
+        // Returns whether it could run now.
         bool may() const {
             const bool has = take(), has_in_nmi = has;
             if (has)

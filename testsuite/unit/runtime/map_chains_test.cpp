@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How far a map's searches go, with keys that somebody chose.
+// The length of a map's searches, with deliberately chosen keys.
 #include "maps.h"
 
 #include "map/layout.h"
@@ -11,8 +11,8 @@
 
 namespace {
 
-// How many elements a search passes before it finds its own: the longest way of all elements, and
-// all ways added up.
+// How many elements a search passes before it finds its own: the maximum over all elements, and the
+// sum.
 struct Ways {
     u64 longest = 0, sum = 0;
     void add(u64 way) {
@@ -47,8 +47,8 @@ Ways ways_in_buckets(const Map& map) {
     return ways;
 }
 
-// The number that `factor` (odd) makes 1 of: its multiples are what a hash that only multiplies by
-// `factor` lays side by side.
+// Returns the multiplicative inverse of `factor` (odd): a hash that only multiplies by `factor`
+// maps its multiples to adjacent values.
 u64 inverse_of(u64 factor) {
     u64 inverse = factor;
     for (int bits = 3; bits < 64; bits *= 2)
@@ -56,8 +56,8 @@ u64 inverse_of(u64 factor) {
     return inverse;
 }
 
-// Sets of keys as kernels have them, and as somebody would choose them who knows all of the hash
-// but its seed.
+// Sets of keys as they occur in kernels, and as chosen by an attacker who knows all of the hash but
+// its seed.
 std::vector<std::pair<std::string, std::vector<s64>>> sets_of_keys(u32 count) {
     std::vector<std::pair<std::string, std::vector<s64>>> sets;
     auto multiples = [&](const std::string& name, u64 first, u64 step) {
@@ -89,8 +89,8 @@ std::vector<std::pair<std::string, std::vector<s64>>> sets_of_keys(u32 count) {
 
 } // namespace
 
-// As long as chance makes them, whatever the keys and the seed: with as many elements as there are,
-// one of these tests fails by chance less often than once in 10^9.
+// The lengths are random, whatever the keys and the seed: with this number of elements, one of
+// these tests fails by chance less often than once in 10^9.
 TEST(Map, ChainsStayShortWhateverTheKeysAndTheSeed) {
     constexpr u32 capacity = 1 << 12;
     std::mt19937_64 random(4);
@@ -111,7 +111,7 @@ TEST(Map, ChainsStayShortWhateverTheKeysAndTheSeed) {
                 const djs_value last[] = {number(7), number(key)};
                 ASSERT_NE(djs_map_insert(by_two.map, djs_map_count(by_two.map) % 2 ? first : last),
                           nullptr);
-                // Behind the eight bytes of the key, none of them 0, a second word.
+                // The eight bytes of the key, none of them 0, are followed by a second word.
                 char bytes[12];
                 for (int i = 0; i < 8; i++)
                     bytes[i] = static_cast<char>((static_cast<u64>(key) >> 8 * i) | 1);
@@ -132,7 +132,7 @@ TEST(Map, ChainsStayShortWhateverTheKeysAndTheSeed) {
     }
 }
 
-// What elements leave behind lengthens no search.
+// Removed elements do not lengthen any search.
 TEST(Map, ManyRoundsOfInsertAndEraseKeepChainsShort) {
     constexpr u32 capacity = 1 << 12;
     for (const u8 value : {DJS_LONG, DJS_STATISTIC}) {

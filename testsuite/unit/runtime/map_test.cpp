@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The map against models from the standard library, under random operations.
+// Compares the map with models from the standard library, under random operations.
 #include "maps.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace {
 
-// As a foreach goes over them, `steps` elements at a time.
+// Lists the elements like a foreach, `steps` elements at a time.
 std::vector<u32> list(Map& map, const djs_map_order& order, u32 capacity, s64 limit = -1,
                       const djs_value* slice = nullptr, u32 steps = 100) {
     const u32 count = djs_map_count(map.map);
@@ -57,7 +57,7 @@ constexpr djs_map_order as_inserted{-1, 0, 0, 0};
 
 } // namespace
 
-// Arrays of longs by one long have slots, those of other values by one long have buckets.
+// Arrays of longs by one long have slots; those of other values by one long have buckets.
 class LongKeys : public testing::TestWithParam<u8> {};
 INSTANTIATE_TEST_SUITE_P(Map, LongKeys, testing::Values(DJS_LONG, DJS_STATISTIC),
                          [](const auto& info) {
@@ -270,7 +270,8 @@ TEST(Map, RefusesShapesThatDoNotFit) {
     EXPECT_EQ(djs_map_bytes(&shape), 0u);
 }
 
-// Whoever lists elements by number may find one gone: then it still has its key, and 0.
+// A caller that lists elements by number may find one removed: it then still has its key, and value
+// 0.
 TEST(Map, KeysOfRemovedElementsStayTillTheirPlaceIsTaken) {
     for (bool all : {false, true}) {
         Map map(shape_of({DJS_LONG}, DJS_LONG, 8));
@@ -294,7 +295,7 @@ TEST(Map, KeysOfRemovedElementsStayTillTheirPlaceIsTaken) {
     }
 }
 
-// Texts at any address, with anything behind their end, are the same key.
+// Strings at any address, with any bytes after their end, are the same key.
 TEST(Map, TextsAreTheSameWhereverTheyLie) {
     for (u32 string_bytes : {16u, 17u, 20u, 24u, 128u}) {
         auto shape = shape_of({DJS_STRING, DJS_LONG}, DJS_LONG, 300);

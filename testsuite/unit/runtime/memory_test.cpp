@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Scripts that begin where memory is short: they do not, and leave nothing behind.
+// Scripts that are loaded when memory is short: they fail, and leave nothing behind.
 #include "globals_for_test.h"
 
 #include "free_memory.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr u64 page_bytes = 4096;
 
-// A script with something of everything that memory is for.
+// A script that uses everything that memory is allocated for.
 class Memory : public testing::Test {
   protected:
     Memory() {
@@ -95,7 +95,7 @@ TEST_F(Memory, AQuarterOfWhatTheMachineHasIsLeftToOthers) {
     EXPECT_FALSE(may_have(0, ~u64{0}));
     test_pages_available = 0;
     EXPECT_FALSE(may_have(1));
-    test_pages_available = -5; // as the kernel may count
+    test_pages_available = -5; // the kernel's count may be negative
     EXPECT_FALSE(may_have(1));
     EXPECT_EQ(load(), -ENOMEM);
     EXPECT_NE(std::string(djs_user_complaint()).find("no memory for an array of 100 elements"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// An NMI adds to the very statistic that it interrupts somebody adding to, once at each instruction
-// of that addition: the processor traps after every one of them, and the trap's handler is the NMI.
+// An NMI adds to the very statistic whose update it interrupts, once at each instruction of that
+// update: the processor traps after every instruction, and the trap's handler acts as the NMI.
 #include "globals_for_test.h"
 #include "user/user.h"
 
@@ -51,7 +51,7 @@ class StatisticInNmi : public testing::Test {
         djs_user_exit();
     }
 
-    // False: the addition has fewer instructions.
+    // Returns false if the addition has fewer instructions.
     static bool add_with_nmi_after(int instructions) {
         until_nmi = instructions;
         __writeeflags(__readeflags() | trap_flag);
@@ -60,13 +60,14 @@ class StatisticInNmi : public testing::Test {
         return until_nmi <= 0;
     }
 
-    // All that a reader gets: count, sum, minimum, maximum, what the variance is made of, buckets.
+    // Returns all that a reader gets: count, sum, minimum, maximum, the values for the variance,
+    // buckets.
     std::vector<s64> read() const {
         std::vector<s64> words(use_.shape.bytes / sizeof(s64));
         djs_statistic_read(0, reinterpret_cast<djs_statistic*>(words.data()));
         return words;
     }
-    // The same where neither interrupts the other.
+    // The same without an interruption.
     static void add_apart() {
         djs_statistic_record(0, interrupted_adds);
         test_in_nmi = 1;
@@ -82,9 +83,10 @@ class StatisticInNmi : public testing::Test {
 } // namespace
 
 TEST_F(StatisticInNmi, BothValuesAreWholeWhereverItComes) {
-    // The first addition after a clearing empties its copy, too.
+    // The first addition after a clear empties its copy, too.
     for (const bool first : {true, false}) {
-        // With sanitizers there are more than a thousand, and some of those are tried.
+        // With sanitizers there are more than a thousand instructions, and only some of them are
+        // tried.
         int at = 1;
         for (;; at += at < 200 ? 1 : at / 20) {
             djs_statistic_clear(0);

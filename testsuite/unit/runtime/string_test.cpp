@@ -68,8 +68,8 @@ TEST(Text, Find) {
     EXPECT_EQ(djs_text_find(nullptr, "a"), -1);
 }
 
-// Where the text begins with a sign of plus or a blank, has digits beyond f, or has too many
-// digits, the language has its own rules.
+// If the text begins with a plus sign or a space, has digits beyond f, or has too many digits, the
+// language has rules of its own.
 TEST(Text, ToLongAgreesWithStrtol) {
     std::mt19937_64 random(2);
     const std::string letters = "0123456789abcdefxXzZ-";
@@ -112,7 +112,7 @@ TEST(Text, Escape) {
     EXPECT_EQ(escape(std::string(100, 'x'), 0, false, 16), std::string(15, 'x'));
 }
 
-// Whatever the bytes and the room are.
+// For any bytes and any room.
 TEST(Text, EscapeStaysInItsRoom) {
     std::mt19937_64 random(9);
     for (int i = 0; i < 100000; i++) {
@@ -120,7 +120,7 @@ TEST(Text, EscapeStaysInItsRoom) {
         for (size_t n = random() % 40; n > 0; n--)
             in += static_cast<char>(random() % 3 ? 0xc0 | random() % 64 : 1 + random() % 127);
         const size_t size = 16 + random() % 40, most = random() % 50;
-        std::vector<char> out(size); // the sanitizers see what is beyond
+        std::vector<char> out(size); // the sanitizers detect accesses beyond it
         const size_t length =
             djs_text_escape(out.data(), in.c_str(), most, size, random() % 2 != 0);
         ASSERT_LT(length, size);

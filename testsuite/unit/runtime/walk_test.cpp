@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Walks over maps that change meanwhile, and maps that are cleared in constant time.
+// Walks over maps that change concurrently, and maps that are cleared in constant time.
 #include "maps.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace {
 
-// Arrays of a key and a number: by a number (slots), or by a text (buckets).
+// Arrays of numbers by one key: by a number (slots), or by a string (buckets).
 class Array {
   public:
     Array(bool texts, u32 capacity, bool wrap, bool clears)
@@ -79,15 +79,15 @@ INSTANTIATE_TEST_SUITE_P(Map, Walks, testing::Bool(), [](const auto& info) {
     return std::string(info.param ? "Texts" : "Longs");
 });
 
-// What was there all the time is seen once, in its order; what was removed is not seen; what came
-// late may be.
+// What exists all the time is visited once, in order; what was removed is not visited; what was
+// added later may be.
 TEST_P(Walks, SeeWhatStaysWhileOthersChangeTheMap) {
     constexpr u32 capacity = 600;
     for (u32 round = 0; round < 200; round++) {
         std::mt19937_64 random(round);
         const bool wrap = round % 5 == 0;
         Array array(GetParam(), capacity, wrap, false);
-        std::map<s64, s64> begun; // elements at the beginning that are still there
+        std::map<s64, s64> begun; // elements of the beginning that still exist
         const u32 size = 200 + random() % 400;
         for (u32 i = 0; i < size; i++) {
             const s64 key = static_cast<s64>(random() % 1000);
@@ -122,7 +122,7 @@ TEST_P(Walks, SeeWhatStaysWhileOthersChangeTheMap) {
             while (djs_ranking_step(array.map(), &ranking, &order, nullptr,
                                     1 + static_cast<u32>(random() % 20)) == DJS_RANKING_MORE)
                 change();
-        std::vector<std::pair<s64, s64>> seen; // what it is sorted by, key
+        std::vector<std::pair<s64, s64>> seen; // sort key, key
         std::set<s64> keys;
         for (;;) {
             u32 steps = 1 + static_cast<u32>(random() % 20);
@@ -156,7 +156,7 @@ TEST_P(Walks, SeeWhatStaysWhileOthersChangeTheMap) {
     }
 }
 
-// The best of what stays, though others of the best went meanwhile.
+// Selects the best of what stays, although others of the best were removed meanwhile.
 TEST_P(Walks, SelectTheBestOfWhatStays) {
     constexpr u32 capacity = 1000, limit = 10;
     Array array(GetParam(), capacity, false, false);
@@ -167,8 +167,9 @@ TEST_P(Walks, SelectTheBestOfWhatStays) {
     djs_ranking_begin(array.map(), &ranks.ranking, limit);
     djs_map_register(array.map(), &ranks.ranking.walk);
     u32 turn = 0;
+    // some of those that are the best so far
     while (djs_ranking_step(array.map(), &ranks.ranking, &order, nullptr, 50) == DJS_RANKING_MORE)
-        if (++turn == 5) { // of those that are the best so far, some
+        if (++turn == 5) {
             for (s64 key = 230; key < 248; key++) {
                 EXPECT_TRUE(array.erase(key));
             }
@@ -205,7 +206,7 @@ TEST_P(Walks, EndWhereTheMapIsCleared) {
     EXPECT_EQ(djs_ranking_first(array.map(), &ranks.ranking, &order, &steps), 0u);
 }
 
-// More than there is room for is told of, unless the rest may be left out.
+// Exceeding the room is reported, unless the rest may be left out.
 TEST(Map, RankingsHaveTheRoomTheyHave) {
     Array array(false, 100, false, false);
     for (s64 key = 0; key < 100; key++)
@@ -224,7 +225,7 @@ TEST(Map, RankingsHaveTheRoomTheyHave) {
     EXPECT_EQ(array.key(djs_ranking_first(array.map(), &ranks.ranking, &order, &steps)), 49);
 }
 
-// Cleared again and again, after few and many elements: never an old one, and never one lost.
+// Cleared repeatedly, with few and many elements: no old element returns, and none is lost.
 TEST_P(Walks, LargeMapsAreClearedLikeSmallOnes) {
     constexpr u32 capacity = 60000;
     Array array(GetParam(), capacity, false, true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Text → program or diagnostics, for the tests of semantics.
+// Converts text to a program or diagnostics, for the tests of semantics.
 #pragma once
 #include "library/library.h"
 #include "probes/probes.h"
@@ -14,7 +14,7 @@
 
 namespace djstap::test {
 
-// A folder of its own that is gone at the end; also the cache while it lives.
+// A folder that is removed at the end; also the cache during its life.
 struct Folder {
     Folder() {
         std::string name = std::filesystem::temp_directory_path() / "djstap-semantics-XXXXXX";
@@ -32,7 +32,7 @@ struct Folder {
 };
 
 struct Analysis {
-    // `library`: text of a library file beside djstap's own tapsets.
+    // `library`: text of a library file in addition to djstap's own tapsets.
     explicit Analysis(const std::string& script, SemanticsOptions options = {},
                       const std::string& library_text = "", bool own_tapsets = true)
         : diagnostics(sources) {

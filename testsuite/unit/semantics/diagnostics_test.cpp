@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Every diagnostic of semantics: its message, its hint, its notes, and that one mistake gives one
-// error.
+// Every diagnostic of semantics: its message, its hint, its notes; one mistake must give one error.
 #include "analysis.h"
 
 #include <set>
@@ -241,7 +240,7 @@ const std::vector<Case>& cases() {
         {"histogram-sort",
          "global s probe begin { s <<< 1; foreach (v- = b in @hist_log(s)) print(v, b) }",
          "in their own order only", "foreach (bucket- in"},
-        // what is of no use
+        // unused code
         {"unused-function", "function f() { exit() } probe begin { exit() }",
          "'f' is never called"},
         {"unused-global", "global a probe begin { exit() }", "'a' is never used"},
@@ -281,7 +280,7 @@ TEST(SemanticsDiagnostics, SayWhatWhereAndWhatToDo) {
 }
 
 TEST(SemanticsDiagnostics, AllAreCovered) {
-    // By hand, below; guru-function, which needs a library, in testsuite/language.
+    // Tested by hand below; guru-function, which needs a library, in testsuite/language.
     std::set<std::string> covered = {"foreach-sort", "not-a-variable", "guru-function"};
     for (const Case& item : cases())
         covered.insert(item.tag);
@@ -314,7 +313,7 @@ TEST(SemanticsDiagnostics, LibraryCodeGivesNoWarnings) {
     EXPECT_TRUE(analysis.diagnostics.all().empty()) << analysis.errors();
 }
 
-// What no script can say, but a tree can: the parser refuses it before.
+// Trees that no script can produce, because the parser rejects it first.
 struct ByHand {
     std::string errors(ast::StatementPtr statement) {
         ast::Global global;

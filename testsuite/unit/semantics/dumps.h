@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a script's typed program is shown as.
+// Shows a script's typed program.
 #pragma once
 #include "analysis.h"
 
@@ -11,7 +11,7 @@ inline void expect_dump(const std::string& script, const std::string& expected,
     EXPECT_EQ(analysis.dump(), expected) << script << "\n" << analysis.errors();
 }
 
-// The lines of a dump's only body, joined by " | ", without its head and effects.
+// Returns the lines of a dump's only body, joined by " | ", without its head and effects.
 inline std::string body(const std::string& script, const std::string& library = "",
                         SemanticsOptions options = {}) {
     Analysis analysis(script, options, library);

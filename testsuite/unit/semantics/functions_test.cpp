@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Functions: overloads, recursion, what calls cost; whose name is meant.
+// Functions: overloads, recursion, the cost of calls, and the resolution of names.
 #include "dumps.h"
 
 using namespace djstap;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What semantics knows of probe points.
+// What semantics knows about probe points.
 #include "semantics/points.h"
 
 #include "probes/probes.h"
@@ -33,7 +33,7 @@ TEST(PointShapes, TellTraitsOfExactlyOneForm) {
               shapes.traits(point({{"a", Argument::None}, {"x", Argument::Number}})));
     EXPECT_EQ(PointTellsOfTask,
               shapes.traits(point({{"a", Argument::None}, {"y", Argument::None}})));
-    // Of another form: what all have.
+    // Another form: the traits that all have.
     EXPECT_EQ(PointTellsOfTask,
               shapes.traits(point({{"a", Argument::None}, {"x", Argument::String}})));
     EXPECT_EQ(0u, shapes.traits(point({{"b", Argument::None}})));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Aliases, return probes and conditions: what becomes of a probe's points and body.
+// Aliases, return probes and conditions: the resulting points and body of a probe.
 #include "dumps.h"
 
 using namespace djstap;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Scripts → typed programs, shown by the dump: types, storage, what is unused.
+// Converts scripts to typed programs, shown by the dump: types, storage, unused code.
 #include "dumps.h"
 
 #include "semantics/walk.h"
@@ -116,7 +116,7 @@ TEST(SemanticsStorage, PerCpuOnlyWhenEveryWriteIsALoneUpdate) {
     }
 }
 
-// `n++; if (n == 100) exit()` never misses 100: the handler holds a lock from the one to the other.
+// `n++; if (n == 100) exit()` never misses 100: the handler holds a lock across both.
 TEST(SemanticsStorage, AHandlerThatAddsAndReadsHoldsALock) {
     struct Case {
         const char* script;
@@ -135,7 +135,7 @@ TEST(SemanticsStorage, AHandlerThatAddsAndReadsHoldsALock) {
               Storage::PerCpu, Storage::PerCpu},
              {"probe timer.s(1) { print(n, @count(s)); delete n; delete s }", Storage::PerCpu,
               Storage::PerCpu},
-             // Through functions, whose second overload is called by `next`.
+             // Through functions, the second overload of which is called by `next`.
              {"function at() { return n } probe timer.s(1) { n++; if (at() == 100) exit() }",
               Storage::Locked, Storage::PerCpu},
              {"function add() { n++ } function at() { add(); return n } probe timer.s(1) { at() }",
@@ -233,7 +233,7 @@ TEST(SemanticsUnused, WhatAnAliasPreparesAndNobodyReadsIsDropped) {
 }
 
 TEST(SemanticsUnused, PruningEnds) {
-    // Blocks that are or become empty, where a block must stay.
+    // Blocks that are or become empty, where a block is required.
     EXPECT_EQ(body("probe begin { try { error(\"x\") } catch { } }"),
               "try |     error(\"x\") | catch");
     EXPECT_EQ(body("probe begin { while (pid()) { x = 1 } if (pid()) { y = 2 } else exit() }"),
@@ -292,7 +292,7 @@ TEST(SemanticsOptions, GlobalsTakeValuesFromTheCommandLine) {
 }
 
 TEST(SemanticsLibrary, EveryTapsetFunctionLowers) {
-    // A script of its own for each function that djstap ships: all of the library is checked and
+    // Generates a script for each function of djstap's tapsets: all of the library is checked and
     // typed.
     SourceManager sources;
     Diagnostics diagnostics(sources);

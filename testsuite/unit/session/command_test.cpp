@@ -111,7 +111,7 @@ TEST(Command, AFailingExecIsReported) {
     EXPECT_NE(released.failure().message.find("Permission denied"), std::string::npos);
 }
 
-// What is wrong is said before anything is loaded: the module does not even exist here.
+// Errors are reported before anything is loaded: the module does not even exist here.
 TEST(Session, TheCommandIsLookedForFirst) {
     SessionOptions options;
     options.module = "/nowhere.ko";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What outputs are told of an event: its time, its CPU, its arguments.
+// What outputs receive of an event: its time, its CPU, its arguments.
 #include "include/statistic.h"
 #include "session/outputs.h"
 #include "session/printer.h"
@@ -60,7 +60,7 @@ class OwnRecord {
     std::unique_ptr<char[]> memory_;
 };
 
-// An output of another kind: it keeps what it is told.
+// An output of another kind: it stores what it receives.
 class Collector : public Output {
   public:
     struct Seen {
@@ -115,7 +115,7 @@ TEST(RecordClock, OneMomentAndARate) {
 TEST(RecordClock, GoesEvenlyBetweenMoments) {
     RecordClock clock(moment(1000, 10'000));
     clock.add(moment(2000, 20'000));
-    clock.add(moment(1500, 90'000)); // older than the last: not looked at
+    clock.add(moment(1500, 90'000)); // older than the last one: ignored
     clock.add(moment(3000, 22'000, 1'000'022'000));
     EXPECT_EQ(clock.monotonic_ns(1500), 15'000u);
     EXPECT_EQ(clock.monotonic_ns(2000), 20'000u);
@@ -139,7 +139,7 @@ TEST(RecordClock, ForgetsMomentsOfLongAgoButTheFirst) {
     EXPECT_EQ(clock.monotonic_ns(2000), 1000u);
 }
 
-// Readings that come late by little, after each other at once, do not move what was long ago.
+// Readings that are slightly late, in quick succession, do not change the times of old records.
 TEST(RecordClock, TellsOldRecordsTheSameWhateverCameLater) {
     RecordClock clock(moment(1'000'000, 500'000));
     for (uint64_t i = 1; i <= 1000; i++) {
@@ -157,7 +157,7 @@ TEST(RecordClock, IsRightOnThisMachine) {
     const uint64_t latest = monotonic_now();
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     clock.add(read_clock());
-    // Half a millisecond for a machine that is busy with other things.
+    // Tolerates half a millisecond, for a busy machine.
     EXPECT_GE(clock.monotonic_ns(cycles) + 500'000, earliest);
     EXPECT_LE(clock.monotonic_ns(cycles), latest + 500'000);
 }

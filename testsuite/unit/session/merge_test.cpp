@@ -17,7 +17,7 @@ using namespace djstap;
 
 namespace {
 
-// A ring in memory, its data mapped twice in a row as ControlFile does it.
+// A ring in memory, its data mapped twice in a row like ControlFile does.
 class FakeRing {
   public:
     explicit FakeRing(uint64_t bytes) : bytes_(bytes) {
@@ -58,7 +58,7 @@ class FakeRing {
     }
     char* data() { return data_; }
 
-    int dirty = 0; // bytes that were not zero when they were given out
+    int dirty = 0; // bytes that were not zero when they were reserved
 
   private:
     uint64_t bytes_;
@@ -180,8 +180,8 @@ TEST(Merge, ConcurrentWritersComeOutCompleteAndInOrder) {
         readers.push_back(rings.back()->reader());
     }
     RecordMerger merger(std::move(readers));
-    // A handler runs with preemption off, so no sweep begins and ends between its look at the clock
-    // and its reservation. A thread has no such right: the sweeper waits for it.
+    // A handler runs with preemption disabled, so no sweep begins and ends between its read of the
+    // clock and its reservation. A thread cannot do so: the sweeper waits for it.
     std::array<std::mutex, writers> preemption_off;
     std::atomic<int> running{writers};
     std::vector<std::thread> threads;

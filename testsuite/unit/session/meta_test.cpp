@@ -20,7 +20,7 @@ const std::string example = R"json({"version":1,"name":"demo","release":"6.1.0",
     "formats":[{"text":"%s %d\n","types":"sl"},{"text":"bye"}],"places":["operator '/' at <input>:1:24"],"sites":1,
     "probes":[{"point":"kernel.function(\"x\")","mechanism":"djprobe"}],"script":"<input>","later":true})json";
 
-// An ELF file with these sections.
+// Returns an ELF file with these sections.
 std::string elf(const std::vector<std::pair<std::string, std::string>>& sections) {
     std::string names("\0", 1), data(sizeof(Elf64_Ehdr), '\0');
     std::vector<Elf64_Shdr> headers(1);

@@ -19,7 +19,7 @@ using namespace djstap;
 
 namespace {
 
-// A file whose contents can be read back.
+// A file whose content can be read back.
 class Capture {
   public:
     Capture() : file_(memfd_create("output", 0)) {}

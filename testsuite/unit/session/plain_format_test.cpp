@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Prepared formats yield what djs_format() yields, byte for byte.
+// Prepared formats produce the same bytes as djs_format().
 #include "session/plain_format.h"
 
 #include "include/record.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What is said to somebody who may not load modules: a child gives capabilities up.
+// The messages for users who may not load modules: a child drops capabilities.
 #include "session/privilege.h"
 #include "system/file.h"
 #include "system/process.h"
@@ -14,8 +14,8 @@
 namespace djstap {
 namespace {
 
-// The answer of a child that keeps these of the capabilities that it has. Nothing: it cannot be
-// asked.
+// Returns the answer of a child that keeps only these of its capabilities. Nothing: it could not be
+// started.
 std::optional<std::string> missing_with(uint64_t kept) {
     auto pipe = Pipe::open();
     if (!pipe)
@@ -31,7 +31,7 @@ std::optional<std::string> missing_with(uint64_t kept) {
             return;
         const std::string answer = "=" + missing_privilege();
         const ssize_t written = write(pipe->writer.get(), answer.data(), answer.size());
-        static_cast<void>(written); // what is missing then is told by the parent
+        static_cast<void>(written); // the parent reports what is missing
     });
     pipe->writer.reset();
     std::string answer;
@@ -57,8 +57,9 @@ TEST(Privilege, NamesTheFirstCapabilityThatIsMissing) {
     EXPECT_EQ(missing_with(0), says("CAP_SYS_MODULE"));
     EXPECT_EQ(missing_with(~modules), says("CAP_SYS_MODULE"));
     EXPECT_EQ(missing_with(administration), says("CAP_SYS_MODULE"));
+    // the rest requires these capabilities
     if (!here->empty())
-        GTEST_SKIP() << *here; // the rest takes one who has them
+        GTEST_SKIP() << *here;
     EXPECT_EQ(missing_with(~administration), says("CAP_SYS_ADMIN"));
     EXPECT_EQ(missing_with(modules), says("CAP_SYS_ADMIN"));
     EXPECT_EQ(missing_with(modules | administration), "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What is read out of a flight recorder's ring, against writers that behave like handlers.
+// Reads of a flight recorder's ring, against writers that behave like handlers.
 #include "session/dump_file.h"
 #include "session/snapshot.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint64_t ring_bytes = 16 * DJS_PART_BYTES;
 
-// Writes as runtime/record/recorder.c does.
+// Writes like runtime/record/recorder.c.
 class FakeRecorder {
   public:
     djs_record* reserve(uint32_t size, uint32_t id, uint64_t time) {
@@ -146,7 +146,7 @@ TEST(Snapshot, IsConsistentWhileRecordsAreWritten) {
     });
     const auto stop = std::unique_ptr<std::atomic<bool>, void (*)(std::atomic<bool>*)>(
         &go_on, [](std::atomic<bool>* flag) { *flag = false; });
-    // Yields the newest record's number; 0 where all were written over meanwhile.
+    // Returns the newest record's number; 0 if all were overwritten meanwhile.
     auto newest = [&]() -> uint64_t {
         Snapshot snapshot;
         snapshot.add_live(ring.page, ring.data.data(), ring_bytes);
@@ -161,7 +161,7 @@ TEST(Snapshot, IsConsistentWhileRecordsAreWritten) {
         }
         return before;
     };
-    // Some hundred times round the ring.
+    // Some hundred times around the ring.
     for (uint64_t latest = 0; latest < 300000 && !HasFailure();)
         latest = std::max(latest, newest());
     go_on = false;
@@ -179,7 +179,7 @@ class DumpFile : public testing::Test {
         memory.resize(128 * page);
         for (uint64_t i = 0; i < 500; i++)
             ring.write(64, 0, i);
-        // The ring's page at frame 3, its data in every second frame from 6 on, backwards.
+        // The ring's page is at frame 3, its data in every second frame from 6 on, backwards.
         std::memcpy(&memory[3 * page], &ring.page, sizeof ring.page);
         djs_dump_page told{};
         std::memcpy(told.magic, DJS_DUMP_MAGIC, sizeof told.magic);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a mistake leads to: each diagnostic of the phase, one for one mistake, at its place.
+// The consequences of errors: each diagnostic of the phase, one per mistake, at its place.
 #include "parsing.h"
 
 #include <set>
@@ -12,7 +12,7 @@ namespace {
 struct Mistake {
     const char* tag;
     const char* script;
-    const char* message; // its first line holds this
+    const char* message; // contained in its first line
     const char* hint = "";
 };
 

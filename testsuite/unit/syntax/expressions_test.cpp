@@ -7,7 +7,7 @@ using namespace djstap::test;
 
 namespace {
 
-// What parses to itself as it is written here.
+// Expressions that print as they are written here.
 void same_expression(const std::string& expression) {
     EXPECT_EQ(canonical_expression(expression), expression);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Scripts that people wrote: the project's own, and SystemTap's where its packages are installed.
-// DJSTAP_STAP_SCRIPTS names another folder to look for those in.
+// Existing scripts: the project's own, and SystemTap's if its packages are installed.
+// DJSTAP_STAP_SCRIPTS names another folder to search for the latter.
 #include "parsing.h"
 
 #include <filesystem>
@@ -36,7 +36,7 @@ std::filesystem::path installed() {
     return given ? given : "/usr/share/systemtap";
 }
 
-// Every file parses, and its canonical text parses to itself.
+// Every file parses, and its canonical text parses to the same tree.
 void all_parse(Parsing& parsing, const std::vector<std::filesystem::path>& files) {
     for (const auto& path : files) {
         Parsed first = parsing.parse(read(path), true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Parsing for tests: a script in, its canonical text or its diagnostics out.
+// Parsing for tests: returns a script's canonical text or its diagnostics.
 #pragma once
 #include "../../harness/structure.h"
 #include "syntax/syntax.h"
@@ -11,7 +11,7 @@ namespace djstap::test {
 
 struct Parsed {
     std::optional<ast::File> file;
-    std::string text;        // printed; empty when there is no file
+    std::string text;        // printed; empty if there is no file
     std::string diagnostics; // rendered
     size_t errors = 0;
 };
@@ -54,7 +54,8 @@ struct Parsing {
     }
 };
 
-// The canonical text of a script that must parse, checked to parse to itself.
+// Returns the canonical text of a script that must parse, and checks that it parses to the same
+// tree.
 inline std::string canonical(const std::string& script, Parsing parsing = {}) {
     parsing.context.guru = true;
     Parsed first = parsing.parse(script);
@@ -68,7 +69,7 @@ inline std::string canonical(const std::string& script, Parsing parsing = {}) {
     return first.text;
 }
 
-// One statement's canonical text.
+// Returns one statement's canonical text.
 inline std::string canonical_statement(const std::string& statement) {
     std::string text = canonical("function f() { " + statement + " }");
     std::string begin = "function f() {\n", end = "}\n";
@@ -84,7 +85,7 @@ inline std::string canonical_statement(const std::string& statement) {
     return out;
 }
 
-// An expression's, without the ';'.
+// Returns an expression's canonical text, without the ';'.
 inline std::string canonical_expression(const std::string& expression) {
     std::string text = canonical_statement("v = " + expression);
     return text.starts_with("v = ") ? text.substr(4, text.size() - 5) : text;

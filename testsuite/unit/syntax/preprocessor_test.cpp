@@ -101,7 +101,7 @@ TEST(Macros, ExpandWithAndWithoutParameters) {
     EXPECT_EQ(canonical("@define if_one(x) %( %( @x == 1 %? 10 %: 20 %) %)\nglobal a = @if_one(1), "
                         "b = @if_one(2)"),
               "global a = 10\nglobal b = 20\n");
-    // A parameter goes before an operator of its name.
+    // A parameter has precedence over an operator of the same name.
     EXPECT_EQ(canonical("@define m(count) %( @count + 1 %) probe x { y = @m(5) @count(z) }"),
               "probe x {\n    y = 5 + 1;\n    @count(z);\n}\n");
     EXPECT_EQ(canonical("@define put(a) %( if (1) { @a } %) probe x { @put(y = 1 z[1, 2] = 3) }"),
@@ -113,7 +113,7 @@ TEST(Macros, PublicOnesComeFromFilesOfTheirOwn) {
     ASSERT_TRUE(parsing.parse_macros(
         "@define two %( 2 %)\n%( kernel_v >= \"3\" %? @define v %( 3 %) %: @define v %( 4 %) %)"));
     EXPECT_EQ(parsing.parse("global a = @two, b = @v").text, "global a = 2\nglobal b = 3\n");
-    // The file's own definition goes before.
+    // The file's own definition has precedence.
     EXPECT_EQ(parsing.parse("@define two %( 22 %) global a = @two").text, "global a = 22\n");
 }
 

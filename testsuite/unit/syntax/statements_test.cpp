@@ -53,7 +53,7 @@ TEST(Statements, Foreach) {
           "k in a @count+ limit n + 1", "k in a- limit 10", "b in @hist_log(a[1])",
           "b in @hist_linear(a, 0, 10, 1)-", "v = [k, l] in a[*, \"x\"] @avg+ limit 5"}) {
         std::string text = canonical_statement("foreach (" + std::string(head) + ") ;");
-        // The value's order is the array's.
+        // The order by value is written after the array.
         std::string expected = std::string(head) == "v- = k in a" ? "v = k in a-" : head;
         EXPECT_EQ(text, "foreach (" + expected + ")\n    ;");
     }

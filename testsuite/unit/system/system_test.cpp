@@ -60,7 +60,7 @@ TEST_F(Files, AreReadWhole) {
     EXPECT_EQ(*read_file(path), large);
     ASSERT_TRUE(write_file(path, ""));
     EXPECT_EQ(*read_file(path), "");
-    // Its size is said to be 0.
+    // Its size is reported as 0.
     EXPECT_NE(read_file("/proc/self/status")->find("Name:"), std::string::npos);
     const auto missing = read_file(folder.file("none"));
     EXPECT_EQ(errno, ENOENT);
@@ -81,7 +81,7 @@ TEST_F(Files, ReadingEndsBehindWhatIsWanted) {
     EXPECT_TRUE(read_rest(zeros.get(), text, 1000));
     EXPECT_GT(text.size(), 1000u);
     EXPECT_LT(text.size(), 1u << 20);
-    // Nor is there memory asked for more.
+    // It does not allocate more memory either.
     ASSERT_EQ(truncate(path.c_str(), off_t{1} << 40), 0);
     const FileDescriptor sparse(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     text.clear();
@@ -164,7 +164,7 @@ TEST(Temporary, FoldersAreRemovedAndThoseOfDeadProcessesToo) {
         ASSERT_TRUE(folder);
         path = folder->path();
         ASSERT_TRUE(write_file(folder->file("x"), "1"));
-        remove_orphans_in_memory(); // ours is in use
+        remove_orphans_in_memory(); // the one of this process is in use
         EXPECT_TRUE(fs::exists(path));
         TemporaryFolder moved = std::move(*folder);
         EXPECT_EQ(moved.path(), path);
@@ -249,7 +249,7 @@ TEST(Programs, OutputStatusAndLines) {
               "cannot run no-such-program-here: No such file or directory");
 }
 
-// The two ways in which a child is made behave alike.
+// Both ways of creating a child behave alike.
 TEST(Programs, EnvironmentAndMissingOnesForBothKindsOfChildren) {
     for (const bool bound : {false, true}) {
         ProcessOptions options;
@@ -296,7 +296,7 @@ TEST(Programs, WhatRunsInTheChildDecides) {
     };
     EXPECT_EQ(Process::start({"true"}, options).failure().message,
               "cannot run true: Operation not permitted");
-    // Without a reason it has not run, either.
+    // Without a reason it has not run either.
     options.in_child = [] {
         errno = 0;
         return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// One handler on several CPUs at the same time, which are threads here: the locks that the kernel's
-// runtime has, and what codegen makes of handlers with and without a context.
+// Runs one handler on several CPUs at the same time, which are threads here: tests the kernel
+// runtime's locks, and the code of handlers with and without a context.
 #include "harness/user_object.h"
 #include "include/control.h"
 #include "include/record.h"
@@ -19,13 +19,13 @@ namespace djstap {
 namespace {
 
 constexpr unsigned cpus = 4;
-// Of each: more than a thread comes to between two turns of the scheduler, so that they meet even
-// where they have to share a processor.
+// For each CPU: more than a thread executes between two scheduler ticks, so that handlers run
+// concurrently even if they share a processor.
 constexpr unsigned hits = 200'000;
 const std::string all = std::to_string(cpus * hits), half = std::to_string(cpus * hits / 2),
                   twice = std::to_string(2 * cpus * hits);
 
-// The messages of the run-time errors on this CPU.
+// Returns the messages of the run-time errors on this CPU.
 std::vector<std::string> errors_on(uint32_t cpu) {
     u64 *tail, bytes;
     char* data;
@@ -44,11 +44,11 @@ std::vector<std::string> errors_on(uint32_t cpu) {
     return found;
 }
 
-// Runs the script's first handlers, each on its share of the CPUs, so often on each, and yields its
-// errors: an end probe finds what is wrong.
+// Runs the script's first handlers, each on its share of the CPUs and repeatedly on each, and
+// returns its errors: an end probe checks the results.
 std::vector<std::string> run_in_parallel(const std::string& text, uint32_t handlers = 1) {
     CodegenOptions codegen;
-    codegen.limits.MAXTRYLOCK = INT_MAX; // whoever waits gets the lock, however busy the machine is
+    codegen.limits.MAXTRYLOCK = INT_MAX; // a waiter gets the lock, however busy the machine is
     std::string problem;
     const auto object = test::user_object(text, codegen, problem);
     if (!object)
@@ -61,7 +61,7 @@ std::vector<std::string> run_in_parallel(const std::string& text, uint32_t handl
     options.ring_bytes = 65536;
     if (djs_user_load(&linked->script(), &options) || djs_session_start())
         return {djs_user_complaint()};
-    alarm(600); // an array that two have changed at once may have a chain without an end
+    alarm(600); // an array that two CPUs changed at once may have an endless chain
     std::atomic<unsigned> ready = 0;
     std::vector<std::thread> threads;
     for (unsigned cpu = 0; cpu < cpus; cpu++)
