@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Included before everything else in a tree whose blocks note that they ran: reach.py puts
- * DJS_REACHED(N) in, and says how many blocks there are (DJS_REACH_BLOCKS). */
+/* Included before everything else in a tree whose blocks record that they ran: reach.py inserts
+ * DJS_REACHED(N), and defines the number of blocks (DJS_REACH_BLOCKS). */
 #ifndef DJSTAP_REACH_H
 #define DJSTAP_REACH_H
 
 #ifdef __KERNEL__
-/* One for the module, whichever source gives it. */
+/* One for the module, whichever source defines it. */
 extern unsigned char djs_reach_map[DJS_REACH_BLOCKS];
 __attribute__((weak)) unsigned char djs_reach_map[DJS_REACH_BLOCKS];
 #define DJS_REACHED(n) (*(volatile unsigned char*)&djs_reach_map[n] = 1)
@@ -16,7 +16,7 @@ __attribute__((weak)) unsigned char djs_reach_map[DJS_REACH_BLOCKS];
 
 #else
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* as sources do that want it; after these headers it would be too late */
+#define _GNU_SOURCE /* as in sources that need it; after these headers it would be too late */
 #endif
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ __attribute__((weak)) unsigned char* djs_reach_map = djs_reach_none;
 #define DJS_REACH_LINE(out) dprintf(log, "<4>djstap-reach: %s\n", out)
 #endif
 
-/* 512 blocks a line: "FIRST HEXADECIMAL-DIGITS", a bit a block, the lowest first. */
+/* 512 blocks per line: "FIRST HEXADECIMAL-DIGITS", one bit per block, the lowest first. */
 static __attribute__((unused)) void djs_reach_print(int log) {
     static const char digits[] = "0123456789abcdef";
     char out[160];
@@ -64,7 +64,7 @@ static __attribute__((unused)) void djs_reach_print(int log) {
 }
 
 #ifndef __KERNEL__
-/* Where no file is named this may be a guest: the kernel's log takes it to its console. */
+/* If no file is named, this may be a guest: the kernel's log takes it to the guest's console. */
 static void djs_reach_end(void) {
     int log = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
 
@@ -81,7 +81,7 @@ __attribute__((constructor, unused)) static void djs_reach_begin(void) {
     if (djs_reach_map != djs_reach_none)
         return;
     if (!path) {
-        /* The first source that gets here speaks for all. */
+        /* The first source that gets here acts for all. */
         djs_reach_map = (unsigned char*)malloc(DJS_REACH_BLOCKS);
         for (file = 0; file < (int)DJS_REACH_BLOCKS; file++)
             djs_reach_map[file] = djs_reach_none[file];
