@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Shared by the scripts of this folder: where things are, and how to say what goes on.
+# Shared by the scripts of this folder: paths, and functions that report progress.
 set -eu
 ROOT=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 KERNELS=${DJSTAP_KERNELS:-/var/lib/djstap/kernels}
@@ -15,7 +15,7 @@ fail() {
     exit 1
 }
 
-# Runs a command that is only allowed to root.
+# Runs a command that requires root.
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then
         "$@"
@@ -26,7 +26,7 @@ as_root() {
     fi
 }
 
-# Runs a long command quietly: a line when it begins, its time at the end, its output when it fails.
+# Runs a long command quietly: prints a line when it begins, its time at the end, and its output if it fails.
 quietly() {
     what=$1
     shift
@@ -44,15 +44,15 @@ quietly() {
     fi
 }
 
-# True when the kernel unpacked to KERNELS/RELEASE has all that is needed: image, modules with their order,
-# debug symbols, and headers that modules can be built with.
+# Returns true if the kernel unpacked to KERNELS/RELEASE is complete: image, modules with their order, debug symbols,
+# and headers that modules can be built with.
 kernel_is_whole() {
     [ -s "$KERNELS/$1/boot/vmlinuz-$1" ] && [ -s "$KERNELS/$1/lib/modules/$1/modules.dep" ] &&
         [ -s "$KERNELS/$1/usr/lib/debug/boot/vmlinux-$1" ] && [ -e "$KERNELS/$1/lib/modules/$1/build/Makefile" ] &&
         [ -d "$KERNELS/$1/lib/modules/$1/build/tools/objtool" ]
 }
 
-# Prints the newest whole kernel of a series ("6.1").
+# Prints the newest complete kernel of a series ("6.1").
 whole_kernel() {
     for folder in "$KERNELS/$1".*; do
         release=$(basename "$folder")
@@ -62,7 +62,7 @@ whole_kernel() {
     done | sort -V | tail -n 1
 }
 
-# Builds one preset, saying so: all of it, or the targets that follow.
+# Builds one preset and reports it: all of it, or the targets that follow.
 build_preset() {
     preset=$1
     shift
