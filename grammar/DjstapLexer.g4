@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The words of the language, SystemTap's. The text is read byte by byte (U+0000 to U+00FF stand for
+// The words of SystemTap's language. The text is read byte by byte (U+0000 to U+00FF stand for
 // bytes), so that a token's place is its offset in the file.
 //
-// Between this lexer and the parser stands the token source (compiler/syntax): it expands macros,
-// decides %( conditionals, inserts script arguments, joins adjacent strings, and gives each token whose
-// meaning hangs on its neighbours the role listed under `tokens`. That makes the parser's choices ones
-// of a single token.
+// The token source (compiler/syntax) between this lexer and the parser expands macros, evaluates %(
+// conditionals, inserts script arguments, joins adjacent strings, and gives each token whose meaning
+// depends on its neighbours one of the roles listed under `tokens`. The parser can then make each
+// choice by a single token.
 lexer grammar DjstapLexer;
 
 tokens {
     CallName,       // an identifier right before '('
     PointName,      // a component of a probe point: kernel, *at, return
-    SignPlus, SignMinus, AddressOf, // + - & where no operand stands before them
+    SignPlus, SignMinus, AddressOf, // + - & that no operand precedes
     PostIncrement, PostDecrement,   // ++ -- after an operand
-    TupleOpen,      // [ where no operand stands before it: [a, b] in x
-    EmptyStatement, // ; that ends no statement before it: it is one itself
+    TupleOpen,      // [ that no operand precedes: [a, b] in x
+    EmptyStatement, // ; that does not end a statement, but is one itself
     ReturnValue,    // return, followed by an expression
-    Bad             // what has been reported already
+    Bad             // already reported
 }
 
 Probe:    'probe';
@@ -40,7 +40,7 @@ Catch:    'catch';
 Long:     'long';
 StringType: 'string';
 
-// The operators that begin with @; any other @name is a macro's.
+// The operators that begin with @; any other @name is a macro.
 AtDefine:     '@define';
 AtCast:       '@cast';
 AtDefined:    '@defined';
@@ -71,7 +71,7 @@ StringArgument: '@' ([0-9]+ | '#');
 Dollars:        '$' '$'?;
 AtName:         '@' NameStart [a-zA-Z0-9_]*;
 
-// Checked where it is decoded, so that 12ab is one bad number and not two words.
+// Checked when it is decoded, so that 12ab is one bad number rather than two words.
 Number: [0-9] [a-zA-Z0-9_]*;
 String: '"' StringPart* '"';
 OpenString: '"' StringPart*;
@@ -140,7 +140,7 @@ XorAssign:        '^=';
 OrAssign:         '|=';
 Aggregate:        '<<<';
 
-// Reported when the parser would see it: a branch that is left out may hold anything.
+// Reported only if it reaches the parser: a branch that is not taken may contain anything.
 Unknown: [\u00c2-\u00f4] [\u0080-\u00bf]+ | [\u0000-\u00ff];
 
 fragment NameStart: [a-zA-Z_];

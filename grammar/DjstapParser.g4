@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The language, SystemTap's, after the preprocessor. Each choice is made by one token (see the lexer's
+// SystemTap's language, after the preprocessor. Each choice is made by one token (see the lexer's
 // note on roles); precedence is the order of the alternatives of `expression`. Everything the compiler
 // reads is labelled: it keeps no parse tree beyond the labels.
 parser grammar DjstapParser;
@@ -32,7 +32,7 @@ functionName: name=(Identifier | CallName);
 parameter: name=Identifier (Colon type=typeName)?;
 typeName: Long | StringType;
 
-// A probe, or an alias with the names that stand before = or +=: probe one = two = point { }.
+// A probe, or an alias with the names that precede = or +=: probe one = two = point { }.
 probeDeclaration
     : Probe lists+=pointList (operators+=(Assign | AddAssign) lists+=pointList)* body=block (Comma epilogue=block)?
     ;
@@ -97,7 +97,7 @@ expression
       right=expression
     ;
 
-// An operand with what follows it: a[1], $x->y[2]$, f(x)->z, a++.
+// An operand and its suffixes: a[1], $x->y[2]$, f(x)->z, a++.
 postfix: address=AddressOf? base=primary steps+=step* crement=(PostIncrement | PostDecrement)?;
 step
     : Arrow member=Identifier
@@ -120,7 +120,7 @@ primary
     | token=AtEnum OpenParen arguments+=expression (Comma arguments+=expression)* CloseParen
     | extract=statisticCall
     ;
-// A histogram may be indexed, iterated over, and asked with `in`, as an array.
+// A histogram may be indexed, iterated over, and used with `in`, like an array.
 arrayName: name=Identifier | histogram=statisticCall;
 statisticCall
     : op=(AtCount | AtSum | AtMin | AtMax | AtAvg | AtVariance | AtHistLog | AtHistLinear)
