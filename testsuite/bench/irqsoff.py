@@ -41,7 +41,7 @@ BODIES = [(EMPTY, "", cases.EMPTY), ("count", "`n++`", cases.COUNT), ("map", "`a
 TEXT = """## Where interrupts are off
 
 Handlers that find interrupts off are not seen by the timer that samples, and count their own time for [overload
-protection](safety.md#who-watches-the-handlers-time): they read the clock when they begin and when they end. Shown are the instructions
+protection](safety.md#overload-protection): they read the clock when they begin and when they end. Shown are the instructions
 that a handler adds to one that does nothing in the same place, in a guest with one CPU that counts instructions: on a function
 that is called with interrupts on (`{entry}`) and with interrupts off (`{off}`), at a breakpoint, and in a
 timer. Another script reads the clock before and after; the most frequent difference counts. `n++` is exempt. What a handler costs
