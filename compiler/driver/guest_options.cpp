@@ -31,7 +31,7 @@ std::optional<int64_t> megabytes(std::string_view text) {
 }
 
 Failure no_size(const std::string& given) {
-    return {given + ": this is not a size", "a size is a number with M, G or T, such as 2G"};
+    return {given + ": not a valid size", "a size is a number with M, G or T, such as 2G"};
 }
 
 std::optional<Failure> take_shape(const std::string& memory, const std::string& disk,
@@ -43,8 +43,9 @@ std::optional<Failure> take_shape(const std::string& memory, const std::string& 
         if (!size)
             return no_size(given);
         if (*size < least_memory || *size > here)
-            return Failure{given + ": a guest has from " + std::to_string(least_memory) +
-                               "M to what this machine has, " + std::to_string(here) + "M",
+            return Failure{given + ": a guest's memory must be from " +
+                               std::to_string(least_memory) + "M to this machine's " +
+                               std::to_string(here) + "M",
                            ""};
         options.guest_memory_mb = static_cast<unsigned>(*size);
     }
@@ -54,8 +55,8 @@ std::optional<Failure> take_shape(const std::string& memory, const std::string& 
         if (!size)
             return no_size(given);
         if (*size && (*size < least_disk || *size > most_disk))
-            return Failure{given + ": a guest's disk has from " + std::to_string(least_disk) +
-                               "M to 16T, or 0: there is none",
+            return Failure{given + ": a guest's disk must be from " + std::to_string(least_disk) +
+                               "M to 16T, or 0 for none",
                            ""};
         options.guest_disk_mb = static_cast<unsigned>(*size);
     }
@@ -68,8 +69,8 @@ std::optional<Failure> take_guest(const GuestWords& words, Options& options) {
     if (words.given || options.guest_root)
         options.guest = words.release == "newest" ? "" : words.release;
     if (!options.guest && (!words.memory.empty() || !words.disk.empty()))
-        return Failure{"--guest-memory and --guest-disk say what a guest has, and there is none",
-                       "--guest runs the script in one"};
+        return Failure{"--guest-memory and --guest-disk require a guest",
+                       "--guest runs the script in a guest"};
     if (options.guest && options.guest->empty())
         options.guest = options.kernel;
     if (options.guest && !options.kernel.empty() && *options.guest != options.kernel)

@@ -31,15 +31,15 @@ struct Unsupported {
 };
 constexpr Unsupported unsupported[] = {
     {"-i,--interactive", false, false, "an interactive session"},
-    {"-b", false, false, "separate output files of each CPU (bulk mode)"},
-    {"-S", true, false, "beginning a new output file at some size"},
-    {"-t", false, true, "counting each probe's hits and time"},
-    {"-d", true, true, "symbol and unwind tables of modules and programs"},
+    {"-b", false, false, "a separate output file for each CPU (bulk mode)"},
+    {"-S", true, false, "rotating the output file at a given size"},
+    {"-t", false, true, "hit and time statistics of each probe"},
+    {"-d", true, true, "symbol and unwind tables of further modules and programs"},
     {"--ldd", false, true, "symbol and unwind tables of shared libraries"},
     {"--all-modules", false, true, "symbol and unwind tables of all modules"},
-    {"--remote", true, false, "running on another machine"},
-    {"--monitor", false, false, "the monitor"},
-    {"--example", false, false, "running a packaged example by its name"},
+    {"--remote", true, false, "running the script on another machine"},
+    {"--monitor", false, false, "the interactive monitor"},
+    {"--example", false, false, "running a packaged example by name"},
 };
 
 // Values as given on the command line, before they are checked.
@@ -55,8 +55,8 @@ struct Raw {
 };
 
 struct Parser {
-    CLI::App app{"djstap compiles a probe script to a native kernel module, runs it and prints "
-                 "what it records."};
+    CLI::App app{
+        "djstap compiles a probe script to a native kernel module, runs it and prints its output."};
     Options options;
     Raw raw;
     // CLI11 fills these; which of them were given is checked afterwards.
@@ -97,155 +97,160 @@ struct Parser {
                                                  : app.add_flag(each.names, raw.ignored_flag);
             option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
                 ->description(each.what)
-                ->group("Known, not supported yet");
+                ->group("Options of SystemTap that are not supported yet");
             refused.emplace_back(&each, option);
         }
         app.add_option("script", raw.positionals,
-                       "file with the script (- for standard input), then its arguments")
+                       "script file (- for standard input), followed by the script's arguments")
             ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-        app.footer(R"(Everything after -- is an argument of the script.
+        app.footer(R"(Arguments after -- are passed to the script.
 
 Examples:
   djstap -L 'kernel.function("vfs_*")'
-      what can be probed, with its variables and the mechanism, without running anything
+      list probe points with their variables and mechanism, without running anything
   djstap --guest -c 'ls /' -e 'probe kernel.function("vfs_open") { printf("%s opens\n", execname()) }'
-      try a script in a throw-away virtual machine
+      try a script in a disposable virtual machine
   djstap -e 'global n probe kernel.function("vfs_read") { n[execname()]++ }' -T 5
-      count reads on this machine for 5 seconds; what a script gathers prints itself at the end)");
+      count reads on this machine for 5 seconds; globals that are never read are printed at the end)");
     }
 
     void declare_script() {
-        const char* group = "The script";
-        many("-e", raw.expressions, "take the script from this argument")
+        const char* group = "Script";
+        many("-e", raw.expressions, "use this argument as the script")
             ->type_name("SCRIPT")
             ->group(group);
-        many("-E", options.additional, "add this to the script (repeatable)")
+        many("-E", options.additional, "append this text to the script (repeatable)")
             ->type_name("SCRIPT")
             ->group(group);
         many("-D", raw.definitions,
-             "set a limit or a macro: MAXACTION, MAXMAPENTRIES, MAXSTRINGLEN …")
+             "set a limit or define a macro: MAXACTION, MAXMAPENTRIES, MAXSTRINGLEN …")
             ->type_name("NAME=VALUE")
             ->group(group);
-        many("-G", raw.global_values, "set a global variable's initial value")
+        many("-G", raw.global_values, "set the initial value of a global variable")
             ->type_name("NAME=VALUE")
             ->group(group);
-        many("-I", options.tapset_folders, "search this folder for tapsets too")
+        many("-I", options.tapset_folders, "add this folder to the tapset library")
             ->type_name("DIR")
             ->group(group);
-        flag("-g,--guru", options.guru, "allow embedded C and writing to the probed kernel")
+        flag("-g,--guru", options.guru, "guru mode: allow embedded C and writes to kernel memory")
             ->group(group);
-        flag("-u", options.keep_unused, "keep code that nothing uses")->group(group);
-        one("--compatible", raw.compatible, "read the script as this version of SystemTap did")
+        flag("-u", options.keep_unused, "keep unused code")->group(group);
+        one("--compatible", raw.compatible,
+            "interpret the script as this version of SystemTap does")
             ->type_name("VERSION")
             ->group(group);
         flag("--skip-badvars", options.skip_bad_variables,
-             "read 0 for $variables that are not to be had")
+             "substitute 0 for unavailable target variables")
             ->group(group);
     }
 
     void declare_passes() {
-        const char* group = "Passes and messages";
-        one("-p", raw.pass, "end after this pass: 1 parse, 2 resolve, 3 generate, 4 link, 5 run")
+        const char* group = "Passes and diagnostics";
+        one("-p", raw.pass, "stop after this pass: 1 parse, 2 resolve, 3 generate, 4 link, 5 run")
             ->type_name("N")
             ->group(group);
         app.add_flag("-v,--verbose", raw.verbose,
-                     "tell each pass's time and memory, and how each probe is attached")
+                     "print the time and memory of each pass, and how each probe is attached")
             ->group(group);
-        one("--vp", raw.pass_verbosity, "-v for each pass on its own: --vp 00120")
+        one("--vp", raw.pass_verbosity, "set the verbosity of each pass: --vp 00120")
             ->type_name("DIGITS")
             ->group(group);
         flag("--explain", options.explain,
-             "tell what was decided for each handler: what it needs of its CPU, its locks, its "
-             "stack")
+             "print the execution environment, locks and stack usage of each handler")
             ->group(group);
-        flag("-w", raw.no_warnings, "no warnings")->group(group);
-        flag("-W", options.warnings_are_errors, "a warning is an error")->group(group);
-        flag("-k", options.keep_work_files, "keep the working files, and say where")->group(group);
-        one("-m", raw.module_name, "the module's name")->type_name("NAME")->group(group);
-        one("-r", options.kernel, "compile for this kernel: a release, its beginning, or a folder")
+        flag("-w", raw.no_warnings, "suppress warnings")->group(group);
+        flag("-W", options.warnings_are_errors, "treat warnings as errors")->group(group);
+        flag("-k", options.keep_work_files, "keep the temporary files and print their location")
+            ->group(group);
+        one("-m", raw.module_name, "set the name of the module")->type_name("NAME")->group(group);
+        one("-r", options.kernel,
+            "compile for this kernel: a release, a prefix of one, or a root folder")
             ->type_name("RELEASE")
             ->group(group);
-        one("--mechanism", raw.mechanism, "force one: " + listed(mechanism_names()))
+        one("--mechanism", raw.mechanism, "force a mechanism: " + listed(mechanism_names()))
             ->type_name("NAME")
             ->group(group);
         one("--runtime", raw.runtime,
-            "where the script runs: kernel, or user (in this process: begin, end and timer probes "
-            "only, no root, no kernel's files)")
+            "run in the kernel, or in this process (begin, end and timer probes only; needs "
+            "neither root nor kernel files)")
             ->type_name("kernel|user")
             ->group(group);
         one("--diagnostics", raw.diagnostics,
-            "errors and warnings as text or as json, an object a line")
+            "print errors and warnings as text, or as json with one object per line")
             ->type_name("text|json")
             ->group(group);
-        one("--color", raw.color, "colour in messages: auto, always, never")
+        one("--color", raw.color, "color messages: auto, always, never")
             ->type_name("WHEN")
             ->group(group);
     }
 
     void declare_run() {
-        const char* group = "The run";
+        const char* group = "Running";
         one("-c", options.command,
-            "run this command, and end when it ends; target() is its process. In a guest it works "
-            "on this machine's files; what it writes there is thrown away")
+            "run this command and stop when it exits; target() is its process. In a guest it uses "
+            "this machine's files, but what it writes is discarded")
             ->type_name("CMD")
             ->group(group);
-        one("-x", raw.pid, "target() is this process")->type_name("PID")->group(group);
-        one("-T", raw.seconds, "end after so many seconds")->type_name("SECONDS")->group(group);
-        one("-o", options.output_file, "write the output to this file")
+        one("-x", raw.pid, "set the process that target() returns")->type_name("PID")->group(group);
+        one("-T", raw.seconds, "stop after this many seconds")->type_name("SECONDS")->group(group);
+        one("-o", options.output_file, "write the script's output to this file")
             ->type_name("FILE")
             ->group(group);
         flag("-F", options.recorder,
-             "leave it on as a flight recorder: new records replace the oldest; djrun --attach "
-             "reads them")
+             "leave the script loaded as a flight recorder: new records overwrite the oldest, "
+             "djrun --attach reads them")
             ->group(group);
-        one("-s", raw.buffer, "megabytes of each CPU's buffer")->type_name("MB")->group(group);
+        one("-s", raw.buffer, "set the size of each CPU's ring buffer in megabytes")
+            ->type_name("MB")
+            ->group(group);
         flag("--suppress-handler-errors", options.suppress_handler_errors,
-             "errors of handlers end that handler only")
+             "a run-time error ends only the handler, not the session")
             ->group(group);
         flag("--exclude-self", options.exclude_self,
-             "leave out what djstap's own processes do: hits by its reader, in a guest by the "
-             "guest's agent, too")
+             "exclude hits by djstap's own processes: the reader and, in a guest, the agent")
             ->group(group);
         for (const OutputKind& kind : output_kinds().subspan(1))
             app.add_flag_callback(
                    "--" + std::string(kind.name), [this, &kind] { options.output = &kind; },
-                   "output, listings and --info as " + std::string(kind.title))
+                   "print output, listings and --info as " + std::string(kind.title))
                 ->group(group);
     }
 
     void declare_where() {
-        const char* group = "In a throw-away guest";
+        const char* group = "Guests (disposable virtual machines)";
         guest = one("--guest", raw.guest,
-                    "run in a virtual machine of its own, with this installed kernel "
-                    "(default: the newest)")
+                    "run in a virtual machine with this installed kernel (default: the newest)")
                     ->type_name("[=RELEASE]")
                     ->group(group);
-        one("--guest-memory", raw.guest_memory, "its memory: 512M, or what the buffers need")
+        one("--guest-memory", raw.guest_memory,
+            "memory of the guest (default: 512M, or more if the buffers require it)")
             ->type_name("SIZE")
             ->group(group);
         one("--guest-disk", raw.guest_disk,
-            "its disk, which is thrown away with it: 8G; 0 for none, files are in memory then")
+            "disk of the guest (default: 8G); with 0, written files are kept in memory")
             ->type_name("SIZE")
             ->group(group);
-        flag("--guest-root", options.guest_root, "let it see this machine's files also without -c")
+        flag("--guest-root", options.guest_root,
+             "let the guest see this machine's files even without -c")
             ->group(group);
     }
 
     void declare_listing() {
         const char* group = "Listing and information";
-        many("-l", raw.list, "list probe points that match")->type_name("PROBE")->group(group);
-        many("-L", raw.list_variables, "the same with their variables and mechanism")
+        many("-l", raw.list, "list matching probe points")->type_name("PROBE")->group(group);
+        many("-L", raw.list_variables,
+             "list matching probe points with their variables and mechanism")
             ->type_name("PROBE")
             ->group(group);
-        flag("--dump-probe-types", raw.types, "list every kind of probe point")->group(group);
-        flag("--dump-probe-aliases", raw.aliases, "list the probe points that tapsets define")
+        flag("--dump-probe-types", raw.types, "list the kinds of probe points")->group(group);
+        flag("--dump-probe-aliases", raw.aliases, "list the aliases that tapsets define")
             ->group(group);
         flag("--dump-functions", raw.functions, "list the functions that tapsets define")
             ->group(group);
-        flag("--info", raw.info, "what this machine and kernel can do, and what is missing")
+        flag("--info", raw.info, "report what this machine and kernel support and what is missing")
             ->group(group);
-        flag("-h,--help", raw.help, "this text")->group(group);
-        flag("-V,--version", raw.version, "djstap's version")->group(group);
+        flag("-h,--help", raw.help, "print this help")->group(group);
+        flag("-V,--version", raw.version, "print the version")->group(group);
     }
 
     std::optional<Failure> check();
@@ -277,7 +282,7 @@ std::optional<Failure> split(const char* option, const std::vector<std::string>&
                      std::all_of(name.begin(), name.end(),
                                  [](unsigned char c) { return isalnum(c) || c == '_'; });
         if (!valid || (equal == std::string::npos && !alone))
-            return bad(std::string(option) + " " + text + ": this is not NAME=VALUE");
+            return bad(std::string(option) + " " + text + ": expected NAME=VALUE");
         out.emplace_back(name, equal == std::string::npos ? alone : text.substr(equal + 1));
     }
     return std::nullopt;
@@ -286,10 +291,10 @@ std::optional<Failure> split(const char* option, const std::vector<std::string>&
 std::optional<Failure> Parser::check_script() {
     if (raw.expressions.size() > 1)
         return bad("-e is given " + std::to_string(raw.expressions.size()) +
-                       " times, but there is one script",
-                   "-E adds to the script of the one -e");
+                       " times, but takes only one script",
+                   "-E appends to the script of -e");
     if (raw.list.size() + raw.list_variables.size() > 1)
-        return bad("more than one probe point to list", "alternatives can be written {a,b} in one");
+        return bad("-l and -L list only one probe point", "braces combine alternatives: {a,b}");
     bool other = raw.info || raw.types || raw.aliases || raw.functions;
     if (!raw.list.empty() || !raw.list_variables.empty()) {
         options.action = Action::List;
@@ -309,9 +314,9 @@ std::optional<Failure> Parser::check_script() {
     options.arguments.assign(first, raw.positionals.end());
     if (options.action == Action::Compile && !options.expression && options.script_file.empty()) {
         if (options.additional.empty())
-            return bad(
-                "there is no script to compile",
-                "give a file, or -e 'probe begin { println(\"hello\") }'; djstap --help has more");
+            return bad("no script was given",
+                       "name a file, or use -e 'probe begin { println(\"hello\") }'; djstap --help "
+                       "lists the options");
         options.expression = options.additional.front();
         options.additional.erase(options.additional.begin());
     }
@@ -322,15 +327,15 @@ std::optional<Failure> Parser::check_verbosity() {
     if (!raw.pass.empty()) {
         auto pass = number(raw.pass, 1, 5);
         if (!pass)
-            return bad("-p " + raw.pass + ": there is no such pass",
-                       "passes are 1 parse, 2 resolve, 3 generate, 4 link, 5 run");
+            return bad("-p " + raw.pass + ": no such pass",
+                       "the passes are 1 parse, 2 resolve, 3 generate, 4 link, 5 run");
         options.last_pass = static_cast<int>(*pass);
     }
     if (raw.pass_verbosity.size() > 5 ||
         !std::all_of(raw.pass_verbosity.begin(), raw.pass_verbosity.end(),
                      [](unsigned char c) { return isdigit(c); }))
         return bad("--vp " + raw.pass_verbosity +
-                   ": these are not at most five digits, one for each pass");
+                   ": expected at most five digits, one for each pass");
     for (size_t i = 0; i < 5; i++)
         options.verbosity[i] =
             raw.verbose + (i < raw.pass_verbosity.size() ? raw.pass_verbosity[i] - '0' : 0);
@@ -374,7 +379,7 @@ std::optional<Failure> Parser::check_names() {
                                            : Options::Color::Auto;
     if (!raw.compatible.empty()) {
         if (raw.compatible.find_first_not_of("0123456789.") != std::string::npos)
-            return bad("--compatible=" + raw.compatible + ": this is not a version, such as 4.8");
+            return bad("--compatible=" + raw.compatible + ": expected a version such as 4.8");
         options.language_version = raw.compatible;
     }
     options.module_name = raw.module_name;
@@ -384,8 +389,8 @@ std::optional<Failure> Parser::check_names() {
         (options.module_name.empty() || options.module_name.size() > 55 ||
          !std::all_of(options.module_name.begin(), options.module_name.end(),
                       [](unsigned char c) { return isalnum(c) || c == '_'; })))
-        return bad("-m " + raw.module_name + ": this cannot be a module's name",
-                   "letters, digits and _ only, at most 55 of them");
+        return bad("-m " + raw.module_name + ": not a valid module name",
+                   "a module name consists of at most 55 letters, digits and _");
     return std::nullopt;
 }
 
@@ -396,7 +401,8 @@ std::optional<Failure> Parser::check() {
         std::string name = option->get_name().substr(0, option->get_name().find(','));
         if (!what->only_adds)
             return bad(name + ": " + what->what + " is not supported yet");
-        options.without_effect.push_back(name + " has no effect: not supported yet: " + what->what);
+        options.without_effect.push_back(name + " has no effect: djstap does not support " +
+                                         what->what);
     }
     for (auto failure : {check_script(), check_verbosity(), check_names()}) {
         if (failure)
@@ -406,43 +412,42 @@ std::optional<Failure> Parser::check() {
     if (!raw.pid.empty()) {
         auto pid = number(raw.pid, 1, 4194304);
         if (!pid)
-            return bad("-x " + raw.pid + ": this is not a process's number");
+            return bad("-x " + raw.pid + ": not a process ID");
         options.target_pid = static_cast<int>(*pid);
     }
     if (!raw.buffer.empty()) {
         auto megabytes = number(raw.buffer, 1, 1024);
         if (!megabytes)
-            return bad("-s " + raw.buffer + ": a buffer has from 1 to 1024 megabytes");
+            return bad("-s " + raw.buffer + ": a buffer size must be from 1 to 1024 megabytes");
         options.buffer_megabytes = static_cast<int>(*megabytes);
     }
     if (!raw.seconds.empty()) {
         char* end = nullptr;
         options.seconds = strtod(raw.seconds.c_str(), &end);
         if (*end || !(options.seconds > 0) || options.seconds > 1e9)
-            return bad("-T " + raw.seconds + ": this is not a number of seconds");
+            return bad("-T " + raw.seconds + ": not a number of seconds");
     }
     if (!options.command.empty() && options.target_pid)
-        return bad("-c and -x both name the target process", "give one of them");
+        return bad("-c and -x both set the target process", "give one of them");
     if (options.recorder && (!options.command.empty() || options.seconds > 0))
-        return bad("-F leaves the script on: neither -c nor -T goes with it");
+        return bad("-F leaves the script loaded and cannot be combined with -c or -T");
     if (options.recorder && (guest->count() || options.guest_root))
-        return bad("-F leaves the script on, but a guest is thrown away",
-                   "djrun -F loads a module of -p4 inside a guest's -c");
+        return bad("-F leaves the script loaded, but a guest is discarded after the run",
+                   "in a guest, -c can run djrun -F with a module made by -p4");
     const GuestWords words{guest->count() > 0, raw.guest, raw.guest_memory, raw.guest_disk};
     if (auto failure = take_guest(words, options))
         return failure;
     if (options.user_space) {
         if (options.guest)
-            return bad("--guest and --runtime=user are different places to run in",
-                       "give one of them");
+            return bad("--guest and --runtime=user exclude each other", "give one of them");
         if (options.recorder)
-            return bad("-F leaves a module in the kernel: --runtime=user makes none");
+            return bad("-F leaves a module in the kernel, but --runtime=user makes none");
         if (options.last_pass == 4)
-            return bad("-p4 makes a module: --runtime=user has none", "-p3 compiles, -p5 runs");
+            return bad("-p4 makes a module, but --runtime=user has none", "-p3 compiles, -p5 runs");
     }
     if (options.guest && options.target_pid)
-        return bad("-x " + raw.pid + ": a guest has none of this machine's processes",
-                   "-c CMD runs a command of this machine in the guest");
+        return bad("-x " + raw.pid + ": this machine's processes do not exist in a guest",
+                   "-c CMD runs a command in the guest");
     return std::nullopt;
 }
 
@@ -498,7 +503,7 @@ ParsedOptions parse_options(std::vector<std::string> arguments) {
             continue;
         std::string name = extra.substr(0, extra.find('='));
         std::string hint = name.starts_with("--") ? did_you_mean(name, long_options()) : "";
-        return Failure{"there is no option " + name,
+        return Failure{"unknown option " + name,
                        hint.empty() ? "djstap --help lists the options" : hint};
     }
     if (auto failure = parser.check())

@@ -65,27 +65,27 @@ int main(int argc, char** argv) {
     std::string attach, module, dump;
     std::vector<std::string> parameters;
 
-    CLI::App app("Loads a module that djstap built, prints what its probes record, and unloads it.",
-                 "djrun");
-    app.add_option("--attach", attach, "Read from a module that is loaded already")
+    CLI::App app("Loads a module that djstap built, prints its output, and unloads it.", "djrun");
+    app.add_option("--attach", attach, "Read from a module that is already loaded")
         ->type_name("NAME");
     app.add_flag("-F", options.recorder,
-                 "Leave it on as a flight recorder: new records replace the oldest");
-    app.add_flag("--stop", options.stop, "With --attach: end a flight recorder and unload it");
+                 "Leave the module loaded as a flight recorder: new records overwrite the oldest");
+    app.add_flag("--stop", options.stop,
+                 "With --attach: stop the flight recorder and unload its module");
     app.add_option("--from-dump", dump,
-                   "Print what the module's buffers held in a crash dump (an ELF core file)")
+                   "Print the records of the module's buffers in a crash dump (an ELF core file)")
         ->type_name("VMCORE");
     app.add_option("-c", options.command,
-                   "Run a command and stop when it ends; target() is its process")
+                   "Run a command and stop when it exits; target() is its process")
         ->type_name("COMMAND");
-    app.add_option("-x", options.target_pid, "What target() yields")
+    app.add_option("-x", options.target_pid, "Set the process that target() returns")
         ->type_name("PID")
         ->check(CLI::PositiveNumber);
     app.add_option("-o", options.output_file, "Write the output to a file")->type_name("FILE");
-    app.add_option("-T", seconds, "Stop after so many seconds")
+    app.add_option("-T", seconds, "Stop after this many seconds")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.001, 1e9));
-    app.add_option("-s", options.buffer_mb, "Buffer of each CPU")
+    app.add_option("-s", options.buffer_mb, "Size of each CPU's ring buffer")
         ->type_name("MB")
         ->check(CLI::Range(1, 1024));
     for (const OutputKind& kind : output_kinds().subspan(1))
@@ -94,10 +94,10 @@ int main(int argc, char** argv) {
             "Write " + std::string(kind.unit));
     app.add_flag("-v", options.verbose, "Show how each probe is attached");
     app.add_flag("-w", no_warnings, "Suppress warnings");
-    app.add_flag("--describe", show, "Show what the module contains, without loading it");
-    app.add_flag("-V,--version", version, "Show the version");
+    app.add_flag("--describe", show, "Show the contents of the module without loading it");
+    app.add_flag("-V,--version", version, "Print the version");
     app.add_option("module", module, "The module to load")->type_name("MODULE.ko");
-    app.add_option("parameters", parameters, "Parameters of the module: NAME=VALUE")
+    app.add_option("parameters", parameters, "Module parameters: NAME=VALUE")
         ->type_name("PARAMETER");
     app.positionals_at_end(false);
     try {
@@ -111,13 +111,14 @@ int main(int argc, char** argv) {
         return 0;
     }
     if (module.empty() == attach.empty()) {
-        std::fprintf(stderr, "djrun: %s\n  hint: see djrun --help\n",
-                     module.empty() ? "no module given"
+        std::fprintf(stderr, "djrun: %s\n  hint: djrun --help lists the options\n",
+                     module.empty() ? "no module was given"
                                     : "a module file and --attach exclude each other");
         return 2;
     }
     if (show)
-        return attach.empty() ? describe(module) : report({"--describe wants a module file", ""});
+        return attach.empty() ? describe(module)
+                              : report({"--describe requires a module file", ""});
     options.attach = !attach.empty();
     options.module = options.attach ? attach : module;
     options.warnings = !no_warnings;
@@ -127,10 +128,11 @@ int main(int argc, char** argv) {
 
     const bool bounded = !options.command.empty() || seconds > 0;
     if (options.recorder && (options.attach || bounded))
-        return report(
-            {"-F leaves a module on that it loads: neither --attach, -c nor -T goes with it", ""});
+        return report({"-F leaves the loaded module in the kernel and cannot be combined with "
+                       "--attach, -c or -T",
+                       ""});
     if (options.stop && !options.attach)
-        return report({"--stop goes with --attach only", ""});
+        return report({"--stop requires --attach", ""});
 
     const auto outcome = dump.empty() ? run_session(options) : read_dump(dump, options);
     return outcome ? outcome->status : report(outcome.failure());

@@ -53,7 +53,7 @@ TEST(Options, PassNumberTogetherAndApart) {
     EXPECT_EQ(accept({"-p4", "x"}).last_pass, 4);
     EXPECT_EQ(accept({"-p", "2", "x"}).last_pass, 2);
     EXPECT_EQ(accept({"-kp3", "x"}).last_pass, 3);
-    EXPECT_EQ(reject({"-p9", "x"}).message, "-p 9: there is no such pass");
+    EXPECT_EQ(reject({"-p9", "x"}).message, "-p 9: no such pass");
     reject({"-p4x", "x"});
 }
 
@@ -69,7 +69,7 @@ TEST(Options, DefinitionsAndGlobals) {
     Options options = accept({"-DMAXACTION=5", "-D", "FLAG", "-Gname=a=b", "x"});
     EXPECT_EQ(options.definitions, (std::vector<NameValue>{{"MAXACTION", "5"}, {"FLAG", "1"}}));
     EXPECT_EQ(options.global_values, (std::vector<NameValue>{{"name", "a=b"}}));
-    EXPECT_EQ(reject({"-G", "5", "x"}).message, "-G 5: this is not NAME=VALUE");
+    EXPECT_EQ(reject({"-G", "5", "x"}).message, "-G 5: expected NAME=VALUE");
     reject({"-D", "5x=1", "x"});
 }
 
@@ -136,10 +136,10 @@ TEST(Options, NumbersAreChecked) {
 
 TEST(Options, MisspeltOptionsGetTheNearestOne) {
     Failure failure = reject({"--mechansm=kprobe", "x"});
-    EXPECT_EQ(failure.message, "there is no option --mechansm");
+    EXPECT_EQ(failure.message, "unknown option --mechansm");
     EXPECT_EQ(failure.hint, "did you mean '--mechanism'?");
     EXPECT_EQ(reject({"--gust", "x"}).hint, "did you mean '--guest'?");
-    EXPECT_EQ(reject({"-z", "x"}).message, "there is no option -z");
+    EXPECT_EQ(reject({"-z", "x"}).message, "unknown option -z");
 }
 
 TEST(Options, MisspeltValuesGetTheNearestOne) {
