@@ -83,7 +83,7 @@ void Builder::add_globals(P::GlobalListContext& list, bool is_private, ast::File
         global.wrap = variable->wrap != nullptr;
         if (auto [first, added] = globals_.try_emplace(global.name, global.range); !added)
             diagnostics_.report(DiagnosticKind::DuplicateGlobal, global.range, {global.name})
-                .note(first->second, "it was declared here before");
+                .note(first->second, "previous declaration is here");
         if (variable->size) {
             global.size = as_token(variable->size).number;
             if (*global.size < 1 || *global.size > size_limit)
@@ -121,7 +121,7 @@ void Builder::add_function(P::FunctionDeclarationContext& function, bool is_priv
         out.priority = as_token(function.priority).number;
         if (*out.priority < 1)
             diagnostics_.report(DiagnosticKind::BadPriority, range(function.priority))
-                .hint("of functions with one name the lower number is tried first");
+                .hint("overloads are tried in ascending order of their priorities");
     }
     if (function.body) {
         in_function_ = true;
@@ -141,7 +141,7 @@ void Builder::add_probe(P::ProbeDeclarationContext& probe, ast::File& file) {
     if (probe.operators.empty()) {
         if (probe.epilogue)
             diagnostics_.report(DiagnosticKind::EpilogueWithoutAlias, range(*probe.epilogue))
-                .hint("an alias is written: probe name = point { … }, { … }");
+                .hint("the syntax of an alias is: probe name = point { … }, { … }");
         ast::Probe out;
         out.range = cover(begin, range(targets));
         out.points = points(targets);
@@ -168,7 +168,7 @@ std::vector<ast::PointComponent> Builder::alias_name(P::PointListContext& list,
     if (names.size() > 1)
         diagnostics_
             .report(DiagnosticKind::SyntaxError, range(&op), {"'" + text_of(&op) + "'", "'{'"})
-            .hint("several names of an alias are written: probe one = two = point { … }");
+            .hint("the syntax for several names is: probe one = two = point { … }");
     ast::ProbePoint& name = names.front();
     for (const ast::PointComponent& component : name.components) {
         if (component.argument != ast::PointComponent::Argument::None)

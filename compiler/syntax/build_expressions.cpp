@@ -261,7 +261,7 @@ bool Builder::check_assignable(const ast::Expression& target, bool increment) {
         target.kind == ast::ExpressionKind::Binary || target.kind == ast::ExpressionKind::Logical;
     if (!increment && comparison)
         diagnostic.hint(
-            "'==' compares; an assignment inside a larger expression stands in parentheses");
+            "'==' compares; an assignment inside a larger expression needs parentheses");
     return false;
 }
 

@@ -112,24 +112,24 @@ std::string describe(const ast::Expression& expression) {
     case K::Call:
         return "the value of '" + ast::as<ast::Call>(expression).function + "'";
     case K::Print:
-        return "a print";
+        return "a print function";
     case K::StatisticOp:
         return "a statistic";
     case K::Membership:
-        return "a test with 'in'";
+        return "an 'in' expression";
     case K::Assignment:
     case K::Increment:
         return "an assignment";
     case K::EmbeddedC:
         return "embedded C";
     case K::Conditional:
-        return "a choice with '?:'";
+        return "a '?:' expression";
     case K::ArrayIndex:
         return "this element";
     case K::TargetSymbol:
     case K::Cast:
     case K::Autocast:
-        return "the address or text of a target value";
+        return "the address or string of a target variable";
     default:
         return "this expression";
     }
@@ -165,8 +165,9 @@ std::optional<ast::Component> Builder::component(P::StepContext& step) {
     }
     out.kind = ast::Component::Kind::Index;
     if (step.indexes.size() != 1 || !step.indexes[0]->value) {
-        diagnostics_.report(DiagnosticKind::NotAnArray, out.range,
-                            {"a target value", step.indexes.size() != 1 ? "several keys" : "'*'"});
+        diagnostics_.report(
+            DiagnosticKind::NotAnArray, out.range,
+            {"a target variable", step.indexes.size() != 1 ? "several keys" : "'*'"});
         return std::nullopt;
     }
     out.index = expression(*step.indexes[0]->value);
@@ -206,9 +207,8 @@ ast::ExpressionPtr Builder::postfix(P::PostfixContext& context) {
                 diagnostics_
                     .report(DiagnosticKind::NoMembers, range(*step),
                             {describe(*value), "'" + text_of(step->start) + "'"})
-                    .hint("members are followed from a target variable such as $x, from @cast(…), "
-                          "or from a variable "
-                          "that holds such a pointer");
+                    .hint("members can be accessed in a target variable such as $x, in @cast(…), "
+                          "or in a variable that holds such a pointer");
                 return value;
             }
             auto out = std::make_unique<ast::Autocast>(place);
@@ -224,7 +224,7 @@ ast::ExpressionPtr Builder::postfix(P::PostfixContext& context) {
         SourceRange at = one->range;
         if (!components->empty() && components->back().kind == ast::Component::Kind::PrettyPrint)
             diagnostics_.report(DiagnosticKind::NoMembers, at,
-                                {"the text of a value", "'" + text_of(step->start) + "'"});
+                                {"the printed form of a value", "'" + text_of(step->start) + "'"});
         components->push_back(std::move(*one));
         if (!suffix.empty())
             components->push_back(pretty_component(std::move(suffix), at));

@@ -67,7 +67,7 @@ void Builder::check_foreign_habits(const std::vector<P::StatementContext*>& stat
             diagnostics_
                 .report(DiagnosticKind::SyntaxError, name->range,
                         {"'" + std::string(name->text) + "'", "a statement"})
-                .hint("local variables are not declared: their type follows from their use");
+                .hint("local variables are not declared: their type is inferred from their use");
         }
     }
 }
@@ -141,7 +141,7 @@ ast::StatementPtr Builder::statement(P::StatementContext& context) {
         if (kind != ast::ExpressionKind::Identifier && kind != ast::ExpressionKind::ArrayIndex)
             diagnostics_
                 .report(DiagnosticKind::NotDeletable, out->target->range, {describe(*out->target)})
-                .hint("a variable, an array or one of its elements can be");
+                .hint("delete applies to a variable, an array or an array element");
         return out;
     }
     case P::EmptyStatement:
@@ -178,7 +178,7 @@ ast::StatementPtr Builder::try_statement(P::StatementContext& context) {
 void Builder::set_order(ast::Foreach& out, P::SortOrderContext& order, int key) {
     if (out.sort_key >= 0)
         diagnostics_.report(DiagnosticKind::SortedTwice, range(order))
-            .note(out.sort_range, "sorted here already");
+            .note(out.sort_range, "already sorted here");
     out.sort_key = key;
     out.ascending = order.op->getType() == P::Plus || order.op->getType() == P::SignPlus;
     out.sort_range = range(order);

@@ -83,8 +83,7 @@ std::optional<Conditionals::Parts> Conditionals::cut(std::span<const Lexeme> wor
                 return std::nullopt;
             }
             if (!question) {
-                unexpected(words, i, words[i].range,
-                           "'%?' and what is read when the condition holds");
+                unexpected(words, i, words[i].range, "'%?' and the tokens for a true condition");
                 return std::nullopt;
             }
             at = i + 1;
@@ -96,7 +95,7 @@ std::optional<Conditionals::Parts> Conditionals::cut(std::span<const Lexeme> wor
         }
     }
     diagnostics_.report(DiagnosticKind::UnterminatedCondition, words[open_at].range)
-        .hint("a conditional is written: %( condition %? words %: other words %)");
+        .hint("the syntax of a conditional is: %( condition %? tokens %: other tokens %)");
     return std::nullopt;
 }
 
@@ -149,7 +148,7 @@ bool Conditionals::insert_argument(const Lexeme& word, Lexemes& out) {
         auto& diagnostic = diagnostics_.report(DiagnosticKind::MissingArgument, word.range,
                                                {std::string(word.text), there});
         if (number == 0)
-            diagnostic.hint("arguments are counted from 1");
+            diagnostic.hint("arguments are numbered from 1");
         else
             diagnostic.hint("arguments follow the script's name, after --");
         return false;

@@ -52,7 +52,7 @@ bool lex(std::string_view text, SourceRange place, bool fixed, Lexemes& out,
     size_t zero = text.find('\0');
     if (zero != std::string_view::npos) {
         diagnostics.report(DiagnosticKind::NotText, at(zero, zero + 1))
-            .hint("give djstap the script's source text");
+            .hint("djstap expects the script's source text");
         return false;
     }
     ByteStream stream(text);

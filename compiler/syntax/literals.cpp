@@ -69,7 +69,7 @@ int64_t decode_number(const Lexeme& lexeme, Diagnostics& diagnostics) {
         return int64_t{0};
     };
     if (digits.empty())
-        return bad("0x needs digits", "");
+        return bad("0x must be followed by digits", "");
     uint64_t value = 0;
     bool too_large = false;
     for (size_t i = 0; i < digits.size(); i++) {
@@ -77,13 +77,12 @@ int64_t decode_number(const Lexeme& lexeme, Diagnostics& diagnostics) {
         if (digit >= base) {
             std::string_view rest = digits.substr(i);
             if (base == 8 && (digits[i] == '8' || digits[i] == '9'))
-                return bad("a leading 0 makes it octal, with digits from 0 to 7",
-                           "leave the leading 0 out");
+                return bad("a leading 0 denotes an octal number, whose digits are 0 to 7",
+                           "remove the leading 0");
             if (i > 0 && rest.find_first_not_of("uUlL") == std::string_view::npos)
-                return bad("numbers have no suffix",
-                           "every number has 64 bits: leave the suffix out");
+                return bad("numbers have no suffix", "every number has 64 bits: remove the suffix");
             return bad(base == 16 ? "a digit is not hexadecimal" : "a letter follows its digits",
-                       base == 10 && i > 0 && digit < 16 ? "write 0x before a hexadecimal number"
+                       base == 10 && i > 0 && digit < 16 ? "a hexadecimal number begins with 0x"
                                                          : "");
         }
         too_large |= __builtin_mul_overflow(value, static_cast<uint64_t>(base), &value);

@@ -71,7 +71,7 @@ bool MacroExpander::bad_definition(const Lexemes& words, size_t at, const char* 
     SourceRange range = at < words.size() ? words[at].range : words.back().range;
     std::string what = at < words.size() ? describe(words[at]) : "end of file";
     diagnostics_.report(DiagnosticKind::BadMacroDefinition, range, {what, expected})
-        .hint("a macro is written: @define name(parameters) %( body %)");
+        .hint("the syntax of a macro is: @define name(parameters) %( body %)");
     return false;
 }
 
@@ -118,9 +118,9 @@ bool MacroExpander::define(const Lexemes& words, size_t& at) {
     at = i + 1;
     if (auto earlier = defined_.find(macro->name); earlier != defined_.end()) {
         diagnostics_.report(DiagnosticKind::MacroRedefined, place.to(macro->range), {macro->name})
-            .hint("put one definition around a %( conditional: macros are read before conditionals "
-                  "are decided")
-            .note(earlier->second->range, "it was defined here first");
+            .hint("put the %( conditional inside a single definition: macros are read before "
+                  "conditionals are evaluated")
+            .note(earlier->second->range, "previous definition is here");
         return false;
     }
     defined_[macro->name] = std::move(macro);
@@ -196,7 +196,7 @@ bool MacroExpander::expand_use(std::span<const Lexeme> words, size_t& at, const 
     size_t depth = frame ? frame->depth + 1 : 1;
     if (depth > nesting_limit) {
         diagnostics_.report(DiagnosticKind::NestedTooDeeply, use, {std::to_string(nesting_limit)})
-            .hint("macros expand through too many others");
+            .hint("macros expand to other macros through too many levels");
         return false;
     }
     at++;
@@ -230,7 +230,8 @@ std::optional<std::vector<Lexemes>> MacroExpander::read_arguments(std::span<cons
     auto wrong_number = [&](size_t given) {
         diagnostics_
             .report(DiagnosticKind::MacroArguments, place,
-                    {macro.name, counted(wanted), std::to_string(given)})
+                    {macro.name, counted(wanted),
+                     std::to_string(given) + (given == 1 ? " is" : " are")})
             .note(macro.range, "defined here");
         return std::nullopt;
     };

@@ -30,9 +30,9 @@ std::string hint_for_invisible(std::string_view text, size_t at) {
         return "this is a byte order mark: save the file as UTF-8 without it";
     for (std::string_view space : {"\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x87", "\xe3\x80\x80"})
         if (rest.starts_with(space))
-            return "this is a non-breaking space, as web pages have it: write a plain one";
+            return "this is a non-breaking space, often copied from a web page: use a plain space";
     if (rest.starts_with("\xe2\x80\x8b"))
-        return "this is a space without width, as web pages have it: delete it";
+        return "this is a zero-width space, often copied from a web page: delete it";
     return {};
 }
 
@@ -336,8 +336,8 @@ void RoleAssigner::take_unknown(const Lexeme& word) {
     push(word, P::Bad);
     if (word.type == P::OpenString) {
         diagnostics_.report(DiagnosticKind::UnterminatedString, word.range)
-            .hint("close it with '\"'; adjacent strings are joined, so that one may go on in the "
-                  "next line");
+            .hint("close it with '\"'; adjacent strings are joined, so a string can continue on "
+                  "the next line");
         return;
     }
     if (word.type == P::AtName || word.type == P::AtDefine) {
@@ -359,16 +359,17 @@ void RoleAssigner::take_unknown(const Lexeme& word) {
         diagnostics_.report(DiagnosticKind::UnknownCharacter, word.range, {describe(word)});
     unsigned char byte = word.text.empty() ? 0 : static_cast<unsigned char>(word.text[0]);
     if (word.text == "'")
-        diagnostic.hint("strings stand between double quotes: \"text\"");
+        diagnostic.hint("strings are enclosed in double quotes: \"text\"");
     else if (std::string hint = hint_for_invisible(
                  diagnostics_.sources().file(word.range.file).text, word.range.begin);
              !hint.empty())
         diagnostic.hint(hint);
     else if (byte >= 0x80)
-        diagnostic.hint("outside of strings and comments the language is plain ASCII: look for a "
-                        "typographic quote");
+        diagnostic.hint(
+            "outside strings and comments only ASCII is allowed: look for a typographic quote");
     else if (word.type >= P::ConditionOpen && word.type <= P::ConditionClose)
-        diagnostic.hint("a conditional is written: %( condition %? words %: other words %)");
+        diagnostic.hint(
+            "the syntax of a conditional is: %( condition %? tokens %: other tokens %)");
 }
 
 } // namespace

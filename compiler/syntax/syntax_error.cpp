@@ -152,23 +152,23 @@ void ErrorStrategy::add_hint(Diagnostic& diagnostic, const Token& guilty,
         if (std::string hint = hint_for_foreign_word(word); !hint.empty())
             diagnostic.hint(hint);
         else if (word == "def" || word == "fn" || word == "func" || word == "sub")
-            diagnostic.hint("a function is written: function name(parameters) { … }");
+            diagnostic.hint("the syntax of a function is: function name(parameters) { … }");
         else if (!near.empty())
             diagnostic.hint(near);
         else if (after.type == P::Assign || after.type == P::OpenBracket || after.type == P::Comma)
             diagnostic.hint("variables are declared with: global " + word);
         else if (after.type == P::Dot || after.type == P::OpenBrace || after.type == P::Colon)
-            diagnostic.hint("a probe begins with the word 'probe': probe " + word + " …");
+            diagnostic.hint("a probe begins with the keyword 'probe': probe " + word + " …");
         else
-            diagnostic.hint("statements stand in a probe: probe begin { … }");
+            diagnostic.hint("statements belong in a probe: probe begin { … }");
         return;
     }
     if (item_wanted && guilty.type == P::CloseBrace) {
-        diagnostic.hint("there is one '}' too many, here or before");
+        diagnostic.hint("there is an extra '}' here or before");
         return;
     }
     if (item_wanted && guilty.type >= P::If && guilty.type <= P::Try) {
-        diagnostic.hint("statements stand in a probe: probe begin { … }");
+        diagnostic.hint("statements belong in a probe: probe begin { … }");
         return;
     }
     if (expression_wanted && before.type == P::Assign && touches(before, guilty) &&
@@ -178,32 +178,32 @@ void ErrorStrategy::add_hint(Diagnostic& diagnostic, const Token& guilty,
     }
     if (expression_wanted && guilty.type == P::Assign && before.type == P::Equal &&
         touches(before, guilty)) {
-        diagnostic.hint("'==' compares everything");
+        diagnostic.hint("'==' compares values of any type");
         return;
     }
     if (rule == P::RuleProbeDeclaration && expected.contains(static_cast<size_t>(P::OpenBrace))) {
-        diagnostic.hint("a probe's statements stand between '{' and '}'");
+        diagnostic.hint("the statements of a probe are enclosed in '{' and '}'");
         return;
     }
     if (rule == P::RuleStatement && before.type >= P::If && before.type <= P::Foreach &&
         expected.contains(static_cast<size_t>(P::OpenParen))) {
-        diagnostic.hint("what follows '" + std::string(before.text) + "' stands in parentheses");
+        diagnostic.hint("enclose what follows '" + std::string(before.text) + "' in parentheses");
         return;
     }
     if ((rule == P::RuleForeachHead || rule == P::RuleStatement) && guilty.type == P::Comma &&
         expected.contains(static_cast<size_t>(P::In))) {
-        diagnostic.hint("several keys stand in brackets: foreach ([a, b] in array)");
+        diagnostic.hint("several keys need brackets: foreach ([a, b] in array)");
         return;
     }
     bool after_keyword = before.type >= P::Probe && before.type <= P::StringType;
     if (guilty.type == P::Assign && after_keyword) {
         diagnostic.hint("'" + std::string(before.text) +
-                        "' is a word of the language and names no variable");
+                        "' is a keyword and cannot name a variable");
         return;
     }
     bool in_block = expected.contains(static_cast<size_t>(P::CloseBrace)) && expression_wanted;
     if (in_block && (guilty.type == P::Long || guilty.type == P::StringType)) {
-        diagnostic.hint("local variables are not declared: their type follows from their use");
+        diagnostic.hint("local variables are not declared: their type is inferred from their use");
         return;
     }
     if (in_block && (guilty.type == P::Global || guilty.type == P::Private)) {
@@ -221,7 +221,7 @@ void ErrorStrategy::add_hint(Diagnostic& diagnostic, const Token& guilty,
     if (expression_wanted && !in_block && guilty.type >= P::Probe && guilty.type <= P::StringType &&
         guilty.type != P::If && before.type != P::Comma) {
         diagnostic.hint("'" + std::string(guilty.text) +
-                        "' is a word of the language and names no variable");
+                        "' is a keyword and cannot name a variable");
         return;
     }
 }

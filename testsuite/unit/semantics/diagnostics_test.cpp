@@ -200,7 +200,7 @@ const std::vector<Case>& cases() {
         {"not-a-variable", "probe procfs(\"x\").write { $value = \"a\" }", "cannot be changed"},
         {"not-a-structure", "probe procfs(\"x\").write { print($value->x) }", "no members"},
         {"not-indexable", "probe procfs(\"x\").write { print($value[0]) }", "a text"},
-        {"no-address", "probe procfs(\"x\").write { print(&$value) }", "& takes"},
+        {"no-address", "probe procfs(\"x\").write { print(&$value) }", "'&' applies only"},
         {"never-assigned", "probe kernel.function(\"f\") { printf(\"%d\", count) }",
          "'count' is read here", "$count"},
         {"unknown-function", "probe kernel.function(\"f\") { println(str($x)) }", "'str'",

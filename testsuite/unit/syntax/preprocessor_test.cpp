@@ -76,7 +76,7 @@ TEST(Arguments, ThatAreNotGivenAreErrors) {
     Parsing parsing;
     parsing.context.arguments = {"5"};
     EXPECT_EQ(parsing.parse("global a = $0000000001").text, "global a = 5\n");
-    const std::string none = "hint: arguments are counted from 1";
+    const std::string none = "hint: arguments are numbered from 1";
     const std::string few = "hint: arguments follow the script's name, after --";
     for (const auto& [argument, hint] :
          {std::pair("$0", none), std::pair("@0000000", none), std::pair("$2", few),
@@ -84,7 +84,7 @@ TEST(Arguments, ThatAreNotGivenAreErrors) {
           std::pair("@99999999999999999999999999999999", few)}) {
         const Parsed parsed = parsing.parse("global a = " + std::string(argument));
         EXPECT_EQ(parsed.errors, 1u) << argument;
-        EXPECT_NE(parsed.diagnostics.find(argument + std::string(" names a script argument")),
+        EXPECT_NE(parsed.diagnostics.find(argument + std::string(" refers to a script argument")),
                   std::string::npos)
             << parsed.diagnostics;
         EXPECT_NE(parsed.diagnostics.find("there is 1"), std::string::npos) << parsed.diagnostics;
