@@ -226,7 +226,7 @@ Result<Automaton> compile(std::string_view pattern, bool groups) {
         make_steps(out, builder, tree->root);
     }
     if (builder.too_large())
-        return Failure{"becomes an automaton of more than " + std::to_string(max_table) +
+        return Failure{"needs an automaton with more than " + std::to_string(max_table) +
                            " transitions",
                        groups ? "repeat fewer times in {m,n}; groups inside them cost most, for "
                                 "matched()"

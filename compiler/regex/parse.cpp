@@ -176,7 +176,7 @@ class Parser {
             }
         }
         if (!any)
-            fail("has a '{' that no numbers follow");
+            fail("has a '{' that is not followed by numbers");
         return value;
     }
 
@@ -212,8 +212,9 @@ class Parser {
             return fail("ends with a backslash");
         const char c = text_[at_++];
         if (c >= '1' && c <= '9')
-            return fail(std::string("refers back to a group by '\\") + c + "'",
-                        "an automaton cannot compare parts of the text");
+            return fail(
+                std::string("contains the back reference '\\") + c + "'",
+                "back references are not supported: an automaton cannot compare parts of a string");
         return one(c);
     }
 
@@ -261,8 +262,8 @@ class Parser {
                 high = *end;
             }
             if (high < *low)
-                return fail(std::string("has a range from '") + static_cast<char>(*low) + "' to '" +
-                            static_cast<char>(high) + "', which is empty");
+                return fail(std::string("has the empty range from '") + static_cast<char>(*low) +
+                            "' to '" + static_cast<char>(high) + "'");
             for (uint32_t c = *low; c <= high; c++)
                 set.set(c);
         }
@@ -297,10 +298,9 @@ class Parser {
                 at_ = end + 2;
                 return true;
             }
-        fail("has no class of characters named '" + std::string(name) + "'",
-             "there are alnum, alpha, blank, cntrl, digit, graph, lower, print, punct, space, "
-             "upper, "
-             "xdigit");
+        fail("contains the unknown character class '" + std::string(name) + "'",
+             "the character classes are alnum, alpha, blank, cntrl, digit, graph, lower, print, "
+             "punct, space, upper, xdigit");
         return false;
     }
 

@@ -175,7 +175,7 @@ class Expansion {
             hint = hint_for_foreign_word(components.front().name);
         diagnostic.hint(hint);
         if (&used != &point)
-            diagnostic.note(used.range, "it is needed by this probe point");
+            diagnostic.note(used.range, "required by this probe point");
     }
 
     void add(const ast::ProbePoint& used, const std::vector<ast::PointComponent>& components,

@@ -124,7 +124,7 @@ class ChangeCheck {
         if (!reported_.insert({at.file, at.begin}).second)
             return; // two loops over one array
         diagnostics_.report(DiagnosticKind::ForeachReadOnly, at, {loop.array->name})
-            .hint("note what to change in another array and do it after the loop")
+            .hint("collect the changes in another array and apply them after the loop")
             .note(loop.range, "the foreach begins here")
             .note(function.range, "'" + function.name + "' changes it");
     }
@@ -135,7 +135,7 @@ class ChangeCheck {
         case ExpressionKind::Assignment:
         case ExpressionKind::Aggregation:
         case ExpressionKind::Increment:
-            what = "changes something";
+            what = "has a side effect";
             break;
         case ExpressionKind::Print:
             if (!as<Print>(node).to_string)
@@ -147,7 +147,7 @@ class ChangeCheck {
             break;
         case ExpressionKind::Call:
             if (!as<Call>(node).function->pure)
-                what = "does more than to return a value";
+                what = "does more than return a value";
             break;
         default:
             break;
@@ -156,7 +156,7 @@ class ChangeCheck {
             diagnostics_
                 .report(DiagnosticKind::ConditionLocal, node.range,
                         {std::string(diagnostics_.sources().text(node.range)), what})
-                .hint("a condition only asks: do it in the probe's body");
+                .hint("a condition must not have side effects: do this in the probe's body");
     }
 
     Program& program_;

@@ -12,8 +12,8 @@ void Lowering::finish() {
                                !types_.is_poison(value.global->value);
         if (statistic) {
             diagnostics_.report(DiagnosticKind::StatisticAsValue, value.at, {value.name})
-                .hint("leave it out, and read the elements by @count(" +
-                      value.global->declaration->name + "[…]) and the like");
+                .hint("omit it, and read the elements with @count(" +
+                      value.global->declaration->name + "[…]) and similar operators");
             types_.unify(types_.poison(), value.type);
             continue;
         }
@@ -23,7 +23,7 @@ void Lowering::finish() {
         if (types_.get(global->value) != Type::Statistic || types_.is_poison(global->value))
             continue;
         diagnostics_.report(DiagnosticKind::StatisticAsValue, at, {global->declaration->name})
-            .hint("read it by @count, @sum, @min, @max or @avg, change it by <<< and delete");
+            .hint("read it with @count, @sum, @min, @max or @avg, change it with <<< and delete");
         types_.unify(types_.poison(), global->value);
     }
     for (const NeverWritten& variable : never_written_) {
@@ -47,9 +47,9 @@ void Lowering::finish() {
         std::string hint = needed.hint.empty() ? "nothing is ever stored in it" : needed.hint;
         if (needed.function && needed.function->returns_value) {
             const std::string& name = needed.function->declaration->name;
-            hint = "it returns nothing but what it is called for itself; its type may be given: "
-                   "function " +
-                   name + ":long(…)";
+            hint =
+                "it returns only results of its own recursive calls; declare its type: function " +
+                name + ":long(…)";
         }
         diagnostics_.report(DiagnosticKind::TypeUnknown, needed.at, {needed.what}).hint(hint);
         types_.unify(types_.poison(), needed.type);

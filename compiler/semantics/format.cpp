@@ -120,14 +120,15 @@ std::optional<std::vector<FormatPiece>> parse_format(const std::string& format, 
         const char conversion = format[i++];
         if (std::string_view("bcdimMopsuxX").find(conversion) == std::string_view::npos) {
             diagnostics.report(DiagnosticKind::UnknownConversion, range, {written})
-                .hint("there are %d %i %u %x %X %o %p %s %c %b %m %M, and %% for a percent sign");
+                .hint("the conversions are %d %i %u %x %X %o %p %s %c %b %m %M, and %% for a "
+                      "percent sign");
             return std::nullopt;
         }
         piece.conversion = conversion;
         if (piece.width > max_width || piece.precision > max_width) {
-            diagnostics.report(
-                DiagnosticKind::BadConversion, range,
-                {written, "it may be at most " + std::to_string(max_width) + " wide"});
+            diagnostics.report(DiagnosticKind::BadConversion, range,
+                               {written, "its width and precision may be at most " +
+                                             std::to_string(max_width) + ""});
             return std::nullopt;
         }
         if (conversion == 'm' || conversion == 'M')
@@ -206,7 +207,7 @@ void Lowering::formatted(const ast::Print& node, program::Print& print,
              std::to_string(values.size()) + (values.size() == 1 ? " is" : " are")});
         if (values.size() > wanted.size())
             diagnostic.note(node.arguments[wanted.size()]->range,
-                            "nothing in the format takes this");
+                            "no conversion in the format uses this");
         else
             diagnostic.hint("'" + wanted[values.size()].second + "' has no argument");
         return;
@@ -221,17 +222,17 @@ void Lowering::formatted(const ast::Print& node, program::Print& print,
                                 {conversion, type_name(type), type_name(conflict->first)});
         const char* fitting = conflict->first == Type::String ? "%s" : "%d";
         if (conflict->first == Type::Long && is_target(*node.arguments[i]))
-            diagnostic.hint(
-                "a pointer's text is read by kernel_string(…), or user_string(…) of user memory");
+            diagnostic.hint("kernel_string(…) reads a string through a pointer, user_string(…) one "
+                            "in user memory");
         else if (conflict->first == Type::Long || conflict->first == Type::String)
-            diagnostic.hint(std::string("a ") + type_name(conflict->first) + " is printed by " +
+            diagnostic.hint(std::string("a ") + type_name(conflict->first) + " is printed with " +
                             fitting);
         const SourceRange& origin = conflict->first_at;
         const SourceRange& own = node.arguments[i]->range;
         if (origin.valid() &&
             (origin.file != own.file || origin.begin < own.begin || origin.end > own.end))
             diagnostic.note(origin,
-                            std::string("it is a ") + type_name(conflict->first) + " from here");
+                            std::string("it became a ") + type_name(conflict->first) + " here");
     }
     print.format = std::move(*pieces);
 }

@@ -81,8 +81,8 @@ void Lowering::agree(TypeVar first, TypeVar second, const std::string& name, Sou
     const bool inside =
         second_at.file == at.file && second_at.begin >= at.begin && second_at.end <= at.end;
     if (second_at.valid() && !inside)
-        diagnostic.note(second_at, std::string("what it gets is a ") + type_name(conflict->second) +
-                                       ", from here");
+        diagnostic.note(second_at,
+                        std::string("the value became a ") + type_name(conflict->second) + " here");
 }
 
 program::ExpressionPtr Lowering::expect(const ast::Expression& node, Type type) {
@@ -179,7 +179,7 @@ Value Lowering::literal(const ast::Expression& node) {
 std::string Lowering::nearest_variable(const std::string& name) {
     const std::vector<std::string> functions = names_.function_names(*body_->file);
     if (std::find(functions.begin(), functions.end(), name) != functions.end())
-        return "'" + name + "' is a function: it is called as " + name + "()";
+        return "'" + name + "' is a function: call it as " + name + "()";
     std::vector<std::string> candidates;
     for (const auto& [other, index] : body_->index)
         if (other != name && body_->states[index].written)
@@ -195,7 +195,7 @@ std::string Lowering::nearest_variable(const std::string& name) {
         return "did you mean '" + *near + "()'?";
     hint = hint_for_foreign_word(name);
     if (hint.empty() && probes_code())
-        hint = "a variable of the probed function is written $" + name;
+        hint = "variables of the probed function begin with $: $" + name;
     return hint;
 }
 
@@ -214,7 +214,7 @@ Value Lowering::identifier(const ast::Identifier& node) {
         if (GlobalState* global = names_.global(node.name, *body_->file)) {
             if (types_.get(global->value) == Type::Statistic && !types_.is_poison(global->value)) {
                 diagnostics_.report(DiagnosticKind::StatisticAsValue, node.range, {node.name})
-                    .hint("read it by @count(" + node.name +
+                    .hint("read it with @count(" + node.name +
                           "), @sum, @min, @max, @avg or print(@hist_log(" + node.name + "))");
                 return broken(node.range);
             }
@@ -254,7 +254,7 @@ Value Lowering::array_index(const ast::ArrayIndex& node) {
     if (types_.get(global->value) == Type::Statistic && !types_.is_poison(global->value)) {
         const std::string name = global->declaration->name;
         diagnostics_.report(DiagnosticKind::StatisticAsValue, node.range, {name + "[…]"})
-            .hint("read it by @count(" + name + "[…]), @sum, @min, @max or @avg");
+            .hint("read it with @count(" + name + "[…]), @sum, @min, @max or @avg");
         return broken(node.range);
     }
     return global_place(node, *global, indexes, false);
@@ -305,8 +305,9 @@ Value Lowering::binary(const ast::Binary& node) {
     const size_t errors = diagnostics_.error_count();
     auto operand = [&](const ast::Expression& side) {
         Value value = expression(side);
-        if (diagnostics_.error_count() == errors) // "a" + "b" is reported once
-            require(value, side, Type::Long, node.op == Op::Add ? "strings are joined by '.'" : "");
+        if (diagnostics_.error_count() == errors) // "a" + "b" is one mistake
+            require(value, side, Type::Long,
+                    node.op == Op::Add ? "strings are concatenated with '.'" : "");
         return std::move(value.node);
     };
     to->left = operand(*node.left);
@@ -372,7 +373,7 @@ Value Lowering::call(const ast::Call& node, bool value_used) {
                                                          node.name_range, {node.function});
             std::string hint = did_you_mean(node.function, names_.function_names(*body_->file));
             if (hint.empty() && names_.global(node.function, *body_->file))
-                hint = "'" + node.function + "' is a global: its elements are written " +
+                hint = "'" + node.function + "' is a global: access its elements as " +
                        node.function + "[key]";
             if (hint.empty())
                 hint = hint_for_foreign_word(node.function);
@@ -471,7 +472,7 @@ Lowering::embedded_globals(const std::string& code, const ast::File& file, Sourc
             GlobalState* global = names_.global(name, file);
             if (!global) {
                 diagnostics_
-                    .report(DiagnosticKind::EmbeddedGlobal, range, {name, "no global variable"})
+                    .report(DiagnosticKind::EmbeddedGlobal, range, {name, "not a global variable"})
                     .hint(did_you_mean(name, names_.global_names(file)));
                 continue;
             }

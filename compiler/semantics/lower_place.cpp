@@ -54,7 +54,7 @@ std::vector<program::ExpressionPtr> Lowering::keys(GlobalState& global,
         if (!indexes[i]) {
             if (!wildcards)
                 diagnostics_.report(DiagnosticKind::MissingKey, range, {global.declaration->name})
-                    .hint("'*' is possible in foreach, delete and 'in'");
+                    .hint("'*' is allowed in foreach, delete and 'in'");
             result.push_back(nullptr);
             continue;
         }
@@ -117,7 +117,7 @@ void Lowering::check_not_iterated(const GlobalState& global, SourceRange range) 
     for (const auto& [iterated, at] : body_->iterating)
         if (iterated == &global) {
             diagnostics_.report(DiagnosticKind::ForeachReadOnly, range, {global.declaration->name})
-                .hint("note what to change in another array and do it after the loop")
+                .hint("collect the changes in another array and apply them after the loop")
                 .note(at, "the foreach begins here");
             return;
         }
@@ -172,7 +172,7 @@ Value Lowering::place(const ast::Expression& node, bool also_read) {
         const bool text = is_procfs_text(name);
         if (!text && !options_.guru && !names_.in_library(node.range)) {
             diagnostics_.report(DiagnosticKind::TargetWrite, node.range, {name})
-                .hint("give the option -g");
+                .hint("use the option -g");
             return broken(node.range);
         }
         Value value = node.kind == ast::ExpressionKind::Cast ? cast(ast::as<ast::Cast>(node))

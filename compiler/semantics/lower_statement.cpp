@@ -35,7 +35,7 @@ void Lowering::condition(program::ExpressionPtr& slot, const ast::Expression& no
         const auto& assignment = ast::as<ast::Assignment>(node);
         if (assignment.form == ast::Assignment::Kind::Plain && !assignment.parenthesized)
             diagnostics_.report(DiagnosticKind::AssignmentAsCondition, node.range)
-                .hint("== compares; an assignment that is meant is put in parentheses of its own");
+                .hint("'==' compares; put an intended assignment in its own parentheses");
     }
     Value value = expression(node);
     require(value, node, Type::Long, "compare it: … != \"\"");

@@ -93,11 +93,11 @@ bool Lowering::note_histogram(const ast::StatisticOp& node, GlobalState& global)
         }
         std::string reason;
         if (node.parameters.size() != 3)
-            reason = "it takes a lower end, an upper end and a width";
+            reason = "it takes a lower bound, an upper bound and a width";
         else if (needs.width <= 0)
             reason = "the width must be positive";
         else if (needs.low >= needs.high)
-            reason = "the lower end must be below the upper end";
+            reason = "the lower bound must be below the upper bound";
         else if ((static_cast<uint64_t>(needs.high) - static_cast<uint64_t>(needs.low)) /
                      static_cast<uint64_t>(needs.width) >
                  static_cast<uint64_t>(max_buckets))
@@ -121,15 +121,15 @@ bool Lowering::note_histogram(const ast::StatisticOp& node, GlobalState& global)
     diagnostics_
         .report(DiagnosticKind::HistogramConflict, node.range,
                 {global.declaration->name, histogram_name(needs)})
-        .hint("fill a second global for a second kind of histogram")
-        .note(global.histogram_at, "it is shown as " + histogram_name(first) + " here");
+        .hint("use a second global for a second kind of histogram")
+        .note(global.histogram_at, "it is used as " + histogram_name(first) + " here");
     return false;
 }
 
 Value Lowering::statistic(const ast::StatisticOp& node) {
     if (node.op == ast::StatOp::HistLog || node.op == ast::StatOp::HistLinear) {
         diagnostics_.report(DiagnosticKind::HistogramAsValue, node.range)
-            .hint("print it, take one bucket by [n], or walk over its buckets with foreach");
+            .hint("print it, read one bucket with [n], or iterate over its buckets with foreach");
         return broken(node.range);
     }
     GlobalState* global = nullptr;

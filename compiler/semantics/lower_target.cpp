@@ -104,16 +104,16 @@ bool Lowering::check_procfs_text(const ast::TargetSymbol& node, bool writing) {
     } else if (!node.components.empty()) {
         const ast::Component& step = node.components.front();
         if (step.kind == Kind::Index)
-            diagnostics_.report(DiagnosticKind::NotIndexable, step.range, {"a text"});
+            diagnostics_.report(DiagnosticKind::NotIndexable, step.range, {"a string"});
         else
             diagnostics_.report(DiagnosticKind::NotAStructure, step.range,
-                                {"->" + step.member, "a text"});
+                                {"->" + step.member, "a string"});
     } else if (writing && writes) {
         diagnostics_.report(DiagnosticKind::NotAPlace, node.range)
-            .hint("it is what was written to the file");
+            .hint("it holds the data that was written to the file");
     } else if (!writing && !writes) {
         diagnostics_.report(DiagnosticKind::TargetNotAvailable, node.range,
-                            {node.name, "a read probe", "it is what the file will hold"});
+                            {node.name, "a read probe", "it will become the content of the file"});
     } else {
         return true;
     }

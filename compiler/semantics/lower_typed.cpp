@@ -134,7 +134,7 @@ Value Lowering::probe_write(const ast::ProbeWrite& node) {
         name = ast::as<ast::TargetSymbol>(*node.operand).name;
     if (name.empty()) {
         diagnostics_.report(DiagnosticKind::NotAPlace, node.operand->range)
-            .hint("@probewrite asks about a variable: @probewrite(name), @probewrite($name)");
+            .hint("@probewrite tests a variable: @probewrite(name), @probewrite($name)");
         return broken(node.range);
     }
     auto to = make<program::Number>(node.range);

@@ -129,7 +129,7 @@ void Names::declare(const ast::Global& global, const ast::File& file, bool libra
             return;
         if (other->file == &file || both_public) {
             diagnostics_.report(DiagnosticKind::DuplicateGlobal, global.range, {global.name})
-                .note(other->declaration->range, "it was declared here before");
+                .note(other->declaration->range, "previous declaration is here");
             return;
         }
     }
@@ -214,7 +214,7 @@ void Names::declare(const ast::Function& function, const ast::File& file, bool l
                     .report(DiagnosticKind::TypeMismatch, at,
                             {"'" + function.name + "'", type_name(conflict->second)})
                     .note(conflict->first_at,
-                          std::string("another overload says ") + type_name(conflict->first));
+                          std::string("another overload declares a ") + type_name(conflict->first));
         };
         for (size_t i = 0; i < state->parameters.size(); ++i)
             agree(other->parameters[i], state->parameters[i], function.parameters[i].range);

@@ -178,8 +178,8 @@ class Analysis {
                                                          function->declaration->range,
                                                          {function->declaration->name});
                 if (hidden_.count(function->node.get()))
-                    unused.hint("one of this name with as many parameters stands before it, and "
-                                "never says next");
+                    unused.hint("an earlier overload with the same number of parameters never "
+                                "executes 'next'");
                 dropped_.push_back(std::move(function->node));
             }
         }
@@ -259,7 +259,7 @@ class Analysis {
             program::Global& global = **found;
             if (global.is_array() || global.value == program::Type::Statistic) {
                 diagnostics_.report(DiagnosticKind::BadGlobalValue, global.range,
-                                    {name, text, "only a number or a string can be given"});
+                                    {name, text, "only numbers and strings can be set"});
             } else if (global.value == program::Type::String) {
                 global.initial_text = text;
             } else {
@@ -271,7 +271,7 @@ class Analysis {
                                           : static_cast<int64_t>(strtoull(text.c_str(), &end, 0));
                 if (text.empty() || *end || errno)
                     diagnostics_.report(DiagnosticKind::BadGlobalValue, global.range,
-                                        {name, text, "a number is needed"});
+                                        {name, text, "expected a number"});
                 else
                     global.initial_number = value;
             }
