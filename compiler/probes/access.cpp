@@ -157,7 +157,7 @@ bool AccessBuilder::finish(bool address_of, SourceRange range) {
     if (address_of || (aggregate && is_address_)) {
         if (!is_address_ || bit_size_ > 0)
             return fail(DiagnosticKind::AggregateValue, range,
-                        "the address of what is in a register");
+                        "the address of a value in a register");
         return true;
     }
     if (aggregate || type.kind == CTypeKind::Float)

@@ -98,8 +98,8 @@ AccessResult BodyResolver::counter(const program::TargetValue& node) const {
                            node.name,
                            {},
                            {},
-                           "probe perf.type(T).config(C).counter(\"" + node.name +
-                               "\") { } makes it"};
+                           "define it with probe perf.type(T).config(C).counter(\"" + node.name +
+                               "\") { }"};
     TargetAccess out;
     out.value.base = Access::Base::PerfCounter;
     out.value.constant = static_cast<uint64_t>(known - scope_.counters->begin());

@@ -145,7 +145,7 @@ bool report_not_supported(const ast::ProbePoint& point, const std::string& shape
     if (known != not_supported_yet.end())
         resolver.diagnostics
             .report(DiagnosticKind::ProbeNotSupported, point.range, {std::string(*known)})
-            .hint("djstap --dump-probe-types lists what there is");
+            .hint("djstap --dump-probe-types lists the probe points");
     return known != not_supported_yet.end();
 }
 
@@ -180,7 +180,7 @@ const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver) {
         auto& diagnostic = resolver.diagnostics.report(DiagnosticKind::ProbePointIncomplete,
                                                        point.range, {ast::to_string(point)});
         if (!could_follow.empty())
-            diagnostic.hint("one of these could follow: " + could_follow.front());
+            diagnostic.hint("one of these can follow: " + could_follow.front());
         return nullptr;
     }
     const ast::PointComponent& wrong = point.components[agree];
@@ -196,11 +196,11 @@ const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver) {
     auto& diagnostic =
         resolver.diagnostics.report(DiagnosticKind::UnknownProbeFamily, wrong.range, {wrong.name});
     if (!same_name.empty())
-        diagnostic.hint("it is written " + same_name);
+        diagnostic.hint("write it as " + same_name);
     else if (std::string hint = did_you_mean(wrong.name, names); !hint.empty())
         diagnostic.hint(hint);
     else
-        diagnostic.hint("djstap --dump-probe-types lists what there is");
+        diagnostic.hint("djstap --dump-probe-types lists the probe points");
     return nullptr;
 }
 
@@ -270,7 +270,7 @@ std::optional<std::vector<const ImageView*>> find_images(const ast::ProbePoint& 
     }
     if (images.empty() && !point.optional && !resolver.quiet) {
         complain({"no module matches \"" + first.string + "\"",
-                  "of the running kernel a pattern means the modules that are loaded"});
+                  "for the running kernel a pattern matches only loaded modules"});
         return std::nullopt;
     }
     return images;

@@ -41,8 +41,8 @@ std::string module_hint(const FunctionPattern& pattern, Resolver& resolver) {
         const std::string name = pattern.function.substr(0, end);
         auto module = resolver.images.module(name);
         if (module && !(*module)->info().functions(pattern, false).empty())
-            return "it is a module's: module(\"" + name + "\").function(\"" + pattern.function +
-                   "\")";
+            return "it belongs to a module: module(\"" + name + "\").function(\"" +
+                   pattern.function + "\")";
     }
     return {};
 }
@@ -56,8 +56,8 @@ std::string where_it_is(FunctionPattern pattern, const std::vector<const ImageVi
     for (const ImageView* each : images)
         for (const FunctionInfo& function : each->info().functions(pattern, true))
             return function.file.empty()
-                       ? "in which files functions are, debug symbols tell, and "
-                         "there are none"
+                       ? "the source files of functions are known only from debug symbols, which "
+                         "are missing"
                        : "it is declared at " + function.file + ":" + std::to_string(function.line);
     return {};
 }
@@ -69,7 +69,7 @@ void report_no_match(const ast::PointComponent& component, const FunctionPattern
     if (wanted == Wanted::Inlined && !info.functions(pattern, false).empty()) {
         resolver.diagnostics
             .report(DiagnosticKind::NotInlined, component.argument_range, {pattern.function})
-            .hint("without .inline its own code is probed");
+            .hint("omit .inline to probe its own code");
         return;
     }
     if (info.only_inlined(pattern.function)) {
@@ -79,7 +79,7 @@ void report_no_match(const ast::PointComponent& component, const FunctionPattern
         resolver.diagnostics
             .report(DiagnosticKind::FunctionOnlyInlined, component.argument_range,
                     {pattern.function, suffix})
-            .hint("without ." + suffix + " each inlined copy of it is probed");
+            .hint("omit ." + suffix + " to probe each of its inline instances");
         return;
     }
     auto& diagnostic = resolver.diagnostics.report(
@@ -88,7 +88,7 @@ void report_no_match(const ast::PointComponent& component, const FunctionPattern
     if (hint.empty() && !has_wildcard(pattern.function))
         hint = did_you_mean(pattern.function, info.similar_functions(pattern.function));
     if (hint.empty() && !pattern.file.empty())
-        hint = "the file is matched as " + pattern.file + "; leave it out to look everywhere";
+        hint = "the file was matched as " + pattern.file + "; omit it to search all files";
     if (hint.empty())
         hint = module_hint(pattern, resolver);
     diagnostic.hint(hint);
@@ -116,7 +116,7 @@ std::optional<FunctionPattern> pattern_of(const ast::ProbePoint& point, Resolver
     if (pattern->line_kind != LineKind::None && pattern->line_kind != LineKind::Absolute) {
         resolver.diagnostics
             .report(DiagnosticKind::BadFunctionPattern, component.argument_range,
-                    {"a function probe has no line but that of the function's declaration"})
+                    {"a function probe accepts only the line of the function's declaration"})
             .hint("kernel.statement(\"" + component.string + "\") probes a line");
         return std::nullopt;
     }
@@ -139,7 +139,7 @@ void leave_out_kprobes(const ast::PointComponent& argument, Resolver& resolver,
         .report(DiagnosticKind::KprobesLeftOut, argument.argument_range,
                 {argument.string, std::to_string(kprobes)})
         .hint("-D MAXKPROBES=" + std::to_string(kprobes) +
-              " probes them too, each by a breakpoint");
+              " probes them as well, each with a breakpoint");
 }
 
 // A return djprobe keeps the values from function entry in its frame on the kernel's stack.
@@ -151,19 +151,20 @@ constexpr size_t most_return_functions = 1000;
 std::string objection_of_probe(const ast::ProbePoint& point, const Resolver& resolver,
                                size_t functions) {
     if (find_component(point, "maxactive"))
-        return ".maxactive asks for it";
+        return ".maxactive requires it";
     if (functions > most_return_functions)
-        return "the pattern fits more than " + std::to_string(most_return_functions) + " functions";
+        return "the pattern matches more than " + std::to_string(most_return_functions) +
+               " functions";
     if (!resolver.probe)
         return {};
     if (resolver.probe->effects.registers)
-        return "its handler uses registers that a return djprobe does not keep";
+        return "its handler uses registers that a return djprobe does not preserve";
     const auto& values = resolver.probe->entry_values;
     if (std::any_of(values.begin(), values.end(),
                     [](const auto& value) { return value->type == program::Type::String; }))
-        return "a text is kept from the entry";
+        return "a string is saved at the entry";
     if (values.size() > most_entry_values)
-        return "more than " + std::to_string(most_entry_values) + " values are kept from the entry";
+        return "more than " + std::to_string(most_entry_values) + " values are saved at the entry";
     return {};
 }
 
@@ -282,12 +283,12 @@ bool too_many_inlined(const ast::PointComponent& argument, const FunctionPattern
     if (resolver.probe == nullptr || count <= static_cast<size_t>(resolver.options.max_kprobes))
         return false;
     const std::string hint =
-        "-D MAXKPROBES=" + std::to_string(count) + " probes them too, each by a breakpoint";
+        "-D MAXKPROBES=" + std::to_string(count) + " probes them as well, each with a breakpoint";
     if (own_found)
         resolver.diagnostics
             .report(DiagnosticKind::InlinedLeftOut, argument.argument_range,
                     {argument.string, std::to_string(count)})
-            .hint(hint + "; .call means functions' own code alone");
+            .hint(hint + "; .call selects only the functions' own code");
     else
         resolver.diagnostics
             .report(DiagnosticKind::CannotProbe, argument.argument_range,
@@ -323,7 +324,7 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
         if (any && functions.empty() && !has_wildcard(argument.string) && !point.optional) {
             resolver.diagnostics
                 .report(DiagnosticKind::NotExported, argument.argument_range, {pattern->function})
-                .hint("without .exported it is probed all the same");
+                .hint("omit .exported to probe it anyway");
             return false;
         }
         found += functions.size();
@@ -356,7 +357,7 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
             .report(DiagnosticKind::CannotProbe, argument.argument_range,
                     {refusal.name, refusal.why})
             .hint(resolver.options.forced && !refusal.never
-                      ? "leave out --mechanism to let djstap choose"
+                      ? "omit --mechanism to let djstap choose"
                       : "");
         return false;
     }

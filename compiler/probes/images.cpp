@@ -94,7 +94,7 @@ Result<const ImageView*> Images::module(const std::string& name_or_path) {
             return Failure{"kernel " + (*opened)->release() + " has no module '" + name + "'",
                            built_in ? "it is built into the kernel: kernel.function probes it"
                            : names.empty()
-                               ? "its modules were looked for in " + (*opened)->files().modules
+                               ? "djstap searched for its modules in " + (*opened)->files().modules
                                : did_you_mean(name, names)};
         }
         file = found->second;

@@ -69,8 +69,7 @@ bool resolve_symbols(const ast::ProbePoint& point, Resolver& resolver, std::vect
     if (symbols.empty())
         return point.optional || resolver.quiet || report_no_symbol(name, image, resolver);
     const ast::PointComponent* maxactive = find_component(point, "maxactive");
-    const ReturnSafety unknown{ReturnSafety::Verdict::Unsafe,
-                               "nothing is known of how it is called"};
+    const ReturnSafety unknown{ReturnSafety::Verdict::Unsafe, "its calling convention is unknown"};
     MechanismChoice refusal;
     for (const Symbol& symbol : symbols) {
         MechanismChoice choice =
@@ -134,7 +133,7 @@ bool resolve_absolute(const ast::ProbePoint& point, Resolver& resolver,
                                resolver.probe && resolver.probe->effects.registers)
             : choose_for_instruction(image, where, resolver.options.forced);
     if (choice.refusal.empty() && !symbol)
-        choice.refusal = "there is no function of the kernel";
+        choice.refusal = "no function of the kernel is there";
     if (!choice.refusal.empty()) {
         if (point.optional)
             return true;

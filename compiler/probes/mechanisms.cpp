@@ -36,7 +36,7 @@ bool is_without_exceptions(const Image& image, uint64_t address, std::string_vie
     const auto whole = image.has_addresses() ? image.symbol_at(address) : std::nullopt;
     return whole && arch::runs_without_exceptions(whole->name);
 }
-constexpr const char* without_exceptions = "CPUs run it while they can take no exception";
+constexpr const char* without_exceptions = "CPUs run it while they cannot take an exception";
 
 bool is_kprobe(Mechanism mechanism) {
     return mechanism_can(mechanism, DJS_IS_KPROBE);
@@ -91,7 +91,7 @@ MechanismChoice choose_for_entry(const Image& image, uint64_t entry,
     if (is_without_exceptions(image, entry, symbol))
         return refuse_any(without_exceptions);
     if (forced == Mechanism::Djprobe && all_registers)
-        return refuse("its handler uses registers that a direct call does not keep");
+        return refuse("its handler uses registers that a direct call does not preserve");
     std::optional<uint64_t> site = image.fentry_site(entry);
     MechanismChoice choice;
     if (!forced || forced == Mechanism::Djprobe || forced == Mechanism::Ftrace) {
@@ -170,7 +170,7 @@ MechanismChoice choose_for_instruction(const Image& image, uint64_t address,
         return refuse_any(without_exceptions);
     if (forced && !is_kprobe(*forced))
         return refuse("it is not at a function's entry, which " +
-                      std::string(mechanism_name(*forced)) + " needs");
+                      std::string(mechanism_name(*forced)) + " requires");
     if (forced == Mechanism::KprobeFtrace)
         return refuse("it is not an fentry site");
     if (image.kprobe_forbidden(address))

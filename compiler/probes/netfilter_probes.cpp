@@ -72,10 +72,10 @@ bool refuse(const ast::PointComponent& component, std::span<const Named> names,
         known.emplace_back(each.name);
     std::string hint = did_you_mean(component.string, known);
     if (hint.empty() && !known.empty())
-        hint = "there are " + known.front() + " and others like it";
+        hint = "known names are " + known.front() + " and similar ones";
     resolver.diagnostics
         .report(DiagnosticKind::CannotProbe, component.argument_range,
-                {component.string, "the packet filter has no " + component.name + " of that name"})
+                {component.string, "netfilter has no " + component.name + " of that name"})
         .hint(hint);
     return false;
 }

@@ -27,11 +27,11 @@ bool resolve_procfs(const ast::ProbePoint& point, Resolver& resolver, std::vecto
         return false;
     };
     if (named && !is_file_name(file.string))
-        return refuse(file, file.string.c_str(), "this is no name of a file");
+        return refuse(file, file.string.c_str(), "this is not a valid file name");
     if (umask && (umask->number < 0 || umask->number > 0777))
-        return refuse(*umask, "umask", "it is from 0 to 0777");
+        return refuse(*umask, "umask", "it must be from 0 to 0777");
     if (maxsize && (maxsize->number < 1 || maxsize->number > most_bytes))
-        return refuse(*maxsize, "maxsize", "it is from 1 to 16777216");
+        return refuse(*maxsize, "maxsize", "it must be from 1 to 16777216");
     Candidate candidate;
     candidate.kind = HandlerKind::Entry;
     candidate.payload =

@@ -158,7 +158,7 @@ class ProbeResolver {
         if (!maxactive || (maxactive->number >= 0 && maxactive->number <= UINT16_MAX))
             return true;
         diagnostics_.report(DiagnosticKind::CannotProbe, maxactive->argument_range,
-                            {"maxactive", "it is from 0 to 65535"});
+                            {"maxactive", "it must be from 0 to 65535"});
         return false;
     }
 
@@ -187,7 +187,7 @@ class ProbeResolver {
             diagnostics_
                 .report(DiagnosticKind::CopiesLeftOut, missing.front().range,
                         {missing.front().first, std::to_string(left_out)})
-                .hint(".call means functions' own code alone");
+                .hint(".call selects only the functions' own code");
         else
             report(diagnostics_, missing.front());
         return placed;

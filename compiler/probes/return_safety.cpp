@@ -11,9 +11,9 @@ namespace {
 using Verdict = ReturnSafety::Verdict;
 
 constexpr std::string_view never = "it may never return";
-constexpr std::string_view stacks = "it switches stacks, or RCU does not watch it";
+constexpr std::string_view stacks = "it switches stacks, or runs where RCU is not watching";
 constexpr std::string_view unload = "rmmod would wait for itself";
-constexpr std::string_view waits = "it waits on purpose";
+constexpr std::string_view waits = "it sleeps by design";
 
 std::vector<std::string> pieces(std::string_view text, char separator) {
     std::vector<std::string> parts;
@@ -121,17 +121,16 @@ ReturnSafety judge_return(const FunctionInfo& function, const DebugInfo& info) {
     // Parts of a function may take its local variables as arguments, or the members of an argument.
     if (function.symbol.find(".part.") != std::string::npos ||
         function.symbol.find(".isra.") != std::string::npos)
-        return unsafe("the compiler chose its arguments");
+        return unsafe("the compiler changed its parameters");
     ReturnSafety by_name = judge_return_by_name(function.symbol);
     if (by_name.verdict == Verdict::Unsafe || function.is_syscall)
         return by_name;
     if (!function.return_type)
-        return unsafe("its arguments are not known");
+        return unsafe("its arguments are unknown");
     uint64_t used = 0;
     CType result = info.resolve(*function.return_type);
     if (result.kind == CTypeKind::Float)
-        return unsafe("its result is not in a general register");
-    // the address of the result
+        return unsafe("its result is not in a general-purpose register");
     if ((result.kind == CTypeKind::Struct || result.kind == CTypeKind::Union) &&
         result.size > 2 * word)
         used++;

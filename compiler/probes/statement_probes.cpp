@@ -44,7 +44,7 @@ bool resolve_in(const ImageView& view, const ast::ProbePoint& point, const Funct
             resolver.diagnostics.report(DiagnosticKind::NoStatement, component.argument_range,
                                         {"no instruction belongs to " + component.string});
         if (!result->nearest_lines.empty())
-            diagnostic.hint("lines nearby that have one: " + join(result->nearest_lines) +
+            diagnostic.hint("nearby lines that have one: " + join(result->nearest_lines) +
                             "; or append .nearest");
         return false;
     }

@@ -66,15 +66,15 @@ AccessError unknown_variable(const program::TargetValue& value, const VariableSc
     if (scope.is_return)
         names.emplace_back("$return");
     if (value.name == "$return" && !scope.is_return && scope.tracepoint.empty())
-        error.hint = "it is there when the function returns: add .return to the probe point";
+        error.hint = "it is available when the function returns: add .return to the probe point";
     if (error.hint.empty())
         error.hint = did_you_mean(value.name, names);
     if (error.hint.empty() && scope.function)
         error.hint = scope.function->parameters_hint;
     if (error.hint.empty() && names.empty())
-        error.hint = "it has no variables that can be read there";
+        error.hint = "no variables are available there";
     if (error.hint.empty()) {
-        error.hint = "there are";
+        error.hint = "available variables:";
         for (size_t i = 0; i < names.size() && i < 16; i++)
             error.hint += (i ? ", " : " ") + names[i];
     }
@@ -191,12 +191,9 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
         const DebugInfo& info = info_of(value, scope);
         const std::optional<TypeId> type = find_type(info, pointed_name(value.cast_type, pointer));
         if (!type)
-            return AccessError{DiagnosticKind::UnknownCastType,
-                               value.range,
-                               value.cast_type,
-                               {},
-                               {},
-                               "write it as C does: \"struct task_struct\""};
+            return AccessError{
+                DiagnosticKind::UnknownCastType,           value.range, value.cast_type, {}, {},
+                "write it as in C: \"struct task_struct\""};
         CTypeKind kind = info.resolve(*type).kind;
         const bool indexed = is_indexed(value) && !pointer && kind != CTypeKind::Array;
         bool structure = kind == CTypeKind::Struct || kind == CTypeKind::Union;
@@ -214,7 +211,7 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
                                value.name,
                                {},
                                {},
-                               "say it: @cast(" + value.name + ", \"struct …\")"};
+                               "use @cast(" + value.name + ", \"struct …\")"};
         builder.start_pointer_to(pointed.type, value.operand.get(), is_indexed(value));
         return std::nullopt;
     }

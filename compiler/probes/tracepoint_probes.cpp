@@ -163,14 +163,14 @@ void report_no_match(const ast::PointComponent& component, const TracepointPatte
         resolver.diagnostics.report(DiagnosticKind::NoTracepoint, component.argument_range,
                                     {component.string, image.kernel().release()});
     if (!by_name.empty()) { // in another system
-        diagnostic.hint("there is \"" + full_name(by_name.front()) + "\"");
+        diagnostic.hint("did you mean \"" + full_name(by_name.front()) + "\"?");
         return;
     }
     std::vector<std::string> names;
     for (const Symbol& symbol : image.symbols_matching(std::string(caller_prefix) + "*"))
         names.emplace_back(symbol.name.substr(caller_prefix.size()));
     std::string hint = has_wildcard(pattern.name) ? "" : did_you_mean(pattern.name, names);
-    diagnostic.hint(hint.empty() ? "djstap -l 'kernel.trace(\"*\")' lists what there is" : hint);
+    diagnostic.hint(hint.empty() ? "djstap -l 'kernel.trace(\"*\")' lists all tracepoints" : hint);
 }
 
 bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
@@ -185,8 +185,8 @@ bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
     if (resolver.options.forced && *resolver.options.forced != Mechanism::Tracepoint) {
         resolver.diagnostics
             .report(DiagnosticKind::CannotProbe, component.argument_range,
-                    {component.string, "a tracepoint calls its probes itself"})
-            .hint("leave out --mechanism to let djstap choose");
+                    {component.string, "a tracepoint calls its handlers directly"})
+            .hint("omit --mechanism to let djstap choose");
         return false;
     }
     std::vector<Tracepoint> by_name =

@@ -73,7 +73,7 @@ TEST_F(Points, MisspeltComponentGetsTheNearestName) {
 
 TEST_F(Points, WrongKindOfArgumentIsToldFromAWrongName) {
     EXPECT_FALSE(list(point({component("timer"), component("s")})));
-    EXPECT_NE(render_all(diagnostics_).find("it is written s(NUMBER)"), std::string::npos)
+    EXPECT_NE(render_all(diagnostics_).find("write it as s(NUMBER)"), std::string::npos)
         << render_all(diagnostics_);
 }
 
@@ -157,7 +157,7 @@ TEST_P(OnKernel, InitializationCodeAndForbiddenPlacesAreRefused) {
 
 // For each mechanism, also if forced: a triple fault ends the guest.
 TEST_P(OnKernel, FunctionsThatRunWithoutAnIdtAreRefused) {
-    const std::string why = "CPUs run it while they can take no exception";
+    const std::string why = "CPUs run it while they cannot take an exception";
     for (const char* name : {"start_secondary", "cpu_init_exception_handling", "native_write_cr4",
                              "native_write_msr", "machine_kexec", "restore_processor_state"}) {
         auto symbol = kernel_->symbol(name);
@@ -209,7 +209,7 @@ TEST_P(OnKernel, ReturnsAreJudgedByArgumentsAndLists) {
     EXPECT_EQ(judge("do_exit").verdict, Verdict::Unsafe);
     EXPECT_EQ(judge("sys_exit_group").reason, "it may never return");
     EXPECT_EQ(judge("schedule").verdict, Verdict::Unsafe);
-    EXPECT_EQ(judge("hrtimer_nanosleep").reason, "it waits on purpose");
+    EXPECT_EQ(judge("hrtimer_nanosleep").reason, "it sleeps by design");
     EXPECT_EQ(judge("sys_read").verdict, Verdict::Waits);
     EXPECT_EQ(judge("sys_getppid").verdict, Verdict::Safe);
     // A function of newer kernels that every system call passes through, including rmmod's.
@@ -249,13 +249,13 @@ TEST(ReturnPatterns, MeanSystemCallsByTheirNames) {
     EXPECT_EQ("vfs_read", return_name("vfs_read.isra.0"));
     EXPECT_EQ("it may never return", judge_return_by_name("io_wq_worker").reason);
     EXPECT_EQ("it may never return", judge_return_by_name("io_wqe_worker").reason);
-    EXPECT_EQ("it waits on purpose", judge_return_by_name("kvm_vcpu_block").reason);
+    EXPECT_EQ("it sleeps by design", judge_return_by_name("kvm_vcpu_block").reason);
     EXPECT_EQ("all arguments in registers", judge_return_by_name("kvm:kvm_vcpu_block").reason);
 }
 
 TEST_P(OnKernel, ReturnsThatWaitAreKretprobesUnlessForced) {
     uint64_t entry = kernel_->symbol("hrtimer_nanosleep")->address;
-    ReturnSafety waits{ReturnSafety::Verdict::Waits, "it waits on purpose"};
+    ReturnSafety waits{ReturnSafety::Verdict::Waits, "it sleeps by design"};
     auto choice = choose_for_return(*kernel_, entry, waits, std::nullopt);
     EXPECT_EQ(choice.mechanism, Mechanism::Kretprobe);
     EXPECT_EQ(choice.reason, waits.reason);

@@ -197,7 +197,7 @@ const std::vector<Case>& cases() {
          "does more than"},
         {"condition-local", "function f() { println(1) return 1 } probe begin if (f()) { exit() }",
          "does more than"},
-        {"target-not-available", "probe procfs(\"x\").read { print($value) }", "cannot be read"},
+        {"target-not-available", "probe procfs(\"x\").read { print($value) }", "is not available"},
         {"not-a-variable", "probe procfs(\"x\").write { $value = \"a\" }", "cannot be changed"},
         {"not-a-structure", "probe procfs(\"x\").write { print($value->x) }", "no members"},
         {"not-indexable", "probe procfs(\"x\").write { print($value[0]) }", "a string"},
