@@ -114,7 +114,7 @@ std::vector<uint64_t> check_stack(codegen::ScriptModule& script,
                 .report(DiagnosticKind::TooMuchStack,
                         script.plan.variants[variants.front()].probe->range,
                         {std::to_string(bytes), std::to_string(most_stack)})
-                .hint("use an array in place of many local variables, or a smaller MAXNESTING");
+                .hint("use an array instead of many local variables, or reduce MAXNESTING");
     };
     for (uint32_t i = 0; i < handlers.size(); i++) {
         const std::string number = std::to_string(i);

@@ -135,7 +135,7 @@ void emit_accessors(ScriptModule& script) {
         if (global->value == Type::Statistic) {
             script.diagnostics
                 .report(DiagnosticKind::EmbeddedGlobal, names.range, {global->name, "a statistic"})
-                .hint("C code reads and writes numbers, strings and arrays of them");
+                .hint("C code can access numbers, strings and arrays of them");
             continue;
         }
         Accessor accessor(script, *global, names.range);

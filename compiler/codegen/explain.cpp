@@ -13,13 +13,13 @@ namespace {
 const char* in_words(Needs needs) {
     switch (needs) {
     case Needs::Nothing:
-        return "nothing: it changes counters of its CPU, each by one instruction";
+        return "nothing: it updates per-CPU counters, each with one instruction";
     case Needs::Preemption:
-        return "preemption off while it writes its record";
+        return "preemption disabled while it writes its record";
     case Needs::Locks:
-        return "its locks alone, with interrupts off: no context, no guard";
+        return "only its locks, with interrupts disabled: no context, no guard";
     case Needs::Context:
-        return "a context of its CPU: a guard against re-entry, scratch memory, a place for errors";
+        return "its CPU's context: a re-entry guard, scratch memory, error state";
     }
     return "";
 }
@@ -29,11 +29,11 @@ const char* in_words(GlobalStorage::Kind kind) {
     case GlobalStorage::Kind::Constant:
         return "a constant: nothing writes it";
     case GlobalStorage::Kind::Counter:
-        return "a counter of each CPU: no lock, no shared cache line";
+        return "a per-CPU counter: no lock, no shared cache line";
     case GlobalStorage::Kind::PerCpuStatistic:
-        return "a statistic of each CPU: no lock, no shared cache line";
+        return "a per-CPU statistic: no lock, no shared cache line";
     default:
-        return "shared by all CPUs, under a lock";
+        return "shared by all CPUs, protected by a lock";
     }
 }
 
@@ -83,19 +83,19 @@ std::vector<std::string> explain(const ScriptModule& script,
         lines.push_back(std::string("    needs ") +
                         (session ? "nothing: it runs alone" : in_words(needs_of(script, variant))));
         if (script.lengthy.count(i))
-            lines.push_back("    would go without, but has more than " +
+            lines.push_back("    could do without, but has more than " +
                             std::to_string(most_lean_instructions) + " instructions");
         if (const std::string held = locks(script, handlers[i]); !held.empty() && !session)
             lines.push_back("    locks " + held);
         if (script.contexts.variants[i].task)
-            lines.push_back(
-                "    runs in a task: it walks over an array that may be large, and lets "
-                "go of its locks now and then");
+            lines.push_back("    runs in a task: it iterates over an array that may be large, and "
+                            "releases its locks at intervals");
         if (handlers[i].checks_state && !session)
-            lines.push_back("    runs only while the session does: it can print, fail or exit");
+            lines.push_back("    runs only during the session: it can print, fail or exit");
         if (variant.probe->effects.loops)
-            lines.push_back("    counts its statements: it has a loop, a recursion or very many");
-        lines.push_back("    uses " + std::to_string(stacks[i]) + " bytes of stack at most");
+            lines.push_back(
+                "    counts its statements: it has a loop, recursion or very many statements");
+        lines.push_back("    uses at most " + std::to_string(stacks[i]) + " bytes of stack");
     }
     for (const auto& global : script.program.globals)
         lines.push_back("global " + global->name + ": " + in_words(script.storage(*global).kind));

@@ -101,7 +101,7 @@ bool Body::check_record(uint64_t bytes, SourceRange range) {
         .report(DiagnosticKind::RecordTooLong, range,
                 {std::to_string(bytes), options.recorder ? "a flight recorder" : "a CPU's buffer",
                  std::to_string(options.longest_record)})
-        .hint(options.recorder ? "print less at once, or a histogram of fewer buckets"
+        .hint(options.recorder ? "print less at once, or use a histogram with fewer buckets"
                                : "use larger buffers (-s), or print less at once");
     return false;
 }

@@ -14,8 +14,8 @@ Value Body::register_value(const program::Register& node) {
         if (arch::is_seen_by_direct_call(reg))
             return hit_.reg(reg);
         script_.diagnostics.report(DiagnosticKind::CodegenInternal, node.range,
-                                   {"a register that a direct call does not keep"});
-        return script_.number(0); // probes/ selects another mechanism for such a handler
+                                   {"a register that a direct call does not preserve"});
+        return script_.number(0); // probes/ chooses another mechanism for such a handler
     }
     auto* place = script_.word(script_.place(node.user ? "@uregister" : "@kregister", node.range));
     Value value = builder_.CreateCall(

@@ -250,7 +250,7 @@ void ScriptModule::place_globals() {
                 diagnostics
                     .report(DiagnosticKind::TooManyCounters, global->range,
                             {std::to_string(max_counters)})
-                    .hint("use one array in place of many counters");
+                    .hint("use one array instead of many counters");
         } else {
             storage.variable = variable(types.i64, number(global->initial_number), global->name);
         }

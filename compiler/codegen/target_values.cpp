@@ -217,7 +217,7 @@ void Body::write_target(const program::TargetValue& place, Value value) {
     if (found->is_text || address.steps.empty() ||
         address.steps.back().kind != AccessStep::Kind::Load) {
         script_.diagnostics.report(DiagnosticKind::TargetNotWritable, place.range, {name})
-            .hint("what it points to can be changed, with -g");
+            .hint("the memory that it points to can be changed with -g");
         return;
     }
     if (bits) {

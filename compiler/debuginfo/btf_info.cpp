@@ -162,9 +162,9 @@ void BtfInfo::add_syscall_details(FunctionInfo& function) const {
         table = syscall_formats_.parameters(name);
     if (!table) {
         function.parameters_hint =
-            "without debug symbols, tracefs tells the arguments of system calls: as root (sudo "
-            "djstap …), where the kernel has CONFIG_FTRACE_SYSCALLS; or install the kernel's debug "
-            "symbols (vmlinux with DWARF)";
+            "without debug symbols, the arguments of system calls come from tracefs: run djstap as "
+            "root (sudo djstap …) on a kernel with CONFIG_FTRACE_SYSCALLS, or install the kernel's "
+            "debug symbols (vmlinux with DWARF)";
         return;
     }
     function.return_type = btf_.by_declaration("long");
@@ -208,7 +208,7 @@ void BtfInfo::add_details(FunctionInfo& function) const {
         if (is_clone) {
             variable.location = Location();
             variable.location.why =
-                "the compiler changed how this copy is called; DWARF would tell";
+                "the compiler changed the parameters of this clone; only DWARF describes them";
         }
         function.parameters.push_back(std::move(variable));
     }

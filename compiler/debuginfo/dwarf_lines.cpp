@@ -153,11 +153,11 @@ Result<StatementResult> DwarfInfo::statements(const FunctionPattern& pattern, bo
             hint.append("it is in ").append(index_.text(elsewhere.front()->file));
         else if (auto similar = similar_functions(pattern.function); !similar.empty())
             hint.append("did you mean '").append(similar.front()).append("'?");
-        std::string message = "there is no function '";
+        std::string message = "no function '";
         message.append(pattern.function).append("'");
         if (!pattern.file.empty())
             message.append(" in a file '").append(pattern.file).append("'");
-        message.append(" with code in ").append(image_.title());
+        message.append(" has code in ").append(image_.title());
         return Failure{message, hint};
     }
     // A function's lines end where the next function of its file is declared.

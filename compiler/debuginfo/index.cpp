@@ -67,7 +67,7 @@ Result<DwarfIndex> DwarfIndex::open(const Image& image, void (*progress)(const s
     if (!path.empty()) {
         Status written = write_cached(path, *bytes);
         if (!written && progress)
-            progress("the index is not cached: " + written.failure().message);
+            progress("cannot cache the index: " + written.failure().message);
     }
     auto view = TableView::hold(std::move(*bytes), index_format);
     if (!view)

@@ -42,7 +42,7 @@ Location location_of_expression(const Dwarf_Op* operations, size_t count,
         const Dwarf_Op& operation = operations[i];
         uint8_t op = operation.atom;
         if (is_value)
-            return nowhere("split over several places");
+            return nowhere("split over several locations");
         auto push_register = [&](uint64_t number, uint64_t offset, bool itself) {
             auto reg = arch::register_of_dwarf(number);
             if (reg)
@@ -61,7 +61,7 @@ Location location_of_expression(const Dwarf_Op* operations, size_t count,
         } else if (op == DW_OP_fbreg || op == DW_OP_call_frame_cfa) {
             auto base = context.frame_base ? context.frame_base() : std::nullopt;
             if (!base)
-                return nowhere("relative to a frame that cannot be told here");
+                return nowhere("relative to a frame that is not known here");
             uint64_t extra = op == DW_OP_fbreg ? operation.number : 0;
             stack.push_back({true, false, base->reg, uint64_t(base->offset) + extra, false});
         } else if (op == DW_OP_addr) {
@@ -108,14 +108,14 @@ Location location_of_expression(const Dwarf_Op* operations, size_t count,
         } else if (op == DW_OP_stack_value) {
             is_value = true;
         } else if (op == DW_OP_piece || op == DW_OP_bit_piece) {
-            return nowhere("split over several places");
+            return nowhere("split over several locations");
         } else if (op == DW_OP_implicit_pointer || op == DW_OP_GNU_implicit_pointer) {
-            return nowhere("points to what was optimized away");
+            return nowhere("points to an object that was optimized away");
         } else if (op != DW_OP_nop) {
             return nowhere("computed by an expression");
         }
         if (!ok)
-            return nowhere("in a register that a handler does not see");
+            return nowhere("in a register that a handler cannot access");
     }
     if (stack.size() != 1)
         return nowhere("computed by an expression");
@@ -133,7 +133,7 @@ Location location_of_expression(const Dwarf_Op* operations, size_t count,
     } else if (is_value) {
         // An address: a constant that is relocated with the kernel cannot be expressed.
         if (result.is_address)
-            return nowhere("the address of a variable, computed");
+            return nowhere("the computed address of a variable");
         return constant(result.offset);
     } else {
         location.kind = LocationKind::Address;
@@ -160,7 +160,7 @@ Location location_of(Dwarf_Die* variable, const LocationContext& context) {
         size_t count = 0;
         int found = dwarf_getlocation_addr(&attribute, context.address, &operations, &count, 1);
         if (found < 0)
-            return nowhere("its location cannot be read");
+            return nowhere("its location cannot be decoded");
         if (found == 0)
             return nowhere("optimized away here");
         return location_of_expression(operations, count, context, &attribute);

@@ -19,7 +19,7 @@ bool may_use_dwarf() {
 
 Result<std::unique_ptr<DebugInfo>> DebugInfo::open(const Image& image,
                                                    void (*progress)(const std::string&)) {
-    Failure failure{"there is no debug information for " + image.title(),
+    Failure failure{"no debug information was found for " + image.title(),
                     "install its debug symbols (vmlinux with DWARF), or a kernel with BTF"};
     if (may_use_dwarf() && image.elf() && image.elf()->section(".debug_info")) {
         auto index = DwarfIndex::open(image, progress);

@@ -85,9 +85,9 @@ Result<FunctionPattern> parse_function_pattern(std::string_view text) {
     size_t at = text.find('@');
     std::string_view function = text.substr(0, at);
     if (function.empty())
-        return bad(text, "the function's name is missing");
+        return bad(text, "the function name is missing");
     if (has_bad_character(text))
-        return bad(text, "there is a space or a control character in it");
+        return bad(text, "it contains a space or a control character");
     if (at == std::string_view::npos) {
         if (size_t mark = function.find_first_of(":+"); mark != std::string_view::npos) {
             // "func+5" and "func:*" are lines of a function whose file may be omitted.
@@ -97,13 +97,13 @@ Result<FunctionPattern> parse_function_pattern(std::string_view text) {
                 return parsed.failure();
             function = function.substr(0, mark);
             if (function.empty())
-                return bad(text, "the function's name is missing");
+                return bad(text, "the function name is missing");
         }
         pattern.function = without_repeated_stars(function);
         return pattern;
     }
     if (function.find_first_of(":+/") != std::string_view::npos)
-        return bad(text, quoted(function) + " before '@' is not a function's name");
+        return bad(text, quoted(function) + " before '@' is not a function name");
     pattern.function = without_repeated_stars(function);
     std::string_view rest = text.substr(at + 1);
     // A file's name may contain '+' ("c++.c"), but not before its last digits.
@@ -118,7 +118,7 @@ Result<FunctionPattern> parse_function_pattern(std::string_view text) {
     }
     pattern.file = without_repeated_stars(rest.substr(0, mark));
     if (pattern.file.empty())
-        return bad(text, "the file's name after '@' is missing");
+        return bad(text, "the file name after '@' is missing");
     if (pattern.file.find('@') != std::string::npos)
         return bad(text, "there is more than one '@'");
     if (mark != std::string_view::npos) {

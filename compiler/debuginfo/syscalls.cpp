@@ -43,7 +43,7 @@ uint64_t word_at(const ElfFile& image, uint64_t address) {
 Location syscall_argument(size_t number) {
     const std::span<const PtReg> registers = arch::syscall_argument_registers();
     if (number >= registers.size())
-        return nowhere("a system call has six arguments at most");
+        return nowhere("a system call has at most six arguments");
     Location location;
     location.kind = LocationKind::Memory;
     location.reg = arch::argument_registers().front();

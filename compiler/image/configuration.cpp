@@ -36,13 +36,13 @@ std::vector<std::string> misfits(const std::function<std::string(std::string_vie
     };
     // Control flow integrity has two names: before and since kernel 6.18.
     constexpr Setting unknown[] = {
-        {"CFI_CLANG", "its indirect calls check types, which the code of scripts does not carry"},
-        {"CFI", "its indirect calls check types, which the code of scripts does not carry"},
+        {"CFI_CLANG", "its indirect calls check types, which the code of scripts does not provide"},
+        {"CFI", "its indirect calls check types, which the code of scripts does not provide"},
         {"CC_IS_CLANG", "it was built by clang, and the runtime is built by gcc"},
         {"UNWINDER_FRAME_POINTER",
-         "it unwinds stacks by frame pointers, which the code of scripts does not keep"},
-        {"UNWINDER_GUESS", "it cannot unwind stacks, and return djprobes are on them"},
-        {"PREEMPT_RT", "the runtime has not been tried where interrupts are threads"},
+         "it unwinds stacks by frame pointers, which the code of scripts does not maintain"},
+        {"UNWINDER_GUESS", "it cannot unwind stacks reliably, which return djprobes require"},
+        {"PREEMPT_RT", "the runtime has not been tested with threaded interrupts"},
     };
     std::vector<std::string> out;
     for (const Setting& setting : unknown)

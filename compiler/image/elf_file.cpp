@@ -33,7 +33,7 @@ Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::string& path) {
     Elf64_Ehdr header;
     if (!is_ours(bytes, header))
         return Failure{path + ": is not a 64-bit " + arch::names().title + " ELF file", ""};
-    Failure truncated{path + ": is cut short or damaged", "fetch it again"};
+    Failure truncated{path + ": is truncated or damaged", "download it again"};
     if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff % alignof(Elf64_Shdr) != 0 ||
         header.e_shoff > bytes.size() ||
         header.e_shnum > (bytes.size() - header.e_shoff) / sizeof(Elf64_Shdr) ||

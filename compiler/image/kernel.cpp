@@ -60,7 +60,7 @@ Status OpenedKernel::open_vmlinux(void (*progress)(const std::string&)) {
         if (!build_id_.digits.empty()) {
             Status written = write_cached(path, bytes);
             if (!written && progress)
-                progress("the symbols are not cached: " + written.failure().message);
+                progress("cannot cache the symbols: " + written.failure().message);
         }
         symbols_ = SymbolTable::hold(std::move(bytes));
     }
@@ -110,7 +110,7 @@ void OpenedKernel::read_version() {
 
 Status OpenedKernel::open(KernelFiles files, void (*progress)(const std::string&)) {
     files_ = std::move(files);
-    Status opened = Failure{"there are no symbols for kernel " + files_.release,
+    Status opened = Failure{"no symbols were found for kernel " + files_.release,
                             "install its debug symbols (vmlinux)"};
     if (!files_.vmlinux.empty())
         opened = open_vmlinux(progress);
@@ -124,7 +124,7 @@ Status OpenedKernel::open(KernelFiles files, void (*progress)(const std::string&
         Failure failure = opened.failure();
         if (files_.vmlinux.empty() && !files_.looked_in.empty()) {
             failure.hint += failure.hint.empty() ? "" : "; ";
-            failure.hint += "looked for";
+            failure.hint += "searched";
             for (const std::string& place : files_.looked_in)
                 failure.hint += " " + place;
         }

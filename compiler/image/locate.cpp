@@ -141,7 +141,7 @@ Result<KernelFiles> files_in_folder(const std::string& given) {
     std::error_code error;
     std::string folder = fs::canonical(given, error);
     if (error || !fs::is_directory(folder, error))
-        return Failure{given + ": is not a folder that can be read", ""};
+        return Failure{given + ": is not a readable folder", ""};
     if (auto text = read_file(folder + "/include/config/kernel.release")) {
         std::string release = text->substr(0, text->find('\n'));
         KernelFiles files = files_of(release, "");
@@ -166,11 +166,10 @@ Result<KernelFiles> files_in_folder(const std::string& given) {
     if (releases.size() == 1)
         return files_of(releases.front(), folder);
     if (releases.empty())
-        return Failure{given + ": there is no kernel in this folder",
-                       "name a kernel's build tree, or a folder that holds lib/modules/RELEASE"};
-    return Failure{given + ": there are " + std::to_string(releases.size()) +
-                       " kernels in this folder",
-                   "keep one kernel to a folder"};
+        return Failure{given + ": this folder contains no kernel",
+                       "name a kernel's build tree, or a folder that contains lib/modules/RELEASE"};
+    return Failure{given + ": this folder contains " + std::to_string(releases.size()) + " kernels",
+                   "use a separate folder for each kernel"};
 }
 
 // Returns whether `release` continues `prefix` with something other than further digits of a
@@ -224,7 +223,7 @@ Result<KernelFiles> find_kernel(std::string_view wanted) {
             if (!hint.empty())
                 hint += ' ';
             hint.append("installed: ").append(list);
-            return Failure{"there is no kernel '" + release + "' on this machine", hint};
+            return Failure{"kernel '" + release + "' is not installed on this machine", hint};
         }
         release = *match;
     }

@@ -156,7 +156,7 @@ class ModuleLinker {
 Result<std::string> link_module_image(std::string bytes, const std::string& path) {
     if (!ModuleLinker(bytes).link())
         return Failure{
-            path + ": is no kernel module for " + arch::names().title + ", or is damaged", ""};
+            path + ": is not a kernel module for " + arch::names().title + ", or is damaged", ""};
     return bytes;
 }
 

@@ -173,7 +173,7 @@ TEST(Locate, ReleasesAndPrefixes) {
     EXPECT_EQ(release("9.1.0-5"), "9.1.0-5-test");
     auto missing = find_kernel("9.1.0-57-test");
     ASSERT_FALSE(missing);
-    EXPECT_EQ(missing.failure().message, "there is no kernel '9.1.0-57-test' on this machine");
+    EXPECT_EQ(missing.failure().message, "kernel '9.1.0-57-test' is not installed on this machine");
     EXPECT_NE(missing.failure().hint.find("did you mean '9.1.0-5"), std::string::npos)
         << missing.failure().hint;
     auto files = find_kernel("9.1.0-56-test");

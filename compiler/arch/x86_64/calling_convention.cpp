@@ -25,7 +25,7 @@ std::vector<Location> argument_locations(const std::vector<ArgumentShape>& argum
             // A floating-point argument takes no general register, but the kernel does not use its
             // value either.
             location = nowhere(argument.floating ? "floating-point argument"
-                                                 : "its place is not known without DWARF");
+                                                 : "its location is unknown without DWARF");
             lost = lost || !argument.known;
         } else if (argument.size == 0) {
             location = nowhere("empty type");

@@ -257,7 +257,7 @@ TEST_F(Generate, LeanHandlersAreBounded) {
         const auto& lines = object->explanation;
         const bool takes_context =
             std::find(lines.begin(), lines.end(),
-                      "    would go without, but has more than 512 instructions") != lines.end();
+                      "    could do without, but has more than 512 instructions") != lines.end();
         const std::string symbol = std::string("djs_enter") + '\0';
         EXPECT_EQ(object->object.find(symbol) != std::string::npos, takes_context);
         const size_t length = disassemble(object->object, "djs_by_regs_0").size();
