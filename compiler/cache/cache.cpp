@@ -137,7 +137,7 @@ Status make_cache_folder(const std::string& path) {
     std::filesystem::create_directories(path, error);
     if (error)
         return Failure{path + ": cannot create: " + error.message(),
-                       "set DJSTAP_CACHE to a folder that can be written to"};
+                       "set DJSTAP_CACHE to a writable folder"};
     return check_trusted(path);
 }
 

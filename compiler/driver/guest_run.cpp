@@ -213,7 +213,7 @@ Result<GuestJob> guest_job(const RunContext& context, const RunnableScript& runn
             return added.failure();
     Result<std::vector<FileToCopy>> reader = program_closure(context.places.djrun);
     if (!reader)
-        return Failure{"djrun, which reads in the guest: " + reader.failure().message,
+        return Failure{"djrun, the reader in the guest: " + reader.failure().message,
                        reader.failure().hint};
     if (!job.host_root || !is_seen(context.places.djrun))
         add_files(job, *reader);

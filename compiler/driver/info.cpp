@@ -15,7 +15,7 @@ namespace {
 Fact own_file(const char* name, const std::string& path) {
     std::error_code error;
     bool there = std::filesystem::exists(path, error);
-    return {name,  there, there ? path : path + " is not there", there ? "" : "install djstap anew",
+    return {name,  there, there ? path : path + " does not exist", there ? "" : "reinstall djstap",
             false, false};
 }
 
@@ -41,7 +41,7 @@ std::vector<FactChapter> gather(RunContext& context) {
                             {{"kernel " + wanted, false, files.failure().message,
                               files.failure().hint, true, true}}});
     }
-    FactChapter guests{"Throw-away guests (--guest=RELEASE)", guest_facts()};
+    FactChapter guests{"Guests (--guest=RELEASE)", guest_facts()};
     for (const std::string& release : installed_releases()) {
         Result<KernelFiles> each = find_kernel(release);
         if (!each || each->vmlinuz.empty())

@@ -51,7 +51,7 @@ Fact modules_fact() {
     fact.present = disabled && trimmed(*disabled) == "0";
     fact.value = fact.present ? "allowed"
                  : disabled   ? "disabled until the next boot (kernel.modules_disabled)"
-                              : "this kernel has none";
+                              : "this kernel does not support modules";
     if (!fact.present && disabled)
         fact.remedy = "boot without the setting";
     return fact;
@@ -67,8 +67,8 @@ Fact lockdown_fact() {
     bool key = !signing_key_from_environment().empty();
     fact.present = !locked || key;
     fact.value = !locked ? "none"
-                         : "active: only signed modules are loaded" +
-                               std::string(key ? "" : ", and there is no key");
+                         : "active: only signed modules can be loaded" +
+                               std::string(key ? "" : ", and no key is set");
     if (!fact.present)
         fact.remedy = "enroll a key and name it in $DJSTAP_MODULE_KEY and $DJSTAP_MODULE_CERT";
     return fact;
@@ -84,7 +84,7 @@ Fact root_fact() {
                                 "CAP_SYS_ADMIN)"
                               : missing;
     if (!fact.present)
-        fact.remedy = geteuid() == 0 ? "run it outside of the container" : "sudo djstap …";
+        fact.remedy = geteuid() == 0 ? "run it outside the container" : "sudo djstap …";
     return fact;
 }
 
@@ -98,7 +98,7 @@ std::vector<Fact> kernel_facts(const KernelFiles& files) {
     headers.needed_to_compile = true;
     facts.push_back(headers);
     facts.push_back(present("debug symbols", files.vmlinux,
-                            "none: statements and local variables are not to be had",
+                            "none: statement probes and local variables are not available",
                             "apt-get install linux-image-" + files.release + "-dbg"));
     facts.push_back(present("BTF",
                             !files.btf.empty()      ? files.btf
@@ -106,7 +106,7 @@ std::vector<Fact> kernel_facts(const KernelFiles& files) {
                                                     : "in " + files.vmlinux,
                             "none", ""));
     Fact symbols = present("symbols", files.vmlinux.empty() ? files.kallsyms : files.vmlinux,
-                           "none: neither debug symbols nor kallsyms can be read",
+                           "none: neither debug symbols nor kallsyms are readable",
                            "apt-get install linux-image-" + files.release + "-dbg");
     symbols.needed_to_compile = true;
     facts.push_back(symbols);
@@ -116,7 +116,7 @@ std::vector<Fact> kernel_facts(const KernelFiles& files) {
             facts.push_back(present(name, has_config(files, line) ? "yes" : "", absent, ""));
         };
         yes_no("direct calls at function entries", "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS=y",
-               "no: every function is probed by a kprobe");
+               "no: every function is probed with a kprobe");
         yes_no("kprobes", "CONFIG_KPROBES=y", "no: only function entries can be probed");
         const std::string landing_pads = "CONFIG_" + std::string(arch::landing_pad_option()) + "=y";
         yes_no("indirect branch tracking", landing_pads.c_str(), "no");
@@ -134,7 +134,7 @@ std::vector<Fact> kernel_facts(const KernelFiles& files) {
         if (known.present)
             known.value = "yes";
         else
-            known.remedy = "a distribution's own kernel has other settings";
+            known.remedy = "use a kernel packaged by a distribution";
         facts.push_back(known);
     }
     return facts;
@@ -181,7 +181,7 @@ Result<KernelFiles> find_guest_kernel(const std::string& wanted) {
         if (first_reason.empty()) // a folder
             return files;
     }
-    return Failure{"there is no kernel for a guest" +
+    return Failure{"no kernel is available for a guest" +
                        (first_reason.empty() ? "" : ": " + first_reason),
                    "install one with its headers, e.g. linux-image-cloud-amd64 and "
                    "linux-headers-cloud-amd64, or "

@@ -187,7 +187,7 @@ std::optional<Limits> limits_of(RunContext& context) {
         auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
         if (error != std::errc() || end != value.data() + value.size() || !limits.set(name, number))
             context.diagnostics.report(DiagnosticKind::BadLimit, {}, {name, value})
-                .hint("it takes a number from " + Limits::range(name));
+                .hint("it must be a number from " + Limits::range(name));
     }
     auto is_set = [&](std::string_view name) {
         const auto& all = context.options.definitions;
@@ -216,8 +216,8 @@ void warn_of_arguments(RunContext& context, const std::vector<uint32_t>& ids) {
         if (const std::string number = std::to_string(i + 1); !named.count(number))
             context.diagnostics.report(DiagnosticKind::OptionWithoutEffect, {},
                                        {"the script argument '" + context.options.arguments[i] +
-                                        "' is not used: nothing names $" + number + " or @" +
-                                        number});
+                                        "' is not used: the script does not refer to $" + number +
+                                        " or @" + number});
 }
 
 } // namespace
@@ -283,7 +283,7 @@ void make_room_for_stacks(RunContext& context, const program::Program& program, 
         if (name == "MAXSTRINGLEN")
             context.diagnostics.report(
                 DiagnosticKind::OptionWithoutEffect, {},
-                {"-D MAXSTRINGLEN=" + value + " has no effect: backtrace() needs texts of " +
+                {"-D MAXSTRINGLEN=" + value + " has no effect: backtrace() needs strings of " +
                  std::to_string(needed) +
                  " bytes for MAXBACKTRACE=" + std::to_string(limits.MAXBACKTRACE)});
     limits.MAXSTRINGLEN = needed;
@@ -367,7 +367,7 @@ std::optional<GeneratedScript> generate(RunContext& context, ResolvedScript reso
     if (options.sanitize && kernel->sanitizer == Sanitizer::None) {
         context.fail(DiagnosticKind::KernelUnusable,
                      Failure{"the kernel " + kernel->release + " has no sanitizer",
-                             "DJSTAP_SANITIZE wants CONFIG_KASAN_GENERIC or CONFIG_KCSAN"});
+                             "DJSTAP_SANITIZE requires CONFIG_KASAN_GENERIC or CONFIG_KCSAN"});
         return std::nullopt;
     }
     // A module of -p4 may be loaded with larger buffers.

@@ -90,7 +90,8 @@ int run(Options options) {
     const bool printed = context.flush_output();
     context.show_diagnostics();
     if (context.options.keep_work_files && !context.work.made().empty())
-        fprintf(stderr, "djstap: the working files are kept in %s\n", context.work.made().c_str());
+        fprintf(stderr, "djstap: the temporary files were kept in %s\n",
+                context.work.made().c_str());
     clean_caches();
     if (!printed)
         fprintf(stderr, "djstap: error: cannot write to standard output\n");

@@ -110,9 +110,9 @@ Result<std::string> WorkFolder::path() {
     const std::string parent = temporary_directory();
     auto made = keep_ ? TemporaryFolder::create_to_stay(parent) : TemporaryFolder::create(parent);
     if (!made)
-        return Failure{"cannot make a folder for working files like " +
+        return Failure{"cannot create a temporary folder such as " +
                            TemporaryFolder::pattern(parent, keep_) + ": " + strerror(errno),
-                       "$TMPDIR names another place for them"};
+                       "$TMPDIR selects another location"};
     folder_ = std::move(*made);
     if (!keep_)
         catch_signals(folder_.path());
@@ -133,9 +133,9 @@ RunContext::RunContext(Options given)
     if (options.keep_work_files)
         work.keep();
     if (options.user_space)
-        images.refuse({"this needs a kernel, and --runtime=user has none: it runs begin, end, "
-                       "error, never and timer probes",
-                       "leave out --runtime=user; with --guest that needs no root"});
+        images.refuse({"this requires a kernel: --runtime=user supports only begin, end, error, "
+                       "never and timer probes",
+                       "omit --runtime=user; --guest needs no root"});
 }
 
 PreprocessorContext RunContext::preprocessor() {

@@ -50,7 +50,7 @@ Result<std::string> read_script(const std::string& path) {
     if (path != "-" && !file) {
         int code = errno;
         std::string hint = code != ENOENT            ? ""
-                           : looks_like_script(path) ? "a script on the command line is given by -e"
+                           : looks_like_script(path) ? "use -e to give a script on the command line"
                                                      : similar_file(path);
         return cannot(path, strerror(code), hint);
     }

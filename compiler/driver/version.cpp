@@ -4,8 +4,8 @@
 namespace djstap::driver {
 
 std::string version_text() {
-    return "djstap " DJSTAP_VERSION "\n"
-           "Language: SystemTap's, version 4.8. License: GPL-2.0-or-later; there is no warranty.\n";
+    return "djstap " DJSTAP_VERSION
+           "\nLanguage: SystemTap's, version 4.8. License: GPL-2.0-or-later; no warranty.\n";
 }
 
 } // namespace djstap::driver

@@ -34,7 +34,8 @@ void Archive::add_link(const std::string& path, std::string target) {
 
 Status Archive::add(const FileToCopy& file) {
     if (file.guest_path.size() < 2 || file.guest_path[0] != '/')
-        return Failure{"'" + file.guest_path + "' is no absolute path for a file in the guest", ""};
+        return Failure{"'" + file.guest_path + "' is not an absolute path for a file in the guest",
+                       ""};
     if (!file.link_target.empty()) {
         add_link(file.guest_path, file.link_target);
         return Done{};
@@ -44,7 +45,7 @@ Status Archive::add(const FileToCopy& file) {
     if (!fd || fstat(fd.get(), &status))
         return system_failure("open", file.host_path);
     if (!S_ISREG(status.st_mode))
-        return Failure{file.host_path + " is not a plain file", ""};
+        return Failure{file.host_path + " is not a regular file", ""};
     // The format has 32 bits for a size.
     if (status.st_size >= 0x7fffffff)
         return Failure{file.host_path + " is too large to copy into a guest",
@@ -96,8 +97,7 @@ Result<bool> Archive::next(std::string& out, size_t size) {
         if (n < 0)
             return system_failure("read", entry.host_path);
         if (n == 0 && wanted)
-            return Failure{entry.host_path + " became shorter while it was copied into the guest",
-                           ""};
+            return Failure{entry.host_path + " shrank while it was copied into the guest", ""};
         out.resize(old + static_cast<size_t>(n));
         left_ -= static_cast<size_t>(n);
         if (left_ == 0) {

@@ -72,8 +72,8 @@ Failure no_program(const std::string& name) {
         hint = "did you mean '" + before + *near + "'?";
     else if (slash == std::string::npos && is_program("./" + name))
         hint = "it is in the current folder: ./" + name;
-    return {slash == std::string::npos ? "there is no program '" + name + "' in $PATH"
-                                       : "there is no program " + name,
+    return {slash == std::string::npos ? "program '" + name + "' was not found in $PATH"
+                                       : name + " does not exist",
             hint};
 }
 
@@ -134,7 +134,7 @@ class Collector {
             return Done{};
         bool env = fs::path(interpreter).filename() == "env";
         if (!is_program(interpreter))
-            return Failure{path + " is a script for " + interpreter + ", which is not there", ""};
+            return Failure{path + " is a script for " + interpreter + ", which does not exist", ""};
         if (Status added = add_program(interpreter, depth + 1); !added)
             return added;
         if (!env || argument.empty())
@@ -167,7 +167,7 @@ class Collector {
                                                : line.find_first_not_of(" \t"));
             if (arrow != std::string::npos && line.compare(arrow + 4, 9, "not found") == 0)
                 return Failure{path + " needs the library " + name.substr(0, name.find(' ')) +
-                                   ", which is not there",
+                                   ", which does not exist",
                                ""};
             std::string library =
                 arrow == std::string::npos

@@ -47,8 +47,7 @@ Result<std::string> find_tool(const std::string& name, const std::string& packag
     std::string program = find_program(name, {"/usr/sbin", "/sbin"});
     if (!program.empty())
         return program;
-    return Failure{"there is no " + name + ", which a guest needs",
-                   "install the package " + package};
+    return Failure{"missing " + name + ", which a guest needs", "install the package " + package};
 }
 
 Result<std::string> output_of(const std::vector<std::string>& words) {

@@ -17,7 +17,7 @@ namespace {
 
 Status check(const GuestJob& job) {
     if (job.command.empty())
-        return Failure{"there is no command to run in the guest", ""};
+        return Failure{"no command to run in the guest", ""};
     if (access(job.kernel.vmlinuz.c_str(), R_OK))
         return Failure{system_failure("read", "the kernel " + job.kernel.vmlinuz).message,
                        "scripts/kernels fetches kernels for guests"};
@@ -41,8 +41,8 @@ Result<Machine> restored(const GuestJob& job, const GuestCallbacks& callbacks) {
         if (machine || tries > 0)
             return machine;
         if (callbacks.progress)
-            callbacks.progress("the saved guest does not load (" + machine.failure().message +
-                               "); making it anew");
+            callbacks.progress("the saved guest cannot be restored (" + machine.failure().message +
+                               "); saving a new one");
         discard_state(*state);
     }
 }

@@ -74,14 +74,15 @@ bool make_all_read_only() {
 
 Status can_share_host_root() {
     if (find_virtiofsd().empty())
-        return Failure{"there is no virtiofsd to share them",
-                       "install the package qemu-system-common, or virtiofsd where there is one"};
-    // Root in a container may lack the permission, and an ordinary user may have it.
+        return Failure{
+            "virtiofsd is not installed",
+            "install the package qemu-system-common, or virtiofsd where it is a separate package"};
+    // Root in a container may lack what it takes, and a user elsewhere may have it.
     ProcessOptions options = helper_options();
     options.in_child = make_all_read_only;
     Result<Process> tried = Process::start({"true"}, options);
     if (!tried)
-        return Failure{"a mount namespace cannot be made to share them: " + tried.failure().message,
+        return Failure{"cannot create a mount namespace: " + tried.failure().message,
                        geteuid() == 0 ? "" : "run djstap as root"};
     return Done{};
 }

@@ -35,7 +35,7 @@ std::string find_busybox() {
 Status add_busybox(Archive& archive) {
     std::string busybox = find_busybox();
     if (busybox.empty())
-        return Failure{"there is no busybox for the guest", "install the package busybox-static"};
+        return Failure{"busybox is missing for the guest", "install the package busybox-static"};
     Result<std::string> elf = read_file(busybox);
     if (!elf)
         return system_failure("open", busybox);

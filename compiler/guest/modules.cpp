@@ -21,8 +21,8 @@ Result<std::string> dependency_table(const GuestKernel& kernel) {
     std::filesystem::path root = folder.parent_path().parent_path().parent_path();
     Result<std::string> table = output_of({"depmod", "-n", "-b", root.string(), kernel.release});
     if (!table)
-        return Failure{"there is no " + kernel.modules +
-                           "/modules.dep, and it could not be made: " + table.failure().message,
+        return Failure{"missing " + kernel.modules +
+                           "/modules.dep, which could not be created: " + table.failure().message,
                        "install the kernel's modules and the package kmod"};
     return table;
 }

@@ -40,7 +40,7 @@ Result<json> Qmp::receive(Clock::time_point deadline) {
             json message = json::parse(input_.substr(0, end), nullptr, false);
             input_.erase(0, end + 1);
             if (message.is_discarded() || !message.is_object())
-                return Failure{"QEMU sent what is no JSON", ""};
+                return Failure{"QEMU sent invalid JSON", ""};
             return message;
         }
         auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
@@ -78,7 +78,7 @@ Result<json> Qmp::run(const std::string& command, const json& arguments, Clock::
         if (!message)
             return message;
         if (message->contains("error"))
-            return Failure{"QEMU refused " + command + ": " +
+            return Failure{"QEMU rejected " + command + ": " +
                                (*message)["error"].value("desc", std::string("no reason given")),
                            ""};
         if (message->contains("return"))

@@ -204,10 +204,11 @@ std::optional<Result<GuestOutcome>> Run::take(const Frame& frame) {
         break;
     case GUEST_DONE:
         if (!frame.data.empty())
-            return Failure{"the guest could not be given its files: " + frame.data,
-                           frame.data.find(std::strerror(ENOSPC)) != std::string::npos
-                               ? "the files are more than half of the guest's memory: give it more"
-                               : ""};
+            return Failure{
+                "cannot transfer files into the guest: " + frame.data,
+                frame.data.find(std::strerror(ENOSPC)) != std::string::npos
+                    ? "the files exceed half of the guest's memory: use a larger --guest-memory"
+                    : ""};
         if (--awaited_ == 0) {
             phase_ = Running;
             started_ = last_ping_ = Clock::now();

@@ -287,7 +287,7 @@ Result<SavedState> open_state(const GuestJob& job, const GuestCallbacks& callbac
         return system_failure("open", folder);
     if (flock(lock.get(), LOCK_EX | LOCK_NB)) {
         if (callbacks.progress)
-            callbacks.progress("waiting for another djstap that saves a guest of " +
+            callbacks.progress("waiting for another djstap to save a guest of " +
                                job.kernel.release + "…");
         while (flock(lock.get(), LOCK_EX) && errno == EINTR) {
         }
@@ -302,7 +302,7 @@ Result<SavedState> open_state(const GuestJob& job, const GuestCallbacks& callbac
     remove_stale(*cache, job.kernel, *key);
     if (std::optional<SavedState> state = open_valid(folder, *key))
         return std::move(*state);
-    return Failure{"the guest just saved in " + folder + " was changed by something else", ""};
+    return Failure{"the guest just saved in " + folder + " was modified by another program", ""};
 }
 
 void discard_state(const SavedState& state) {

@@ -24,9 +24,8 @@ Status check_agreement(const RuntimeSources& sources) {
         if (!found)
             return found.failure();
         if (*found != text)
-            return Failure{"the runtime's sources are not those that this djstap was built with: " +
-                               path + " differs",
-                           "install both from one release, or build djstap again"};
+            return Failure{"the runtime sources do not match this djstap: " + path + " differs",
+                           "install both from the same release, or rebuild djstap"};
     }
     return Done{};
 }

@@ -37,22 +37,22 @@ struct Reader {
     Elf64_Ehdr header{};
 
     Failure broken(const std::string& how) const {
-        return {what + ": is not a whole object file: " + how, ""};
+        return {what + ": is not a complete object file: " + how, ""};
     }
 
     Status check_header() {
         auto read = get<Elf64_Ehdr>(bytes, 0);
         if (!read || std::memcmp(read->e_ident, ELFMAG, SELFMAG) != 0)
-            return broken("there is no ELF header");
+            return broken("it has no ELF header");
         header = *read;
         if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
             header.e_machine != arch::elf_machine() || header.e_type != ET_REL)
             return Failure{what + ": is not an " + arch::names().title + " relocatable object", ""};
         if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shnum == 0)
-            return broken("there are no section headers");
+            return broken("it has no section headers");
         if (header.e_shoff > bytes.size() ||
             header.e_shnum > (bytes.size() - header.e_shoff) / sizeof(Elf64_Shdr))
-            return broken("the section headers are cut off");
+            return broken("the section headers are truncated");
         if (header.e_shstrndx >= header.e_shnum)
             return broken("the section names are missing");
         return Done{};
@@ -71,7 +71,7 @@ struct Reader {
             section.link = raw[i].sh_link;
             if (section.type != SHT_NOBITS && section.type != SHT_NULL) {
                 if (section.offset > bytes.size() || section.size > bytes.size() - section.offset)
-                    return broken("section " + std::to_string(i) + " is cut off");
+                    return broken("section " + std::to_string(i) + " is truncated");
                 section.bytes = bytes.substr(section.offset, section.size);
             }
             sections.push_back(section);
@@ -91,7 +91,7 @@ struct Reader {
         table = 0;
         for (size_t i = 1; i < sections.size(); i++) {
             if (sections[i].type == SHT_SYMTAB_SHNDX)
-                return broken("it has more sections than a module may have");
+                return broken("it has more sections than a module can have");
             if (sections[i].type != SHT_SYMTAB)
                 continue;
             if (table)
@@ -101,18 +101,18 @@ struct Reader {
         if (!table)
             return Done{};
         if (sections[table].link >= sections.size())
-            return broken("the symbols' names are missing");
+            return broken("the symbol names are missing");
         std::string_view names = sections[sections[table].link].bytes;
         std::string_view entries = sections[table].bytes;
         if (entries.size() % sizeof(Elf64_Sym))
-            return broken("the symbol table is cut off");
+            return broken("the symbol table is truncated");
         for (size_t at = 0; at < entries.size(); at += sizeof(Elf64_Sym)) {
             Elf64_Sym raw = *get<Elf64_Sym>(entries, at);
             auto name = get_string(names, raw.st_name);
             if (!name)
-                return broken("a symbol's name is outside its table");
+                return broken("a symbol name is outside the string table");
             if (raw.st_shndx >= sections.size() && raw.st_shndx < SHN_LORESERVE)
-                return broken("symbol '" + std::string(*name) + "' lies in no section");
+                return broken("symbol '" + std::string(*name) + "' is not in any section");
             symbols.push_back(
                 {*name, raw.st_shndx, static_cast<uint8_t>(ELF64_ST_TYPE(raw.st_info)),
                  static_cast<uint8_t>(ELF64_ST_BIND(raw.st_info)), raw.st_value, raw.st_size});
@@ -132,16 +132,16 @@ struct Reader {
                 continue;
             if (section.info == 0 || section.info >= sections.size() ||
                 section.link != symbol_table || section.bytes.size() % sizeof(Elf64_Rela))
-                return broken("the relocations in " + name + " belong to no section");
+                return broken("the relocations in " + name + " do not belong to any section");
             const ObjectSection& patched = sections[section.info];
             auto& list = relocations[section.info];
             for (size_t at = 0; at < section.bytes.size(); at += sizeof(Elf64_Rela)) {
                 Elf64_Rela raw = *get<Elf64_Rela>(section.bytes, at);
                 uint32_t symbol = ELF64_R_SYM(raw.r_info);
                 if (symbol >= symbol_count)
-                    return broken("a relocation in " + name + " names no symbol");
+                    return broken("a relocation in " + name + " does not refer to a symbol");
                 if (raw.r_offset >= patched.bytes.size())
-                    return broken("a relocation in " + name + " lies outside its section");
+                    return broken("a relocation in " + name + " is outside its section");
                 list.push_back({raw.r_offset, static_cast<uint32_t>(ELF64_R_TYPE(raw.r_info)),
                                 symbol, raw.r_addend});
             }

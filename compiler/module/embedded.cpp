@@ -197,7 +197,7 @@ Result<EmbeddedObject> add_embedded_code(const RuntimeKit& kit, const RuntimeSou
     if (!unknown.empty())
         return Failure{"the script's C code refers to '" + *unknown.begin() +
                            "', which the kernel does not export to modules",
-                       "it compiles only what it declares itself or a header declares"};
+                       "use only functions that the C code or a kernel header declares"};
     std::vector<std::string> parts{"script.o", "code.o"};
     Status ok = write_file(scratch->file("script.o"), object);
     if (ok)

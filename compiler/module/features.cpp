@@ -85,8 +85,7 @@ Result<std::vector<std::string>> find_features(const std::string& build_dir,
             holds = has_match(headers[what], pattern, valid);
         }
         if (!valid)
-            return Failure{"the runtime's features.list has a line that is not understood: " + line,
-                           ""};
+            return Failure{"the runtime's features.list contains an invalid line: " + line, ""};
         if (holds)
             features.push_back(define);
     }

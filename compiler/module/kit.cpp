@@ -127,9 +127,8 @@ Result<RuntimeKit> open_runtime_kit(const Kernel& kernel, const RuntimeSources& 
         return files.failure();
     const auto reasons = misfits([&](std::string_view name) { return kernel.config(name); });
     if (!reasons.empty())
-        return Failure{"kernel " + kernel.release() +
-                           " is not one that scripts can run on: " + reasons.front(),
-                       "djstap --info lists what is needed of a kernel"};
+        return Failure{"kernel " + kernel.release() + " is not supported: " + reasons.front(),
+                       "djstap --info lists the requirements"};
     const std::string parent = cache_directory() + "/runtime";
     const std::string key = key_of(kernel, *files);
     const std::string folder = parent + "/" + key;
@@ -146,7 +145,7 @@ Result<RuntimeKit> open_runtime_kit(const Kernel& kernel, const RuntimeSources& 
     Stopwatch watch;
     auto lock = KitLock::take(parent + "/." + key + ".lock", [&] {
         if (progress)
-            progress("waiting for another djstap that builds the runtime for " + kernel.release());
+            progress("waiting for another djstap to build the runtime for " + kernel.release());
     });
     if (!lock)
         return lock.failure();

@@ -237,7 +237,7 @@ Status Builder::read_commands() {
             prelinker_.push_back(words[i]);
     }
     if (kit_.linker.empty() || script.empty())
-        return Failure{"how Kbuild links modules of " + kit_.release + " is not understood", ""};
+        return Failure{"unexpected Kbuild link command for " + kit_.release, ""};
     auto text = read_file(script.starts_with('/') ? script : build_dir + "/" + script);
     if (!text)
         return text.failure();
@@ -248,7 +248,7 @@ Status Builder::read_commands() {
     kit_.compiler = compile ? compiler_of(*compile, scratch_.path()) : std::string();
     kit_.build_dir = build_dir;
     if (kit_.compiler.empty())
-        return Failure{"how Kbuild compiles for " + kit_.release + " is not understood", ""};
+        return Failure{"unexpected Kbuild compile command for " + kit_.release, ""};
 
     // With link-time annotation the command is that of the whole module, else that of each object.
     for (const std::string& file : {scratch_.file("." + std::string(name_placeholder) + ".o.cmd"),
@@ -265,8 +265,7 @@ Status Builder::read_commands() {
     }
     if (kit_.objtool.empty()) {
         if (kernel_.config("OBJTOOL") == "y")
-            return Failure{"how Kbuild runs objtool for " + kit_.release + " is not understood",
-                           ""};
+            return Failure{"unexpected Kbuild objtool command for " + kit_.release, ""};
         return Done{};
     }
     std::string& program = kit_.objtool[0];
@@ -458,7 +457,7 @@ Result<std::vector<SourceFile>> read_sources(const RuntimeSources& sources) {
                                   [](const SourceFile& file) { return file.name == "Kbuild"; });
     if (!has_kbuild)
         return Failure{
-            "the runtime's sources are not in " + sources.directory + ": there is no Kbuild", ""};
+            "the runtime's sources are not in " + sources.directory + ": Kbuild is missing", ""};
     return files;
 }
 

@@ -48,7 +48,7 @@ Status run_quiet(const RuntimeKit& kit, const std::vector<std::string>& words) {
         return Done{};
     if (outcome->output.empty())
         return Failure{tool + " ended with status " + std::to_string(outcome->status), ""};
-    return Failure{tool + " refuses the script's code:" + shown(outcome->output), ""};
+    return Failure{tool + " rejects the script's code:" + shown(outcome->output), ""};
 }
 
 class Linker {

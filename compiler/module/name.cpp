@@ -15,15 +15,16 @@ constexpr size_t longest_name = 55;
 Status check_module_name(std::string_view name) {
     const std::string quoted = "'" + std::string(name.substr(0, 80)) + "'";
     if (name.empty())
-        return Failure{"the module's name is empty", ""};
+        return Failure{"the module name is empty", ""};
     for (char c : name) {
         bool allowed =
             (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
         if (!allowed)
-            return Failure{quoted + " cannot be a module's name", "use only letters, digits and _"};
+            return Failure{quoted + " is not a valid module name",
+                           "use only letters, digits and _"};
     }
     if (name.size() > longest_name)
-        return Failure{quoted + " is too long for a module's name: " + std::to_string(name.size()) +
+        return Failure{quoted + " is too long for a module name: " + std::to_string(name.size()) +
                            " characters",
                        "use at most " + std::to_string(longest_name)};
     return Done{};
@@ -49,9 +50,9 @@ Result<std::vector<size_t>> find_placeholders(std::string_view file, const ElfOb
                            (at == strlen("name=") || before[at - strlen("name=") - 1] == '\0');
             bool starts = at == 0 || before.back() == '\0' || is_info;
             if (!starts || !ends)
-                return Failure{"the runtime uses the module's name within a longer text, in " +
+                return Failure{"the runtime uses the module name inside a longer string, in " +
                                    std::string(section.name),
-                               "build such text from THIS_MODULE->name when it is needed"};
+                               "build such strings from THIS_MODULE->name at run time"};
             in_modinfo |= is_info;
             in_struct |= section.name == ".gnu.linkonce.this_module";
             places.push_back(bytes.data() - file.data() + at);

@@ -36,10 +36,9 @@ Status read_lines(std::string_view text, std::vector<KitOffset>& offsets) {
             valid = valid && error == std::errc() && stop == value.data() + value.size();
         }
         if (!valid)
-            return Failure{
-                "the runtime's section .djstap.offsets has a line that is not understood: " +
-                    std::string(line.substr(0, 80)),
-                ""};
+            return Failure{"the runtime's section .djstap.offsets contains an invalid line: " +
+                               std::string(line.substr(0, 80)),
+                           ""};
         offsets.push_back(offset);
     }
     return Done{};

@@ -38,12 +38,12 @@ Status check_requirements(const Kernel& kernel) {
     const std::string headers = "linux-headers-" + release;
     if (folder.empty())
         return Failure{"the kernel headers of " + release +
-                           " are not installed: there is no /lib/modules/" + release + "/build",
+                           " are not installed: missing /lib/modules/" + release + "/build",
                        install(headers)};
     for (const char* file : {"/Makefile", "/.config", "/Module.symvers", "/scripts/mod/modpost",
                              "/include/generated/utsrelease.h"}) {
         if (!readable(folder + file))
-            return Failure{"the kernel headers of " + release + " are not whole: there is no " +
+            return Failure{"the kernel headers of " + release + " are incomplete: missing " +
                                folder + file,
                            install("--reinstall " + headers)};
     }
@@ -54,8 +54,8 @@ Status check_requirements(const Kernel& kernel) {
                        install(headers)};
     if (kernel.config("OBJTOOL") == "y" &&
         access((folder + "/tools/objtool/objtool").c_str(), X_OK))
-        return Failure{"the kernel headers of " + release + " are not whole: there is no " +
-                           folder + "/tools/objtool/objtool",
+        return Failure{"the kernel headers of " + release + " are incomplete: missing " + folder +
+                           "/tools/objtool/objtool",
                        install("--reinstall " + headers)};
     if (find_program("make").empty())
         return Failure{"make is not installed", install("make")};

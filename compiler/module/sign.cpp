@@ -24,8 +24,8 @@ namespace module {
 Status sign_module(const RuntimeKit& kit, const SigningKey& key, const std::string& path,
                    std::string& bytes) {
     if (key.certificate.empty())
-        return Failure{"there is a key to sign modules with, but no certificate",
-                       "set DJSTAP_MODULE_CERT to the certificate that is enrolled for the key"};
+        return Failure{"a module signing key is set, but no certificate",
+                       "set DJSTAP_MODULE_CERT to the certificate that was enrolled for the key"};
     for (const std::string& file : {key.key, key.certificate}) {
         if (!file.starts_with("pkcs11:") && access(file.c_str(), R_OK) != 0)
             return Failure{"modules cannot be signed: " + file + ": " + std::strerror(errno), ""};
@@ -47,7 +47,7 @@ Status sign_module(const RuntimeKit& kit, const SigningKey& key, const std::stri
     if (!result)
         return result.failure();
     if (!result->ends_with("~Module signature appended~\n"))
-        return Failure{"sign-file has not signed the module", ""};
+        return Failure{"sign-file did not sign the module", ""};
     bytes = std::move(*result);
     return Done{};
 }

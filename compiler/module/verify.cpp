@@ -100,8 +100,8 @@ Status check_script_symbols(const ElfObject& object, const RuntimeKit& kit) {
         offered.insert(offered.end(), kit.kernel_symbols.begin(), kit.kernel_symbols.end());
         bool exported = listed(kit.versioned_symbols, symbol.name);
         return Failure{"the script's code refers to " + quoted(symbol.name) + ", which " +
-                           (exported ? "the kernel offers to the runtime but not to scripts"
-                                     : "neither the runtime nor the kernel offers to scripts"),
+                           (exported ? "the kernel provides to the runtime but not to scripts"
+                                     : "neither the runtime nor the kernel provides to scripts"),
                        did_you_mean(symbol.name, offered)};
     }
     if (!has_entry)
@@ -161,7 +161,7 @@ Status check_thunks(const ElfObject& module, const RuntimeKit& kit) {
                         std::binary_search(sites.begin(), sites.end(),
                                            Place(i, relocation.offset - back));
             if (!found)
-                return Failure{"objtool has not listed the use of " + quoted(name) + " in " +
+                return Failure{"objtool did not list the use of " + quoted(name) + " in " +
                                    std::string(section.name),
                                ""};
         }
@@ -180,7 +180,7 @@ Result<ScriptFacts> check_script_object(const ElfObject& object, const RuntimeKi
                           section.type == SHT_PREINIT_ARRAY;
         if (acts ? !registers_variables(kit) : !allowed_in_script(section.name, kit.embedded_code))
             return Failure{"the script's object has a section " + quoted(section.name) +
-                               ", which scripts may not have",
+                               ", which is not allowed in scripts",
                            ""};
         if (section.executable() && (section.flags & SHF_WRITE))
             return Failure{"the section " + quoted(section.name) +
@@ -250,7 +250,7 @@ Result<std::vector<std::string>> read_versions(const ElfObject& object) {
     const ObjectSection* table = object.section("__versions");
     if (!table || table->bytes.size() % entry)
         return Failure{"the runtime was built without a table of symbol versions",
-                       "a kernel with CONFIG_MODVERSIONS and its Module.symvers is needed"};
+                       "a kernel with CONFIG_MODVERSIONS and its Module.symvers are required"};
     for (size_t at = 0; at < table->bytes.size(); at += entry) {
         std::string_view name = table->bytes.substr(at + crc, entry - crc);
         names.emplace_back(name.substr(0, name.find('\0')));

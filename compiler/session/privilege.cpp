@@ -49,7 +49,7 @@ std::string missing_privilege() {
 }
 
 std::string privilege_hint() {
-    return geteuid() == 0 ? "run it outside of the container, or in a guest with --guest"
+    return geteuid() == 0 ? "run it outside the container, or in a guest with --guest"
                           : "run it with sudo, or in a guest with --guest";
 }
 

@@ -27,7 +27,7 @@ bool is_ours(const struct stat& status) {
     return status.st_uid == 0 || status.st_uid == geteuid();
 }
 
-constexpr const char* not_ours = "belongs to someone else";
+constexpr const char* not_ours = "belongs to another user";
 
 // Returns what is wrong with a file or folder; null: nothing. `above`: it is only on the way.
 const char* complaint(const struct stat& status, bool above) {
@@ -38,7 +38,7 @@ const char* complaint(const struct stat& status, bool above) {
     mode_t others = S_IWOTH;
     if (!is_own_group(status.st_gid))
         others |= S_IWGRP;
-    return status.st_mode & others ? "can be written to by others" : nullptr;
+    return status.st_mode & others ? "is writable by others" : nullptr;
 }
 
 // Walks along a path by descriptors, following symbolic links.
@@ -73,7 +73,7 @@ class Walk {
     }
 
     bool refuse(const fs::path& what, const char* why) {
-        status_ = Failure{what.string() + ": " + why + ", so what is in it is not used",
+        status_ = Failure{what.string() + ": " + why + ", so its content is not used",
                           "remove it, or set DJSTAP_CACHE to a folder of your own"};
         return false;
     }

@@ -79,8 +79,8 @@ class Check {
     }
     void refuse(const std::string& what, SourceRange range) {
         diagnostics_.report(DiagnosticKind::NeedsKernel, range, {what})
-            .hint("without --runtime=user the script runs as a kernel module; --guest needs no "
-                  "root for that");
+            .hint(
+                "omit --runtime=user to run the script as a kernel module; --guest needs no root");
     }
 
     Diagnostics& diagnostics_;

@@ -202,7 +202,7 @@ Result<SessionOutcome> run_in_user_space(const std::string& object, const std::s
         return description.failure();
     const RuntimeMemory memory;
     if (!memory.made())
-        return Failure{"there is no memory for the runtime", ""};
+        return Failure{"no memory for the runtime", ""};
     auto script = LinkedScript::link(object);
     if (!script)
         return script.failure();

@@ -63,7 +63,7 @@ TEST_F(Trust, WhatOthersWriteToIsNot) {
         const mode_t before = what == std::string("/a/b/c") ? 0644 : 0755;
         chmod((path + what).c_str(), static_cast<mode_t>(mode));
         EXPECT_EQ(complaint(it),
-                  path + what + ": can be written to by others, so what is in it is not used");
+                  path + what + ": is writable by others, so its content is not used");
         chmod((path + what).c_str(), before);
     }
     chmod((path + "/a").c_str(), 01777); // only their owners can replace files in it
@@ -78,8 +78,8 @@ TEST_F(Trust, WhatAGroupWritesToIsNot) {
         chmod((path + what).c_str(), static_cast<mode_t>(mode));
         EXPECT_EQ(complaint(it), own_group ? ""
                                            : path + what +
-                                                 ": can be written to by others, so "
-                                                 "what is in it is not used");
+                                                 ": is writable by others, so "
+                                                 "its content is not used");
         chmod((path + what).c_str(), static_cast<mode_t>(mode & ~020));
     }
 }
@@ -91,15 +91,15 @@ TEST_F(Trust, WhatBelongsToOthersIsNot) {
     for (const char* what : {"/a/b/c", "/a/b", "/a"}) {
         give_away(path + what);
         EXPECT_EQ(complaint(it),
-                  path + what + ": belongs to someone else, so what is in it is not used");
+                  path + what + ": belongs to another user, so its content is not used");
         ASSERT_EQ(chown((path + what).c_str(), 0, 0), 0);
     }
     fs::create_symlink("b", path + "/a/link");
     EXPECT_EQ(complaint(path + "/a/link/c"), "");
     give_away(path + "/a/link");
     EXPECT_EQ(complaint(path + "/a/link/c"),
-              path + "/a/link: belongs to someone else, so what is in it is not used");
-    // A link of one's own to another user's file is not trusted either.
+              path + "/a/link: belongs to another user, so its content is not used");
+    // Neither does a link of one's own lead to what is theirs.
     give_away(path + "/a");
     fs::create_symlink(path + "/a/b", path + "/way");
     EXPECT_NE(complaint(path + "/way/c"), "");

@@ -77,7 +77,7 @@ TEST_F(GuestState, IsMadeOnceAndRebuiltWhenBroken) {
     std::filesystem::last_write_time(folder + "/devices", time);
     EXPECT_EQ(run(), "works\n") << "the devices are garbage";
     ASSERT_EQ(seen.progress.size(), 2u);
-    EXPECT_NE(seen.progress[0].find("does not load"), std::string::npos) << seen.progress[0];
+    EXPECT_NE(seen.progress[0].find("cannot be restored"), std::string::npos) << seen.progress[0];
 
     make_file(folder + "/manifest.json", "{ not JSON");
     std::filesystem::remove(folder + "/initramfs");

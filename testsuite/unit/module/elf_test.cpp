@@ -159,13 +159,13 @@ TEST(Name, Checks) {
         Status status = check_module_name(name);
         return status ? "" : status.failure().message;
     };
-    EXPECT_EQ(message(""), "the module's name is empty");
-    EXPECT_EQ(message("a-b"), "'a-b' cannot be a module's name");
-    EXPECT_EQ(message("../x"), "'../x' cannot be a module's name");
-    EXPECT_EQ(message("a b"), "'a b' cannot be a module's name");
+    EXPECT_EQ(message(""), "the module name is empty");
+    EXPECT_EQ(message("a-b"), "'a-b' is not a valid module name");
+    EXPECT_EQ(message("../x"), "'../x' is not a valid module name");
+    EXPECT_EQ(message("a b"), "'a b' is not a valid module name");
     EXPECT_EQ(message(std::string_view("a\0b", 3)),
-              std::string("'a\0b'", 5) + " cannot be a module's name");
-    EXPECT_EQ(message("größe"), "'größe' cannot be a module's name");
+              std::string("'a\0b'", 5) + " is not a valid module name");
+    EXPECT_EQ(message("größe"), "'größe' is not a valid module name");
     EXPECT_NE(message(std::string(56, 'x')).find("is too long"), std::string::npos);
 }
 

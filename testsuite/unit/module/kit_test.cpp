@@ -121,7 +121,7 @@ TEST(Sources, MissingOnesAreNamed) {
     TestFolder empty;
     auto nothing = read_sources({empty.path});
     ASSERT_FALSE(nothing);
-    EXPECT_NE(nothing.failure().message.find("there is no Kbuild"), std::string::npos);
+    EXPECT_NE(nothing.failure().message.find("Kbuild is missing"), std::string::npos);
 }
 
 TEST(Kit, IsBuiltForEveryKernelOnce) {
@@ -255,7 +255,7 @@ TEST(Kit, DamagedAndOutdatedOnesAreBuiltAnew) {
     fs::permissions(second->directory, fs::perms::all);
     auto refused = open_runtime_kit(*kernel, runtime_sources.sources());
     ASSERT_FALSE(refused);
-    EXPECT_NE(refused.failure().message.find("can be written to by others"), std::string::npos);
+    EXPECT_NE(refused.failure().message.find("is writable by others"), std::string::npos);
 }
 
 TEST(Kit, FoldersThatAreGoneAreNotReferredTo) {
@@ -289,7 +289,7 @@ TEST(Kit, FoldersThatAreGoneAreNotReferredTo) {
         fs::remove(each);
     auto broken = open_runtime_kit(*open_kernel(*files), tiny_runtime());
     ASSERT_FALSE(broken);
-    EXPECT_NE(broken.failure().message.find("there is no " + copied->build_dir + "/tools/objtool"),
+    EXPECT_NE(broken.failure().message.find("missing " + copied->build_dir + "/tools/objtool"),
               std::string::npos)
         << broken.failure().message;
 
@@ -343,7 +343,7 @@ TEST(Kit, NameWithinTextIsFoundWhenTheKitIsBuilt) {
                              "{\n\treturn KBUILD_MODNAME \" says\";\n}\n");
     auto kit = open_runtime_kit(*kernel, runtime.sources());
     ASSERT_FALSE(kit);
-    EXPECT_NE(kit.failure().message.find("uses the module's name within a longer text"),
+    EXPECT_NE(kit.failure().message.find("uses the module name inside a longer string"),
               std::string::npos);
 }
 
@@ -405,7 +405,7 @@ TEST(Requirements, MissingHeadersNameThePackage) {
     Status missing = check_requirements(*bare);
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.failure().message, "the kernel headers of " + files.release +
-                                             " are not installed: there is no /lib/modules/" +
+                                             " are not installed: missing /lib/modules/" +
                                              files.release + "/build");
     EXPECT_EQ(missing.failure().hint, "apt-get install linux-headers-" + files.release);
 
@@ -414,7 +414,7 @@ TEST(Requirements, MissingHeadersNameThePackage) {
     auto empty = open_kernel(files);
     Status broken = check_requirements(*empty);
     ASSERT_FALSE(broken);
-    EXPECT_NE(broken.failure().message.find("are not whole: there is no " + folder.path),
+    EXPECT_NE(broken.failure().message.find("are incomplete: missing " + folder.path),
               std::string::npos);
     if (kernels.size() > 1) {
         files.build_dir = kernels[1].build_dir;
@@ -438,8 +438,7 @@ TEST(Requirements, KernelsThatTheRuntimeDoesNotKnowAreRefused) {
         auto kit = open_runtime_kit(*open_kernel(files), tiny_runtime(), nullptr);
         ASSERT_FALSE(kit) << setting;
         EXPECT_TRUE(kit.failure().message.starts_with(
-            "kernel " + files.release + " is not one that scripts can run on: CONFIG_" + setting +
-            ": "))
+            "kernel " + files.release + " is not supported: CONFIG_" + setting + ": "))
             << kit.failure().message;
     }
 }

@@ -157,7 +157,7 @@ TEST_F(Linking, NamesOfEveryLengthFit) {
     }
     auto refused = link_module(kernel.kit, {"a-b", script, {}, {}, false});
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.failure().message, "'a-b' cannot be a module's name");
+    EXPECT_EQ(refused.failure().message, "'a-b' is not a valid module name");
 }
 
 // The reason why objtool need not process the runtime again for every script.
@@ -225,13 +225,13 @@ TEST_F(Linking, UnknownSymbolsAreNamed) {
         ASSERT_FALSE(unknown);
         EXPECT_EQ(unknown.failure().message,
                   "the script's code refers to 'djs_doubel', which neither the runtime nor the "
-                  "kernel offers to scripts");
+                  "kernel provides to scripts");
         EXPECT_NE(unknown.failure().hint.find("'djs_double'"), std::string::npos);
         auto forbidden =
             link_module(kernel.kit, {"x", object(kernel, {"USE_PRINTK"}), {}, {}, false});
         ASSERT_FALSE(forbidden);
         EXPECT_EQ(forbidden.failure().message,
-                  "the script's code refers to '_printk', which the kernel offers to the runtime "
+                  "the script's code refers to '_printk', which the kernel provides to the runtime "
                   "but not to scripts");
     }
 }
@@ -247,11 +247,11 @@ TEST_F(Linking, ObjectsThatAreNoScriptsAreRefused) {
     EXPECT_EQ(message({"CLASH"}),
               "the script's object defines 'djs_double', which is the runtime's");
     EXPECT_EQ(message({"CONSTRUCTOR"}), "the script's object has a section '.init_array', which "
-                                        "scripts may not have");
+                                        "is not allowed in scripts");
     auto garbage = link_module(kernel.kit, {"x", "garbage", {}, {}, false});
     ASSERT_FALSE(garbage);
     EXPECT_EQ(garbage.failure().message,
-              "the script's object: is not a whole object file: there is no ELF header");
+              "the script's object: is not a complete object file: it has no ELF header");
 }
 
 TEST_F(Linking, WhatObjtoolSaysIsAFailure) {
@@ -289,7 +289,7 @@ TEST_F(Linking, ThunksThatAreNotListedAreFound) {
         kit.objtool = {"true", "--rethunk", "--retpoline"};
         auto module = link_module(kit, {"x", object(kernel), {}, {}, false});
         ASSERT_FALSE(module);
-        EXPECT_TRUE(module.failure().message.starts_with("objtool has not listed the use of"))
+        EXPECT_TRUE(module.failure().message.starts_with("objtool did not list the use of"))
             << module.failure().message;
     }
 }
