@@ -66,11 +66,11 @@ Failure cannot_open(const std::string& module, const std::string& path, int erro
         return {"no module '" + module + "' of djstap is loaded", hint};
     }
     if (error == EBUSY)
-        return {"module '" + module + "' has a reader already",
-                "end the other djstap or djrun first"};
+        return {"module '" + module + "' already has a reader",
+                "stop the other djstap or djrun first"};
     if (error == EACCES || error == EPERM) {
         const std::string missing = missing_privilege();
-        return {"module '" + module + "' may be read by root only (CAP_SYS_ADMIN)" +
+        return {"module '" + module + "' can be read only by root (CAP_SYS_ADMIN)" +
                     (missing.empty() ? "" : ": " + missing),
                 privilege_hint()};
     }
@@ -107,12 +107,13 @@ Status ControlFile::map_all(const std::string& path) {
     page_ = static_cast<const djs_control_page*>(page);
     ring_bytes_ = page_->ring_bytes;
     if (page_->abi_version != DJS_ABI_VERSION)
-        return Failure{path + ": the module speaks version " + std::to_string(page_->abi_version) +
-                           " of the interface, this program " + std::to_string(DJS_ABI_VERSION),
+        return Failure{path + ": the module has version " + std::to_string(page_->abi_version) +
+                           " of the interface, this program has version " +
+                           std::to_string(DJS_ABI_VERSION),
                        "use djstap and djrun of the same release"};
     if (ring_bytes_ < DJS_PAGE || ring_bytes_ > largest_ring || (ring_bytes_ & (ring_bytes_ - 1)) ||
         page_->cpus > most_cpus)
-        return Failure{path + ": the module's buffers have an impossible size", ""};
+        return Failure{path + ": the module's buffers have an invalid size", ""};
     for (uint32_t cpu = 0; cpu < page_->cpus; cpu++) {
         auto ring = map_ring(cpu, path);
         if (!ring)
@@ -129,7 +130,7 @@ Result<ControlFile::RingMapping> ControlFile::map_ring(uint32_t cpu, const std::
     const off_t offset = static_cast<off_t>(DJS_MMAP_RING(cpu, ring_bytes_));
     void* room = mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (room == MAP_FAILED)
-        return Failure{path + ": no room to map the buffers: " + std::strerror(errno),
+        return Failure{path + ": not enough memory to map the buffers: " + std::strerror(errno),
                        "use smaller buffers (-s)"};
     char* base = static_cast<char*>(room);
     constexpr int access = PROT_READ | PROT_WRITE, how = MAP_SHARED | MAP_FIXED;

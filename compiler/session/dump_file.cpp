@@ -52,7 +52,7 @@ Result<Memory> Memory::open(std::string_view file, const std::string& path) {
         return Failure{path + ": a compressed dump", "makedumpfile -E writes an ELF core file"};
     Elf64_Ehdr header{};
     if (file.size() < sizeof header || !file.starts_with(std::string_view(ELFMAG, SELFMAG)))
-        return Failure{path + ": not a core file", "/proc/vmcore is one, or a copy of it"};
+        return Failure{path + ": not a core file", "use /proc/vmcore or a copy of it"};
     std::memcpy(&header, file.data(), sizeof header);
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_CORE ||
         header.e_machine != arch::elf_machine())
@@ -62,7 +62,7 @@ Result<Memory> Memory::open(std::string_view file, const std::string& path) {
         Elf64_Phdr segment{};
         const uint64_t at = header.e_phoff + uint64_t{i} * sizeof segment;
         if (at > file.size() || file.size() - at < sizeof segment)
-            return Failure{path + ": the core file is cut short", ""};
+            return Failure{path + ": the core file is truncated", ""};
         std::memcpy(&segment, file.data() + at, sizeof segment);
         if (segment.p_type != PT_LOAD || segment.p_offset >= file.size())
             continue;
@@ -147,10 +147,11 @@ Result<std::vector<DumpedRing>> find_rings(const std::string& path, uint64_t ide
         }
     }
     if (rings.empty() && others)
-        return Failure{path + ": holds records of other scripts' modules only",
-                       "name the very file that was loaded"};
+        return Failure{path + ": contains only records of other modules",
+                       "use the same module file that was loaded"};
     if (rings.empty())
-        return Failure{path + ": holds no records of djstap", "was the module loaded at the time?"};
+        return Failure{path + ": contains no records of djstap",
+                       "was the module loaded at the time?"};
     std::vector<DumpedRing> out;
     for (const auto& [cpu, frames] : rings)
         out.push_back(read_ring(*memory, cpu, frames));

@@ -22,7 +22,7 @@ class Reader {
             return {};
         }
         if (!member->is_string()) {
-            blame(name, "is no text");
+            blame(name, "is not a string");
             return {};
         }
         return member->get<std::string>();
@@ -33,7 +33,7 @@ class Reader {
         if (member == object.end())
             return instead;
         if (!member->is_number_unsigned()) {
-            blame(name, "is no number");
+            blame(name, "is not a number");
             return instead;
         }
         return member->get<uint64_t>();
@@ -45,7 +45,7 @@ class Reader {
         if (member == object.end())
             return none;
         if (!member->is_array()) {
-            blame(name, "is no list");
+            blame(name, "is not a list");
             return none;
         }
         return *member;
@@ -53,7 +53,7 @@ class Reader {
 
     bool is_object(const json& value, const char* name) {
         if (!value.is_object())
-            blame(name, "holds something that is no object");
+            blame(name, "contains an element that is not an object");
         return value.is_object();
     }
 
@@ -85,7 +85,7 @@ ModuleMeta read_meta(const json& root, Reader& reader) {
         if (place.is_string())
             meta.places.push_back(place.get<std::string>());
         else
-            reader.blame("places", "holds something that is no text");
+            reader.blame("places", "contains an element that is not a string");
     }
     return meta;
 }
@@ -97,18 +97,18 @@ Result<ModuleMeta> parse_meta(std::string_view text) {
         text.remove_suffix(1);
     const json root = json::parse(text, nullptr, false);
     if (!root.is_object())
-        return Failure{"the module's description is not readable",
-                       "build the module anew with djstap -p4"};
+        return Failure{"the module's description cannot be read",
+                       "rebuild the module with djstap -p4"};
     const auto version = root.find("version");
     if (version == root.end() || !version->is_number_integer() ||
         version->get<int64_t>() != supported_version)
-        return Failure{"the module's description has another version than this program reads",
+        return Failure{"the module's description has a version that this program does not support",
                        "use djstap and djrun of the same release"};
     Reader reader;
     ModuleMeta meta = read_meta(root, reader);
     if (!reader.problem.empty())
         return Failure{"the module's description is damaged: " + reader.problem,
-                       "build the module anew with djstap -p4"};
+                       "rebuild the module with djstap -p4"};
     return meta;
 }
 

@@ -113,7 +113,7 @@ Result<ModuleFile> read_module_file(const std::string& path) {
         return Failure{path + ": not a kernel module", ""};
     const auto text = sections.find(".djstap.meta");
     if (!text)
-        return Failure{path + ": a kernel module, but not one that djstap made",
+        return Failure{path + ": a kernel module, but not one that djstap built",
                        "build one with djstap -p4 -m NAME"};
     auto meta = parse_meta(*text);
     if (!meta)

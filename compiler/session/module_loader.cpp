@@ -75,10 +75,10 @@ Status check_loading_allowed() {
     if (const auto disabled = read_file("/proc/sys/kernel/modules_disabled");
         disabled && trimmed(*disabled) == "1")
         return Failure{
-            "this kernel loads no modules until it is restarted (kernel.modules_disabled is 1)",
+            "module loading is disabled until the next boot (kernel.modules_disabled is 1)",
             "use a guest: --guest"};
     if (access("/proc/modules", F_OK) != 0 && access("/proc/self", F_OK) == 0)
-        return Failure{"this kernel is built without modules (CONFIG_MODULES)",
+        return Failure{"this kernel is built without module support (CONFIG_MODULES)",
                        "use a guest: --guest"};
     return Done{};
 }
@@ -87,15 +87,15 @@ Status check_module_fits(const ModuleFile& module) {
     const std::string running = running_release();
     if (!module.meta.release.empty() && module.meta.release != running)
         return Failure{
-            module.path + ": made for kernel " + module.meta.release + ", this is " + running,
-            "build it for this kernel, or run it in a guest: --guest=" + module.meta.release};
+            module.path + ": compiled for kernel " + module.meta.release + ", this is " + running,
+            "rebuild it for this kernel, or run it in a guest: --guest=" + module.meta.release};
     const auto notes = read_file("/sys/kernel/notes");
     const std::string id = notes ? build_id_of_notes(*notes) : "";
     if (!module.meta.build_id.empty() && !id.empty() && module.meta.build_id != id)
         return Failure{
-            module.path + ": made for another build of kernel " + running + " (build-id " +
+            module.path + ": compiled for another build of kernel " + running + " (build-id " +
                 module.meta.build_id + ", this one has " + id + ")",
-            "build it for the kernel that runs: it may have been updated without a restart"};
+            "rebuild it for the running kernel, which may have been updated without a reboot"};
     if (const std::string state = lockdown(); !state.empty() && !module.is_signed)
         return Failure{
             "this kernel is locked down (" + state + ") and " + module.path + " is not signed",
@@ -107,28 +107,28 @@ Failure explain_load_error(const std::string& name, int error) {
     const std::string text = "module " + name + " cannot be loaded: ";
     switch (error) {
     case EEXIST:
-        return {text + "one of this name is loaded already",
+        return {text + "a module of this name is already loaded",
                 "choose another name with -m, or attach to it with --attach " + name};
     case EPERM:
         return {text + "the kernel does not permit it",
                 "lockdown or a security module forbids it; use a guest: --guest"};
     case EKEYREJECTED:
     case ENOKEY:
-        return {text + "its signature is missing or not by a key that the kernel trusts",
+        return {text + "its signature is missing or the kernel does not trust its key",
                 "sign the module with a trusted key, or use a guest: --guest"};
     case EBADMSG:
         return {text + "its signature is damaged", "sign the module again"};
     case ENOEXEC:
         return {text + "it does not match this kernel (format, version or symbol versions)",
-                "build it for the kernel that runs"};
+                "rebuild it for the running kernel"};
     case ENOENT:
         return {text + "it needs a symbol that this kernel does not have",
-                "build it for the kernel that runs"};
+                "rebuild it for the running kernel"};
     case EINVAL:
-        return {text + "the kernel refused its contents or parameters",
+        return {text + "the kernel rejected its contents or parameters",
                 "check the parameters: NAME=VALUE"};
     case ENOMEM:
-        return {text + "the kernel has not enough memory for it",
+        return {text + "the kernel does not have enough memory for it",
                 "use smaller buffers (-s) or smaller arrays (-D MAXMAPENTRIES)"};
     case EBUSY:
         return {text + "something it needs is in use", "try again"};

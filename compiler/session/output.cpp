@@ -56,18 +56,17 @@ std::vector<std::string> describe_counts(const djs_counts& counts) {
          " record was lost because a buffer was full: try a larger one with -s",
          " records were lost because a buffer was full: try a larger one with -s"},
         {counts.oversized,
-         " record was lost because it was longer than a buffer, or than the 16 KB that a flight "
-         "recorder's may have",
-         " records were lost because they were longer than a buffer, or than the 16 KB that a "
-         "flight recorder's may have"},
+         " record was lost because it exceeded its buffer, or the 16 KB limit of a flight recorder",
+         " records were lost because they exceeded their buffer, or the 16 KB limit of a flight "
+         "recorder"},
         {counts.skipped_busy, " hit was skipped because another handler was active on its CPU",
          " hits were skipped because another handler was active on their CPU"},
         {counts.skipped_locked,
          " hit was skipped because a global variable stayed locked: try a larger MAXTRYLOCK",
          " hits were skipped because a global variable stayed locked: try a larger MAXTRYLOCK"},
         {counts.skipped_stack,
-         " hit was skipped because too little was left of the kernel's stack (MINSTACKSPACE)",
-         " hits were skipped because too little was left of the kernel's stack (MINSTACKSPACE)"},
+         " hit was skipped because too little kernel stack was left (MINSTACKSPACE)",
+         " hits were skipped because too little kernel stack was left (MINSTACKSPACE)"},
         {counts.skipped_kretprobe,
          " return was missed because all instances were in use: try .maxactive(N)",
          " returns were missed because all instances were in use: try .maxactive(N)"},

@@ -22,7 +22,7 @@ RecordPrinter::RecordPrinter(const ModuleMeta& meta, const RecordClock& clock, O
 void RecordPrinter::damaged(const djs_record& record) {
     if (damaged_++ == 0)
         output_.warning("a record of unknown kind " + std::to_string(record.id) +
-                        " was dropped; more of them are only counted");
+                        " was dropped; further ones are only counted");
 }
 
 void RecordPrinter::print_text(uint32_t cpu, uint64_t cycles, std::string_view arguments) {
@@ -51,9 +51,11 @@ void RecordPrinter::speculation(const djs_record& record, uint32_t cpu) {
 
 void RecordPrinter::finish() {
     if (const uint64_t dropped = speculations_.dropped())
-        output_.warning(std::to_string(dropped) + (dropped == 1 ? " text" : " texts") +
-                        " of speculate() gave way to newer ones; -D MAXSPECULATIONS=" +
-                        std::to_string(2 * meta_.max_speculations) + " keeps more");
+        output_.warning(
+            std::to_string(dropped) +
+            (dropped == 1 ? " string of speculate() was" : " strings of speculate() were") +
+            " dropped in favor of newer ones; -D MAXSPECULATIONS=" +
+            std::to_string(2 * meta_.max_speculations) + " keeps more");
 }
 
 void RecordPrinter::print_other(const djs_record& record, uint32_t cpu) {

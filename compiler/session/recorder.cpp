@@ -25,7 +25,7 @@ void print_snapshot(const Snapshot& snapshot, const ModuleMeta& meta, const Reco
     printer.finish();
     if (const uint64_t damaged = printer.damaged() + snapshot.damaged()) {
         output.warning("damage was found in " + std::to_string(damaged) +
-                       (damaged == 1 ? " place" : " places") + "; what is there is left out");
+                       (damaged == 1 ? " place" : " places") + "; the damaged records are omitted");
         outcome.status = 1;
     }
     outcome.errors = printer.errors();

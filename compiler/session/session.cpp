@@ -83,7 +83,7 @@ void Session::take(const RecordMerger::Sweep& sweep) {
     for (size_t cpu : sweep.corrupt) {
         outcome_.status = 1;
         output_.error("the buffer of CPU " + std::to_string(cpu) +
-                          " is damaged; what follows in it is not read",
+                          " is damaged; the rest of it is not read",
                       "");
     }
 }
@@ -280,8 +280,8 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
         if (!control)
             return give_up(control.failure());
         if (options.attach && control->is_recorder() && !arguments->empty())
-            return give_up({name + " is a flight recorder: it runs already",
-                            "djrun --attach " + name + " shows what it holds"});
+            return give_up({name + " is a flight recorder that is already running",
+                            "djrun --attach " + name + " prints its records"});
         std::optional<Command> command;
         if (options.recorder) {
             auto start = start_recorder(*control, options, *output);
@@ -307,13 +307,13 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
         watchdog.dismiss();
     } else if (outcome->counts.pinned) {
         output->warning("module " + name +
-                        " stays loaded until the machine is restarted: not all of its probes "
-                        "could be taken out (the kernel's log tells why)");
+                        " stays loaded until the machine is restarted: not all of its probes could "
+                        "be detached (see the kernel log)");
         watchdog.dismiss();
     } else if (outcome->counts.inside > 0) {
         output->warning("module " + name +
-                        " stays loaded, detached from everything, until they have; then it is "
-                        "removed");
+                        " stays loaded, detached from everything, until they have returned; then "
+                        "it is unloaded");
         watchdog.hand_over();
     } else {
         if (auto unloaded = unload_module(name, unload_patience); !unloaded)

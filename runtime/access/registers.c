@@ -13,7 +13,7 @@
 DJS_HANDLER_CODE u64 djs_kernel_register(struct djs_ctx *ctx, u32 index, u32 place)
 {
 	if (!ctx->regs || ctx->user_regs || index >= DJS_REGISTERS) {
-		djs_fail_text(ctx, place, "this place has no registers of the kernel");
+		djs_fail_text(ctx, place, "kernel registers are not available here");
 		return 0;
 	}
 	return ((unsigned long *)ctx->regs)[index];
@@ -26,7 +26,7 @@ DJS_HANDLER_CODE u64 djs_user_register(struct djs_ctx *ctx, u32 index, u32 place
 	if (!regs && current->mm)
 		regs = task_pt_regs(current);
 	if (!regs || index >= DJS_REGISTERS) {
-		djs_fail_text(ctx, place, "this task has no registers of user space");
+		djs_fail_text(ctx, place, "this task has no user-space registers");
 		return 0;
 	}
 	return ((unsigned long *)regs)[index];

@@ -157,12 +157,12 @@ static int detach(struct djprobe_set *set)
  */
 static void stay(int error)
 {
-	pr_err("%s: its djprobes cannot be taken out (error %d): it stays loaded until the machine "
+	pr_err("%s: its djprobes cannot be detached (error %d): it stays loaded until the machine "
 	       "is restarted\n",
 	       THIS_MODULE->name, error);
 	if (THIS_MODULE->state == MODULE_STATE_LIVE && try_module_get(THIS_MODULE))
 		return;
-	pr_err("%s: its loading or removal never ends\n", THIS_MODULE->name);
+	pr_err("%s: its loading or removal will never finish\n", THIS_MODULE->name);
 	for (;;)
 		schedule_timeout_idle(MAX_SCHEDULE_TIMEOUT);
 }

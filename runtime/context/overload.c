@@ -312,8 +312,7 @@ void djs_overload_start(void (*take_out)(u32 owner, u32 percent))
 		return;
 	}
 	free_percpu(samplers);
-	djs_session_message(DJS_RECORD_WARNING,
-			    "no protection from probes that take too much time (error %d)", state);
+	djs_session_message(DJS_RECORD_WARNING, "no overload protection (error %d)", state);
 }
 
 void djs_overload_stop(void)

@@ -101,7 +101,7 @@ DJS_HANDLER_CODE s64 djs_fn_returnval(struct djs_ctx *ctx)
 {
 	if (ctx->handler->kind == DJS_HANDLER_RETURN)
 		return ctx->return_value;
-	djs_fail(ctx, "returnval() is for return probes", DJS_NO_PLACE);
+	djs_fail(ctx, "returnval() is available only in return probes", DJS_NO_PLACE);
 	return 0;
 }
 
@@ -115,7 +115,7 @@ DJS_HANDLER_CODE s64 djs_fn_long_arg(struct djs_ctx *ctx, s64 n)
 			      (ctx->handler->kind == DJS_HANDLER_RETURN && !ctx->returned);
 
 	if (!regs || !at_entry || n < 1) {
-		djs_fail_text(ctx, DJS_NO_PLACE, "argument %lld cannot be had here", n);
+		djs_fail_text(ctx, DJS_NO_PLACE, "argument %lld is not available here", n);
 		return 0;
 	}
 	if (n <= DJS_REGISTER_ARGUMENTS)

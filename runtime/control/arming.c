@@ -70,7 +70,7 @@ static void refuse_unknown(void)
 	for (i = 0; i < djs_script.site_count; i++)
 		if (djs_sites[i].mechanism >= DJS_MECHANISM_COUNT)
 			djs_site_failed(&djs_sites[i], -EOPNOTSUPP,
-					"this runtime does not have its mechanism");
+					"this runtime does not support its mechanism");
 }
 
 /* `last`: the sites that are attached after all others. */
@@ -174,8 +174,8 @@ static int place_module(u32 image, struct module *module)
 	if (!error)
 		return djs_lookup_update();
 	djs_session_message(DJS_RECORD_WARNING,
-			    "the module '%s' that is loaded is not the one that this was made for: "
-			    "%u of its functions are not probed",
+			    "the loaded module '%s' is not the one that this script was compiled "
+			    "for: %u of its functions are not probed",
 			    djs_script.images[image].name, sites_of(image, false));
 	return 0;
 }
@@ -195,7 +195,7 @@ static int find_modules(void)
 		} else if (djs_image_is_module(image) && sites) {
 			djs_session_message(DJS_RECORD_WARNING,
 					    "the module '%s' is not loaded: %u of its functions "
-					    "will be probed when it is",
+					    "will be probed when it is loaded",
 					    djs_script.images[image].name, sites);
 		}
 	}
@@ -232,7 +232,7 @@ static int arm_locked(void)
 		int enabled = djs_ftrace_enabled();
 
 		if (enabled == -ENODEV)
-			djs_session_message(DJS_RECORD_WARNING, "ftrace has shut itself down");
+			djs_session_message(DJS_RECORD_WARNING, "ftrace has disabled itself");
 		else if (enabled < 0)
 			djs_session_message(
 			    DJS_RECORD_WARNING,
@@ -389,8 +389,7 @@ static void disarm_overload(u32 owner, u32 percent)
 	if (count) {
 		rearm_locked();
 		djs_session_message(DJS_RECORD_WARNING,
-				    "%s had a CPU for %u %% of the time: %u of %u sites are "
-				    "disarmed; -D STP_NO_OVERLOAD leaves them on",
+				    "%s used %u %% of a CPU: %u of %u sites are disarmed; -D STP_NO_OVERLOAD keeps them armed",
 				    djs_script.handlers[first->handler].written ?: first->point ?: "a probe",
 				    percent, count, sites);
 	}
@@ -434,8 +433,8 @@ static void disarm_locked(void)
 	}
 	switched_on = ftrace && ask_ftrace() == 0 && djs_ftrace_enable(true) == 0;
 	if (switched_on)
-		djs_warning("kernel.ftrace_enabled was set to 0 meanwhile; it is set to 1 for the "
-			    "time of detaching");
+		djs_warning("kernel.ftrace_enabled was set to 0 in the meantime; it is set to 1 "
+			    "while the probes are detached");
 	detach_all();
 	djs_livepatch_ignore();
 	let_go_of_ftrace();

@@ -12,8 +12,8 @@ static bool livepatch_matters;
 static int module_changed(struct notifier_block *block, unsigned long state, void *data)
 {
 	if (READ_ONCE(livepatch_matters) && state == MODULE_STATE_LIVE && is_livepatch_module(data))
-		djs_message_alone("a livepatch came: hits of functions that it replaces are missed "
-				  "where a probe is a kprobe instead of a djprobe");
+		djs_message_alone("a livepatch was applied: where a kprobe stands in for a "
+				  "djprobe, hits of the functions that it replaces are missed");
 	return NOTIFY_DONE;
 }
 

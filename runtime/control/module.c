@@ -55,22 +55,22 @@ static int check_kernel(void)
 	const struct new_utsname *kernel = init_utsname();
 
 	if (djs_script.abi_version != DJS_ABI_VERSION) {
-		djs_error("made for version %u of the runtime, this is %u", djs_script.abi_version,
-			  DJS_ABI_VERSION);
+		djs_error("compiled for version %u of the runtime, this is %u",
+			  djs_script.abi_version, DJS_ABI_VERSION);
 		return -ENOEXEC;
 	}
 	if (djs_script.kernel_release && strcmp(djs_script.kernel_release, kernel->release)) {
-		djs_error("made for kernel %s, this is %s", djs_script.kernel_release,
+		djs_error("compiled for kernel %s, this is %s", djs_script.kernel_release,
 			  kernel->release);
 		return -ENOEXEC;
 	}
 	if (djs_script.kernel_version && strcmp(djs_script.kernel_version, kernel->version)) {
-		djs_error("made for another build of kernel %s: %s, this is %s", kernel->release,
-			  djs_script.kernel_version, kernel->version);
+		djs_error("compiled for another build of kernel %s: %s, this is %s",
+			  kernel->release, djs_script.kernel_version, kernel->version);
 		return -ENOEXEC;
 	}
 	if (djs_script.images[0].build_id_bytes && !has_build_id()) {
-		djs_error("made for another build of kernel %s: %*phN is not its build-id",
+		djs_error("compiled for another build of kernel %s: %*phN is not its build-id",
 			  kernel->release, djs_script.images[0].build_id_bytes,
 			  djs_script.images[0].build_id);
 		return -ENOEXEC;

@@ -31,7 +31,7 @@ static int direct_share(struct ftrace_ops *ops, enum ftrace_ops_cmd command)
 	if (command == FTRACE_OPS_CMD_ENABLE_SHARE_IPMODIFY_SELF)
 		return -EBUSY;
 	if (command == FTRACE_OPS_CMD_ENABLE_SHARE_IPMODIFY_PEER)
-		djs_message_alone("a livepatch came: probes of several functions do not know by "
+		djs_message_alone("a livepatch was applied: probes of several functions cannot "
 				  "name those that it replaces");
 	return 0;
 }
@@ -191,7 +191,7 @@ static void direct_refused(struct djs_site_run *run, int error)
 		return;
 	djs_site_failed(run, error,
 			error == -EBUSY ? "another user has the function's direct call"
-					: "there is no fentry site at its address");
+					: "no fentry site at its address");
 }
 
 static unsigned long table_address(void)

@@ -52,7 +52,7 @@ static void ops_release(struct djs_group *group)
 
 static void ops_refused(struct djs_site_run *run, int error)
 {
-	djs_site_failed(run, error, "ftrace refused the function");
+	djs_site_failed(run, error, "ftrace rejected the function");
 }
 
 static bool ops_takes(const struct djs_site_run *run)

@@ -68,8 +68,8 @@ u32 djs_direct_room(unsigned long symbol, u32 own)
 		count = count_entries(symbol ?: found, own);
 	while (count < 0 && --tries);
 	if (count < 0) {
-		pr_warn_once("%s: the kernel's table of direct calls cannot be read: those of "
-			     "others are not counted\n",
+		pr_warn_once("%s: the kernel's table of direct calls cannot be read: direct calls "
+			     "of other users are not counted\n",
 			     THIS_MODULE->name);
 		count = own;
 	}

@@ -137,11 +137,10 @@ static DJS_HANDLER_CODE void set_pace(const struct djs_ctx *ctx, struct djs_pace
 
 static DJS_HANDLER_CODE void fail_walk(struct djs_ctx *ctx, u32 at_once, u32 place)
 {
-	djs_fail_text(
-	    ctx, place,
-	    "more than %u elements cannot be walked over with interrupts off: use a timer "
-	    "or an end probe",
-	    at_once);
+	djs_fail_text(ctx, place,
+		      "cannot iterate over more than %u elements with interrupts disabled: use a "
+		      "timer or an end probe",
+		      at_once);
 }
 
 /*
@@ -256,7 +255,7 @@ static DJS_HANDLER_CODE void sort_elements(struct djs_ctx *ctx, struct djs_forea
 	foreach->pace.at_once = DJS_MAP_MORE; /* the remaining elements take little time */
 	if (state == DJS_RANKING_TOO_MANY)
 		djs_fail_text(ctx, foreach->place,
-			      "more than %u elements cannot be sorted with interrupts off: use a "
+			      "cannot sort more than %u elements with interrupts disabled: use a "
 			      "limit of %u or less, a timer or an end probe",
 			      at_once, DJS_SELECTED_AT_ONCE);
 }
@@ -296,8 +295,10 @@ static DJS_HANDLER_CODE u32 next_of_many(struct djs_ctx *ctx, struct djs_foreach
 	u32 which = which_of(ctx), number = DJS_MAP_MORE;
 
 	if (keeps_state(ctx, iterator) && foreach->serial != iterator->serials[which]) {
-		djs_fail(ctx, "this foreach began anew in its own body, and has one order only",
-			 foreach->place);
+		djs_fail(
+		    ctx,
+		    "this foreach was entered again from its own body, but can keep only one order",
+		    foreach->place);
 		return 0;
 	}
 	if (foreach->pace.rests && foreach->actions - ctx->actions >= ACTIONS_UNTIL_REST) {

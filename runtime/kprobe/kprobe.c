@@ -112,7 +112,7 @@ static void verify_kprobe(struct djs_kprobe *probe)
 	djs_site_failed(
 	    run, -EOPNOTSUPP,
 	    mechanism_now(probe) == DJS_MECHANISM_KPROBE_FTRACE ? "the kernel uses ftrace there"
-	    : wanted == DJS_MECHANISM_KPROBE_JUMP ? "the kernel did not make it a jump"
+	    : wanted == DJS_MECHANISM_KPROBE_JUMP ? "the kernel did not optimize it into a jump"
 						  : "the kernel uses a breakpoint there");
 }
 
@@ -147,7 +147,7 @@ static void attach_kprobes_singly(u32 first)
 		error = register_kprobe(&probe->kprobe);
 		if (error)
 			djs_site_failed(probe->run, error,
-					"the kernel refuses a kprobe at its address");
+					"the kernel rejects a kprobe at its address");
 		else
 			probe->run->armed = 1;
 	}
@@ -226,7 +226,7 @@ static bool kprobe_comes_back(struct djs_site_run *run)
 		error = register_kprobe(&probe->kprobe);
 		run->armed = !error;
 		if (error)
-			djs_site_failed(run, error, "the kernel refuses a kprobe at its address");
+			djs_site_failed(run, error, "the kernel rejects a kprobe at its address");
 		return true;
 	}
 	return false;

@@ -116,7 +116,7 @@ static void attach_kretprobes_singly(u32 first)
 		error = register_kretprobe(&probe->kretprobe);
 		if (error)
 			djs_site_failed(probe->run, error,
-					"the kernel refuses a kretprobe at its address");
+					"the kernel rejects a kretprobe at its address");
 		else
 			probe->run->armed = 1;
 	}
@@ -157,7 +157,7 @@ static bool kretprobe_comes_back(struct djs_site_run *run)
 		run->armed = !error;
 		if (error)
 			djs_site_failed(run, error,
-					"the kernel refuses a kretprobe at its address");
+					"the kernel rejects a kretprobe at its address");
 		return true;
 	}
 	return false;

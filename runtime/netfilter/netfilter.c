@@ -46,7 +46,7 @@ static int attach_hook(struct djs_site_run *run)
 	error = nf_register_net_hook(&init_net, ops);
 	if (error) {
 		kfree(ops);
-		djs_site_failed(run, error, "the kernel refuses the hook");
+		djs_site_failed(run, error, "the kernel rejects the hook");
 		return 0;
 	}
 	run->data = ops;
@@ -65,7 +65,7 @@ static void detach_hook(struct djs_site_run *run)
 #else
 static int attach_hook(struct djs_site_run *run)
 {
-	djs_site_failed(run, -EOPNOTSUPP, "this kernel has no packet filter");
+	djs_site_failed(run, -EOPNOTSUPP, "this kernel has no netfilter support");
 	return 0;
 }
 

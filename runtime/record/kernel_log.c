@@ -198,7 +198,7 @@ void djs_rings_to_log(unsigned int max_lines)
 	if (log_lines > log_lines_max)
 		pr_info("%s: … %u more lines\n", THIS_MODULE->name, log_lines - log_lines_max);
 	if (djs_rings_lost())
-		djs_warning("%llu records were lost: no room", djs_rings_lost());
+		djs_warning("%llu records were lost: the buffer was full", djs_rings_lost());
 	if (djs_rings_oversized())
 		djs_warning("%llu records were lost: longer than a buffer", djs_rings_oversized());
 out:

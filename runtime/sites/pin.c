@@ -33,7 +33,7 @@ void djs_pin_report(void)
 	if (pinned_probes == reported_probes)
 		return;
 	reported_probes = pinned_probes;
-	djs_error("%u of its probes cannot be taken out (error %d%s): it stays loaded until the "
+	djs_error("%u of its probes cannot be detached (error %d%s): it stays loaded until the "
 		  "machine is restarted",
 		  pinned_probes, last_error,
 		  djs_ftrace_dead ? ", ftrace has shut itself down" : "");
@@ -43,7 +43,7 @@ void djs_pin_wait(void)
 {
 	if (!pinned_probes)
 		return;
-	djs_error("its removal never ends");
+	djs_error("its removal will never finish");
 	for (;;)
 		schedule_timeout_idle(MAX_SCHEDULE_TIMEOUT);
 }

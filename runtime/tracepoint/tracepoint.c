@@ -65,7 +65,7 @@ static void report_failures(void)
 		if (!run->data)
 			djs_site_failed(run, -ENOENT, "the kernel has no such tracepoint");
 		else if (run->error)
-			djs_site_failed(run, run->error, "the tracepoint refuses a callback");
+			djs_site_failed(run, run->error, "the tracepoint rejects a callback");
 	}
 }
 
@@ -80,7 +80,7 @@ static void attach_tracepoints_again(void)
 			continue;
 		register_tracepoint(run);
 		if (run->error)
-			djs_site_failed(run, run->error, "the tracepoint refuses a callback");
+			djs_site_failed(run, run->error, "the tracepoint rejects a callback");
 	}
 }
 

@@ -100,13 +100,13 @@ void djs_fn_probe_type(struct djs_ctx *ctx, char *out)
 
 s64 djs_fn_returnval(struct djs_ctx *ctx)
 {
-	djs_fail(ctx, "returnval() is for return probes", DJS_NO_PLACE);
+	djs_fail(ctx, "returnval() is available only in return probes", DJS_NO_PLACE);
 	return 0;
 }
 
 s64 djs_fn_long_arg(struct djs_ctx *ctx, s64 n)
 {
-	djs_fail_text(ctx, DJS_NO_PLACE, "argument %ld cannot be had here", n);
+	djs_fail_text(ctx, DJS_NO_PLACE, "argument %ld is not available here", n);
 	return 0;
 }
 

@@ -81,20 +81,20 @@ TEST(Meta, ReadsEveryMember) {
 
 TEST(Meta, NonsenseFailsWithAReason) {
     const std::pair<const char*, const char*> cases[] = {
-        {"", "not readable"},
-        {"[]", "not readable"},
-        {"{\"version\":1", "not readable"},
-        {"{}", "another version"},
-        {"{\"version\":2,\"name\":\"x\"}", "another version"},
-        {"{\"version\":\"1\"}", "another version"},
+        {"", "cannot be read"},
+        {"[]", "cannot be read"},
+        {"{\"version\":1", "cannot be read"},
+        {"{}", "a version that"},
+        {"{\"version\":2,\"name\":\"x\"}", "a version that"},
+        {"{\"version\":\"1\"}", "a version that"},
         {"{\"version\":1}", "'name' is missing"},
-        {"{\"version\":1,\"name\":5}", "'name' is no text"},
-        {"{\"version\":1,\"name\":\"x\",\"formats\":{}}", "'formats' is no list"},
+        {"{\"version\":1,\"name\":5}", "'name' is not a string"},
+        {"{\"version\":1,\"name\":\"x\",\"formats\":{}}", "'formats' is not a list"},
         {"{\"version\":1,\"name\":\"x\",\"formats\":[1]}",
-         "'formats' holds something that is no object"},
+         "'formats' contains an element that is not an object"},
         {"{\"version\":1,\"name\":\"x\",\"formats\":[{}]}", "'text' is missing"},
-        {"{\"version\":1,\"name\":\"x\",\"places\":[1]}", "'places' holds something"},
-        {"{\"version\":1,\"name\":\"x\",\"probes\":[{\"point\":[]}]}", "'point' is no text"},
+        {"{\"version\":1,\"name\":\"x\",\"places\":[1]}", "'places' contains an element"},
+        {"{\"version\":1,\"name\":\"x\",\"probes\":[{\"point\":[]}]}", "'point' is not a string"},
     };
     for (auto& [text, reason] : cases) {
         const auto meta = parse_meta(text);
@@ -139,11 +139,11 @@ TEST_F(ModuleFiles, WhatIsNoModule) {
               std::string::npos);
     EXPECT_NE(read_module_file(put("d.ko", elf({{".text", "x"}})))
                   .failure()
-                  .message.find("not one that djstap made"),
+                  .message.find("not one that djstap built"),
               std::string::npos);
     EXPECT_NE(read_module_file(put("e.ko", elf({{".djstap.meta", "{"}})))
                   .failure()
-                  .message.find("not readable"),
+                  .message.find("cannot be read"),
               std::string::npos);
     EXPECT_FALSE(read_module_file(folder_.string()));
 }

@@ -254,7 +254,7 @@ TEST(Output, CountsNameTheirReason) {
     const auto lines = describe_counts(counts);
     ASSERT_EQ(lines.size(), 3u);
     EXPECT_EQ(lines[0].substr(0, 18), "1 record was lost ");
-    EXPECT_EQ(lines[1].substr(0, 43), "2 records were lost because they were longe");
+    EXPECT_EQ(lines[1].substr(0, 44), "2 records were lost because they exceeded th");
     EXPECT_EQ(lines[2].substr(0, 22), "12 returns were missed");
 }
 

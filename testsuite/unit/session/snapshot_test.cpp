@@ -251,7 +251,7 @@ TEST_F(DumpFile, SaysWhatIsMissing) {
 
 TEST_F(DumpFile, RefusesOthers) {
     save();
-    EXPECT_NE(find_rings(path, 78).failure().message.find("other scripts"), std::string::npos);
+    EXPECT_NE(find_rings(path, 78).failure().message.find("other modules"), std::string::npos);
     std::memset(&memory[120 * page], 0, page);
     save();
     EXPECT_NE(find_rings(path, 77).failure().message.find("no records"), std::string::npos);
