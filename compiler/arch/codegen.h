@@ -93,7 +93,7 @@ llvm::Value* enable_preemption(llvm::IRBuilderBase& builder, const PercpuPlace& 
 // ---- functions that continue in the probed function (codegen/continuation.h)
 
 // Code in assembler syntax; each is a number of whole lines. `from` is the return address of a
-// direct call, which the target's dispatch receives in a register of its own.
+// direct call, which the trampoline's dispatch receives in a register of its own.
 std::string landing_pad_code(const Mitigations& mitigations); // empty without landing pads
 std::string return_code(const Mitigations& mitigations);
 // Restores the result register from what keep_result() saved, and returns.

@@ -33,7 +33,7 @@ void Body::make_locals(const std::vector<program::Local>& locals) {
 void Body::begin_run(const program::Effects& effects) {
     count_actions(effects.loops);
     if (effects.walks)
-        builder_.CreateStore(script_.word(0), field(offsetof(djs_ctx, walked), "walked"));
+        builder_.CreateStore(script_.u32(0), field(offsetof(djs_ctx, walked), "walked"));
 }
 
 void Body::emit_probe(const program::Block& body, const program::Expression* condition_expression) {
@@ -167,13 +167,13 @@ llvm::BasicBlock* Body::block(const char* name) {
     return llvm::BasicBlock::Create(script_.context, name, function_);
 }
 
-void Body::begin(llvm::BasicBlock* target) {
-    builder_.SetInsertPoint(target);
+void Body::begin(llvm::BasicBlock* next) {
+    builder_.SetInsertPoint(next);
 }
 
-void Body::jump(llvm::BasicBlock* target) {
+void Body::jump(llvm::BasicBlock* next) {
     if (!terminated())
-        builder_.CreateBr(target);
+        builder_.CreateBr(next);
 }
 
 llvm::AllocaInst* Body::entry_alloca(llvm::Type* type, const char* name) {
@@ -204,7 +204,7 @@ void Body::branch_unlikely(Value condition, llvm::BasicBlock* unlikely, llvm::Ba
 
 void Body::fail(const std::string& message, SourceRange range) {
     Value text = script_.text(message);
-    auto* place = script_.word(script_.place(range));
+    auto* place = script_.u32(script_.place(range));
     if (ctx_) {
         builder_.CreateCall(script_.runtime("djs_fail"), {ctx_, text, place});
     } else {
@@ -238,8 +238,8 @@ void Body::compare_conditions(const program::Probe& probe) {
 // script that exceeds MAXACTION has then printed the same. It also keeps LLVM's blocks short; LLVM
 // takes quadratic time in their length.
 void Body::charge_action(SourceRange range, bool now) {
-    constexpr int64_t most_pending = 10;
-    if (++pending_actions_ >= most_pending || now)
+    constexpr int64_t max_pending = 10;
+    if (++pending_actions_ >= max_pending || now)
         settle_actions(range);
 }
 
@@ -253,13 +253,13 @@ void Body::settle_actions(SourceRange range) {
 void Body::check_actions(int64_t charged, SourceRange range) {
     Value at = field(offsetof(djs_ctx, actions), "actions");
     Value left = builder_.CreateSub(builder_.CreateLoad(script_.types.i32, at),
-                                    script_.word(static_cast<uint32_t>(charged)));
+                                    script_.u32(static_cast<uint32_t>(charged)));
     builder_.CreateStore(left, at);
     auto *spent = block("spent"), *exceeded = block("exceeded"), *good = block("checked");
-    branch_unlikely(builder_.CreateICmpSLE(left, script_.word(0)), spent, good);
+    branch_unlikely(builder_.CreateICmpSLE(left, script_.u32(0)), spent, good);
     begin(spent);
     Value more = builder_.CreateCall(script_.runtime("djs_more_actions"), {ctx_});
-    builder_.CreateCondBr(builder_.CreateICmpNE(more, script_.word(0)), good, exceeded);
+    builder_.CreateCondBr(builder_.CreateICmpNE(more, script_.u32(0)), good, exceeded);
     begin(exceeded);
     fail("MAXACTION exceeded", range);
     begin(good);

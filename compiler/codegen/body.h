@@ -203,12 +203,12 @@ class Body {
     void branch_unlikely(Value condition, llvm::BasicBlock* unlikely, llvm::BasicBlock* likely);
     bool terminated() const { return builder_.GetInsertBlock()->getTerminator() != nullptr; }
     void begin(llvm::BasicBlock* block);
-    void jump(llvm::BasicBlock* target);
+    void jump(llvm::BasicBlock* next);
     void next_overload(const program::Function& function, const std::vector<Value>& arguments);
     Value entry_slot(uint32_t slot); // address of an entry value
     void make_locals(const std::vector<program::Local>& locals);
 
-    struct LoopTargets {
+    struct LoopExits {
         llvm::BasicBlock* on_break;
         llvm::BasicBlock* on_continue;
     };
@@ -223,9 +223,9 @@ class Body {
     std::vector<Value> locals_; // alloca i64, or address of a string
     const std::vector<program::Local>& local_declarations_;
     llvm::BasicBlock* exit_ = nullptr;  // the end of the body
-    llvm::BasicBlock* error_ = nullptr; // the target of a run-time error: a catch, or the end
+    llvm::BasicBlock* error_ = nullptr; // where a run-time error goes on: a catch, or the end
     llvm::BasicBlock* next_ = nullptr;  // next
-    std::vector<LoopTargets> loops_;
+    std::vector<LoopExits> loops_;
     llvm::AllocaInst* number_result_ = nullptr;
     Value text_result_ = nullptr;
     Surroundings surroundings_{false, false, true};

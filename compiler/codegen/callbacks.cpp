@@ -94,7 +94,7 @@ llvm::Function* compile_by_regs(ScriptModule& script, uint32_t index, Needs need
     script.set_attributes(function);
     emit_lean(script, builder, function, index,
               hit_by_saved_registers(script, builder, function->getArg(1), variant), needs);
-    builder.CreateRet(script.word(0));
+    builder.CreateRet(script.u32(0));
     return function;
 }
 
@@ -139,7 +139,7 @@ llvm::Function* ask_for_stack(ScriptModule& script, uint32_t index, llvm::Functi
     auto* call = llvm::BasicBlock::Create(script.context, "call", function);
     auto* done = llvm::BasicBlock::Create(script.context, "done", function);
     llvm::Value* lacks =
-        builder.CreateCall(script.runtime("djs_lacks_stack"), {script.word(DJS_STACK_MAX)});
+        builder.CreateCall(script.runtime("djs_lacks_stack"), {script.u32(DJS_STACK_MAX)});
     builder.CreateCondBr(builder.CreateIsNotNull(lacks), done, call);
     builder.SetInsertPoint(call);
     std::vector<llvm::Value*> arguments;

@@ -11,7 +11,7 @@
 #include "codegen/meta.h"
 #include "codegen/object.h"
 #include "codegen/script_module.h"
-#include "codegen/targets.h"
+#include "codegen/trampolines.h"
 #include "include/script.h"
 
 #include <llvm/IR/Verifier.h>
@@ -29,12 +29,12 @@ namespace {
 constexpr size_t many_handlers = 60;
 
 // Of the kernel's 16 KB, which the probed function and its callers use as well.
-constexpr uint64_t most_stack = 4096;
+constexpr uint64_t max_stack = 4096;
 // The most that is used before the remaining stack is checked; and the most for a frame that stays
 // while the probed function runs, because those of nested functions add up.
-constexpr uint64_t most_unasked = 512, most_staying = 256;
+constexpr uint64_t max_unasked = 512, max_staying = 256;
 // A handler's need, including MINSTACKSPACE, must not exceed what the runtime's fast check assumes.
-static_assert(most_stack + 4096 <= DJS_STACK_MAX);
+static_assert(max_stack + 4096 <= DJS_STACK_MAX);
 
 using codegen::FunctionSizes;
 
@@ -47,26 +47,27 @@ uint64_t frame_of(const FunctionSizes& sizes, const std::string& name) {
     return size_of(sizes, name).frame;
 }
 
-// The forms of a variant's handler in addition to its body and the targets.
+// The forms of a variant's handler in addition to its body and the trampolines.
 constexpr std::array forms{"djs_by_regs_", "djs_by_ftrace_", "djs_tracepoint_"};
 
 // Returns the variants that use too much stack before the remaining stack is checked.
 std::set<uint32_t> find_heavy(const ProbePlan& plan, const FunctionSizes& sizes) {
     std::set<uint32_t> heavy;
-    for (uint32_t i = 0; i < plan.targets.size(); i++)
+    for (uint32_t i = 0; i < plan.trampolines.size(); i++)
         if (frame_of(sizes, "djs_direct_" + std::to_string(i)) >
-            (plan.targets[i].returns(plan) ? most_staying : most_unasked))
-            heavy.insert(plan.targets[i].variants.begin(), plan.targets[i].variants.end());
+            (plan.trampolines[i].returns(plan) ? max_staying : max_unasked))
+            heavy.insert(plan.trampolines[i].variants.begin(), plan.trampolines[i].variants.end());
     for (uint32_t i = 0; i < plan.variants.size(); i++)
         for (const char* form : forms)
-            if (frame_of(sizes, form + std::to_string(i)) > most_unasked)
+            if (frame_of(sizes, form + std::to_string(i)) > max_unasked)
                 heavy.insert(i);
     return heavy;
 }
 
-// Returns the variants without a context that have too many instructions. In a target, a handler is
-// about as long as its form for other mechanisms, apart from the registers; together they must not
-// exceed the sum of the limits, and a handler without such a form counts with the full length.
+// Returns the variants without a context that have too many instructions. In a trampoline, a
+// handler is about as long as its form for other mechanisms, apart from the registers; together
+// they must not exceed the sum of the limits, and a handler without such a form counts with the
+// full length.
 std::set<uint32_t> find_lengthy(const codegen::ScriptModule& script, const FunctionSizes& sizes) {
     const ProbePlan& plan = script.plan;
     std::set<uint32_t> lengthy;
@@ -80,15 +81,15 @@ std::set<uint32_t> find_lengthy(const codegen::ScriptModule& script, const Funct
         return most;
     };
     for (uint32_t i = 0; i < plan.variants.size(); i++)
-        if (is_lean(i) && longest_form(i) > most_lean_instructions)
+        if (is_lean(i) && longest_form(i) > max_lean_instructions)
             lengthy.insert(i);
-    for (uint32_t i = 0; i < plan.targets.size(); i++) {
-        const std::vector<uint32_t>& variants = plan.targets[i].variants;
+    for (uint32_t i = 0; i < plan.trampolines.size(); i++) {
+        const std::vector<uint32_t>& variants = plan.trampolines[i].variants;
         const uint64_t all = size_of(sizes, "djs_direct_" + std::to_string(i)).instructions;
         const bool all_lean = std::all_of(variants.begin(), variants.end(), is_lean);
         for (uint32_t variant : variants)
-            if (is_lean(variant) && ((all_lean && all > variants.size() * most_lean_instructions) ||
-                                     (longest_form(variant) == 0 && all > most_lean_instructions)))
+            if (is_lean(variant) && ((all_lean && all > variants.size() * max_lean_instructions) ||
+                                     (longest_form(variant) == 0 && all > max_lean_instructions)))
                 lengthy.insert(variant);
     }
     return lengthy;
@@ -97,7 +98,7 @@ std::set<uint32_t> find_lengthy(const codegen::ScriptModule& script, const Funct
 // Returns the bytes of stack that each variant's handler uses with all its callees.
 std::vector<uint64_t> check_stack(codegen::ScriptModule& script,
                                   const std::vector<codegen::CompiledHandler>& handlers,
-                                  const std::vector<codegen::CompiledTarget>& targets,
+                                  const std::vector<codegen::CompiledTrampoline>& trampolines,
                                   const FunctionSizes& sizes) {
     auto frame = [&](const std::string& name) { return frame_of(sizes, name); };
     for (auto& [function, compiled] : script.functions)
@@ -109,11 +110,11 @@ std::vector<uint64_t> check_stack(codegen::ScriptModule& script,
         const uint64_t bytes = depth.deepest(own, calls);
         for (uint32_t variant : variants)
             used[variant] = std::max(used[variant], bytes);
-        if (bytes > most_stack)
+        if (bytes > max_stack)
             script.diagnostics
                 .report(DiagnosticKind::TooMuchStack,
                         script.plan.variants[variants.front()].probe->range,
-                        {std::to_string(bytes), std::to_string(most_stack)})
+                        {std::to_string(bytes), std::to_string(max_stack)})
                 .hint("use an array instead of many local variables, or reduce MAXNESTING");
     };
     for (uint32_t i = 0; i < handlers.size(); i++) {
@@ -122,12 +123,12 @@ std::vector<uint64_t> check_stack(codegen::ScriptModule& script,
                         frame("djs_tracepoint_" + number), frame("djs_tracepoint_body_" + number)}),
               handlers[i].calls, {i});
     }
-    for (uint32_t i = 0; i < targets.size(); i++) {
+    for (uint32_t i = 0; i < trampolines.size(); i++) {
         uint64_t part = 0;
-        for (const std::string& name : targets[i].parts)
+        for (const std::string& name : trampolines[i].parts)
             part = std::max(part, frame(name) + sizeof(void*));
-        check(frame("djs_direct_" + std::to_string(i)) + part, targets[i].calls,
-              script.plan.targets[i].variants);
+        check(frame("djs_direct_" + std::to_string(i)) + part, trampolines[i].calls,
+              script.plan.trampolines[i].variants);
     }
     return used;
 }
@@ -172,9 +173,9 @@ std::optional<CompiledObject> generate_once(const program::Program& program, con
     codegen::compile_conditions(script, scratch);
     for (uint32_t i = 0; i < plan.variants.size(); i++)
         handlers.push_back(codegen::compile_handler(script, i, scratch));
-    std::vector<codegen::CompiledTarget> targets;
-    for (uint32_t i = 0; i < plan.targets.size(); i++)
-        targets.push_back(codegen::compile_target(script, i, scratch));
+    std::vector<codegen::CompiledTrampoline> trampolines;
+    for (uint32_t i = 0; i < plan.trampolines.size(); i++)
+        trampolines.push_back(codegen::compile_trampoline(script, i, scratch));
     for (uint32_t i = 0; i < plan.variants.size(); i++)
         codegen::choose_locks(script, i, handlers[i]);
     codegen::choose_condition_locks(script);
@@ -185,7 +186,7 @@ std::optional<CompiledObject> generate_once(const program::Program& program, con
     CompiledObject out;
     out.c_source = script.embedded().source();
     out.meta = codegen::describe(script);
-    script.emit_tables(handlers, targets, scratch, out.meta);
+    script.emit_tables(handlers, trampolines, scratch, out.meta);
 
     if (options.plant)
         options.plant(script.module);
@@ -216,10 +217,10 @@ std::optional<CompiledObject> generate_once(const program::Program& program, con
         if (others.count() != known)
             return std::nullopt;
     }
-    const std::vector<uint64_t> stacks = check_stack(script, handlers, targets, sizes);
+    const std::vector<uint64_t> stacks = check_stack(script, handlers, trampolines, sizes);
     std::vector<uint32_t> needs;
     for (uint64_t bytes : stacks)
-        needs.push_back(static_cast<uint32_t>(std::min(bytes, most_stack)) +
+        needs.push_back(static_cast<uint32_t>(std::min(bytes, max_stack)) +
                         static_cast<uint32_t>(options.limits.MINSTACKSPACE));
     if (!needs.empty() && !kernel.user_space && !codegen::store_stacks(out.object, needs)) {
         diagnostics.report(DiagnosticKind::CodegenInternal, {},

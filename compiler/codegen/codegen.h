@@ -62,8 +62,8 @@ struct CodegenKernel {
     arch::Mitigations mitigations;
     int call_padding = 0;                  // CONFIG_FUNCTION_PADDING_BYTES: 16 or 0
     Sanitizer sanitizer = Sanitizer::None; // whose functions it exports to modules
-    // No kernel: the object is linked into a process (compiler/user). It is position-independent,
-    // and reaches the runtime through its linker's table.
+    // No kernel: the object is linked into a process (compiler/inprocess). It is
+    // position-independent, and reaches the runtime through its linker's table.
     bool user_space = false;
     // Looks up a name of the runtime kit ("current_task", "task_struct.pid" …): {symbol, value}.
     std::function<std::optional<std::pair<std::string, int64_t>>(std::string_view)> offset;
@@ -88,7 +88,7 @@ struct CodegenOptions {
 // A handler that needs neither a context nor a lock has no loop and calls nothing; no form of it
 // has more instructions than this. Overload protection ignores such handlers
 // (runtime/context/overload.c).
-inline constexpr uint64_t most_lean_instructions = 512;
+inline constexpr uint64_t max_lean_instructions = 512;
 
 struct CompiledObject {
     std::string object; // ELF relocatable, for compiler/module

@@ -46,7 +46,7 @@ llvm::Function* resume_function(ScriptModule& script, llvm::FunctionType* type) 
     return function;
 }
 
-llvm::FunctionType* Continuation::target_type(ScriptModule& script) {
+llvm::FunctionType* Continuation::trampoline_type(ScriptModule& script) {
     std::vector<llvm::Type*> parameters(entry_result, script.types.i64);
     parameters.push_back(script.types.pointer); // for "nest"
     return llvm::FunctionType::get(llvm::StructType::get(script.types.i64, script.types.i64),
@@ -61,9 +61,9 @@ Continuation::Continuation(ScriptModule& script, llvm::IRBuilder<>& builder,
                            llvm::Function* function, uint32_t index)
     : script_(script), builder_(builder), function_(function),
       name_("djs_dispatch_" + std::to_string(index)),
-      functions_(script.plan.targets[index].functions) {
+      functions_(script.plan.trampolines[index].functions) {
     emit_elsewhere(script_);
-    const bool in_module = script.plan.targets[index].in_module;
+    const bool in_module = script.plan.trampolines[index].in_module;
     if (!in_module && functions_.size() == 1)
         return;
     dispatch_ = script_.code_symbol(name_);
@@ -144,7 +144,7 @@ FunctionResult Continuation::call_to(const std::string& callee, llvm::Value* res
     return arch::call_kernel(builder_, callee, arguments, result, from);
 }
 
-// Returns whether the direct call returns to the only function that this target serves.
+// Returns whether the direct call returns to the only function that this trampoline serves.
 llvm::Value* Continuation::is_expected(llvm::Value* from) {
     if (aim_)
         return builder_.CreateICmpEQ(from, builder_.CreateLoad(script_.types.i64, aim_));
@@ -153,7 +153,7 @@ llvm::Value* Continuation::is_expected(llvm::Value* from) {
 
 llvm::Value* Continuation::return_address() {
     return builder_.CreatePtrToInt(
-        builder_.CreateIntrinsic(llvm::Intrinsic::returnaddress, {}, {script_.word(0)}),
+        builder_.CreateIntrinsic(llvm::Intrinsic::returnaddress, {}, {script_.u32(0)}),
         script_.types.i64);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How a target with return handlers continues in the probed function, and returns after it.
+// How a trampoline with return handlers continues in the probed function, and returns after it.
 #pragma once
 #include "arch/codegen.h"
 #include "codegen/script_module.h"
@@ -10,16 +10,17 @@ using arch::FunctionResult;
 
 class Continuation {
   public:
-    // The number of a target's parameter, after the six argument registers: the value of the result
-    // register at its beginning. Code that redirects the call's return may have put a result there
-    // (a kprobe that replaces the function, see "Changing Execution Path" in
+    // The number of a trampoline's parameter, after the six argument registers: the value of the
+    // result register at its beginning. Code that redirects the call's return may have put a result
+    // there (a kprobe that replaces the function, see "Changing Execution Path" in
     // Documentation/trace/kprobes.rst).
     static constexpr unsigned entry_result = 6;
-    static llvm::FunctionType* target_type(ScriptModule& script);
+    static llvm::FunctionType* trampoline_type(ScriptModule& script);
     // Makes a function of that type begin by setting that parameter.
     static void keep_result(ScriptModule& script, llvm::Function* function);
 
-    // `function` is the code of `plan.targets[index]`: of target_type(), and with keep_result().
+    // `function` is the code of `plan.trampolines[index]`: of trampoline_type(), and with
+    // keep_result().
     Continuation(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function* function,
                  uint32_t index);
 
@@ -31,8 +32,8 @@ class Continuation {
     // Counts the call out, and returns to the function's caller.
     void leave(const FunctionResult& result);
 
-    // The values of djs_target.dispatch and .aim; null if there is only one function, and it is the
-    // kernel's.
+    // The values of djs_trampoline.dispatch and .aim; null if there is only one function, and it is
+    // the kernel's.
     llvm::Constant* dispatch() const { return dispatch_; }
     llvm::Constant* aim() const { return aim_; }
 
@@ -54,8 +55,8 @@ class Continuation {
     llvm::Constant* aim_ = nullptr;
 };
 
-// The function that a target with return handlers jumps to if it skips all its work: it returns to
-// where the direct call was made, with the original arguments.
+// The function that a trampoline with return handlers jumps to if it skips all its work: it returns
+// to where the direct call was made, with the original arguments.
 llvm::Function* resume_function(ScriptModule& script, llvm::FunctionType* type);
 
 } // namespace djstap::codegen

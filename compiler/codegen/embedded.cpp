@@ -216,7 +216,7 @@ void Body::check_error_at(SourceRange range) {
     Value error = load_field(offsetof(djs_ctx, error), script_.types.pointer, "error");
     branch_unlikely(builder_.CreateIsNotNull(error), failed, good);
     begin(failed);
-    builder_.CreateStore(script_.word(script_.place(range)),
+    builder_.CreateStore(script_.u32(script_.place(range)),
                          field(offsetof(djs_ctx, error_place), "error_place"));
     builder_.CreateBr(error_);
     begin(good);
@@ -253,7 +253,7 @@ void Body::check_call(const program::Function& function, SourceRange range) {
     builder_.CreateCondBr(builder_.CreateICmpEQ(error, script_.text(overloads_exhausted)),
                           exhausted, error_);
     begin(exhausted);
-    builder_.CreateStore(script_.word(script_.place(range)),
+    builder_.CreateStore(script_.u32(script_.place(range)),
                          field(offsetof(djs_ctx, error_place), "error_place"));
     builder_.CreateBr(error_);
     begin(good);
@@ -312,7 +312,7 @@ Value Body::after_next(const program::Function& function, const std::vector<Valu
     branch_unlikely(builder_.CreateIsNotNull(builder_.CreateLoad(script_.types.i32, mark)),
                     handed_on, done);
     begin(handed_on);
-    builder_.CreateStore(script_.word(0), mark);
+    builder_.CreateStore(script_.u32(0), mark);
     if (function.next_overload) {
         Value value = call_overload(*function.next_overload, arguments, out, range);
         if (result)

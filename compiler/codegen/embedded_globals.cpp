@@ -27,7 +27,7 @@ class Accessor {
             break;
         case Kind::Counter: // every CPU's copy begins at 0
             result = builder_.CreateAdd(builder_.CreateCall(script_.runtime("djs_counter_read"),
-                                                            {script_.word(storage_.index)}),
+                                                            {script_.u32(storage_.index)}),
                                         script_.number(global_.initial_number));
             break;
         case Kind::Number:
@@ -58,7 +58,7 @@ class Accessor {
             builder_.CreateCall(
                 script_.runtime("djs_fail"),
                 {function_->getArg(0), script_.text(array_overflow(global_)),
-                 script_.word(script_.place("identifier '" + global_.name + "'", range_))});
+                 script_.u32(script_.place("identifier '" + global_.name + "'", range_))});
             builder_.CreateRetVoid();
             builder_.SetInsertPoint(found);
         }

@@ -84,7 +84,7 @@ std::vector<std::string> explain(const ScriptModule& script,
                         (session ? "nothing: it runs alone" : in_words(needs_of(script, variant))));
         if (script.lengthy.count(i))
             lines.push_back("    could do without, but has more than " +
-                            std::to_string(most_lean_instructions) + " instructions");
+                            std::to_string(max_lean_instructions) + " instructions");
         if (const std::string held = locks(script, handlers[i]); !held.empty() && !session)
             lines.push_back("    locks " + held);
         if (script.contexts.variants[i].task)

@@ -75,8 +75,8 @@ Value Body::number(const program::Expression& node) {
     case ExpressionKind::Dereference: {
         const auto& dereference = program::as<program::Dereference>(node);
         Value address = number(*dereference.address);
-        auto* size = script_.word(static_cast<uint32_t>(dereference.size));
-        auto* place = script_.word(script_.place(node.range));
+        auto* size = script_.u32(static_cast<uint32_t>(dereference.size));
+        auto* place = script_.u32(script_.place(node.range));
         Value result =
             builder_.CreateCall(script_.runtime(load_function(
                                     dereference.user ? AddressSpace::User : AddressSpace::Kernel)),
@@ -230,7 +230,7 @@ Value Body::comparison(const program::Comparison& node) {
         Value left_text = text_in_place(*node.left, {node.right.get()});
         Value right_text = text_in_place(*node.right, {});
         left = builder_.CreateCall(script_.runtime("djs_text_compare"), {left_text, right_text});
-        right = script_.word(0);
+        right = script_.u32(0);
     } else {
         left = number(*node.left);
         right = number(*node.right);
@@ -336,9 +336,9 @@ Value Body::call(const program::Call& node) {
     Value nesting_at = field(offsetof(djs_ctx, nesting), "nesting");
     if (function.counts_nesting) {
         Value nesting =
-            builder_.CreateAdd(builder_.CreateLoad(script_.types.i32, nesting_at), script_.word(1));
+            builder_.CreateAdd(builder_.CreateLoad(script_.types.i32, nesting_at), script_.u32(1));
         fail_if(builder_.CreateICmpUGT(nesting,
-                                       script_.word(static_cast<uint32_t>(script_.max_nesting()))),
+                                       script_.u32(static_cast<uint32_t>(script_.max_nesting()))),
                 "MAXNESTING exceeded", function.range);
         builder_.CreateStore(nesting, nesting_at);
     }
@@ -348,7 +348,7 @@ Value Body::call(const program::Call& node) {
     auto* result = builder_.CreateCall(script_.functions.at(&function).function, arguments);
     if (function.counts_nesting) {
         Value nesting = builder_.CreateLoad(script_.types.i32, nesting_at);
-        builder_.CreateStore(builder_.CreateSub(nesting, script_.word(1)), nesting_at);
+        builder_.CreateStore(builder_.CreateSub(nesting, script_.u32(1)), nesting_at);
     }
     check_call(function, node.range);
     return yields_text ? out : static_cast<Value>(result);

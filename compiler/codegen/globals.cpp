@@ -151,7 +151,7 @@ Value Body::read_global(const program::GlobalValue& node) {
     case Kind::Counter: {
         // Every CPU's copy starts at 0.
         Value sum =
-            builder_.CreateCall(script_.runtime("djs_counter_read"), {script_.word(storage.index)});
+            builder_.CreateCall(script_.runtime("djs_counter_read"), {script_.u32(storage.index)});
         return builder_.CreateAdd(sum, script_.number(global.initial_number));
     }
     case Kind::Number:
@@ -275,7 +275,7 @@ void Body::aggregate(const program::Aggregation& node) {
     }
     if (storage.kind == Kind::PerCpuStatistic) {
         builder_.CreateCall(script_.runtime("djs_statistic_record"),
-                            {script_.word(storage.index), value});
+                            {script_.u32(storage.index), value});
         return;
     }
     Value at = storage.variable;
@@ -295,7 +295,7 @@ Value Body::statistic_address(const program::GlobalValue& place) {
             ->getZExtValue();
     Value merged = scratch(static_cast<uint32_t>(bytes));
     builder_.CreateCall(script_.runtime("djs_statistic_read"),
-                        {script_.word(storage.index), merged});
+                        {script_.u32(storage.index), merged});
     return merged;
 }
 
@@ -381,7 +381,7 @@ Value Body::read_statistic(const program::StatisticRead& node) {
 }
 
 llvm::ConstantInt* Body::array_place(const program::Global& array, SourceRange range) {
-    return script_.word(script_.place("array '" + array.name + "'", range));
+    return script_.u32(script_.place("array '" + array.name + "'", range));
 }
 
 Value Body::membership(const program::Membership& node) {
@@ -391,11 +391,10 @@ Value Body::membership(const program::Membership& node) {
     if (!whole) {
         Value found =
             builder_.CreateCall(script_.runtime("djs_has_slice"),
-                                {ctx_, script_.word(script_.storage(*node.array).index), key_values,
-                                 script_.word(fixed), array_place(*node.array, node.range)});
+                                {ctx_, script_.u32(script_.storage(*node.array).index), key_values,
+                                 script_.u32(fixed), array_place(*node.array, node.range)});
         check_error();
-        return builder_.CreateZExt(builder_.CreateICmpNE(found, script_.word(0)),
-                                   script_.types.i64);
+        return builder_.CreateZExt(builder_.CreateICmpNE(found, script_.u32(0)), script_.types.i64);
     }
     Value found =
         builder_.CreateCall(script_.runtime("djs_map_find"), {map(*node.array), key_values});

@@ -101,7 +101,7 @@ class NeedsCheck {
             return inlined ? Needs::Nothing : Needs::Context;
         }
         case ExpressionKind::EntryValue:
-            return Needs::Nothing; // in the target's own frame
+            return Needs::Nothing; // in the trampoline's own frame
         case ExpressionKind::TargetValue:
             return in_registers(node) ? Needs::Nothing : Needs::Context;
         default:
@@ -243,7 +243,7 @@ llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder,
     if (name == "get_cycles")
         return builder.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {});
     if (name == "target" || name == "stp_pid") {
-        const char* variable = name == "target" ? "djs_target_pid" : "djs_reader_pid";
+        const char* variable = name == "target" ? "djs_traced_pid" : "djs_reader_pid";
         auto* process = script.module.getOrInsertGlobal(variable, script.types.i32);
         llvm::cast<llvm::GlobalVariable>(process)->setDSOLocal(!script.kernel.user_space);
         return builder.CreateSExt(builder.CreateLoad(script.types.i32, process), script.types.i64);
@@ -310,7 +310,7 @@ void LeanRecorder::enter(llvm::BasicBlock* closed) {
     gate->setDSOLocal(true);
     llvm::Value* flags = builder_.CreateLoad(script_.types.i32, gate, true);
     llvm::Value* shut = builder_.CreateICmpNE(
-        builder_.CreateAnd(flags, script_.word(DJS_HANDLER_CHECKS_STATE)), script_.word(0));
+        builder_.CreateAnd(flags, script_.u32(DJS_HANDLER_CHECKS_STATE)), script_.u32(0));
     auto* open = llvm::BasicBlock::Create(script_.context, "open", function_);
     builder_.CreateCondBr(shut, closed, open,
                           llvm::MDBuilder(script_.context).createUnlikelyBranchWeights());
@@ -362,9 +362,9 @@ llvm::Value* LeanRecorder::reserve(uint32_t format, uint32_t size, llvm::BasicBl
 
     builder_.SetInsertPoint(full);
     auto* call = builder_.CreateCall(slow_function(script_, "djs_slow_room", "djs_make_room", true),
-                                     {script_.word(size)});
+                                     {script_.u32(size)});
     call->setCallingConv(llvm::CallingConv::PreserveMost);
-    builder_.CreateCondBr(builder_.CreateICmpNE(call, script_.word(0)), attempt, none);
+    builder_.CreateCondBr(builder_.CreateICmpNE(call, script_.u32(0)), attempt, none);
 
     builder_.SetInsertPoint(fits);
     const arch::Exchange outcome = arch::exchange_percpu(builder_, ring("head"), head, next);
@@ -376,13 +376,13 @@ llvm::Value* LeanRecorder::reserve(uint32_t format, uint32_t size, llvm::BasicBl
     auto field = [&](size_t at) {
         return builder_.CreateConstGEP1_32(script_.types.i8, record, static_cast<unsigned>(at));
     };
-    builder_.CreateStore(script_.word(format), field(offsetof(djs_record, id)));
+    builder_.CreateStore(script_.u32(format), field(offsetof(djs_record, id)));
     arch::store_clock(builder_, time, field(offsetof(djs_record, time)));
     return record;
 }
 
 void LeanRecorder::commit(llvm::Value* record, uint32_t size) {
-    builder_.CreateAlignedStore(script_.word(size), record, llvm::Align(4))
+    builder_.CreateAlignedStore(script_.u32(size), record, llvm::Align(4))
         ->setAtomic(llvm::AtomicOrdering::Release);
 }
 

@@ -16,7 +16,7 @@ LockedRun::LockedRun(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Fun
 
 void LockedRun::enter(llvm::BasicBlock* skipped) {
     builder_.CreateStore(script_.null(), message_);
-    builder_.CreateStore(script_.word(0), place_);
+    builder_.CreateStore(script_.u32(0), place_);
     flags_ = builder_.CreateCall(script_.runtime("djs_lock_enter"), {handler_}, "flags");
     auto* run = block("locked");
     builder_.CreateCondBr(builder_.CreateICmpEQ(flags_, script_.number(0)), skipped, run,

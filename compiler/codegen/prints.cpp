@@ -141,8 +141,7 @@ Body::Argument Body::memory_argument(const FormatPiece& piece, Value address, Va
             builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, precision, script_.number(1)),
             script_.number(most));
     argument.value = scratch_text();
-    auto* place =
-        script_.word(script_.place(std::string("conversion %") + piece.conversion, range));
+    auto* place = script_.u32(script_.place(std::string("conversion %") + piece.conversion, range));
     builder_.CreateCall(script_.runtime("djs_copy_memory"),
                         {ctx_, argument.value, address, argument.length, place});
     check_error();
@@ -190,7 +189,7 @@ Value Body::print(const program::Print& node) {
     }
     read_memory(node, arguments);
     uint32_t fixed_bytes = node.to_string ? 0 : sizeof(djs_record);
-    uint64_t least_bytes = 0; // of the strings
+    uint64_t min_bytes = 0; // of the strings
     Value bytes = nullptr;
     for (Argument& argument : arguments) {
         if (argument.type == 's') {
@@ -200,7 +199,7 @@ Value Body::print(const program::Print& node) {
             Value size = builder_.CreateAnd(
                 builder_.CreateAdd(argument.length, script_.number(4 + 7)), script_.number(~7));
             bytes = bytes ? builder_.CreateAdd(bytes, size) : size;
-            least_bytes += DJS_ALIGN8(sizeof(uint32_t));
+            min_bytes += DJS_ALIGN8(sizeof(uint32_t));
         } else {
             fixed_bytes += argument.type == 'l' ? 8 : argument.histogram_bytes;
         }
@@ -210,9 +209,9 @@ Value Body::print(const program::Print& node) {
         text_format(node.format, arguments, out);
         return out;
     }
-    if (!check_record(fixed_bytes + least_bytes, node.range))
+    if (!check_record(fixed_bytes + min_bytes, node.range))
         return script_.number(0);
-    Value size = script_.word(fixed_bytes);
+    Value size = script_.u32(fixed_bytes);
     if (bytes)
         size = builder_.CreateAdd(builder_.CreateTrunc(bytes, script_.types.i32), size);
     Format format = make_format(node.format, arguments);
@@ -220,7 +219,7 @@ Value Body::print(const program::Print& node) {
     format.keys = node.keys;
     uint32_t id = script_.format(format);
     Value record = builder_.CreateCall(script_.runtime("djs_reserve"),
-                                       {ctx_, script_.word(id), size}, "record");
+                                       {ctx_, script_.u32(id), size}, "record");
     auto *store = block("store"), *after = block("printed");
     builder_.CreateCondBr(builder_.CreateIsNotNull(record), store, after);
     begin(store);

@@ -109,7 +109,7 @@ void Body::forget_match() {
     if (bytes == 0)
         return;
     if (ctx_)
-        builder_.CreateStore(script_.word(DJS_MATCH_NONE), scratch(bytes));
+        builder_.CreateStore(script_.u32(DJS_MATCH_NONE), scratch(bytes));
 }
 
 Value Body::regex_match(const program::RegexMatch& node) {
@@ -119,7 +119,7 @@ Value Body::regex_match(const program::RegexMatch& node) {
         script_.regex().keeps_matches()
             ? builder_.CreateCall(script_.runtime("djs_match_regex"), {ctx_, table, subject})
             : builder_.CreateCall(script_.runtime("djs_regex_search"), {table, subject});
-    Value is_found = builder_.CreateICmpNE(found, script_.word(0));
+    Value is_found = builder_.CreateICmpNE(found, script_.u32(0));
     return node.negated ? builder_.CreateNot(is_found) : is_found;
 }
 

@@ -17,10 +17,10 @@ Value Body::register_value(const program::Register& node) {
                                    {"a register that a direct call does not preserve"});
         return script_.number(0); // probes/ chooses another mechanism for such a handler
     }
-    auto* place = script_.word(script_.place(node.user ? "@uregister" : "@kregister", node.range));
+    auto* place = script_.u32(script_.place(node.user ? "@uregister" : "@kregister", node.range));
     Value value = builder_.CreateCall(
         script_.runtime(node.user ? "djs_user_register" : "djs_kernel_register"),
-        {ctx_, script_.word(static_cast<uint32_t>(reg)), place});
+        {ctx_, script_.u32(static_cast<uint32_t>(reg)), place});
     check_error();
     return value;
 }

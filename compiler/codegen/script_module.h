@@ -84,7 +84,7 @@ struct Condition {
     llvm::Function* comparison = nullptr; // for handlers that write the condition's globals
 };
 
-struct CompiledTarget {
+struct CompiledTrampoline {
     llvm::Function* direct = nullptr;
     llvm::Constant* dispatch = nullptr; // null if it is not needed
     llvm::Constant* aim = nullptr;      // of the dispatch; null: not needed
@@ -113,7 +113,7 @@ class ScriptModule {
     // Variants whose handlers use so much stack that they get a context, which checks what is left,
     // and a function of their own that is entered after the check: found by compiling them without.
     std::set<uint32_t> heavy;
-    // Variants that need no context, but are longer than most_lean_instructions: they get one, too.
+    // Variants that need no context, but are longer than max_lean_instructions: they get one, too.
     std::set<uint32_t> lengthy;
 
     // Declares a runtime function (abi.cpp has the table) or an intrinsic's djs_fn_NAME.
@@ -130,7 +130,7 @@ class ScriptModule {
     llvm::ConstantInt* number(int64_t value) const {
         return llvm::ConstantInt::getSigned(types.i64, value);
     }
-    llvm::ConstantInt* word(uint32_t value) const {
+    llvm::ConstantInt* u32(uint32_t value) const {
         return llvm::ConstantInt::get(types.i32, value);
     }
     llvm::Constant* null() const { return llvm::ConstantPointerNull::get(types.pointer); }
@@ -183,7 +183,7 @@ class ScriptModule {
     // Emits the tables (tables.cpp): djs_script and everything it points to. Call it last, after
     // all handlers are compiled.
     void emit_tables(const std::vector<CompiledHandler>& handlers,
-                     const std::vector<CompiledTarget>& targets, uint32_t scratch_bytes,
+                     const std::vector<CompiledTrampoline>& trampolines, uint32_t scratch_bytes,
                      const std::string& meta);
 
     std::unordered_map<const program::Function*, CompiledFunction> functions;

@@ -140,7 +140,7 @@ void Body::foreach (const program::Foreach& node) {
         Value element =
             builder_.CreateCall(script_.runtime("djs_foreach_next"), {ctx_, under_way}, "element");
         auto *more = block("more"), *over = block("over");
-        builder_.CreateCondBr(builder_.CreateICmpNE(element, script_.word(0)), more, over);
+        builder_.CreateCondBr(builder_.CreateICmpNE(element, script_.u32(0)), more, over);
         begin(over);
         check_error();
         builder_.CreateBr(done);
@@ -155,7 +155,7 @@ void Body::bind_element(const program::Foreach& node, Value element) {
     Value the_map = map(array);
     for (size_t i = 0; i < node.keys.size(); i++) {
         Value key = builder_.CreateCall(script_.runtime("djs_map_key"),
-                                        {the_map, element, script_.word(static_cast<uint32_t>(i))});
+                                        {the_map, element, script_.u32(static_cast<uint32_t>(i))});
         Value local = locals_[node.keys[i]];
         if (array.keys[i] == program::Type::String)
             copy_text(local, builder_.CreateIntToPtr(key, script_.types.pointer));
@@ -210,10 +210,10 @@ void Body::delete_statement(const program::Delete& node) {
     case Kind::Constant:
         break;
     case Kind::Counter:
-        builder_.CreateCall(script_.runtime("djs_counter_clear"), {script_.word(storage.index)});
+        builder_.CreateCall(script_.runtime("djs_counter_clear"), {script_.u32(storage.index)});
         break;
     case Kind::PerCpuStatistic:
-        builder_.CreateCall(script_.runtime("djs_statistic_clear"), {script_.word(storage.index)});
+        builder_.CreateCall(script_.runtime("djs_statistic_clear"), {script_.u32(storage.index)});
         break;
     case Kind::Number:
         builder_.CreateStore(script_.number(0), storage.variable);
@@ -226,7 +226,7 @@ void Body::delete_statement(const program::Delete& node) {
             script_.module.getDataLayout().getTypeAllocSize(storage.variable->getValueType());
         builder_.CreateCall(
             script_.runtime("memset"),
-            {storage.variable, script_.word(0), script_.number(static_cast<int64_t>(bytes))});
+            {storage.variable, script_.u32(0), script_.number(static_cast<int64_t>(bytes))});
         break;
     }
     case Kind::Map:
@@ -250,8 +250,8 @@ void Body::delete_statement(const program::Delete& node) {
 
 void Body::erase_slice(const program::Delete& node, Value key_values, uint32_t fixed) {
     builder_.CreateCall(script_.runtime("djs_erase_slice"),
-                        {ctx_, script_.word(script_.storage(*node.global).index), key_values,
-                         script_.word(fixed), array_place(*node.global, node.range)});
+                        {ctx_, script_.u32(script_.storage(*node.global).index), key_values,
+                         script_.u32(fixed), array_place(*node.global, node.range)});
     check_error();
 }
 
@@ -281,7 +281,7 @@ void Body::try_catch(const program::TryCatch& node) {
     const bool ends_handler = is_next(*node.handler);
     if (counts_actions_ && !ends_handler)
         lost = builder_.CreateICmpSLE(
-            load_field(offsetof(djs_ctx, actions), script_.types.i32, "actions"), script_.word(0));
+            load_field(offsetof(djs_ctx, actions), script_.types.i32, "actions"), script_.u32(0));
     if (script_.can_abort())
         lost =
             builder_.CreateOr(lost, builder_.CreateIsNotNull(load_field(

@@ -148,7 +148,7 @@ void ScriptModule::fill_sites() {
             .entry = site.entry,
             .fallback = site.fallback,
             .handler = site.variant,
-            .target = site.target,
+            .trampoline = site.trampoline,
             .next = site.next,
             .segment = site.image == no_index ? no_index
                                               : segment_of(site.image, site.address, site.point),
@@ -183,19 +183,19 @@ llvm::Constant* ScriptModule::map_shape(const program::Global& global) const {
 }
 
 void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
-                               const std::vector<CompiledTarget>& compiled_targets,
+                               const std::vector<CompiledTrampoline>& compiled_trampolines,
                                uint32_t scratch_bytes, const std::string& meta) {
     fill_handlers(handlers);
     fill_sites();
 
-    std::vector<llvm::Constant*> targets, maps, statistics, iterators, format_texts, format_types,
-        place_texts;
-    for (const CompiledTarget& target : compiled_targets)
-        targets.push_back(
-            types.make(contract::djs_target{.direct = target.direct,
-                                            .dispatch = target.dispatch ? target.dispatch : null(),
-                                            .aim = target.aim ? target.aim : null(),
-                                            .by_address = target.by_address}));
+    std::vector<llvm::Constant*> trampolines, maps, statistics, iterators, format_texts,
+        format_types, place_texts;
+    for (const CompiledTrampoline& trampoline : compiled_trampolines)
+        trampolines.push_back(types.make(
+            contract::djs_trampoline{.direct = trampoline.direct,
+                                     .dispatch = trampoline.dispatch ? trampoline.dispatch : null(),
+                                     .aim = trampoline.aim ? trampoline.aim : null(),
+                                     .by_address = trampoline.by_address}));
     for (const program::Global* global : maps_)
         maps.push_back(types.make(contract::djs_map_use{.shape = map_shape(*global),
                                                         .map = storage_.at(global).variable}));
@@ -238,7 +238,7 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
         .iterator_count = iterators.size(),
         .lock_count = lock_count_,
         .format_count = format_texts.size(),
-        .target_count = targets.size(),
+        .trampoline_count = trampolines.size(),
         .image_count = image_count,
         .segment_count = segment_count,
         .handlers = handlers_,
@@ -246,7 +246,7 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
         .maps = array(types.djs_map_use, maps, "djs_maps"),
         .statistics = array(types.djs_statistic_use, statistics, "djs_statistics"),
         .iterators = array(types.djs_iterator_use, iterators, "djs_iterators"),
-        .targets = array(types.djs_target, targets, "djs_targets"),
+        .trampolines = array(types.djs_trampoline, trampolines, "djs_trampolines"),
         .images = images,
         .segments = segments,
         .counters = counters_ ? static_cast<llvm::Constant*>(counters_) : null(),

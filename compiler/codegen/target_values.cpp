@@ -93,7 +93,7 @@ Value Body::access(const Access& how, SourceRange range) {
         break;
     case Access::Base::PerfCounter:
         return builder_.CreateCall(script_.runtime("djs_perf_read"),
-                                   {script_.word(static_cast<uint32_t>(how.constant))});
+                                   {script_.u32(static_cast<uint32_t>(how.constant))});
     case Access::Base::FileText: // a string: target_value
         return script_.number(0);
     }
@@ -114,11 +114,11 @@ Value Body::access(const Access& how, SourceRange range) {
                 value, builder_.CreateMul(number(*step.index), script_.number(step.amount)));
             break;
         case AccessStep::Kind::Load: {
-            auto* place = script_.word(script_.place(
+            auto* place = script_.u32(script_.place(
                 "read fault of '" + std::string(script_.diagnostics.sources().text(range)) + "'",
                 range));
             value = builder_.CreateCall(script_.runtime(load_function(how.space)),
-                                        {ctx_, value, script_.word(step.size), place});
+                                        {ctx_, value, script_.u32(step.size), place});
             check_error();
             value = narrow(value, step.size, step.is_signed);
             break;
@@ -234,8 +234,8 @@ void Body::write_target(const program::TargetValue& place, Value value) {
     uint8_t size = address.steps.back().size;
     address.steps.pop_back();
     Value at = access(address, place.range);
-    auto* where = script_.word(script_.place("write to '" + name + "'", place.range));
-    builder_.CreateCall(script_.runtime("djs_store"), {ctx_, at, script_.word(size), value, where});
+    auto* where = script_.u32(script_.place("write to '" + name + "'", place.range));
+    builder_.CreateCall(script_.runtime("djs_store"), {ctx_, at, script_.u32(size), value, where});
     check_error();
 }
 

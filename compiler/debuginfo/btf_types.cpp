@@ -67,7 +67,7 @@ CType Btf::resolve(TypeId id) const {
     if (id >> pointer_shift) {
         result.kind = CTypeKind::Pointer;
         result.size = sizeof(uint64_t);
-        result.target = id - (TypeId(1) << pointer_shift);
+        result.base_type = id - (TypeId(1) << pointer_shift);
         return result;
     }
     BtfType at = type(bare(id));
@@ -88,11 +88,11 @@ CType Btf::resolve(TypeId id) const {
     case BtfKind::Ptr:
         result.kind = CTypeKind::Pointer;
         result.size = sizeof(uint64_t);
-        result.target = at.size_or_type;
+        result.base_type = at.size_or_type;
         break;
     case BtfKind::Array:
         result.kind = CTypeKind::Array;
-        result.target = btf_word(at.extra, 0);
+        result.base_type = btf_word(at.extra, 0);
         result.count = btf_word(at.extra, 2);
         result.size = array_size(at);
         break;
@@ -116,7 +116,7 @@ CType Btf::resolve(TypeId id) const {
         break;
     case BtfKind::FuncProto:
         result.kind = CTypeKind::Function;
-        result.target = at.size_or_type;
+        result.base_type = at.size_or_type;
         break;
     default:
         break;
@@ -210,13 +210,13 @@ TypeStep Btf::step(TypeId id) const {
     TypeStep step;
     if (id >> pointer_shift) {
         step.form = TypeStep::Form::Pointer;
-        step.target = id - (TypeId(1) << pointer_shift);
+        step.base_type = id - (TypeId(1) << pointer_shift);
         return step;
     }
     BtfType at = type(id);
     for (int depth = 0; at.kind == BtfKind::TypeTag && depth < deepest_btf; depth++)
         at = type(at.size_or_type);
-    step.target = at.size_or_type;
+    step.base_type = at.size_or_type;
     auto tagged_text = [&](const char* keyword) {
         step.text = keyword;
         step.text.append(at.name.empty() ? " {...}" : " ").append(at.name);
@@ -240,7 +240,7 @@ TypeStep Btf::step(TypeId id) const {
         break;
     case BtfKind::Array:
         step.form = TypeStep::Form::Array;
-        step.target = btf_word(at.extra, 0);
+        step.base_type = btf_word(at.extra, 0);
         step.count = btf_word(at.extra, 2);
         break;
     case BtfKind::FuncProto:

@@ -41,8 +41,8 @@ struct CType {
     std::string name;  // "unsigned int", "timespec64" (no "struct "); "" if anonymous
     uint64_t size = 0; // bytes; 0 if incomplete or unknown
     bool is_signed = false;
-    TypeId target = 0;  // pointee, element, return type
-    uint64_t count = 0; // elements of an array (0: flexible)
+    TypeId base_type = 0; // pointee, element, return type
+    uint64_t count = 0;   // elements of an array (0: flexible)
 };
 
 struct CMember {

@@ -122,7 +122,7 @@ CType DwarfTypes::resolve(TypeId type) const {
     }
     result.name = name_of(&die);
     result.size = std::max<int64_t>(number(&die, DW_AT_byte_size).value_or(0), 0);
-    result.target = type_offset(&die);
+    result.base_type = type_offset(&die);
     switch (dwarf_tag(&die)) {
     case DW_TAG_base_type:
         result.kind = base_kind(&die, result.is_signed);
@@ -137,7 +137,7 @@ CType DwarfTypes::resolve(TypeId type) const {
         result.kind = CTypeKind::Enum;
         int64_t encoding = number(&die, DW_AT_encoding).value_or(0);
         result.is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char ||
-                           (result.target && resolve(result.target).is_signed);
+                           (result.base_type && resolve(result.base_type).is_signed);
         break;
     }
     case DW_TAG_pointer_type:
@@ -155,9 +155,9 @@ CType DwarfTypes::resolve(TypeId type) const {
         uint64_t elements = 1;
         for (size_t i = taken; i < counts.size(); i++)
             elements *= counts[i];
-        result.size = elements * resolve(result.target).size;
+        result.size = elements * resolve(result.base_type).size;
         if (taken + 1 < counts.size())
-            result.target = (id & offset_mask) | TypeId(taken + 1) << dimension_shift;
+            result.base_type = (id & offset_mask) | TypeId(taken + 1) << dimension_shift;
         break;
     }
     case DW_TAG_unspecified_type:
@@ -241,7 +241,7 @@ TypeStep DwarfTypes::step(TypeId type) const {
         return step;
     }
     int tag = dwarf_tag(&die);
-    step.target = type_offset(&die);
+    step.base_type = type_offset(&die);
     auto tagged_text = [&](const char* keyword) {
         std::string name = name_of(&die);
         step.text = keyword;
@@ -274,7 +274,7 @@ TypeStep DwarfTypes::step(TypeId type) const {
         step.form = TypeStep::Form::Array;
         step.count = taken < counts.size() ? counts[taken] : 0;
         if (taken + 1 < counts.size())
-            step.target = (type & offset_mask) | TypeId(taken + 1) << dimension_shift;
+            step.base_type = (type & offset_mask) | TypeId(taken + 1) << dimension_shift;
         break;
     }
     case DW_TAG_const_type:

@@ -10,8 +10,8 @@ namespace djstap {
 
 namespace {
 
-constexpr int deepest = 32;      // of nested types: damaged debug information may contain cycles
-constexpr int most_steps = 1000; // functions that take functions that take functions …
+constexpr int deepest = 32;     // of nested types: damaged debug information may contain cycles
+constexpr int max_steps = 1000; // functions that take functions that take functions …
 
 std::string write(TypeId type, std::string inner, const std::function<TypeStep(TypeId)>& step,
                   int depth, int& steps_left) {
@@ -25,26 +25,26 @@ std::string write(TypeId type, std::string inner, const std::function<TypeStep(T
     case TypeStep::Form::Named:
         return spaced(at.text);
     case TypeStep::Form::Qualified: {
-        TypeStep target = at.target ? step(at.target) : TypeStep{};
+        TypeStep target = at.base_type ? step(at.base_type) : TypeStep{};
         if (target.form == TypeStep::Form::Pointer)
-            return write(at.target, spaced(at.text), step, depth + 1, steps_left);
-        std::string written = write(at.target, inner, step, depth + 1, steps_left);
+            return write(at.base_type, spaced(at.text), step, depth + 1, steps_left);
+        std::string written = write(at.base_type, inner, step, depth + 1, steps_left);
         return at.text + " " + written;
     }
     case TypeStep::Form::Pointer: {
-        TypeStep target = at.target ? step(at.target) : TypeStep{};
+        TypeStep target = at.base_type ? step(at.base_type) : TypeStep{};
         bool wraps =
             target.form == TypeStep::Form::Array || target.form == TypeStep::Form::Function;
         std::string star = "*";
         star += inner;
         if (wraps)
             star.insert(0, "(").append(")");
-        return write(at.target, star, step, depth + 1, steps_left);
+        return write(at.base_type, star, step, depth + 1, steps_left);
     }
     case TypeStep::Form::Array:
         inner += '[';
         inner += (at.count ? std::to_string(at.count) : std::string());
-        return write(at.target, inner + "]", step, depth + 1, steps_left);
+        return write(at.base_type, inner + "]", step, depth + 1, steps_left);
     case TypeStep::Form::Function: {
         std::string list;
         for (TypeId parameter : at.parameters)
@@ -52,8 +52,8 @@ std::string write(TypeId type, std::string inner, const std::function<TypeStep(T
                 .append(write(parameter, "", step, depth + 1, steps_left));
         if (at.varargs)
             list.append(list.empty() ? "..." : ", ...");
-        return write(at.target, inner + "(" + (list.empty() ? "void" : list) + ")", step, depth + 1,
-                     steps_left);
+        return write(at.base_type, inner + "(" + (list.empty() ? "void" : list) + ")", step,
+                     depth + 1, steps_left);
     }
     }
     return at.text;
@@ -114,7 +114,7 @@ uint64_t letters_of(std::string_view name) {
 } // namespace
 
 std::string write_type(TypeId type, const std::function<TypeStep(TypeId)>& step) {
-    int steps_left = most_steps;
+    int steps_left = max_steps;
     return write(type, "", step, 0, steps_left);
 }
 

@@ -11,7 +11,7 @@ namespace djstap {
 struct TypeStep {
     enum class Form : uint8_t { Named, Qualified, Pointer, Array, Function } form = Form::Named;
     std::string text;               // Named: "struct file"; Qualified: "const"
-    TypeId target = 0;              // what it qualifies, points to, consists of, or returns
+    TypeId base_type = 0;           // what it qualifies, points to, consists of, or returns
     uint64_t count = 0;             // of an array
     std::vector<TypeId> parameters; // of a function
     bool varargs = false;

@@ -11,7 +11,7 @@ namespace djstap::driver {
 
 namespace {
 
-constexpr int64_t least_memory = 128, least_disk = 16, most_disk = 16 << 20;
+constexpr int64_t min_memory = 128, min_disk = 16, max_disk = 16 << 20;
 
 // Parses "512", "512M", "2G", "1T" to megabytes; returns nothing if it is not a size.
 std::optional<int64_t> megabytes(std::string_view text) {
@@ -42,10 +42,9 @@ std::optional<Failure> take_shape(const std::string& memory, const std::string& 
         const auto size = megabytes(memory);
         if (!size)
             return no_size(given);
-        if (*size < least_memory || *size > here)
-            return Failure{given + ": a guest's memory must be from " +
-                               std::to_string(least_memory) + "M to this machine's " +
-                               std::to_string(here) + "M",
+        if (*size < min_memory || *size > here)
+            return Failure{given + ": a guest's memory must be from " + std::to_string(min_memory) +
+                               "M to this machine's " + std::to_string(here) + "M",
                            ""};
         options.guest_memory_mb = static_cast<unsigned>(*size);
     }
@@ -54,8 +53,8 @@ std::optional<Failure> take_shape(const std::string& memory, const std::string& 
         const auto size = megabytes(disk);
         if (!size)
             return no_size(given);
-        if (*size && (*size < least_disk || *size > most_disk))
-            return Failure{given + ": a guest's disk must be from " + std::to_string(least_disk) +
+        if (*size && (*size < min_disk || *size > max_disk))
+            return Failure{given + ": a guest's disk must be from " + std::to_string(min_disk) +
                                "M to 16T, or 0 for none",
                            ""};
         options.guest_disk_mb = static_cast<unsigned>(*size);

@@ -91,9 +91,9 @@ class ForwardedSignals {
     struct sigaction before_[std::size(signals)] = {}, pipe_before_ = {};
 };
 
-std::vector<std::string> reader_command(const RunContext& context, const std::string& module) {
-    const Options& options = context.options;
-    std::vector<std::string> words = {context.places.djrun};
+std::vector<std::string> reader_command(const Invocation& invocation, const std::string& module) {
+    const Options& options = invocation.options;
+    std::vector<std::string> words = {invocation.places.djrun};
     if (!options.command.empty())
         words.insert(words.end(), {"-c", options.command});
     if (!options.output_file.empty())
@@ -124,9 +124,9 @@ void add_files(GuestJob& job, const std::vector<FileToCopy>& files) {
 }
 
 // Returns the requested size, or what the buffers need.
-unsigned memory_mb(const RunContext& context, const Limits& limits, unsigned cpus) {
-    if (context.options.guest_memory_mb)
-        return context.options.guest_memory_mb;
+unsigned memory_mb(const Invocation& invocation, const Limits& limits, unsigned cpus) {
+    if (invocation.options.guest_memory_mb)
+        return invocation.options.guest_memory_mb;
     const auto buffers = static_cast<unsigned>(limits.RING_KB * cpus / 1024);
     if (buffers <= usual_buffers_mb)
         return usual_memory_mb;
@@ -143,20 +143,20 @@ bool is_seen(const std::string& path) {
 }
 
 // Adds what the command needs if the guest does not see this machine's files.
-Status add_copies(GuestJob& job, const RunContext& context, const RunnableScript& runnable) {
+Status add_copies(GuestJob& job, const Invocation& invocation, const RunnableScript& runnable) {
     // djstap's own programs are available to any shell code in the command.
     for (const char* name : {"djrun", "gtodbench"}) {
-        std::string path = context.places.programs + "/" + name;
+        std::string path = invocation.places.programs + "/" + name;
         if (Result<std::vector<FileToCopy>> closure = program_closure(path)) {
             add_files(job, *closure);
             add_files(job, {{"", std::string("/usr/local/bin/") + name, 0, path}});
         }
     }
-    Result<std::vector<FileToCopy>> command = command_closure(context.options.command);
+    Result<std::vector<FileToCopy>> command = command_closure(invocation.options.command);
     if (!command)
         return Failure{"-c: " + command.failure().message, command.failure().hint};
     add_files(job, *command);
-    add_files(job, data_files(context.options.command));
+    add_files(job, data_files(invocation.options.command));
     // The probed modules can be loaded there.
     for (const ProbedImage& probed : runnable.images) {
         if (probed.kind != ImageKind::Module)
@@ -185,11 +185,11 @@ void be_patient(GuestJob& job, unsigned times) {
         *timeout *= times;
 }
 
-Result<GuestJob> guest_job(const RunContext& context, const RunnableScript& runnable) {
-    const Options& options = context.options;
+Result<GuestJob> guest_job(const Invocation& invocation, const RunnableScript& runnable) {
+    const Options& options = invocation.options;
     GuestJob job;
-    job.kernel = guest_kernel(**context.guest_kernel);
-    job.memory_mb = memory_mb(context, runnable.settings.limits, job.cpus);
+    job.kernel = guest_kernel(**invocation.guest_kernel);
+    job.memory_mb = memory_mb(invocation, runnable.settings.limits, job.cpus);
     job.disk_mb = options.guest_disk_mb.value_or(job.disk_mb);
     job.host_root = runnable.settings.guest_files == GuestFiles::Shared;
     if (const char* more = getenv("DJSTAP_QEMU_ARGUMENTS")) {
@@ -209,32 +209,32 @@ Result<GuestJob> guest_job(const RunContext& context, const RunnableScript& runn
             job.environment.emplace_back(*variable);
     }
     if (runnable.settings.guest_files == GuestFiles::Copied)
-        if (Status added = add_copies(job, context, runnable); !added)
+        if (Status added = add_copies(job, invocation, runnable); !added)
             return added.failure();
-    Result<std::vector<FileToCopy>> reader = program_closure(context.places.djrun);
+    Result<std::vector<FileToCopy>> reader = program_closure(invocation.places.djrun);
     if (!reader)
         return Failure{"djrun, the reader in the guest: " + reader.failure().message,
                        reader.failure().hint};
-    if (!job.host_root || !is_seen(context.places.djrun))
+    if (!job.host_root || !is_seen(invocation.places.djrun))
         add_files(job, *reader);
     const std::string module = own_file(job, fs::absolute(runnable.module_path, error));
-    job.command = reader_command(context, module);
+    job.command = reader_command(invocation, module);
     return job;
 }
 
 // Reports why the guest's end is not a success.
-bool report_end(RunContext& context, const GuestOutcome& outcome) {
+bool report_end(Invocation& invocation, const GuestOutcome& outcome) {
     if (outcome.lost()) {
-        Diagnostic& lost = context.diagnostics.report(outcome.state == GuestOutcome::EmulatorDied
-                                                          ? DiagnosticKind::EmulatorDied
-                                                          : DiagnosticKind::GuestLost,
-                                                      {}, {outcome.reason});
+        Diagnostic& lost = invocation.diagnostics.report(outcome.state == GuestOutcome::EmulatorDied
+                                                             ? DiagnosticKind::EmulatorDied
+                                                             : DiagnosticKind::GuestLost,
+                                                         {}, {outcome.reason});
         if (!outcome.kernel_log.empty())
             lost.note({}, "its kernel log ends with:\n" + outcome.kernel_log);
         return false;
     }
     if (!outcome.complaint.empty()) {
-        context.diagnostics.report(DiagnosticKind::GuestComplained, {})
+        invocation.diagnostics.report(DiagnosticKind::GuestComplained, {})
             .note({}, "its kernel log says:\n" + outcome.complaint);
         return false;
     }
@@ -243,32 +243,32 @@ bool report_end(RunContext& context, const GuestOutcome& outcome) {
 
 } // namespace
 
-std::optional<GuestFiles> settle_guest_files(RunContext& context) {
-    const Options& options = context.options;
+std::optional<GuestFiles> settle_guest_files(Invocation& invocation) {
+    const Options& options = invocation.options;
     if (!options.guest || (options.command.empty() && !options.guest_root))
         return GuestFiles::None;
     Status can = can_share_host_files();
     if (can)
         return GuestFiles::Shared;
     if (options.guest_root) {
-        context.fail(DiagnosticKind::GuestUnavailable, can.failure());
+        invocation.fail(DiagnosticKind::GuestUnavailable, can.failure());
         return std::nullopt;
     }
-    context.diagnostics.report(DiagnosticKind::GuestFilesCopied, {}, {can.failure().message})
+    invocation.diagnostics.report(DiagnosticKind::GuestFilesCopied, {}, {can.failure().message})
         .hint(can.failure().hint);
     return GuestFiles::Copied;
 }
 
-std::optional<FinishedRun> run_in_guest(RunContext& context, const RunnableScript& runnable) {
-    Result<GuestJob> job = guest_job(context, runnable);
+std::optional<FinishedRun> run_in_guest(Invocation& invocation, const RunnableScript& runnable) {
+    Result<GuestJob> job = guest_job(invocation, runnable);
     if (!job) {
-        context.fail(DiagnosticKind::GuestUnavailable, job.failure());
+        invocation.fail(DiagnosticKind::GuestUnavailable, job.failure());
         return std::nullopt;
     }
     Sink output, trace;
-    if (!context.options.output_file.empty())
-        if (Status opened = trace.open(context.options.output_file); !opened) {
-            context.fail(DiagnosticKind::WorkFiles, opened.failure());
+    if (!invocation.options.output_file.empty())
+        if (Status opened = trace.open(invocation.options.output_file); !opened) {
+            invocation.fail(DiagnosticKind::WorkFiles, opened.failure());
             return std::nullopt;
         }
     GuestCallbacks callbacks;
@@ -282,14 +282,14 @@ std::optional<FinishedRun> run_in_guest(RunContext& context, const RunnableScrip
     Result<GuestOutcome> outcome = run_guest(*job, callbacks, &signals.mailbox());
     report_guest(*job, outcome);
     if (!outcome) {
-        context.fail(DiagnosticKind::GuestUnavailable, outcome.failure());
+        invocation.fail(DiagnosticKind::GuestUnavailable, outcome.failure());
         return std::nullopt;
     }
-    if (!report_end(context, *outcome))
+    if (!report_end(invocation, *outcome))
         return std::nullopt;
     if (const int error = output.error() ? output.error() : trace.error()) {
-        context.fail(DiagnosticKind::WorkFiles,
-                     {std::string("cannot write the output: ") + strerror(error), ""});
+        invocation.fail(DiagnosticKind::WorkFiles,
+                        {std::string("cannot write the output: ") + strerror(error), ""});
         return std::nullopt;
     }
     return FinishedRun{outcome->exit_code};

@@ -7,8 +7,8 @@ namespace djstap::driver {
 
 // Decides whether the command of -c sees this machine's files in the guest, or copies of the files
 // that it needs. Returns nothing if the files were requested and are not available.
-std::optional<GuestFiles> settle_guest_files(RunContext& context);
+std::optional<GuestFiles> settle_guest_files(Invocation& invocation);
 
-std::optional<FinishedRun> run_in_guest(RunContext& context, const RunnableScript& runnable);
+std::optional<FinishedRun> run_in_guest(Invocation& invocation, const RunnableScript& runnable);
 
 } // namespace djstap::driver

@@ -19,16 +19,16 @@ Fact own_file(const char* name, const std::string& path) {
             false, false};
 }
 
-std::vector<FactChapter> gather(RunContext& context) {
+std::vector<FactChapter> gather(Invocation& invocation) {
     std::vector<FactChapter> chapters;
     struct utsname name = {};
     uname(&name);
     chapters.push_back({"This machine, kernel " + std::string(name.release), running_facts()});
-    std::string wanted = context.options.release();
+    std::string wanted = invocation.options.release();
     Result<KernelFiles> files = find_kernel(wanted);
     if (files) {
         chapters.push_back({"Compiling for kernel " + files->release, kernel_facts(*files)});
-        if (Result<const Kernel*> kernel = context.images.kernel()) {
+        if (Result<const Kernel*> kernel = invocation.images.kernel()) {
             std::vector<Fact>& facts = chapters.back().facts;
             facts.push_back({"build-id", !(*kernel)->build_id().empty(), (*kernel)->build_id(), "",
                              false, false});
@@ -54,10 +54,10 @@ std::vector<FactChapter> gather(RunContext& context) {
              whole ? "" : "apt-get install linux-headers-" + release, false, false});
     }
     chapters.push_back(std::move(guests));
-    chapters.push_back(
-        {"djstap",
-         {own_file("tapsets", context.places.tapsets), own_file("runtime", context.places.runtime),
-          own_file("djrun", context.places.djrun)}});
+    chapters.push_back({"djstap",
+                        {own_file("tapsets", invocation.places.tapsets),
+                         own_file("runtime", invocation.places.runtime),
+                         own_file("djrun", invocation.places.djrun)}});
     CacheUse use = cache_use();
     chapters.back().facts.push_back({"cache", true,
                                      use.folder + ": " + std::to_string(use.files) + " files, " +
@@ -68,8 +68,8 @@ std::vector<FactChapter> gather(RunContext& context) {
 
 } // namespace
 
-bool print_info(RunContext& context) {
-    context.output().facts(DJSTAP_VERSION, version_text(), gather(context));
+bool print_info(Invocation& invocation) {
+    invocation.output().facts(DJSTAP_VERSION, version_text(), gather(invocation));
     return true;
 }
 

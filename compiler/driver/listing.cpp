@@ -30,29 +30,30 @@ bool fits(std::string_view pattern, std::string_view name) {
     return false;
 }
 
-void print_listing(RunContext& context, const ProbeListing& listing) {
+void print_listing(Invocation& invocation, const ProbeListing& listing) {
     ListedPoint point;
     point.point = listing.point;
     if (listing.mechanism != Mechanism::None)
         point.mechanism = mechanism_name(listing.mechanism);
     point.reason = listing.reason;
     point.variables = listing.variables;
-    point.variables_wanted = context.options.list_variables;
-    point.mechanism_wanted = point.variables_wanted || context.options.verbose() > 0;
-    context.output().listed(point);
+    point.variables_wanted = invocation.options.list_variables;
+    point.mechanism_wanted = point.variables_wanted || invocation.options.verbose() > 0;
+    invocation.output().listed(point);
 }
 
 // Parses the script `probe PATTERN {}` for its only declaration.
-std::optional<ast::File> parse_pattern(RunContext& context) {
-    uint32_t id = context.sources.add("<probe>", "probe " + context.options.list_pattern + " {}");
-    auto file = parse_file(context.sources, id, context.preprocessor(), context.tapsets().macros(),
-                           context.diagnostics);
+std::optional<ast::File> parse_pattern(Invocation& invocation) {
+    uint32_t id =
+        invocation.sources.add("<probe>", "probe " + invocation.options.list_pattern + " {}");
+    auto file = parse_file(invocation.sources, id, invocation.preprocessor(),
+                           invocation.tapsets().macros(), invocation.diagnostics);
     if (!file)
         return std::nullopt;
     bool one = file->probes.size() == 1 && file->aliases.empty() && file->functions.empty() &&
                file->globals.empty() && file->embedded.empty();
     if (!one) {
-        context.diagnostics.report(DiagnosticKind::NotOnePoint, {id, 6, 6, 0});
+        invocation.diagnostics.report(DiagnosticKind::NotOnePoint, {id, 6, 6, 0});
         return std::nullopt;
     }
     return file;
@@ -67,14 +68,14 @@ std::string dotted(const ast::ProbePoint& point) {
 
 // Returns what a point without arguments names: a tapset's aliases and, for a pattern, the kinds of
 // probe points.
-std::vector<ProbeListing> named_points(RunContext& context, const ast::ProbePoint& point) {
+std::vector<ProbeListing> named_points(Invocation& invocation, const ast::ProbePoint& point) {
     if (std::any_of(point.components.begin(), point.components.end(), [](const auto& each) {
             return each.argument != ast::PointComponent::Argument::None;
         }))
         return {};
     const std::string pattern = dotted(point);
     std::vector<ProbeListing> out;
-    for (const std::string& alias : context.tapsets().alias_names())
+    for (const std::string& alias : invocation.tapsets().alias_names())
         if (fits(pattern, alias))
             out.push_back({alias, {}, Mechanism::None, "defined by a tapset"});
     if (pattern.find('*') != std::string::npos)
@@ -90,54 +91,54 @@ std::vector<ProbeListing> named_points(RunContext& context, const ast::ProbePoin
 
 } // namespace
 
-bool list_points(RunContext& context) {
-    auto file = parse_pattern(context);
+bool list_points(Invocation& invocation) {
+    auto file = parse_pattern(invocation);
     if (!file)
         return false;
     size_t found = 0;
     bool good = true;
     for (const ast::ProbePoint& point : file->probes[0].points) {
         const size_t before = found;
-        for (const ProbeListing& listing : named_points(context, point)) {
-            print_listing(context, listing);
+        for (const ProbeListing& listing : named_points(invocation, point)) {
+            print_listing(invocation, listing);
             found++;
         }
         if (found != before)
             continue;
         auto listings = list_probes(
-            point, context.options.list_variables || context.output().lists_mechanisms(),
-            context.images, context.diagnostics);
+            point, invocation.options.list_variables || invocation.output().lists_mechanisms(),
+            invocation.images, invocation.diagnostics);
         if (!listings) {
             good = false;
             continue;
         }
         for (const ProbeListing& listing : *listings)
-            print_listing(context, listing);
+            print_listing(invocation, listing);
         found += listings->size();
     }
     if (good && found == 0)
-        context.diagnostics.report(DiagnosticKind::NothingListed, {},
-                                   {context.options.list_pattern});
+        invocation.diagnostics.report(DiagnosticKind::NothingListed, {},
+                                      {invocation.options.list_pattern});
     return good && found != 0;
 }
 
-bool print_probe_types(RunContext& context) {
+bool print_probe_types(Invocation& invocation) {
     for (const std::string& type : probe_types())
-        context.output().line(type);
+        invocation.output().line(type);
     return true;
 }
 
-bool print_aliases(RunContext& context) {
-    std::vector<std::string> names = context.tapsets().alias_names();
+bool print_aliases(Invocation& invocation) {
+    std::vector<std::string> names = invocation.tapsets().alias_names();
     std::sort(names.begin(), names.end());
     for (const std::string& name : names)
-        context.output().line(name);
-    return !context.diagnostics.has_errors();
+        invocation.output().line(name);
+    return !invocation.diagnostics.has_errors();
 }
 
-bool print_functions(RunContext& context) {
+bool print_functions(Invocation& invocation) {
     // Each overload on a line of its own, like SystemTap.
-    std::vector<std::string> names = context.tapsets().function_names();
+    std::vector<std::string> names = invocation.tapsets().function_names();
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
     auto type = [](ast::TypeName name) {
@@ -146,7 +147,7 @@ bool print_functions(RunContext& context) {
                                                : "";
     };
     for (const std::string& name : names) {
-        for (const ast::File* file : context.tapsets().files_defining_function(name)) {
+        for (const ast::File* file : invocation.tapsets().files_defining_function(name)) {
             for (const ast::Function& function : file->functions) {
                 if (function.name != name || function.is_private)
                     continue;
@@ -154,11 +155,11 @@ bool print_functions(RunContext& context) {
                 for (size_t i = 0; i < function.parameters.size(); i++)
                     text += (i ? ", " : "") + function.parameters[i].name +
                             type(function.parameters[i].type);
-                context.output().line(text + ")");
+                invocation.output().line(text + ")");
             }
         }
     }
-    return !context.diagnostics.has_errors();
+    return !invocation.diagnostics.has_errors();
 }
 
 } // namespace djstap::driver

@@ -197,17 +197,17 @@ GuestKernel guest_kernel(const KernelFiles& files) {
     return {files.release, resolved(files.vmlinuz), resolved(files.modules)};
 }
 
-bool check_machine(RunContext& context) {
-    if (context.guest_kernel) {
-        if (!*context.guest_kernel)
-            context.fail(DiagnosticKind::GuestUnavailable, context.guest_kernel->failure());
-        return static_cast<bool>(*context.guest_kernel);
+bool check_machine(Invocation& invocation) {
+    if (invocation.guest_kernel) {
+        if (!*invocation.guest_kernel)
+            invocation.fail(DiagnosticKind::GuestUnavailable, invocation.guest_kernel->failure());
+        return static_cast<bool>(*invocation.guest_kernel);
     }
     struct utsname name = {};
     uname(&name);
-    Result<KernelFiles> files = find_kernel(context.options.kernel);
+    Result<KernelFiles> files = find_kernel(invocation.options.kernel);
     if (!files) {
-        context.fail(DiagnosticKind::KernelUnusable, files.failure());
+        invocation.fail(DiagnosticKind::KernelUnusable, files.failure());
         return false;
     }
     std::string missing, remedies;
@@ -227,7 +227,7 @@ bool check_machine(RunContext& context) {
     if (missing.empty())
         return true;
     std::string guest = "--guest runs it in a throw-away virtual machine";
-    context.diagnostics.report(DiagnosticKind::MachineLacks, {}, {missing})
+    invocation.diagnostics.report(DiagnosticKind::MachineLacks, {}, {missing})
         .hint(remedies.empty() ? guest : guest + "; for this machine: " + remedies);
     return false;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What the running machine offers for running modules, and what a kernel has for compiling them.
 #pragma once
-#include "driver/run_context.h"
+#include "driver/invocation.h"
 #include "guest/guest.h"
 #include "session/output.h"
 
@@ -25,6 +25,6 @@ GuestKernel guest_kernel(const KernelFiles& files);
 
 // Determines where the script will run, before work is done for it: fixes the guest's kernel in the
 // options, or examines the running machine. Reports everything that is missing in one message.
-bool check_machine(RunContext& context);
+bool check_machine(Invocation& invocation);
 
 } // namespace djstap::driver

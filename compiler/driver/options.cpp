@@ -413,7 +413,7 @@ std::optional<Failure> Parser::check() {
         auto pid = number(raw.pid, 1, 4194304);
         if (!pid)
             return bad("-x " + raw.pid + ": not a process ID");
-        options.target_pid = static_cast<int>(*pid);
+        options.traced_pid = static_cast<int>(*pid);
     }
     if (!raw.buffer.empty()) {
         auto megabytes = number(raw.buffer, 1, 1024);
@@ -427,8 +427,8 @@ std::optional<Failure> Parser::check() {
         if (*end || !(options.seconds > 0) || options.seconds > 1e9)
             return bad("-T " + raw.seconds + ": not a number of seconds");
     }
-    if (!options.command.empty() && options.target_pid)
-        return bad("-c and -x both set the target process", "give one of them");
+    if (!options.command.empty() && options.traced_pid)
+        return bad("-c and -x both set the traced process", "give one of them");
     if (options.recorder && (!options.command.empty() || options.seconds > 0))
         return bad("-F leaves the script loaded and cannot be combined with -c or -T");
     if (options.recorder && (guest->count() || options.guest_root))
@@ -445,7 +445,7 @@ std::optional<Failure> Parser::check() {
         if (options.last_pass == 4)
             return bad("-p4 makes a module, but --runtime=user has none", "-p3 compiles, -p5 runs");
     }
-    if (options.guest && options.target_pid)
+    if (options.guest && options.traced_pid)
         return bad("-x " + raw.pid + ": this machine's processes do not exist in a guest",
                    "-c CMD runs a command in the guest");
     return std::nullopt;

@@ -62,7 +62,7 @@ struct Options {
     bool keep_work_files = false;
 
     std::string command; // -c
-    int target_pid = 0;  // -x
+    int traced_pid = 0;  // -x
     double seconds = 0;  // -T; 0: until the script or the user ends it
     std::string output_file;
     bool recorder = false;    // -F

@@ -7,14 +7,14 @@
 #include "driver/machine.h"
 #include "driver/script.h"
 #include "include/record.h"
+#include "inprocess/check.h"
 #include "probes/families.h"
 #include "probes/mechanisms.h"
 #include "semantics/semantics.h"
 #include "semantics/walk.h"
 #include "syntax/lexing.h"
 #include "system/hash.h"
-#include "user/check.h"
-#include "user/user.h"
+#include "userspace/userspace.h"
 
 #include <algorithm>
 #include <bit>
@@ -58,43 +58,44 @@ void suppress_errors(ast::File& script) {
 }
 
 // --exclude-self: the code that precedes the handlers. A guest's first process is djstap's agent.
-std::optional<ast::File> parse_exclusion(RunContext& context) {
+std::optional<ast::File> parse_exclusion(Invocation& invocation) {
     const char* condition =
-        context.options.guest ? "pid() == stp_pid() || pid() == 1" : "pid() == stp_pid()";
-    const uint32_t id = context.sources.add("<--exclude-self>", std::string("probe never { if (") +
-                                                                    condition + ") next }");
-    return parse_file(context.sources, id, context.preprocessor(), {}, context.diagnostics);
+        invocation.options.guest ? "pid() == stp_pid() || pid() == 1" : "pid() == stp_pid()";
+    const uint32_t id = invocation.sources.add(
+        "<--exclude-self>", std::string("probe never { if (") + condition + ") next }");
+    return parse_file(invocation.sources, id, invocation.preprocessor(), {},
+                      invocation.diagnostics);
 }
 
 // Saves a pass's result next to the module if -k requests it.
-bool keep(RunContext& context, const char* name, std::string_view bytes) {
-    if (!context.options.keep_work_files)
+bool keep(Invocation& invocation, const char* name, std::string_view bytes) {
+    if (!invocation.options.keep_work_files)
         return true;
-    Result<std::string> folder = context.work.path();
+    Result<std::string> folder = invocation.work.path();
     Status saved =
         folder ? write_atomically(*folder + "/" + name, bytes) : Status(folder.failure());
     if (!saved)
-        context.fail(DiagnosticKind::WorkFiles, saved.failure());
+        invocation.fail(DiagnosticKind::WorkFiles, saved.failure());
     return static_cast<bool>(saved);
 }
 
 // Returns a unique name for each run: two modules may be loaded at once.
-std::string made_up_name(const RunContext& context, uint32_t source) {
-    const uint64_t hash = hash_bytes(context.sources.file(source).text);
+std::string made_up_name(const Invocation& invocation, uint32_t source) {
+    const uint64_t hash = hash_bytes(invocation.sources.file(source).text);
     char digits[17];
     snprintf(digits, sizeof digits, "%08x", static_cast<uint32_t>(hash ^ hash >> 32));
     return std::string("djstap_") + digits + "_" + std::to_string(getpid());
 }
 
-std::optional<RuntimeKit> open_kit(RunContext& context, const Kernel& kernel) {
-    const RuntimeSources sources{context.places.runtime};
+std::optional<RuntimeKit> open_kit(Invocation& invocation, const Kernel& kernel) {
+    const RuntimeSources sources{invocation.places.runtime};
     if (Status agreed = check_agreement(sources); !agreed) {
-        context.fail(DiagnosticKind::RuntimeUnavailable, agreed.failure());
+        invocation.fail(DiagnosticKind::RuntimeUnavailable, agreed.failure());
         return std::nullopt;
     }
     Result<RuntimeKit> kit = open_runtime_kit(kernel, sources, show_progress);
     if (!kit) {
-        context.fail(DiagnosticKind::RuntimeUnavailable, kit.failure());
+        invocation.fail(DiagnosticKind::RuntimeUnavailable, kit.failure());
         return std::nullopt;
     }
     return std::move(*kit);
@@ -136,13 +137,13 @@ CodegenKernel describe_kernel(const Kernel& kernel, const RuntimeKit& kit) {
 
 // Opens the kernel's files and the runtime that was built for it, which is stored in `kit`: the
 // result refers to it.
-std::optional<CodegenKernel> open_kernel(RunContext& context, std::optional<RuntimeKit>& kit) {
-    Result<const Kernel*> kernel = context.images.kernel();
+std::optional<CodegenKernel> open_kernel(Invocation& invocation, std::optional<RuntimeKit>& kit) {
+    Result<const Kernel*> kernel = invocation.images.kernel();
     if (!kernel) {
-        context.fail(DiagnosticKind::KernelUnusable, kernel.failure());
+        invocation.fail(DiagnosticKind::KernelUnusable, kernel.failure());
         return std::nullopt;
     }
-    kit = open_kit(context, **kernel);
+    kit = open_kit(invocation, **kernel);
     if (!kit)
         return std::nullopt;
     return describe_kernel(**kernel, *kit);
@@ -170,69 +171,69 @@ std::string upper_case(std::string text) {
 }
 
 // Takes limits from -D and -s.
-std::optional<Limits> limits_of(RunContext& context) {
+std::optional<Limits> limits_of(Invocation& invocation) {
     Limits limits;
     std::vector<std::string> names = Limits::names();
-    for (const auto& [name, value] : context.options.definitions) {
+    for (const auto& [name, value] : invocation.options.definitions) {
         if (std::find(names.begin(), names.end(), name) == names.end()) {
             const std::string upper = upper_case(name);
             const bool wrong_case = std::find(names.begin(), names.end(), upper) != names.end();
             std::string hint =
                 wrong_case ? "did you mean '" + upper + "'?" : did_you_mean(upper, names);
-            context.diagnostics.report(DiagnosticKind::UnknownLimit, {}, {name})
+            invocation.diagnostics.report(DiagnosticKind::UnknownLimit, {}, {name})
                 .hint(hint.empty() ? "docs/language.md lists the limits" : hint);
             continue;
         }
         int64_t number = 0;
         auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
         if (error != std::errc() || end != value.data() + value.size() || !limits.set(name, number))
-            context.diagnostics.report(DiagnosticKind::BadLimit, {}, {name, value})
+            invocation.diagnostics.report(DiagnosticKind::BadLimit, {}, {name, value})
                 .hint("it must be a number from " + Limits::range(name));
     }
     auto is_set = [&](std::string_view name) {
-        const auto& all = context.options.definitions;
+        const auto& all = invocation.options.definitions;
         return std::any_of(all.begin(), all.end(),
                            [&](const auto& each) { return each.first == name; });
     };
     if (!is_set("MAXACTION_INTERRUPTIBLE"))
         limits.MAXACTION_INTERRUPTIBLE = std::min<int64_t>(10 * limits.MAXACTION, INT32_MAX);
-    if (context.options.buffer_megabytes)
-        limits.RING_KB = int64_t{context.options.buffer_megabytes} * 1024;
-    return context.diagnostics.has_errors() ? std::nullopt : std::optional(limits);
+    if (invocation.options.buffer_megabytes)
+        limits.RING_KB = int64_t{invocation.options.buffer_megabytes} * 1024;
+    return invocation.diagnostics.has_errors() ? std::nullopt : std::optional(limits);
 }
 
 // Warns about arguments that no text names; branches of %( that are not taken count as naming them.
-void warn_of_arguments(RunContext& context, const std::vector<uint32_t>& ids) {
+void warn_of_arguments(Invocation& invocation, const std::vector<uint32_t>& ids) {
     std::set<std::string> named;
     for (const uint32_t id : ids) {
-        Diagnostics ignored(context.sources);
+        Diagnostics ignored(invocation.sources);
         syntax::Lexemes words;
-        syntax::lex(context.sources.file(id).text, {id, 0, 0, 0}, false, words, ignored);
+        syntax::lex(invocation.sources.file(id).text, {id, 0, 0, 0}, false, words, ignored);
         for (const syntax::Lexeme& word : words)
             if (word.text.size() > 1 && (word.text[0] == '$' || word.text[0] == '@'))
                 named.insert(std::string(word.text.substr(1)));
     }
-    for (size_t i = 0; i < context.options.arguments.size(); i++)
+    for (size_t i = 0; i < invocation.options.arguments.size(); i++)
         if (const std::string number = std::to_string(i + 1); !named.count(number))
-            context.diagnostics.report(DiagnosticKind::OptionWithoutEffect, {},
-                                       {"the script argument '" + context.options.arguments[i] +
-                                        "' is not used: the script does not refer to $" + number +
-                                        " or @" + number});
+            invocation.diagnostics.report(
+                DiagnosticKind::OptionWithoutEffect, {},
+                {"the script argument '" + invocation.options.arguments[i] +
+                 "' is not used: the script does not refer to $" + number + " or @" + number});
 }
 
 } // namespace
 
-std::optional<ParsedScript> parse(RunContext& context, Nothing) {
+std::optional<ParsedScript> parse(Invocation& invocation, Nothing) {
     ParsedScript parsed;
     std::optional<ast::File> script;
-    auto ids = read_scripts(context.options, context.sources, context.diagnostics);
-    std::optional<Limits> limits = ids ? limits_of(context) : std::nullopt;
+    auto ids = read_scripts(invocation.options, invocation.sources, invocation.diagnostics);
+    std::optional<Limits> limits = ids ? limits_of(invocation) : std::nullopt;
     if (!limits)
         return std::nullopt;
-    const MacroTable& macros = context.tapsets().macros();
+    const MacroTable& macros = invocation.tapsets().macros();
     for (uint32_t id : *ids) {
-        auto file =
-            parse_file(context.sources, id, context.preprocessor(), macros, context.diagnostics);
+        auto file = parse_file(invocation.sources, id, invocation.preprocessor(), macros,
+                               invocation.diagnostics);
         // further texts may contain errors of their own
         if (!file)
             continue;
@@ -241,25 +242,25 @@ std::optional<ParsedScript> parse(RunContext& context, Nothing) {
         else
             script = std::move(file);
     }
-    if (context.diagnostics.has_errors())
+    if (invocation.diagnostics.has_errors())
         return std::nullopt;
-    warn_of_arguments(context, *ids);
-    if (context.options.suppress_handler_errors) {
+    warn_of_arguments(invocation, *ids);
+    if (invocation.options.suppress_handler_errors) {
         suppress_errors(*script);
         limits->MAXSKIPPED = INT32_MAX; // errors and skipped hits may accumulate
     }
     const bool nothing = script->probes.empty() && script->aliases.empty() &&
                          script->functions.empty() && script->globals.empty() &&
                          script->embedded.empty();
-    if (nothing || (script->probes.empty() && context.options.last_pass > 1))
-        context.diagnostics
+    if (nothing || (script->probes.empty() && invocation.options.last_pass > 1))
+        invocation.diagnostics
             .report(nothing ? DiagnosticKind::EmptyScript : DiagnosticKind::NoProbes, {})
             .hint("the smallest script is: probe begin { println(\"hello\") }");
     parsed.settings.limits = *limits;
     parsed.file = std::move(*script);
     // Errors in the script are reported first: they can be fixed without the machine.
-    if (!context.diagnostics.has_errors() && context.options.last_pass == 5) {
-        const auto guest_files = check_command(context);
+    if (!invocation.diagnostics.has_errors() && invocation.options.last_pass == 5) {
+        const auto guest_files = check_command(invocation);
         if (!guest_files)
             return std::nullopt;
         parsed.settings.guest_files = *guest_files;
@@ -270,7 +271,7 @@ std::optional<ParsedScript> parse(RunContext& context, Nothing) {
 namespace {
 
 // A stack as a string holds MAXBACKTRACE addresses, however short other strings may be.
-void make_room_for_stacks(RunContext& context, const program::Program& program, Limits& limits) {
+void make_room_for_stacks(Invocation& invocation, const program::Program& program, Limits& limits) {
     constexpr int64_t address_bytes = sizeof("0xffffffffffffffff ") - 1;
     const int64_t needed = limits.MAXBACKTRACE * address_bytes + 1;
     const auto& functions = program.functions;
@@ -279,9 +280,9 @@ void make_room_for_stacks(RunContext& context, const program::Program& program, 
     });
     if (!keeps_stacks || limits.MAXSTRINGLEN >= needed)
         return;
-    for (const auto& [name, value] : context.options.definitions)
+    for (const auto& [name, value] : invocation.options.definitions)
         if (name == "MAXSTRINGLEN")
-            context.diagnostics.report(
+            invocation.diagnostics.report(
                 DiagnosticKind::OptionWithoutEffect, {},
                 {"-D MAXSTRINGLEN=" + value + " has no effect: backtrace() needs strings of " +
                  std::to_string(needed) +
@@ -291,101 +292,104 @@ void make_room_for_stacks(RunContext& context, const program::Program& program, 
 
 } // namespace
 
-std::optional<AnalyzedScript> analyze(RunContext& context, ParsedScript parsed) {
+std::optional<AnalyzedScript> analyze(Invocation& invocation, ParsedScript parsed) {
     AnalyzedScript analyzed;
     analyzed.settings = parsed.settings;
     Limits& limits = analyzed.settings.limits;
     SemanticsOptions options;
-    options.guru = context.options.guru;
+    options.guru = invocation.options.guru;
     options.points = probe_shapes();
-    options.keep_unused = context.options.keep_unused;
+    options.keep_unused = invocation.options.keep_unused;
     // SystemTap 1.8 moved the arguments of C functions behind macros.
-    options.unmangled = strverscmp(context.options.language_version.c_str(), "1.8") < 0;
-    options.global_values = context.options.global_values;
+    options.unmangled = strverscmp(invocation.options.language_version.c_str(), "1.8") < 0;
+    options.global_values = invocation.options.global_values;
     options.max_action = std::min(limits.MAXACTION, limits.MAXACTION_INTERRUPTIBLE);
-    if (context.options.exclude_self) {
-        analyzed.exclusion = parse_exclusion(context);
+    if (invocation.options.exclude_self) {
+        analyzed.exclusion = parse_exclusion(invocation);
         if (!analyzed.exclusion)
             return std::nullopt;
         options.prologue = analyzed.exclusion->probes.front().body.get();
     }
     analyzed.source = parsed.file.source;
-    if (!keep(context, "script.stp", context.sources.file(analyzed.source).text))
+    if (!keep(invocation, "script.stp", invocation.sources.file(analyzed.source).text))
         return std::nullopt;
-    auto program =
-        djstap::analyze(std::move(parsed.file), context.tapsets(), options, context.diagnostics);
+    auto program = djstap::analyze(std::move(parsed.file), invocation.tapsets(), options,
+                                   invocation.diagnostics);
     if (!program)
         return std::nullopt;
-    make_room_for_stacks(context, *program, limits);
+    make_room_for_stacks(invocation, *program, limits);
     analyzed.program = std::move(*program);
     return analyzed;
 }
 
-std::optional<ResolvedScript> resolve(RunContext& context, AnalyzedScript analyzed) {
-    if (context.options.user_space) {
-        if (!check_for_user_space(analyzed.program, context.diagnostics))
+std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript analyzed) {
+    if (invocation.options.user_space) {
+        if (!check_for_user_space(analyzed.program, invocation.diagnostics))
             return std::nullopt;
-    } else if (context.options.last_pass == 5 && !check_machine(context)) {
+    } else if (invocation.options.last_pass == 5 && !check_machine(invocation)) {
         return std::nullopt;
     }
     ProbeOptions options;
-    if (context.options.user_space)
+    if (invocation.options.user_space)
         options.hz = DJS_USER_HZ;
-    if (!context.options.mechanism.empty())
-        options.forced = mechanism_by_name(context.options.mechanism);
+    if (!invocation.options.mechanism.empty())
+        options.forced = mechanism_by_name(invocation.options.mechanism);
     options.max_kprobes = analyzed.settings.limits.MAXKPROBES;
-    options.skip_bad_variables = context.options.skip_bad_variables;
-    auto plan = resolve_probes(analyzed.program, context.images, options, context.diagnostics);
+    options.skip_bad_variables = invocation.options.skip_bad_variables;
+    auto plan =
+        resolve_probes(analyzed.program, invocation.images, options, invocation.diagnostics);
     if (!plan)
         return std::nullopt;
     // A script of probes that are never hit is valid, too.
     if (plan->sites.empty() && !program::has_probe_of(analyzed.program, PointIsNeverHit))
-        context.diagnostics.report(DiagnosticKind::NothingToProbe, {});
+        invocation.diagnostics.report(DiagnosticKind::NothingToProbe, {});
     return ResolvedScript{std::move(analyzed), std::move(*plan)};
 }
 
-std::optional<GeneratedScript> generate(RunContext& context, ResolvedScript resolved) {
+std::optional<GeneratedScript> generate(Invocation& invocation, ResolvedScript resolved) {
     GeneratedScript generated;
-    std::optional<CodegenKernel> kernel =
-        context.options.user_space ? user_space_kernel() : open_kernel(context, generated.kit);
+    std::optional<CodegenKernel> kernel = invocation.options.user_space
+                                              ? user_space_kernel()
+                                              : open_kernel(invocation, generated.kit);
     if (!kernel)
         return std::nullopt;
     const Limits& limits = resolved.script.settings.limits;
-    generated.module_name = context.options.module_name.empty()
-                                ? made_up_name(context, resolved.script.source)
-                                : context.options.module_name;
+    generated.module_name = invocation.options.module_name.empty()
+                                ? made_up_name(invocation, resolved.script.source)
+                                : invocation.options.module_name;
     CodegenOptions options;
     options.limits = limits;
     options.module_name = generated.module_name;
-    options.dump_ir = context.options.last_pass == 3 || context.options.keep_work_files;
-    options.explain = context.options.explain;
-    options.script_name = context.options.script_name();
-    options.plant = context.options.plant;
+    options.dump_ir = invocation.options.last_pass == 3 || invocation.options.keep_work_files;
+    options.explain = invocation.options.explain;
+    options.script_name = invocation.options.script_name();
+    options.plant = invocation.options.plant;
     // For developers: the kernel's sanitizer checks the handlers, too.
     const char* sanitize = getenv("DJSTAP_SANITIZE");
-    options.sanitize = sanitize && std::string_view(sanitize) == "1" && !context.options.user_space;
+    options.sanitize =
+        sanitize && std::string_view(sanitize) == "1" && !invocation.options.user_space;
     if (options.sanitize && kernel->sanitizer == Sanitizer::None) {
-        context.fail(DiagnosticKind::KernelUnusable,
-                     Failure{"the kernel " + kernel->release + " has no sanitizer",
-                             "DJSTAP_SANITIZE requires CONFIG_KASAN_GENERIC or CONFIG_KCSAN"});
+        invocation.fail(DiagnosticKind::KernelUnusable,
+                        Failure{"the kernel " + kernel->release + " has no sanitizer",
+                                "DJSTAP_SANITIZE requires CONFIG_KASAN_GENERIC or CONFIG_KCSAN"});
         return std::nullopt;
     }
     // A module of -p4 may be loaded with larger buffers.
-    options.recorder = context.options.recorder;
+    options.recorder = invocation.options.recorder;
     if (options.recorder)
         options.longest_record = DJS_RECORD_MAX;
-    else if (context.options.last_pass == 5)
+    else if (invocation.options.last_pass == 5)
         options.longest_record = buffer_bytes(limits);
     auto object = djstap::generate(resolved.script.program, resolved.plan, *kernel, options,
-                                   context.diagnostics);
+                                   invocation.diagnostics);
     if (!object)
         return std::nullopt;
     for (const std::string& line : object->explanation)
         fprintf(stderr, "%s\n", line.c_str());
-    const bool kept = keep(context, "script.ll", object->ir) &&
-                      keep(context, "script.o", object->object) &&
-                      keep(context, "meta.json", object->meta) &&
-                      (object->c_source.empty() || keep(context, "script.c", object->c_source));
+    const bool kept = keep(invocation, "script.ll", object->ir) &&
+                      keep(invocation, "script.o", object->object) &&
+                      keep(invocation, "meta.json", object->meta) &&
+                      (object->c_source.empty() || keep(invocation, "script.c", object->c_source));
     if (!kept)
         return std::nullopt;
     generated.script = std::move(resolved);
@@ -393,11 +397,11 @@ std::optional<GeneratedScript> generate(RunContext& context, ResolvedScript reso
     return generated;
 }
 
-std::optional<RunnableScript> link(RunContext& context, GeneratedScript generated) {
+std::optional<RunnableScript> link(Invocation& invocation, GeneratedScript generated) {
     RunnableScript runnable;
     runnable.settings = generated.script.script.settings;
     runnable.images = std::move(generated.script.plan.images);
-    if (context.options.user_space) {
+    if (invocation.options.user_space) {
         runnable.object = std::move(generated.object); // linked where it runs
         return runnable;
     }
@@ -407,31 +411,31 @@ std::optional<RunnableScript> link(RunContext& context, GeneratedScript generate
     request.signing_key = signing_key_from_environment();
     // A named module is for its user, in the current folder. Of the others, -p4 keeps its module in
     // the cache, and so does -F: reading a crash dump requires it.
-    if (!context.options.module_name.empty()) {
+    if (!invocation.options.module_name.empty()) {
         request.output = generated.module_name + ".ko";
-    } else if (context.options.last_pass == 4 || context.options.recorder) {
+    } else if (invocation.options.last_pass == 4 || invocation.options.recorder) {
         const std::string folder = cache_directory() + "/modules";
         if (Status made = make_cache_folder(folder); !made) {
-            context.fail(DiagnosticKind::ModuleNotLinked, made.failure());
+            invocation.fail(DiagnosticKind::ModuleNotLinked, made.failure());
             return std::nullopt;
         }
         request.output = folder + "/" + generated.module_name + ".ko";
     } else {
-        Result<std::string> folder = context.work.path();
+        Result<std::string> folder = invocation.work.path();
         if (!folder) {
-            context.fail(DiagnosticKind::WorkFiles, folder.failure());
+            invocation.fail(DiagnosticKind::WorkFiles, folder.failure());
             return std::nullopt;
         }
         request.output = *folder + "/" + generated.module_name + ".ko";
-        context.work.will_hold(request.output);
+        invocation.work.will_hold(request.output);
     }
     const RuntimeKit* kit = &*generated.kit;
     std::optional<EmbeddedObject> embedded;
     if (!generated.object.c_source.empty()) {
-        auto joined = add_embedded_code(*generated.kit, RuntimeSources{context.places.runtime},
+        auto joined = add_embedded_code(*generated.kit, RuntimeSources{invocation.places.runtime},
                                         generated.object.c_source, generated.object.object);
         if (!joined) {
-            context.fail(DiagnosticKind::EmbeddedCode, joined.failure());
+            invocation.fail(DiagnosticKind::EmbeddedCode, joined.failure());
             return std::nullopt;
         }
         embedded = std::move(*joined);
@@ -440,11 +444,11 @@ std::optional<RunnableScript> link(RunContext& context, GeneratedScript generate
     }
     Result<BuiltModule> module = link_module(*kit, request);
     if (!module) {
-        context.fail(DiagnosticKind::ModuleNotLinked, module.failure());
+        invocation.fail(DiagnosticKind::ModuleNotLinked, module.failure());
         return std::nullopt;
     }
     runnable.module_path = module->path;
-    if (!keep(context, (generated.module_name + ".ko").c_str(), module->bytes))
+    if (!keep(invocation, (generated.module_name + ".ko").c_str(), module->bytes))
         return std::nullopt;
     return runnable;
 }

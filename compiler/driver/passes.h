@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The passes: each is a function from the value of the previous one to its own value. Nothing: the
-// context's diagnostics contain errors.
+// invocation's diagnostics contain errors.
 #pragma once
 #include "ast/ast.h"
 #include "codegen/codegen.h"
-#include "driver/run_context.h"
+#include "driver/invocation.h"
 #include "module/module.h"
 #include "semantics/program.h"
 
@@ -67,24 +67,24 @@ struct FinishedRun {
     int exit_status = 0; // that of the command, or 1
 };
 
-std::optional<ParsedScript> parse(RunContext& context, Nothing);
-std::optional<AnalyzedScript> analyze(RunContext& context, ParsedScript parsed);
-std::optional<ResolvedScript> resolve(RunContext& context, AnalyzedScript analyzed);
-std::optional<GeneratedScript> generate(RunContext& context, ResolvedScript resolved);
-std::optional<RunnableScript> link(RunContext& context, GeneratedScript generated);
-std::optional<FinishedRun> run_module(RunContext& context, RunnableScript runnable);
+std::optional<ParsedScript> parse(Invocation& invocation, Nothing);
+std::optional<AnalyzedScript> analyze(Invocation& invocation, ParsedScript parsed);
+std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript analyzed);
+std::optional<GeneratedScript> generate(Invocation& invocation, ResolvedScript resolved);
+std::optional<RunnableScript> link(Invocation& invocation, GeneratedScript generated);
+std::optional<FinishedRun> run_module(Invocation& invocation, RunnableScript runnable);
 
 // The buffer size of each CPU, as the runtime rounds it.
 uint64_t buffer_bytes(const Limits& limits);
 
 // Returns nothing if the command of -c does not exist. Adds djstap's own folder to $PATH.
-std::optional<GuestFiles> check_command(RunContext& context);
+std::optional<GuestFiles> check_command(Invocation& invocation);
 
 // The output of -p1 … -p4.
-void print_script(RunContext& context, const ParsedScript& parsed);
-void print_plan(RunContext& context, const ResolvedScript& resolved);
-void print_ir(RunContext& context, const GeneratedScript& generated);
-void print_module(RunContext& context, const RunnableScript& runnable);
+void print_script(Invocation& invocation, const ParsedScript& parsed);
+void print_plan(Invocation& invocation, const ResolvedScript& resolved);
+void print_ir(Invocation& invocation, const GeneratedScript& generated);
+void print_module(Invocation& invocation, const RunnableScript& runnable);
 
 // Returns "kernel.function("f@file.c:1")  djprobe: fentry site"; the reason may be empty.
 std::string describe_site(const std::string& point, Mechanism mechanism, const std::string& reason);

@@ -21,14 +21,14 @@ namespace {
 template <class From, class To> struct Pass {
     int number;
     const char* name;
-    std::optional<To> (*run)(RunContext&, From);
+    std::optional<To> (*run)(Invocation&, From);
     // Prints the result if the run ends here; null: a later step of the same pass does.
-    void (*print)(RunContext&, const To&) = nullptr;
+    void (*print)(Invocation&, const To&) = nullptr;
 };
 template <class From, class To>
-Pass(int, const char*, std::optional<To> (*)(RunContext&, From)) -> Pass<From, To>;
+Pass(int, const char*, std::optional<To> (*)(Invocation&, From)) -> Pass<From, To>;
 template <class From, class To>
-Pass(int, const char*, std::optional<To> (*)(RunContext&, From), void (*)(RunContext&, const To&))
+Pass(int, const char*, std::optional<To> (*)(Invocation&, From), void (*)(Invocation&, const To&))
     -> Pass<From, To>;
 
 // Each takes the result of the previous one.
@@ -39,43 +39,44 @@ constexpr std::tuple passes = {
 };
 
 // Runs the passes from `index` on. Returns the exit status; nothing after an error.
-template <size_t index = 0, class From> std::optional<int> compile(RunContext& context, From from) {
+template <size_t index = 0, class From>
+std::optional<int> compile(Invocation& invocation, From from) {
     if constexpr (index == std::tuple_size_v<decltype(passes)>) {
         return from.exit_status;
     } else {
         const auto& pass = std::get<index>(passes);
-        if (pass.number > context.options.last_pass)
+        if (pass.number > invocation.options.last_pass)
             return 0;
         Stopwatch time;
-        auto made = pass.run(context, std::move(from));
-        bool failed = context.failed();
-        context.show_diagnostics();
-        if (context.options.verbosity[pass.number - 1] > 0)
+        auto made = pass.run(invocation, std::move(from));
+        bool failed = invocation.failed();
+        invocation.show_diagnostics();
+        if (invocation.options.verbosity[pass.number - 1] > 0)
             fprintf(stderr, "pass %d, %s: %s\n", pass.number, pass.name, time.describe().c_str());
         if (!made || failed)
             return std::nullopt;
-        if (pass.number == context.options.last_pass && pass.print)
-            pass.print(context, *made);
-        return compile<index + 1>(context, std::move(*made));
+        if (pass.number == invocation.options.last_pass && pass.print)
+            pass.print(invocation, *made);
+        return compile<index + 1>(invocation, std::move(*made));
     }
 }
 
 // Returns the exit status; nothing after an error.
-std::optional<int> carry_out(RunContext& context) {
+std::optional<int> carry_out(Invocation& invocation) {
     const auto success = [](bool done) { return done ? std::optional(0) : std::nullopt; };
-    switch (context.options.action) {
+    switch (invocation.options.action) {
     case Action::Compile:
-        return compile(context, Nothing());
+        return compile(invocation, Nothing());
     case Action::List:
-        return success(list_points(context));
+        return success(list_points(invocation));
     case Action::Info:
-        return success(print_info(context));
+        return success(print_info(invocation));
     case Action::DumpProbeTypes:
-        return success(print_probe_types(context));
+        return success(print_probe_types(invocation));
     case Action::DumpProbeAliases:
-        return success(print_aliases(context));
+        return success(print_aliases(invocation));
     case Action::DumpFunctions:
-        return success(print_functions(context));
+        return success(print_functions(invocation));
     }
     return std::nullopt;
 }
@@ -83,15 +84,15 @@ std::optional<int> carry_out(RunContext& context) {
 } // namespace
 
 int run(Options options) {
-    RunContext context(std::move(options));
-    for (const std::string& text : context.options.without_effect)
-        context.diagnostics.report(DiagnosticKind::OptionWithoutEffect, {}, {text});
-    std::optional<int> status = carry_out(context);
-    const bool printed = context.flush_output();
-    context.show_diagnostics();
-    if (context.options.keep_work_files && !context.work.made().empty())
+    Invocation invocation(std::move(options));
+    for (const std::string& text : invocation.options.without_effect)
+        invocation.diagnostics.report(DiagnosticKind::OptionWithoutEffect, {}, {text});
+    std::optional<int> status = carry_out(invocation);
+    const bool printed = invocation.flush_output();
+    invocation.show_diagnostics();
+    if (invocation.options.keep_work_files && !invocation.work.made().empty())
         fprintf(stderr, "djstap: the temporary files were kept in %s\n",
-                context.work.made().c_str());
+                invocation.work.made().c_str());
     clean_caches();
     if (!printed)
         fprintf(stderr, "djstap: error: cannot write to standard output\n");
@@ -102,9 +103,9 @@ int run(Options options) {
 }
 
 int refuse(const Failure& failure) {
-    RunContext context{Options()};
-    context.fail(DiagnosticKind::BadOption, failure);
-    context.show_diagnostics();
+    Invocation invocation{Options()};
+    invocation.fail(DiagnosticKind::BadOption, failure);
+    invocation.show_diagnostics();
     report_status(1);
     return 1;
 }

@@ -63,32 +63,32 @@ std::string describe_site(const std::string& point, Mechanism mechanism,
            (reason.empty() ? "" : ": " + reason);
 }
 
-void print_script(RunContext& context, const ParsedScript& parsed) {
-    context.output().writer().append(ast::print(parsed.file));
+void print_script(Invocation& invocation, const ParsedScript& parsed) {
+    invocation.output().writer().append(ast::print(parsed.file));
 }
 
-void print_plan(RunContext& context, const ResolvedScript& resolved) {
+void print_plan(Invocation& invocation, const ResolvedScript& resolved) {
     if (!resolved.script.program.globals.empty()) {
-        context.output().line("# globals");
+        invocation.output().line("# globals");
         for (const auto& global : resolved.script.program.globals)
-            context.output().line(describe(*global));
+            invocation.output().line(describe(*global));
     }
     if (!resolved.script.program.functions.empty()) {
-        context.output().line("# functions");
+        invocation.output().line("# functions");
         for (const auto& function : resolved.script.program.functions)
-            context.output().line(describe(*function));
+            invocation.output().line(describe(*function));
     }
-    context.output().line("# probes");
+    invocation.output().line("# probes");
     for (const Site& site : resolved.plan.sites)
-        context.output().line(describe_site(site.point, site.mechanism, site.reason));
+        invocation.output().line(describe_site(site.point, site.mechanism, site.reason));
 }
 
-void print_ir(RunContext& context, const GeneratedScript& generated) {
-    context.output().writer().append(generated.object.ir);
+void print_ir(Invocation& invocation, const GeneratedScript& generated) {
+    invocation.output().writer().append(generated.object.ir);
 }
 
-void print_module(RunContext& context, const RunnableScript& runnable) {
-    context.output().line(runnable.module_path);
+void print_module(Invocation& invocation, const RunnableScript& runnable) {
+    invocation.output().line(runnable.module_path);
 }
 
 } // namespace djstap::driver

@@ -3,9 +3,9 @@
 #include "driver/guest_run.h"
 #include "driver/passes.h"
 #include "guest/closure.h"
+#include "inprocess/session.h"
 #include "session/command.h"
 #include "session/session.h"
-#include "user/user_session.h"
 
 #include <cstdlib>
 
@@ -23,7 +23,7 @@ void extend_path(const Places& places) {
 SessionOptions session_options(const Options& options) {
     SessionOptions session;
     session.command = options.command;
-    session.target_pid = options.target_pid;
+    session.traced_pid = options.traced_pid;
     session.output_file = options.output_file;
     session.time_limit = std::chrono::milliseconds(static_cast<int64_t>(options.seconds * 1e3));
     session.output = options.output;
@@ -34,15 +34,15 @@ SessionOptions session_options(const Options& options) {
     return session;
 }
 
-std::optional<FinishedRun> run_here(RunContext& context, const RunnableScript& runnable) {
-    SessionOptions session = session_options(context.options);
+std::optional<FinishedRun> run_here(Invocation& invocation, const RunnableScript& runnable) {
+    SessionOptions session = session_options(invocation.options);
     session.module = runnable.module_path;
     Result<SessionOutcome> outcome =
         runnable.object ? run_in_user_space(runnable.object->object, runnable.object->meta,
                                             buffer_bytes(runnable.settings.limits), session)
                         : run_session(session);
     if (!outcome) {
-        context.fail(DiagnosticKind::SessionFailed, outcome.failure());
+        invocation.fail(DiagnosticKind::SessionFailed, outcome.failure());
         return std::nullopt;
     }
     return FinishedRun{outcome->status};
@@ -51,27 +51,28 @@ std::optional<FinishedRun> run_here(RunContext& context, const RunnableScript& r
 } // namespace
 
 // A command that does not exist is an error before anything is compiled.
-std::optional<GuestFiles> check_command(RunContext& context) {
-    const auto guest_files = settle_guest_files(context);
+std::optional<GuestFiles> check_command(Invocation& invocation) {
+    const auto guest_files = settle_guest_files(invocation);
     if (!guest_files)
         return std::nullopt;
-    if (context.options.command.empty())
+    if (invocation.options.command.empty())
         return guest_files;
-    extend_path(context.places);
+    extend_path(invocation.places);
     if (*guest_files == GuestFiles::Copied) {
-        Result<std::vector<FileToCopy>> closure = command_closure(context.options.command);
+        Result<std::vector<FileToCopy>> closure = command_closure(invocation.options.command);
         if (!closure)
-            context.fail(DiagnosticKind::CommandMissing, closure.failure());
+            invocation.fail(DiagnosticKind::CommandMissing, closure.failure());
         return closure ? guest_files : std::nullopt;
     }
-    Result<std::vector<std::string>> words = parse_command(context.options.command);
+    Result<std::vector<std::string>> words = parse_command(invocation.options.command);
     if (!words)
-        context.fail(DiagnosticKind::CommandMissing, words.failure());
+        invocation.fail(DiagnosticKind::CommandMissing, words.failure());
     return words ? guest_files : std::nullopt;
 }
 
-std::optional<FinishedRun> run_module(RunContext& context, RunnableScript runnable) {
-    return context.options.guest ? run_in_guest(context, runnable) : run_here(context, runnable);
+std::optional<FinishedRun> run_module(Invocation& invocation, RunnableScript runnable) {
+    return invocation.options.guest ? run_in_guest(invocation, runnable)
+                                    : run_here(invocation, runnable);
 }
 
 } // namespace djstap::driver

@@ -70,10 +70,10 @@ std::string log_tail(std::string_view log, size_t lines) {
 }
 
 std::string complaints(std::string_view log) {
-    constexpr int most_lines = 30;
+    constexpr int max_lines = 30;
     std::string text;
     int lines = 0;
-    while (!log.empty() && lines < most_lines) {
+    while (!log.empty() && lines < max_lines) {
         const std::string_view line = log.substr(0, log.find('\n'));
         log.remove_prefix(std::min(log.size(), line.size() + 1));
         if (lines == 0 && !is_complaint(line))

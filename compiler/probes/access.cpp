@@ -99,7 +99,7 @@ bool AccessBuilder::member(const std::string& name, SourceRange range) {
     CType type = info_.resolve(type_);
     if (type.kind == CTypeKind::Pointer) {
         load_pointer();
-        type_ = type.target;
+        type_ = type.base_type;
         type = info_.resolve(type_);
     }
     if ((type.kind != CTypeKind::Struct && type.kind != CTypeKind::Union) || !is_address_)
@@ -135,7 +135,7 @@ bool AccessBuilder::index(const program::Expression* expression, SourceRange ran
             load_pointer();
         else if (type.kind != CTypeKind::Array || !is_address_)
             return fail(DiagnosticKind::NotIndexable, range, "'" + info_.type_name(type_) + "'");
-        type_ = type.target;
+        type_ = type.base_type;
     }
     of_first_ = false;
     auto size = static_cast<int64_t>(std::max<uint64_t>(1, info_.resolve(type_).size));

@@ -143,17 +143,17 @@ void leave_out_kprobes(const ast::PointComponent& argument, Resolver& resolver,
 }
 
 // A return djprobe keeps the values from function entry in its frame on the kernel's stack.
-constexpr size_t most_entry_values = 8;
-// A target searches for the function that called it.
-constexpr size_t most_return_functions = 1000;
+constexpr size_t max_entry_values = 8;
+// A trampoline searches for the function that called it.
+constexpr size_t max_return_functions = 1000;
 
 // Returns what rules out a return djprobe for any function; "": nothing.
 std::string objection_of_probe(const ast::ProbePoint& point, const Resolver& resolver,
                                size_t functions) {
     if (find_component(point, "maxactive"))
         return ".maxactive requires it";
-    if (functions > most_return_functions)
-        return "the pattern matches more than " + std::to_string(most_return_functions) +
+    if (functions > max_return_functions)
+        return "the pattern matches more than " + std::to_string(max_return_functions) +
                " functions";
     if (!resolver.probe)
         return {};
@@ -163,8 +163,8 @@ std::string objection_of_probe(const ast::ProbePoint& point, const Resolver& res
     if (std::any_of(values.begin(), values.end(),
                     [](const auto& value) { return value->type == program::Type::String; }))
         return "a string is saved at the entry";
-    if (values.size() > most_entry_values)
-        return "more than " + std::to_string(most_entry_values) + " values are saved at the entry";
+    if (values.size() > max_entry_values)
+        return "more than " + std::to_string(max_entry_values) + " values are saved at the entry";
     return {};
 }
 
@@ -229,7 +229,7 @@ void add_candidates(const ast::ProbePoint& point, const ImageView& view,
     }
 }
 
-constexpr size_t most_listed_places = 5000;
+constexpr size_t max_listed_places = 5000;
 
 // Adds the places where the pattern's functions are inlined: a kprobe at each copy's first
 // instruction.
@@ -237,7 +237,7 @@ size_t add_inlined(const ImageView& view, const FunctionPattern& pattern, Resolv
                    std::vector<Candidate>& out, Refusal& refusal) {
     // A listing names a function once; if there are very many copies, one of each is sufficient.
     const bool one_of_each =
-        resolver.probe == nullptr && view.info().inlined_count(pattern) > most_listed_places;
+        resolver.probe == nullptr && view.info().inlined_count(pattern) > max_listed_places;
     std::vector<StatementAddress> places = view.info().inlined(pattern, one_of_each);
     keep_declared_there(pattern, places);
     for (const StatementAddress& place : places) {

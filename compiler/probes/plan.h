@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The output of probes/: where each probe is placed, by which mechanism and why, and how its target
-// variables are accessed there.
+// The output of probes/: where each probe is placed, by which mechanism and why, and how its
+// trampoline variables are accessed there.
 #pragma once
 #include "debuginfo/debuginfo.h"
 #include "image/image.h"
@@ -95,10 +95,10 @@ struct Variant {
     Payload payload; // the parameters of its mechanism
 };
 
-// The target of direct calls: a function can have only one, so it runs all the handlers that the
-// script has there, in the script's order. Functions with the same handlers share a target.
+// The trampoline of direct calls: a function can have only one, so it runs all the handlers that
+// the script has there, in the script's order. Functions with the same handlers share a trampoline.
 struct ProbePlan;
-struct DirectTarget {
+struct Trampoline {
     std::vector<uint32_t> variants;
     // Link-time addresses where its functions continue after their fentry sites.
     std::vector<uint64_t> functions;
@@ -121,7 +121,7 @@ struct Site {
     uint64_t fallback =
         0; // djprobe: the instruction after the fentry site; return djprobe: the site
     uint32_t maxactive = 0;
-    uint32_t target = no_index;         // of ProbePlan::targets: djprobes of both kinds
+    uint32_t trampoline = no_index;     // of ProbePlan::trampolines: djprobes of both kinds
     uint32_t next = no_index;           // the site whose handler runs next at the same direct call
     uint32_t image = no_index;          // of ProbePlan::images: contains the code or tracepoint
     std::string point;                  // pp()
@@ -146,7 +146,7 @@ struct ProbePlan {
     std::vector<Variant> variants;
     std::vector<ProbedImage> images;
     std::vector<Site> sites;
-    std::vector<DirectTarget> targets;
+    std::vector<Trampoline> trampolines;
     AccessMap function_accesses; // TargetValue (@cast) nodes inside script functions
     DefinedMap function_defined;
     std::vector<std::unique_ptr<FunctionInfo>> functions;

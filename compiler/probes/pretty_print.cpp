@@ -9,8 +9,8 @@ namespace djstap {
 
 namespace {
 
-constexpr size_t most_parts = 64;     // a string has at most MAXSTRINGLEN bytes anyway
-constexpr uint64_t most_elements = 8; // of an array
+constexpr size_t max_parts = 64;     // a string has at most MAXSTRINGLEN bytes anyway
+constexpr uint64_t max_elements = 8; // of an array
 constexpr uint64_t longest_text = 4096;
 constexpr int deepest = 16; // of $x$$: structures in structures
 
@@ -29,7 +29,7 @@ class Format {
         out_.format.push_back(std::move(piece));
         out_.parts.push_back(part);
     }
-    bool full() const { return out_.parts.size() >= most_parts; }
+    bool full() const { return out_.parts.size() >= max_parts; }
     ~Format() {
         if (!pending_.empty()) {
             program::FormatPiece piece;
@@ -63,7 +63,7 @@ void scalar(Format& format, const AccessBuilder& at, const DebugInfo& info, Sour
         return;
     }
     if (type.kind == CTypeKind::Pointer) {
-        if (is_character(info.resolve(type.target))) {
+        if (is_character(info.resolve(type.base_type))) {
             quoted(format, end.access(), -1);
         } else {
             format.value('x', true, end.access());
@@ -88,7 +88,8 @@ void element(Format& format, const AccessBuilder& at, const DebugInfo& info, int
             format.text("{...}");
     } else if (type.kind == CTypeKind::Array) {
         AccessBuilder end = at;
-        if (type.count > 0 && is_character(info.resolve(type.target)) && end.finish(false, range)) {
+        if (type.count > 0 && is_character(info.resolve(type.base_type)) &&
+            end.finish(false, range)) {
             quoted(format, end.access(), static_cast<int>(std::min(type.count, longest_text)));
             return;
         }
@@ -97,7 +98,7 @@ void element(Format& format, const AccessBuilder& at, const DebugInfo& info, int
             return;
         }
         format.text("[");
-        for (uint64_t i = 0; i < type.count && i < most_elements && !format.full(); i++) {
+        for (uint64_t i = 0; i < type.count && i < max_elements && !format.full(); i++) {
             // The element has its own builder: a constant index needs no expression.
             AccessBuilder inner = at;
             program::Number number;
@@ -106,7 +107,7 @@ void element(Format& format, const AccessBuilder& at, const DebugInfo& info, int
             if (inner.index(&number, range))
                 element(format, inner, info, depth - 1, range);
         }
-        format.text(type.count > most_elements ? ", ...]" : "]");
+        format.text(type.count > max_elements ? ", ...]" : "]");
     } else {
         scalar(format, at, info, range);
     }
@@ -142,10 +143,10 @@ void whole(Format& format, const AccessBuilder& builder, const DebugInfo& info, 
     AccessBuilder at = builder;
     CType type = info.resolve(at.type());
     if (type.kind == CTypeKind::Pointer) {
-        CType target = info.resolve(type.target);
+        CType pointee = info.resolve(type.base_type);
         program::Number zero;
-        if ((target.kind == CTypeKind::Struct || target.kind == CTypeKind::Union) &&
-            target.size > 0 && at.index(&zero, range)) {
+        if ((pointee.kind == CTypeKind::Struct || pointee.kind == CTypeKind::Union) &&
+            pointee.size > 0 && at.index(&zero, range)) {
             structure(format, at, info, depth, range);
             return;
         }

@@ -8,7 +8,7 @@ namespace djstap {
 
 namespace {
 
-constexpr int64_t most_bytes = 1 << 24;
+constexpr int64_t max_bytes = 1 << 24;
 constexpr uint64_t default_umask = 077; // only the owner has access
 
 bool is_file_name(std::string_view name) {
@@ -30,7 +30,7 @@ bool resolve_procfs(const ast::ProbePoint& point, Resolver& resolver, std::vecto
         return refuse(file, file.string.c_str(), "this is not a valid file name");
     if (umask && (umask->number < 0 || umask->number > 0777))
         return refuse(*umask, "umask", "it must be from 0 to 0777");
-    if (maxsize && (maxsize->number < 1 || maxsize->number > most_bytes))
+    if (maxsize && (maxsize->number < 1 || maxsize->number > max_bytes))
         return refuse(*maxsize, "maxsize", "it must be from 1 to 16777216");
     Candidate candidate;
     candidate.kind = HandlerKind::Entry;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "probes/body_resolver.h"
-#include "probes/direct_targets.h"
 #include "probes/families.h"
 #include "probes/target_values.h"
+#include "probes/trampolines.h"
 #include "semantics/walk.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class ProbeResolver {
         resolve_functions();
         if (diagnostics_.error_count() > errors)
             return std::nullopt;
-        choose_direct_targets(plan_);
+        choose_trampolines(plan_);
         return std::move(plan_);
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Decides whether a return djprobe, which calls the function's code from a target of its own, may
-// probe a function's return.
+// Decides whether a return djprobe, which calls the function's code from a trampoline of its own,
+// may probe a function's return.
 #pragma once
 #include "debuginfo/debuginfo.h"
 

@@ -173,7 +173,7 @@ PointedType pointed_type(const program::TargetValue& value, const VariableScope&
     switch (type.kind) {
     case CTypeKind::Pointer:
     case CTypeKind::Array:
-        return {&info, type.target};
+        return {&info, type.base_type};
     case CTypeKind::Struct:
     case CTypeKind::Union: // its value is its address
         return {&info, builder.type()};

@@ -334,7 +334,7 @@ void find_recursion(Program& program) {
     }
 }
 
-void compute_effects(Program& program, uint64_t most_statements) {
+void compute_effects(Program& program, uint64_t max_statements) {
     FoundOf functions;
     for (auto& function : program.functions) {
         Found& found = functions[function.get()];
@@ -364,7 +364,7 @@ void compute_effects(Program& program, uint64_t most_statements) {
             std::max(program.nesting, deepest + (function->recursive ? bonus_of_recursion : 0));
         function->counts_nesting = function->body && (deep || function->recursive);
         found.effects.can_fail |= function->counts_nesting;
-        if (found.statements >= most_statements)
+        if (found.statements >= max_statements)
             count_at_run_time(found.effects);
     }
     auto absorb = [&](Found& found) {
@@ -412,7 +412,7 @@ void compute_effects(Program& program, uint64_t most_statements) {
         for (auto& value : probe->entry_values)
             collector.expression(*value);
         bound_body(functions, found);
-        if (found.statements >= most_statements)
+        if (found.statements >= max_statements)
             count_at_run_time(found.effects);
         absorb(found);
         probes.push_back(probe.get());

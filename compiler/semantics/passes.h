@@ -36,8 +36,8 @@ void print_unread(program::Program& program, const GlobalUses& uses, const Point
 void choose_storage(program::Program& program, const GlobalUses& uses);
 
 // effects.cpp: computes what every function and probe needs of its environment; finds recursion. A
-// body that may execute `most_statements` counts them.
+// body that may execute `max_statements` counts them.
 void find_recursion(program::Program& program);
-void compute_effects(program::Program& program, uint64_t most_statements);
+void compute_effects(program::Program& program, uint64_t max_statements);
 
 } // namespace djstap::semantics

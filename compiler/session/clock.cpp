@@ -55,7 +55,7 @@ void RecordClock::add(const djs_clock& moment) {
         return;
     moments_.push_back(moment);
     // The first moment is kept: everything older lies between it and the next one that is kept.
-    if (moments_.size() > most_moments)
+    if (moments_.size() > max_moments)
         moments_.erase(moments_.begin() + 1);
 }
 

@@ -29,7 +29,7 @@ class RecordClock {
     uint64_t realtime_ns(uint64_t cycles) const;
 
   private:
-    static constexpr size_t most_moments = 64;
+    static constexpr size_t max_moments = 64;
     std::deque<djs_clock> moments_;
 };
 

@@ -19,7 +19,7 @@ namespace djstap {
 
 namespace {
 
-constexpr uint32_t most_cpus = 8192;
+constexpr uint32_t max_cpus = 8192;
 constexpr uint64_t largest_ring = uint64_t{1} << 31;
 
 std::string_view fallback_reason(uint32_t fallback) {
@@ -112,7 +112,7 @@ Status ControlFile::map_all(const std::string& path) {
                            std::to_string(DJS_ABI_VERSION),
                        "use djstap and djrun of the same release"};
     if (ring_bytes_ < DJS_PAGE || ring_bytes_ > largest_ring || (ring_bytes_ & (ring_bytes_ - 1)) ||
-        page_->cpus > most_cpus)
+        page_->cpus > max_cpus)
         return Failure{path + ": the module's buffers have an invalid size", ""};
     for (uint32_t cpu = 0; cpu < page_->cpus; cpu++) {
         auto ring = map_ring(cpu, path);
@@ -173,9 +173,9 @@ Snapshot ControlFile::snapshot(bool live) const {
     return snapshot;
 }
 
-int ControlFile::start(int target_pid) const {
+int ControlFile::start(int traced_pid) const {
     djs_start start{};
-    start.target_pid = target_pid;
+    start.traced_pid = traced_pid;
     return ioctl(file_.get(), DJS_IOC_START, &start) == 0 ? 0 : errno;
 }
 

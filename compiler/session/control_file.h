@@ -38,7 +38,7 @@ class ControlFile {
     bool failed() const { return __atomic_load_n(&page_->error, __ATOMIC_ACQUIRE); }
 
     // Both block until the module has finished; return 0 or errno.
-    int start(int target_pid) const;
+    int start(int traced_pid) const;
     int stop() const;
     std::optional<djs_counts> counts() const;
     // Returns the probes that the module lists. `all`: also the others, one element for all that

@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
     app.add_option("-c", options.command,
                    "Run a command and stop when it exits; target() is its process")
         ->type_name("COMMAND");
-    app.add_option("-x", options.target_pid, "Set the process that target() returns")
+    app.add_option("-x", options.traced_pid, "Set the process that target() returns")
         ->type_name("PID")
         ->check(CLI::PositiveNumber);
     app.add_option("-o", options.output_file, "Write the output to a file")->type_name("FILE");

@@ -9,7 +9,7 @@
 #include "session/recorder.h"
 #include "session/session_output.h"
 #include "session/signals.h"
-#include "session/target.h"
+#include "session/traced_process.h"
 
 #include <atomic>
 #include <cerrno>
@@ -126,8 +126,8 @@ bool Session::start() {
     // A module that was loaded without a reader already runs.
     if (control_.state() != DJS_STATE_LOADED)
         return true;
-    const int target = command_ ? static_cast<int>(command_->pid()) : options_.target_pid;
-    const Background starting([&] { return control_.start(target); });
+    const int traced = command_ ? static_cast<int>(command_->pid()) : options_.traced_pid;
+    const Background starting([&] { return control_.start(traced); });
     read_until(starting);
     if (starting.result() == 0)
         return true;
@@ -242,8 +242,8 @@ Status load(const SessionOptions& options, const ModuleFile& module) {
 } // namespace
 
 Result<SessionOutcome> run_session(const SessionOptions& options) {
-    if (auto target = check_target(options); !target)
-        return target.failure();
+    if (auto traced = check_traced_process(options); !traced)
+        return traced.failure();
     auto arguments = command_of(options);
     if (!arguments)
         return arguments.failure();

@@ -19,7 +19,7 @@ struct SessionOptions {
     std::string parameters; // for the module: "NAME=VALUE …"
     std::string command;    // -c: a command line; empty: none
     std::vector<std::string> command_arguments; // the same as a vector, which has precedence
-    int target_pid = 0;                         // -x
+    int traced_pid = 0;                         // -x
     std::string output_file;                    // -o; empty: standard output
     std::chrono::milliseconds time_limit{0};    // -T; 0: none
     const OutputKind* output = &text_kind();    // --json and the others in outputs.def

@@ -66,9 +66,9 @@ bool Snapshot::add(const djs_ring_page& page, const char* data, uint64_t bytes, 
 
 // A reader that is not scheduled for long finds the whole ring reused: it tries again.
 void Snapshot::add_live(const djs_ring_page& page, const char* data, uint64_t bytes, uint32_t cpu) {
-    constexpr int most_tries = 10;
+    constexpr int max_tries = 10;
     const size_t before = parts_.size();
-    for (int tries = 0; tries < most_tries; tries++) {
+    for (int tries = 0; tries < max_tries; tries++) {
         parts_.resize(before);
         if (add(page, data, bytes, cpu, true))
             break;

@@ -60,7 +60,7 @@ class Walk {
     const Status& status() const { return status_; }
 
   private:
-    static constexpr int most_links = 40; // like the kernel
+    static constexpr int max_links = 40; // like the kernel
 
     bool enter_root() {
         at_ = FileDescriptor(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -120,7 +120,7 @@ class Walk {
     bool follow(const FileDescriptor& link, const std::string& part) {
         char text[PATH_MAX];
         const ssize_t length = readlinkat(link.get(), "", text, sizeof text);
-        if (length < 0 || ++links_ > most_links) {
+        if (length < 0 || ++links_ > max_links) {
             fail_with(seen_ / part, length < 0 ? errno : ELOOP);
             return false;
         }

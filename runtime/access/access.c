@@ -29,7 +29,7 @@ static noinline DJS_HANDLER_CODE bool read_slow(u64 address, u32 size, u64 *valu
 	return !copy_from_kernel_nofault(value, (const void *)address, size);
 }
 
-DJS_HANDLER_CODE bool djs_read_word(u64 address, u32 size, u64 *value)
+DJS_HANDLER_CODE bool djs_read_number(u64 address, u32 size, u64 *value)
 {
 	if (unlikely(address < kernel_low || address >= DJS_KERNEL_MEMORY_END))
 		return read_slow(address, size, value);
@@ -112,7 +112,7 @@ static DJS_HANDLER_CODE bool write_user(u64 address, u32 size, u64 value)
 	return written;
 }
 
-DJS_HANDLER_CODE bool djs_write_word(u64 address, u32 size, u64 value)
+DJS_HANDLER_CODE bool djs_write_number(u64 address, u32 size, u64 value)
 {
 	if (size != 1 && size != 2 && size != 4 && size != 8)
 		return false;
@@ -157,8 +157,8 @@ noinline DJS_HANDLER_CODE void djs_fail_access(struct djs_ctx *ctx, const char *
 						       : ", an address of a process");
 }
 
-noinline DJS_HANDLER_CODE void djs_fail_word(struct djs_ctx *ctx, const char *verb, u64 address,
-					     u32 size, bool user, u32 place)
+noinline DJS_HANDLER_CODE void djs_fail_number(struct djs_ctx *ctx, const char *verb, u64 address,
+					       u32 size, bool user, u32 place)
 {
 	char what[24];
 
@@ -170,8 +170,8 @@ DJS_HANDLER_CODE u64 djs_load(struct djs_ctx *ctx, u64 address, u32 size, u32 pl
 {
 	u64 value;
 
-	if (unlikely(!djs_read_word(address, size, &value))) {
-		djs_fail_word(ctx, "read", address, size, is_user(address), place);
+	if (unlikely(!djs_read_number(address, size, &value))) {
+		djs_fail_number(ctx, "read", address, size, is_user(address), place);
 		return 0;
 	}
 	return value;
@@ -181,8 +181,8 @@ DJS_HANDLER_CODE u64 djs_load_user(struct djs_ctx *ctx, u64 address, u32 size, u
 {
 	u64 value;
 
-	if (unlikely(!is_user(address) || !djs_read_word(address, size, &value))) {
-		djs_fail_word(ctx, "read", address, size, true, place);
+	if (unlikely(!is_user(address) || !djs_read_number(address, size, &value))) {
+		djs_fail_number(ctx, "read", address, size, true, place);
 		return 0;
 	}
 	return value;
@@ -206,6 +206,6 @@ DJS_HANDLER_CODE void djs_copy_memory(struct djs_ctx *ctx, char *out, u64 addres
 
 DJS_HANDLER_CODE void djs_store(struct djs_ctx *ctx, u64 address, u32 size, u64 value, u32 place)
 {
-	if (unlikely(!djs_write_word(address, size, value)))
-		djs_fail_word(ctx, "write", address, size, is_user(address), place);
+	if (unlikely(!djs_write_number(address, size, value)))
+		djs_fail_number(ctx, "write", address, size, is_user(address), place);
 }

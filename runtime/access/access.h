@@ -7,13 +7,13 @@
 
 void djs_access_init(void);
 /* Reads one word of 1, 2, 4 or 8 bytes. False on a fault. Never sleeps. */
-bool djs_read_word(u64 address, u32 size, u64 *value);
-bool djs_write_word(u64 address, u32 size, u64 value);
+bool djs_read_number(u64 address, u32 size, u64 *value);
+bool djs_write_number(u64 address, u32 size, u64 value);
 /* Sets ctx->error: "cannot read a string of kernel memory at 0x…", or "… at NULL + 0x10". `user`:
- * the script means user memory. djs_fail_word reports an access of `size` bytes. */
+ * the script means user memory. djs_fail_number reports an access of `size` bytes. */
 void djs_fail_access(struct djs_ctx *ctx, const char *what, u64 address, bool user, u32 place);
-void djs_fail_word(struct djs_ctx *ctx, const char *verb, u64 address, u32 size, bool user,
-		   u32 place);
+void djs_fail_number(struct djs_ctx *ctx, const char *verb, u64 address, u32 size, bool user,
+		     u32 place);
 /* Copies a string of at most `size` bytes, including the NUL it always writes. Returns its
  * length, or -EFAULT when its first byte cannot be read. A fault further on ends the string.
  * Never sleeps. */

@@ -34,7 +34,7 @@ void djs_run_handler(const struct djs_handler *handler, const struct djs_site *s
  * nothing is. */
 bool djs_overload_begin(void);
 void djs_overload_end(const struct djs_handler *handler);
-/* `take_out` is called in a task for a handler, or for target `owner` - handler_count, that
+/* `take_out` is called in a task for a handler, or for trampoline `owner` - handler_count, that
  * occupied a CPU for `percent` of the time. */
 void djs_overload_start(void (*take_out)(u32 owner, u32 percent));
 void djs_overload_stop(void);

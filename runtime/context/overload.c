@@ -32,7 +32,7 @@ static struct sampler __percpu *samplers;
 struct account {
 	u64 since; /* when the handler that counts its own time began; 0: none is running */
 	u64 own;   /* total time of all such handlers */
-	/* An owner is a handler's number, or handler_count + that of a target, which runs
+	/* An owner is a handler's number, or handler_count + that of a trampoline, which runs
 	 * several handlers. This one is the owner that had the most time, if one had more than
 	 * half of it. */
 	u32 suspect;
@@ -61,8 +61,8 @@ static void each_entry(void (*seen)(unsigned long address, u32 owner, void *data
 {
 	u32 i;
 
-	for (i = 0; i < djs_script.target_count; i++)
-		seen((unsigned long)djs_script.targets[i].direct, djs_script.handler_count + i,
+	for (i = 0; i < djs_script.trampoline_count; i++)
+		seen((unsigned long)djs_script.trampolines[i].direct, djs_script.handler_count + i,
 		     data);
 	for (i = 0; i < djs_script.handler_count; i++) {
 		const struct djs_handler *handler = &djs_script.handlers[i];

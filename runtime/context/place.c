@@ -136,11 +136,12 @@ DJS_STATIC_ASSERT(SYMBOL_AT + KSYM_SYMBOL_LEN <= DJS_WORK_BYTES, "the work area 
 DJS_STATIC_ASSERT(sizeof(OF_KERNEL) <= MODULE_NAME_LEN, "there is no room behind a symbol");
 
 /*
- * The target of a return djprobe calls the function, and the function's own direct call called the
- * target: each such call adds two entries that do not belong to the kernel. The top entries are the
- * callers of this function.
+ * The trampoline of a return djprobe calls the function, and the function's own direct call called
+ * the trampoline: each such call adds two entries that do not belong to the kernel. The top entries
+ * are the callers of this function.
  */
-static DJS_HANDLER_CODE unsigned int leave_targets_out(unsigned long *entries, unsigned int count)
+static DJS_HANDLER_CODE unsigned int leave_trampolines_out(unsigned long *entries,
+							   unsigned int count)
 {
 	unsigned int i = 0, kept;
 
@@ -228,9 +229,9 @@ static DJS_HANDLER_CODE u32 trace_stack(struct djs_ctx *ctx, unsigned long **tra
 	if (ctx->user_regs)
 		return 0;
 	if (ctx->regs && !address) {
-		count = leave_targets_out(entries, trace_sample(ctx->regs, entries));
+		count = leave_trampolines_out(entries, trace_sample(ctx->regs, entries));
 	} else {
-		count = leave_targets_out(entries, stack_trace_save(entries, TRACE_MAX, 0));
+		count = leave_trampolines_out(entries, stack_trace_save(entries, TRACE_MAX, 0));
 		first = find_probed(ctx, address, entries, count);
 	}
 	*trace = entries + first;

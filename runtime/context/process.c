@@ -15,8 +15,8 @@
 #define FIELD(address, type, field)                                                                \
 	({                                                                                         \
 		u64 value_;                                                                        \
-		djs_read_word((u64)(address) + offsetof(type, field), sizeof(((type *)0)->field),  \
-			      &value_)                                                             \
+		djs_read_number((u64)(address) + offsetof(type, field),                            \
+				sizeof(((type *)0)->field), &value_)                               \
 		    ? value_                                                                       \
 		    : 0;                                                                           \
 	})
@@ -72,7 +72,7 @@ static DJS_HANDLER_CODE s64 own_credential(const struct djs_ctx *ctx, size_t off
 {
 	u64 cred = FIELD(ctx->task, struct task_struct, cred), value;
 
-	return cred && djs_read_word(cred + offset, sizeof(u32), &value) ? (s64)value : 0;
+	return cred && djs_read_number(cred + offset, sizeof(u32), &value) ? (s64)value : 0;
 }
 
 DJS_HANDLER_CODE s64 djs_fn_uid(struct djs_ctx *ctx)
@@ -110,7 +110,7 @@ DJS_HANDLER_CODE s64 djs_fn_cpu(struct djs_ctx *ctx)
 
 DJS_HANDLER_CODE s64 djs_fn_target(struct djs_ctx *ctx)
 {
-	return djs_target_pid;
+	return djs_traced_pid;
 }
 
 DJS_HANDLER_CODE s64 djs_fn_stp_pid(struct djs_ctx *ctx)

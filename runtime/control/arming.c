@@ -351,7 +351,7 @@ static bool belongs_to(const struct djs_site_run *run, u32 owner)
 {
 	if (owner < djs_script.handler_count)
 		return run->site->handler == owner;
-	return djs_is_direct(run) && run->site->target == owner - djs_script.handler_count;
+	return djs_is_direct(run) && run->site->trampoline == owner - djs_script.handler_count;
 }
 
 /* Sites that share its ops are disarmed with it. */
@@ -373,7 +373,7 @@ static u32 disarm_owner(u32 owner)
 	return count;
 }
 
-/* `owner`: a handler, or handler_count + a target. */
+/* `owner`: a handler, or handler_count + a trampoline. */
 static void disarm_overload(u32 owner, u32 percent)
 {
 	const struct djs_site *first = NULL;

@@ -106,7 +106,7 @@ static int __init djs_module_init(void)
 
 	if (error)
 		return error;
-	djs_target_pid = target;
+	djs_traced_pid = target;
 	djs_overwrite = overwrite;
 	djs_clock_read(&djs_load_time);
 	djs_access_init();

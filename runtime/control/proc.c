@@ -158,8 +158,8 @@ static long file_ioctl(struct file *file, unsigned int command, unsigned long ar
 	case DJS_IOC_START:
 		if (copy_from_user(&start, user, sizeof(start)))
 			return -EFAULT;
-		if (start.target_pid)
-			djs_target_pid = start.target_pid;
+		if (start.traced_pid)
+			djs_traced_pid = start.traced_pid;
 		return djs_session_start();
 	case DJS_IOC_STOP:
 		djs_session_stop();

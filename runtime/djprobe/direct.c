@@ -17,16 +17,16 @@ static u32 direct_count;
 #ifdef DJS_HAVE_FTRACE_OPS_FUNC
 /*
  * A livepatch may share every function: handlers at function entry never change where execution
- * continues, and targets with return handlers continue at the return address of their direct call,
- * which ftrace gave to the livepatch. Handlers that need to know the function identify it by that
- * address. If a livepatch has the function first, djstap uses an ftrace_ops there; a livepatch that
- * is loaded later is never refused.
+ * continues, and trampolines with return handlers continue at the return address of their direct
+ * call, which ftrace gave to the livepatch. Handlers that need to know the function identify it by
+ * that address. If a livepatch has the function first, djstap uses an ftrace_ops there; a livepatch
+ * that is loaded later is never refused.
  */
 static int direct_share(struct ftrace_ops *ops, enum ftrace_ops_cmd command)
 {
 	const struct djs_group *group = container_of(ops, struct djs_group, ops);
 
-	if (!djs_script.targets[group->number].by_address)
+	if (!djs_script.trampolines[group->number].by_address)
 		return 0;
 	if (command == FTRACE_OPS_CMD_ENABLE_SHARE_IPMODIFY_SELF)
 		return -EBUSY;
@@ -37,13 +37,13 @@ static int direct_share(struct ftrace_ops *ops, enum ftrace_ops_cmd command)
 }
 #endif
 
-static bool has_returns(u32 target)
+static bool has_returns(u32 trampoline)
 {
 	u32 i;
 
 	for (i = 0; i < djs_script.site_count; i++)
 		if (djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE &&
-		    djs_sites[i].site->target == target)
+		    djs_sites[i].site->trampoline == trampoline)
 			return true;
 	return false;
 }
@@ -56,22 +56,22 @@ static void direct_prepare(struct djs_group *group)
 #endif
 }
 
-static unsigned long target_of(const struct djs_group *group)
+static unsigned long trampoline_of(const struct djs_group *group)
 {
-	return (unsigned long)djs_script.targets[group->number].direct;
+	return (unsigned long)djs_script.trampolines[group->number].direct;
 }
 
-/* Points a target that calls a function of a module at it. No task can be inside the target: it is
- * not attached anywhere, and its handlers had finished when it was detached. */
+/* Points a trampoline that calls a function of a module at it. No task can be inside the
+ * trampoline: it is not attached anywhere, and its handlers had finished when it was detached. */
 static int direct_aim(const struct djs_group *group)
 {
-	const struct djs_target *target = &djs_script.targets[group->number];
+	const struct djs_trampoline *trampoline = &djs_script.trampolines[group->number];
 
-	if (!target->aim)
+	if (!trampoline->aim)
 		return 0;
 #ifdef CONFIG_HAVE_STATIC_CALL
 	BUILD_BUG_ON(sizeof(struct static_call_key) > DJS_AIM_WORDS * sizeof(long));
-	__static_call_update(target->aim, (u8 *)target->dispatch + DJS_LANDING_PAD_BYTES,
+	__static_call_update(trampoline->aim, (u8 *)trampoline->dispatch + DJS_LANDING_PAD_BYTES,
 			     (void *)(group->first + MCOUNT_INSN_SIZE));
 	return 0;
 #else
@@ -85,7 +85,7 @@ void djs_not_aimed(void)
 
 static int direct_attach(struct djs_group *group)
 {
-	unsigned long target = target_of(group);
+	unsigned long trampoline = trampoline_of(group);
 	int error = direct_aim(group);
 
 	if (error)
@@ -93,9 +93,9 @@ static int direct_attach(struct djs_group *group)
 	if (group->returns)
 		djs_inside_expect();
 #ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
-	error = register_ftrace_direct_multi(&group->ops, target);
+	error = register_ftrace_direct_multi(&group->ops, trampoline);
 #else
-	error = register_ftrace_direct(&group->ops, target);
+	error = register_ftrace_direct(&group->ops, trampoline);
 #endif
 	if (!error)
 		direct_count += group->count;
@@ -132,15 +132,15 @@ static int direct_disconnect(struct djs_group *group)
 
 static void direct_release(struct djs_group *group)
 {
-	unsigned long target = target_of(group);
+	unsigned long trampoline = trampoline_of(group);
 
 	/* The ops are no longer in ftrace's list, so the call below fails there, but it clears the
 	 * table. */
 	group->ops.flags |= FTRACE_OPS_FL_ENABLED;
 #ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
-	unregister_ftrace_direct_multi(&group->ops, target);
+	unregister_ftrace_direct_multi(&group->ops, trampoline);
 #else
-	unregister_ftrace_direct(&group->ops, target, false);
+	unregister_ftrace_direct(&group->ops, trampoline, false);
 #endif
 	group->ops.flags &= ~FTRACE_OPS_FL_ENABLED;
 	ftrace_free_filter(&group->ops);
@@ -148,7 +148,7 @@ static void direct_release(struct djs_group *group)
 }
 
 /*
- * True if the fentry site calls another user's direct target rather than one of ftrace's
+ * True if the fentry site calls another user's direct trampoline rather than one of ftrace's
  * trampolines. The latter have no symbols, except for the two that are part of the kernel.
  */
 static bool is_called_directly(unsigned long site)
@@ -234,7 +234,7 @@ static const struct djs_group_kind direct_kind = {
     .disconnect = direct_disconnect,
     .undrained = true,
     .release = direct_release,
-    .by_target = true,
+    .by_trampoline = true,
 };
 
 static int djprobes_attach(void)

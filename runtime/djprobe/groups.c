@@ -15,12 +15,12 @@ static bool site_is_free(unsigned long address)
 	return !copy_from_kernel_nofault(text, (void *)address, sizeof(text)) && djs_is_no_op(text);
 }
 
-/* Returns the next site that shares the ops of `kind` with this one: a call to a target runs all
- * its handlers. */
+/* Returns the next site that shares the ops of `kind` with this one: a call to a trampoline runs
+ * all its handlers. */
 static struct djs_site_run *next_run(const struct djs_group_kind *kind,
 				     const struct djs_site_run *run)
 {
-	return kind->by_target ? run->next : NULL;
+	return kind->by_trampoline ? run->next : NULL;
 }
 
 static int attach_once(const struct djs_group_kind *kind, u32 number, struct djs_site_run **runs,
@@ -169,7 +169,7 @@ u32 djs_groups_to_attach(const struct djs_group_kind *kind)
 
 int djs_groups_attach(const struct djs_group_kind *kind)
 {
-	u32 numbers = kind->by_target ? djs_script.target_count : djs_script.handler_count;
+	u32 numbers = kind->by_trampoline ? djs_script.trampoline_count : djs_script.handler_count;
 	struct djs_site_run **runs;
 	u32 number, image, i, count = djs_groups_to_attach(kind);
 	int error = 0;
@@ -190,9 +190,10 @@ int djs_groups_attach(const struct djs_group_kind *kind)
 				const struct djs_site *site = run->site;
 
 				if (run->image != image || !to_attach(kind, run) ||
-				    (kind->by_target && run->follows))
+				    (kind->by_trampoline && run->follows))
 					continue;
-				if (number == (kind->by_target ? site->target : site->handler))
+				if (number ==
+				    (kind->by_trampoline ? site->trampoline : site->handler))
 					runs[count++] = run;
 			}
 			error = attach_all(kind, number, runs, count);

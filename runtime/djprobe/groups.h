@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ftrace_ops, for direct.c and ftrace.c. Normally one ops covers all sites of a direct target, or
- * of a handler; if the kernel refuses some of them, the set is halved until the refused sites are
- * found.
+ * ftrace_ops, for direct.c and ftrace.c. Normally one ops covers all sites of a direct trampoline,
+ * or of a handler; if the kernel refuses some of them, the set is halved until the refused sites
+ * are found.
  */
 #ifndef DJSTAP_GROUPS_H
 #define DJSTAP_GROUPS_H
@@ -15,10 +15,10 @@
 struct djs_group {
 	struct list_head list;
 	struct ftrace_ops ops;
-	u32 number;	     /* of the target, or of the handler */
+	u32 number;	     /* of the trampoline, or of the handler */
 	u32 count;	     /* number of functions */
 	unsigned long first; /* the fentry site of one function */
-	bool returns;	     /* its target has return handlers */
+	bool returns;	     /* its trampoline has return handlers */
 	bool stuck;	     /* it could not be detached: stays attached for ever */
 };
 
@@ -35,7 +35,7 @@ struct djs_group_kind {
 	bool undrained; /* disconnect() does not wait for handlers: one wait serves many */
 	/* releases its kernel resources, including the filter */
 	void (*release)(struct djs_group *group);
-	bool by_target; /* an ops covers the sites of a target, else those of a handler */
+	bool by_trampoline; /* an ops covers the sites of a trampoline, else those of a handler */
 };
 
 /* Returns the number of sites that djs_groups_attach would attach. */

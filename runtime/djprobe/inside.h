@@ -8,8 +8,8 @@
 
 #include "include/platform.h"
 
-/* A target with return handlers is about to be attached: from now on tasks may be inside, whatever
- * happens to its sites. */
+/* A trampoline with return handlers is about to be attached: from now on tasks may be inside,
+ * whatever happens to its sites. */
 void djs_inside_expect(void);
 
 /* True unless the stacks of all tasks but the current one show that they are outside. The result

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Finds the tasks that are inside a function with a return djprobe by scanning their stacks: from
-// the call until the function returns, one word there is the return address in the target.
+// the call until the function returns, one word there is the return address in the trampoline.
 #include <linux/module.h>
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
@@ -23,7 +23,7 @@ enum presence {
 	INSIDE,
 };
 
-/* True if a target calls this address to continue in the probed function. */
+/* True if a trampoline calls this address to continue in the probed function. */
 static bool is_continuation(unsigned long callee)
 {
 	u32 i;
@@ -31,8 +31,8 @@ static bool is_continuation(unsigned long callee)
 	if (within_module(callee, THIS_MODULE)) {
 		if (callee == (unsigned long)djs_script.elsewhere)
 			return true;
-		for (i = 0; i < djs_script.target_count; i++)
-			if ((unsigned long)djs_script.targets[i].dispatch == callee)
+		for (i = 0; i < djs_script.trampoline_count; i++)
+			if ((unsigned long)djs_script.trampolines[i].dispatch == callee)
 				return true;
 		return false;
 	}
@@ -43,7 +43,7 @@ static bool is_continuation(unsigned long callee)
 	return false;
 }
 
-static bool is_return_to_target(unsigned long address)
+static bool is_return_to_trampoline(unsigned long address)
 {
 	u8 text[DJS_CALL_BYTES];
 
@@ -56,7 +56,7 @@ static bool is_return_to_target(unsigned long address)
 
 /* Scans the whole stack: the stack pointer of a running task may be anywhere in it. Stacks may be
  * freed while they are read: nofault reads. */
-static bool stack_has_return_to_target(struct task_struct *task)
+static bool stack_has_return_to_trampoline(struct task_struct *task)
 {
 	unsigned long words[CHUNK_WORDS], stack = (unsigned long)task_stack_page(task), at;
 	u32 i;
@@ -67,7 +67,7 @@ static bool stack_has_return_to_target(struct task_struct *task)
 		if (copy_from_kernel_nofault(words, (void *)at, sizeof(words)))
 			continue;
 		for (i = 0; i < CHUNK_WORDS; i++)
-			if (is_return_to_target(words[i]))
+			if (is_return_to_trampoline(words[i]))
 				return true;
 	}
 	return false;
@@ -104,7 +104,7 @@ static enum presence unwind_blocked(struct task_struct *task)
 			break; /* the bottom of its kernel stack */
 		if (!address)
 			return PERHAPS_INSIDE;
-		if (is_return_to_target(address))
+		if (is_return_to_trampoline(address))
 			return INSIDE;
 	}
 	if (!unwind_error(&frames))
@@ -118,7 +118,7 @@ static enum presence presence_of(struct task_struct *task)
 	enum presence presence = PERHAPS_INSIDE;
 	unsigned long irq_flags;
 
-	if (!stack_has_return_to_target(task))
+	if (!stack_has_return_to_trampoline(task))
 		return OUTSIDE;
 	raw_spin_lock_irqsave(&task->pi_lock, irq_flags);
 	if (is_blocked(task))
@@ -139,12 +139,12 @@ s64 djs_calls_of_current(void)
 
 		if (regs && user_mode(regs))
 			return count;
-		count += is_return_to_target(unwind_get_return_address(&frames));
+		count += is_return_to_trampoline(unwind_get_return_address(&frames));
 	}
 	if (!unwind_error(&frames))
 		return count;
 #endif
-	return count || stack_has_return_to_target(current) ? S32_MAX : 0;
+	return count || stack_has_return_to_trampoline(current) ? S32_MAX : 0;
 }
 
 /* ---- all tasks ------------------------------------------------------------------------------- */

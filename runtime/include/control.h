@@ -49,7 +49,7 @@ struct djs_control_page {
 
 /* The argument of DJS_IOC_START. */
 struct djs_start {
-	s32 target_pid; /* target(), from -c or -x; 0: none */
+	s32 traced_pid; /* target(), from -c or -x; 0: none */
 	u32 flags;
 };
 

@@ -61,7 +61,7 @@ void djs_not_aimed(void);
 #ifdef __KERNEL__
 extern const struct djs_script djs_script;
 #else
-extern struct djs_script djs_script; /* runtime/user: a copy of the one that was linked */
+extern struct djs_script djs_script; /* runtime/userspace: a copy of the one that was linked */
 #endif
 
 /* ---- what a handler sees ----------------------------------------------------------------------

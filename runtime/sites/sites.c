@@ -30,8 +30,8 @@ static bool next_is_valid(const struct djs_site *site)
 	if (site->next >= djs_script.site_count || site->next <= site - djs_script.sites)
 		return false;
 	next = &djs_script.sites[site->next];
-	return is_direct(next) && next->target == site->target && next->address == site->address &&
-	       next->segment == site->segment;
+	return is_direct(next) && next->trampoline == site->trampoline &&
+	       next->address == site->address && next->segment == site->segment;
 }
 
 static bool site_is_valid(const struct djs_site *site)
@@ -43,8 +43,8 @@ static bool site_is_valid(const struct djs_site *site)
 		return false;
 	handler = &djs_script.handlers[site->handler];
 	if (is_direct(site))
-		return site->target < djs_script.target_count &&
-		       djs_script.targets[site->target].direct && next_is_valid(site) &&
+		return site->trampoline < djs_script.trampoline_count &&
+		       djs_script.trampolines[site->trampoline].direct && next_is_valid(site) &&
 		       (handler->body || !site->fallback);
 	if (djs_mechanism_can(site->mechanism, DJS_HAS_CALLBACK))
 		return handler->tracepoint && site->function;

@@ -8,7 +8,7 @@
 #include "state/state.h"
 
 struct djs_control_page *djs_control;
-s32 djs_target_pid;
+s32 djs_traced_pid;
 u32 djs_gate = DJS_HANDLER_IRQS_OFF | DJS_HANDLER_CHECKS_STATE;
 struct djs_ctx djs_session_ctx;
 

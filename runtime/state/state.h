@@ -7,7 +7,7 @@
 #include "record/rings.h"
 
 extern struct djs_control_page *djs_control;
-extern s32 djs_target_pid;
+extern s32 djs_traced_pid;
 
 /* Flags of handlers that make djs_enter take its slow path: DJS_HANDLER_IRQS_OFF always,
  * DJS_HANDLER_CHECKS_STATE unless the session is running, DJS_HANDLER_MAY_LINGER after the

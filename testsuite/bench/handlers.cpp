@@ -6,8 +6,8 @@
 //       runs only one case this many times: for callgrind
 #include "harness/user_object.h"
 #include "include/control.h"
-#include "user/linked_script.h"
-#include "user/user.h"
+#include "inprocess/linked_script.h"
+#include "userspace/userspace.h"
 
 #include <benchmark/benchmark.h>
 

@@ -20,8 +20,8 @@
 // what a script means is SystemTap itself: testsuite/conformance/beside.py runs scripts in both.
 #include "generator.h"
 #include "harness/user_object.h"
+#include "inprocess/session.h"
 #include "interpreter.h"
-#include "user/user_session.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -167,7 +167,7 @@ class Bench {
         const int standard_error = dup(STDERR_FILENO);
         dup2(messages, STDERR_FILENO);
         SessionOptions session;
-        session.target_pid = static_cast<int>(rules.target);
+        session.traced_pid = static_cast<int>(rules.target);
         session.output_file = "/proc/self/fd/" + std::to_string(output);
         auto outcome = run_in_user_space(object->object, object->meta, 64 * 1024, session);
         dup2(standard_error, STDERR_FILENO);

@@ -34,7 +34,7 @@ def is_core(path):
 
 def in_user_space(path):
     """Is this part of the runtime of --runtime=user alone?"""
-    return path.startswith("runtime/user/")
+    return path.startswith("runtime/userspace/")
 
 
 def kernel_flags(root, kernels, release):

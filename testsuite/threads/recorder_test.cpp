@@ -57,7 +57,7 @@ TEST_P(Recorder, SnapshotsAreWholeAndInOrder) {
         [](u32 cpu) {
             char* data;
             const djs_ring_page* page = cpus_ring(cpu, &data);
-            writers[cpu].most_words = 400;
+            writers[cpu].max_words = 400;
             u64 refused = 0;
             while (newest_part(*page) < parts_wanted && refused < 100'000)
                 refused += !writers[cpu].write(LEVEL_TASK);

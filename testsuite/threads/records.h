@@ -55,7 +55,7 @@ inline u64 payload_word(const Payload& payload, u64 index) {
 struct Writer {
     std::array<u64, LEVELS> kept{}, refused{};
     u32 cpu = 0;
-    u32 most_words = 6;
+    u32 max_words = 6;
 
     void fill(djs_record* record, u32 level, u64 words) {
         auto* payload = reinterpret_cast<Payload*>(record + 1);
@@ -70,7 +70,7 @@ struct Writer {
     // Writes from a handler with a context, or from one without.
     bool write(u32 level) {
         static const djs_handler handler{};
-        const u64 words = cpu_random() % (most_words + 1);
+        const u64 words = cpu_random() % (max_words + 1);
         const auto size = static_cast<u32>(sizeof(djs_record) + sizeof(Payload) + words * 8);
         djs_record* record;
         if (cpu_random() % 2) {

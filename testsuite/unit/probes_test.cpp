@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "arch/arch.h"
 #include "probes/access.h"
-#include "probes/direct_targets.h"
 #include "probes/mechanisms.h"
 #include "probes/probes.h"
+#include "probes/trampolines.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -323,8 +323,8 @@ INSTANTIATE_TEST_SUITE_P(Kernels, OnKernel, testing::Values("6.1", "6.12"), [](c
     return info.param == "6.1" ? "Linux6_1" : "Linux6_12";
 });
 
-// Builds a plan from sites of (variant, address): targets are the distinct sets of handlers, in the
-// order of the sites.
+// Builds a plan from sites of (variant, address): trampolines are the distinct sets of handlers, in
+// the order of the sites.
 ProbePlan plan_of(const std::vector<std::pair<uint32_t, uint64_t>>& djprobes) {
     ProbePlan plan;
     for (auto [variant, address] : djprobes) {
@@ -338,42 +338,42 @@ ProbePlan plan_of(const std::vector<std::pair<uint32_t, uint64_t>>& djprobes) {
     return plan;
 }
 
-TEST(DirectTargets, FunctionsWithTheSameHandlersShareOne) {
+TEST(Trampolines, FunctionsWithTheSameHandlersShareOne) {
     ProbePlan plan = plan_of({{0, 0x100}, {0, 0x200}, {0, 0x300}, {1, 0x200}, {1, 0x400}});
-    choose_direct_targets(plan);
-    ASSERT_EQ(plan.targets.size(), 3u);
-    EXPECT_EQ(plan.targets[0].variants, std::vector<uint32_t>({0}));
-    EXPECT_EQ(plan.targets[1].variants, std::vector<uint32_t>({0, 1}));
-    EXPECT_EQ(plan.targets[2].variants, std::vector<uint32_t>({1}));
-    EXPECT_EQ(plan.targets[0].functions, std::vector<uint64_t>({0x105, 0x305}));
-    EXPECT_FALSE(plan.targets[1].returns(plan));
-    std::vector<uint32_t> targets, next;
+    choose_trampolines(plan);
+    ASSERT_EQ(plan.trampolines.size(), 3u);
+    EXPECT_EQ(plan.trampolines[0].variants, std::vector<uint32_t>({0}));
+    EXPECT_EQ(plan.trampolines[1].variants, std::vector<uint32_t>({0, 1}));
+    EXPECT_EQ(plan.trampolines[2].variants, std::vector<uint32_t>({1}));
+    EXPECT_EQ(plan.trampolines[0].functions, std::vector<uint64_t>({0x105, 0x305}));
+    EXPECT_FALSE(plan.trampolines[1].returns(plan));
+    std::vector<uint32_t> trampolines, next;
     for (const Site& site : plan.sites) {
-        targets.push_back(site.target);
+        trampolines.push_back(site.trampoline);
         next.push_back(site.next);
     }
-    EXPECT_EQ(targets, std::vector<uint32_t>({0, 1, 0, 1, 2}));
+    EXPECT_EQ(trampolines, std::vector<uint32_t>({0, 1, 0, 1, 2}));
     EXPECT_EQ(next, std::vector<uint32_t>({no_index, 3, no_index, no_index, no_index}));
 }
 
-TEST(DirectTargets, EntryAndReturnOfAFunctionShareOne) {
+TEST(Trampolines, EntryAndReturnOfAFunctionShareOne) {
     ProbePlan plan = plan_of({{0, 0x100}, {1, 0x100}});
     plan.sites[1].mechanism = Mechanism::ReturnDjprobe;
     plan.variants[1].kind = HandlerKind::Return;
-    choose_direct_targets(plan);
-    ASSERT_EQ(plan.targets.size(), 1u);
-    EXPECT_EQ(plan.targets[0].variants, std::vector<uint32_t>({0, 1}));
-    EXPECT_TRUE(plan.targets[0].returns(plan));
+    choose_trampolines(plan);
+    ASSERT_EQ(plan.trampolines.size(), 1u);
+    EXPECT_EQ(plan.trampolines[0].variants, std::vector<uint32_t>({0, 1}));
+    EXPECT_TRUE(plan.trampolines[0].returns(plan));
     EXPECT_EQ(plan.sites[0].next, 1u);
 }
 
-TEST(DirectTargets, OtherMechanismsHaveNone) {
+TEST(Trampolines, OtherMechanismsHaveNone) {
     ProbePlan plan = plan_of({{0, 0x100}, {1, 0x100}});
     plan.sites[0].mechanism = Mechanism::Kprobe;
-    choose_direct_targets(plan);
-    ASSERT_EQ(plan.targets.size(), 1u);
-    EXPECT_EQ(plan.sites[0].target, no_index);
-    EXPECT_EQ(plan.sites[1].target, 0u);
+    choose_trampolines(plan);
+    ASSERT_EQ(plan.trampolines.size(), 1u);
+    EXPECT_EQ(plan.sites[0].trampoline, no_index);
+    EXPECT_EQ(plan.sites[1].trampoline, 0u);
     EXPECT_EQ(plan.sites[1].next, no_index);
 }
 

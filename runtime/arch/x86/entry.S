@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The target of every direct call: saves the function's registers as a struct pt_regs and calls
+ * The trampoline of every direct call: saves the function's registers as a struct pt_regs and calls
  * djprobe_hit(regs, frame). The frame holds the return address into the function, then the stack as
  * it is at function entry.
  */

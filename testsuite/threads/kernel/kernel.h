@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The kernel interfaces that the runtime's sources use, for CPUs that are threads under
-// ThreadSanitizer. It extends the replacement of the kernel in user space (runtime/user/kernel.h)
-// with everything that concerns CPUs and interrupts, no stronger and no weaker than the kernel's
-// documentation says:
+// ThreadSanitizer. It extends the replacement of the kernel in user space
+// (runtime/userspace/kernel.h) with everything that concerns CPUs and interrupts, no stronger and
+// no weaker than the kernel's documentation says:
 //   - an access that the kernel marks is a relaxed atomic one, so that it may race with others; any
 //     other access that races is reported. Acquire, release and full barriers are those of C11.
 //   - per-CPU operations are one instruction to what interrupts them and nothing to other CPUs: a
@@ -16,7 +16,7 @@
 #include <sched.h>
 
 #include "threads/cpus.h"
-#include "user/kernel.h"
+#include "userspace/kernel.h"
 
 #undef barrier
 #define barrier()                                                                                  \

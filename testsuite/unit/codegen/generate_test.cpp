@@ -54,8 +54,8 @@ class Generate : public testing::Test {
         site.variant = static_cast<uint32_t>(plan_.variants.size());
         site.mechanism = Mechanism::Djprobe;
         site.address = 0xffffffff81001000;
-        site.target = static_cast<uint32_t>(plan_.targets.size());
-        plan_.targets.push_back({{site.variant}, {site.address + 5}});
+        site.trampoline = static_cast<uint32_t>(plan_.trampolines.size());
+        plan_.trampolines.push_back({{site.variant}, {site.address + 5}});
         plan_.variants.push_back(std::move(variant));
         plan_.sites.push_back(std::move(site));
         program_.probes.push_back(std::move(probe));
@@ -137,10 +137,10 @@ class Generate : public testing::Test {
         unlink(path);
         return out;
     }
-    // The first two probes share one target.
-    void join_targets() {
-        plan_.targets = {{{0, 1}, {plan_.sites[0].address + 5}}};
-        plan_.sites[0].target = plan_.sites[1].target = 0;
+    // The first two probes share one trampoline.
+    void join_trampolines() {
+        plan_.trampolines = {{{0, 1}, {plan_.sites[0].address + 5}}};
+        plan_.sites[0].trampoline = plan_.sites[1].trampoline = 0;
         plan_.sites[0].next = 1;
     }
 
@@ -174,14 +174,14 @@ TEST_F(Generate, PlainCounterIsOneInstructionAndAReturn) {
     EXPECT_TRUE(code[1] == "jmp" || code[1] == "cs") << code[1]; // to the return thunk
 }
 
-// Two probes on one function: one target does the work of both, and returns once.
-TEST_F(Generate, HandlersOfOneTargetFollowEachOther) {
+// Two probes on one function: one trampoline does the work of both, and returns once.
+TEST_F(Generate, HandlersOfOneTrampolineFollowEachOther) {
     for (const char* name : {"n", "m"}) {
         std::vector<StatementPtr> body;
         body.push_back(increment(global(name, Type::Long, Storage::PerCpu)));
         probe(std::move(body));
     }
-    join_targets();
+    join_trampolines();
     auto object = generate();
     ASSERT_TRUE(object) << render_all(diagnostics_);
     auto code = disassemble(object->object, "djs_direct_0");
@@ -211,7 +211,7 @@ TEST_F(Generate, TracepointsCallThePlainHandlerThemselves) {
     std::vector<StatementPtr> body;
     body.push_back(increment(n));
     probe(std::move(body));
-    plan_.targets.clear();
+    plan_.trampolines.clear();
     plan_.variants[0].mechanisms = 1u << static_cast<unsigned>(Mechanism::Tracepoint);
     plan_.sites[0].mechanism = Mechanism::Tracepoint;
     auto object = generate();
@@ -244,7 +244,7 @@ TEST_F(Generate, LeanHandlersAreBounded) {
     Global* n = global("n", Type::Long, Storage::PerCpu);
     options_.explain = true;
     size_t longest = 0;
-    for (size_t increments = most_lean_instructions - 4; increments <= most_lean_instructions;
+    for (size_t increments = max_lean_instructions - 4; increments <= max_lean_instructions;
          increments++) {
         program_.probes.clear();
         plan_ = {};
@@ -262,23 +262,23 @@ TEST_F(Generate, LeanHandlersAreBounded) {
         EXPECT_EQ(object->object.find(symbol) != std::string::npos, takes_context);
         const size_t length = disassemble(object->object, "djs_by_regs_0").size();
         EXPECT_EQ(length == 0, takes_context) << increments;
-        EXPECT_LE(length, most_lean_instructions);
+        EXPECT_LE(length, max_lean_instructions);
         longest = std::max(longest, length);
-        EXPECT_TRUE(takes_context || increments < most_lean_instructions);
+        EXPECT_TRUE(takes_context || increments < max_lean_instructions);
     }
-    EXPECT_GE(longest, most_lean_instructions - 2);
+    EXPECT_GE(longest, max_lean_instructions - 2);
 }
 
-// In a shared target, each of them may have the full length.
-TEST_F(Generate, LeanHandlersOfOneTargetAreBoundedEach) {
-    for (size_t increments : {most_lean_instructions - 4, most_lean_instructions}) {
+// In a shared trampoline, each of them may have the full length.
+TEST_F(Generate, LeanHandlersOfOneTrampolineAreBoundedEach) {
+    for (size_t increments : {max_lean_instructions - 4, max_lean_instructions}) {
         std::vector<StatementPtr> body;
         Global* n = global("n" + std::to_string(increments), Type::Long, Storage::PerCpu);
         for (size_t i = 0; i < increments; i++)
             body.push_back(increment(n));
         probe(std::move(body));
     }
-    join_targets();
+    join_trampolines();
     auto object = generate();
     ASSERT_TRUE(object) << render_all(diagnostics_);
     EXPECT_FALSE(disassemble(object->object, "djs_by_regs_0").empty());
@@ -345,8 +345,8 @@ TEST_F(Generate, ReturnHandlerGoesOnInTheFunction) {
                                               "mov", "cmp", "jne", "call", "incq", "decq", "movq",
                                               "cs", "mov", "call", "jmp"}));
 
-    // With a second function the target checks where it was called from.
-    plan_.targets[0].functions.push_back(0xffffffff81002005);
+    // With a second function the trampoline checks where it was called from.
+    plan_.trampolines[0].functions.push_back(0xffffffff81002005);
     Diagnostics again(sources_);
     object = djstap::generate(program_, plan_, kernel_, options_, again);
     ASSERT_TRUE(object) << render_all(again);

@@ -90,7 +90,7 @@ TEST(Btf, KindsByHand) {
     EXPECT_TRUE(varargs);
     auto step = [&](TypeId id) { return btf->step(id); };
     EXPECT_EQ(write_type(6, step), "int *");
-    EXPECT_EQ(btf->resolve(btf->resolve(6).target).name, "int");
+    EXPECT_EQ(btf->resolve(btf->resolve(6).base_type).name, "int");
     EXPECT_EQ(btf->resolve(10).kind, CTypeKind::Void);
     EXPECT_EQ(btf->resolve(11).size, 24u);
     EXPECT_EQ(write_type(11, step), "int [2][3]");
@@ -239,7 +239,7 @@ TEST(Btf, SystemCallsAndClones) {
         ASSERT_EQ(time.size(), 1u);
         EXPECT_EQ(shown_parameters(time[0].parameters), "tv=[rdi+112] tz=[rdi+104]");
         EXPECT_EQ(btf.type_name(time[0].parameters[0].type), "struct __kernel_old_timeval *");
-        EXPECT_TRUE(btf.member(btf.resolve(time[0].parameters[0].type).target, "tv_sec"));
+        EXPECT_TRUE(btf.member(btf.resolve(time[0].parameters[0].type).base_type, "tv_sec"));
         EXPECT_TRUE(find_functions(btf, "sys_getpid")[0].parameters.empty());
         auto a = find_functions(btf, "sys_*"), b = find_functions(dwarf, "sys_*");
         std::map<std::string, std::string> calls;

@@ -65,9 +65,9 @@ TEST_F(KernelDwarf, SystemCalls) {
         EXPECT_EQ(found[0].file, "kernel/time/time.c");
         EXPECT_EQ(found[0].entry, kernel.kernel->symbol("__x64_sys_gettimeofday")->address);
         EXPECT_EQ(shown_parameters(found[0].parameters), "tv=[rdi+112] tz=[rdi+104]");
-        CType pointee = info.resolve(info.resolve(found[0].parameters[0].type).target);
+        CType pointee = info.resolve(info.resolve(found[0].parameters[0].type).base_type);
         EXPECT_EQ(pointee.name, "__kernel_old_timeval");
-        EXPECT_TRUE(info.member(info.resolve(found[0].parameters[0].type).target, "tv_usec"));
+        EXPECT_TRUE(info.member(info.resolve(found[0].parameters[0].type).base_type, "tv_usec"));
         auto literal = find_functions(info, "__x64_sys_gettimeofday");
         ASSERT_EQ(literal.size(), 1u);
         EXPECT_FALSE(literal[0].is_syscall);
@@ -189,7 +189,7 @@ TEST_F(KernelDwarf, Types) {
         EXPECT_EQ(array.kind, CTypeKind::Array);
         EXPECT_EQ(array.count, 16u);
         EXPECT_EQ(array.size, 16u);
-        EXPECT_EQ(info.resolve(array.target).kind, CTypeKind::Char);
+        EXPECT_EQ(info.resolve(array.base_type).kind, CTypeKind::Char);
         EXPECT_EQ(info.type_name(comm->type), "char [16]");
         auto flag = info.member(*task, "in_execve"); // one of several bit-fields
         ASSERT_TRUE(flag);

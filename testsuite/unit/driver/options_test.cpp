@@ -127,7 +127,7 @@ TEST(Options, NumbersAreChecked) {
     EXPECT_DOUBLE_EQ(accept({"-T", "0.5", "x"}).seconds, 0.5);
     for (const char* wrong : {"0", "-1", "x", "1s", "nan", ""})
         reject({"-T", wrong, "x"});
-    EXPECT_EQ(accept({"-x", "1", "e"}).target_pid, 1);
+    EXPECT_EQ(accept({"-x", "1", "e"}).traced_pid, 1);
     for (const char* wrong : {"0", "-1", "x", "99999999999"})
         reject({"-x", wrong, "e"});
     EXPECT_EQ(accept({"-s", "16", "e"}).buffer_megabytes, 16);

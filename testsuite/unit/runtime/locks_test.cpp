@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The locks of a script's globals, without a second CPU: a holder excludes the others.
 #include "globals_for_test.h"
-#include "user/user.h"
+#include "userspace/userspace.h"
 
 #include <gtest/gtest.h>
 #include <vector>

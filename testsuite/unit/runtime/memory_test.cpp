@@ -4,7 +4,7 @@
 
 #include "free_memory.h"
 #include "include/map.h"
-#include "user/user.h"
+#include "userspace/userspace.h"
 
 #include <cerrno>
 #include <climits>

@@ -2,7 +2,7 @@
 // An NMI adds to the very statistic whose update it interrupts, once at each instruction of that
 // update: the processor traps after every instruction, and the trap's handler acts as the NMI.
 #include "globals_for_test.h"
-#include "user/user.h"
+#include "userspace/userspace.h"
 
 #include <csignal>
 #include <gtest/gtest.h>

@@ -125,9 +125,9 @@ TEST(Session, MissingThingsAreNamed) {
     SessionOptions options;
     options.module = "/nowhere.ko";
     EXPECT_EQ(run_session(options).failure().message, "/nowhere.ko: No such file or directory");
-    options.target_pid = 0x3ffffff;
+    options.traced_pid = 0x3ffffff;
     EXPECT_EQ(run_session(options).failure().message, "there is no process 67108863");
-    options.target_pid = 0;
+    options.traced_pid = 0;
     options.attach = true;
     options.module = "not_loaded";
     EXPECT_EQ(run_session(options).failure().message, "no module 'not_loaded' of djstap is loaded");

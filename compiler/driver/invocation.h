@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What all passes of one run may use. passes.h defines the values that they pass on.
+#pragma once
+#include "diagnostics/diagnostic.h"
+#include "driver/options.h"
+#include "driver/places.h"
+#include "image/configuration.h"
+#include "library/library.h"
+#include "probes/probes.h"
+#include "session/output.h"
+#include "syntax/syntax.h"
+#include "system/temporary.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace djstap::driver {
+
+// A folder for the files of one run, which is removed at the end, also by SIGINT, SIGTERM or
+// SIGHUP, unless it is kept.
+class WorkFolder {
+  public:
+    ~WorkFolder();
+    // Returns its path; creates it on first use, below $TMPDIR, else /tmp.
+    Result<std::string> path();
+    void keep() { keep_ = true; }
+    // Names the file that must also be removed if a signal ends djstap.
+    void will_hold(const std::string& file);
+    // Returns its path, or "" while it does not exist.
+    const std::string& made() const { return folder_.path(); }
+
+  private:
+    TemporaryFolder folder_;
+    bool keep_ = false;
+};
+
+class Invocation {
+  public:
+    explicit Invocation(Options given);
+
+    Options options;
+    Places places = find_places();
+    SourceManager sources;
+    Diagnostics diagnostics{sources};
+    // The kernel of --guest, or the reason for its absence; nothing without --guest.
+    std::optional<Result<KernelFiles>> guest_kernel;
+    Images images;
+    WorkFolder work;
+
+    PreprocessorContext preprocessor();
+    // Opens the library on first use.
+    Library& tapsets();
+
+    // Output that does not belong to a session: goes to standard output, in the form that the
+    // options request.
+    Output& output() { return *output_; }
+    // Returns false if not all of it could be written.
+    bool flush_output();
+
+    // Reports a failure that has no place in the script.
+    void fail(DiagnosticKind kind, const Failure& failure);
+    // Prints what was reported since the last call to standard error.
+    void show_diagnostics();
+    // Returns whether the run must end: errors, or warnings with -W.
+    bool failed();
+
+  private:
+    size_t shown_ = 0;
+    Writer writer_, messages_;
+    std::unique_ptr<Output> output_;
+    std::unique_ptr<Library> library_;
+    std::optional<Configuration> configuration_;
+};
+
+// Reports a long step on standard error: "djstap: TEXT".
+void show_progress(const std::string& text);
+
+} // namespace djstap::driver

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "inprocess/check.h"
+
+#include "semantics/walk.h"
+#include "userspace/userspace.h"
+
+#include <algorithm>
+
+namespace djstap {
+
+using program::ExpressionKind;
+using program::StatementKind;
+
+namespace {
+
+class Check {
+  public:
+    explicit Check(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+
+    void body(program::Block& block) {
+        program::walk_expressions(block, [this](program::Expression& node) { expression(node); });
+        program::walk_statements(block, [this](program::Statement& node) {
+            if (node.kind == StatementKind::EmbeddedStatement)
+                refuse("C code", node.range);
+        });
+    }
+    void probe(program::Probe& probe) {
+        without_variables_ =
+            std::all_of(probe.point_traits.begin(), probe.point_traits.end(),
+                        [](uint32_t traits) { return (traits & PointNeedsNoKernel) != 0; });
+        body(*probe.body);
+        if (probe.condition)
+            program::walk_expressions(*probe.condition,
+                                      [&](program::Expression& node) { expression(node); });
+        without_variables_ = false;
+    }
+    void expression(const program::Expression& node) {
+        switch (node.kind) {
+        case ExpressionKind::Call:
+            call(program::as<program::Call>(node));
+            break;
+        case ExpressionKind::TargetValue:
+            target_value(program::as<program::TargetValue>(node));
+            break;
+        case ExpressionKind::Register:
+            refuse("a register", node.range);
+            break;
+        case ExpressionKind::EmbeddedC:
+            refuse("C code", node.range);
+            break;
+        default:
+            break;
+        }
+    }
+
+  private:
+    void target_value(const program::TargetValue& node) {
+        using Base = program::TargetValue::Base;
+        // Target variables of other probe points are reported at the point.
+        if (node.base == Base::Variable && without_variables_)
+            diagnostics_.report(DiagnosticKind::NoTargetVariables, node.range,
+                                {node.name, "this probe point"});
+        else if (node.base == Base::GlobalVariable)
+            refuse("a variable of the kernel", node.range);
+        else if (node.base == Base::PerfCounter)
+            refuse("a perf event", node.range);
+        else if (node.base == Base::Enumerator)
+            refuse("an enumerator of the kernel", node.range);
+        else if (node.base != Base::Variable)
+            refuse("a type of the kernel", node.range);
+    }
+    void call(const program::Call& node) {
+        const program::Function& function = *node.function;
+        if (!function.embedded.empty())
+            refuse(function.name + "(), which is C code,", node.range);
+        else if (!function.intrinsic.empty() &&
+                 !djs_user_symbol(("djs_fn_" + function.intrinsic).c_str()))
+            refuse(function.name + "()", node.range);
+    }
+    void refuse(const std::string& what, SourceRange range) {
+        diagnostics_.report(DiagnosticKind::NeedsKernel, range, {what})
+            .hint(
+                "omit --runtime=user to run the script as a kernel module; --guest needs no root");
+    }
+
+    Diagnostics& diagnostics_;
+    bool without_variables_ = false;
+};
+
+} // namespace
+
+bool check_for_user_space(program::Program& program, Diagnostics& diagnostics) {
+    const size_t errors = diagnostics.error_count();
+    Check check(diagnostics);
+    for (const auto& function : program.functions)
+        if (function->body)
+            check.body(*function->body);
+    for (const auto& probe : program.probes)
+        check.probe(*probe);
+    return diagnostics.error_count() == errors;
+}
+
+} // namespace djstap

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The functions of the language about tasks, time, and places: the process is djstap's own.
+// Functions that are not here need a kernel (userspace/symbols.c lists all that exist).
+#define _GNU_SOURCE
+#include <sched.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "arch/runtime.h"
+#include "access/access.h"
+#include "include/functions.h"
+#include "include/text.h"
+#include "userspace/internal.h"
+
+#define PROCESS(name, value)                                                                       \
+	s64 djs_fn_##name(struct djs_ctx *ctx)                                                     \
+	{                                                                                          \
+		(void)ctx;                                                                         \
+		return (s64)(value);                                                               \
+	}
+
+PROCESS(pid, getpid())
+PROCESS(tid, gettid())
+PROCESS(ppid, getppid())
+PROCESS(pgrp, getpgrp())
+PROCESS(sid, getsid(0))
+PROCESS(uid, getuid())
+PROCESS(euid, geteuid())
+PROCESS(gid, getgid())
+PROCESS(egid, getegid())
+PROCESS(cpu, sched_getcpu())
+PROCESS(target, djs_traced_pid)
+PROCESS(stp_pid, getpid())
+PROCESS(is_return, 0)
+PROCESS(user_mode, 0)
+PROCESS(registers_valid, 0)
+PROCESS(addr, 0)
+
+static void copy_text(char *out, const char *text)
+{
+	djs_text_copy(out, text ? text : "", djs_script.string_bytes);
+}
+
+void djs_fn_execname(struct djs_ctx *ctx, char *out)
+{
+	char name[16] = "";
+
+	(void)ctx;
+	prctl(PR_GET_NAME, name);
+	copy_text(out, name);
+}
+
+void djs_fn_pexecname(struct djs_ctx *ctx, char *out)
+{
+	char path[32], name[16] = "";
+	FILE *file;
+
+	(void)ctx;
+	snprintf(path, sizeof(path), "/proc/%d/comm", getppid());
+	file = fopen(path, "re");
+	if (file) {
+		if (fgets(name, sizeof(name), file))
+			name[strcspn(name, "\n")] = 0;
+		fclose(file);
+	}
+	copy_text(out, name);
+}
+
+void djs_fn_pp(struct djs_ctx *ctx, char *out)
+{
+	copy_text(out, ctx->site ? ctx->site->point : NULL);
+}
+
+void djs_fn_pn(struct djs_ctx *ctx, char *out)
+{
+	copy_text(out, ctx->site ? ctx->site->name : NULL);
+}
+
+void djs_fn_probefunc(struct djs_ctx *ctx, char *out)
+{
+	(void)ctx;
+	*out = 0;
+}
+
+void djs_fn_ppfunc(struct djs_ctx *ctx, char *out)
+{
+	(void)ctx;
+	*out = 0;
+}
+
+void djs_fn_probe_type(struct djs_ctx *ctx, char *out)
+{
+	const bool timer = ctx->handler->kind == DJS_HANDLER_TIMER;
+
+	copy_text(out, !timer						     ? "begin_end"
+		       : strncmp(ctx->site->point, "timer.jiffies", 13) == 0 ? "timer"
+									     : "hrtimer");
+}
+
+s64 djs_fn_returnval(struct djs_ctx *ctx)
+{
+	djs_fail(ctx, "returnval() is available only in return probes", DJS_NO_PLACE);
+	return 0;
+}
+
+s64 djs_fn_long_arg(struct djs_ctx *ctx, s64 n)
+{
+	djs_fail_text(ctx, DJS_NO_PLACE, "argument %ld is not available here", n);
+	return 0;
+}
+
+/* ---- clocks ---- */
+
+static s64 nanoseconds(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (s64)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+PROCESS(gettimeofday_ns, nanoseconds(CLOCK_REALTIME))
+PROCESS(ktime_get_ns, nanoseconds(CLOCK_MONOTONIC))
+PROCESS(local_clock_ns, nanoseconds(CLOCK_MONOTONIC_RAW))
+PROCESS(get_cycles, djs_cycles())
+PROCESS(jiffies, nanoseconds(CLOCK_MONOTONIC) / (1000000000 / DJS_USER_HZ))
+PROCESS(HZ, DJS_USER_HZ)
+
+/* Returns 0 for a CPU that does not exist. */
+s64 djs_fn_cpu_clock_ns(struct djs_ctx *ctx, s64 cpu)
+{
+	(void)ctx;
+	return cpu < 0 || cpu >= sysconf(_SC_NPROCESSORS_CONF) ? 0
+							       : nanoseconds(CLOCK_MONOTONIC_RAW);
+}
+
+/*
+ * Returns a number from 0 to limit - 1. SplitMix64 over the time stamp counter, as in the kernel.
+ */
+s64 djs_fn_randint(struct djs_ctx *ctx, s64 limit)
+{
+	u64 x = djs_cycles() + ((u64)djs_user_cpu << 56);
+
+	x += 0x9e3779b97f4a7c15ull;
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+	x ^= x >> 31;
+	if ((u64)limit > DJS_RANDOM_MOST) {
+		djs_fail(ctx, DJS_RANDOM_ERROR, DJS_NO_PLACE);
+		return 0;
+	}
+	return limit ? (s64)(x % (u64)limit) : 0;
+}
