@@ -35,8 +35,7 @@ void djs_pin_report(void)
 	reported_probes = pinned_probes;
 	djs_error("%u of its probes cannot be detached (error %d%s): it stays loaded until the "
 		  "machine is restarted",
-		  pinned_probes, last_error,
-		  djs_ftrace_dead ? ", ftrace has shut itself down" : "");
+		  pinned_probes, last_error, djs_ftrace_dead ? ", ftrace has disabled itself" : "");
 }
 
 void djs_pin_wait(void)
