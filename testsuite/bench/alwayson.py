@@ -207,16 +207,15 @@ def target(costs):
 
 TEXT = """## Always on
 
-A job in the guest, {count} C files compiled by gcc one after the other (`gcc -O2 -c`), without probes and with a recorder of the
-standard set: context switches, entries and exits of system calls, interrupts, page faults, fork, exec and exit. Guest
-instructions of the whole system, counted by `-icount shift=0,sleep=off` on one CPU: the least of {runs} runs after one that is
-not counted. Measured with {with_what}.
+A job in the guest compiles {count} C files with gcc one after the other (`gcc -O2 -c`), without probes and with a recorder of a
+standard set of events: context switches, system call entries and exits, interrupts, page faults, fork, exec and exit. The table shows
+the guest instructions of the whole system, counted by `-icount shift=0,sleep=off` on one CPU: the minimum of {runs} runs after one that
+is not counted. Measured with {with_what}.
 
-djstap records `examples/flight-recorder.stp` with `-F`; ftrace its events into its ring buffer, which overwrites; LTTng
-into a snapshot session, which does too. bpftrace has no such buffer: it prints, and its reader is part of what it costs (its own system calls are left out of
-what it records). Each
-holds the thread, the time and the event's arguments, in 8 MB. Instructions are not time (above): the order can be
-read from this, not what a machine would show.
+djstap records `examples/flight-recorder.stp` with `-F`, ftrace its events into its ring buffer in overwrite mode, and LTTng into a
+snapshot session, which also overwrites. bpftrace has no such buffer: it prints, and its reader is part of its cost (its own system
+calls are excluded from its records). Each record holds the thread, the time and the event's arguments, in 8 MB. Instructions are not
+time (see above), so the figures show the order of the recorders, not the time on a real machine.
 
 """
 
@@ -229,7 +228,7 @@ def section(everything, djstap):
         for name in RECORDERS:
             cost, more = costs.get(name), increase(costs, name)
             if more is None:
-                rows.append([name, "–", "–", "–", f"not to be had: {cost.problem if cost else 'it did not run'}"])
+                rows.append([name, "–", "–", "–", f"not available: {cost.problem if cost else 'it did not run'}"])
             else:
                 rows.append([name, f"{cost.least / 1e6:,.1f}", f"{(cost.least - base.least) / 1e6:,.2f}", f"{more:.2f} %",
                              cost.recorded])

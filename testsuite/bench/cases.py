@@ -184,8 +184,8 @@ FUNCTIONALITY = [
     ("kprobe, breakpoint", "almost any instruction", "before", "all registers; locals by DWARF",
      "shares with other kprobes"),
     ("tracepoint", "the kernel's tracepoints", "there", "its arguments by name", "shares with everybody"),
-    ("return djprobe", "returns of functions whose arguments are all in registers and that do not wait on purpose", "after",
-     "return value; argument registers and numbers kept from the entry", "one direct call a function, kernel-wide"),
-    ("kretprobe", "function returns", "after", "return value; arguments kept from the entry",
+    ("return djprobe", "returns of functions whose arguments are all in registers and that do not sleep by design", "after",
+     "return value; argument registers and numbers saved at the entry", "one direct call a function, kernel-wide"),
+    ("kretprobe", "function returns", "after", "return value; arguments saved at the entry",
      "a limited number at once; missed ones are counted"),
 ]

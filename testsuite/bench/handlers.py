@@ -14,10 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 HEAD = """# What handlers cost in user space
 
-Written by `scripts/bench handlers`. The generated code and the runtime's arrays are those that the kernel gets
-(`--runtime=user` links them into a process), so they can be put beside C++ in one program (`testsuite/bench/handlers.cpp`).
+Written by `scripts/bench handlers`. The generated code and the runtime's arrays are the same as in the kernel (`--runtime=user`
+links them into a process), so one program can compare them with C++ (`testsuite/bench/handlers.cpp`).
 Ratios below 1 mean that djstap is faster. Only figures of one run are compared with each other: each is the lower quartile
-of many repetitions of 10 ms, all cases in random order. Both sides make the same keys by the same arithmetic, fill their
+of many repetitions of 10 ms, with all cases in random order. Both sides compute the same keys by the same arithmetic, fill their
 array in the same order and use it once before they are timed; the map has room for all its elements from the beginning.
 
 """

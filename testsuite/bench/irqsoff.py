@@ -40,12 +40,12 @@ BODIES = [(EMPTY, "", cases.EMPTY), ("count", "`n++`", cases.COUNT), ("map", "`a
 
 TEXT = """## Where interrupts are off
 
-Handlers that find interrupts off are not seen by the timer that samples, and count their own time for [overload
-protection](safety.md#overload-protection): they read the clock when they begin and when they end. Shown are the instructions
-that a handler adds to one that does nothing in the same place, in a guest with one CPU that counts instructions: on a function
-that is called with interrupts on (`{entry}`) and with interrupts off (`{off}`), at a breakpoint, and in a
-timer. Another script reads the clock before and after; the most frequent difference counts. `n++` is exempt. What a handler costs
-with its place is above ("Cost per hit").
+The sampling timer does not see handlers that run with interrupts disabled. For [overload
+protection](safety.md#overload-protection) they measure their own time by reading the clock when they begin and when they end. The
+table shows the instructions that a handler adds to an empty one in the same place, in a guest with one CPU that counts instructions:
+on a function that is called with interrupts enabled (`{entry}`) and with interrupts disabled (`{off}`), at a breakpoint, and in a
+timer. Another script reads the clock before and after; the most frequent difference counts. `n++` is exempt. "Cost per hit", above,
+shows the cost of a handler together with its mechanism.
 
 """
 

@@ -89,10 +89,10 @@ CONSTRUCTS = [
 
 TEXT_OF_SECTION = """## The longest with interrupts off
 
-A handler with locks keeps interrupts off from its beginning to its end. Shown are the guest instructions that each construct which
-may take long takes at the largest size that it may have in such a handler, by default limits. Arrays that are larger than these are walked
-over in pieces, by timers, files and the session's own probes, or not at all ([decision 11](decisions/0011-walks-in-pieces.md)). A current
-processor takes about a millisecond for one to three million instructions, by how often they miss its caches.
+A handler with locks keeps interrupts disabled from its beginning to its end. The table shows the guest instructions of each potentially
+long construct at the largest size that such a handler allows with the default limits. Iteration over larger arrays is split into
+pieces, in timers, procfs files and the session's own probes, or refused ([decision 11](decisions/0011-walks-in-pieces.md)). A current
+CPU takes about a millisecond for one to three million instructions, depending on its cache misses.
 
 """
 

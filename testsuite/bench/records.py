@@ -154,7 +154,7 @@ def rows_of(outcomes):
     for name in TOOLS:
         outcome = outcomes[name]
         if outcome.problem:
-            rows.append([name, "–", "–", "–", f"not to be had: {outcome.problem}"])
+            rows.append([name, "–", "–", "–", f"not available: {outcome.problem}"])
             continue
         times, reached = "–", ""
         if name in TARGETS and not own.problem:
@@ -167,14 +167,13 @@ def rows_of(outcomes):
 
 TEXT = """## Records without loss
 
-How many records can be made and taken without losing one, where the reader and what is probed share a CPU: the CPU's
-instructions are then what limits both. Each hit of `gettimeofday` prints its pid and four arguments (`printf`, a record of
-56 bytes with djstap); the reader formats them and writes the text to /dev/null (bpftrace: to a file in
-memory). Counted are the instructions of the whole
-guest (`-icount shift=0,sleep=off`, one CPU, idle time left out) from the tool's start to its end, for few and for many
-hits; the difference for one more hit, less the call's own instructions, is what a record costs: to make it, to wake
-the reader, to read, order, format and write it. The rate is the number of records in 10⁹ instructions. The same run is made once more
-into a file, and counts only if no record is missing there. Measured with {with_what}.
+The benchmark measures how many records can be written and read without loss if the reader and the probed program share a CPU, whose
+instructions then limit both. Each hit of `gettimeofday` prints its pid and four arguments (`printf`, a record of 56 bytes with
+djstap); the reader formats them and writes the text to /dev/null (bpftrace: to a file in memory). The instructions of the whole
+guest are counted (`-icount shift=0,sleep=off`, one CPU, idle time excluded) from the tool's start to its end, for few and for many
+hits. The difference per additional hit, minus the instructions of the call itself, is the cost of a record: writing it, waking the
+reader, reading, ordering, formatting and printing it. The rate is the number of records per 10⁹ instructions. The same run is repeated
+into a file, and counts only if the file has all records. Measured with {with_what}.
 
 """
 

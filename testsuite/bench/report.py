@@ -12,34 +12,34 @@ INTRODUCTION = """# What a probe costs
 
 This page is written by the commands of `scripts/bench`; do not edit it. Measured with {measured_with}.
 
-A raw `gettimeofday` system call is repeated (`gtodbench`) without a probe and with one on `{function}`.
-The guest has one CPU and counts instructions (`-icount shift=0,sleep=off`): its clock then advances by one nanosecond an
-instruction, so the average time of a call *is* its number of instructions, the same on every machine. What a probe costs is the
-difference. A sample is the least of {runs} runs of {calls} calls, since most of those see no timer interrupt; the tables show
-the average of {samples} samples. Every hit is checked to have been counted or recorded, and the mechanism to be the one named.
+The benchmark repeats a raw `gettimeofday` system call (`gtodbench`) without a probe and with one on `{function}`.
+The guest has one CPU and counts instructions (`-icount shift=0,sleep=off`). Its clock advances by one nanosecond per instruction, so
+the average time of a call *is* its number of instructions, which is the same on every machine. The cost of a probe is the
+difference. A sample is the minimum of {runs} runs of {calls} calls, because most of these see no timer interrupt; the tables show
+the average of {samples} samples. The benchmark verifies that every hit was counted or recorded and that the mechanism is the one named.
 
-## What this cannot show
+## Limitations
 
-- An instruction counts one, whatever it takes: a breakpoint's exception, the return from it, a serializing instruction or a
-  cache miss look as cheap as an addition. On hardware the breakpoint's rows are several times worse against the others (the report
-  of 2005, below, has it at 9 to 90 times a djprobe).
-- QEMU translates code; its nanoseconds are ratios at best. They stand below for their order only.
-- Guests with several CPUs do not boot while instructions are counted so: two CPUs are counted in another way, below ("With two
-  CPUs"). Per-CPU counters and records use no `lock` prefix and write no cache line of another CPU, whose number they do not
-  depend on; `testsuite/kernel/percpu-instructions.case` looks at their instructions.
-- The reader of the records is left out: `gtodbench` has a real-time priority and the buffers hold all records of a run, so
-  that readers, djstap's and the peers', run between the runs. Waking a reader at a hit, as bpftrace does, is part of the hit.
+- Every instruction counts as one, whatever its real cost: a breakpoint's exception, the return from it, a serializing instruction or a
+  cache miss look as cheap as an addition. On hardware, breakpoints compare several times worse (the report of 2005, below, measured
+  9 to 90 times the cost of a djprobe).
+- QEMU translates code, so its nanoseconds are ratios at best. They are listed below only for their order.
+- Guests with several CPUs do not boot with this instruction counter, so two CPUs are measured in another way ("With two CPUs", below).
+  Per-CPU counters and records use no `lock` prefix and write no cache line of another CPU, so their cost does not depend on the number
+  of CPUs; `testsuite/kernel/percpu-instructions.case` checks their instructions.
+- The reader of the records is excluded: `gtodbench` has a real-time priority and the buffers hold all records of a run, so the
+  readers of djstap and its peers run between the runs. Waking a reader at a hit, as bpftrace does, is part of the hit.
 """
 
-AGAIN = """## How to run it again
+AGAIN = """## How to repeat the measurements
 
-    scripts/bench overhead                     # both kernels, and this part of the page again
+    scripts/bench overhead                     # both kernels; writes this part of the page
     scripts/bench overhead --with-peers        # installs bpftrace, SystemTap and LTTng first (apt-get, root)
-    scripts/bench overhead --kernels 6.1       # one kernel; prints, writes nothing
-    scripts/bench overhead --on-this-machine   # on the kernel that runs, in nanoseconds; where modules can be loaded
-    scripts/bench irqs-off, two-cpus, always-on, records, scale   # and their parts, each by its own command
+    scripts/bench overhead --kernels 6.1       # one kernel; prints the results and writes nothing
+    scripts/bench overhead --on-this-machine   # the running kernel, in nanoseconds; requires loadable modules
+    scripts/bench irqs-off, two-cpus, always-on, records, scale   # the other sections, one command each
 
-From a script to its module: `scripts/bench compile`.
+`scripts/bench compile` measures the time from a script to its module.
 """
 
 
@@ -67,7 +67,7 @@ class Results:
         outcome = outcomes.get(key)
         if value is not None:
             return f"{value:.0f}" + (f", {outcome.remark}" if outcome.remark else "")
-        return f"not to be had: {outcome.problem}" if outcome else "not run here"
+        return f"not available: {outcome.problem}" if outcome else "not run here"
 
     def peer_rows(self, keys):
         """Returns (title, outcome, its own unprobed run) of those programs of the peers that ran."""
@@ -120,7 +120,7 @@ def cost_section(everything):
 
 def samples_row(title, outcome, base, what="instructions"):
     if not outcome or outcome.problem:
-        return [title] + ["–"] * measure.SAMPLES + ["–", f"not to be had: {outcome.problem}" if outcome else "not run here"]
+        return [title] + ["–"] * measure.SAMPLES + ["–", f"not available: {outcome.problem}" if outcome else "not run here"]
     return [title] + [f"{value:.0f}" for value in outcome.samples] + \
         [f"{outcome.average:.1f}", f"{outcome.average - base.average:.1f}" + (f", {outcome.remark}" if outcome.remark else "")]
 
@@ -147,22 +147,22 @@ def evaluation_rows(results, what):
 
 
 def evaluation_section(everything):
-    text = ("## The evaluation of 2005, repeated\n\nHandlers that do nothing, that count, and that record (an event of 56 bytes: "
-            "size, id, time, pid, four arguments), by every mechanism; instructions a call. The jump and the breakpoint stand "
-            "behind the function's fentry site, where the kernel's kprobes do not use ftrace.\n\n")
+    text = ("## The evaluation of 2005, repeated\n\nEmpty handlers, counting handlers and recording handlers (an event of 56 bytes: "
+            "size, id, time, pid, four arguments) with every mechanism; instructions per call. The jump and the breakpoint are placed "
+            "after the function's fentry site, where the kernel's kprobes do not use ftrace.\n\n")
     for results in everything:
         for what, title in (("empty", "no-op handlers"), ("count", "counting handlers"), ("record", "recording handlers")):
             text += f"### Linux {results.series}, {title}\n\n"
             header = ["probe"] + [f"sample {i + 1}" for i in range(measure.SAMPLES)] + ["average", "overhead"]
             text += table(header, [samples_row(*row) for row in evaluation_rows(results, what)]) + "\n"
-    return text + ("A djprobe's no-op handler reads no argument; the jprobe's place, arguments by name at the entry, is taken by "
-                   "`$tv` and `$tz`, which a system call's wrapper reads from memory. In the place of LKST's own hook stands LTTng, which records the "
-                   "static tracepoints of the system call; the kernel has none between them.\n\n")
+    return text + ("A djprobe's no-op handler reads no argument. `$tv` and `$tz` replace the jprobe, which read arguments by name at the "
+                   "entry; a system call's wrapper reads them from memory. LTTng replaces LKST's own hook: it records the static "
+                   "tracepoints of the system call, between which the kernel has no others.\n\n")
 
 
 def times_section(everything):
-    text = ("## In nanoseconds of the emulator\n\nThe same guests without instruction counting, nanoseconds that a hit adds. The "
-            "machine may have been busy; only the order means something.\n\n")
+    text = ("## In nanoseconds of the emulator\n\nNanoseconds that a hit adds in the same guests without instruction counting. The "
+            "machine may have been busy; only the order is significant.\n\n")
     mechanisms = cases.mechanism_cases()
     lines = []
     for name, title, _, _ in cases.MECHANISMS:

@@ -169,7 +169,7 @@ def mechanism_cell(row):
 
 def cells(row):
     if row.problem:
-        return [f"`{row.pattern}`", "–", "–", "–", "–", "–", "–", "–", f"not to be had: {row.problem}"]
+        return [f"`{row.pattern}`", "–", "–", "–", "–", "–", "–", "–", f"not available: {row.problem}"]
     return [f"`{row.pattern}`", f"{row.functions:,}", f"{row.compiled:.2f}", seconds(row.attached), seconds(row.detached),
             f"{row.compiler_mb:.0f}", f"{row.module_mb:.2f}", f"{max(row.used_mb):.1f}", mechanism_cell(row)]
 
@@ -180,28 +180,28 @@ HEADER = ["pattern", "functions", "compiled, s", "attached, s", "detached, s", "
 TEXT = """## Many functions at once
 
 `probe kernel.function(PATTERN).call {{ n++ }}`, with {with_what}; the least of {cycles} runs ({cycles_of_all} for all functions). Compiled: the whole command
-`djstap -p4`, by this machine's clock. Attached: `djrun` from its start until it has loaded the module and armed all probes;
-detached: until they are disarmed and the module is gone; both by the clock of a guest without KVM on one CPU, so these are upper
-bounds, and they depend on what else the machine does. Kernel memory is how much less was available while the
-probes were armed, in the run that took most, a record buffer of 1 MB included. To reach: {target} s each for all functions.
+`djstap -p4`, by this machine's clock. Attached: `djrun` from its start until it has loaded the module and armed all probes.
+Detached: until they are disarmed and the module is unloaded. The clock of a guest without KVM on one CPU measures both, so these are
+upper bounds and depend on the load of the machine. Kernel memory is the decrease of available memory while the probes were armed, in
+the run with the largest decrease, including a record buffer of 1 MB. Target: {target} s each for all functions.
 
-Functions without an fentry site are left out (`-D MAXKPROBES=0`): each needs a kprobe of its own.
+Functions without an fentry site are excluded (`-D MAXKPROBES=0`) because each needs its own kprobe.
 
 """
 
 
 HANDLERS_HEADER = ["handlers", "compiled, s", "attached, s", "detached, s", "by"]
 
-HANDLERS_TEXT = """Handlers that differ cannot share an ftrace ops, and the kernel waits when each is unregistered; djstap takes all out and
-waits once ([decision 9](decisions/0009-detaching-at-once.md)). One counting handler a function, Linux {series}, in a guest whose
-clock advances by a nanosecond an instruction and skips idle time until the next timer; to reach: {handlers} detached in {target} s.
+HANDLERS_TEXT = """Different handlers cannot share an ftrace ops, and the kernel waits when each ops is unregistered; djstap detaches all of them and
+waits once ([decision 9](decisions/0009-detaching-at-once.md)). One counting handler per function, Linux {series}, in a guest whose
+clock advances by one nanosecond per instruction and skips idle time until the next timer. Target: {handlers} detached in {target} s.
 
 """
 
 
 def handler_cells(row):
     if row.problem:
-        return [str(row.handlers), "–", "–", "–", f"not to be had: {row.problem}"]
+        return [str(row.handlers), "–", "–", "–", f"not available: {row.problem}"]
     return [str(row.functions), f"{row.compiled:.2f}", seconds(row.attached), seconds(row.detached), mechanism_cell(row)]
 
 

@@ -19,12 +19,12 @@ KEYS = ["count", "statistic", "map", "record", "return-count", "return-record", 
 
 TEXT = """## With two CPUs
 
-The system call is repeated on one of a guest's two CPUs, then on both at once, on the same probe. The two are threads that run at
-the same time (`-accel tcg,thread=multi`); a plugin of the emulator (`testsuite/bench/hit_instructions.c`) counts on each CPU the
-instructions from one entry of the function to the next. Shown is the most frequent distance, less that without a probe: what a hit
-adds on that CPU; interrupts fall into few of the {calls} calls. Instructions are counted that a CPU executes, waiting for a lock among them; what
-a cache line that moves between CPUs takes is not. An array's lock is the one thing here that CPUs wait for. (QEMU 7.2 loses a guest
-with a thread a CPU now and then; it is started again.)
+The benchmark repeats the system call on one of a guest's two CPUs, then on both at once, with the same probe. The CPUs are threads that
+run concurrently (`-accel tcg,thread=multi`). A plugin of the emulator (`testsuite/bench/hit_instructions.c`) counts on each CPU the
+instructions from one entry of the function to the next. The table shows the most frequent distance minus that without a probe, which is
+the cost of a hit on that CPU; interrupts fall into few of the {calls} calls. The count includes instructions that wait for a lock, but
+not the cost of cache lines that move between CPUs. Only an array's lock makes CPUs wait here. (QEMU 7.2 occasionally loses a guest with
+one thread per CPU; it is then started again.)
 
 """
 
