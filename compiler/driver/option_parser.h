@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// djstap's options as CLI11 declares them, and the values as they were given.
+#pragma once
+#include "driver/options.h"
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace djstap::driver {
+
+// Options of SystemTap that djstap recognizes but does not implement yet. Options that only add
+// something get a warning, because a script also runs without them.
+struct Unsupported {
+    const char* names;
+    bool has_value;
+    bool only_adds;
+    const char* what;
+};
+
+// Values as given on the command line, before they are checked.
+struct RawOptions {
+    std::vector<std::string> expressions, list, list_variables, positionals;
+    std::vector<std::string> definitions, global_values, ignored;
+    int ignored_flag = 0;
+    std::string pass, pass_verbosity, seconds, compatible, runtime, color, mechanism, diagnostics,
+        module_name, pid, buffer, guest, guest_memory, guest_disk;
+    int verbose = 0;
+    bool info = false, types = false, aliases = false, functions = false, no_warnings = false,
+         help = false, version = false;
+};
+
+struct OptionParser {
+    CLI::App app{
+        "djstap compiles a probe script to a native kernel module, runs it and prints its output."};
+    Options options;
+    RawOptions raw;
+    // CLI11 fills these; which of them were given is checked afterwards.
+    std::vector<std::pair<const Unsupported*, CLI::Option*>> refused;
+    CLI::Option* guest = nullptr;
+
+    // Declares all options: --help prints them in this order.
+    void declare();
+
+  private:
+    // An option that may be repeated takes one value each time.
+    CLI::Option* many(const char* names, std::vector<std::string>& values, const char* help);
+    CLI::Option* one(const char* names, std::string& value, const std::string& help);
+    CLI::Option* flag(const char* names, bool& value, const char* help);
+    void declare_script();
+    void declare_passes();
+    void declare_run();
+    void declare_where();
+    void declare_listing();
+};
+
+// "a, b, c"
+std::string listed(const std::vector<std::string>& words);
+
+} // namespace djstap::driver
