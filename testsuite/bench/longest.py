@@ -53,7 +53,7 @@ TURNS = "if (++turns >= 300) break"
 
 CONSTRUCTS = [
     Construct("sort-numbers", "`foreach (k in a-)`, 16,384 elements, 300 turns", f"foreach (k in a-) {TURNS}", "a[16384]", NUMBERS),
-    Construct("sort-texts", "`foreach (k+ in t)`, 4,096 texts as keys, 300 turns", f"foreach (k+ in t) {TURNS}", "t[4096]", TEXTS),
+    Construct("sort-texts", "`foreach (k+ in t)`, 4,096 strings as keys, 300 turns", f"foreach (k+ in t) {TURNS}", "t[4096]", TEXTS),
     Construct("select", "`foreach (k in a- limit 256)`, of 524,288 elements", "foreach (k in a- limit 256) turns++", "a[524288]", MANY),
     Construct("select-statistics", "`foreach (k in c- limit 256)`, of 16,384 statistics", "foreach (k in c- limit 256) turns++",
               "c[16384]", "for (i = 0; i < 16384; i++) c[i] <<< (i * 7919) % 16384"),
@@ -72,7 +72,7 @@ CONSTRUCTS = [
     Construct("replace", "`str_replace()`, 511 bytes", 'y = str_replace(x, "a", "bc")', "x, y", TEXT),
     Construct("regex", "`=~`, 511 bytes", 'turns = x =~ "(a|b)*(c|d)+.*[a-f]+(xy|gz)?$"', "x", TEXT),
     Construct("tokenize", "`tokenize()`, 511 bytes", 'y = tokenize(x, "z")', "x, y", TEXT),
-    Construct("print-texts", "`printf` of eight texts of 511 bytes", 'printf("%s%s%s%s%s%s%s%s", x, x, x, x, x, x, x, x)', "x", TEXT),
+    Construct("print-texts", "`printf` of eight strings of 511 bytes", 'printf("%s%s%s%s%s%s%s%s", x, x, x, x, x, x, x, x)', "x", TEXT),
     Construct("backtrace", "`backtrace()`", "y = backtrace()", "y", point='kernel.function("uart_write")', load=WRITES),
     Construct("print-backtrace", "`print_backtrace()`", "print_backtrace()", point='kernel.function("uart_write")', load=WRITES),
     Construct("sprint-backtrace", "`sprint_backtrace()`", "y = sprint_backtrace()", "y", point='kernel.function("uart_write")',
