@@ -33,7 +33,7 @@ uint32_t entry_words(const std::vector<program::ExpressionPtr>& values, size_t s
 // A number (i64) or a string (address of NUL-terminated bytes), as an LLVM value.
 using Value = llvm::Value*;
 
-// The runtime's function that reads a number at an address of this space.
+// Returns the runtime function that reads a number at an address in this space.
 std::string_view load_function(AddressSpace space);
 
 class Body {

@@ -71,15 +71,15 @@ struct Variable {
 
 struct FunctionInfo {
     std::string name; // as in the source ("vfs_read")
-    std::string
-        symbol; // as in the symbol table ("vfs_read", "foo.isra.0", "__x64_sys_gettimeofday")
+    // The name in the symbol table ("vfs_read", "foo.isra.0", "__x64_sys_gettimeofday").
+    std::string symbol;
     uint64_t entry = 0; // link-time address of the entry
     uint64_t size = 0;  // size of the symbol
     // The file of the declaration in DWARF, relative to the source tree ("fs/read_write.c").
     std::string file;
     uint32_t line = 0;
-    bool is_syscall =
-        false; // resolved from sys_NAME to its wrapper: parameters come from a pt_regs
+    // Resolved from sys_NAME to its wrapper: parameters come from a pt_regs.
+    bool is_syscall = false;
     bool external = false;
     bool varargs = false;
     bool noreturn = false;

@@ -118,8 +118,8 @@ struct Site {
     std::string reason;
     uint64_t address = 0; // link-time: fentry site or instruction
     uint64_t entry = 0;   // link-time: the function's symbol
-    uint64_t fallback =
-        0; // djprobe: the instruction after the fentry site; return djprobe: the site
+    // djprobe: the instruction after the fentry site; return djprobe: the site.
+    uint64_t fallback = 0;
     uint32_t maxactive = 0;
     uint32_t trampoline = no_index;     // of ProbePlan::trampolines: djprobes of both kinds
     uint32_t next = no_index;           // the site whose handler runs next at the same direct call

@@ -126,8 +126,7 @@ u32 djs_map_count(const struct djs_map *map);
 union djs_value djs_map_key(const struct djs_map *map, u32 number, u32 index);
 void *djs_map_value(const struct djs_map *map, u32 number);
 
-/* ---- walking over the elements, a bounded number of them at a time ----------------------------
- */
+/* ---- walking over the elements, a bounded number of them at a time --------------------------- */
 
 enum djs_stat_op {
 	DJS_STAT_COUNT = 0,

@@ -64,8 +64,7 @@ extern const struct djs_script djs_script;
 extern struct djs_script djs_script; /* runtime/userspace: a copy of the one that was linked */
 #endif
 
-/* ---- what a handler sees ----------------------------------------------------------------------
- */
+/* ---- what a handler sees --------------------------------------------------------------------- */
 
 /* djs_ctx.busy: in use, with locks held (and interrupts disabled) or without. Distinct from all
  * DJS_HANDLER_* flags, because djs_enter tests both at once. */
@@ -176,7 +175,7 @@ void djs_fail(struct djs_ctx *ctx, const char *message, u32 place);
 /* Reads `size` (1, 2, 4, 8) bytes, from user memory when the address is below the kernel's half.
  * Zero-extends. On a fault, sets ctx->error and returns 0. */
 u64 djs_load(struct djs_ctx *ctx, u64 address, u32 size, u32 place);
-/* Of user space alone: an address of the kernel is an error. */
+/* The same, but only for user space: a kernel address is an error. */
 u64 djs_load_user(struct djs_ctx *ctx, u64 address, u32 size, u32 place);
 void djs_store(struct djs_ctx *ctx, u64 address, u32 size, u64 value, u32 place);
 /* The same for `size` bytes, which are copied to `out`. */

@@ -97,8 +97,7 @@ u64 djs_oldest_part(const struct djs_cpu *data)
 	return data->limit > djs_ring_bytes ? data->limit - djs_ring_bytes : 0;
 }
 
-/* ---- crash dumps -------------------------------------------------------------------------------
- */
+/* ---- crash dumps ----------------------------------------------------------------------------- */
 
 static struct djs_dump_page **dump_pages; /* [nr_cpu_ids * pages of a ring] */
 static u32 dump_pages_per_ring;

@@ -73,7 +73,7 @@ class Generate : public testing::Test {
         value->type = global->value;
         return value;
     }
-    // What an address leads to, in one space or the other.
+    // Reads the memory at an address in one of the address spaces.
     ExpressionPtr memory_at(Variant& variant, AddressSpace space) {
         auto value = std::make_unique<TargetValue>();
         value->type = Type::Long;
