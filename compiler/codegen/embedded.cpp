@@ -33,7 +33,8 @@ const char* const ignore_out = "__attribute__((unused));\n";
 
 } // namespace
 
-// Makes the compiler refer to the script's places: the code follows its %{, in the same column.
+// Returns the directive with which the compiler refers to the script's places: the code that
+// follows it is in the same column as behind its %{.
 std::string EmbeddedCode::line(SourceRange range) const {
     if (!range.valid())
         return "\n";

@@ -31,8 +31,8 @@ struct ProbeGroup {
     bool is_return = false;
 };
 
-// Adds points that expansion creates to `made`, which owns them. Reports unknown names, unless the
-// point is optional.
+// Returns the groups of a probe's points. Points that expansion creates are added to `made`, which
+// owns them. Reports unknown names, unless the point is optional.
 std::vector<ProbeGroup> expand(const ast::Probe& probe, const ast::File& file, Names& names,
                                const PointShapes& shapes,
                                std::vector<std::unique_ptr<ast::ProbePoint>>& made,

@@ -202,7 +202,7 @@ class Analysis {
         });
     }
 
-    // Sets the types of the remaining globals; drops the others.
+    // Sets the types of the remaining globals and drops the others; false after an error.
     bool set_global_types() {
         const GlobalUses uses = global_uses(program_);
         bool complete = true;

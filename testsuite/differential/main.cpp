@@ -207,8 +207,8 @@ Verdict judge(Bench& bench, const RandomProgram& random, std::string& report) {
     return Verdict::Crashed;
 }
 
-// Removes every statement or block (lines whose braces are balanced) that does not affect the
-// verdict.
+// Returns the program without any statement or block (lines whose braces are balanced) that does
+// not affect the verdict.
 RandomProgram shrink(Bench& bench, RandomProgram random, Verdict verdict) {
     for (bool smaller = true; smaller;) {
         smaller = false;

@@ -28,7 +28,7 @@ std::string operand_of(const PercpuPlace& place, unsigned first,
     return text + ")";
 }
 
-// Appends "r" for each operand to `results`.
+// Returns the constraints `results`, followed by "r" for each operand.
 std::string in_registers(std::string results, size_t count) {
     for (size_t i = 0; i < count; i++)
         results += results.empty() ? "r" : ",r";
