@@ -8,7 +8,7 @@ static atomic_long_t calls = ATOMIC_LONG_INIT(0);
 static unsigned long last_argument;
 
 static void hit(struct djprobe* probe, struct pt_regs* regs) {
-    const struct pt_regs* user = (const struct pt_regs*)regs->di; /* what a system call gets */
+    const struct pt_regs* user = (const struct pt_regs*)regs->di; /* a system call's argument */
 
     atomic_long_inc(&calls);
     if (probe->data)
