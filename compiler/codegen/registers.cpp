@@ -15,7 +15,7 @@ Value Body::register_value(const program::Register& node) {
             return hit_.reg(reg);
         script_.diagnostics.report(DiagnosticKind::CodegenInternal, node.range,
                                    {"a register that a direct call does not preserve"});
-        return script_.number(0); // probes/ chooses another mechanism for such a handler
+        return script_.number(0); // probes/ selects another mechanism for such a handler
     }
     auto* place = script_.u32(script_.place(node.user ? "@uregister" : "@kregister", node.range));
     Value value = builder_.CreateCall(

@@ -77,7 +77,7 @@ Status can_share_host_root() {
         return Failure{
             "virtiofsd is not installed",
             "install the package qemu-system-common, or virtiofsd where it is a separate package"};
-    // Root in a container may lack what it takes, and a user elsewhere may have it.
+    // Root in a container may lack the permission, and an ordinary user may have it.
     ProcessOptions options = helper_options();
     options.in_child = make_all_read_only;
     Result<Process> tried = Process::start({"true"}, options);

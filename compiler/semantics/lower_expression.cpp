@@ -305,7 +305,7 @@ Value Lowering::binary(const ast::Binary& node) {
     const size_t errors = diagnostics_.error_count();
     auto operand = [&](const ast::Expression& side) {
         Value value = expression(side);
-        if (diagnostics_.error_count() == errors) // "a" + "b" is one mistake
+        if (diagnostics_.error_count() == errors) // "a" + "b" is reported once
             require(value, side, Type::Long,
                     node.op == Op::Add ? "strings are concatenated with '.'" : "");
         return std::move(value.node);

@@ -99,7 +99,7 @@ TEST_F(Trust, WhatBelongsToOthersIsNot) {
     give_away(path + "/a/link");
     EXPECT_EQ(complaint(path + "/a/link/c"),
               path + "/a/link: belongs to another user, so its content is not used");
-    // Neither does a link of one's own lead to what is theirs.
+    // A link of one's own to another user's file is not trusted either.
     give_away(path + "/a");
     fs::create_symlink(path + "/a/b", path + "/way");
     EXPECT_NE(complaint(path + "/way/c"), "");

@@ -242,7 +242,7 @@ const std::vector<Case>& cases() {
         {"histogram-sort",
          "global s probe begin { s <<< 1; foreach (v- = b in @hist_log(s)) print(v, b) }",
          "only in their own order", "foreach (bucket- in"},
-        // what is of no use
+        // unused code
         {"unused-function", "function f() { exit() } probe begin { exit() }",
          "'f' is never called"},
         {"unused-global", "global a probe begin { exit() }", "'a' is never used"},
