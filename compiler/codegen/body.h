@@ -223,7 +223,7 @@ class Body {
     std::vector<Value> locals_; // alloca i64, or address of a string
     const std::vector<program::Local>& local_declarations_;
     llvm::BasicBlock* exit_ = nullptr;  // the end of the body
-    llvm::BasicBlock* error_ = nullptr; // where a run-time error goes on: a catch, or the end
+    llvm::BasicBlock* error_ = nullptr; // the destination of a run-time error: a catch, or the end
     llvm::BasicBlock* next_ = nullptr;  // next
     std::vector<LoopExits> loops_;
     llvm::AllocaInst* number_result_ = nullptr;

@@ -65,9 +65,9 @@ std::set<uint32_t> find_heavy(const ProbePlan& plan, const FunctionSizes& sizes)
 }
 
 // Returns the variants without a context that have too many instructions. In a trampoline, a
-// handler is about as long as its form for other mechanisms, apart from the registers; together
-// they must not exceed the sum of the limits, and a handler without such a form counts with the
-// full length.
+// handler is about as long as its form for other mechanisms, apart from the registers; all handlers
+// together must not exceed the sum of their limits. A handler without such a form counts as long as
+// the whole trampoline.
 std::set<uint32_t> find_lengthy(const codegen::ScriptModule& script, const FunctionSizes& sizes) {
     const ProbePlan& plan = script.plan;
     std::set<uint32_t> lengthy;

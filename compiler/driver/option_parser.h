@@ -55,7 +55,7 @@ struct OptionParser {
     void declare_listing();
 };
 
-// "a, b, c"
+// Returns "a, b, c".
 std::string listed(const std::vector<std::string>& words);
 
 } // namespace djstap::driver

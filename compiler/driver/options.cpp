@@ -43,7 +43,7 @@ std::optional<Failure> split(const char* option, const std::vector<std::string>&
     return std::nullopt;
 }
 
-// Converts the values that were given and checks them, by themselves and with each other.
+// Converts the given values and checks them, alone and in combination.
 class OptionChecks {
   public:
     explicit OptionChecks(OptionParser& parser)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The output of probes/: where each probe is placed, by which mechanism and why, and how its
-// trampoline variables are accessed there.
+// target variables are accessed there.
 #pragma once
 #include "debuginfo/debuginfo.h"
 #include "image/image.h"

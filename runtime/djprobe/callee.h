@@ -9,7 +9,7 @@
 
 #include "arch/runtime.h"
 
-/* Returns the trampoline of the site's call; 0: no call. */
+/* Returns the callee of the site's call; 0: no call. */
 static inline unsigned long djs_callee_of(unsigned long site)
 {
 	u8 text[DJS_CALL_BYTES];

@@ -148,7 +148,7 @@ static void direct_release(struct djs_group *group)
 }
 
 /*
- * True if the fentry site calls another user's direct trampoline rather than one of ftrace's
+ * True if the fentry site calls another user's code directly rather than one of ftrace's
  * trampolines. The latter have no symbols, except for the two that are part of the kernel.
  */
 static bool is_called_directly(unsigned long site)
