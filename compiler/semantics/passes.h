@@ -2,6 +2,7 @@
 // The passes over the typed program after inference, in the order of their calls.
 #pragma once
 #include "semantics/names.h"
+#include "semantics/points.h"
 #include "semantics/program.h"
 
 namespace djstap::semantics {
