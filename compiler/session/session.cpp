@@ -287,10 +287,12 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
             auto start = start_recorder(*control, options, *output);
             stays = start.outcome.status == 0 && !start.ended;
             outcome = start.outcome;
-            if (stays)
+            if (stays) {
                 output->line(name);
-            else
+            } else {
                 outcome = read_recorder(*control, *output, true);
+                outcome->status |= start.outcome.status;
+            }
         } else if (options.attach && control->is_recorder()) {
             outcome = read_recorder(*control, *output, options.stop);
             stays = !options.stop;
@@ -316,8 +318,10 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
                         "it is unloaded");
         watchdog.hand_over();
     } else {
-        if (auto unloaded = unload_module(name, unload_patience); !unloaded)
-            output->warning(unloaded.failure().message + "; " + unloaded.failure().hint);
+        if (auto unloaded = unload_module(name, unload_patience); !unloaded) {
+            const Failure& why = unloaded.failure();
+            output->warning(why.hint.empty() ? why.message : why.message + "; " + why.hint);
+        }
         watchdog.dismiss();
     }
     (*opened)->finish(*outcome);

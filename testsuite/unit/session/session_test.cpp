@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Sessions with a module that is made up: what is asked of it, what is printed, what is left.
+#include "session/session.h"
+
+#include "fake_module.h"
+#include "module_files.h"
+#include "session/recorder.h"
+#include "system/file.h"
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace djstap {
+namespace {
+
+using Words = std::vector<std::string>;
+
+const std::string meta = R"json({"version":1,"name":"demo",
+    "formats":[{"text":"n=%d\n","types":"l"}],"places":["operator '/' at <input>:1:24"],
+    "probes":[{"point":"kernel.function(\"a\")","mechanism":"djprobe"}]})json";
+
+class SessionTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        folder_ = testing::TempDir() + "djstap-session-" + std::to_string(getpid());
+        std::filesystem::create_directories(folder_);
+        options.module = folder_ + "/demo.ko";
+        options.output_file = folder_ + "/out";
+        std::ofstream(options.module, std::ios::binary)
+            << elf({{".djstap.meta", meta}, {".modinfo", std::string("name=demo\0", 10)}});
+        module.files["/proc/djstap-demo"] = meta;
+        module.open_errors["/dev/kmsg"] = ENOENT;
+        module.sites = {{.index = 0,
+                         .mechanism = DJS_MECHANISM_DJPROBE,
+                         .error = 0,
+                         .fallback = DJS_FALLBACK_NONE,
+                         .missed = 0}};
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    // A session that has ended.
+    const SessionOutcome& run() {
+        testing::internal::CaptureStderr();
+        const auto done = run_session(options);
+        messages = testing::internal::GetCapturedStderr();
+        if (std::filesystem::is_regular_file(options.output_file))
+            output = *read_file(options.output_file);
+        EXPECT_TRUE(done) << done.failure().message;
+        outcome = done ? *done : SessionOutcome();
+        return outcome;
+    }
+    Failure failure() {
+        const auto done = run_session(options);
+        EXPECT_FALSE(done);
+        return done ? Failure{} : done.failure();
+    }
+    // The script ends as soon as it has begun.
+    void exit_at_once() { module.page().exit_requested = 1; }
+    static std::string reader() { return "reader=" + std::to_string(getpid()); }
+
+    FakeModule module;
+    SessionOptions options;
+    SessionOutcome outcome;
+    std::string output, messages;
+
+  private:
+    std::string folder_;
+};
+
+TEST_F(SessionTest, LoadsStartsStopsAndUnloads) {
+    module.on_start = [&](const djs_start& start) {
+        EXPECT_EQ(start.traced_pid, 0);
+        module.write(0, 1, FakeModule::number(7));
+        exit_at_once();
+        return 0;
+    };
+    module.on_stop = [&] {
+        module.write(0, 2, FakeModule::number(8));
+        return 0;
+    };
+    EXPECT_EQ(run().status, 0);
+    EXPECT_EQ(output, "n=7\nn=8\n");
+    EXPECT_EQ(messages, "");
+    EXPECT_EQ(outcome.records, 2u);
+    EXPECT_EQ(outcome.errors, 0u);
+    EXPECT_FALSE(outcome.ended_by_signal);
+    EXPECT_EQ(module.loads, Words{"hold=1 " + reader()});
+    EXPECT_EQ(module.calls, (Words{"start", "stop"}));
+    EXPECT_EQ(module.deletes(), 1);
+}
+
+TEST_F(SessionTest, GivesBufferAndParametersToTheModule) {
+    exit_at_once();
+    options.buffer_mb = 3;
+    options.parameters = "a=1 b=2";
+    run();
+    EXPECT_EQ(module.loads, Words{"hold=1 " + reader() + " ring_kb=3072 a=1 b=2"});
+}
+
+TEST_F(SessionTest, TellsTheModuleItsTarget) {
+    exit_at_once();
+    options.traced_pid = getpid();
+    int told = 0;
+    module.on_start = [&](const djs_start& start) {
+        told = start.traced_pid;
+        return 0;
+    };
+    run();
+    EXPECT_EQ(told, getpid());
+}
+
+TEST_F(SessionTest, TheCommandIsTheTargetAndFollowsWhatBeginProbesPrint) {
+    int told = 0;
+    options.command_arguments = {"sh", "-c", "echo $$ >> " + options.output_file};
+    options.traced_pid = getpid();
+    module.on_start = [&](const djs_start& start) {
+        told = start.traced_pid;
+        module.write(0, 1, FakeModule::number(7));
+        return 0;
+    };
+    EXPECT_EQ(run().status, 0);
+    EXPECT_EQ(output, "n=7\n" + std::to_string(told) + "\n");
+    EXPECT_EQ(messages, "");
+}
+
+TEST_F(SessionTest, ACommandThatFailsIsNamed) {
+    options.command = "sh -c 'exit 3'";
+    EXPECT_EQ(run().status, 1);
+    EXPECT_EQ(messages, "WARNING: the command exited with status 3\n");
+}
+
+TEST_F(SessionTest, ACommandThatCannotBeRunEndsIt) {
+    const std::string program = options.output_file + ".sh";
+    std::ofstream(program) << "#!/nowhere/interpreter\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    options.command_arguments = {program};
+    EXPECT_EQ(run().status, 1);
+    EXPECT_EQ(messages.substr(0, messages.find('\n') + 1),
+              "ERROR: command '" + program + "' cannot be run: No such file or directory\n");
+    EXPECT_EQ(module.calls, (Words{"start", "stop"}));
+}
+
+TEST_F(SessionTest, ACommandIsNotRunWhereTheScriptHasEndedBefore) {
+    exit_at_once();
+    options.command = "sh -c 'echo ran >> " + options.output_file + "'";
+    EXPECT_EQ(run().status, 0);
+    EXPECT_EQ(output, "");
+}
+
+TEST_F(SessionTest, ProbesThatCannotBeStartedEndIt) {
+    module.on_start = [](const djs_start&) { return EINVAL; };
+    EXPECT_EQ(run().status, 1);
+    EXPECT_EQ(messages, "ERROR: the probes could not be started: Invalid argument\n");
+    EXPECT_EQ(module.calls, (Words{"start", "stop"}));
+    EXPECT_EQ(module.deletes(), 1);
+}
+
+TEST_F(SessionTest, ProbesThatCannotBeStoppedAreAnError) {
+    exit_at_once();
+    module.on_stop = [] { return EIO; };
+    EXPECT_EQ(run().status, 1);
+    EXPECT_EQ(messages, "ERROR: the probes could not be stopped: Input/output error\n");
+}
+
+TEST_F(SessionTest, StoppingGoesOnAfterSignals) {
+    exit_at_once();
+    module.on_stop = [&] { return module.calls.size() < 4 ? EINTR : 0; };
+    EXPECT_EQ(run().status, 0);
+    EXPECT_EQ(module.calls, (Words{"start", "stop", "stop", "stop"}));
+    EXPECT_EQ(messages, "");
+}
+
+TEST_F(SessionTest, EndsBySignal) {
+    module.on_start = [](const djs_start&) {
+        raise(SIGTERM);
+        return 0;
+    };
+    EXPECT_EQ(run().status, 0);
+    EXPECT_TRUE(outcome.ended_by_signal);
+    EXPECT_EQ(module.calls, (Words{"start", "stop"}));
+}
+
+TEST_F(SessionTest, EndsAtItsTimeLimit) {
+    options.time_limit = std::chrono::milliseconds(1);
+    EXPECT_EQ(run().status, 0);
+    EXPECT_FALSE(outcome.ended_by_signal);
+}
+
+TEST_F(SessionTest, EndsByARecordOfExit) {
+    module.on_start = [&](const djs_start&) {
+        module.write(DJS_RECORD_EXIT, 1);
+        return 0;
+    };
+    EXPECT_EQ(run().status, 0);
+}
+
+TEST_F(SessionTest, EndsWhenTheModuleHasStopped) {
+    module.on_start = [&](const djs_start&) {
+        module.page().state = DJS_STATE_STOPPED;
+        return 0;
+    };
+    EXPECT_EQ(run().status, 0);
+}
+
+TEST_F(SessionTest, EndsWhenNothingMoreCanBeWritten) {
+    options.output_file = "/dev/full";
+    module.on_start = [&](const djs_start&) {
+        module.write(0, 1, FakeModule::number(7));
+        return 0;
+    };
+    EXPECT_EQ(run().status, 1);
+    EXPECT_EQ(messages, "ERROR: /dev/full: No space left on device\n");
+}
+
+TEST_F(SessionTest, AttachesToAModuleThatRuns) {
+    exit_at_once();
+    module.page().state = DJS_STATE_RUNNING;
+    options.attach = true;
+    options.module = "demo";
+    EXPECT_EQ(run().status, 0);
+    EXPECT_EQ(module.loads, Words{});
+    EXPECT_EQ(module.calls, (Words{"stop"}));
+    EXPECT_EQ(module.deletes(), 1);
+}
+
+TEST_F(SessionTest, StartsAnAttachedModuleThatWaits) {
+    exit_at_once();
+    options.attach = true;
+    options.module = "demo";
+    run();
+    EXPECT_EQ(module.calls, (Words{"start", "stop"}));
+}
+
+TEST_F(SessionTest, ErrorsOfTheScriptAreItsStatus) {
+    exit_at_once();
+    for (uint64_t time : {1, 2})
+        module.write(DJS_RECORD_ERROR, time,
+                     FakeModule::text("division by 0") + FakeModule::number(0));
+    EXPECT_EQ(run().status, 1);
+    EXPECT_EQ(outcome.errors, 2u);
+    const std::string line = "ERROR: division by 0 near operator '/' at <input>:1:24\n";
+    EXPECT_EQ(messages, line + line);
+}
+
+TEST_F(SessionTest, AModuleThatFailedIsItsStatus) {
+    exit_at_once();
+    module.page().error = 1;
+    EXPECT_EQ(run().status, 1);
+    EXPECT_EQ(messages, "");
+}
+
+TEST_F(SessionTest, AFaultThatEndedItIsExplained) {
+    exit_at_once();
+    const auto fault = [&] {
+        module.write(DJS_RECORD_ERROR, 1, FakeModule::text("cannot read 8 bytes at 0x0"));
+    };
+    fault();
+    run();
+    EXPECT_EQ(messages, "ERROR: cannot read 8 bytes at 0x0\n") << "one that did not end it";
+    module.page().error = 1;
+    fault();
+    run();
+    EXPECT_EQ(messages,
+              "ERROR: cannot read 8 bytes at 0x0\nWARNING: " + std::string(ended_by_fault) + "\n");
+}
+
+TEST_F(SessionTest, DamagedRecordsAreItsStatus) {
+    exit_at_once();
+    module.write(77, 1);
+    EXPECT_EQ(run().status, 1);
+    EXPECT_EQ(messages,
+              "WARNING: a record of unknown kind 77 was dropped; further ones are only counted\n"
+              "WARNING: 1 damaged records were dropped\n");
+}
+
+TEST_F(SessionTest, ADamagedBufferIsItsStatus) {
+    exit_at_once();
+    module.write(0, 1, FakeModule::number(7));
+    reinterpret_cast<djs_record*>(module.ring_data(0))->size = 12;
+    EXPECT_EQ(run().status, 1);
+    EXPECT_EQ(messages, "ERROR: the buffer of CPU 0 is damaged; the rest of it is not read\n");
+}
+
+TEST_F(SessionTest, RecordsThatWereNeverFinishedAreLost) {
+    exit_at_once();
+    module.counts->lost_records = 2;
+    reinterpret_cast<djs_record*>(module.ring_data(0))->time = 1;
+    EXPECT_EQ(run().counts.lost_records, 3u);
+    EXPECT_EQ(messages, "WARNING: 3 records were lost because a buffer was full: try a larger one "
+                        "with -s\n");
+    EXPECT_EQ(outcome.status, 0);
+}
+
+TEST_F(SessionTest, CountsThatCannotBeHadAreNone) {
+    exit_at_once();
+    module.counts.reset();
+    EXPECT_EQ(run().counts.lost_records, 0u);
+    EXPECT_EQ(outcome.status, 0);
+}
+
+TEST_F(SessionTest, ShowsMechanismsWhenAskedOnly) {
+    exit_at_once();
+    run();
+    EXPECT_EQ(messages, "");
+    options.verbose = 1;
+    run();
+    EXPECT_EQ(messages, "kernel.function(\"a\"): djprobe\n");
+}
+
+TEST_F(SessionTest, ACallThatHasNotReturnedKeepsTheModule) {
+    exit_at_once();
+    module.counts->inside = 2;
+    module.files["/sys/module/demo/parameters/reader"] = std::to_string(getpid()) + "\n";
+    EXPECT_EQ(run().status, 0);
+    EXPECT_EQ(messages, "WARNING: module demo stays loaded, detached from everything, until they "
+                        "have returned; then it is unloaded\n");
+    while (waitpid(-1, nullptr, 0) > 0)
+        ; // the process that removes it
+    EXPECT_EQ(module.deletes(), 1);
+}
+
+TEST_F(SessionTest, AProbeThatCannotBeTakenOutKeepsTheModuleForEver) {
+    exit_at_once();
+    module.counts->pinned = 1;
+    module.counts->inside = 1;
+    run();
+    EXPECT_EQ(messages, "WARNING: module demo stays loaded until the machine is restarted: not all "
+                        "of its probes could be detached (see the kernel log)\n");
+    EXPECT_EQ(module.deletes(), 0);
+}
+
+TEST_F(SessionTest, AModuleThatCannotBeUnloadedIsNamed) {
+    exit_at_once();
+    module.answer_deletes({EPERM});
+    EXPECT_EQ(run().status, 0);
+    EXPECT_EQ(messages, "WARNING: module demo cannot be unloaded: Operation not permitted\n");
+}
+
+TEST_F(SessionTest, WhatCannotBeReadFromIsUnloadedAgain) {
+    module.open_errors["/proc/djstap-demo"] = EIO;
+    EXPECT_EQ(failure().message, "/proc/djstap-demo: Input/output error");
+    EXPECT_EQ(module.loads.size(), 1u);
+    EXPECT_EQ(module.deletes(), 1);
+}
+
+TEST_F(SessionTest, WhatSomebodyElseLoadedStaysWhenItCannotBeReadFrom) {
+    module.open_errors["/proc/djstap-demo"] = EIO;
+    options.attach = true;
+    options.module = "demo";
+    EXPECT_EQ(failure().message, "/proc/djstap-demo: Input/output error");
+    EXPECT_EQ(module.deletes(), 0);
+}
+
+TEST_F(SessionTest, AModuleThatCannotBeLoadedIsNotUnloaded) {
+    module.load_error = EEXIST;
+    EXPECT_EQ(failure().message,
+              "module demo cannot be loaded: a module of this name is already loaded");
+    EXPECT_EQ(module.deletes(), 0);
+    EXPECT_EQ(module.calls, Words{});
+}
+
+TEST_F(SessionTest, AMachineThatLoadsNoModulesIsAskedForNothing) {
+    module.files["/proc/sys/kernel/modules_disabled"] = "1\n";
+    EXPECT_EQ(failure().message,
+              "module loading is disabled until the next boot (kernel.modules_disabled is 1)");
+    EXPECT_EQ(module.loads, Words{});
+}
+
+// Flight recorders.
+
+TEST_F(SessionTest, ARecorderStays) {
+    options.recorder = true;
+    options.traced_pid = getpid();
+    int told = 0;
+    module.on_start = [&](const djs_start& start) {
+        told = start.traced_pid;
+        module.write(0, 1, FakeModule::number(7));
+        return 0;
+    };
+    EXPECT_EQ(run().status, 0);
+    EXPECT_EQ(output, "demo\n");
+    EXPECT_EQ(told, getpid());
+    EXPECT_EQ(module.loads, Words{"hold=1 overwrite=1 " + reader()});
+    EXPECT_EQ(module.calls, Words{"start"});
+    EXPECT_EQ(module.deletes(), 0);
+}
+
+TEST_F(SessionTest, ARecorderThatEndsAtOnceIsReadAndUnloaded) {
+    options.recorder = true;
+    exit_at_once();
+    module.on_start = [&](const djs_start&) {
+        module.write(0, 1, FakeModule::number(7));
+        return 0;
+    };
+    EXPECT_EQ(run().status, 0);
+    EXPECT_EQ(output, "n=7\n");
+    EXPECT_EQ(outcome.records, 1u);
+    EXPECT_EQ(module.calls, (Words{"start", "stop"}));
+    EXPECT_EQ(module.deletes(), 1);
+}
+
+TEST_F(SessionTest, ARecorderThatCannotBeStartedIsAFailureAndUnloaded) {
+    options.recorder = true;
+    module.on_start = [](const djs_start&) { return EINVAL; };
+    EXPECT_EQ(run().status, 1);
+    EXPECT_EQ(output, "");
+    EXPECT_EQ(messages, "ERROR: the probes could not be started: Invalid argument\n");
+    EXPECT_EQ(module.deletes(), 1);
+}
+
+class RecorderTest : public SessionTest {
+  protected:
+    void SetUp() override {
+        SessionTest::SetUp();
+        module.page().overwrite = 1;
+        module.page().state = DJS_STATE_RUNNING;
+        options.attach = true;
+        options.module = "demo";
+        module.write(0, 1, FakeModule::number(7));
+    }
+};
+
+TEST_F(RecorderTest, IsReadAndStays) {
+    EXPECT_EQ(run().status, 0);
+    EXPECT_EQ(output, "n=7\n");
+    EXPECT_EQ(outcome.records, 1u);
+    EXPECT_EQ(module.calls, Words{});
+    EXPECT_EQ(module.deletes(), 0);
+}
+
+TEST_F(RecorderTest, IsStoppedReadAndUnloaded) {
+    options.stop = true;
+    module.on_stop = [&] {
+        module.write(0, 2, FakeModule::number(8));
+        module.page().state = DJS_STATE_STOPPED;
+        return 0;
+    };
+    EXPECT_EQ(run().status, 0);
+    EXPECT_EQ(output, "n=7\nn=8\n");
+    EXPECT_EQ(module.calls, Words{"stop"});
+    EXPECT_EQ(module.deletes(), 1);
+}
+
+TEST_F(RecorderTest, ThatCannotBeStoppedIsReadAllTheSame) {
+    options.stop = true;
+    module.on_stop = [] { return EIO; };
+    EXPECT_EQ(run().status, 1);
+    EXPECT_EQ(output, "n=7\n");
+    EXPECT_EQ(messages, "ERROR: the probes could not be stopped: Input/output error\n");
+}
+
+TEST_F(RecorderTest, TellsItsCounts) {
+    module.counts->skipped_busy = 5;
+    EXPECT_EQ(run().counts.skipped_busy, 5u);
+    EXPECT_EQ(messages, "WARNING: 5 hits were skipped because another handler was active on their "
+                        "CPU\n");
+}
+
+TEST_F(RecorderTest, ThatFailedIsItsStatus) {
+    module.page().error = 1;
+    EXPECT_EQ(run().status, 1);
+}
+
+TEST_F(RecorderTest, ErrorsOfTheScriptAreItsStatus) {
+    module.write(DJS_RECORD_ERROR, 2, FakeModule::text("bad") + FakeModule::number(-1));
+    EXPECT_EQ(run().status, 1);
+    EXPECT_EQ(outcome.errors, 1u);
+    EXPECT_EQ(messages, "ERROR: bad\n");
+}
+
+TEST_F(RecorderTest, SaysHowManyPlacesAreDamaged) {
+    module.write(77, 2);
+    EXPECT_EQ(run().status, 1);
+    const std::string first =
+        "WARNING: a record of unknown kind 77 was dropped; further ones are only counted\n";
+    EXPECT_EQ(messages,
+              first + "WARNING: damage was found in 1 place; the damaged records are omitted\n");
+    module.write(78, 3);
+    run();
+    EXPECT_EQ(messages,
+              first + "WARNING: damage was found in 2 places; the damaged records are omitted\n");
+}
+
+TEST_F(RecorderTest, TakesNoCommand) {
+    options.command = "true";
+    const Failure refused = failure();
+    EXPECT_EQ(refused.message, "demo is a flight recorder that is already running");
+    EXPECT_EQ(refused.hint, "djrun --attach demo prints its records");
+    EXPECT_EQ(module.deletes(), 0);
+}
+
+} // namespace
+} // namespace djstap
