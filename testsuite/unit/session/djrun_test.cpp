@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// djrun's own part: its options, and what it says of a module without loading it.
+#include "module_files.h"
+#include "system/process.h"
+
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace djstap {
+namespace {
+
+class Djrun : public testing::Test {
+  protected:
+    void SetUp() override {
+        folder = testing::TempDir() + "djstap-djrun-" + std::to_string(getpid());
+        std::filesystem::create_directories(folder);
+    }
+    void TearDown() override { std::filesystem::remove_all(folder); }
+
+    struct Told {
+        int status;
+        std::string output;
+        bool operator==(const Told&) const = default;
+    };
+    // Its status, and what it says on both of its outputs.
+    static Told told(std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), DJSTAP_BINARY_DIR "/bin/djrun");
+        auto ran = run_program(arguments);
+        EXPECT_TRUE(ran);
+        return ran ? Told{ran->status, ran->output} : Told{-1, ""};
+    }
+    std::string put(const std::string& meta, const std::string& end = "") const {
+        std::ofstream(folder + "/demo.ko", std::ios::binary)
+            << elf({{".djstap.meta", meta}, {".modinfo", std::string("name=demo\0", 10)}}) << end;
+        return folder + "/demo.ko";
+    }
+    friend void PrintTo(const Told& told, std::ostream* out) {
+        *out << told.status << ": " << told.output;
+    }
+
+    std::string folder;
+};
+
+TEST_F(Djrun, DescribesAModule) {
+    const std::string path = put(R"json({"version":1,"name":"x","release":"6.1.0","build_id":"ab12",
+        "script":"a.stp","formats":[{"text":"%s \"\\\t%d\n","types":"sl"},{"text":"bye"}],
+        "probes":[{"point":"kernel.function(\"x\")","mechanism":"djprobe"},
+                  {"point":"begin","mechanism":"session"}]})json");
+    EXPECT_EQ(told({"--describe", path}), (Told{0, R"text(module   demo
+kernel   6.1.0
+build-id ab12
+signed   no
+script   a.stp
+probes   2
+  djprobe        kernel.function("x")
+  session        begin
+formats  2
+  sl             "%s \"\\\t%d\n"
+  -              "bye"
+)text"}));
+}
+
+TEST_F(Djrun, DescribesASignedModuleWithoutAScript) {
+    const std::string path = put(R"({"version":1,"name":"x"})", "~Module signature appended~\n");
+    EXPECT_EQ(
+        told({"--describe", path}),
+        (Told{0, "module   demo\nkernel   \nbuild-id \nsigned   yes\nprobes   0\nformats  0\n"}));
+}
+
+TEST_F(Djrun, SaysWhatIsWrongWithAModule) {
+    const std::string path = put("{");
+    EXPECT_EQ(told({"--describe", path}),
+              (Told{1, "djrun: " + path +
+                           ": the module's description cannot be read\n"
+                           "  hint: rebuild the module with djstap -p4\n"}));
+    EXPECT_EQ(told({"--describe", "/nowhere/x.ko"}),
+              (Told{1, "djrun: /nowhere/x.ko: No such file or directory\n"}));
+}
+
+TEST_F(Djrun, HasAVersion) {
+    const Told version = told({"--version"});
+    EXPECT_EQ(version.status, 0);
+    EXPECT_EQ(version.output.substr(0, 6), "djrun ");
+    EXPECT_EQ(told({"-V"}), version);
+}
+
+TEST_F(Djrun, WantsAModuleFileOrAName) {
+    const std::string hint = "\n  hint: djrun --help lists the options\n";
+    EXPECT_EQ(told({}), (Told{2, "djrun: no module was given" + hint}));
+    EXPECT_EQ(told({"--attach", "x", "y.ko"}),
+              (Told{2, "djrun: a module file and --attach exclude each other" + hint}));
+    EXPECT_EQ(told({"--attach", "x", "--describe"}),
+              (Told{1, "djrun: --describe requires a module file\n"}));
+}
+
+TEST_F(Djrun, RefusesOptionsThatDoNotGoTogether) {
+    const Told recorder{1, "djrun: -F leaves the loaded module in the kernel and cannot be "
+                           "combined with --attach, -c or -T\n"};
+    EXPECT_EQ(told({"-F", "--attach", "x"}), recorder);
+    EXPECT_EQ(told({"-F", "-c", "true", "x.ko"}), recorder);
+    EXPECT_EQ(told({"-F", "-T", "1", "x.ko"}), recorder);
+    EXPECT_EQ(told({"--stop", "x.ko"}), (Told{1, "djrun: --stop requires --attach\n"}));
+}
+
+TEST_F(Djrun, RefusesValuesOutOfRange) {
+    for (const std::vector<std::string>& wrong : {std::vector<std::string>{"-x", "0"},
+                                                  {"-T", "0"},
+                                                  {"-s", "0"},
+                                                  {"-s", "1025"},
+                                                  {"--nonsense"}}) {
+        std::vector<std::string> arguments = wrong;
+        arguments.emplace_back("/nowhere/x.ko");
+        EXPECT_EQ(told(arguments).status, 2) << wrong.front();
+    }
+    for (const std::vector<std::string>& right : {std::vector<std::string>{"-T", "0.001"},
+                                                  {"-s", "1"},
+                                                  {"-s", "1024"},
+                                                  {"-v"},
+                                                  {"-w"},
+                                                  {"--json"}}) {
+        std::vector<std::string> arguments = right;
+        arguments.emplace_back("/nowhere/x.ko");
+        EXPECT_EQ(told(arguments), (Told{1, "djrun: /nowhere/x.ko: No such file or directory\n"}))
+            << right.front();
+    }
+}
+
+TEST_F(Djrun, MakesTheOutputsFileFirst) {
+    const std::string output = folder + "/out";
+    EXPECT_EQ(told({"-o", output, "/nowhere/x.ko"}),
+              (Told{1, "djrun: /nowhere/x.ko: No such file or directory\n"}));
+    EXPECT_TRUE(std::filesystem::exists(output));
+    EXPECT_EQ(told({"-o", "/nowhere/out", "/nowhere/x.ko"}),
+              (Told{1, "djrun: /nowhere/out: No such file or directory\n"}));
+}
+
+TEST_F(Djrun, LooksForTheTargetAndTheCommandBefore) {
+    EXPECT_EQ(
+        told({"-x", "67108863", "/nowhere/x.ko"}),
+        (Told{1, "djrun: there is no process 67108863\n  hint: see ps, or start it with -c\n"}));
+    EXPECT_EQ(told({"-c", "/nowhere/program", "/nowhere/x.ko"}),
+              (Told{1, "djrun: command '/nowhere/program' not found\n"}));
+}
+
+TEST_F(Djrun, AttachesToWhatIsLoaded) {
+    EXPECT_EQ(told({"--attach", "not_loaded"}),
+              (Told{1, "djrun: no module 'not_loaded' of djstap is loaded\n"
+                       "  hint: no module of djstap is loaded\n"}));
+}
+
+TEST_F(Djrun, ReadsADumpInsteadOfLoading) {
+    const std::string path = put(R"({"version":1,"name":"x"})");
+    std::ofstream(folder + "/vmcore") << "nothing";
+    EXPECT_EQ(told({"--from-dump", folder + "/vmcore", path}),
+              (Told{1, "djrun: " + folder +
+                           "/vmcore: not a core file\n"
+                           "  hint: use /proc/vmcore or a copy of it\n"}));
+}
+
+} // namespace
+} // namespace djstap
