@@ -62,9 +62,9 @@ std::string log_tail(std::string_view log, size_t lines) {
     while (!text.empty() && text.back() == '\n')
         text.pop_back();
     size_t at = text.size();
-    for (size_t i = 0; i < lines && at != std::string::npos && at > 0; ++i)
-        at = text.rfind('\n', at - 1);
-    if (at != std::string::npos && at > 0)
+    for (size_t i = 0; i < lines && at != std::string::npos; ++i)
+        at = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
+    if (at != std::string::npos)
         text.erase(0, at + 1);
     return text;
 }
