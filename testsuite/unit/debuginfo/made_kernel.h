@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A kernel of some lines of C, whose every name, line and type is known. Its index is built anew
+// each time.
+#pragma once
+#include "debuginfo/debuginfo.h"
+#include "image/kernel.h"
+#include "system/process.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <string>
+
+namespace djstap {
+
+class MadeKernel {
+  public:
+    // `sources`: name and text of each unit of C, or of assembly.
+    explicit MadeKernel(const std::vector<std::pair<std::string, std::string>>& sources,
+                        const std::vector<std::string>& options = {"-O0"}) {
+        std::string name = std::filesystem::temp_directory_path() / "djstap-made-XXXXXX";
+        folder_ = mkdtemp(name.data());
+        std::vector<std::string> objects;
+        for (const auto& [path, text] : sources) {
+            std::filesystem::create_directories(
+                std::filesystem::path(folder_ + "/" + path).parent_path());
+            std::ofstream(folder_ + "/" + path) << text;
+            objects.push_back(path + ".o");
+            std::vector<std::string> words = {"env",
+                                              "-C",
+                                              folder_,
+                                              "gcc",
+                                              "-g",
+                                              "-c",
+                                              path,
+                                              "-o",
+                                              path + ".o",
+                                              "-gdwarf-5",
+                                              "-ffreestanding",
+                                              "-mcmodel=kernel",
+                                              "-fno-pie",
+                                              "-fno-stack-protector",
+                                              "-fcf-protection=none",
+                                              "-fno-asynchronous-unwind-tables"};
+            words.insert(words.end(), options.begin(), options.end());
+            run(words);
+        }
+        std::vector<std::string> link = {
+            "env", "-C",     folder_, "ld", "--build-id", "-e", "0", "-Ttext=0xffffffff81000000",
+            "-o",  "vmlinux"};
+        link.insert(link.end(), objects.begin(), objects.end());
+        run(link);
+        if (const char* before = getenv("DJSTAP_CACHE"))
+            cache_ = before;
+        setenv("DJSTAP_CACHE", (folder_ + "/cache").c_str(), 1);
+        KernelFiles files;
+        files.release = "6.1.0-made";
+        files.root = folder_;
+        files.vmlinux = folder_ + "/vmlinux";
+        auto opened = Kernel::open(files);
+        EXPECT_TRUE(opened) << opened.failure().message;
+        if (!opened)
+            return;
+        image = std::move(*opened);
+        auto read = DebugInfo::open(*image);
+        EXPECT_TRUE(read) << read.failure().message;
+        if (read)
+            info = std::move(*read);
+    }
+    ~MadeKernel() {
+        info.reset();
+        image.reset();
+        if (cache_.empty())
+            unsetenv("DJSTAP_CACHE");
+        else
+            setenv("DJSTAP_CACHE", cache_.c_str(), 1);
+        std::filesystem::remove_all(folder_);
+    }
+    MadeKernel(const MadeKernel&) = delete;
+    MadeKernel& operator=(const MadeKernel&) = delete;
+
+    uint64_t address(const std::string& symbol) const { return image->symbol(symbol)->address; }
+
+    std::unique_ptr<Kernel> image;
+    std::unique_ptr<DebugInfo> info;
+
+  private:
+    static void run(const std::vector<std::string>& words) {
+        const auto ran = run_program(words);
+        EXPECT_TRUE(ran && ran->status == 0) << (ran ? ran->output : ran.failure().message);
+    }
+
+    std::string folder_, cache_;
+};
+
+} // namespace djstap
