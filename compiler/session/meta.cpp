@@ -93,8 +93,7 @@ ModuleMeta read_meta(const json& root, Reader& reader) {
 } // namespace
 
 Result<ModuleMeta> parse_meta(std::string_view text) {
-    while (!text.empty() && text.back() == '\0')
-        text.remove_suffix(1);
+    // The parser ends at a NUL.
     const json root = json::parse(text, nullptr, false);
     if (!root.is_object())
         return Failure{"the module's description cannot be read",

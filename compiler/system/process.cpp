@@ -71,10 +71,11 @@ class NewProgram {
   private:
     void set_streams() const {
         const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-        const int wanted[] = {options_.input, options_.output, options_.errors};
-        for (int stream = 0; stream < 3; stream++)
-            if (wanted[stream] != ProcessOptions::same)
-                dup2(wanted[stream] == ProcessOptions::none ? null : wanted[stream], stream);
+        for (const auto& [stream, wanted] :
+             {std::pair(STDIN_FILENO, options_.input), std::pair(STDOUT_FILENO, options_.output),
+              std::pair(STDERR_FILENO, options_.errors)})
+            if (wanted != ProcessOptions::same)
+                dup2(wanted == ProcessOptions::none ? null : wanted, stream);
     }
 
     void run() const {

@@ -30,9 +30,9 @@ static DJS_HANDLER_CODE size_t sequence_bytes(u8 first)
 /* Not a surrogate, within Unicode's range, and in its shortest encoding. */
 static DJS_HANDLER_CODE bool is_character(u32 code, size_t bytes)
 {
-	static const u32 least[] = {0, 0, 0x80, 0x800, 0x10000};
+	static const u32 least[] = {0x80, 0x800, 0x10000}; /* of two bytes and more */
 
-	return code >= least[bytes] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+	return code >= least[bytes - 2] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
 }
 
 /* Decodes a character of several bytes into `code` and returns their number; else one byte. */

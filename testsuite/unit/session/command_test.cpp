@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <thread>
@@ -61,6 +63,15 @@ TEST(Command, AMissingProgramIsNamedWithTheNearest) {
     EXPECT_NE(parse_command("/etc/passwd").failure().message.find("not executable"),
               std::string::npos);
     EXPECT_NE(parse_command("   ").failure().message.find("empty"), std::string::npos);
+}
+
+TEST(Command, OfSeveralThatAreAsNearTheFirstByNameIsSuggested) {
+    const std::string folder = testing::TempDir() + "djstap-near-" + std::to_string(getpid());
+    std::filesystem::create_directories(folder);
+    for (char end : std::string("xdkbymaczr"))
+        std::ofstream(folder + "/program" + end);
+    EXPECT_EQ(parse_command(folder + "/program_").failure().hint, "did you mean 'programa'?");
+    std::filesystem::remove_all(folder);
 }
 
 TEST(Command, WaitsUntilItIsReleased) {

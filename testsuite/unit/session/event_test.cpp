@@ -139,6 +139,28 @@ TEST(RecordClock, ForgetsMomentsOfLongAgoButTheFirst) {
     EXPECT_EQ(clock.monotonic_ns(2000), 1000u);
 }
 
+TEST(RecordClock, ForgetsTheSecondOfMoreThanItKeeps) {
+    RecordClock clock;
+    const auto add = [&](uint64_t i) { clock.add(moment(i * 1000, i == 2 ? 600 : i * 500)); };
+    for (uint64_t i = 1; i <= 64; i++)
+        add(i);
+    EXPECT_EQ(clock.monotonic_ns(2000), 600u);
+    add(65);
+    EXPECT_EQ(clock.monotonic_ns(2000), 1000u) << "between the first and the third";
+}
+
+TEST(RecordClock, TakesNoMomentThatIsNotLater) {
+    RecordClock clock(moment(1000, 10'000));
+    clock.add(moment(0, 50'000));
+    clock.add(moment(1000, 20'000));
+    clock.add(moment(2000, 9'999));
+    EXPECT_EQ(clock.monotonic_ns(2000), 10'000u) << "there is one alone, and no rate";
+    clock.add(moment(2000, 10'000));
+    clock.add(moment(3000, 30'000));
+    EXPECT_EQ(clock.monotonic_ns(1500), 10'000u);
+    EXPECT_EQ(clock.monotonic_ns(2500), 20'000u);
+}
+
 // Readings that are slightly late, in quick succession, do not change the times of old records.
 TEST(RecordClock, TellsOldRecordsTheSameWhateverCameLater) {
     RecordClock clock(moment(1'000'000, 500'000));

@@ -135,6 +135,51 @@ TEST(Merge, LastSweepPassesEverythingInOrder) {
     EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));
 }
 
+TEST(Merge, GivesAQuarterOfARingBackAtOnce) {
+    FakeRing a(4096);
+    for (uint64_t i = 1; i <= 128; i++)
+        a.write(i, 0, 32);
+    RecordMerger merger({a.reader()});
+    std::vector<bool> has_room;
+    const auto sweep = merger.last_sweep([&](const Ring& ring) {
+        if (ring.record().time == 32 || ring.record().time == 33)
+            has_room.push_back(a.reserve(32, 0, 200) != nullptr);
+    });
+    EXPECT_EQ(has_room, (std::vector<bool>{false, true}));
+    EXPECT_TRUE(sweep.full);
+}
+
+TEST(Merge, IsNotFullWithLessThanAQuarterOfARing) {
+    FakeRing a(4096);
+    for (uint64_t i = 1; i <= 31; i++)
+        a.write(i, 0, 32);
+    RecordMerger merger({a.reader()});
+    EXPECT_FALSE(merger.last_sweep([](const Ring&) {}).full);
+}
+
+TEST(Merge, CountsRecordsAndWhatIsLeft) {
+    FakeRing a(4096), b(4096);
+    RecordMerger merger({a.reader(), b.reader()});
+    a.write(1);
+    a.write(2, DJS_RECORD_PADDING);
+    b.write(3);
+    b.reserve(24, 0, 4);
+    const auto sweep = merger.last_sweep([](const Ring&) {});
+    EXPECT_EQ(sweep.records, 2u);
+    EXPECT_EQ(sweep.unfinished, 1u);
+    EXPECT_TRUE(sweep.pending);
+}
+
+TEST(Merge, TakesTheLowerCpuOfTwoAtTheSameTime) {
+    FakeRing a(4096), b(4096);
+    RecordMerger merger({a.reader(), b.reader()});
+    b.write(5, 11);
+    a.write(5, 10);
+    std::vector<uint32_t> ids;
+    merger.last_sweep([&](const Ring& ring) { ids.push_back(ring.record().id); });
+    EXPECT_EQ(ids, (std::vector<uint32_t>{10, 11}));
+}
+
 TEST(Merge, NonsenseSizesStopOneRingOnly) {
     for (uint32_t size : {1u, 8u, 12u, 25u, 4104u, 0xfffffff8u, 0xffffffffu}) {
         FakeRing a(4096), b(4096);

@@ -4,6 +4,8 @@
 
 #include "fake_module.h"
 #include "module_files.h"
+#include "session/event.h"
+#include "session/output.h"
 #include "session/recorder.h"
 #include "system/file.h"
 
@@ -369,6 +371,42 @@ TEST_F(SessionTest, AMachineThatLoadsNoModulesIsAskedForNothing) {
     EXPECT_EQ(failure().message,
               "module loading is disabled until the next boot (kernel.modules_disabled is 1)");
     EXPECT_EQ(module.loads, Words{});
+}
+
+// An output that keeps when each event was.
+class TimesOutput : public Output {
+  public:
+    explicit TimesOutput(const OutputStreams& streams) : writer_(streams.writer) {}
+    void print(const Event& event) override { seen.push_back(event.monotonic_ns()); }
+    void error(std::string_view, std::string_view) override {}
+    void warning(std::string_view) override {}
+    void probes(const std::vector<AttachedProbe>&) override {}
+    void counts(const djs_counts&) override {}
+    Writer& writer() override { return writer_; }
+
+    static std::vector<uint64_t> seen;
+
+  private:
+    Writer& writer_;
+};
+std::vector<uint64_t> TimesOutput::seen;
+
+TEST_F(SessionTest, TimesComeFromMomentsOfTheSession) {
+    const OutputKind kind{"times", "", "", [](const OutputStreams& streams) {
+                              return std::unique_ptr<Output>(new TimesOutput(streams));
+                          }};
+    options.output = &kind;
+    module.page().clock.cycles = 1;
+    module.page().clock.monotonic_ns = 1;
+    module.on_start = [&](const djs_start&) {
+        module.write(0, 1'000'000'001, FakeModule::number(7));
+        module.write(DJS_RECORD_EXIT, 1'000'000'002);
+        return 0;
+    };
+    TimesOutput::seen.clear();
+    run();
+    ASSERT_EQ(TimesOutput::seen.size(), 1u);
+    EXPECT_GT(TimesOutput::seen[0], 1u) << "the module's own clock alone tells no rate";
 }
 
 // Flight recorders.

@@ -116,6 +116,33 @@ TEST(Snapshot, OrdersCpusByTime) {
         EXPECT_EQ(all[i], i);
 }
 
+TEST(Snapshot, OfARingThatWasReadHasWhatIsLeft) {
+    constexpr uint64_t bytes = 4096;
+    std::vector<char> data(bytes);
+    const auto put = [&](uint64_t at, uint32_t size, uint64_t time) {
+        djs_record record{};
+        record.size = size;
+        record.time = time;
+        std::memcpy(&data[at % bytes], &record, sizeof record);
+    };
+    // From the tail over the end to where nothing is.
+    djs_ring_page page{};
+    page.tail = 2 * bytes - 64;
+    put(bytes - 64, 32, 1);
+    put(bytes - 32, 32, 2);
+    put(0, 48, 3);
+    Snapshot snapshot;
+    snapshot.add_unread(page, data.data(), bytes, 7);
+    EXPECT_EQ(times(snapshot), (std::vector<uint64_t>{1, 2, 3}));
+    EXPECT_EQ(snapshot.records().front().cpu, 7u);
+    EXPECT_EQ(snapshot.damaged(), 0u);
+    put(48, 20, 4);
+    Snapshot damaged;
+    damaged.add_unread(page, data.data(), bytes, 7);
+    EXPECT_EQ(times(damaged), (std::vector<uint64_t>{1, 2, 3}));
+    EXPECT_EQ(damaged.damaged(), 1u);
+}
+
 TEST(Snapshot, NonsenseIsCountedAndNeverReadBeyond) {
     for (uint32_t size : {1u, 8u, 12u, 25u, DJS_PART_BYTES + 8, 0xfffffff8u}) {
         FakeRecorder ring;

@@ -326,5 +326,43 @@ TEST_F(Files, AHeldProgramWaitsToBeReleased) {
     EXPECT_EQ(WEXITSTATUS(missing->wait()), 127);
 }
 
+TEST_F(Files, AProgramHasTheStreamsThatItIsGiven) {
+    const std::string input = folder.path() + "/input", said = folder.path() + "/said";
+    ASSERT_TRUE(write_file(input, "given\n"));
+    const FileDescriptor in(open(input.c_str(), O_RDONLY | O_CLOEXEC)),
+        out(open(said.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)),
+        errors(open(said.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
+    ProcessOptions options;
+    options.input = in.get();
+    options.output = out.get();
+    options.errors = ProcessOptions::none;
+    auto process = Process::start({"sh", "-c", "cat; echo lost >&2"}, options);
+    ASSERT_TRUE(process);
+    EXPECT_EQ(process->wait(), 0);
+    EXPECT_EQ(*read_file(said), "given\n");
+    options.input = options.output = ProcessOptions::none;
+    options.errors = errors.get();
+    process = Process::start({"sh", "-c", "cat; echo lost; echo kept >&2"}, options);
+    ASSERT_TRUE(process);
+    EXPECT_EQ(process->wait(), 0);
+    EXPECT_EQ(*read_file(said), "given\nkept\n");
+}
+
+TEST_F(Files, InheritedDescriptorsKeepTheirNumbers) {
+    const std::string path = folder.path() + "/file";
+    const FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    const std::string write_there = "echo there >&" + std::to_string(file.get());
+    ProcessOptions options;
+    options.errors = ProcessOptions::none;
+    auto process = Process::start({"bash", "-c", write_there}, options);
+    ASSERT_TRUE(process);
+    EXPECT_NE(process->wait(), 0) << "it was not given on";
+    options.inherited = {file.get()};
+    process = Process::start({"bash", "-c", write_there}, options);
+    ASSERT_TRUE(process);
+    EXPECT_EQ(process->wait(), 0);
+    EXPECT_EQ(*read_file(path), "there\n");
+}
+
 } // namespace
 } // namespace djstap
