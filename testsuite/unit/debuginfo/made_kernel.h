@@ -46,9 +46,18 @@ class MadeKernel {
             words.insert(words.end(), options.begin(), options.end());
             run(words);
         }
-        std::vector<std::string> link = {
-            "env", "-C",     folder_, "ld", "--build-id", "-e", "0", "-Ttext=0xffffffff81000000",
-            "-o",  "vmlinux"};
+        std::vector<std::string> link = {"env",
+                                         "-C",
+                                         folder_,
+                                         "ld",
+                                         "--build-id",
+                                         "-e",
+                                         "0",
+                                         "-Ttext=0xffffffff81000000",
+                                         "--defsym=_stext=0xffffffff81000000",
+                                         "--defsym=_etext=etext",
+                                         "-o",
+                                         "vmlinux"};
         link.insert(link.end(), objects.begin(), objects.end());
         run(link);
         if (const char* before = getenv("DJSTAP_CACHE"))
@@ -58,6 +67,10 @@ class MadeKernel {
         files.release = "6.1.0-made";
         files.root = folder_;
         files.vmlinux = folder_ + "/vmlinux";
+        // So that it is found as a build tree is, too.
+        std::filesystem::create_directories(folder_ + "/include/config");
+        std::ofstream(folder_ + "/include/config/kernel.release") << files.release << "\n";
+        std::ofstream(folder_ + "/.config") << "CONFIG_HZ=100\n";
         auto opened = Kernel::open(files);
         EXPECT_TRUE(opened) << opened.failure().message;
         if (!opened)
@@ -80,6 +93,7 @@ class MadeKernel {
     MadeKernel(const MadeKernel&) = delete;
     MadeKernel& operator=(const MadeKernel&) = delete;
 
+    const std::string& folder() const { return folder_; }
     uint64_t address(const std::string& symbol) const { return image->symbol(symbol)->address; }
 
     std::unique_ptr<Kernel> image;

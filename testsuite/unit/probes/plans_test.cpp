@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// From a script's probes to what is attached where, and to how its target values are had.
+#include "probes/probes.h"
+
+#include "include/script.h"
+#include "unit/debuginfo/made_kernel.h"
+#include "unit/semantics/analysis.h"
+
+namespace djstap {
+namespace {
+
+// Lines count in none of the tests below.
+const std::string source = R"c(struct inner { int x; char *text; };
+union either { long number; char letters[8]; };
+struct outer {
+    int number;
+    unsigned int flags;
+    char name[16];
+    char *text;
+    void *address;
+    struct inner inner;
+    struct inner *next;
+    int table[10];
+    int few[3];
+    union either either;
+    struct { short hidden; };
+    union { int left; char right; };
+    enum { ONE = 1 } what;
+    unsigned int low : 3, high : 5;
+    struct inner many[2];
+};
+struct outer *made;
+int fields(struct outer *o, struct inner by_value, int n) { return o->number + by_value.x + n; }
+struct outer *returns(char *text, unsigned char byte) { return text ? made : 0; }
+void nothing(void) {}
+static int same(int a) { return a; }
+int uses_same(void) { return same(1); }
+)c";
+
+MadeKernel& kernel() {
+    static MadeKernel made({{"fs/made.c", source}});
+    return made;
+}
+
+struct Planned {
+    explicit Planned(const std::string& script, const ProbeOptions& options = {})
+        : images(kernel().folder()), analysis(script) {
+        EXPECT_TRUE(analysis.program) << analysis.errors();
+        if (analysis.program)
+            plan = resolve_probes(*analysis.program, images, options, analysis.diagnostics);
+    }
+    std::string errors() const { return analysis.errors(); }
+    const Site& site(size_t number = 0) const { return plan->sites.at(number); }
+    const Payload& payload() const { return plan->variants.at(0).payload; }
+
+    Images images;
+    test::Analysis analysis;
+    std::optional<ProbePlan> plan;
+};
+
+// What a point of one probe is told, as numbers in the order of enum djs_argument.
+template <class Kind> Kind payload_of(const std::string& point, const ProbeOptions& options = {}) {
+    const Planned planned("probe " + point + " { println(1) }", options);
+    EXPECT_TRUE(planned.plan) << planned.errors();
+    const Kind* payload = planned.plan ? std::get_if<Kind>(&planned.payload()) : nullptr;
+    EXPECT_TRUE(payload) << point;
+    return payload ? *payload : Kind{};
+}
+
+// The line of the one error, or "fine".
+std::string refusal(const std::string& point) {
+    const Planned planned("probe " + point + " { println(1) }");
+    if (planned.plan)
+        return "fine";
+    const std::string errors = planned.errors();
+    return errors.substr(0, errors.find('\n'));
+}
+
+// The text that a target value of structures is printed with: its conversions as printf has them.
+std::string format_of(const std::string& point, const std::string& value) {
+    const Planned planned("probe " + point + " { println(" + value + ") }");
+    EXPECT_TRUE(planned.plan) << planned.errors();
+    if (!planned.plan || planned.plan->variants.at(0).accesses.size() != 1)
+        return "no value";
+    const TargetAccess& access = planned.plan->variants[0].accesses.begin()->second;
+    EXPECT_TRUE(access.is_text);
+    std::string text;
+    size_t conversions = 0;
+    for (const program::FormatPiece& piece : access.format) {
+        text += piece.literal;
+        if (!piece.conversion)
+            continue;
+        conversions++;
+        text += std::string("%") + (piece.alternate ? "#" : "");
+        if (piece.precision >= 0)
+            text += "." + std::to_string(piece.precision);
+        text += piece.conversion;
+    }
+    EXPECT_EQ(access.parts.size(), conversions);
+    return text;
+}
+
+// How a number is had: "rdi +8 load4s", and so on.
+std::string steps_of(const Access& access) {
+    std::string text;
+    switch (access.base) {
+    case Access::Base::Register:
+        text = "register " + std::to_string(static_cast<int>(access.reg));
+        break;
+    case Access::Base::ReturnValue:
+        text = "return";
+        break;
+    case Access::Base::Constant:
+        text = "constant " + std::to_string(access.constant);
+        break;
+    case Access::Base::ImageAddress:
+        text = "address";
+        break;
+    default:
+        text = "other";
+    }
+    for (const AccessStep& step : access.steps) {
+        const std::string sign = step.is_signed ? "s" : "u";
+        if (step.kind == AccessStep::Kind::Add)
+            text += " +" + std::to_string(step.amount);
+        else if (step.kind == AccessStep::Kind::AddIndex)
+            text += " +index*" + std::to_string(step.amount);
+        else if (step.kind == AccessStep::Kind::Load)
+            text += " load" + std::to_string(step.size) + sign;
+        else if (step.kind == AccessStep::Kind::Extend)
+            text += " extend" + std::to_string(step.size) + sign;
+        else
+            text += " bits" + std::to_string(step.bit_offset) + "+" +
+                    std::to_string(step.bit_size) + sign;
+    }
+    return text;
+}
+
+std::string value_of(const std::string& value, const std::string& function = "fields",
+                     const std::string& variant = "") {
+    const Planned planned("probe kernel.function(\"" + function + "\")" + variant + " { println(" +
+                          value + ") }");
+    EXPECT_TRUE(planned.plan) << planned.errors();
+    if (!planned.plan || planned.plan->variants.at(0).accesses.size() != 1)
+        return "no value";
+    return steps_of(planned.plan->variants[0].accesses.begin()->second.value);
+}
+
+const std::string fields = "kernel.function(\"fields\")";
+constexpr int rdi = 14;
+
+} // namespace
+
+// Timers.
+
+TEST(TimerPlans, UnitsAreNanoseconds) {
+    for (const auto& [point, ns] :
+         {std::pair("s(2)", 2'000'000'000u), std::pair("sec(1)", 1'000'000'000u),
+          std::pair("ms(3)", 3'000'000u), std::pair("msec(3)", 3'000'000u),
+          std::pair("us(40)", 40'000u), std::pair("usec(50)", 50'000u),
+          std::pair("ns(10000)", 10'000u), std::pair("nsec(10001)", 10'001u),
+          std::pair("hz(8)", 125'000'000u), std::pair("jiffies(3)", 30'000'000u)})
+        EXPECT_EQ(payload_of<TimerPeriod>(std::string("timer.") + point).ns, ns) << point;
+    ProbeOptions options;
+    options.hz = 1000;
+    EXPECT_EQ(payload_of<TimerPeriod>("timer.jiffies(3)", options).ns, 3'000'000u);
+}
+
+TEST(TimerPlans, RandomPartsAreShorterThanThePeriod) {
+    EXPECT_EQ(payload_of<TimerPeriod>("timer.ms(3).randomize(2)").random_ns, 2'000'000u);
+    EXPECT_EQ(payload_of<TimerPeriod>("timer.ms(3).randomize(0)").random_ns, 0u);
+    EXPECT_EQ(payload_of<TimerPeriod>("timer.ms(3)").random_ns, 0u);
+    EXPECT_NE(refusal("timer.ms(3).randomize(3)"), "fine");
+    EXPECT_NE(refusal("timer.ms(3).randomize(-1)"), "fine");
+}
+
+TEST(TimerPlans, PeriodsHaveTheirBounds) {
+    EXPECT_EQ(refusal("timer.ns(10000)"), "fine");
+    EXPECT_NE(refusal("timer.ns(9999)"), "fine");
+    EXPECT_NE(refusal("timer.s(0)"), "fine");
+    EXPECT_NE(refusal("timer.s(-1)"), "fine");
+    EXPECT_EQ(refusal("timer.s(4611686018)"), "fine");
+    EXPECT_NE(refusal("timer.s(4611686019)"), "fine");
+    EXPECT_EQ(refusal("timer.hz(100000)"), "fine");
+    EXPECT_NE(refusal("timer.hz(100001)"), "fine");
+}
+
+// Counters and profiles.
+
+TEST(PerfPlans, HaveTheirEventAndRate) {
+    const PerfEvent usual = payload_of<PerfEvent>("perf.type(3).config(7)");
+    EXPECT_EQ(usual.type, 3u);
+    EXPECT_EQ(usual.config, 7u);
+    EXPECT_EQ(usual.how, uint64_t{DJS_PERF_BY_COUNT});
+    EXPECT_EQ(usual.rate, 1'000'000u);
+    const PerfEvent sampled = payload_of<PerfEvent>("perf.type(0).config(1).sample(1)");
+    EXPECT_EQ(sampled.how, uint64_t{DJS_PERF_BY_COUNT});
+    EXPECT_EQ(sampled.rate, 1u);
+    const PerfEvent often = payload_of<PerfEvent>("perf.type(0).config(1).hz(99)");
+    EXPECT_EQ(often.how, uint64_t{DJS_PERF_BY_FREQUENCY});
+    EXPECT_EQ(often.rate, 99u);
+    EXPECT_NE(refusal("perf.type(0).config(1).sample(0)"), "fine");
+    EXPECT_NE(refusal("perf.type(0).config(1).hz(0)"), "fine");
+}
+
+TEST(PerfPlans, ProfilesGoByTheKernelsTick) {
+    const PerfEvent tick = payload_of<PerfEvent>("timer.profile");
+    EXPECT_EQ(tick.type, 1u);
+    EXPECT_EQ(tick.config, 0u);
+    EXPECT_EQ(tick.how, uint64_t{DJS_PERF_BY_COUNT});
+    EXPECT_EQ(tick.rate, 10'000'000u);
+    EXPECT_EQ(payload_of<PerfEvent>("timer.profile.freq.hz(1000)").rate, 1'000'000u);
+    EXPECT_EQ(payload_of<PerfEvent>("timer.profile.freq.hz(1)").rate, 1'000'000'000u);
+    EXPECT_EQ(payload_of<PerfEvent>("timer.profile.freq.hz(100000)").rate, 10'000u);
+    EXPECT_NE(refusal("timer.profile.freq.hz(0)"), "fine");
+    EXPECT_NE(refusal("timer.profile.freq.hz(100001)"), "fine");
+}
+
+// Files below /proc.
+
+TEST(ProcfsPlans, HaveTheirModeAndSize) {
+    const ProcfsFile plain = payload_of<ProcfsFile>("procfs(\"a\").read");
+    EXPECT_FALSE(plain.writes);
+    EXPECT_EQ(plain.umask, 077u);
+    EXPECT_EQ(plain.bytes, 0u);
+    const ProcfsFile sized = payload_of<ProcfsFile>("procfs(\"a\").umask(0777).read.maxsize(100)");
+    EXPECT_EQ(sized.umask, 0777u);
+    EXPECT_EQ(sized.bytes, 101u);
+    EXPECT_TRUE(payload_of<ProcfsFile>("procfs(\"a\").umask(0).write").writes);
+    EXPECT_EQ(Planned("probe procfs.read { println(1) }").site().function, "command");
+    EXPECT_EQ(Planned("probe procfs(\"x.y\").read { println(1) }").site().function, "x.y");
+}
+
+TEST(ProcfsPlans, RefuseOtherNamesAndSizes) {
+    for (const char* name : {"", ".", "..", "a/b"})
+        EXPECT_NE(refusal("procfs(\"" + std::string(name) + "\").read"), "fine") << name;
+    EXPECT_EQ(refusal("procfs(\"" + std::string(199, 'x') + "\").read"), "fine");
+    EXPECT_NE(refusal("procfs(\"" + std::string(200, 'x') + "\").read"), "fine");
+    EXPECT_NE(refusal("procfs(\"a\").umask(01000).read"), "fine");
+    EXPECT_NE(refusal("procfs(\"a\").umask(-1).read"), "fine");
+    EXPECT_EQ(refusal("procfs(\"a\").read.maxsize(1)"), "fine");
+    EXPECT_NE(refusal("procfs(\"a\").read.maxsize(0)"), "fine");
+    EXPECT_EQ(refusal("procfs(\"a\").read.maxsize(16777216)"), "fine");
+    EXPECT_NE(refusal("procfs(\"a\").read.maxsize(16777217)"), "fine");
+}
+
+// Hooks of the packet filter.
+
+PacketHook hook_of(const std::string& hook, const std::string& family,
+                   const std::string& priority = "") {
+    return payload_of<PacketHook>("netfilter.hook(\"" + hook + "\").pf(\"" + family + "\")" +
+                                  (priority.empty() ? "" : ".priority(\"" + priority + "\")"));
+}
+
+TEST(NetfilterPlans, NamesAreTheKernelsNumbers) {
+    EXPECT_EQ(hook_of("NF_INET_LOCAL_IN", "NFPROTO_IPV4").hook, 1);
+    EXPECT_EQ(hook_of("NF_IP_POST_ROUTING", "NFPROTO_IPV4").hook, 4);
+    EXPECT_EQ(hook_of("NF_IP6_FORWARD", "NFPROTO_IPV6").hook, 2);
+    EXPECT_EQ(hook_of("NF_ARP_OUT", "NFPROTO_ARP").hook, 1);
+    EXPECT_EQ(hook_of("NF_BR_LOCAL_OUT", "NFPROTO_BRIDGE").hook, 3);
+    EXPECT_EQ(hook_of("3", "2").hook, 3);
+    EXPECT_EQ(hook_of("0", "NFPROTO_INET").family, 1);
+    EXPECT_EQ(hook_of("0", "NFPROTO_IPV4").family, 2);
+    EXPECT_EQ(hook_of("0", "NFPROTO_ARP").family, 3);
+    EXPECT_EQ(hook_of("0", "NFPROTO_BRIDGE").family, 7);
+    EXPECT_EQ(hook_of("0", "NFPROTO_IPV6").family, 10);
+}
+
+TEST(NetfilterPlans, PrioritiesAreOfEitherProtocol) {
+    EXPECT_EQ(hook_of("0", "2").priority, 0);
+    EXPECT_EQ(hook_of("0", "2", "NF_IP_PRI_CONNTRACK").priority, -200);
+    EXPECT_EQ(hook_of("0", "2", "NF_IP6_PRI_NAT_SRC").priority, 100);
+    EXPECT_EQ(hook_of("0", "2", "NF_IP_PRI_FIRST").priority, INT32_MIN);
+    EXPECT_EQ(hook_of("0", "2", "-7").priority, -7);
+    EXPECT_NE(refusal("netfilter.hook(\"0\").pf(\"2\").priority(\"FIRST\")"), "fine");
+    EXPECT_NE(refusal("netfilter.hook(\"NF_INET_NOWHERE\").pf(\"2\")"), "fine");
+    EXPECT_NE(refusal("netfilter.hook(\"0\").pf(\"2x\")"), "fine");
+}
+
+// Functions.
+
+TEST(FunctionPlans, AreAtTheirEntries) {
+    const Planned planned("probe kernel.function(\"fields\") { println(1) }");
+    ASSERT_TRUE(planned.plan) << planned.errors();
+    ASSERT_EQ(planned.plan->sites.size(), 1u);
+    EXPECT_EQ(planned.site().entry, kernel().address("fields"));
+    EXPECT_EQ(planned.site().address, kernel().address("fields"));
+    EXPECT_EQ(planned.site().mechanism, Mechanism::Kprobe);
+    EXPECT_EQ(planned.site().function, "fields");
+    EXPECT_EQ(planned.site().written, "kernel.function(\"fields\")");
+    EXPECT_FALSE(planned.site().forced);
+}
+
+TEST(FunctionPlans, ReturnsAreKretprobesWhereThereIsNoSite) {
+    const Planned planned("probe kernel.function(\"fields\").return.maxactive(7) { println(1) }");
+    ASSERT_TRUE(planned.plan) << planned.errors();
+    EXPECT_EQ(planned.site().mechanism, Mechanism::Kretprobe);
+    EXPECT_EQ(planned.site().maxactive, 7u);
+    EXPECT_EQ(planned.plan->variants.at(0).kind, HandlerKind::Return);
+    EXPECT_EQ(refusal(fields + ".return.maxactive(65535)"), "fine");
+    EXPECT_NE(refusal(fields + ".return.maxactive(65536)"), "fine");
+    EXPECT_NE(refusal(fields + ".return.maxactive(-1)"), "fine");
+}
+
+TEST(FunctionPlans, PatternsTakeAllThatMatch) {
+    const Planned planned("probe kernel.function(\"*same@fs/made.c\") { println(1) }");
+    ASSERT_TRUE(planned.plan) << planned.errors();
+    std::vector<std::string> functions;
+    for (const Site& site : planned.plan->sites)
+        functions.push_back(site.function);
+    EXPECT_EQ(functions, (std::vector<std::string>{"same", "uses_same"}));
+    EXPECT_EQ(planned.plan->variants.size(), 1u);
+    EXPECT_NE(refusal("kernel.function(\"no_such*\")"), "fine");
+    EXPECT_EQ(refusal("kernel.function(\"no_such*\")?"), "fine");
+}
+
+// Target values.
+
+TEST(TargetValues, MembersAreLoadedWithTheirSizeAndSign) {
+    const std::string start = "register " + std::to_string(rdi);
+    EXPECT_EQ(value_of("$o"), start);
+    EXPECT_EQ(value_of("$o->number"), start + " load4s");
+    EXPECT_EQ(value_of("$o->flags"), start + " +4 load4u");
+    EXPECT_EQ(value_of("$o->address"), start + " +32 load8u");
+    EXPECT_EQ(value_of("$o->inner->x"), start + " +40 load4s");
+    EXPECT_EQ(value_of("$o->next->text"), start + " +56 load8u +8 load8u");
+    EXPECT_EQ(value_of("$o->hidden"), start + " +128 load2s");
+    EXPECT_EQ(value_of("$o->right"), start + " +132 load1s");
+    EXPECT_EQ(value_of("&$o->flags"), start + " +4");
+    EXPECT_EQ(value_of("&$o->inner"), start + " +40");
+}
+
+TEST(TargetValues, ElementsAreReckonedFromTheArray) {
+    const std::string start = "register " + std::to_string(rdi);
+    EXPECT_EQ(value_of("$o->table[3]"), start + " +64 +12 load4s");
+    EXPECT_EQ(value_of("$o->many[1]->x"), start + " +144 +16 load4s");
+    EXPECT_EQ(value_of("$o[2]->flags"), start + " +352 +4 load4u");
+}
+
+TEST(TargetValues, BitFieldsAreTakenOutOfWhatHoldsThem) {
+    const std::string start = "register " + std::to_string(rdi);
+    EXPECT_EQ(value_of("$o->low"), start + " +140 load1u bits0+3u");
+    EXPECT_EQ(value_of("$o->high"), start + " +140 load1u bits3+5u");
+}
+
+TEST(TargetValues, ArgumentsAreOfTheirTypesSize) {
+    EXPECT_EQ(value_of("$n"), "register 11 extend4s");
+    EXPECT_EQ(value_of("$byte", "returns"), "register 13 extend1u");
+    EXPECT_EQ(value_of("$return", "returns", ".return"), "return");
+    EXPECT_EQ(value_of("$return", "fields", ".return"), "return extend4s");
+    EXPECT_EQ(value_of("$return->flags", "returns", ".return"), "return +4 load4u");
+}
+
+TEST(TargetValues, ThatAreNotThereAreNamed) {
+    const auto tag = [](const std::string& value) -> std::string {
+        const Planned planned("probe kernel.function(\"fields\") { println(" + value + ") }");
+        EXPECT_FALSE(planned.plan) << value;
+        const auto& all = planned.analysis.diagnostics.all();
+        return all.size() == 1 ? std::string(info(all.front().kind).tag) : planned.errors();
+    };
+    EXPECT_EQ(tag("$nothing"), "unknown-target-variable");
+    EXPECT_EQ(tag("$o->nothing"), "unknown-member");
+    EXPECT_EQ(tag("$n->x"), "not-a-structure");
+    EXPECT_EQ(tag("$return"), "unknown-target-variable");
+    EXPECT_EQ(tag("$o->inner"), "aggregate-value");
+}
+
+// Values that show their members.
+
+TEST(PrettyValues, OneDollarShowsAStructuresMembers) {
+    EXPECT_EQ(format_of(fields, "$o$"),
+              "{.number=%d, .flags=%u, .name=\"%.16s\", .text=\"%s\", .address=%#x, .inner={...}, "
+              ".next=%#x, .table=[...], .few=[...], .either={...}, <class>={...}, <union>={...}, "
+              ".what=%d, .low=%u, .high=%u, .many=[...]}");
+}
+
+TEST(PrettyValues, TwoDollarsShowMembersOfMembers) {
+    EXPECT_EQ(format_of(fields, "$o$$"),
+              "{.number=%d, .flags=%u, .name=\"%.16s\", .text=\"%s\", .address=%#x, "
+              ".inner={.x=%d, .text=\"%s\"}, .next=%#x, "
+              ".table=[%d, %d, %d, %d, %d, %d, %d, %d, ...], .few=[%d, %d, %d], "
+              ".either={.number=%d, .letters=\"%.8s\"}, <class>={.hidden=%d}, "
+              "<union>={.left=%d, .right=%d}, .what=%d, .low=%u, .high=%u, "
+              ".many=[{.x=%d, .text=\"%s\"}, {.x=%d, .text=\"%s\"}]}");
+}
+
+TEST(PrettyValues, OthersAreShownByTheirType) {
+    EXPECT_EQ(format_of(fields, "$n$"), "%d");
+    EXPECT_EQ(format_of(fields, "$o->flags$"), "%u");
+    EXPECT_EQ(format_of(fields, "$o->name$"), "\"%.16s\"");
+    EXPECT_EQ(format_of(fields, "$o->address$"), "%#x");
+    EXPECT_EQ(format_of(fields, "$o->few$"), "[%d, %d, %d]");
+    EXPECT_EQ(format_of(fields, "$o->inner$"), "{.x=%d, .text=\"%s\"}");
+    EXPECT_EQ(format_of(fields, "$o->next$"), "{.x=%d, .text=\"%s\"}");
+    EXPECT_EQ(format_of("kernel.function(\"returns\")", "$text$"), "\"%s\"");
+}
+
+TEST(PrettyValues, ListsOfVariablesNameThem) {
+    const std::string returns = "kernel.function(\"returns\")";
+    EXPECT_EQ(format_of(returns, "$$parms"), "text=%#x byte=%#x");
+    EXPECT_EQ(format_of(returns, "$$vars"), "text=%#x byte=%#x");
+    EXPECT_EQ(format_of(returns, "$$vars$"), "text=\"%s\" byte=%u");
+    EXPECT_EQ(format_of(returns, "$$locals"), "");
+    EXPECT_EQ(format_of(returns + ".return", "$$return"), "return=%#x");
+    EXPECT_EQ(format_of(fields + ".return", "$$return$"), "return=%d");
+    EXPECT_EQ(format_of("kernel.function(\"nothing\").return", "$$return"), "");
+    EXPECT_EQ(format_of("kernel.function(\"nothing\")", "$$vars"), "");
+}
+
+} // namespace djstap
