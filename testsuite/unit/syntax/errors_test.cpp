@@ -25,6 +25,11 @@ const Mistake mistakes[] = {
     {"syntax-error", "probe begin {\n",
      "t.stp:2:1: error: unexpected end of file, expected a statement or '}'", "t.stp:1:13: note"},
     {"syntax-error", "probe begin { x = }", "unexpected '}', expected an expression"},
+    // The last word tells what the one before it is.
+    {"syntax-error", "probe begin { f(",
+     "t.stp:1:17: error: unexpected end of file, expected an expression or ')'"},
+    {"syntax-error", "probe begin { return -",
+     "t.stp:1:23: error: unexpected end of file, expected an expression"},
     {"syntax-error", "probe kernel. {}", "expected a probe point"},
     {"syntax-error", "probe begin printf(\"x\")", "unexpected 'printf', expected '{'",
      "enclosed in '{' and '}'"},
