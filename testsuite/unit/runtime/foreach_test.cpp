@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// foreach and slices where nobody rests: their limits, their order, how much is walked over at
+// once.
+#include "globals_for_test.h"
+
+#include "include/map.h"
+#include "maps.h"
+#include "userspace/userspace.h"
+
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+namespace {
+
+// An array of two numbers' keys and a number, and one foreach statement over it.
+class Foreach : public testing::Test {
+  protected:
+    Foreach() {
+        use_.shape = shape_of({DJS_LONG, DJS_LONG}, DJS_LONG, 200'000);
+        use_.map = &map_;
+        iterator_use_.order = &order;
+        iterator_use_.iterator = &iterator;
+        script_.maps = &use_;
+        script_.iterators = &iterator_use_;
+        script_.map_count = script_.iterator_count = 1;
+        options_.ring_bytes = 65536;
+        context.error_text = error_text_;
+        context.rests = DJS_RESTS_NEVER;
+    }
+    void SetUp() override { ASSERT_EQ(djs_user_init(1), 0); }
+    void TearDown() override {
+        djs_user_unload();
+        djs_user_exit();
+    }
+    // Elements [i % 10, i] = 1000 - i.
+    void load(u32 elements, s32 sort_key = -1, u32 ascending = 1, u32 room = 0) {
+        order = {sort_key, ascending, 0, 0};
+        iterator_use_.room = room;
+        ASSERT_EQ(djs_user_load(&script_, &options_), 0) << djs_user_complaint();
+        for (s64 i = 0; i < elements; i++) {
+            const djs_value keys[] = {number(i % 10), number(i)};
+            *static_cast<s64*>(djs_map_insert(map_, keys)) = 1000 - i;
+        }
+    }
+    // The second keys that a foreach comes to.
+    std::vector<s64> walked(s64 limit = -1, const djs_value* slice = nullptr) {
+        djs_foreach foreach{};
+        djs_foreach_begin(&context, &foreach, iterator, slice, limit, 7);
+        return rest_of(foreach);
+    }
+    std::vector<s64> rest_of(djs_foreach& foreach) {
+        std::vector<s64> keys;
+        while (!context.error) {
+            const u32 element = djs_foreach_next(&context, &foreach);
+            if (!element)
+                break;
+            keys.push_back(djs_map_key(map_, element, 1).number);
+        }
+        return keys;
+    }
+    std::string error() {
+        const std::string text = context.error ? context.error : "";
+        context.error = nullptr;
+        return text;
+    }
+    u32 count() const { return djs_map_count(map_); }
+
+    djs_ctx context{};
+    djs_map_order order{};
+    djs_iterator* iterator = nullptr;
+
+  private:
+    djs_map* map_ = nullptr;
+    djs_map_use use_{};
+    djs_iterator_use iterator_use_{};
+    struct djs_script script_{};
+    djs_user_options options_{};
+    char error_text_[4096];
+};
+
+using Keys = std::vector<s64>;
+
+const std::string too_many_walked = " elements with interrupts disabled: use a "
+                                    "timer or an end probe";
+
+} // namespace
+
+TEST_F(Foreach, EndsAtItsLimit) {
+    load(5);
+    EXPECT_EQ(walked(), (Keys{0, 1, 2, 3, 4}));
+    EXPECT_EQ(walked(3), (Keys{0, 1, 2}));
+    EXPECT_EQ(walked(5), (Keys{0, 1, 2, 3, 4}));
+    EXPECT_EQ(walked(6), (Keys{0, 1, 2, 3, 4}));
+    EXPECT_EQ(walked(0), Keys{});
+    EXPECT_EQ(error(), "");
+}
+
+TEST_F(Foreach, SortsByValueOrKey) {
+    load(5, 0, 1, 5);
+    EXPECT_EQ(walked(), (Keys{4, 3, 2, 1, 0}));
+    EXPECT_EQ(walked(2), (Keys{4, 3}));
+    EXPECT_EQ(walked(0), Keys{});
+    order = {2, 0, 0, 0};
+    EXPECT_EQ(walked(), (Keys{4, 3, 2, 1, 0}));
+    order = {2, 1, 0, 0};
+    EXPECT_EQ(walked(), (Keys{0, 1, 2, 3, 4}));
+    EXPECT_EQ(error(), "");
+}
+
+TEST_F(Foreach, OfASliceSeesItsElementsOnly) {
+    load(25);
+    const djs_value slice[] = {number(3), number(0)};
+    order.fixed = 1;
+    EXPECT_EQ(walked(-1, slice), (Keys{3, 13, 23}));
+    EXPECT_EQ(walked(2, slice), (Keys{3, 13}));
+}
+
+TEST_F(Foreach, OfASliceIsSortedToo) {
+    load(25, 0, 1, 25);
+    const djs_value slice[] = {number(3), number(0)};
+    order.fixed = 1;
+    EXPECT_EQ(walked(-1, slice), (Keys{23, 13, 3}));
+}
+
+TEST_F(Foreach, ThatBeganAnewInItsOwnBodyIsAnError) {
+    load(5, 0, 1, 5);
+    djs_foreach first{}, second{};
+    djs_foreach_begin(&context, &first, iterator, nullptr, -1, 7);
+    EXPECT_NE(djs_foreach_next(&context, &first), 0u);
+    djs_foreach_begin(&context, &second, iterator, nullptr, -1, 8);
+    EXPECT_EQ(rest_of(second).size(), 5u);
+    EXPECT_EQ(djs_foreach_next(&context, &first), 0u);
+    EXPECT_EQ(context.error_place, 7u);
+    EXPECT_EQ(error(),
+              "this foreach was entered again from its own body, but can keep only one order");
+}
+
+TEST_F(Foreach, WithoutAnOrderMayBeginAnew) {
+    load(5);
+    djs_foreach first{};
+    djs_foreach_begin(&context, &first, iterator, nullptr, -1, 7);
+    EXPECT_NE(djs_foreach_next(&context, &first), 0u);
+    EXPECT_EQ(walked().size(), 5u);
+    EXPECT_EQ(rest_of(first), (Keys{1, 2, 3, 4}));
+    EXPECT_EQ(error(), "");
+}
+
+TEST_F(Foreach, SortsNoMoreThanFitsWithInterruptsOff) {
+    load(DJS_SORTED_AT_ONCE, 0, 1, 200'000);
+    EXPECT_EQ(walked().size(), size_t{DJS_SORTED_AT_ONCE});
+    EXPECT_EQ(error(), "");
+    djs_user_unload();
+    load(DJS_SORTED_AT_ONCE + 1, 0, 1, 200'000);
+    EXPECT_EQ(walked(), Keys{});
+    EXPECT_EQ(error(), "cannot sort more than 16384 elements with interrupts disabled: use a limit "
+                       "of 256 or less, a timer or an end probe");
+    EXPECT_EQ(walked(256).size(), 256u);
+    EXPECT_EQ(error(), "");
+    EXPECT_EQ(walked(257), Keys{});
+    EXPECT_NE(error(), "");
+}
+
+TEST_F(Foreach, AllWalksOfARunTogetherHaveTheirBound) {
+    load(10, 0, 1, 10);
+    context.walked = DJS_WALKED_AT_ONCE - 10;
+    EXPECT_EQ(walked().size(), 10u);
+    EXPECT_EQ(error(), "");
+    EXPECT_EQ(walked(), Keys{});
+    EXPECT_EQ(error(), "cannot iterate over more than 524288" + too_many_walked);
+    EXPECT_EQ(walked(), Keys{}) << "nor any later one";
+    EXPECT_EQ(error(), "cannot iterate over more than 524288" + too_many_walked);
+    context.walked = 0;
+    EXPECT_EQ(walked().size(), 10u);
+}
+
+TEST_F(Foreach, SlicesAreFoundAndDeleted) {
+    load(25);
+    const djs_value three[] = {number(3), number(0)}, nine[] = {number(99), number(0)};
+    const djs_value last[] = {number(0), number(24)};
+    EXPECT_EQ(djs_has_slice(&context, 0, three, 1, 5), 1u);
+    EXPECT_EQ(djs_has_slice(&context, 0, nine, 1, 5), 0u);
+    EXPECT_EQ(djs_has_slice(&context, 0, last, 2, 5), 1u);
+    djs_erase_slice(&context, 0, three, 1, 5);
+    EXPECT_EQ(count(), 22u);
+    EXPECT_EQ(djs_has_slice(&context, 0, three, 1, 5), 0u);
+    djs_erase_slice(&context, 0, nine, 1, 5);
+    EXPECT_EQ(count(), 22u);
+    djs_erase_slice(&context, 0, last, 2, 5);
+    EXPECT_EQ(count(), 21u);
+    EXPECT_EQ(error(), "");
+}
+
+TEST_F(Foreach, ASliceIsDeletedWholeOrNotAtAll) {
+    const djs_value three[] = {number(3), number(0)};
+    load(DJS_SLICED_AT_ONCE + 1);
+    djs_erase_slice(&context, 0, three, 1, 5);
+    EXPECT_EQ(context.error_place, 5u);
+    EXPECT_EQ(error(), "cannot iterate over more than 131072" + too_many_walked);
+    EXPECT_EQ(count(), DJS_SLICED_AT_ONCE + 1);
+    djs_user_unload();
+    load(DJS_SLICED_AT_ONCE);
+    djs_erase_slice(&context, 0, three, 1, 5);
+    EXPECT_EQ(error(), "");
+    EXPECT_EQ(count(), DJS_SLICED_AT_ONCE - 13107u);
+}
