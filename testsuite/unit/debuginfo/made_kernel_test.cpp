@@ -164,6 +164,39 @@ TEST(MadeFunctions, DetailsAreAddedLater) {
     EXPECT_TRUE(found[0].return_type);
 }
 
+TEST(MadeFunctions, HaveTheirOwnNameAmongSymbolsOfOneAddress) {
+    MadeKernel made({{"a.c", "int middle(int a) { return a; }\n"
+                             "int aaa(int a) __attribute__((alias(\"middle\")));\n"
+                             "int zzz(int a) __attribute__((alias(\"middle\")));\n"}},
+                    {"-O0"});
+    const auto found = find_functions(*made.info, "middle");
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].symbol, "middle");
+    EXPECT_EQ(found[0].size, made.image->symbol("middle")->size);
+}
+
+TEST(MadeFunctions, HaveTheSymbolThatIsThereWhereNoneIsTheirs) {
+    MadeKernel made({{"a.c", "int written(int a) __asm__(\"called\");\n"
+                             "int written(int a) { return a; }\n"}},
+                    {"-O0"});
+    const auto found = find_functions(*made.info, "written");
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].symbol, "called");
+    EXPECT_EQ(found[0].entry, made.address("called"));
+    EXPECT_EQ(find_functions(*made.info, "called").size(), 1u);
+}
+
+TEST(MadeFunctions, ClonesHaveTheirSymbol) {
+    MadeKernel made({{"a.c", "int cloned(int a) __asm__(\"cloned.isra.0\");\n"
+                             "int cloned(int a) { return a; }\n"
+                             "int clonedx(int a) { return a; }\n"}},
+                    {"-O0"});
+    const auto found = find_functions(*made.info, "cloned");
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].symbol, "cloned.isra.0");
+    EXPECT_EQ(find_functions(*made.info, "cloned.isra.0").size(), 1u);
+}
+
 // Lines.
 
 std::vector<uint32_t> lines_of(const std::string& text, bool nearest = false) {

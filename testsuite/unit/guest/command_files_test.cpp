@@ -292,6 +292,19 @@ TEST(Modprobe, HasTheModulesAndTheirTable) {
 
 // What is shown of a log.
 
+TEST(KernelLog, OfALossReachesBackAHundredAndFiftyLines) {
+    const auto lines = [](int count) {
+        std::string text;
+        for (int i = 0; i < count; i++)
+            text += "\nfine " + std::to_string(i);
+        return text;
+    };
+    EXPECT_EQ(log_of_loss("BUG: x" + lines(149)), "BUG: x" + lines(149));
+    EXPECT_EQ(log_of_loss("BUG: x" + lines(150)), log_tail(lines(150), 40));
+    EXPECT_EQ(log_of_loss("sysrq: x" + lines(100)), "sysrq: x" + lines(100));
+    EXPECT_EQ(log_of_loss("BUG: x" + lines(10)), "BUG: x" + lines(10));
+}
+
 TEST(Log, TailsEndAtTheirLines) {
     EXPECT_EQ(log_tail("a\nb\nc", 3), "a\nb\nc");
     EXPECT_EQ(log_tail("a\nb\nc", 1), "c");

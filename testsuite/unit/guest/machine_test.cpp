@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // How QEMU is called and talked to; a shell script stands for it.
 #include "guest/machine.h"
+
+#include "guest/facts.h"
 #include "guest/protocol.h"
 #include "support.h"
 #include "system/file.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sys/mman.h>
 
@@ -341,6 +344,93 @@ TEST_F(FakeQemu, IsInterruptedUnlessItHasEnded) {
     EXPECT_EQ(commands().back(), "inject-nmi");
     machine->interrupt(soon());
     EXPECT_EQ(commands().size(), 2u);
+}
+
+// The tables that a guest's kernel shows go into the cache.
+class Facts : public FakeQemu {
+  protected:
+    Facts() {
+        job.kernel = {"6.1.0-made", make_file(folder.path() + "/vmlinuz", "kernel"), folder.path()};
+    }
+    // Frames as an agent sends them.
+    static std::string frame(char type, const std::string& data) {
+        std::string text(1, type);
+        text += "\\0\\0\\0\\" + octal(data.size()) + "\\0\\0\\0" + data;
+        return text;
+    }
+    static std::string octal(size_t number) {
+        char text[8];
+        snprintf(text, sizeof text, "%03zo", number);
+        return text;
+    }
+    static std::string fact(const std::string& name, const std::string& bytes) {
+        return frame('f', "") + frame('f', name) + frame('f', bytes);
+    }
+    Status dump(const std::string& frames) {
+        serve("", "printf '" + frames + "' >&$agent");
+        auto machine = start();
+        EXPECT_TRUE(machine);
+        return guest::dump_facts(*machine, job);
+    }
+    // The files of the one folder of facts, with their contents.
+    std::map<std::string, std::string> kept() const {
+        std::map<std::string, std::string> files;
+        for (const auto& entry :
+             std::filesystem::recursive_directory_iterator(folder.path() + "/cache/guest"))
+            if (entry.is_regular_file())
+                files[entry.path().filename()] = *read_file(entry.path());
+        return files;
+    }
+    std::string folder_of_facts() const {
+        return std::filesystem::directory_iterator(folder.path() + "/cache/guest")->path();
+    }
+
+    Environment cache{"DJSTAP_CACHE", folder.path() + "/cache"};
+};
+
+TEST_F(Facts, AreKeptAsTheGuestSendsThem) {
+    const Status dumped =
+        dump(fact("kallsyms", "abc") + frame('f', "def") + fact("notes", "n") + frame('d', ""));
+    ASSERT_TRUE(dumped) << dumped.failure().message;
+    auto files = kept();
+    EXPECT_EQ(files.size(), 3u);
+    EXPECT_EQ(files["kallsyms"], "abcdef");
+    EXPECT_EQ(files["notes"], "n");
+    EXPECT_EQ(nlohmann::json::parse(files["sizes.json"]),
+              nlohmann::json({{"kallsyms", 6}, {"notes", 1}}));
+    const auto facts = guest_kernel_facts(job.kernel, {});
+    ASSERT_TRUE(facts) << facts.failure().message;
+    EXPECT_EQ(facts->kallsyms, folder_of_facts() + "/kallsyms");
+    EXPECT_EQ(facts->notes, folder_of_facts() + "/notes");
+    EXPECT_EQ(facts->btf, "");
+}
+
+TEST_F(Facts, ThatAreThereAreNotAskedForAgain) {
+    ASSERT_TRUE(dump(fact("kallsyms", "abc") + frame('d', "")));
+    EXPECT_TRUE(dump(fact("kallsyms", "other") + frame('d', "")));
+    EXPECT_EQ(kept()["kallsyms"], "abc");
+}
+
+TEST_F(Facts, ThatAreBrokenAreReplaced) {
+    ASSERT_TRUE(dump(fact("kallsyms", "abc") + frame('d', "")));
+    std::filesystem::resize_file(folder_of_facts() + "/kallsyms", 2);
+    EXPECT_TRUE(dump(fact("kallsyms", "other") + frame('d', "")));
+    EXPECT_EQ(kept()["kallsyms"], "other");
+}
+
+TEST_F(Facts, AreNotWrittenOutsideOfTheirFolder) {
+    ASSERT_TRUE(dump(fact("../../x/kallsyms", "abc") + frame('d', "")));
+    EXPECT_EQ(kept()["kallsyms"], "abc");
+    EXPECT_FALSE(std::filesystem::exists(folder.path() + "/cache/x"));
+}
+
+TEST_F(Facts, OfAGuestThatEndsAreNotKept) {
+    serve("", "printf '" + fact("kallsyms", "abc") + "' >&$agent",
+          "echo '{\"QMP\":{}}' >&$qmp; read -r line <&$qmp; echo '{\"return\":{}}' >&$qmp; exit 1");
+    auto machine = start();
+    ASSERT_TRUE(machine);
+    EXPECT_FALSE(guest::dump_facts(*machine, job));
+    EXPECT_TRUE(kept().empty());
 }
 
 } // namespace djstap
