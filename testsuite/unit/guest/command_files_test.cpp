@@ -262,6 +262,7 @@ TEST(Modprobe, HasTheModulesAndTheirTable) {
                                               "b/third-one.ko:\n"
                                               "# a comment: x.ko\n"
                                               "not a module: x\n"
+                                              "first: of another table\n"
                                               "b/other.ko:\n");
     make_file(folder.path() + "/modules.builtin", "c/own.ko\n");
     for (const char* name : {"a", "b"})

@@ -41,6 +41,29 @@ struct MadeKernel {
 const std::string tables = "virtio.ko:\nvirtio_pci.ko: virtio.ko\nvirtio_console.ko: virtio.ko\n"
                            "virtio_blk.ko: virtio.ko\noverlay.ko:\next4.ko:\n";
 
+// All that is in a guest's first file system, but busybox, its many names, and modules.
+TEST(Initramfs, HasFoldersLinksAndTablesOfNames) {
+    const MadeKernel kernel(tables + "virtiofs.ko: virtio.ko\ncrc32c_generic.ko:\n");
+    kernel.boots_with();
+    const std::string folder = kernel.folder.path();
+    const std::string command =
+        "cd " + folder +
+        " && mkdir all && cd all && cpio -idm --quiet --no-absolute-filenames < ../initramfs"
+        " 2> /dev/null && find . ! -lname busybox ! -name busybox ! -name '*.ko'"
+        " ! -name modules.boot -printf '%P%y%l\\n' | sort | tr '\\n' ' ' > ../names";
+    EXPECT_EQ(system(command.c_str()), 0);
+    EXPECT_EQ(
+        *read_file(folder + "/names"),
+        "binlusr/bin d devd etc/groupf etc/hostsf etc/mtabl/proc/self/mounts "
+        "etc/nsswitch.conff etc/passwdf etcd initf lib64lusr/lib64 liblusr/lib mnt/hostd "
+        "mnt/rootd mntd procd rootd rund sbinlusr/sbin sysd tmpd usr/bind usr/lib/djstap/diskf "
+        "usr/lib/djstapd usr/lib64d usr/libd usr/local/bind usr/locald usr/sbind usrd "
+        "var/runl/run var/tmpl/tmp vard ");
+    EXPECT_EQ(*read_file(folder + "/all/etc/hosts"), "127.0.0.1 localhost guest\n::1 localhost\n");
+    EXPECT_EQ(std::filesystem::status(folder + "/all/init").permissions(),
+              std::filesystem::perms(0755));
+}
+
 TEST(Initramfs, HasModulesAfterThoseThatTheyNeed) {
     EXPECT_EQ(MadeKernel(tables + "virtiofs.ko: virtio.ko\ncrc32c_generic.ko:\n").boots_with(),
               "virtio.ko virtio_pci.ko virtio_console.ko virtio_blk.ko virtiofs.ko overlay.ko "
