@@ -232,6 +232,23 @@ TEST(MadeLines, OneWithoutCodeNamesItsNeighbours) {
     EXPECT_EQ(found->nearest_lines, (std::vector<uint32_t>{6, 8}));
 }
 
+TEST(MadeLines, OfNoFunctionAreAFailureWithTheNearest) {
+    const auto failure = [](const std::string& text) {
+        const auto found = kernel().info->statements(*parse_function_pattern(text), false);
+        EXPECT_FALSE(found) << text;
+        return found ? Failure{} : found.failure();
+    };
+    Failure none = failure("plain@kernel/types.c:3");
+    EXPECT_EQ(none.message, "no function 'plain' in a file 'kernel/types.c' has code in "
+                            "kernel 6.1.0-made");
+    EXPECT_EQ(none.hint, "it is in fs/functions.c");
+    none = failure("plian@functions.c:3");
+    EXPECT_EQ(none.message, "no function 'plian' in a file 'functions.c' has code in "
+                            "kernel 6.1.0-made");
+    EXPECT_EQ(none.hint, "did you mean 'plain'?");
+    EXPECT_EQ(failure("nowhere@functions.c:3").hint, "");
+}
+
 TEST(MadeLines, HaveTheFunctionThatCoversThem) {
     auto pattern = parse_function_pattern("*@fs/functions.c:13");
     const auto found = kernel().info->statements(*pattern, false);

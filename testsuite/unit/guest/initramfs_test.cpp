@@ -64,6 +64,17 @@ TEST(Initramfs, HasFoldersLinksAndTablesOfNames) {
               std::filesystem::perms(0755));
 }
 
+TEST(Initramfs, HasBusyboxUnderAllOfItsNames) {
+    const MadeKernel kernel(tables + "virtiofs.ko: virtio.ko\ncrc32c_generic.ko:\n");
+    kernel.boots_with();
+    const std::string command =
+        "cd " + kernel.folder.path() +
+        " && mkdir all && cd all && cpio -idm --quiet --no-absolute-filenames < ../initramfs"
+        " 2> /dev/null && find usr/bin -lname busybox -printf '%f\\n' | sort > ../links &&"
+        " usr/bin/busybox --list | grep -vx busybox | sort | diff - ../links > ../differences";
+    EXPECT_EQ(system(command.c_str()), 0) << *read_file(kernel.folder.path() + "/differences");
+}
+
 TEST(Initramfs, HasModulesAfterThoseThatTheyNeed) {
     EXPECT_EQ(MadeKernel(tables + "virtiofs.ko: virtio.ko\ncrc32c_generic.ko:\n").boots_with(),
               "virtio.ko virtio_pci.ko virtio_console.ko virtio_blk.ko virtiofs.ko overlay.ko "
