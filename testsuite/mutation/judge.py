@@ -11,15 +11,18 @@ import subprocess
 import sys
 import time
 
+import equivalent
 import mutants
 import reach
 import sources
 import trees
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 KERNELS = os.environ.get("DJSTAP_KERNELS", "/var/lib/djstap/kernels")
 # What prints no notes: it is built by commands of its own, or ends with the guest. Its tests are those with this in their names.
 WITHOUT_NOTES = {"runtime/capi/": "c-interface", "compiler/guest/agent/": "guest", "compiler/guest/share/": "guest"}
 KILLED, SURVIVED, UNREACHED = "killed", "survived", "no test runs it"
+EQUIVALENT = "equivalent, with an argument"
 
 
 def say(text):
@@ -55,6 +58,10 @@ def analyse(work):
     return path, reach.of_unit(unit, source), mutants.in_file(unit, path, source), errors
 
 
+def place_of(mutant):
+    return f"{mutant.path}:{mutant.begin}:{mutant.kind}"
+
+
 class Run:
     def __init__(self, root, options):
         self.root, self.options = root, options
@@ -67,6 +74,8 @@ class Run:
             with open(os.path.join(root, path), "rb") as file:
                 self.texts[path] = file.read()
         self.state = digest(*[part for path in self.paths for part in (path, self.texts[path])])
+        self.tests_state = digest(*trees.contents(root, "testsuite", ":!testsuite/mutation"))
+        self.equivalent = equivalent.read(root)
         self.tree = trees.Tree(root, os.path.join(self.folder, "changed"), KERNELS)
         self.noting = trees.Tree(root, os.path.join(self.folder, "noting"), KERNELS, "-include " + os.path.join(self.folder, "noting", "reach.h"))
 
@@ -87,10 +96,17 @@ class Run:
         say("building what is changed")
         if not self.tree.compile():
             sys.exit(f"mutate: the unchanged sources do not compile: {self.tree.log}")
-        self.objects, self.kits = self.tree.objects(), self.tree.kits(self.releases)
         self.tests = self.tree.tests()
+        self.programs = self.programs_asked()
+        self.objects, self.kits = self.tree.objects(), {} if self.programs else self.tree.kits(self.releases)
         self.judge_all(draw)
         return self.report([self.name_of_results()])
+
+    def programs_asked(self):
+        """What is to be built for the tests that are asked: their programs, where --tests leaves programs of unit tests alone;
+        otherwise everything."""
+        asked = [name for name in self.tests if re.search(self.options.tests, name)]
+        return asked if self.options.tests and all(name.startswith("unit_") for name in asked) else []
 
     def name_of_results(self):
         """Those of some tests alone tell nothing of what survives the others."""
@@ -103,7 +119,8 @@ class Run:
         if os.path.exists(path):
             with open(path, "rb") as file:
                 known = pickle.load(file)
-        wanted = {each: digest(each, self.texts[each]) for each in self.paths}
+        finders = [open(os.path.join(HERE, name), "rb").read() for name in ("mutants.py", "reach.py", "sources.py")]
+        wanted = {each: digest(each, self.texts[each], *finders) for each in self.paths}
         missing = [(self.tree.path, self.tree.build, self.releases[0], each) for each in self.paths if wanted[each] not in known]
         if missing:
             say(f"reading {len(missing)} sources")
@@ -120,6 +137,9 @@ class Run:
                     pickle.dump({key: value for key, value in known.items() if key in wanted.values()}, file)
         self.files = {each: known[wanted[each]][0] for each in self.paths}
         self.mutants = {each: known[wanted[each]][1] for each in self.paths}
+        possible = {each.key() for found in self.mutants.values() for each in found}
+        for key in sorted(self.equivalent.keys() - possible):
+            sys.exit(f"mutate: {equivalent.PATH} names a change that nobody can make: {key}")
         say(f"{sum(map(len, self.mutants.values()))} changes are possible in {len(self.paths)} files, "
             f"{sum(len(blocks) for _, blocks in self.files.values())} blocks")
 
@@ -139,14 +159,15 @@ class Run:
         notes = os.path.join(self.folder, f"reached-{self.state}.jsonl")
         self.reached, self.seconds = {}, {}
         done = set()
-        if os.path.exists(notes):
-            with open(notes, encoding="utf-8") as file:
-                for line in file:
-                    self.take_note(json.loads(line), done)
         self.noting.configure()
         if not self.noting.compile():
             sys.exit(f"mutate: the sources with their notes do not compile: {self.noting.log}")
         tests = self.unchanged = self.noting.tests()
+        if os.path.exists(notes):
+            with open(notes, encoding="utf-8") as file:
+                for note in map(json.loads, file):
+                    if note["test"] in tests and note["of"] == self.noting.content(tests[note["test"]]):
+                        self.take_note(note, done)
         left = [name for name in sorted(tests, key=lambda name: (tests[name][2], "first-run" not in name))
                 if name not in done and re.search(self.options.tests, name)]
         if left:
@@ -184,7 +205,7 @@ class Run:
         free.append(worker)
         if status:
             say(f"  {name} fails without a change: {output.strip().splitlines()[-1:] or status}")
-        return {"test": name, "status": status, "seconds": round(seconds, 2), "blocks": sorted(blocks)}
+        return {"test": name, "of": self.noting.content(test), "status": status, "seconds": round(seconds, 2), "blocks": sorted(blocks)}
 
     def tests_of(self, mutant):
         """Names of the tests that run its block, the quickest first."""
@@ -204,38 +225,42 @@ class Run:
         known = {}
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
-                for line in file:
-                    result = json.loads(line)
-                    if result["state"] == self.state:
+                for result in map(json.loads, file):
+                    # What survived is asked of tests that are new; what was killed stays so.
+                    asked_again = result["verdict"] in (SURVIVED, UNREACHED) and result.get("tests") != self.tests_state
+                    if result["state"] == self.state and not asked_again:
                         known[result["place"]] = result
         judged = 0
         with open(path, "a", encoding="utf-8") as file:
             while judged < self.options.count and (mutant := draw.next()):
-                place = f"{mutant.path}:{mutant.begin}:{mutant.kind}"
-                result = known.get(place)
-                if result is None:
+                argument = self.equivalent.get(mutant.key())
+                result = known.get(place_of(mutant))
+                if result is None or argument:
                     began = time.monotonic()
                     try:
-                        verdict, why = self.judge(mutant)
+                        verdict, why = (EQUIVALENT, argument) if argument else self.judge(mutant)
                     finally:
                         self.tree.write(mutant.path, self.texts[mutant.path])
-                    result = {"state": self.state, "place": place, "line": mutant.line, "path": mutant.path, "kind": mutant.kind,
-                              "function": mutant.function, "old": mutant.old, "new": mutant.text, "verdict": verdict, "why": why,
-                              "seconds": round(time.monotonic() - began), "key": mutant.key()}
+                    result = {"state": self.state, "tests": self.tests_state, "place": place_of(mutant), "line": mutant.line,
+                              "path": mutant.path, "kind": mutant.kind, "function": mutant.function, "old": mutant.old,
+                              "new": mutant.text, "verdict": verdict, "why": why, "seconds": round(time.monotonic() - began),
+                              "key": mutant.key()}
                     file.write(json.dumps(result) + "\n")
                     file.flush()
                 if result["verdict"] in (KILLED, SURVIVED, UNREACHED):
                     judged += 1
                     draw.took(mutant)
                     say(f"{judged}: {mutant.path}:{mutant.line}: {mutant.kind}: {result['verdict']} ({result['why']})")
+                elif result["verdict"] == EQUIVALENT:
+                    say(f"{mutant.path}:{mutant.line}: {mutant.kind}: {EQUIVALENT}, drawn again")
 
     def judge(self, mutant):
         """(verdict, the test that killed it or what else is to be said)."""
         self.tree.write(mutant.path, mutant.apply(self.texts[mutant.path]))
-        if not self.tree.compile():
+        if not self.tree.compile(self.programs):
             return "does not compile", ""
         same = self.tree.objects() == self.objects
-        if mutant.path.startswith("runtime/") and not sources.in_user_space(mutant.path):
+        if not self.programs and mutant.path.startswith("runtime/") and not sources.in_user_space(mutant.path):
             kits = self.tree.kits(self.releases)
             if kits is None:
                 return "does not compile", ""
@@ -268,11 +293,19 @@ class Run:
     # The report
 
     def report(self, names):
-        results = []
+        results, equivalent_ones = [], set()
         for name in names:
+            last = {}
             with open(os.path.join(self.folder, "seeds", name), encoding="utf-8") as file:
-                results += [json.loads(line) for line in file]
-        results = [each for each in results if each["verdict"] in (KILLED, SURVIVED, UNREACHED)]
+                for each in map(json.loads, file):
+                    last[each["state"], each["place"]] = each
+            if not self.options.report:
+                last = {key: each for key, each in last.items() if each["state"] == self.state}
+            for each in last.values():
+                if each["key"] in self.equivalent:
+                    equivalent_ones.add(each["key"])
+                elif each["verdict"] in (KILLED, SURVIVED, UNREACHED):
+                    results.append(each)
         folders = {}
         for each in results:
             folders.setdefault(sources.folder_of(each["path"]), []).append(each)
@@ -282,8 +315,9 @@ class Run:
             say(f"{folder:28} {len(found):8} {sum(each['verdict'] == KILLED for each in found):8}")
         killed = sum(each["verdict"] == KILLED for each in results)
         say(f"{'all':28} {len(results):8} {killed:8}")
+        say(f"{EQUIVALENT + ', not counted:':37} {len(equivalent_ones):8}")
         for each in results:
             if each["verdict"] != KILLED:
                 say(f"\n{each['path']}:{each['line']}: {each['function']}: {each['kind']}: {each['verdict']} ({each['why']})\n"
-                    f"  - {each['old']}\n  + {each['new']}")
+                    f"  - {each['old']}\n  + {each['new']}\n  {each['key']}")
         return 0 if results and killed >= self.options.least * len(results) else 1

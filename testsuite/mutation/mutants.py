@@ -27,10 +27,12 @@ class Mutant:
     end: int
     old: str
     text: str
+    before: str  # what stands before it in its line, and behind it
+    behind: str
 
     def key(self):
-        """The same one in another state of the sources: a place by name, not by number."""
-        return f"{self.path}: {self.function}: {self.kind}: {' '.join(self.old.split())}"
+        """The same one in another state of the sources: a place by name and text, not by number."""
+        return f"{self.path}: {self.function}: {self.kind}: " + " ".join(f"{self.before}«{self.old}»{self.behind}".split())
 
     def apply(self, source):
         assert source[self.begin:self.end].decode() == self.old
@@ -61,7 +63,9 @@ class Finder:
     def add(self, function, kind, begin, end, text):
         old = self.source[begin:end].decode()
         line = self.source.count(b"\n", 0, begin) + 1
-        self.found.append(Mutant(self.path, line, function, kind, begin, end, old, text))
+        before = self.source[self.source.rfind(b"\n", 0, begin) + 1:begin].decode()
+        behind = self.source[end:].split(b"\n", 1)[0].decode()
+        self.found.append(Mutant(self.path, line, function, kind, begin, end, old, text, before, behind))
 
     def statement(self, cursor, function):
         """A statement that is an expression alone."""

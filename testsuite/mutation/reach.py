@@ -35,8 +35,8 @@ def smallest(blocks, offset):
 
 
 def is_constant(function, source):
-    head = source[function.extent.start.offset:function.extent.start.offset + 60]
-    return re.match(rb"(\[\[\w+\]\] |static |inline )*(constexpr|consteval)\b", head) is not None
+    head = source[function.extent.start.offset:function.extent.start.offset + 200]
+    return re.match(rb"(template\s*<[^{]*?>\s*)?(\[\[\w+\]\] |static |inline )*(constexpr|consteval)\b", head) is not None
 
 
 def of_unit(unit, source):

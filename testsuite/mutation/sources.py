@@ -85,18 +85,19 @@ class Parser:
             for command in json.load(file):
                 words = shlex.split(command["command"])
                 kept = [word for word in words if word.startswith(("-I", "-D", "-std"))]
-                for i, word in enumerate(words):
-                    if word == "-isystem":
-                        kept += words[i:i + 2]
+                kept += ["-isystem" + words[i + 1] for i, word in enumerate(words)
+                         # It is searched anyway, at its own place.
+                         if word == "-isystem" and words[i + 1] != "/usr/include"]
                 inside = os.path.relpath(command["directory"], build)
                 target = command.get("output", "") or words[words.index("-o") + 1]
                 known = self.folders.setdefault(target.split("/CMakeFiles/")[0] if "/CMakeFiles/" in target else inside, [])
-                known += [flag for flag in kept if flag not in known or flag == "-isystem"]
+                known += [flag for flag in kept if flag not in known]
 
     def flags(self, path):
         if path.startswith("runtime/") and not in_user_space(path):
             return self.kernel
-        folder = os.path.dirname(path)
+        # The architecture's folder is built as the chosen one.
+        folder = "compiler/arch/chosen" if path.startswith("compiler/arch/") else os.path.dirname(path)
         while folder and folder not in self.folders:
             folder = os.path.dirname(folder)
         flags = self.folders[folder or "compiler/driver"]

@@ -27,6 +27,21 @@ exec "$@"
 """
 
 
+def listed(root, *folders):
+    """Paths of the project's files, relative to root."""
+    names = subprocess.run(["git", "-C", root, "ls-files", "-z", "-co", "--exclude-standard", *folders], check=True,
+                           capture_output=True).stdout.decode().split("\0")
+    return sorted(name for name in set(names) if name and os.path.isfile(os.path.join(root, name)))
+
+
+def contents(root, *folders):
+    """Names and contents of the project's files below these folders, one after the other."""
+    for name in listed(root, *folders):
+        yield name
+        with open(os.path.join(root, name), "rb") as file:
+            yield file.read()
+
+
 class Tree:
     """A copy of the tracked files with a build of its own: unoptimized units as large as the release build's, LLVM not linked in."""
 
@@ -37,12 +52,8 @@ class Tree:
 
     def copy(self):
         """Brings the tree to the state of the project's files; what is as it was keeps its time."""
-        listed = subprocess.run(["git", "-C", self.root, "ls-files", "-z", "-co", "--exclude-standard"], check=True,
-                                capture_output=True).stdout.decode().split("\0")
-        for name in filter(None, listed):
+        for name in listed(self.root):
             source, target = os.path.join(self.root, name), os.path.join(self.path, name)
-            if not os.path.isfile(source):
-                continue
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(source, "rb") as file:
                 content = file.read()
@@ -68,9 +79,9 @@ class Tree:
                      f"-DCMAKE_CXX_FLAGS=-O1 {self.flags}", "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0",
                      "-DDJSTAP_STATIC_LLVM=OFF", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]).check_returncode()
 
-    def compile(self):
-        """Does it compile?"""
-        return self.logged(["cmake", "--build", self.build]).returncode == 0
+    def compile(self, targets=()):
+        """Do these, or all, compile?"""
+        return self.logged(["cmake", "--build", self.build] + (["--target", *targets] if targets else [])).returncode == 0
 
     def logged(self, command):
         with open(self.log, "ab") as log:
@@ -106,6 +117,14 @@ class Tree:
             found[release] = digest.hexdigest()
         return found
 
+    def content(self, test):
+        """What a program of unit tests is, to see that it is another one; of others only their names are known."""
+        program = test[0][0]
+        if not os.path.basename(program).startswith("unit_"):
+            return ""
+        with open(program, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()[:16]
+
     def environment(self, more=None):
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "TERM") if name in os.environ}
         return dict(kept, HOME=os.path.join(self.path, "home"), DJSTAP_CACHE=os.path.join(self.path, "cache"),
@@ -127,10 +146,10 @@ class Tree:
 
     def tests(self):
         """{name: (command, folder, whether it needs a guest)}: CTest's, those of one GoogleTest program together."""
-        listed = json.loads(subprocess.run(["ctest", "--test-dir", self.build, "--show-only=json-v1"], check=True,
+        known = json.loads(subprocess.run(["ctest", "--test-dir", self.build, "--show-only=json-v1"], check=True,
                                            capture_output=True).stdout)["tests"]
         found, programs = {}, {}
-        for test in listed:
+        for test in known:
             properties = {each["name"]: each["value"] for each in test.get("properties", [])}
             command = test.get("command")
             if not command or properties.get("DISABLED"):
