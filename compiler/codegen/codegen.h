@@ -30,10 +30,10 @@ struct Limits {
     int64_t MAXERRORS = 0;
     int64_t MAXSKIPPED = 100;
     int64_t MAXTRYLOCK = 1000;
-    int64_t MAXNESTING = 0; // 0: the depth of the program's calls, but at least 10
+    int64_t MAXNESTING = 0; // 0: the depth of the script's calls, plus 10 for recursive functions
     int64_t MAXBACKTRACE = 20;
-    int64_t MINSTACKSPACE = 1024;    // bytes of stack that a handler must leave
-    int64_t KRETACTIVE = 0;          // 0: the runtime's default
+    int64_t MINSTACKSPACE = 1024; // bytes of stack that a handler must leave
+    int64_t KRETACTIVE = 0; // instances of a kretprobe without .maxactive; 0: the runtime's default
     int64_t MAXKPROBES = 1000;       // for one pattern of functions
     int64_t MAXSPECULATIONS = 65536; // strings of speculate() that a reader keeps
     int64_t RING_KB = 1024;          // per CPU (-s)

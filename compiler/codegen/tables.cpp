@@ -154,7 +154,7 @@ void ScriptModule::fill_sites() {
                                               : segment_of(site.image, site.address, site.point),
             .mechanism = static_cast<uint8_t>(site.mechanism),
             .forced = site.forced,
-            .maxactive = site.maxactive,
+            .maxactive = site.maxactive ? site.maxactive : options.limits.KRETACTIVE,
             .point = text(site.point),
             .function = text(site.function),
             .name = text(site.name)}));

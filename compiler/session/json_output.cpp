@@ -39,7 +39,7 @@ Bounds bounds_of(const djs_histogram_header& header, uint32_t bucket) {
     const auto least = static_cast<int64_t>(static_cast<uint64_t>(header.low) +
                                             (static_cast<uint64_t>(bucket) - 1) * width);
     if (bucket == 0)
-        return {std::nullopt, header.low - 1};
+        return {std::nullopt, header.low == INT64_MIN ? INT64_MIN : header.low - 1};
     if (bucket == header.buckets - 1)
         return {least, std::nullopt};
     return {least, static_cast<int64_t>(static_cast<uint64_t>(least) + width - 1)};

@@ -194,13 +194,14 @@ TEST(Output, JsonHasGlobalsAndHistogramsAsObjects) {
                histogram(DJS_HISTOGRAM_LINEAR, -10, 20, 10, {1, 0, 2, 0, 0, 3}),
                histogram(DJS_HISTOGRAM_LINEAR, 0, 20, 10, {0, 0, 7, 0, 0}),
                histogram(DJS_HISTOGRAM_LOG, 0, 0, 0, log),
-               histogram(DJS_HISTOGRAM_LINEAR, 0, 20, 10, {0, 0, 0})},
+               histogram(DJS_HISTOGRAM_LINEAR, 0, 20, 10, {0, 0, 0}),
+               histogram(DJS_HISTOGRAM_LINEAR, INT64_MIN, INT64_MIN + 10, 10, {0, 4, 0, 0})},
               true);
     std::vector<std::string> lines;
     std::istringstream all(printed.out);
     for (std::string line; std::getline(all, line);)
         lines.push_back(line);
-    ASSERT_EQ(lines.size(), 10u) << printed.out;
+    ASSERT_EQ(lines.size(), 11u) << printed.out;
     EXPECT_EQ(lines[0], R"({"type":"map","data":{"n":-7}})");
     EXPECT_EQ(nlohmann::json::parse(lines[1])["type"], "printf");
     EXPECT_EQ(lines[2], R"({"type":"map","data":{"a":{"1,x":5,"2,\"":6}}})");
@@ -225,6 +226,8 @@ TEST(Output, JsonHasGlobalsAndHistogramsAsObjects) {
     EXPECT_EQ(rows[DJS_LOG_BUCKETS - 1],
               R"({"min": 4611686018427387904, "max": 9223372036854775807, "count": 5})"_json);
     EXPECT_EQ(lines[8], R"({"type":"hist","data":{"h":[]}})");
+    EXPECT_EQ(lines[9], R"({"type":"hist","data":{"h":[{"min":-9223372036854775808,)"
+                        R"("max":-9223372036854775799,"count":4}]}})");
 }
 
 TEST(Output, WarningsCanBeTurnedOff) {
