@@ -26,11 +26,14 @@ ssize_t read_some(int fd, void* to, size_t size) {
 namespace {
 
 constexpr size_t block = 65536;
+// The second read usually finds the end. A string zeroes what is read into, and most files are
+// small.
+constexpr size_t end_probe = 512;
 
 // Appends what read(to, size) returns until there is no more, or `text` is longer than `most`;
 // starts with `step` bytes.
 template <class Read> bool append(std::string& text, size_t most, size_t step, const Read& read) {
-    while (text.size() <= most) {
+    for (size_t next = end_probe; text.size() <= most; next = block) {
         const size_t before = text.size(), room = most - before;
         // one more byte shows that it is too long
         step = std::min(step, room < SIZE_MAX ? room + 1 : room);
@@ -39,7 +42,7 @@ template <class Read> bool append(std::string& text, size_t most, size_t step, c
         text.resize(before + static_cast<size_t>(count > 0 ? count : 0));
         if (count <= 0)
             return count == 0;
-        step = block;
+        step = next;
     }
     return true;
 }
