@@ -14,11 +14,19 @@ std::optional<uint32_t> ImageTable::number_of(uint32_t image, uint64_t address) 
     const ProbedImage& wanted = plan_.images.at(image);
     if (wanted.kind == ImageKind::Kernel)
         return 0;
+    const auto find = [&](const Segment& segment) {
+        return std::find_if(segments_.begin(), segments_.end(),
+                            [&](const Use& use) { return use.segment == &segment; });
+    };
+    // All code of a module is compared with that of the file that the addresses come from, also
+    // where nothing is probed: the module that is loaded may be another build of it.
+    for (const Segment& segment : wanted.segments)
+        if (segment.executable && find(segment) == segments_.end())
+            segments_.push_back({&wanted, &segment});
     for (const Segment& segment : wanted.segments) {
         if (address < segment.begin || address >= segment.end)
             continue;
-        auto known = std::find_if(segments_.begin(), segments_.end(),
-                                  [&](const Use& use) { return use.segment == &segment; });
+        auto known = find(segment);
         if (known == segments_.end())
             known = segments_.insert(known, {&wanted, &segment});
         return static_cast<uint32_t>(known - segments_.begin());

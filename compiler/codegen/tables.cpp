@@ -135,7 +135,8 @@ llvm::Constant* ScriptModule::segment_table(uint32_t& count) {
             .check_symbol = text(segment->check_symbol),
             .address = segment->address,
             .check_address = segment->check_address,
-            .image = std::find(images.begin(), images.end(), image) - images.begin()}));
+            .image = std::find(images.begin(), images.end(), image) - images.begin(),
+            .executable = segment->executable}));
     count = static_cast<uint32_t>(elements.size());
     return array(types.djs_segment, elements, "djs_segments");
 }

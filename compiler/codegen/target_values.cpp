@@ -70,7 +70,9 @@ Value Body::image_address(const Access& how, SourceRange range) {
     Value bias = builder_.CreateLoad(
         script_.types.i64, builder_.CreateConstInBoundsGEP1_32(script_.types.i64, table, segment),
         true);
-    return builder_.CreateAdd(bias, script_.number(static_cast<int64_t>(how.constant)));
+    Value address = builder_.CreateAdd(bias, script_.number(static_cast<int64_t>(how.constant)));
+    return builder_.CreateSelect(builder_.CreateICmpEQ(bias, script_.number(0)), script_.number(0),
+                                 address);
 }
 
 Value Body::access(const Access& how, SourceRange range) {
@@ -214,7 +216,7 @@ void Body::write_target(const program::TargetValue& place, Value value) {
         address.steps.pop_back();
     }
     const std::string name(script_.diagnostics.sources().text(place.range));
-    if (found->is_text || address.steps.empty() ||
+    if (found->is_text || address.steps.empty() || address.space != AddressSpace::Kernel ||
         address.steps.back().kind != AccessStep::Kind::Load) {
         script_.diagnostics.report(DiagnosticKind::TargetNotWritable, place.range, {name})
             .hint("the memory that it points to can be changed with -g");

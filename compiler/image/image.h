@@ -35,6 +35,7 @@ struct Segment {
     std::string symbol, check_symbol;
     uint64_t address = 0, check_address = 0; // link-time addresses of the two symbols
     uint64_t begin = 0, end = 0;             // link-time addresses
+    bool executable = true;
 };
 
 class Image {
@@ -58,7 +59,7 @@ class Image {
     // The segments whose addresses a script may need, in the order of their addresses.
     virtual std::vector<Segment> segments() const = 0;
     // The address space of its variables and pointers.
-    AddressSpace address_space() const { return AddressSpace::Kernel; }
+    virtual AddressSpace address_space() const { return AddressSpace::Kernel; }
 
     // Returns the first symbol of that name.
     virtual std::optional<Symbol> symbol(std::string_view name) const = 0;

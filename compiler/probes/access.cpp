@@ -7,6 +7,18 @@
 
 namespace djstap {
 
+namespace {
+
+// Per-CPU variables of a module, and what is freed after its initialization, lie in no segment.
+bool has_known_place(const Image& image, uint64_t address) {
+    const std::vector<Segment> segments = image.segments();
+    return std::any_of(segments.begin(), segments.end(), [&](const Segment& segment) {
+        return address >= segment.begin && address < segment.end;
+    });
+}
+
+} // namespace
+
 bool AccessBuilder::fail(DiagnosticKind kind, SourceRange range, std::string first,
                          std::string second, std::string hint) {
     error_ = {kind, range, std::move(first), std::move(second), {}, std::move(hint)};
@@ -45,8 +57,17 @@ bool AccessBuilder::start(const Location& location, TypeId type, const std::stri
         is_address_ = true;
         break;
     case LocationKind::Address:
+        if (!has_known_place(info_.image(), location.constant)) {
+            error_ = {DiagnosticKind::TargetNotAvailable,
+                      range,
+                      name,
+                      where,
+                      "its address is not known when the module is loaded",
+                      {}};
+            return false;
+        }
         access_.base = Access::Base::ImageAddress;
-        access_.image = image_;
+        access_.image = number_of_ ? number_of_(info_.image()) : no_index;
         access_.constant = location.constant;
         is_address_ = true;
         break;

@@ -6,6 +6,7 @@
 #include "diagnostics/diagnostic.h"
 #include "probes/plan.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -21,8 +22,11 @@ struct AccessError {
 
 class AccessBuilder {
   public:
-    // `image`: the number (in ProbePlan::images) of the image that `info` describes.
-    AccessBuilder(const DebugInfo& info, uint32_t image) : info_(info), image_(image) {
+    // `number_of` returns the number (ProbePlan::images) of an image that a value turns out to lie
+    // in.
+    using NumberOf = std::function<uint32_t(const Image&)>;
+    AccessBuilder(const DebugInfo& info, NumberOf number_of)
+        : info_(info), number_of_(std::move(number_of)) {
         access_.space = info.image().address_space();
     }
 
@@ -57,7 +61,7 @@ class AccessBuilder {
     void load_pointer(); // loads a pointer that is in memory into the accumulator
 
     const DebugInfo& info_;
-    uint32_t image_;
+    NumberOf number_of_;
     Access access_;
     AccessError error_;
     TypeId type_ = 0;

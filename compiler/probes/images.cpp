@@ -7,6 +7,7 @@
 #include "probes/plan.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace djstap {
 
@@ -76,7 +77,7 @@ Result<std::vector<std::string>> Images::modules_matching(std::string_view glob)
 
 Result<const ImageView*> Images::module(const std::string& name_or_path) {
     if (auto known = modules_.find(name_or_path); known != modules_.end())
-        return known->second.get();
+        return known->second;
     auto opened = kernel();
     if (!opened)
         return opened.failure();
@@ -99,6 +100,17 @@ Result<const ImageView*> Images::module(const std::string& name_or_path) {
         }
         file = found->second;
     }
+    const std::string name = module_name_of(file);
+    auto [view_of_name, added] = views_.try_emplace(name);
+    if (!added && view_of_name->second) {
+        const ImageView& other = *view_of_name->second;
+        std::error_code error;
+        if (!std::filesystem::equivalent(other.image().file(), file, error))
+            return Failure{"the script names two files of module '" + name +
+                               "': " + other.image().file() + " and " + file,
+                           "one module of a name is loaded at a time"};
+        return modules_.emplace(name_or_path, &other).first->second;
+    }
     auto module = open_module(**opened, file);
     if (!module)
         return module.failure();
@@ -106,7 +118,8 @@ Result<const ImageView*> Images::module(const std::string& name_or_path) {
     auto view = std::make_unique<ImageView>(std::move(*module), prefix);
     if (auto info = view->debuginfo(); !info)
         return info.failure();
-    return modules_.emplace(name_or_path, std::move(view)).first->second.get();
+    view_of_name->second = std::move(view);
+    return modules_.emplace(name_or_path, view_of_name->second.get()).first->second;
 }
 
 } // namespace djstap

@@ -68,7 +68,8 @@ class Images {
     std::unique_ptr<ImageView> kernel_view_;
     std::optional<Failure> failure_;
     std::optional<std::map<std::string, std::string>> module_files_;
-    std::map<std::string, std::unique_ptr<ImageView>> modules_; // by name or path
+    std::map<std::string, std::unique_ptr<ImageView>> views_; // of modules, by name
+    std::map<std::string, const ImageView*> modules_;         // by name or path as asked for
 };
 
 } // namespace djstap

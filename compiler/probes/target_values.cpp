@@ -9,7 +9,7 @@
 namespace djstap {
 
 AccessBuilder access_builder(const DebugInfo& info, const VariableScope& scope) {
-    return {info, scope.number_of ? scope.number_of(info.image()) : no_index};
+    return {info, scope.number_of};
 }
 
 VariableScope make_scope(const DebugInfo* info, const Candidate& candidate) {
@@ -81,6 +81,12 @@ AccessError unknown_variable(const program::TargetValue& value, const VariableSc
     return error;
 }
 
+// For messages: "the kernel", "module 'ext4'".
+std::string owner(const DebugInfo& info) {
+    const Image& image = info.image();
+    return image.kind() == ImageKind::Kernel ? "the kernel" : "module '" + image.name() + "'";
+}
+
 std::optional<TypeId> find_type(const DebugInfo& info, const std::string& name) {
     std::optional<TypeId> type;
     for (const char* prefix : {"", "struct ", "union "})
@@ -126,17 +132,27 @@ const DebugInfo& info_of(const program::TargetValue& value, const VariableScope&
         const PointedType pointed = pointed_type(value, scope, 0);
         return pointed.info ? *pointed.info : *scope.info;
     }
-    if ((value.base != Base::Cast && value.base != Base::Enumerator) || !scope.info_of_module)
+    const auto has = [&](const DebugInfo& info) {
+        bool pointer = false;
+        switch (value.base) {
+        case Base::Cast:
+            return find_type(info, pointed_name(value.cast_type, pointer)).has_value();
+        case Base::Enumerator:
+            return info.enumerator(value.name).has_value();
+        case Base::GlobalVariable:
+            return info.global(value.name).has_value();
+        default:
+            return false;
+        }
+    };
+    if (!scope.info_of_module)
         return *scope.info;
     for (std::string_view rest = value.module; !rest.empty();) {
         const size_t end = std::min(rest.find(':'), rest.size());
         const std::string name(rest.substr(0, end));
         rest.remove_prefix(std::min(end + 1, rest.size()));
-        bool pointer = false;
         const DebugInfo* info = scope.info_of_module(name);
-        if (info && (value.base == Base::Cast
-                         ? find_type(*info, pointed_name(value.cast_type, pointer)).has_value()
-                         : info->enumerator(value.name).has_value()))
+        if (info && has(*info))
             return *info;
     }
     return *scope.info;
@@ -191,9 +207,12 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
         const DebugInfo& info = info_of(value, scope);
         const std::optional<TypeId> type = find_type(info, pointed_name(value.cast_type, pointer));
         if (!type)
-            return AccessError{
-                DiagnosticKind::UnknownCastType,           value.range, value.cast_type, {}, {},
-                "write it as in C: \"struct task_struct\""};
+            return AccessError{DiagnosticKind::UnknownCastType,
+                               value.range,
+                               value.cast_type,
+                               owner(info),
+                               {},
+                               "write it as in C: \"struct task_struct\""};
         CTypeKind kind = info.resolve(*type).kind;
         const bool indexed = is_indexed(value) && !pointer && kind != CTypeKind::Array;
         bool structure = kind == CTypeKind::Struct || kind == CTypeKind::Union;
@@ -232,11 +251,15 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
         return std::nullopt;
     }
     if (value.base == Base::GlobalVariable) {
-        auto variable = scope.info->global(value.name);
+        auto variable = builder.info().global(value.name);
         if (!variable)
-            return AccessError{
-                DiagnosticKind::UnknownKernelVariable, value.range, value.name, {}, {}, {}};
-        if (!builder.start(variable->location, variable->type, value.name, "the kernel",
+            return AccessError{DiagnosticKind::UnknownKernelVariable,
+                               value.range,
+                               value.name,
+                               owner(builder.info()),
+                               {},
+                               {}};
+        if (!builder.start(variable->location, variable->type, value.name, owner(builder.info()),
                            value.range))
             return builder.error();
         return std::nullopt;

@@ -22,7 +22,7 @@ struct VariableScope {
     // Returns the debug information of a module that a script names; null if there is none.
     std::function<const DebugInfo*(const std::string&)> info_of_module;
     // Adds an image to the plan and returns its number there.
-    std::function<uint32_t(const Image&)> number_of;
+    AccessBuilder::NumberOf number_of;
     const std::vector<std::string>* counters = nullptr; // of perf events, by number
     std::string where;                                  // for messages: "function 'vfs_read'"
     // Returns the scope in which another value got its type: a probe's, or that of functions

@@ -62,9 +62,9 @@ Value Lowering::target(const ast::TargetSymbol& node, bool writing) {
     if (!body_->probe && !(global_variable && !node.module.empty())) {
         Diagnostic& diagnostic = diagnostics_.report(DiagnosticKind::TargetInFunction, node.range,
                                                      {global_variable ? "@var" : node.name});
-        diagnostic.hint(global_variable
-                            ? "name the file of symbols: @var(\"name@file\", \"kernel\")"
-                            : "pass its value as an argument");
+        diagnostic.hint(global_variable ? "name the source file that defines it, and whose it is: "
+                                          "@var(\"name@file\", \"kernel\")"
+                                        : "pass its value as an argument");
         return broken(node.range);
     }
     if (is_procfs_text(node.name) && !check_procfs_text(node, writing))

@@ -153,8 +153,8 @@ noinline DJS_HANDLER_CODE void djs_fail_access(struct djs_ctx *ctx, const char *
 		djs_fail_text(ctx, place, "cannot %s of %s memory at 0x%llx%s", what,
 			      user ? "user" : "kernel", address,
 			      user == is_user(address) ? ""
-			      : user		       ? ", an address of the kernel's"
-						       : ", an address of a process");
+			      : user		       ? ", which is a kernel address"
+						       : ", which is a user-space address");
 }
 
 noinline DJS_HANDLER_CODE void djs_fail_number(struct djs_ctx *ctx, const char *verb, u64 address,

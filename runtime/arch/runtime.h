@@ -32,7 +32,7 @@
  *   bool djs_is_call(const u8 *text), djs_is_jump(const u8 *text), djs_is_no_op(const u8 *text)
  *     test the instruction that starts there; a no-op is an fentry site's, of DJS_CALL_BYTES
  *   u32 djs_landing_pad(const u8 *text), djs_sealed_landing_pad(const u8 *text)
- *     the size of the landing pad there: DJS_LANDING_PAD_MOST, or 0 if none. The kernel
+ *     the size of the landing pad there: DJS_LANDING_PAD_MAX, or 0 if none. The kernel
  *     turns a landing pad into a no-op (seals it) when nothing refers to the function
  *
  *   DJS_CALL_REGISTERS(a, b, c, d, e, f)

@@ -85,7 +85,7 @@ asmlinkage void __kprobes djprobe_hit(struct pt_regs *regs, unsigned long *frame
  * kernel replaced the pad with when nothing refers to the function. */
 static unsigned long site_of(unsigned long address)
 {
-	u8 text[DJS_LANDING_PAD_MOST];
+	u8 text[DJS_LANDING_PAD_MAX];
 
 	if (copy_from_kernel_nofault(text, (void *)address, sizeof(text)))
 		return 0;

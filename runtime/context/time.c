@@ -60,7 +60,7 @@ DJS_HANDLER_CODE s64 djs_fn_randint(struct djs_ctx *ctx, s64 limit)
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
 	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
 	x ^= x >> 31;
-	if ((u64)limit > DJS_RANDOM_MOST) {
+	if ((u64)limit > DJS_RANDOM_MAX) {
 		djs_fail(ctx, DJS_RANDOM_ERROR, DJS_NO_PLACE);
 		return 0;
 	}

@@ -303,7 +303,7 @@ void djs_sites_module_came(u32 image, struct module *module)
 	djs_sites_lock();
 	for (i = 0; i < djs_script.site_count; i++)
 		absent += djs_sites[i].image == image && djs_sites[i].absent && !djs_sites[i].error;
-	if (open_to_modules && absent) {
+	if (open_to_modules && (absent || !sites_of(image, false))) {
 		error = place_module(image, module);
 		if (error)
 			djs_session_message(

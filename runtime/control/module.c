@@ -59,6 +59,11 @@ static int check_kernel(void)
 			  djs_script.abi_version, DJS_ABI_VERSION);
 		return -ENOEXEC;
 	}
+	if (!djs_script.segment_count || !djs_script.image_count ||
+	    djs_script.images[0].kind != DJS_IMAGE_KERNEL) {
+		djs_error("the script is damaged: its tables do not describe the kernel");
+		return -ENOEXEC;
+	}
 	if (djs_script.kernel_release && strcmp(djs_script.kernel_release, kernel->release)) {
 		djs_error("compiled for kernel %s, this is %s", djs_script.kernel_release,
 			  kernel->release);

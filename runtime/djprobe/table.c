@@ -12,8 +12,8 @@
 
 #ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
 
-#define MOST_ENTRIES 7168u /* leaves room for other users, which come later and do not check */
-#define MOST_BITS    12
+#define MAX_ENTRIES 7168u /* leaves room for other users, which come later and do not check */
+#define MAX_BITS    12
 
 /* The beginning of the kernel's struct ftrace_hash, which no header declares. */
 struct table {
@@ -50,7 +50,7 @@ static long count_entries(unsigned long symbol, u32 own)
 	if (!symbol || copy_from_kernel_nofault(&at, (void *)symbol, sizeof(at)) ||
 	    copy_from_kernel_nofault(&table, (void *)at, sizeof(table)))
 		return -EFAULT;
-	if (table.size_bits > MOST_BITS || table.buckets < TASK_SIZE_MAX || table.count < own ||
+	if (table.size_bits > MAX_BITS || table.buckets < TASK_SIZE_MAX || table.count < own ||
 	    table.count > INT_MAX)
 		return -EINVAL;
 	return table.count;
@@ -73,7 +73,7 @@ u32 djs_direct_room(unsigned long symbol, u32 own)
 			     THIS_MODULE->name);
 		count = own;
 	}
-	return count < MOST_ENTRIES ? MOST_ENTRIES - count : 0;
+	return count < MAX_ENTRIES ? MAX_ENTRIES - count : 0;
 }
 
 static void lock_work_run(struct work_struct *work)

@@ -9,7 +9,7 @@
 #include "include/script.h"
 
 /* The largest argument of randint(), and the error for larger ones: both are SystemTap's. */
-#define DJS_RANDOM_MOST	 (1024 * 1024)
+#define DJS_RANDOM_MAX	 (1024 * 1024)
 #define DJS_RANDOM_ERROR "range too wide"
 
 /* clang-format off */

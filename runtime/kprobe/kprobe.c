@@ -60,10 +60,9 @@ bool djs_at_fentry_site(const struct djs_site_run *run)
 	unsigned long start = entry;
 	u8 text[DJS_CALL_BYTES];
 
-	if (!copy_from_kernel_nofault(text, (void *)entry, DJS_LANDING_PAD_MOST))
+	if (!copy_from_kernel_nofault(text, (void *)entry, DJS_LANDING_PAD_MAX))
 		start += djs_landing_pad(text); /* the kernel does not skip a sealed one */
-	if (run->probe != entry && run->probe != start &&
-	    run->probe != entry + DJS_LANDING_PAD_MOST)
+	if (run->probe != entry && run->probe != start && run->probe != entry + DJS_LANDING_PAD_MAX)
 		return false;
 	if (copy_from_kernel_nofault(text, (void *)run->probe, sizeof(text)))
 		return false;

@@ -10,7 +10,7 @@
 
 #define AT_ONCE	     (128u << 10) /* bytes of a table that are zeroed at once */
 #define INSTALLMENTS 4096u
-#define LEAST_PART   4096u
+#define MIN_PART     4096u
 
 DJS_HANDLER_CODE u64 djs_map_twin_bytes(const struct djs_map_shape *shape)
 {
@@ -28,7 +28,7 @@ static inline void *table(struct djs_map *map)
 
 DJS_HANDLER_CODE void djs_map_pay(struct djs_map *map)
 {
-	u64 part = DJS_ALIGN64(djs_map_table_bytes(&map->shape) / INSTALLMENTS + LEAST_PART);
+	u64 part = DJS_ALIGN64(djs_map_table_bytes(&map->shape) / INSTALLMENTS + MIN_PART);
 
 	if (part > map->owed)
 		part = map->owed;

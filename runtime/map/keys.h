@@ -34,7 +34,7 @@ static inline int text_word(const char *text, size_t left, u64 *word)
 
 static inline u64 hash_text(const struct djs_map *map, const char *text, u64 hash)
 {
-	size_t left = map->text_most;
+	size_t left = map->max_key_text;
 	u64 word;
 
 	if (!text)
@@ -66,7 +66,7 @@ static inline u32 hash_keys(const struct djs_map *map, const union djs_value *ke
 
 static inline int same_text(const struct djs_map *map, const char *stored, const char *text)
 {
-	size_t left = map->text_most;
+	size_t left = map->max_key_text;
 	u64 word;
 
 	if (!text)
@@ -102,7 +102,7 @@ static inline int same_keys(const struct djs_map *map, const struct entry *entry
 		if (texts & 1) {
 			if (!same_text(map, stored, keys->text))
 				return 0;
-			stored += DJS_ALIGN8((u64)map->text_most + 1);
+			stored += DJS_ALIGN8((u64)map->max_key_text + 1);
 		} else {
 			if (*(const s64 *)stored != keys->number)
 				return 0;
@@ -114,7 +114,7 @@ static inline int same_keys(const struct djs_map *map, const struct entry *entry
 
 static DJS_HANDLER_CODE void store_text(const struct djs_map *map, char *stored, const char *text)
 {
-	size_t left = map->text_most;
+	size_t left = map->max_key_text;
 	int last = 0;
 
 	if (!text) {

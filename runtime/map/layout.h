@@ -32,8 +32,8 @@ struct djs_map {
 	u32 shift; /* shifts a 32-bit hash to its bucket */
 	u32 stride;
 	u32 value_offset;
-	u32 text_keys; /* a bit for each key that is a string */
-	u32 text_most; /* capacity of a string key, excluding the terminator */
+	u32 text_keys;	  /* a bit for each key that is a string */
+	u32 max_key_text; /* capacity of a string key, excluding the terminator */
 	u32 count;
 	u32 used;  /* entries 1 … used have been used at least once */
 	u32 free;  /* first of the chain of free entries; 0: none */
@@ -96,7 +96,7 @@ struct slot_walk {
 
 /* A walk jumps this often, then continues slot by slot, and so reaches each slot. With two of three
  * slots in use, one element in 10^11 needs that. */
-#define MOST_JUMPS 64
+#define MAX_JUMPS 64
 
 static inline struct slot_walk first_slot(const struct djs_map *map, s64 key)
 {
@@ -111,12 +111,12 @@ static inline int next_slot(const struct djs_map *map, struct slot_walk *walk)
 {
 	u64 turn = ++walk->turn;
 
-	if (turn <= MOST_JUMPS)
+	if (turn <= MAX_JUMPS)
 		walk->slot = djs_map_slot(
 		    &map->front, djs_map_spread(djs_map_stir(&map->front, walk->hash, turn)));
 	else
 		walk->slot = walk->slot + 1 == map->front.slot_count ? 0 : walk->slot + 1;
-	return turn < MOST_JUMPS + map->front.slot_count;
+	return turn < MAX_JUMPS + map->front.slot_count;
 }
 
 u64 djs_slots_bytes(u32 capacity);

@@ -105,7 +105,7 @@ static void init_front(struct djs_map *map, char *entries, const struct djs_map_
 	map->shape = *shape;
 	map->front.seed = secret(seed);
 	map->front.factor = secret(~seed) | 1;
-	map->text_most = shape->string_bytes - 1;
+	map->max_key_text = shape->string_bytes - 1;
 	map->shift = 32 - bucket_bits(shape->capacity);
 	map->stride = (u32)entry_bytes(shape);
 	map->entries = entries;

@@ -79,7 +79,7 @@ static DJS_HANDLER_CODE u64 rank_by(const struct djs_map *map, const struct djs_
 	u64 by;
 
 	if (sorts_text(map, order)) {
-		text_word(text_of(map, order, number), map->text_most, &by);
+		text_word(text_of(map, order, number), map->max_key_text, &by);
 		by = __builtin_bswap64(by);
 	} else {
 		by = (u64)number_of(map, order, number) ^ 1ull << 63;

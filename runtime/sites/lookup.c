@@ -29,10 +29,10 @@ struct lookup {
 };
 static struct lookup *current_lookup;
 
-#define BUCKET_AT    48
-#define MOST_BUCKETS 65536u
-#define SHIFTS	     65536u
-#define ATTEMPTS     64
+#define BUCKET_AT   48
+#define MAX_BUCKETS 65536u
+#define SHIFTS	    65536u
+#define ATTEMPTS    64
 
 /* Kernel and modules are in the highest 4 GB: the low half of an address identifies it. */
 static __always_inline u64 key_of(const struct djs_handler *handler, u64 return_address)
@@ -231,7 +231,7 @@ int djs_lookup_update(void)
 
 	for (i = 0; i < djs_script.site_count; i++)
 		most += is_told_by_address(&djs_sites[i]);
-	work.buckets = min(roundup_pow_of_two(most / 3 + 1), (unsigned long)MOST_BUCKETS);
+	work.buckets = min(roundup_pow_of_two(most / 3 + 1), (unsigned long)MAX_BUCKETS);
 	work.keys = kvcalloc(max(most, 1u), sizeof(*work.keys), GFP_KERNEL);
 	work.unordered = kvcalloc(max(most, 1u), sizeof(*work.unordered), GFP_KERNEL);
 	work.starts = kvcalloc(work.buckets + 1, sizeof(*work.starts), GFP_KERNEL);

@@ -53,6 +53,9 @@ static int place_segments(u32 image, const struct mod_kallsyms *symbols)
 		if (segment->image != image)
 			continue;
 		address = value_of(symbols, segment->symbol);
+		/* Without KALLSYMS_ALL the kernel forgets the names of variables. */
+		if (!address && !segment->executable)
+			continue;
 		if (!address || value_of(symbols, segment->check_symbol) - address !=
 				    segment->check_address - segment->address)
 			return -ENOEXEC;

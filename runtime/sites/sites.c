@@ -70,7 +70,7 @@ static int segments_init(void)
 
 	for (i = 0; i < djs_script.segment_count; i++)
 		if (djs_script.segments[i].image >= djs_script.image_count) {
-			djs_error("the script is broken: its segment %u is of no image", i);
+			djs_error("the script is damaged: segment %u belongs to no image", i);
 			return -ENOEXEC;
 		}
 	djs_biases = kcalloc(max(djs_script.segment_count, 1u), sizeof(*djs_biases), GFP_KERNEL);
@@ -88,13 +88,14 @@ int djs_sites_init(void)
 	for (i = 0; i < djs_script.handler_count; i++)
 		if (djs_script.handlers[i].lock_count &&
 		    !(djs_script.handlers[i].flags & DJS_HANDLER_IRQS_OFF)) {
-			djs_error("the script is broken: handler %u has locks and does not say so",
+			djs_error("the script is damaged: handler %u uses locks without the flag "
+				  "for disabled interrupts",
 				  i);
 			return -ENOEXEC;
 		}
 	for (i = 0; i < count; i++)
 		if (!site_is_valid(&djs_script.sites[i])) {
-			djs_error("the script is broken: nothing handles its site %u", i);
+			djs_error("the script is damaged: site %u has no valid handler", i);
 			return -ENOEXEC;
 		}
 	error = segments_init();

@@ -44,31 +44,31 @@ VISIBLE int qemu_plugin_version = 1;
 VISIBLE int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info* info, int count,
                                 char** arguments);
 
-enum { MOST_CPUS = 8, MOST_INSTRUCTIONS = 1 << 16 };
+enum { MAX_CPUS = 8, MAX_INSTRUCTIONS = 1 << 16 };
 
 // The counts of one CPU, written only by that CPU.
 static struct cpu {
     uint64_t executed, before, arrivals;
-    uint32_t distances[MOST_INSTRUCTIONS]; // number of arrivals with each distance
-} __attribute__((aligned(128))) cpus[MOST_CPUS];
+    uint32_t distances[MAX_INSTRUCTIONS]; // number of arrivals with each distance
+} __attribute__((aligned(128))) cpus[MAX_CPUS];
 
 static uint64_t address;
 
 // A block is counted when it is entered. A block that an interrupt or a fault ends early is counted
 // completely: such arrivals are not among the most frequent.
 static void block_entered(unsigned cpu, void* count) {
-    if (cpu < MOST_CPUS)
+    if (cpu < MAX_CPUS)
         cpus[cpu].executed += (uintptr_t)count;
 }
 
 static void arrived(unsigned number, void* data) {
     (void)data;
-    if (number >= MOST_CPUS)
+    if (number >= MAX_CPUS)
         return;
     struct cpu* cpu = &cpus[number];
     const uint64_t distance = cpu->executed - cpu->before;
     cpu->before = cpu->executed;
-    if (cpu->arrivals++ && distance < MOST_INSTRUCTIONS)
+    if (cpu->arrivals++ && distance < MAX_INSTRUCTIONS)
         cpu->distances[distance]++;
 }
 
@@ -88,10 +88,10 @@ static void block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb* block) 
 static void report(qemu_plugin_id_t id, void* data) {
     (void)id;
     (void)data;
-    for (unsigned i = 0; i < MOST_CPUS; i++) {
+    for (unsigned i = 0; i < MAX_CPUS; i++) {
         const struct cpu* cpu = &cpus[i];
         uint32_t most = 0;
-        for (uint32_t distance = 0; distance < MOST_INSTRUCTIONS; distance++)
+        for (uint32_t distance = 0; distance < MAX_INSTRUCTIONS; distance++)
             if (cpu->distances[distance] > cpu->distances[most])
                 most = distance;
         char line[128];

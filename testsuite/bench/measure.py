@@ -11,7 +11,7 @@ import guest
 
 SAMPLES = 4
 RUNS = 5  # the fastest of these is a sample: most of them contain no timer interrupt
-LEAST_HITS = SAMPLES * RUNS  # times calls
+MIN_HITS = SAMPLES * RUNS  # times calls
 
 # Runs gtodbench repeatedly and prints its average per call, one per line. $T: a folder to write to. It runs with
 # precedence over all others, so that no reader of records, djstap's or a peer's, is measured with it.
@@ -99,7 +99,7 @@ class Plan:
 
 def check_of(case, calls):
     """Returns a function that returns what is wrong with a case's log and output; "": nothing."""
-    hits = calls * LEAST_HITS
+    hits = calls * MIN_HITS
 
     def check(log, lines, first):
         if case.mechanism and not re.search(rf": {re.escape(case.mechanism)}\b", log):

@@ -31,7 +31,7 @@ def _guest(release, djstap, calls, archive, plan, before=""):
 
 def _lines_remark(calls):
     """Returns a remark if fewer lines were printed than there were hits."""
-    hits = calls * measure.LEAST_HITS
+    hits = calls * measure.MIN_HITS
     return lambda log, lines, first: "" if lines >= hits else f"it lost {hits - lines:,} of {hits:,} lines"
 
 
@@ -97,7 +97,7 @@ def _lttng(release, djstap, calls, folder):
     root, why = lttng.build(release)
     if not root:
         return PeerRun("LTTng", problem=f"{lttng.version()} {why}")
-    hits = calls * measure.LEAST_HITS
+    hits = calls * measure.MIN_HITS
 
     def check(log, lines, first):
         written = re.search(r"^recorded (\d+) bytes", log, re.MULTILINE)

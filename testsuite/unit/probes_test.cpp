@@ -275,7 +275,7 @@ TEST_P(OnKernel, MembersAreFollowedToAValue) {
     auto functions = info.functions(*pattern, true);
     ASSERT_EQ(functions.size(), 1u);
     const Variable& file = functions[0].parameters.at(0);
-    AccessBuilder builder(info, 0);
+    AccessBuilder builder(info, nullptr);
     ASSERT_TRUE(builder.start(file.location, file.type, "file", "vfs_read", {}));
     ASSERT_TRUE(builder.member("f_inode", {}));
     ASSERT_TRUE(builder.member("i_mode", {}));
@@ -287,7 +287,7 @@ TEST_P(OnKernel, MembersAreFollowedToAValue) {
     EXPECT_EQ(access.steps.back().size, 2); // umode_t
     EXPECT_FALSE(access.steps.back().is_signed);
 
-    AccessBuilder wrong(info, 0);
+    AccessBuilder wrong(info, nullptr);
     ASSERT_TRUE(wrong.start(file.location, file.type, "file", "vfs_read", {}));
     EXPECT_FALSE(wrong.member("f_inod", {}));
     EXPECT_EQ(wrong.error().hint, "did you mean 'f_inode'?");

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 /* kmemleak reports an object only after it has existed this long. */
-#define LEAST_AGE_SECONDS 6
-#define REPORT_BYTES	  (1 << 20)
+#define MIN_AGE_SECONDS 6
+#define REPORT_BYTES	(1 << 20)
 
 static int kmemleak = -1;
 
@@ -76,7 +76,7 @@ void leaks_tell(void)
 
 	if (kmemleak < 0)
 		return;
-	sleep(LEAST_AGE_SECONDS);
+	sleep(MIN_AGE_SECONDS);
 	order("scan");
 	order("scan");
 	report = malloc(REPORT_BYTES);

@@ -48,8 +48,8 @@ static __always_inline bool djs_on_exception_stack(void)
 
 /* ---- instructions --------------------------------------------------------------------------- */
 
-#define DJS_CALL_BYTES	     5 /* a near call */
-#define DJS_LANDING_PAD_MOST 4
+#define DJS_CALL_BYTES	    5 /* a near call */
+#define DJS_LANDING_PAD_MAX 4
 #ifdef ENDBR_INSN_SIZE
 #define DJS_LANDING_PAD_BYTES ENDBR_INSN_SIZE
 #else /* kernels before IBT */
@@ -80,14 +80,14 @@ static inline unsigned long djs_callee(const u8 *text, unsigned long address)
 
 static inline u32 djs_landing_pad(const u8 *text)
 {
-	static const u8 endbr[DJS_LANDING_PAD_MOST] = {0xf3, 0x0f, 0x1e, 0xfa};
+	static const u8 endbr[DJS_LANDING_PAD_MAX] = {0xf3, 0x0f, 0x1e, 0xfa};
 
 	return memcmp(text, endbr, sizeof(endbr)) ? 0 : sizeof(endbr);
 }
 
 static inline u32 djs_sealed_landing_pad(const u8 *text)
 {
-	static const u8 sealed[DJS_LANDING_PAD_MOST] = {0x66, 0x0f, 0x1f, 0x00};
+	static const u8 sealed[DJS_LANDING_PAD_MAX] = {0x66, 0x0f, 0x1f, 0x00};
 
 	return memcmp(text, sealed, sizeof(sealed)) ? 0 : sizeof(sealed);
 }

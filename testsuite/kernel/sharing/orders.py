@@ -21,7 +21,7 @@ CALLS = 100
 FUNCTION = "__x64_sys_gettimeofday"
 TRACING = "/sys/kernel/tracing"
 PATIENCE = 60  # seconds
-MOST_STEPS = 80
+MAX_STEPS = 80
 
 
 def write(path, text):
@@ -166,8 +166,8 @@ def walk(names, there):
 
     def step(name):
         steps.append(name)
-        if len(steps) > MOST_STEPS:
-            raise TimeoutError(f"{MOST_STEPS} steps do not show {sorted(wanted)}")
+        if len(steps) > MAX_STEPS:
+            raise TimeoutError(f"{MAX_STEPS} steps do not show {sorted(wanted)}")
         wanted.difference_update(gains(name))
         return name
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A module for tests to probe that has variables in sections of each kind.
 #include <linux/module.h>
+#include <linux/percpu.h>
 
 struct variables_list {
     const char* name;
@@ -11,6 +12,7 @@ extern struct variables_list first, second; // other files might change them
 
 static int in_data = 41;
 static int in_bss;
+static DEFINE_PER_CPU(int, in_percpu);
 const int in_rodata[] = {7, 8, 9};
 struct variables_list second = {.name = "second"};
 struct variables_list first = {.name = "first", .next = &second};
@@ -19,6 +21,7 @@ noinline int variables_take(int step);
 noinline int variables_take(int step) {
     in_data += step;
     in_bss += 2 * step;
+    this_cpu_inc(in_percpu);
     return in_rodata[step % 3] + (first.next ? 100 : 0);
 }
 

@@ -11,8 +11,9 @@ ProbedImage module(const std::string& name) {
     ProbedImage image;
     image.kind = ImageKind::Module;
     image.name = name;
-    image.segments = {{name + "_code", name + "_code", 0x1000, 0x1000, 0x1000, 0x2000},
-                      {name + "_data", name + "_data", 0x2000, 0x2000, 0x2000, 0x3000}};
+    image.segments = {{name + "_code", name + "_code", 0x1000, 0x1000, 0x1000, 0x2000, true},
+                      {name + "_cold", name + "_cold", 0x2000, 0x2000, 0x2000, 0x2800, true},
+                      {name + "_data", name + "_data", 0x3000, 0x3000, 0x3000, 0x4000, false}};
     return image;
 }
 
@@ -37,15 +38,23 @@ TEST_F(Images, KernelIsTheFirstEvenWhereNothingOfItIsNamed) {
     EXPECT_EQ(table.number_of(1, 0x1234), 0u);
 }
 
-TEST_F(Images, SegmentsHaveNumbersInTheOrderInWhichTheyAreMet) {
+TEST_F(Images, AllCodeOfAModuleIsComparedAndDataThatIsNamed) {
+    const auto symbols = [](const codegen::ImageTable& table) {
+        std::vector<std::string> names;
+        for (const auto& use : table.segments())
+            names.push_back(use.segment->symbol);
+        return names;
+    };
+    using Names = std::vector<std::string>;
     codegen::ImageTable table(plan_, kernel_);
-    EXPECT_EQ(table.number_of(2, 0x2000), 1u);
-    EXPECT_EQ(table.number_of(0, 0x1fff), 2u);
-    EXPECT_EQ(table.number_of(2, 0x1000), 3u);
-    EXPECT_EQ(table.number_of(2, 0x2fff), 1u);
-    ASSERT_EQ(table.segments().size(), 4u);
-    EXPECT_EQ(table.segments()[1].segment->symbol, "second_data");
-    EXPECT_EQ(table.segments()[3].segment->symbol, "second_code");
+    EXPECT_EQ(table.number_of(2, 0x1fff), 1u);
+    EXPECT_EQ(symbols(table), Names({"_printk", "second_code", "second_cold"}));
+    EXPECT_EQ(table.number_of(0, 0x3000), 5u);
+    EXPECT_EQ(symbols(table), Names({"_printk", "second_code", "second_cold", "first_code",
+                                     "first_cold", "first_data"}));
+    EXPECT_EQ(table.number_of(2, 0x2000), 2u);
+    EXPECT_EQ(table.number_of(0, 0x3fff), 5u);
+    EXPECT_EQ(table.segments().size(), 6u);
     EXPECT_EQ(table.images(), std::vector<const ProbedImage*>(
                                   {&kernel_.image, &plan_.images[2], &plan_.images[0]}));
 }
@@ -53,7 +62,8 @@ TEST_F(Images, SegmentsHaveNumbersInTheOrderInWhichTheyAreMet) {
 TEST_F(Images, AddressOutsideOfAllSegmentsHasNone) {
     codegen::ImageTable table(plan_, kernel_);
     EXPECT_EQ(table.number_of(0, 0xfff), std::nullopt);
-    EXPECT_EQ(table.number_of(0, 0x3000), std::nullopt);
+    EXPECT_EQ(table.number_of(0, 0x2800), std::nullopt);
+    EXPECT_EQ(table.number_of(0, 0x4000), std::nullopt);
 }
 
 TEST_F(Images, UserSpaceHasNone) {
