@@ -46,21 +46,21 @@ static DJS_HANDLER_CODE bool is_point(const struct djs_site *site, const char *s
 static DJS_HANDLER_CODE const char *probe_type(const struct djs_ctx *ctx)
 {
 	const struct djs_site *site = ctx->site;
+	const u32 mechanism = site ? site->mechanism : DJS_MECHANISM_NONE;
 
-	switch (site ? site->mechanism : DJS_MECHANISM_NONE) {
+	switch (mechanism) {
 	case DJS_MECHANISM_NONE:
 		return "begin_end";
 	case DJS_MECHANISM_TIMER:
 		return is_point(site, "timer.jiffies") ? "timer" : "hrtimer";
 	case DJS_MECHANISM_PERF:
 		return is_point(site, "timer.profile") ? "profile_timer" : "perf_event";
-	case DJS_MECHANISM_PROCFS:
-		return "procfs";
-	case DJS_MECHANISM_NETFILTER:
-		return "netfilter";
 	case DJS_MECHANISM_TRACEPOINT:
 		return "kernel_tracepoint";
 	}
+	/* A mechanism that --mechanism cannot select has its sites outside functions. */
+	if (!djs_mechanism_can(mechanism, DJS_CAN_BE_FORCED))
+		return djs_mechanism_name(mechanism);
 	return ctx->handler->kind == DJS_HANDLER_RETURN ? "kretprobe" : "kprobe";
 }
 
