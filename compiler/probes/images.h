@@ -58,7 +58,12 @@ class Images {
     Result<std::vector<std::string>> modules_matching(std::string_view glob);
     bool opened_kernel() const { return kernel_view_ != nullptr; }
     // From now on nothing of a kernel can be opened, and this failure is the reason.
-    void refuse(const Failure& failure) { failure_ = failure; }
+    void refuse(const Failure& failure) {
+        failure_ = failure;
+        refused_ = true;
+    }
+    // Returns whether refuse() was called.
+    bool refused() const { return refused_; }
 
   private:
     std::string release_;
@@ -67,6 +72,7 @@ class Images {
     const Kernel* kernel_ = nullptr; // that of kernel_view_
     std::unique_ptr<ImageView> kernel_view_;
     std::optional<Failure> failure_;
+    bool refused_ = false;
     std::optional<std::map<std::string, std::string>> module_files_;
     std::map<std::string, std::unique_ptr<ImageView>> views_; // of modules, by name
     std::map<std::string, const ImageView*> modules_;         // by name or path as asked for

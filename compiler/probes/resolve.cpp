@@ -116,7 +116,7 @@ class ProbeResolver {
                 continue;
             }
             std::vector<Candidate> candidates;
-            if (!forms || !check_maxactive(point) ||
+            if (!forms || !check_kernel(point, forms->traits) || !check_maxactive(point) ||
                 !forms->resolve(point, resolver_, candidates)) {
                 failed = true;
                 continue;
@@ -151,6 +151,12 @@ class ProbeResolver {
         }
         if (!any && !failed && !optional)
             diagnostics_.report(DiagnosticKind::ProbeWithoutSite, probe.range);
+    }
+
+    // A family whose resolution opens nothing of a kernel would not notice that there is none.
+    bool check_kernel(const ast::ProbePoint& point, uint32_t traits) {
+        return (traits & PointNeedsNoKernel) || !resolver_.images.refused() ||
+               need_kernel(point, resolver_);
     }
 
     bool check_maxactive(const ast::ProbePoint& point) {
