@@ -24,7 +24,7 @@ std::optional<uint32_t> ImageTable::number_of(uint32_t image, uint64_t address) 
         if (segment.executable && find(segment) == segments_.end())
             segments_.push_back({&wanted, &segment});
     for (const Segment& segment : wanted.segments) {
-        if (address < segment.begin || address >= segment.end)
+        if (!segment.contains(address))
             continue;
         auto known = find(segment);
         if (known == segments_.end())

@@ -107,11 +107,9 @@ llvm::Constant* ScriptModule::image_table(uint32_t& count) {
     std::vector<llvm::Constant*> elements;
     for (const ProbedImage* image : images_.images()) {
         // What is checked on a running system must be in a segment, whose address is known there.
-        const bool has_id = std::any_of(image->segments.begin(), image->segments.end(),
-                                        [&](const Segment& segment) {
-                                            return image->build_id_address >= segment.begin &&
-                                                   image->build_id_address < segment.end;
-                                        });
+        const bool has_id = std::any_of(
+            image->segments.begin(), image->segments.end(),
+            [&](const Segment& segment) { return segment.contains(image->build_id_address); });
         const std::string id =
             has_id && image->build_id_address ? llvm::fromHex(image->build_id) : "";
         elements.push_back(types.make(contract::djs_image{

@@ -36,6 +36,7 @@ struct Segment {
     uint64_t address = 0, check_address = 0; // link-time addresses of the two symbols
     uint64_t begin = 0, end = 0;             // link-time addresses
     bool executable = true;
+    bool contains(uint64_t at) const { return at >= begin && at < end; }
 };
 
 class Image {

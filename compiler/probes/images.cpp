@@ -81,11 +81,11 @@ Result<const ImageView*> Images::module(const std::string& name_or_path) {
     auto opened = kernel();
     if (!opened)
         return opened.failure();
+    const std::string name = module_name_of(name_or_path);
     std::string file = name_or_path;
     if (name_or_path.find('/') == std::string::npos) {
         if (!module_files_)
             module_files_ = module_files((*opened)->files());
-        const std::string name = module_name_of(name_or_path);
         auto found = module_files_->find(name);
         if (found == module_files_->end()) {
             std::vector<std::string> names;
@@ -100,16 +100,14 @@ Result<const ImageView*> Images::module(const std::string& name_or_path) {
         }
         file = found->second;
     }
-    const std::string name = module_name_of(file);
-    auto [view_of_name, added] = views_.try_emplace(name);
-    if (!added && view_of_name->second) {
-        const ImageView& other = *view_of_name->second;
+    if (auto other = views_.find(name); other != views_.end()) {
+        const std::string& known = other->second->image().file();
         std::error_code error;
-        if (!std::filesystem::equivalent(other.image().file(), file, error))
-            return Failure{"the script names two files of module '" + name +
-                               "': " + other.image().file() + " and " + file,
+        if (!std::filesystem::equivalent(known, file, error))
+            return Failure{"the script names two files of module '" + name + "': " + known +
+                               " and " + file,
                            "one module of a name is loaded at a time"};
-        return modules_.emplace(name_or_path, &other).first->second;
+        return modules_[name_or_path] = other->second.get();
     }
     auto module = open_module(**opened, file);
     if (!module)
@@ -118,8 +116,7 @@ Result<const ImageView*> Images::module(const std::string& name_or_path) {
     auto view = std::make_unique<ImageView>(std::move(*module), prefix);
     if (auto info = view->debuginfo(); !info)
         return info.failure();
-    view_of_name->second = std::move(view);
-    return modules_.emplace(name_or_path, view_of_name->second.get()).first->second;
+    return modules_[name_or_path] = views_.emplace(name, std::move(view)).first->second.get();
 }
 
 } // namespace djstap
