@@ -1,78 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Sessions with a module that is made up: what is asked of it, what is printed, what is left.
-#include "session/session.h"
+#include "session_fixture.h"
 
-#include "fake_module.h"
-#include "module_files.h"
 #include "session/event.h"
 #include "session/output.h"
-#include "session/recorder.h"
-#include "system/file.h"
 
-#include <cerrno>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 namespace djstap {
 namespace {
-
-using Words = std::vector<std::string>;
-
-const std::string meta = R"json({"version":1,"name":"demo",
-    "formats":[{"text":"n=%d\n","types":"l"}],"places":["operator '/' at <input>:1:24"],
-    "probes":[{"point":"kernel.function(\"a\")","mechanism":"djprobe"}]})json";
-
-class SessionTest : public testing::Test {
-  protected:
-    void SetUp() override {
-        folder_ = testing::TempDir() + "djstap-session-" + std::to_string(getpid());
-        std::filesystem::create_directories(folder_);
-        options.module = folder_ + "/demo.ko";
-        options.output_file = folder_ + "/out";
-        std::ofstream(options.module, std::ios::binary)
-            << elf({{".djstap.meta", meta}, {".modinfo", std::string("name=demo\0", 10)}});
-        module.files["/proc/djstap-demo"] = meta;
-        module.open_errors["/dev/kmsg"] = ENOENT;
-        module.sites = {{.index = 0,
-                         .mechanism = DJS_MECHANISM_DJPROBE,
-                         .error = 0,
-                         .fallback = DJS_FALLBACK_NONE,
-                         .missed = 0}};
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-
-    // A session that has ended.
-    const SessionOutcome& run() {
-        testing::internal::CaptureStderr();
-        const auto done = run_session(options);
-        messages = testing::internal::GetCapturedStderr();
-        if (std::filesystem::is_regular_file(options.output_file))
-            output = *read_file(options.output_file);
-        EXPECT_TRUE(done) << done.failure().message;
-        outcome = done ? *done : SessionOutcome();
-        return outcome;
-    }
-    Failure failure() {
-        const auto done = run_session(options);
-        EXPECT_FALSE(done);
-        return done ? Failure{} : done.failure();
-    }
-    // The script ends as soon as it has begun.
-    void exit_at_once() { module.page().exit_requested = 1; }
-    static std::string reader() { return "reader=" + std::to_string(getpid()); }
-
-    FakeModule module;
-    SessionOptions options;
-    SessionOutcome outcome;
-    std::string output, messages;
-
-  private:
-    std::string folder_;
-};
 
 TEST_F(SessionTest, LoadsStartsStopsAndUnloads) {
     module.on_start = [&](const djs_start& start) {
@@ -407,129 +344,6 @@ TEST_F(SessionTest, TimesComeFromMomentsOfTheSession) {
     run();
     ASSERT_EQ(TimesOutput::seen.size(), 1u);
     EXPECT_GT(TimesOutput::seen[0], 1u) << "the module's own clock alone tells no rate";
-}
-
-// Flight recorders.
-
-TEST_F(SessionTest, ARecorderStays) {
-    options.recorder = true;
-    options.traced_pid = getpid();
-    int told = 0;
-    module.on_start = [&](const djs_start& start) {
-        told = start.traced_pid;
-        module.write(0, 1, FakeModule::number(7));
-        return 0;
-    };
-    EXPECT_EQ(run().status, 0);
-    EXPECT_EQ(output, "demo\n");
-    EXPECT_EQ(told, getpid());
-    EXPECT_EQ(module.loads, Words{"hold=1 overwrite=1 " + reader()});
-    EXPECT_EQ(module.calls, Words{"start"});
-    EXPECT_EQ(module.deletes(), 0);
-}
-
-TEST_F(SessionTest, ARecorderThatEndsAtOnceIsReadAndUnloaded) {
-    options.recorder = true;
-    exit_at_once();
-    module.on_start = [&](const djs_start&) {
-        module.write(0, 1, FakeModule::number(7));
-        return 0;
-    };
-    EXPECT_EQ(run().status, 0);
-    EXPECT_EQ(output, "n=7\n");
-    EXPECT_EQ(outcome.records, 1u);
-    EXPECT_EQ(module.calls, (Words{"start", "stop"}));
-    EXPECT_EQ(module.deletes(), 1);
-}
-
-TEST_F(SessionTest, ARecorderThatCannotBeStartedIsAFailureAndUnloaded) {
-    options.recorder = true;
-    module.on_start = [](const djs_start&) { return EINVAL; };
-    EXPECT_EQ(run().status, 1);
-    EXPECT_EQ(output, "");
-    EXPECT_EQ(messages, "ERROR: the probes could not be started: Invalid argument\n");
-    EXPECT_EQ(module.deletes(), 1);
-}
-
-class RecorderTest : public SessionTest {
-  protected:
-    void SetUp() override {
-        SessionTest::SetUp();
-        module.page().overwrite = 1;
-        module.page().state = DJS_STATE_RUNNING;
-        options.attach = true;
-        options.module = "demo";
-        module.write(0, 1, FakeModule::number(7));
-    }
-};
-
-TEST_F(RecorderTest, IsReadAndStays) {
-    EXPECT_EQ(run().status, 0);
-    EXPECT_EQ(output, "n=7\n");
-    EXPECT_EQ(outcome.records, 1u);
-    EXPECT_EQ(module.calls, Words{});
-    EXPECT_EQ(module.deletes(), 0);
-}
-
-TEST_F(RecorderTest, IsStoppedReadAndUnloaded) {
-    options.stop = true;
-    module.on_stop = [&] {
-        module.write(0, 2, FakeModule::number(8));
-        module.page().state = DJS_STATE_STOPPED;
-        return 0;
-    };
-    EXPECT_EQ(run().status, 0);
-    EXPECT_EQ(output, "n=7\nn=8\n");
-    EXPECT_EQ(module.calls, Words{"stop"});
-    EXPECT_EQ(module.deletes(), 1);
-}
-
-TEST_F(RecorderTest, ThatCannotBeStoppedIsReadAllTheSame) {
-    options.stop = true;
-    module.on_stop = [] { return EIO; };
-    EXPECT_EQ(run().status, 1);
-    EXPECT_EQ(output, "n=7\n");
-    EXPECT_EQ(messages, "ERROR: the probes could not be stopped: Input/output error\n");
-}
-
-TEST_F(RecorderTest, TellsItsCounts) {
-    module.counts->skipped_busy = 5;
-    EXPECT_EQ(run().counts.skipped_busy, 5u);
-    EXPECT_EQ(messages, "WARNING: 5 hits were skipped because another handler was active on their "
-                        "CPU\n");
-}
-
-TEST_F(RecorderTest, ThatFailedIsItsStatus) {
-    module.page().error = 1;
-    EXPECT_EQ(run().status, 1);
-}
-
-TEST_F(RecorderTest, ErrorsOfTheScriptAreItsStatus) {
-    module.write(DJS_RECORD_ERROR, 2, FakeModule::text("bad") + FakeModule::number(-1));
-    EXPECT_EQ(run().status, 1);
-    EXPECT_EQ(outcome.errors, 1u);
-    EXPECT_EQ(messages, "ERROR: bad\n");
-}
-
-TEST_F(RecorderTest, SaysHowManyPlacesAreDamaged) {
-    module.write(77, 2);
-    EXPECT_EQ(run().status, 1);
-    const std::string first =
-        "WARNING: a record of unknown kind 77 was dropped; further ones are only counted\n";
-    EXPECT_EQ(messages,
-              first + "WARNING: damage was found in 1 place; the damaged records are omitted\n");
-    module.write(78, 3);
-    run();
-    EXPECT_EQ(messages,
-              first + "WARNING: damage was found in 2 places; the damaged records are omitted\n");
-}
-
-TEST_F(RecorderTest, TakesNoCommand) {
-    options.command = "true";
-    const Failure refused = failure();
-    EXPECT_EQ(refused.message, "demo is a flight recorder that is already running");
-    EXPECT_EQ(refused.hint, "djrun --attach demo prints its records");
-    EXPECT_EQ(module.deletes(), 0);
 }
 
 } // namespace

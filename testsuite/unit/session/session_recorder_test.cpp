@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Flight recorders with a module that is made up: what starts, what stays, what is read of one that
+// runs.
+#include "session_fixture.h"
+
+#include "session/recorder.h"
+
+namespace djstap {
+namespace {
+
+TEST_F(SessionTest, ARecorderStays) {
+    options.recorder = true;
+    options.traced_pid = getpid();
+    int told = 0;
+    module.on_start = [&](const djs_start& start) {
+        told = start.traced_pid;
+        module.write(0, 1, FakeModule::number(7));
+        return 0;
+    };
+    EXPECT_EQ(run().status, 0);
+    EXPECT_EQ(output, "demo\n");
+    EXPECT_EQ(told, getpid());
+    EXPECT_EQ(module.loads, Words{"hold=1 overwrite=1 " + reader()});
+    EXPECT_EQ(module.calls, Words{"start"});
+    EXPECT_EQ(module.deletes(), 0);
+}
+
+TEST_F(SessionTest, ARecorderThatEndsAtOnceIsReadAndUnloaded) {
+    options.recorder = true;
+    exit_at_once();
+    module.on_start = [&](const djs_start&) {
+        module.write(0, 1, FakeModule::number(7));
+        return 0;
+    };
+    EXPECT_EQ(run().status, 0);
+    EXPECT_EQ(output, "n=7\n");
+    EXPECT_EQ(outcome.records, 1u);
+    EXPECT_EQ(module.calls, (Words{"start", "stop"}));
+    EXPECT_EQ(module.deletes(), 1);
+}
+
+TEST_F(SessionTest, ARecorderThatCannotBeStartedIsAFailureAndUnloaded) {
+    options.recorder = true;
+    module.on_start = [](const djs_start&) { return EINVAL; };
+    EXPECT_EQ(run().status, 1);
+    EXPECT_EQ(output, "");
+    EXPECT_EQ(messages, "ERROR: the probes could not be started: Invalid argument\n");
+    EXPECT_EQ(module.deletes(), 1);
+}
+
+class RecorderTest : public SessionTest {
+  protected:
+    void SetUp() override {
+        SessionTest::SetUp();
+        module.page().overwrite = 1;
+        module.page().state = DJS_STATE_RUNNING;
+        options.attach = true;
+        options.module = "demo";
+        module.write(0, 1, FakeModule::number(7));
+    }
+};
+
+TEST_F(RecorderTest, IsReadAndStays) {
+    EXPECT_EQ(run().status, 0);
+    EXPECT_EQ(output, "n=7\n");
+    EXPECT_EQ(outcome.records, 1u);
+    EXPECT_EQ(module.calls, Words{});
+    EXPECT_EQ(module.deletes(), 0);
+}
+
+TEST_F(RecorderTest, IsStoppedReadAndUnloaded) {
+    options.stop = true;
+    module.on_stop = [&] {
+        module.write(0, 2, FakeModule::number(8));
+        module.page().state = DJS_STATE_STOPPED;
+        return 0;
+    };
+    EXPECT_EQ(run().status, 0);
+    EXPECT_EQ(output, "n=7\nn=8\n");
+    EXPECT_EQ(module.calls, Words{"stop"});
+    EXPECT_EQ(module.deletes(), 1);
+}
+
+TEST_F(RecorderTest, ThatCannotBeStoppedIsReadAllTheSame) {
+    options.stop = true;
+    module.on_stop = [] { return EIO; };
+    EXPECT_EQ(run().status, 1);
+    EXPECT_EQ(output, "n=7\n");
+    EXPECT_EQ(messages, "ERROR: the probes could not be stopped: Input/output error\n");
+}
+
+TEST_F(RecorderTest, TellsItsCounts) {
+    module.counts->skipped_busy = 5;
+    EXPECT_EQ(run().counts.skipped_busy, 5u);
+    EXPECT_EQ(messages, "WARNING: 5 hits were skipped because another handler was active on their "
+                        "CPU\n");
+}
+
+TEST_F(RecorderTest, ThatFailedIsItsStatus) {
+    module.page().error = 1;
+    EXPECT_EQ(run().status, 1);
+}
+
+TEST_F(RecorderTest, ErrorsOfTheScriptAreItsStatus) {
+    module.write(DJS_RECORD_ERROR, 2, FakeModule::text("bad") + FakeModule::number(-1));
+    EXPECT_EQ(run().status, 1);
+    EXPECT_EQ(outcome.errors, 1u);
+    EXPECT_EQ(messages, "ERROR: bad\n");
+}
+
+TEST_F(RecorderTest, SaysHowManyPlacesAreDamaged) {
+    module.write(77, 2);
+    EXPECT_EQ(run().status, 1);
+    const std::string first =
+        "WARNING: a record of unknown kind 77 was dropped; further ones are only counted\n";
+    EXPECT_EQ(messages,
+              first + "WARNING: damage was found in 1 place; the damaged records are omitted\n");
+    module.write(78, 3);
+    run();
+    EXPECT_EQ(messages,
+              first + "WARNING: damage was found in 2 places; the damaged records are omitted\n");
+}
+
+TEST_F(RecorderTest, TakesNoCommand) {
+    options.command = "true";
+    const Failure refused = failure();
+    EXPECT_EQ(refused.message, "demo is a flight recorder that is already running");
+    EXPECT_EQ(refused.hint, "djrun --attach demo prints its records");
+    EXPECT_EQ(module.deletes(), 0);
+}
+
+} // namespace
+} // namespace djstap
