@@ -6,11 +6,13 @@
 #include "driver/places.h"
 #include "image/configuration.h"
 #include "library/library.h"
+#include "module/module.h"
 #include "probes/probes.h"
 #include "session/output.h"
 #include "syntax/syntax.h"
 #include "system/temporary.h"
 
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +48,9 @@ class Invocation {
     // The kernel of --guest, or the reason for its absence; nothing without --guest.
     std::optional<Result<KernelFiles>> guest_kernel;
     Images images;
+    // The runtime for the kernel, which resolve() begins to open or build, and generate() waits
+    // for. It reads the kernel of `images` until then.
+    std::future<Result<RuntimeKit>> kit;
     WorkFolder work;
 
     PreprocessorContext preprocessor();

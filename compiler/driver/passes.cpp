@@ -87,18 +87,22 @@ std::string made_up_name(const Invocation& invocation, uint32_t source) {
     return std::string("djstap_") + digits + "_" + std::to_string(getpid());
 }
 
-std::optional<RuntimeKit> open_kit(Invocation& invocation, const Kernel& kernel) {
-    const RuntimeSources sources{invocation.places.runtime};
-    if (Status agreed = check_agreement(sources); !agreed) {
-        invocation.fail(DiagnosticKind::RuntimeUnavailable, agreed.failure());
-        return std::nullopt;
-    }
-    Result<RuntimeKit> kit = open_runtime_kit(kernel, sources, show_progress);
-    if (!kit) {
-        invocation.fail(DiagnosticKind::RuntimeUnavailable, kit.failure());
-        return std::nullopt;
-    }
-    return std::move(*kit);
+// Begins to open the runtime's kit, or to build it if the kernel has none yet: that takes as long
+// as indexing the kernel's debug information, and neither needs the other. Does nothing if the
+// kernel cannot be opened: resolving the probes reports that. A run that ends before generate()
+// waits for the kit after its last message, so that the next run has it.
+void begin_kit(Invocation& invocation) {
+    Result<const Kernel*> kernel = invocation.images.kernel();
+    if (!kernel)
+        return;
+    // Without a second thread, generate() does the work.
+    invocation.kit =
+        std::async(std::launch::async | std::launch::deferred,
+                   [kernel = *kernel, sources = RuntimeSources{invocation.places.runtime}] {
+                       if (Status agreed = check_agreement(sources); !agreed)
+                           return Result<RuntimeKit>(agreed.failure());
+                       return open_runtime_kit(*kernel, sources, show_progress);
+                   });
 }
 
 CodegenKernel describe_kernel(const Kernel& kernel, const RuntimeKit& kit) {
@@ -143,9 +147,12 @@ std::optional<CodegenKernel> open_kernel(Invocation& invocation, std::optional<R
         invocation.fail(DiagnosticKind::KernelUnusable, kernel.failure());
         return std::nullopt;
     }
-    kit = open_kit(invocation, **kernel);
-    if (!kit)
+    Result<RuntimeKit> opened = invocation.kit.get();
+    if (!opened) {
+        invocation.fail(DiagnosticKind::RuntimeUnavailable, opened.failure());
         return std::nullopt;
+    }
+    kit = std::move(*opened);
     return describe_kernel(**kernel, *kit);
 }
 
@@ -329,6 +336,8 @@ std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript ana
     } else if (invocation.options.last_pass == 5 && !check_machine(invocation)) {
         return std::nullopt;
     }
+    if (!invocation.options.user_space && invocation.options.last_pass > 2)
+        begin_kit(invocation);
     ProbeOptions options;
     if (invocation.options.user_space)
         options.hz = DJS_USER_HZ;

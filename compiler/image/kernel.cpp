@@ -6,6 +6,7 @@
 
 #include <cctype>
 #include <limits>
+#include <mutex>
 
 namespace djstap {
 
@@ -38,6 +39,7 @@ class OpenedKernel final : public OpenedImage<Kernel> {
     const std::string name_ = "kernel";
     KernelFiles files_;
     std::string version_;
+    mutable std::once_flag config_read_;
     mutable std::optional<Configuration> config_;
 };
 
@@ -135,8 +137,7 @@ Status OpenedKernel::open(KernelFiles files, void (*progress)(const std::string&
 }
 
 std::string OpenedKernel::config(std::string_view name) const {
-    if (!config_)
-        config_.emplace(files_.config);
+    std::call_once(config_read_, [&] { config_.emplace(files_.config); });
     return config_->value(name);
 }
 

@@ -9,7 +9,8 @@
 
 namespace djstap {
 
-// Opening is fast: files are mapped, and tables are cached by build-id.
+// Opening is fast: files are mapped, and tables are cached by build-id. An opened kernel may be
+// used by several threads.
 class Kernel : public Image {
   public:
     // Fails if neither vmlinux nor kallsyms can be read. `progress` (may be null) is called for
