@@ -19,6 +19,7 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
                             what runs on 6.1 also runs on them, with scripts/test --nightly
     not-on-sanitized: why   it does not hold there: it is skipped, and the reason printed
     not-on-races: why       the same
+    nightly-on: 6.1         the kernels where only scripts/test --nightly runs it, because it takes long
     failing: 1              `run` only: how many of its runs of djstap end with a nonzero status; absent: none
     ends: lost              what the case does to its guests on purpose: lost, complained, emulator-died
     preemptible: yes        scripts/test runs it with preempt=full, too; --nightly does so with all cases
@@ -33,7 +34,7 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
     run.py --seed 7 …       $SEED is 7 (default: 1)
     run.py --parallel …     guests have four processors, each a thread of its own
     run.py --kernel sanitized CASE…        one of the debug kernels; races runs the `parallel` cases on four processors
-    run.py --list CASE…     prints a case's kernels, and which of `preemptible`, `parallel` and `seeds` it has
+    run.py --list CASE…     prints a case's kernels, which of `preemptible`, `parallel` and `seeds` it has, and nightly-on-KERNEL
 
 The outcomes of guests and djstap's own status are read from its report ($DJSTAP_REPORT), whatever the case's shell
 does with them. A guest that is lost, or whose kernel complains, is a failure. Only if the emulator is to blame the
@@ -63,7 +64,7 @@ KERNELS = ["6.1", "6.12"]
 DEBUG_KERNELS = ["sanitized", "races"]
 FIELDS = {"not-on-sanitized", "not-on-races",
           "title", "description", "keywords", "script", "file", "prepare", "options", "command", "run", "status",
-          "output", "errors", "kernels", "failing", "ends", "preemptible", "parallel", "seeds"}
+          "output", "errors", "kernels", "failing", "ends", "nightly-on", "preemptible", "parallel", "seeds"}
 OTHER_RUNS = ("preemptible", "parallel", "seeds")
 TIMEOUT = 300 if not os.environ.get("DJSTAP_LONG") else 3000
 PARALLEL = "-smp 4 -accel tcg,thread=multi"
@@ -134,6 +135,15 @@ def kernels_of(fields):
     if any(kernel not in known for kernel in kernels):
         raise ValueError(f"kernels: {' '.join(kernels)}: known are {' '.join(known)}")
     return kernels
+
+
+def nightly_kernels_of(fields):
+    """Returns the kernels on which a case runs only with --nightly; it runs always on at least one."""
+    nightly = fields.get("nightly-on", "").split()
+    if any(kernel not in KERNELS or kernel not in kernels_of(fields) for kernel in nightly) or \
+            (nightly and not set(KERNELS) & set(kernels_of(fields)) - set(nightly)):
+        raise ValueError(f"nightly-on: {' '.join(nightly)}: not some, but not all, of the case's kernels")
+    return nightly
 
 
 def debug_kernels_of(fields):
@@ -340,7 +350,8 @@ def main():
         for path in options.cases:
             fields = read_case(path)
             print(os.path.basename(path), *(kernel for kernel in KERNELS if kernel in kernels_of(fields)), *debug_kernels_of(fields),
-                  *(field for field in OTHER_RUNS if field in fields))
+                  *(field for field in OTHER_RUNS if field in fields),
+                  *(f"nightly-on-{kernel}" for kernel in nightly_kernels_of(fields)))
         return PASSED
     if not options.djstap:
         parser.error("--djstap is needed")
