@@ -10,6 +10,7 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -42,6 +43,44 @@ void store_clock(llvm::IRBuilderBase& builder, llvm::Value* time, llvm::Value* a
 
 // Tests whether these bits of the stack pointer are all 0, as a bool.
 llvm::Value* has_zero_stack_bits(llvm::IRBuilderBase& builder, uint32_t bits);
+
+// ---- reads of memory that may be unmapped
+
+// guarded_load may add an offset below this, of either sign, to an address that was tested.
+constexpr int64_t guarded_span = 65536;
+// Tests whether guarded_load may read near `base`, as a bool: false for addresses of user space,
+// whose access the kernel may forbid in a way that no exception table repairs, and for addresses
+// next to the end of the address space.
+llvm::Value* allows_guarded_load(llvm::IRBuilderBase& builder, llvm::Value* base);
+// Ends the block with one instruction that reads `bytes` (1, 2, 4 or 8) at base + offset and has an
+// entry in the module's exception table. Continues in `read` with the result, extended to 64 bits,
+// or in `fault`.
+struct GuardedLoad {
+    llvm::Value* result; // in `read`
+    llvm::Value* base;   // in `fault`: the register may be that of the result
+};
+GuardedLoad guarded_load(llvm::IRBuilderBase& builder, llvm::Value* base, int64_t offset,
+                         unsigned bytes, bool is_signed, llvm::BasicBlock* read,
+                         llvm::BasicBlock* fault);
+
+// ---- rare calls
+
+// A number that is passed: value + addend.
+struct RareArgument {
+    llvm::Value* value;
+    int64_t addend = 0; // of 32 bits
+};
+// Call a function of the runtime's and preserve all registers, so that the fast path of the caller
+// has none to save for the call.
+void call_rarely(llvm::IRBuilderBase& builder, const std::string& function,
+                 std::initializer_list<RareArgument> arguments);
+// For a function that returns two numbers: ends the block and continues as the second one says.
+// Returns the first one, for `if_zero`.
+struct SignBranches {
+    llvm::BasicBlock *if_zero, *if_below, *if_above;
+};
+llvm::Value* ask_rarely(llvm::IRBuilderBase& builder, const std::string& function,
+                        std::initializer_list<RareArgument> arguments, const SignBranches& next);
 
 // ---- per-CPU memory
 

@@ -137,6 +137,8 @@ constexpr std::array runtime_functions{
     RUNTIME(djs_lock_enter),
     RUNTIME(djs_lock_leave),
     RUNTIME(djs_fail_alone),
+    RUNTIME(djs_fail_read_alone),
+    RUNTIME(djs_fail_load),
     RUNTIME(djs_find_site),
     RUNTIME(djs_reserve),
     RUNTIME(djs_commit),

@@ -208,8 +208,8 @@ void Body::fail(const std::string& message, SourceRange range) {
     if (ctx_) {
         builder_.CreateCall(script_.runtime("djs_fail"), {ctx_, text, place});
     } else {
-        builder_.CreateStore(text, message_slot_);
-        builder_.CreateStore(place, place_slot_);
+        builder_.CreateStore(text, kept_error_->message);
+        builder_.CreateStore(place, kept_error_->place);
     }
     builder_.CreateBr(error_);
 }

@@ -33,8 +33,18 @@ uint32_t entry_words(const std::vector<program::ExpressionPtr>& values, size_t s
 // A number (i64) or a string (address of NUL-terminated bytes), as an LLVM value.
 using Value = llvm::Value*;
 
-// Returns the runtime function that reads a number at an address in this space.
-std::string_view load_function(AddressSpace space);
+// Extends the low `size` bytes of a number.
+Value narrow(const ScriptModule& script, llvm::IRBuilder<>& builder, Value wide, uint8_t size,
+             bool is_signed);
+
+// Where a handler that holds locks keeps a run-time error.
+struct KeptError {
+    Value message = nullptr; // null: none
+    Value place = nullptr;
+    // of a read that failed, if the body has reads; its message is unread_message
+    Value address = nullptr, size = nullptr;
+};
+inline constexpr const char* unread_message = "cannot read";
 
 class Body {
   public:
@@ -54,12 +64,9 @@ class Body {
     // Evaluates the entry values of a return probe and saves them.
     void emit_entry_values(const std::vector<program::ExpressionPtr>& values);
 
-    // Without a context: sets where a run-time error's message and place are stored; an error ends
-    // the body.
-    void keep_errors(Value message, Value place) {
-        message_slot_ = message;
-        place_slot_ = place;
-    }
+    // Without a context, an error ends the body. With locks, it is kept here until they are
+    // released; else it is reported at once.
+    void keep_errors(KeptError* error) { kept_error_ = error; }
 
     // Sets the handlers that the body is part of; default: any.
     void runs_in(const Surroundings& surroundings) { surroundings_ = surroundings; }
@@ -162,8 +169,8 @@ class Body {
     Value print(const program::Print& print);
     Value print_lean(const program::Print& print);
     struct Argument {
-        char type;              // l, s, h
-        Value value = nullptr;  // number, address of a string or of a djs_statistic
+        char type;              // l, s, n, h
+        Value value = nullptr;  // number, address of a string, a name or a djs_statistic
         Value length = nullptr; // of a string
         const GlobalStorage* storage = nullptr;
         uint32_t histogram_bytes = 0;
@@ -173,10 +180,27 @@ class Body {
     bool check_record(uint64_t bytes, SourceRange range);
     void read_memory(const program::Print& print, std::vector<Argument>& arguments);
     Value store_arguments(const std::vector<Argument>& arguments, Value at);
+    Value store_name(Value name, Value at);
     void text_format(const std::vector<program::FormatPiece>& pieces,
                      const std::vector<Argument>& arguments, Value out);
     Format make_format(const std::vector<program::FormatPiece>& pieces,
                        const std::vector<Argument>& arguments) const;
+
+    // reads.cpp
+    struct NumberRead {
+        uint8_t size = 8; // 1, 2, 4 or 8
+        bool is_signed = false;
+        AddressSpace space = AddressSpace::Kernel;
+        Value place = nullptr; // i32: index of djs_script.places
+    };
+    Value read(Value base, int64_t offset, const NumberRead& what);
+    struct Address {
+        Value base;
+        int64_t offset;
+    };
+    Value sum_of(Address at);
+    Value read_elsewhere(Address at, const NumberRead& what, llvm::BasicBlock* unread);
+    void fail_read(Address at, const NumberRead& what);
 
     // target_values.cpp
     Value target_value(const program::TargetValue& value);
@@ -218,7 +242,8 @@ class Body {
     llvm::IRBuilder<>& builder_;
     Value ctx_;
     Value scratch_base_;
-    Value message_slot_ = nullptr, place_slot_ = nullptr;
+    KeptError* kept_error_ = nullptr;
+    llvm::BasicBlock* refused_ = nullptr; // where read_elsewhere found a fault
     HitContext hit_;
     std::vector<Value> locals_; // alloca i64, or address of a string
     const std::vector<program::Local>& local_declarations_;

@@ -50,12 +50,15 @@ void emit_lean(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function*
     const Variant& variant = script.plan.variants[index];
     Body body(script, function, builder, nullptr, nullptr, variant.probe->locals, hit);
     auto emit = [&] { body.emit_probe(*variant.probe->body, variant.probe->condition.get()); };
-    if (needs == Needs::Nothing) {
+    if (needs == Needs::Nothing && !variant.probe->effects.can_fail) {
         emit();
         return;
     }
     auto* done = llvm::BasicBlock::Create(script.context, "done", function);
-    if (needs == Needs::Locks) {
+    if (needs == Needs::Nothing) {
+        check_gate(script, builder, done);
+        emit();
+    } else if (needs == Needs::Locks) {
         LockedRun run(script, builder, function, index);
         run.enter(done);
         run.keep_errors_of(body);

@@ -75,14 +75,10 @@ Value Body::number(const program::Expression& node) {
     case ExpressionKind::Dereference: {
         const auto& dereference = program::as<program::Dereference>(node);
         Value address = number(*dereference.address);
-        auto* size = script_.u32(static_cast<uint32_t>(dereference.size));
-        auto* place = script_.u32(script_.place(node.range));
-        Value result =
-            builder_.CreateCall(script_.runtime(load_function(
-                                    dereference.user ? AddressSpace::User : AddressSpace::Kernel)),
-                                {ctx_, address, size, place});
-        check_error();
-        return result;
+        return read(address, 0,
+                    {.size = static_cast<uint8_t>(dereference.size),
+                     .space = dereference.user ? AddressSpace::User : AddressSpace::Kernel,
+                     .place = script_.u32(script_.place(node.range))});
     }
     case ExpressionKind::Register:
         return register_value(program::as<program::Register>(node));

@@ -4,6 +4,7 @@
 #include "arch/codegen.h"
 #include "include/record.h"
 #include "include/script.h"
+#include "semantics/walk.h"
 
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
@@ -103,23 +104,35 @@ class NeedsCheck {
         case ExpressionKind::EntryValue:
             return Needs::Nothing; // in the trampoline's own frame
         case ExpressionKind::TargetValue:
-            return in_registers(node) ? Needs::Nothing : Needs::Context;
+            return target(node);
+        case ExpressionKind::Dereference: {
+            const auto& read = program::as<program::Dereference>(node);
+            const auto space = read.user ? AddressSpace::User : AddressSpace::Kernel;
+            return loads_are_inline(script_, space) ? value(*read.address) : Needs::Context;
+        }
         default:
             return Needs::Context;
         }
     }
 
   private:
-    bool in_registers(const program::Expression& node) const {
-        auto access = accesses_.find(&node);
-        if (access == accesses_.end() || access->second.is_text ||
-            access->second.value.base == Access::Base::Operand ||
-            access->second.value.base == Access::Base::PerfCounter)
-            return false;
-        const auto& steps = access->second.value.steps;
-        return std::all_of(steps.begin(), steps.end(), [](const AccessStep& step) {
-            return step.kind != AccessStep::Kind::Load && step.kind != AccessStep::Kind::AddIndex;
-        });
+    Needs target(const program::Expression& node) const {
+        auto found = accesses_.find(&node);
+        if (found == accesses_.end() || found->second.is_text)
+            return Needs::Context;
+        const Access& access = found->second.value;
+        Needs needs = Needs::Nothing;
+        if (access.base == Access::Base::Operand)
+            needs = value(*access.operand);
+        else if (access.base == Access::Base::PerfCounter || access.base == Access::Base::FileText)
+            return Needs::Context;
+        for (const AccessStep& step : access.steps) {
+            if (step.kind == AccessStep::Kind::AddIndex)
+                needs = std::max(needs, value(*step.index));
+            if (step.kind == AccessStep::Kind::Load && !loads_are_inline(script_, access.space))
+                return Needs::Context;
+        }
+        return needs;
     }
     // Only whole elements, indexed by numbers.
     Needs keys(const program::Global& array,
@@ -181,7 +194,8 @@ class NeedsCheck {
             const auto& print = program::as<program::Print>(node);
             Needs needs = print.to_string || !can_record_ ? Needs::Context : Needs::Preemption;
             for (const auto& argument : print.arguments)
-                needs = std::max(needs, value(*argument));
+                if (!is_task_name(script_, *argument))
+                    needs = std::max(needs, value(*argument));
             return needs;
         }
         return value(node);
@@ -213,9 +227,32 @@ Needs needs_of(const ScriptModule& script, const Variant& variant) {
 Needs needs_of_entry_values(const ScriptModule& script, const Variant& variant) {
     NeedsCheck check(script, variant.accesses);
     Needs needs = Needs::Nothing;
-    for (const auto& expression : variant.probe->entry_values)
+    for (const auto& expression : variant.probe->entry_values) {
+        // After a fault the values are missing, which only the context's error tells.
+        if (may_fault(variant.accesses, *expression))
+            return Needs::Context;
         needs = std::max(needs, check.value(*expression));
+    }
     return needs;
+}
+
+bool loads_are_inline(const ScriptModule& script, AddressSpace space) {
+    return !script.kernel.user_space && space == AddressSpace::Kernel;
+}
+
+bool may_fault(const AccessMap& accesses, program::Expression& expression) {
+    bool found = false;
+    program::walk_expressions(expression, [&](program::Expression& node) {
+        found |= node.kind == ExpressionKind::Dereference;
+        auto access = accesses.find(&node);
+        if (access == accesses.end())
+            return;
+        const auto& steps = access->second.value.steps;
+        found |= std::any_of(steps.begin(), steps.end(), [](const AccessStep& step) {
+            return step.kind == AccessStep::Kind::Load;
+        });
+    });
+    return found;
 }
 
 // ---- intrinsics without a call ------------------------------------------------------------------
@@ -228,6 +265,8 @@ bool has_inline_intrinsic(const ScriptModule& script, const std::string& name) {
         return known("cpu_number");
     if (name == "get_cycles" || name == "target")
         return true;
+    if (name == "task_current")
+        return known("current_task");
     if (name == "stp_pid")
         return !script.kernel.user_space;
     for (const TaskField& field : task_fields)
@@ -254,6 +293,9 @@ llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder,
     };
     if (name == "cpu")
         return builder.CreateZExt(percpu("cpu_number", script.types.i32), script.types.i64);
+    if (name == "task_current")
+        return builder.CreatePtrToInt(percpu("current_task", script.types.pointer),
+                                      script.types.i64);
     for (const TaskField& field : task_fields) {
         if (field.intrinsic != name)
             continue;
@@ -264,6 +306,25 @@ llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder,
         return builder.CreateSExt(id, script.types.i64);
     }
     return nullptr;
+}
+
+bool is_task_name(const ScriptModule& script, const program::Expression& expression) {
+    if (expression.kind != ExpressionKind::Call ||
+        program::as<program::Call>(expression).function->intrinsic != "execname" ||
+        !script.kernel.offset || script.string_bytes() < DJS_NAME_BYTES)
+        return false;
+    const auto length = script.kernel.offset("task_comm_len");
+    return length && length->second == DJS_NAME_BYTES && script.kernel.offset("current_task") &&
+           script.kernel.offset("task_struct.comm");
+}
+
+llvm::Value* task_name(ScriptModule& script, llvm::IRBuilder<>& builder) {
+    auto [symbol, addend] = *script.kernel.offset("current_task");
+    llvm::Value* task = arch::load_percpu_constant(builder, script.types.pointer,
+                                                   {.symbol = symbol, .offset = addend});
+    return builder.CreateConstGEP1_32(
+        script.types.i8, task,
+        static_cast<unsigned>(script.kernel.offset("task_struct.comm")->second));
 }
 
 // ---- the record path ----------------------------------------------------------------------------
@@ -277,44 +338,47 @@ bool LeanRecorder::possible(const ScriptModule& script) {
 }
 
 // The rare cases are called with all registers preserved, so that the handler saves none for them.
-llvm::Function* slow_function(ScriptModule& script, const char* name, const char* runtime_name,
-                              bool takes_size) {
-    if (auto* known = script.module.getFunction(name))
-        return known;
-    std::vector<llvm::Type*> parameters;
-    if (takes_size)
-        parameters.push_back(script.types.i32);
-    llvm::Type* result =
-        takes_size ? static_cast<llvm::Type*>(script.types.i32) : script.types.void_type;
-    llvm::Function* function =
-        script.create_function(llvm::FunctionType::get(result, parameters, false), name);
-    function->setCallingConv(llvm::CallingConv::PreserveMost);
-    function->addFnAttr(llvm::Attribute::NoInline);
-    function->addFnAttr(llvm::Attribute::Cold);
-    llvm::IRBuilder<> inside(llvm::BasicBlock::Create(script.context, "entry", function));
-    script.set_attributes(function);
-    std::vector<llvm::Value*> arguments;
-    if (takes_size)
-        arguments.push_back(function->getArg(0));
-    llvm::Value* value = inside.CreateCall(script.runtime(runtime_name), arguments);
-    if (takes_size)
-        inside.CreateRet(value);
-    else
-        inside.CreateRetVoid();
-    return function;
+llvm::CallInst* call_slow(ScriptModule& script, llvm::IRBuilder<>& builder, const char* name,
+                          const char* runtime_name, llvm::ArrayRef<llvm::Value*> arguments) {
+    auto* function = script.module.getFunction(name);
+    if (!function) {
+        llvm::Function* callee = script.runtime(runtime_name);
+        function = script.create_function(callee->getFunctionType(), name);
+        function->setCallingConv(llvm::CallingConv::PreserveMost);
+        function->addFnAttr(llvm::Attribute::NoInline);
+        function->addFnAttr(llvm::Attribute::Cold);
+        llvm::IRBuilder<> inside(llvm::BasicBlock::Create(script.context, "entry", function));
+        script.set_attributes(function);
+        std::vector<llvm::Value*> passed;
+        for (llvm::Argument& argument : function->args())
+            passed.push_back(&argument);
+        llvm::Value* value = inside.CreateCall(callee, passed);
+        if (value->getType()->isVoidTy())
+            inside.CreateRetVoid();
+        else
+            inside.CreateRet(value);
+    }
+    llvm::CallInst* call = builder.CreateCall(function, arguments);
+    call->setCallingConv(llvm::CallingConv::PreserveMost);
+    return call;
+}
+
+void check_gate(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBlock* closed) {
+    auto* gate = llvm::cast<llvm::GlobalVariable>(
+        script.module.getOrInsertGlobal("djs_gate", script.types.i32));
+    gate->setDSOLocal(true);
+    llvm::Value* flags = builder.CreateLoad(script.types.i32, gate, true);
+    llvm::Value* shut = builder.CreateICmpNE(
+        builder.CreateAnd(flags, script.u32(DJS_HANDLER_CHECKS_STATE)), script.u32(0));
+    auto* open =
+        llvm::BasicBlock::Create(script.context, "open", builder.GetInsertBlock()->getParent());
+    builder.CreateCondBr(shut, closed, open,
+                         llvm::MDBuilder(script.context).createUnlikelyBranchWeights());
+    builder.SetInsertPoint(open);
 }
 
 void LeanRecorder::enter(llvm::BasicBlock* closed) {
-    auto* gate = llvm::cast<llvm::GlobalVariable>(
-        script_.module.getOrInsertGlobal("djs_gate", script_.types.i32));
-    gate->setDSOLocal(true);
-    llvm::Value* flags = builder_.CreateLoad(script_.types.i32, gate, true);
-    llvm::Value* shut = builder_.CreateICmpNE(
-        builder_.CreateAnd(flags, script_.u32(DJS_HANDLER_CHECKS_STATE)), script_.u32(0));
-    auto* open = llvm::BasicBlock::Create(script_.context, "open", function_);
-    builder_.CreateCondBr(shut, closed, open,
-                          llvm::MDBuilder(script_.context).createUnlikelyBranchWeights());
-    builder_.SetInsertPoint(open);
+    check_gate(script_, builder_, closed);
     auto [symbol, addend] = *script_.kernel.offset("preempt_count");
     arch::disable_preemption(builder_, {.symbol = symbol, .offset = addend});
 }
@@ -327,8 +391,7 @@ void LeanRecorder::leave() {
     builder_.CreateCondBr(due, reschedule, done,
                           llvm::MDBuilder(script_.context).createUnlikelyBranchWeights());
     builder_.SetInsertPoint(reschedule);
-    builder_.CreateCall(slow_function(script_, "djs_slow_reschedule", "djs_reschedule", false))
-        ->setCallingConv(llvm::CallingConv::PreserveMost);
+    call_slow(script_, builder_, "djs_slow_reschedule", "djs_reschedule", {});
     builder_.CreateBr(done);
     builder_.SetInsertPoint(done);
 }
@@ -361,10 +424,9 @@ llvm::Value* LeanRecorder::reserve(uint32_t format, uint32_t size, llvm::BasicBl
     builder_.CreateCondBr(beyond, full, fits, weights.createUnlikelyBranchWeights());
 
     builder_.SetInsertPoint(full);
-    auto* call = builder_.CreateCall(slow_function(script_, "djs_slow_room", "djs_make_room", true),
-                                     {script_.u32(size)});
-    call->setCallingConv(llvm::CallingConv::PreserveMost);
-    builder_.CreateCondBr(builder_.CreateICmpNE(call, script_.u32(0)), attempt, none);
+    llvm::Value* made =
+        call_slow(script_, builder_, "djs_slow_room", "djs_make_room", {script_.u32(size)});
+    builder_.CreateCondBr(builder_.CreateICmpNE(made, script_.u32(0)), attempt, none);
 
     builder_.SetInsertPoint(fits);
     const arch::Exchange outcome = arch::exchange_percpu(builder_, ring("head"), head, next);

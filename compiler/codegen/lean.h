@@ -7,8 +7,9 @@ namespace djstap::codegen {
 
 // What a handler's body needs of its environment.
 enum class Needs : uint8_t {
-    // It only changes per-CPU counters by values that are in registers: each change is one
-    // instruction, atomic with respect to interrupts, on any CPU.
+    // It only changes per-CPU counters by values that are in registers or in memory: each change is
+    // one instruction, atomic with respect to interrupts, on any CPU. If it can fail, it checks the
+    // session's gate: the first error ends the session, and no hit is handled after it.
     Nothing,
     // It also writes records of numbers: preemption is disabled from reserve to commit, and the
     // session's gate is checked. There is no guard against re-entry: it calls nothing that could be
@@ -24,17 +25,30 @@ Needs needs_of(const ScriptModule& script, const Variant& variant);
 // The same for what a return probe keeps from function entry.
 Needs needs_of_entry_values(const ScriptModule& script, const Variant& variant);
 
+// Returns whether handlers read numbers in this space by an instruction of their own, where they
+// can.
+bool loads_are_inline(const ScriptModule& script, AddressSpace space);
+// Returns whether the expression reads memory that may be unmapped.
+bool may_fault(const AccessMap& accesses, program::Expression& expression);
+
 // Returns an intrinsic's value without a call, if possible: pid(), tid(), cpu() … Null: it must be
 // called.
 llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder,
                               const std::string& name);
 bool has_inline_intrinsic(const ScriptModule& script, const std::string& name);
 
-// Returns a function NAME that calls one of the runtime's and saves what that may change
-// (PreserveMost), so that its caller's fast path has no register to save for it. With a size, it
-// takes and returns an i32.
-llvm::Function* slow_function(ScriptModule& script, const char* name, const char* runtime_name,
-                              bool takes_size);
+// Returns whether the expression is execname(), and the handler knows where the kernel keeps it.
+bool is_task_name(const ScriptModule& script, const program::Expression& expression);
+// Returns the address of the current task's name, of DJS_NAME_BYTES.
+llvm::Value* task_name(ScriptModule& script, llvm::IRBuilder<>& builder);
+
+// Jumps to `closed` unless the session is running; otherwise continues in a new block.
+void check_gate(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBlock* closed);
+
+// Calls one of the runtime's functions through a function `name` that saves what it may change
+// (PreserveMost), so that the fast path of its caller has no register to save for the call.
+llvm::CallInst* call_slow(ScriptModule& script, llvm::IRBuilder<>& builder, const char* name,
+                          const char* runtime_name, llvm::ArrayRef<llvm::Value*> arguments);
 
 // The parts of a handler with Needs::Preemption.
 class LeanRecorder {

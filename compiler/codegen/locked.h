@@ -14,7 +14,7 @@ class LockedRun {
     // Continues with the locks held, or in `skipped` if they cannot be taken (counted).
     void enter(llvm::BasicBlock* skipped);
     // Keeps a run-time error of the body until the locks are released.
-    void keep_errors_of(Body& body) { body.keep_errors(message_, place_); }
+    void keep_errors_of(Body& body) { body.keep_errors(&error_); }
     void leave();
 
   private:
@@ -27,7 +27,7 @@ class LockedRun {
     llvm::Function* function_;
     llvm::Value* handler_;
     llvm::Value* flags_ = nullptr; // the processor's flags before
-    llvm::AllocaInst *message_ = nullptr, *place_ = nullptr;
+    KeptError error_;
 };
 
 } // namespace djstap::codegen

@@ -50,6 +50,15 @@ Format Body::make_format(const std::vector<FormatPiece>& pieces,
     return out;
 }
 
+// Copies a task's name, which is as long as in the record; returns the address after it.
+Value Body::store_name(Value name, Value at) {
+    for (unsigned i = 0; i < DJS_NAME_BYTES; i += 8) {
+        auto half = [&](Value of) { return builder_.CreateConstGEP1_32(script_.types.i8, of, i); };
+        builder_.CreateStore(builder_.CreateLoad(script_.types.i64, half(name), true), half(at));
+    }
+    return builder_.CreateConstGEP1_32(script_.types.i8, at, DJS_NAME_BYTES);
+}
+
 // Stores the arguments at `at` in the layout of records; returns the address after the last one.
 Value Body::store_arguments(const std::vector<Argument>& arguments, Value at) {
     for (const Argument& argument : arguments) {
@@ -64,6 +73,8 @@ Value Body::store_arguments(const std::vector<Argument>& arguments, Value at) {
             Value size = builder_.CreateAnd(
                 builder_.CreateAdd(argument.length, script_.number(4 + 7)), script_.number(~7));
             at = builder_.CreateGEP(script_.types.i8, at, size);
+        } else if (argument.type == 'n') {
+            at = store_name(argument.value, at);
         } else {
             builder_.CreateCall(script_.runtime("djs_histogram_store"),
                                 {at, argument.storage->shape, argument.value});
@@ -78,7 +89,8 @@ void Body::text_format(const std::vector<FormatPiece>& pieces,
                        const std::vector<Argument>& arguments, Value out) {
     uint32_t bytes = 0;
     for (const Argument& argument : arguments)
-        bytes += argument.type == 'l' ? 8
+        bytes += argument.type == 'l'   ? 8
+                 : argument.type == 'n' ? DJS_NAME_BYTES
                  : argument.type == 's'
                      ? static_cast<uint32_t>(DJS_ALIGN8(4 + script_.string_bytes()))
                      : argument.histogram_bytes;
@@ -106,21 +118,33 @@ bool Body::check_record(uint64_t bytes, SourceRange range) {
     return false;
 }
 
-// In a handler that needs no context all arguments are numbers that need no call: they are computed
-// after the record is reserved, directly into it.
+// In a handler that needs no context no argument needs a call: they are computed
+// after the record is reserved, directly into it, unless that can fail.
 Value Body::print_lean(const program::Print& node) {
-    std::vector<Argument> arguments(node.arguments.size(), Argument{'l'});
-    auto bytes = static_cast<uint32_t>(sizeof(djs_record) + 8 * arguments.size());
+    std::vector<Argument> arguments;
+    auto bytes = static_cast<uint32_t>(sizeof(djs_record));
+    bool can_fail = false;
+    for (const auto& expression : node.arguments) {
+        arguments.push_back({is_task_name(script_, *expression) ? 'n' : 'l'});
+        bytes += arguments.back().type == 'n' ? DJS_NAME_BYTES : 8;
+        can_fail |= may_fault(*hit_.accesses, *expression);
+    }
     if (!check_record(bytes, node.range))
         return script_.number(0);
+    auto evaluate = [&](size_t i) {
+        return arguments[i].type == 'n' ? task_name(script_, builder_) : number(*node.arguments[i]);
+    };
+    for (size_t i = 0; can_fail && i < arguments.size(); i++)
+        arguments[i].value = evaluate(i);
     LeanRecorder recorder(script_, builder_, function_);
     auto* after = block("printed");
     Value record =
         recorder.reserve(script_.format(make_format(node.format, arguments)), bytes, after);
+    Value at = builder_.CreateConstGEP1_32(script_.types.i8, record, sizeof(djs_record));
     for (size_t i = 0; i < arguments.size(); i++) {
-        auto at = static_cast<unsigned>(sizeof(djs_record) + 8 * i);
-        Value value = number(*node.arguments[i]);
-        builder_.CreateStore(value, builder_.CreateConstGEP1_32(script_.types.i8, record, at));
+        if (!can_fail)
+            arguments[i].value = evaluate(i);
+        at = store_arguments({arguments[i]}, at);
     }
     recorder.commit(record, bytes);
     builder_.CreateBr(after);
@@ -179,6 +203,9 @@ Value Body::print(const program::Print& node) {
             argument.histogram_bytes =
                 static_cast<uint32_t>(sizeof(djs_histogram_header) +
                                       8 * llvm::cast<llvm::ConstantInt>(buckets)->getZExtValue());
+        } else if (is_task_name(script_, *expression) && !surroundings_.task) {
+            argument.type = 'n';
+            argument.value = task_name(script_, builder_);
         } else if (expression->type == Type::String) {
             argument.type = 's';
             argument.value = text(*expression);
@@ -201,7 +228,9 @@ Value Body::print(const program::Print& node) {
             bytes = bytes ? builder_.CreateAdd(bytes, size) : size;
             min_bytes += DJS_ALIGN8(sizeof(uint32_t));
         } else {
-            fixed_bytes += argument.type == 'l' ? 8 : argument.histogram_bytes;
+            fixed_bytes += argument.type == 'l'   ? 8
+                           : argument.type == 'n' ? DJS_NAME_BYTES
+                                                  : argument.histogram_bytes;
         }
     }
     if (node.to_string) {

@@ -59,7 +59,7 @@ struct CompiledFunction {
 // A format for the runtime and the reader.
 struct Format {
     std::string text;  // with %-directives
-    std::string types; // l, s, h: one letter per argument
+    std::string types; // l, s, n, h: one letter per argument
     std::string shows; // a global that prints itself, or the one of a histogram; else empty
     uint32_t keys = 0; // of `shows`: number of the first arguments that are keys
     bool operator<(const Format& other) const {

@@ -6,12 +6,9 @@
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace djstap::codegen {
-
-std::string_view load_function(AddressSpace space) {
-    return space == AddressSpace::User ? "djs_load_user" : "djs_load";
-}
 
 namespace {
 
@@ -43,14 +40,6 @@ Value Body::target_value(const program::TargetValue& node) {
     return access(found->value, node.range);
 }
 
-namespace {
-
-llvm::IntegerType* integer(const AbiTypes& types, uint8_t size) {
-    return size == 1 ? types.i8 : size == 2 ? types.i16 : size == 4 ? types.i32 : types.i64;
-}
-
-} // namespace
-
 Value Body::image_address(const Access& how, SourceRange range) {
     if (script_.plan.images[how.image].kind == ImageKind::Kernel) {
         // The kernel may have been relocated as a whole: the symbol tells by how much.
@@ -77,6 +66,9 @@ Value Body::image_address(const Access& how, SourceRange range) {
 
 Value Body::access(const Access& how, SourceRange range) {
     Value value = nullptr;
+    auto add_offset = [&](Value to, int64_t amount) {
+        return amount ? builder_.CreateAdd(to, script_.number(amount)) : to;
+    };
     switch (how.base) {
     case Access::Base::Register:
         value = hit_.reg(how.reg);
@@ -99,34 +91,30 @@ Value Body::access(const Access& how, SourceRange range) {
     case Access::Base::FileText: // a string: target_value
         return script_.number(0);
     }
-    auto narrow = [&](Value wide, uint8_t size, bool is_signed) {
-        if (size >= 8)
-            return wide;
-        Value small = builder_.CreateTrunc(wide, integer(script_.types, size));
-        return is_signed ? builder_.CreateSExt(small, script_.types.i64)
-                         : builder_.CreateZExt(small, script_.types.i64);
-    };
+    // What was added to `value` for the next read to add.
+    int64_t offset = 0;
     for (const AccessStep& step : how.steps) {
+        if (step.kind == AccessStep::Kind::Load) {
+            value = read(value, std::exchange(offset, 0),
+                         {step.size, step.is_signed, how.space,
+                          script_.u32(script_.place(
+                              "read fault of '" +
+                                  std::string(script_.diagnostics.sources().text(range)) + "'",
+                              range))});
+            continue;
+        }
+        if (step.kind == AccessStep::Kind::Add) {
+            offset += step.amount;
+            continue;
+        }
+        value = add_offset(value, std::exchange(offset, 0));
         switch (step.kind) {
-        case AccessStep::Kind::Add:
-            value = builder_.CreateAdd(value, script_.number(step.amount));
-            break;
         case AccessStep::Kind::AddIndex:
             value = builder_.CreateAdd(
                 value, builder_.CreateMul(number(*step.index), script_.number(step.amount)));
             break;
-        case AccessStep::Kind::Load: {
-            auto* place = script_.u32(script_.place(
-                "read fault of '" + std::string(script_.diagnostics.sources().text(range)) + "'",
-                range));
-            value = builder_.CreateCall(script_.runtime(load_function(how.space)),
-                                        {ctx_, value, script_.u32(step.size), place});
-            check_error();
-            value = narrow(value, step.size, step.is_signed);
-            break;
-        }
         case AccessStep::Kind::Extend:
-            value = narrow(value, step.size, step.is_signed);
+            value = narrow(script_, builder_, value, step.size, step.is_signed);
             break;
         case AccessStep::Kind::BitField: {
             Value up =
@@ -135,9 +123,11 @@ Value Body::access(const Access& how, SourceRange range) {
             value = step.is_signed ? builder_.CreateAShr(up, down) : builder_.CreateLShr(up, down);
             break;
         }
+        default: // above
+            break;
         }
     }
-    return value;
+    return add_offset(value, offset);
 }
 
 // $x$ and $$vars: a string composed of several values. A part that cannot be read is shown as 0, or

@@ -133,10 +133,8 @@ class TrampolineCompiler {
             builder_.CreateCondBr(low, ask, enough, rarely());
         }
         builder_.SetInsertPoint(ask);
-        llvm::CallInst* lacks = builder_.CreateCall(
-            slow_function(script_, "djs_ask_for_stack", "djs_lacks_stack", true),
-            {script_.u32(stack_kept)});
-        lacks->setCallingConv(llvm::CallingConv::PreserveMost);
+        llvm::Value* lacks = call_slow(script_, builder_, "djs_ask_for_stack", "djs_lacks_stack",
+                                       {script_.u32(stack_kept)});
         builder_.CreateCondBr(builder_.CreateIsNotNull(lacks), resume, enough, rarely());
         builder_.SetInsertPoint(resume);
         llvm::Function* leave = resume_function(script_, function_->getFunctionType());
@@ -263,6 +261,8 @@ class TrampolineCompiler {
         const Variant& variant = script_.plan.variants[number];
         auto *start = block("handler"), *next = block("next_handler");
         check_saved(number, next);
+        if (needs_of(script_, variant) == Needs::Nothing && variant.probe->effects.can_fail)
+            check_gate(script_, builder_, next);
         builder_.CreateBr(start);
         builder_.SetInsertPoint(start);
         Body body(script_, function_, builder_, nullptr, nullptr, variant.probe->locals,

@@ -10,8 +10,8 @@ std::optional<Argument> Arguments::next() {
         return std::nullopt;
     const char type = types_.front();
     types_.remove_prefix(1);
-    if (type == 's') {
-        const auto text = take_text(bytes_);
+    if (type == 's' || type == 'n') {
+        const auto text = type == 's' ? take_text(bytes_) : take_name(bytes_);
         return text ? std::optional<Argument>(*text) : std::nullopt;
     }
     if (type != 'h') {

@@ -34,6 +34,15 @@ inline std::optional<std::string_view> take_text(std::string_view& arguments) {
     return text;
 }
 
+// Removes and returns the name at the beginning of `arguments`.
+inline std::optional<std::string_view> take_name(std::string_view& arguments) {
+    if (arguments.size() < DJS_NAME_BYTES)
+        return std::nullopt;
+    const auto name = arguments.substr(0, DJS_NAME_BYTES);
+    arguments.remove_prefix(DJS_NAME_BYTES);
+    return name.substr(0, name.find('\0'));
+}
+
 inline std::optional<int64_t> take_number(std::string_view& arguments) {
     int64_t number;
     if (arguments.size() < sizeof(number))

@@ -128,13 +128,15 @@ std::optional<PlainFormat> PlainFormat::of(const ModuleMeta::Format& format) {
             literal += '%';
             continue;
         }
-        const Kind kind = kind_of(conversion);
-        const char wanted = kind == Kind::Text ? 's' : 'l';
+        Kind kind = kind_of(conversion);
+        if (kind == Kind::Text && argument < format.types.size() && format.types[argument] == 'n')
+            kind = Kind::Name;
+        const char wanted = kind == Kind::Text ? 's' : kind == Kind::Name ? 'n' : 'l';
         if (kind == Kind::More || argument >= format.types.size() ||
             format.types[argument] != wanted)
             return std::nullopt;
         argument++;
-        if (kind == Kind::Text)
+        if (kind == Kind::Text || kind == Kind::Name)
             plain.has_texts_ = true;
         else
             plain.number_bytes_ += sizeof(int64_t);
@@ -156,8 +158,9 @@ template <bool has_texts> char* PlainFormat::format(char* out, std::string_view 
             continue;
         }
         if constexpr (has_texts) {
-            if (piece->kind == Kind::Text) {
-                const auto text = take_text(arguments);
+            if (piece->kind >= Kind::Text) {
+                const auto text =
+                    piece->kind == Kind::Text ? take_text(arguments) : take_name(arguments);
                 if (!text)
                     return nullptr;
                 std::memcpy(out, text->data(), text->size());

@@ -25,7 +25,7 @@ class PlainFormat {
     bool print(Writer& writer, std::string_view arguments) const;
 
   private:
-    enum class Kind : uint8_t { More, End, Signed, Unsigned, Hex, Pointer, Char, Text };
+    enum class Kind : uint8_t { More, End, Signed, Unsigned, Hex, Pointer, Char, Text, Name };
     static constexpr size_t stride = 16;
     // A bounded number of characters before a conversion, then the conversion; Kind::More: more
     // characters.

@@ -15,16 +15,10 @@ void djs_access_init(void)
 	kernel_low = djs_kernel_memory();
 }
 
-/* Target variables do not say whose memory they point to; the address does. */
-static __always_inline bool is_user(u64 address)
-{
-	return (s64)address >= 0;
-}
-
 static noinline DJS_HANDLER_CODE bool read_slow(u64 address, u32 size, u64 *value)
 {
 	*value = 0;
-	if (is_user(address))
+	if (djs_is_user(address))
 		return !copy_from_user_nofault(value, (const void __user *)address, size);
 	return !copy_from_kernel_nofault(value, (const void *)address, size);
 }
@@ -116,8 +110,8 @@ DJS_HANDLER_CODE bool djs_write_number(u64 address, u32 size, u64 value)
 {
 	if (size != 1 && size != 2 && size != 4 && size != 8)
 		return false;
-	return is_user(address) ? write_user(address, size, value)
-				: write_kernel(address, size, value);
+	return djs_is_user(address) ? write_user(address, size, value)
+				    : write_kernel(address, size, value);
 }
 
 DJS_HANDLER_CODE void djs_vfail_text(struct djs_ctx *ctx, u32 place, const char *format,
@@ -142,28 +136,51 @@ DJS_HANDLER_CODE void djs_fail_text(struct djs_ctx *ctx, u32 place, const char *
  * a process: a pointer in this range is NULL plus the offset of a member. */
 #define NULL_AREA 65536u
 
+static noinline DJS_HANDLER_CODE void describe_access(char *out, const char *what, u64 address,
+						      bool user)
+{
+	if (address < NULL_AREA)
+		snprintf(out, DJS_ACCESS_MESSAGE,
+			 address ? "cannot %s at NULL + 0x%llx" : "cannot %s at NULL", what,
+			 address);
+	else
+		snprintf(out, DJS_ACCESS_MESSAGE, "cannot %s of %s memory at 0x%llx%s", what,
+			 user ? "user" : "kernel", address,
+			 user == djs_is_user(address) ? ""
+			 : user			      ? ", which is a kernel address"
+						      : ", which is a user-space address");
+}
+
+noinline DJS_HANDLER_CODE void djs_describe_number(char *out, const char *verb, u64 address,
+						   u32 size, bool user)
+{
+	char what[24];
+
+	snprintf(what, sizeof(what), "%s %u byte%s", verb, size, size == 1 ? "" : "s");
+	describe_access(out, what, address, user);
+}
+
 noinline DJS_HANDLER_CODE void djs_fail_access(struct djs_ctx *ctx, const char *what, u64 address,
 					       bool user, u32 place)
 {
-	if (address < NULL_AREA)
-		djs_fail_text(ctx, place,
-			      address ? "cannot %s at NULL + 0x%llx" : "cannot %s at NULL", what,
-			      address);
-	else
-		djs_fail_text(ctx, place, "cannot %s of %s memory at 0x%llx%s", what,
-			      user ? "user" : "kernel", address,
-			      user == is_user(address) ? ""
-			      : user		       ? ", which is a kernel address"
-						       : ", which is a user-space address");
+	char message[DJS_ACCESS_MESSAGE];
+
+	describe_access(message, what, address, user);
+	djs_fail_text(ctx, place, "%s", message);
 }
 
 noinline DJS_HANDLER_CODE void djs_fail_number(struct djs_ctx *ctx, const char *verb, u64 address,
 					       u32 size, bool user, u32 place)
 {
-	char what[24];
+	char message[DJS_ACCESS_MESSAGE];
 
-	snprintf(what, sizeof(what), "%s %u byte%s", verb, size, size == 1 ? "" : "s");
-	djs_fail_access(ctx, what, address, user, place);
+	djs_describe_number(message, verb, address, size, user);
+	djs_fail_text(ctx, place, "%s", message);
+}
+
+DJS_HANDLER_CODE void djs_fail_load(struct djs_ctx *ctx, u64 address, u32 size, u32 place)
+{
+	djs_fail_number(ctx, "read", address, size, djs_is_user(address), place);
 }
 
 DJS_HANDLER_CODE u64 djs_load(struct djs_ctx *ctx, u64 address, u32 size, u32 place)
@@ -171,7 +188,7 @@ DJS_HANDLER_CODE u64 djs_load(struct djs_ctx *ctx, u64 address, u32 size, u32 pl
 	u64 value;
 
 	if (unlikely(!djs_read_number(address, size, &value))) {
-		djs_fail_number(ctx, "read", address, size, is_user(address), place);
+		djs_fail_number(ctx, "read", address, size, djs_is_user(address), place);
 		return 0;
 	}
 	return value;
@@ -181,7 +198,7 @@ DJS_HANDLER_CODE u64 djs_load_user(struct djs_ctx *ctx, u64 address, u32 size, u
 {
 	u64 value;
 
-	if (unlikely(!is_user(address) || !djs_read_number(address, size, &value))) {
+	if (unlikely(!djs_is_user(address) || !djs_read_number(address, size, &value))) {
 		djs_fail_number(ctx, "read", address, size, true, place);
 		return 0;
 	}
@@ -207,5 +224,5 @@ DJS_HANDLER_CODE void djs_copy_memory(struct djs_ctx *ctx, char *out, u64 addres
 DJS_HANDLER_CODE void djs_store(struct djs_ctx *ctx, u64 address, u32 size, u64 value, u32 place)
 {
 	if (unlikely(!djs_write_number(address, size, value)))
-		djs_fail_number(ctx, "write", address, size, is_user(address), place);
+		djs_fail_number(ctx, "write", address, size, djs_is_user(address), place);
 }

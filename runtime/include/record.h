@@ -16,6 +16,7 @@
  * The header of a record. The arguments follow it, each aligned to 8 bytes:
  *   l  s64
  *   s  u32 length, the bytes (no terminator), padding
+ *   n  DJS_NAME_BYTES: a name, which ends at the first NUL
  *   h  struct djs_histogram_header, then its buckets (s64 each)
  */
 struct djs_record {
@@ -24,6 +25,8 @@ struct djs_record {
 	u32 id;	  /* index of its format, or one of DJS_RECORD_* */
 	u64 time; /* time stamp counter: orders the records of all CPUs */
 };
+
+#define DJS_NAME_BYTES 16u /* TASK_COMM_LEN */
 
 #define DJS_RECORD_FIRST_SPECIAL 0xffffff00u
 #define DJS_RECORD_ERROR	 0xffffff00u /* s message, l place: a run-time error ended a handler */

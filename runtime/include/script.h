@@ -140,6 +140,16 @@ u64 djs_lock_enter(const struct djs_handler *handler);
 void djs_lock_leave(const struct djs_handler *handler, u64 flags);
 /* Reports an error of a handler without a context, after it has released its locks. */
 void djs_fail_alone(const char *message, u32 place);
+/* The same for a read of `size` bytes, unless handlers that can fail no longer run. */
+void djs_fail_read_alone(u64 address, u32 size, u32 place);
+/* djs_load for a handler without a context, where one instruction in the handler cannot read. It
+ * marks the context of this level as busy: a probe on what reads user memory is skipped instead of
+ * entering itself. */
+struct djs_loaded {
+	u64 value;
+	s64 status; /* 0; below 0: a fault; above 0: the hit is skipped, and counted */
+};
+struct djs_loaded djs_load_alone(u64 address, u32 size);
 /* Returns the site of `handler` whose call returns to `return_address`. Never NULL for an attached
  * site, unless a livepatch or a kprobe replaces its function. */
 const struct djs_site *djs_find_site(const struct djs_handler *handler, u64 return_address);
@@ -177,6 +187,8 @@ void djs_fail(struct djs_ctx *ctx, const char *message, u32 place);
 u64 djs_load(struct djs_ctx *ctx, u64 address, u32 size, u32 place);
 /* The same, but only for user space: a kernel address is an error. */
 u64 djs_load_user(struct djs_ctx *ctx, u64 address, u32 size, u32 place);
+/* Sets ctx->error after a read of kernel memory in the handler itself has faulted. */
+void djs_fail_load(struct djs_ctx *ctx, u64 address, u32 size, u32 place);
 void djs_store(struct djs_ctx *ctx, u64 address, u32 size, u64 value, u32 place);
 /* The same for `size` bytes, which are copied to `out`. */
 void djs_copy_memory(struct djs_ctx *ctx, char *out, u64 address, u64 size, u32 place);

@@ -39,6 +39,17 @@ static DJS_HANDLER_CODE bool take_text(struct arguments *args, const char **text
 	size_t used;
 	u32 bytes;
 
+	if (*args->types == 'n') {
+		if (left < DJS_NAME_BYTES)
+			return false;
+		*text = args->at;
+		for (bytes = 0; bytes < DJS_NAME_BYTES && args->at[bytes];)
+			bytes++;
+		*length = bytes;
+		args->at += DJS_NAME_BYTES;
+		args->types++;
+		return true;
+	}
 	if (*args->types != 's' || left < sizeof(bytes))
 		return false;
 	memcpy(&bytes, args->at, sizeof(bytes));

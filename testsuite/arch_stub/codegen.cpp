@@ -27,6 +27,22 @@ llvm::Value* has_zero_stack_bits(llvm::IRBuilderBase&, uint32_t) {
     return nullptr;
 }
 
+llvm::Value* allows_guarded_load(llvm::IRBuilderBase&, llvm::Value*) {
+    return nullptr;
+}
+
+GuardedLoad guarded_load(llvm::IRBuilderBase&, llvm::Value*, int64_t, unsigned, bool,
+                         llvm::BasicBlock*, llvm::BasicBlock*) {
+    return {};
+}
+
+void call_rarely(llvm::IRBuilderBase&, const std::string&, std::initializer_list<RareArgument>) {}
+
+llvm::Value* ask_rarely(llvm::IRBuilderBase&, const std::string&,
+                        std::initializer_list<RareArgument>, const SignBranches&) {
+    return nullptr;
+}
+
 llvm::Value* load_percpu_constant(llvm::IRBuilderBase&, llvm::Type*, const PercpuPlace&) {
     return nullptr;
 }

@@ -13,10 +13,13 @@ RECORD = r'printf("%d %x %x %x %x\n", pid(), $regs, $regs, $regs, $regs)'
 # A return probe could only use $regs by saving it at entry; its record contains the same number of numbers.
 RECORD_AT_RETURN = r'printf("%d %x %x %x %x\n", pid(), 1, 2, 3, 4)'
 COUNT = "n++"
+MAP_COUNT = 's <<< @cast(task_current(), "task_struct", "kernel")->mm->map_count'
 # What a handler counted: `next` alone counts nothing; it is only known that no hit was missed.
 COUNTED = {
     COUNT: " probe end { println(n) }",
     "s <<< pid()": " probe end { println(@count(s)) }",
+    "s <<< $tv": " probe end { println(@count(s)) }",
+    MAP_COUNT: " probe end { println(@count(s)) }",
     "a[pid()]++": " probe end { foreach (p in a) all += a[p]; println(all) }",
 }
 EMPTY = "next"  # an empty body is dropped with a warning; this one is kept and does nothing
@@ -59,7 +62,13 @@ COST = [
     Case("map", "`a[pid()]++`", POINT, "a[pid()]++", mechanism="djprobe", targets=(110, 110)),
     Case("record", "`printf` of pid and four arguments", POINT, RECORD, mechanism="djprobe", targets=(40, 45)),
     Case("record-text", "`printf` of pid and execname", POINT, r'printf("%d %s\n", pid(), execname())',
-         mechanism="djprobe"),
+         mechanism="djprobe", targets=(60, 60)),
+    Case("read", "`s <<< $tv`: one read through a pointer", 'kernel.function("sys_gettimeofday")', "s <<< $tv",
+         mechanism="djprobe", targets=(25, 25)),
+    Case("read-twice", "`s <<<` the current task's `->mm->map_count`: two reads", POINT, MAP_COUNT, mechanism="djprobe",
+         targets=(30, 30)),
+    Case("record-first", "`printf` of execname, pid, `$tv` and `$tz`", 'kernel.function("sys_gettimeofday")',
+         r'printf("%s(%d) tv=%p tz=%p\n", execname(), pid(), $tv, $tz)', mechanism="djprobe", targets=(80, 80)),
     Case("record-names", "`printf` of `$tv` and `$tz`", 'kernel.function("sys_gettimeofday")',
          r'printf("%p %p\n", $tv, $tz)', mechanism="djprobe"),
     Case("return-count", "`.return { n++ }`", POINT + ".return", COUNT, mechanism="return-djprobe", targets=(30, 30)),
@@ -115,6 +124,12 @@ BPFTRACE = [
     Peer("kfunc-record", "kfunc `printf`, five values", f"kfunc:{FUNCTION} {{ {_FIVE} }}", "record"),
     Peer("kfunc-text", "kfunc `printf`, pid and comm", f'kfunc:{FUNCTION} {{ printf("%d %s\\n", pid, comm) }}',
          "record-text"),
+    Peer("kfunc-read", "kfunc `@ = stats(…->di)`", f"kfunc:{FUNCTION} {{ @ = stats(args->regs->di) }}", "read"),
+    Peer("kfunc-read-twice", "kfunc `@ = stats(curtask->mm->map_count)`",
+         f"kfunc:{FUNCTION} {{ @ = stats(((struct task_struct *)curtask)->mm->map_count) }}", "read-twice"),
+    Peer("kfunc-first", "kfunc `printf`, comm, pid and two values",
+         f'kfunc:{FUNCTION} {{ printf("%s(%d) tv=%p tz=%p\\n", comm, pid, args->regs->di, args->regs->si) }}',
+         "record-first"),
     Peer("kretfunc-count", "kretfunc `@++`", f"kretfunc:{FUNCTION} {{ @++ }}", "return-count"),
     Peer("kretfunc-record", "kretfunc `printf(retval)`", f'kretfunc:{FUNCTION} {{ printf("%d\\n", retval) }}',
          "return-record"),
@@ -140,6 +155,12 @@ SYSTEMTAP = [
     Peer("stap-stats", "`s <<< pid()`", f"global s probe {POINT} {{ s <<< pid() }}", "statistic"),
     Peer("stap-map", "`a[pid()]++`", f"global a probe {POINT} {{ a[pid()]++ }}", "map"),
     Peer("stap-record", "`printf` of pid and four arguments", f"probe {POINT} {{ {RECORD} }}", "record"),
+    Peer("stap-read", "`s <<< $tv`", 'global s probe kernel.function("sys_gettimeofday") { s <<< $tv }', "read"),
+    Peer("stap-read-twice", "`s <<<` the current task's `->mm->map_count`",
+         f"global s probe {POINT} {{ {MAP_COUNT} }}", "read-twice"),
+    Peer("stap-first", "`printf` of execname, pid, `$tv` and `$tz`",
+         r'probe kernel.function("sys_gettimeofday") { printf("%s(%d) tv=%p tz=%p\n", execname(), pid(), $tv, $tz) }',
+         "record-first"),
     Peer("stap-return", "`.return { n++ }`", f"global n probe {POINT}.return {{ n++ }}", "return-count"),
     Peer("stap-return-record", '`.return { printf("%d", $return) }`',
          f'probe {POINT}.return {{ printf("%d\\n", $return) }}', "return-record"),

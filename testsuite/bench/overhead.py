@@ -21,13 +21,13 @@ def all_cases():
     return cases.COST + list(cases.mechanism_cases().values())
 
 
-def measure_kernel(release, djstap):
+def measure_kernel(release, djstap, with_peers):
     with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:
         print(f"  djstap on {release}, counting instructions …", flush=True)
         instructions = measure.in_guest(release, djstap, all_cases(), folder, CALLS, True)
         print(f"  djstap on {release}, by the clock …", flush=True)
         times = measure.in_guest(release, djstap, all_cases(), folder, CALLS_TIMED, False)
-        ran = {tool: peers.run(tool, release, djstap, CALLS, folder) for tool in cases.PEERS}
+        ran = {tool: peers.run(tool, release, djstap, CALLS, folder) for tool in cases.PEERS if with_peers}
     return report.Results(release, instructions, times, ran)
 
 
@@ -96,10 +96,10 @@ def main(options):
     everything = []
     try:
         for release in releases:
-            everything.append(measure_kernel(release, djstap))
+            everything.append(measure_kernel(release, djstap, not options.without_peers))
     except guest.GuestLost as lost:
         sys.exit(f"bench: the guest was lost:\n{lost}")
     failed = sum(show(results) for results in everything)
-    if kernels.both_ran(releases):
+    if kernels.both_ran(releases) and not options.without_peers:
         page.put("overhead", report.text(everything, kernels.measured_with(djstap, releases), CALLS), report.charts(everything))
     return 1 if failed else 0

@@ -23,6 +23,7 @@ def cache(*parts):
 def add_arguments(parser):
     parser.add_argument("--with-peers", action="store_true",
                         help="install bpftrace, SystemTap and LTTng where they are missing")
+    parser.add_argument("--without-peers", action="store_true", help="measure djstap alone; writes no page")
 
 
 def install(wanted=PROGRAMS):

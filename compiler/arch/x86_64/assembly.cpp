@@ -5,6 +5,10 @@
 
 #include <llvm/IR/InlineAsm.h>
 
+#include <array>
+#include <cassert>
+#include <vector>
+
 namespace djstap::arch {
 
 llvm::CallInst* x86_64::emit_assembly(llvm::IRBuilderBase& builder, llvm::Type* result,
@@ -56,6 +60,76 @@ llvm::Value* has_zero_stack_bits(llvm::IRBuilderBase& builder, uint32_t bits) {
         builder,
         emit_assembly(builder, builder.getInt32Ty(),
                       {"testl $$" + std::to_string(bits) + ", %esp", "={@ccz}", {}, true, false}));
+}
+
+namespace {
+
+// Returns a call that preserves all registers but the one for the result. `operands` receives what
+// the code uses, numbered from `first`.
+std::string rare_call(const std::string& function, std::initializer_list<RareArgument> arguments,
+                      bool returns, size_t first, std::vector<llvm::Value*>& operands) {
+    // Those that a function of the C language may change, except the one for the result.
+    static constexpr std::array changed{"rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10"};
+    static constexpr std::array passed{"rdi", "rsi", "rdx", "rcx"};
+    assert(arguments.size() <= passed.size());
+    std::string text;
+    auto line = [&text](const std::string& code) { text += (text.empty() ? "" : "\n\t") + code; };
+    for (const char* name : changed)
+        line(std::string("pushq %") + name);
+    for (const RareArgument& argument : arguments) {
+        // A constant needs no register.
+        if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(argument.value);
+            constant && constant->getValue().isSignedIntN(32)) {
+            line("pushq $$" + std::to_string(constant->getSExtValue() + argument.addend));
+            continue;
+        }
+        line("pushq $" + std::to_string(first + operands.size()));
+        operands.push_back(argument.value);
+        if (argument.addend)
+            line("addq $$" + std::to_string(argument.addend) + ", (%rsp)");
+    }
+    for (size_t i = arguments.size(); i-- > 0;)
+        line(std::string("popq %") + passed[i]);
+    line("call " + function);
+    if (returns)
+        line("movq %rax, %r11\n\ttestq %rdx, %rdx");
+    for (size_t i = changed.size(); i-- > 0;)
+        line(std::string("popq %") + changed[i]);
+    return text;
+}
+
+std::string and_registers(std::string constraints, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        constraints += constraints.empty() ? "r" : ",r";
+    return constraints;
+}
+
+} // namespace
+
+void call_rarely(llvm::IRBuilderBase& builder, const std::string& function,
+                 std::initializer_list<RareArgument> arguments) {
+    std::vector<llvm::Value*> operands;
+    const std::string text = rare_call(function, arguments, false, 0, operands);
+    emit_assembly(builder, builder.getVoidTy(),
+                  {text,
+                   and_registers("", operands.size()) + (operands.empty() ? "" : ",") + "~{r11}",
+                   operands});
+}
+
+llvm::Value* ask_rarely(llvm::IRBuilderBase& builder, const std::string& function,
+                        std::initializer_list<RareArgument> arguments, const SignBranches& next) {
+    std::vector<llvm::Value*> operands;
+    std::string text = rare_call(function, arguments, true, 1, operands);
+    // The jumps are part of the statement: LLVM keeps a register for each flag that one returns.
+    const size_t labels = 1 + operands.size();
+    text +=
+        "\n\tjs ${" + std::to_string(labels) + ":l}\n\tjne ${" + std::to_string(labels + 1) + ":l}";
+    const std::string constraints =
+        and_registers("={r11}", operands.size()) + ",!i,!i,~{memory},~{dirflag},~{fpsr},~{flags}";
+    std::vector<llvm::Type*> parameters(operands.size(), builder.getInt64Ty());
+    auto* type = llvm::FunctionType::get(builder.getInt64Ty(), parameters, false);
+    return builder.CreateCallBr(type, llvm::InlineAsm::get(type, text, constraints, true),
+                                next.if_zero, {next.if_below, next.if_above}, operands);
 }
 
 } // namespace djstap::arch

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "arch/arch.h"
 #include "codegen/codegen.h"
 
 #include <gtest/gtest.h>
@@ -470,6 +471,36 @@ TEST_F(Generate, ValueIsReadInTheAddressSpaceThatItWasMadeIn) {
         EXPECT_EQ(object->object.find("djs_load_user") != std::string::npos, user);
         EXPECT_EQ(object->object.find(std::string("djs_load\0", 9)) != std::string::npos, !user);
     }
+}
+
+// `n += $a->b; n++`: checks the session and the address, reads, adds. No context, no saved
+// register.
+TEST_F(Generate, KernelMemoryIsReadByTheHandlerItself) {
+    Global* n = global("n", Type::Long, Storage::PerCpu);
+    Probe* p = probe({});
+    p->effects.can_fail = true;
+    auto sum = std::make_unique<Assignment>();
+    sum->op = ast::BinaryOp::Add;
+    sum->place = value_of(n);
+    sum->value = memory_at(plan_.variants[0], AddressSpace::Kernel);
+    sum->value_used = false;
+    Access& access = plan_.variants[0].accesses[sum->value.get()].value;
+    access.base = Access::Base::Register;
+    access.reg = arch::argument_registers()[0];
+    access.steps = {{AccessStep::Kind::Add, 8}, {AccessStep::Kind::Load, 0, nullptr, 4, true}};
+    p->body->statements.push_back(evaluate(std::move(sum)));
+    p->body->statements.push_back(increment(n));
+    const auto object = generate();
+    ASSERT_TRUE(object) << render_all(diagnostics_);
+    auto code = listing(object->object, "djs_direct_0");
+    ASSERT_GE(code.size(), 7u);
+    code.resize(7);
+    EXPECT_EQ(disassemble(object->object, "djs_direct_0").front(), "testl");
+    const auto loads = [](const std::string& line) { return line.starts_with("movslq 0x8(%rdi)"); };
+    EXPECT_EQ(std::count_if(code.begin(), code.end(), loads), 1) << code[4];
+    // What follows the load is a fault's code: it names the address that was read.
+    EXPECT_NE(object->object.find("djs_fail_read_alone"), std::string::npos);
+    EXPECT_NE(object->object.find("__ex_table"), std::string::npos);
 }
 
 } // namespace djstap

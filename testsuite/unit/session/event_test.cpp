@@ -189,7 +189,7 @@ TEST(Event, HasItsCpuTimeAndTypedArguments) {
     header.kind = DJS_HISTOGRAM_LINEAR;
     header.buckets = 2;
     ModuleMeta meta;
-    meta.formats = {{"%s %d\n", "sl"}, {"%H", "h"}};
+    meta.formats = {{"%s %d\n", "sl"}, {"%H", "h"}, {"%s", "n"}};
     RecordClock clock(moment(0 + 1, 1'000));
     clock.add(moment(1001, 2'000, 5'000));
     Collector output;
@@ -198,7 +198,11 @@ TEST(Event, HasItsCpuTimeAndTypedArguments) {
     printer.print(
         OwnRecord(1, 1001, bytes_of(&header, sizeof header) + number(4) + number(9)).get(), 2);
     printer.print(OwnRecord(0, 1001, text("cat")).get(), 0); // damaged
-    ASSERT_EQ(output.seen.size(), 3u);
+    std::string name = "systemd-journal";
+    name.resize(DJS_NAME_BYTES);
+    const OwnRecord named(2, 1001, name);
+    printer.print(named.get(), 1);
+    ASSERT_EQ(output.seen.size(), 4u);
     const auto& first = output.seen[0];
     EXPECT_EQ(first.cpu, 7u);
     EXPECT_EQ(first.monotonic, 1'500u);
@@ -209,6 +213,8 @@ TEST(Event, HasItsCpuTimeAndTypedArguments) {
     ASSERT_EQ(second.arguments.size(), 1u);
     EXPECT_EQ(std::get<HistogramArgument>(second.arguments[0]).header.buckets, 2u);
     EXPECT_FALSE(output.seen[2].whole);
+    ASSERT_EQ(output.seen[3].arguments.size(), 1u);
+    EXPECT_EQ(std::get<std::string_view>(output.seen[3].arguments[0]), "systemd-journal");
 }
 
 TEST(Event, HistogramsAreReadToTheirEndOnly) {

@@ -46,6 +46,29 @@ void append(std::string& arguments, const std::string& text) {
     arguments.resize(DJS_ALIGN8(arguments.size()));
 }
 
+// In the place for a name that is not longer.
+std::string name_of(const std::string& text) {
+    std::string name = text;
+    name.resize(DJS_NAME_BYTES);
+    return name;
+}
+
+TEST(PlainFormat, NamesOfEveryLength) {
+    const ModuleMeta::Format format{"<%s>%d", "nl"};
+    const auto plain = PlainFormat::of(format);
+    ASSERT_TRUE(plain);
+    for (size_t length = 0; length <= DJS_NAME_BYTES; length++) {
+        const std::string text(length, 'n');
+        std::string arguments = name_of(text);
+        append(arguments, uint64_t{7});
+        EXPECT_EQ(printed(*plain, arguments), "<" + text + ">7");
+        EXPECT_EQ(expected(format, arguments), "<" + text + ">7");
+    }
+    bool done = true;
+    EXPECT_EQ(printed(*plain, std::string(DJS_NAME_BYTES - 1, 'n'), &done), "");
+    EXPECT_FALSE(done);
+}
+
 TEST(PlainFormat, NumbersOfEveryLength) {
     std::vector<uint64_t> values{0, std::numeric_limits<uint64_t>::max()};
     for (uint64_t power = 1; power != 0; power <<= 1)
@@ -82,7 +105,10 @@ TEST(PlainFormat, RandomFormats) {
         for (size_t count = random() % 12; count > 0; count--) {
             const std::string& piece = pieces[random() % pieces.size()];
             format.text += piece;
-            if (piece == "%s") {
+            if (piece == "%s" && random() % 2) {
+                format.types += 'n';
+                arguments += name_of(std::string(random() % 17, 'n'));
+            } else if (piece == "%s") {
                 format.types += 's';
                 append(arguments,
                        std::string(random() % 40, static_cast<char>('a' + random() % 26)));
@@ -103,6 +129,7 @@ TEST(PlainFormat, LeavesOthersToTheFormatter) {
     EXPECT_FALSE(PlainFormat::of({"%d", ""}));
     EXPECT_FALSE(PlainFormat::of({"%d", "s"}));
     EXPECT_FALSE(PlainFormat::of({"%s", "l"}));
+    EXPECT_FALSE(PlainFormat::of({"%d", "n"}));
 }
 
 TEST(PlainFormat, RefusesDamagedArguments) {
