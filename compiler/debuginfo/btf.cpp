@@ -178,8 +178,7 @@ std::vector<BtfParameter> Btf::function_parameters(uint32_t function, bool& vara
     if (prototype.kind != BtfKind::FuncProto)
         return parameters;
     for (uint32_t i = 0; i < prototype.count; i++) {
-        BtfParameter parameter{string(btf_word(prototype.extra, 2 * i)),
-                               btf_word(prototype.extra, 2 * i + 1)};
+        BtfParameter parameter{string(prototype.extra_u32(2 * i)), prototype.extra_u32(2 * i + 1)};
         if (i + 1 == prototype.count && parameter.name.empty() && parameter.type == 0)
             varargs = true;
         else

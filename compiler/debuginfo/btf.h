@@ -43,16 +43,16 @@ struct BtfType {
     bool flag = false;
     uint32_t count = 0;        // vlen
     uint32_t size_or_type = 0; // depends on the kind
-    std::string_view extra;    // what follows the common part
-};
+    std::string_view extra;    // an array of u32 after the common part, or nothing
 
-// Returns a word of what follows a type's common part; 0 beyond its end.
-inline uint32_t btf_word(std::string_view bytes, size_t index) {
-    uint32_t value = 0;
-    if ((index + 1) * sizeof value <= bytes.size())
-        std::memcpy(&value, bytes.data() + index * sizeof value, sizeof value);
-    return value;
-}
+    // Returns an element of `extra`; 0 beyond its end.
+    uint32_t extra_u32(size_t index) const {
+        uint32_t value = 0;
+        if ((index + 1) * sizeof value <= extra.size())
+            std::memcpy(&value, extra.data() + index * sizeof value, sizeof value);
+        return value;
+    }
+};
 
 struct BtfParameter {
     std::string_view name;

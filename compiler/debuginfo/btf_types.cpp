@@ -55,8 +55,8 @@ uint64_t Btf::array_size(const BtfType& array) const {
     BtfType at = array;
     TypeId element = 0;
     for (int depth = 0; at.kind == BtfKind::Array && depth < deepest_btf; depth++) {
-        elements *= btf_word(at.extra, 2);
-        element = btf_word(at.extra, 0);
+        elements *= at.extra_u32(2);
+        element = at.extra_u32(0);
         at = type(bare(static_cast<uint32_t>(element)));
     }
     return at.kind == BtfKind::Array ? 0 : elements * resolve(element).size;
@@ -77,7 +77,7 @@ CType Btf::resolve(TypeId id) const {
         result.kind = id < size() ? CTypeKind::Void : CTypeKind::Unknown;
         break;
     case BtfKind::Int: {
-        uint32_t encoding = btf_word(at.extra, 0) >> 24;
+        uint32_t encoding = at.extra_u32(0) >> 24;
         result.kind = encoding & int_bool         ? CTypeKind::Bool
                       : at.name.ends_with("char") ? CTypeKind::Char
                                                   : CTypeKind::Integer;
@@ -92,8 +92,8 @@ CType Btf::resolve(TypeId id) const {
         break;
     case BtfKind::Array:
         result.kind = CTypeKind::Array;
-        result.base_type = btf_word(at.extra, 0);
-        result.count = btf_word(at.extra, 2);
+        result.base_type = at.extra_u32(0);
+        result.count = at.extra_u32(2);
         result.size = array_size(at);
         break;
     case BtfKind::Struct:
@@ -131,19 +131,19 @@ std::vector<CMember> Btf::members(TypeId id) const {
         return members;
     for (uint32_t i = 0; i < at.count; i++) {
         CMember member;
-        member.name = string(btf_word(at.extra, 3 * i));
-        member.type = btf_word(at.extra, 3 * i + 1);
-        uint32_t place = btf_word(at.extra, 3 * i + 2);
+        member.name = string(at.extra_u32(3 * i));
+        member.type = at.extra_u32(3 * i + 1);
+        uint32_t place = at.extra_u32(3 * i + 2);
         uint64_t bits = at.flag ? place & 0xffffff : place;
         member.offset = bits / 8;
         BtfType storage = type(bare(member.type));
         if (at.flag)
             member.bit_size = place >> 24;
         else if (storage.kind == BtfKind::Int &&
-                 (btf_word(storage.extra, 0) & 0xff) != storage.size_or_type * 8) {
+                 (storage.extra_u32(0) & 0xff) != storage.size_or_type * 8) {
             // the old form: an integer with this number of bits
-            member.bit_size = btf_word(storage.extra, 0) & 0xff;
-            bits += (btf_word(storage.extra, 0) >> 16) & 0xff;
+            member.bit_size = storage.extra_u32(0) & 0xff;
+            bits += (storage.extra_u32(0) >> 16) & 0xff;
         }
         if (uint64_t size = resolve(member.type).size; member.bit_size && size)
             place_bit_field(member, bits, size);
@@ -157,13 +157,12 @@ std::vector<CEnumerator> Btf::enumerators(TypeId id) const {
     BtfType at = id >> pointer_shift ? BtfType() : type(bare(id));
     for (uint32_t i = 0; i < at.count; i++) {
         if (at.kind == BtfKind::Enum) {
-            uint32_t value = btf_word(at.extra, 2 * i + 1);
-            values.push_back({std::string(string(btf_word(at.extra, 2 * i))),
+            uint32_t value = at.extra_u32(2 * i + 1);
+            values.push_back({std::string(string(at.extra_u32(2 * i))),
                               at.flag ? int64_t(int32_t(value)) : value});
         } else if (at.kind == BtfKind::Enum64) {
-            uint64_t value = btf_word(at.extra, 3 * i + 1) | uint64_t(btf_word(at.extra, 3 * i + 2))
-                                                                 << 32;
-            values.push_back({std::string(string(btf_word(at.extra, 3 * i))), int64_t(value)});
+            uint64_t value = at.extra_u32(3 * i + 1) | uint64_t(at.extra_u32(3 * i + 2)) << 32;
+            values.push_back({std::string(string(at.extra_u32(3 * i))), int64_t(value)});
         }
     }
     return values;
@@ -172,9 +171,9 @@ std::vector<CEnumerator> Btf::enumerators(TypeId id) const {
 std::optional<int64_t> Btf::enumerator(std::string_view name) const {
     for (uint32_t id = 1; id < size(); id++) {
         const BtfType at = type(id);
-        const uint32_t words = at.kind == BtfKind::Enum ? 2 : at.kind == BtfKind::Enum64 ? 3 : 0;
-        for (uint32_t i = 0; words && i < at.count; i++)
-            if (string(btf_word(at.extra, words * i)) == name)
+        const uint32_t fields = at.kind == BtfKind::Enum ? 2 : at.kind == BtfKind::Enum64 ? 3 : 0;
+        for (uint32_t i = 0; fields && i < at.count; i++)
+            if (string(at.extra_u32(fields * i)) == name)
                 return enumerators(id)[i].value;
     }
     return std::nullopt;
@@ -240,14 +239,14 @@ TypeStep Btf::step(TypeId id) const {
         break;
     case BtfKind::Array:
         step.form = TypeStep::Form::Array;
-        step.base_type = btf_word(at.extra, 0);
-        step.count = btf_word(at.extra, 2);
+        step.base_type = at.extra_u32(0);
+        step.count = at.extra_u32(2);
         break;
     case BtfKind::FuncProto:
         step.form = TypeStep::Form::Function;
         for (uint32_t i = 0; i < at.count; i++) {
-            uint32_t parameter = btf_word(at.extra, 2 * i + 1);
-            if (parameter || btf_word(at.extra, 2 * i))
+            uint32_t parameter = at.extra_u32(2 * i + 1);
+            if (parameter || at.extra_u32(2 * i))
                 step.parameters.push_back(parameter);
             else
                 step.varargs = true;
