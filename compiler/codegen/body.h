@@ -68,8 +68,8 @@ class Body {
     // released; else it is reported at once.
     void keep_errors(KeptError* error) { kept_error_ = error; }
 
-    // Sets the handlers that the body is part of; default: any.
-    void runs_in(const Surroundings& surroundings) { surroundings_ = surroundings; }
+    // Sets the contexts in which the body runs; default: `others`.
+    void runs_in(const RunContexts& contexts) { run_contexts_ = contexts; }
 
     uint32_t scratch_used() const { return scratch_peak_; }
     const std::vector<ScratchCall>& calls() const { return calls_; }
@@ -253,7 +253,7 @@ class Body {
     std::vector<LoopExits> loops_;
     llvm::AllocaInst* number_result_ = nullptr;
     Value text_result_ = nullptr;
-    Surroundings surroundings_{false, false, true};
+    RunContexts run_contexts_{false, false, true};
     bool counts_actions_ = false;
     int64_t pending_actions_ = 0;
     uint32_t scratch_top_ = 0, scratch_peak_ = 0;

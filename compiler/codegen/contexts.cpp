@@ -105,12 +105,12 @@ class Finder {
             if (variant.probe->condition)
                 all.at(*variant.probe->condition);
             const std::set<const program::Function*> called = reached(all);
-            const Surroundings its = surroundings(variant, all);
-            contexts_.variants.push_back(its);
-            if (!its.alone)
+            const RunContexts contexts = run_contexts(variant, all);
+            contexts_.variants.push_back(contexts);
+            if (!contexts.alone)
                 contexts_.cleared.insert(all.clears.begin(), all.clears.end());
             for (const program::Function* function : called)
-                contexts_.functions[function].join(its);
+                contexts_.functions[function].join(contexts);
         }
         return std::move(contexts_);
     }
@@ -145,14 +145,14 @@ class Finder {
         }
         return found;
     }
-    Surroundings surroundings(const Variant& variant, const Look& look) const {
-        Surroundings its;
-        its.alone = script_.kernel.user_space || variant.kind == HandlerKind::Begin ||
-                    variant.kind == HandlerKind::End || variant.kind == HandlerKind::Error;
-        its.task = !its.alone && look.walks_far && variant.has_only(DJS_RUNS_IN_TASK) &&
-                   (variant.has_only(DJS_IS_TASK) || !look.bound_to_place);
-        its.others = !its.alone && !its.task;
-        return its;
+    RunContexts run_contexts(const Variant& variant, const Look& look) const {
+        RunContexts contexts;
+        contexts.alone = script_.kernel.user_space || variant.kind == HandlerKind::Begin ||
+                         variant.kind == HandlerKind::End || variant.kind == HandlerKind::Error;
+        contexts.task = !contexts.alone && look.walks_far && variant.has_only(DJS_RUNS_IN_TASK) &&
+                        (variant.has_only(DJS_IS_TASK) || !look.bound_to_place);
+        contexts.others = !contexts.alone && !contexts.task;
+        return contexts;
     }
 
     const ScriptModule& script_;

@@ -12,12 +12,12 @@ namespace djstap::codegen {
 
 class ScriptModule;
 
-// The environments of the handlers that a body is part of.
-struct Surroundings {
+// The contexts in which a body runs: those of all handlers that contain it.
+struct RunContexts {
     bool alone = false;  // begin, end, error: nothing else runs; in user space all of them
     bool task = false;   // DJS_HANDLER_IN_TASK
     bool others = false; // all others: a walk over a large array must not take long
-    void join(const Surroundings& more) {
+    void join(const RunContexts& more) {
         alone |= more.alone;
         task |= more.task;
         others |= more.others;
@@ -25,12 +25,12 @@ struct Surroundings {
 };
 
 struct Contexts {
-    std::vector<Surroundings> variants;                                   // by number
-    std::unordered_map<const program::Function*, Surroundings> functions; // that are called
+    std::vector<RunContexts> variants;                                   // by number
+    std::unordered_map<const program::Function*, RunContexts> functions; // that are called
     std::set<const program::Global*> cleared; // as a whole, while probes are armed
-    Surroundings of(const program::Function& function) const {
+    RunContexts of(const program::Function& function) const {
         auto found = functions.find(&function);
-        return found == functions.end() ? Surroundings{false, false, true} : found->second;
+        return found == functions.end() ? RunContexts{false, false, true} : found->second;
     }
 };
 Contexts find_contexts(const ScriptModule& script);

@@ -314,7 +314,7 @@ Value Body::call(const program::Call& node) {
     if (!function.body && function.intrinsic.empty())
         return embedded_call(node);
     bool is_intrinsic = !function.intrinsic.empty();
-    const bool elsewhere = surroundings_.task && function.intrinsic != "get_cycles";
+    const bool elsewhere = run_contexts_.task && function.intrinsic != "get_cycles";
     if (is_intrinsic && node.arguments.empty() && !elsewhere)
         if (Value value = inline_intrinsic(script_, builder_, function.intrinsic))
             return value;

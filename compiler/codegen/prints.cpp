@@ -203,7 +203,7 @@ Value Body::print(const program::Print& node) {
             argument.histogram_bytes =
                 static_cast<uint32_t>(sizeof(djs_histogram_header) +
                                       8 * llvm::cast<llvm::ConstantInt>(buckets)->getZExtValue());
-        } else if (is_task_name(script_, *expression) && !surroundings_.task) {
+        } else if (is_task_name(script_, *expression) && !run_contexts_.task) {
             argument.type = 'n';
             argument.value = task_name(script_, builder_);
         } else if (expression->type == Type::String) {

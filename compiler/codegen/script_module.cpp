@@ -345,7 +345,7 @@ uint32_t ScriptModule::place(const std::string& what, SourceRange range) {
 }
 
 llvm::GlobalVariable* ScriptModule::iterator(const program::Foreach& foreach, uint32_t fixed,
-                                             const Surroundings& surroundings) {
+                                             const RunContexts& run_contexts) {
     auto [known, is_new] = iterator_numbers_.emplace(&foreach, iterators_.size());
     if (is_new) {
         auto* order = constant(
@@ -366,15 +366,15 @@ llvm::GlobalVariable* ScriptModule::iterator(const program::Foreach& foreach, ui
     if (foreach.limit && foreach.limit->kind == program::ExpressionKind::Number)
         wanted = static_cast<uint32_t>(
             std::clamp<int64_t>(program::as<program::Number>(*foreach.limit).value, 1, all));
-    iterator.in_task |= surroundings.task;
+    iterator.in_task |= run_contexts.task;
     if (foreach.sort_key >= 0) {
-        if (surroundings.alone)
+        if (run_contexts.alone)
             iterator.room = wanted;
-        if (surroundings.others) // larger ones are an error
+        if (run_contexts.others) // larger ones are an error
             iterator.room = std::max(iterator.room, wanted <= DJS_SELECTED_AT_ONCE
                                                         ? wanted
                                                         : std::min(all, DJS_SORTED_AT_ONCE));
-        if (surroundings.task)
+        if (run_contexts.task)
             iterator.task_room = wanted;
     }
     return iterator.variable;

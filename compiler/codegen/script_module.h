@@ -148,10 +148,10 @@ class ScriptModule {
     uint32_t place(const std::string& what, SourceRange range);
     uint32_t place(SourceRange range); // described by its first token
     bool can_abort() const;            // some function of the script is abort()
-    // Allocates what a foreach needs in a body with these surroundings, one of several that it may
-    // be compiled to; returns the variable that holds its address. `fixed`: keys of its slice.
+    // Allocates what a foreach needs in a body that runs in these contexts, one of several that it
+    // may be compiled to; returns the variable that holds its address. `fixed`: keys of its slice.
     llvm::GlobalVariable* iterator(const program::Foreach& foreach, uint32_t fixed,
-                                   const Surroundings& surroundings);
+                                   const RunContexts& run_contexts);
     // The contexts of handlers and functions.
     Contexts contexts;
 

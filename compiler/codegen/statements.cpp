@@ -129,7 +129,7 @@ void Body::foreach (const program::Foreach& node) {
     if (node.limit) // a negative limit means no iterations
         limit = builder_.CreateSelect(builder_.CreateICmpSLT(limit, script_.number(0)),
                                       script_.number(0), limit);
-    auto* iterator = script_.iterator(node, fixed, surroundings_);
+    auto* iterator = script_.iterator(node, fixed, run_contexts_);
     Value under_way = entry_alloca(
         llvm::ArrayType::get(script_.types.i64, (sizeof(djs_foreach) + 7) / 8), "foreach");
     builder_.CreateCall(script_.runtime("djs_foreach_begin"),
