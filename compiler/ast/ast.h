@@ -188,7 +188,7 @@ struct Assignment : ExpressionOf<ExpressionKind::Assignment> {
     BinaryOp op{};                                                               // Compound
     bool parenthesized = false; // (a = b): it is deliberate in a condition
     SourceRange op_range;
-    ExpressionPtr target, value;
+    ExpressionPtr place, value;
 };
 struct Increment : ExpressionOf<ExpressionKind::Increment> {
     using ExpressionOf::ExpressionOf;
@@ -295,7 +295,7 @@ struct Return : StatementOf<StatementKind::Return> {
 };
 struct Delete : StatementOf<StatementKind::Delete> {
     using StatementOf::StatementOf;
-    ExpressionPtr target; // Identifier or ArrayIndex (with * for slices)
+    ExpressionPtr erased; // Identifier or ArrayIndex (with * for slices)
 };
 struct TryCatch : StatementOf<StatementKind::TryCatch> {
     using StatementOf::StatementOf;

@@ -155,7 +155,7 @@ std::string print_assignment(const Assignment& node) {
         op = std::string(operator_of(node.op).text) + "=";
     else if (node.form == Assignment::Kind::Aggregate)
         op = "<<<";
-    return operand(*node.target, unary_level) + " " + op + " " +
+    return operand(*node.place, unary_level) + " " + op + " " +
            operand(*node.value, assignment_level);
 }
 

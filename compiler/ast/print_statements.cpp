@@ -108,7 +108,7 @@ std::string text(const Statement& statement, int indent) {
         return node.value ? "return " + print(*node.value) + ";" : "return;";
     }
     case StatementKind::Delete:
-        return "delete " + print(*as<Delete>(statement).target) + ";";
+        return "delete " + print(*as<Delete>(statement).erased) + ";";
     case StatementKind::TryCatch: {
         const auto& node = as<TryCatch>(statement);
         std::string variable = node.variable.empty() ? "" : " (" + node.variable + ")";

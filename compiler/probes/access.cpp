@@ -95,7 +95,7 @@ void AccessBuilder::start_pointer_to(TypeId type, const program::Expression* ope
 void AccessBuilder::load_pointer() {
     if (is_address_)
         access_.steps.push_back({AccessStep::Kind::Load, 0, nullptr, 8});
-    is_address_ = true; // it is that of its target
+    is_address_ = true; // it is that of its pointee
 }
 
 std::vector<std::string> AccessBuilder::member_names() const {

@@ -48,7 +48,7 @@ bool is_character(const CType& type) {
            (type.kind == CTypeKind::Integer && type.size == 1 && type.name == "char");
 }
 
-// `longest`: for an array, which need not be terminated; -1 for the target of a pointer.
+// `longest`: for an array, which need not be terminated; -1 for a pointee.
 void quoted(Format& format, const Access& text, int longest) {
     format.text("\"");
     format.value('s', false, text, longest);
@@ -135,7 +135,7 @@ void structure(Format& format, const AccessBuilder& at, const DebugInfo& info, i
     format.text("}");
 }
 
-// Shows a variable: the target of a pointer to a structure. `pretty`: the number of '$' after its
+// Shows a variable: the pointee of a pointer to a structure. `pretty`: the number of '$' after its
 // name.
 void whole(Format& format, const AccessBuilder& builder, const DebugInfo& info, int pretty,
            SourceRange range) {

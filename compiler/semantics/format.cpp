@@ -180,7 +180,7 @@ Value Lowering::print(const ast::Print& node) {
 
 // Returns whether the node is a target variable or a value reached through one, which may point to
 // characters.
-static bool is_target(const ast::Expression& node) {
+static bool is_target_value(const ast::Expression& node) {
     using Kind = ast::ExpressionKind;
     return node.kind == Kind::TargetSymbol || node.kind == Kind::Cast ||
            node.kind == Kind::Autocast;
@@ -221,7 +221,7 @@ void Lowering::formatted(const ast::Print& node, program::Print& print,
             diagnostics_.report(DiagnosticKind::FormatType, node.arguments[i]->range,
                                 {conversion, type_name(type), type_name(conflict->first)});
         const char* fitting = conflict->first == Type::String ? "%s" : "%d";
-        if (conflict->first == Type::Long && is_target(*node.arguments[i]))
+        if (conflict->first == Type::Long && is_target_value(*node.arguments[i]))
             diagnostic.hint("kernel_string(…) reads a string through a pointer, user_string(…) one "
                             "in user memory");
         else if (conflict->first == Type::Long || conflict->first == Type::String)

@@ -198,58 +198,58 @@ Value Lowering::assignment(const ast::Assignment& node, bool value_used) {
     to->value_used = value_used;
     if (compound)
         to->op = node.op;
-    Value target = place(*node.target, compound);
+    Value assigned = place(*node.place, compound);
     Value value = expression(*node.value);
     if (compound) {
         const Type type = node.op == ast::BinaryOp::Concatenate ? Type::String : Type::Long;
-        require(target, *node.target, type);
+        require(assigned, *node.place, type);
         require(value, *node.value, type);
     } else {
-        const std::string name = subject(*node.target);
-        agree(target.type, value.type, name.empty() ? "the assigned value" : name,
+        const std::string name = subject(*node.place);
+        agree(assigned.type, value.type, name.empty() ? "the assigned value" : name,
               node.value->range);
         if (node.value->kind == ast::ExpressionKind::Identifier ||
             node.value->kind == ast::ExpressionKind::Call)
             needed_.push_back({value.type, node.value->range, subject(*node.value), ""});
     }
-    const TypeVar type = target.type;
+    const TypeVar type = assigned.type;
     // an error was reported
-    if (target.node->kind == program::ExpressionKind::Number)
-        return {std::move(target.node), type};
+    if (assigned.node->kind == program::ExpressionKind::Number)
+        return {std::move(assigned.node), type};
     if (!compound)
-        note_source(*target.node, *value.node);
-    to->place = std::move(target.node);
+        note_source(*assigned.node, *value.node);
+    to->place = std::move(assigned.node);
     to->value = std::move(value.node);
     return typed(std::move(to), type);
 }
 
 Value Lowering::aggregate(const ast::Assignment& node, bool value_used) {
     program::ExpressionPtr value = expect(*node.value, Type::Long);
-    if (node.target->kind == ast::ExpressionKind::Identifier) {
-        const std::string& name = ast::as<ast::Identifier>(*node.target).name;
+    if (node.place->kind == ast::ExpressionKind::Identifier) {
+        const std::string& name = ast::as<ast::Identifier>(*node.place).name;
         if (body_->index.count(name) || !names_.global(name, *body_->file)) {
-            diagnostics_.report(DiagnosticKind::LocalStatistic, node.target->range, {name})
+            diagnostics_.report(DiagnosticKind::LocalStatistic, node.place->range, {name})
                 .hint("declare it outside of any probe: global " + name);
             return broken(node.range);
         }
     }
     const std::vector<ast::ExpressionPtr>* indexes = nullptr;
-    GlobalState* global = global_of(*node.target, &indexes);
+    GlobalState* global = global_of(*node.place, &indexes);
     if (!global)
         return broken(node.range);
-    check_not_iterated(*global, node.target->range);
+    check_not_iterated(*global, node.place->range);
     auto to = make<program::Aggregation>(node.range);
     to->value_used = value_used;
-    auto target = make<program::GlobalValue>(node.target->range);
-    target->global = global->node.get();
-    target->type = Type::Statistic;
+    auto statistic = make<program::GlobalValue>(node.place->range);
+    statistic->global = global->node.get();
+    statistic->type = Type::Statistic;
     if (indexes)
-        target->keys = keys(*global, *indexes, false, node.target->range);
-    else if (!key_count(*global, 0, node.target->range))
+        statistic->keys = keys(*global, *indexes, false, node.place->range);
+    else if (!key_count(*global, 0, node.place->range))
         return broken(node.range);
-    const std::string name = subject(*node.target);
-    agree(global->value, types_.of(Type::Statistic, node.target->range), name, node.target->range);
-    to->place = std::move(target);
+    const std::string name = subject(*node.place);
+    agree(global->value, types_.of(Type::Statistic, node.place->range), name, node.place->range);
+    to->place = std::move(statistic);
     to->value = std::move(value);
     return known(std::move(to), Type::Long);
 }
@@ -259,11 +259,11 @@ Value Lowering::increment(const ast::Increment& node, bool value_used) {
     to->prefix = node.prefix;
     to->decrement = node.decrement;
     to->value_used = value_used;
-    Value target = place(*node.operand, true);
-    require(target, *node.operand, Type::Long);
-    if (target.node->kind == program::ExpressionKind::Number)
-        return target;
-    to->place = std::move(target.node);
+    Value operand = place(*node.operand, true);
+    require(operand, *node.operand, Type::Long);
+    if (operand.node->kind == program::ExpressionKind::Number)
+        return operand;
+    to->place = std::move(operand.node);
     return known(std::move(to), Type::Long);
 }
 

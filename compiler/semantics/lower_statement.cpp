@@ -206,13 +206,13 @@ program::StatementPtr Lowering::return_statement(const ast::Return& node) {
 }
 
 program::StatementPtr Lowering::delete_statement(const ast::Delete& node) {
-    const ast::Expression& target = *node.target;
+    const ast::Expression& erased = *node.erased;
     auto to = make<program::Delete>(node.range);
-    if (target.kind == ast::ExpressionKind::Identifier) {
-        const std::string& name = ast::as<ast::Identifier>(target).name;
+    if (erased.kind == ast::ExpressionKind::Identifier) {
+        const std::string& name = ast::as<ast::Identifier>(erased).name;
         if (body_->index.count(name) || !names_.global(name, *body_->file)) {
             // A local scalar: set to 0 or "".
-            Value value = place(target, false);
+            Value value = place(erased, false);
             auto reset = make<program::Assignment>(node.range);
             reset->value_used = false;
             reset->place = std::move(value.node);
@@ -231,13 +231,13 @@ program::StatementPtr Lowering::delete_statement(const ast::Delete& node) {
         }
     }
     const std::vector<ast::ExpressionPtr>* indexes = nullptr;
-    GlobalState* global = global_of(target, &indexes);
+    GlobalState* global = global_of(erased, &indexes);
     if (!global)
         return to;
-    check_not_iterated(*global, target.range);
+    check_not_iterated(*global, erased.range);
     to->global = global->node.get();
     if (indexes)
-        to->keys = keys(*global, *indexes, true, target.range);
+        to->keys = keys(*global, *indexes, true, erased.range);
     return to;
 }
 

@@ -9,7 +9,7 @@
 namespace djstap {
 
 Status check_traced_process(const SessionOptions& options) {
-    if (options.traced_pid && options.check_target_exists && kill(options.traced_pid, 0) != 0 &&
+    if (options.traced_pid && options.check_traced_pid && kill(options.traced_pid, 0) != 0 &&
         errno == ESRCH)
         return Failure{"there is no process " + std::to_string(options.traced_pid),
                        "see ps, or start it with -c"};

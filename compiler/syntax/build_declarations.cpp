@@ -137,24 +137,24 @@ void Builder::add_function(P::FunctionDeclarationContext& function, bool is_priv
 
 void Builder::add_probe(P::ProbeDeclarationContext& probe, ast::File& file) {
     SourceRange begin = range(probe.start);
-    P::PointListContext& targets = *probe.lists.back();
+    P::PointListContext& point_list = *probe.lists.back();
     if (probe.operators.empty()) {
         if (probe.epilogue)
             diagnostics_.report(DiagnosticKind::EpilogueWithoutAlias, range(*probe.epilogue))
                 .hint("the syntax of an alias is: probe name = point { … }, { … }");
         ast::Probe out;
-        out.range = cover(begin, range(targets));
-        out.points = points(targets);
+        out.range = cover(begin, range(point_list));
+        out.points = points(point_list);
         out.body = block(*probe.body);
         file.probes.push_back(std::move(out));
         return;
     }
     ast::Alias out;
-    out.range = cover(begin, range(targets));
+    out.range = cover(begin, range(point_list));
     for (size_t i = 0; i < probe.operators.size(); i++)
         out.names.push_back(alias_name(*probe.lists[i], *probe.operators[i]));
     out.append = probe.operators.back()->getType() == P::AddAssign;
-    out.points = points(targets);
+    out.points = points(point_list);
     out.body = block(*probe.body);
     if (probe.epilogue)
         out.epilogue = block(*probe.epilogue);

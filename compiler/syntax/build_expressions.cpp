@@ -179,10 +179,10 @@ ast::ExpressionPtr Builder::binary(P::ExpressionContext& context, ast::BinaryOp 
 }
 
 ast::ExpressionPtr Builder::assignment(P::ExpressionContext& context) {
-    ast::ExpressionPtr target = expression(*context.left);
+    ast::ExpressionPtr left = expression(*context.left);
     // c ? a : b = 1 assigns to b: the last part of ?: extends as far as possible, including in a
     // chain.
-    ast::ExpressionPtr* place = &target;
+    ast::ExpressionPtr* place = &left;
     for (P::ExpressionContext* part = context.left;
          !part->operand && (*place)->kind == ast::ExpressionKind::Conditional; part = part->right) {
         auto& conditional = ast::as<ast::Conditional>(**place);
@@ -190,12 +190,12 @@ ast::ExpressionPtr Builder::assignment(P::ExpressionContext& context) {
         place = &conditional.else_value;
     }
     *place = assign_to(std::move(*place), context);
-    return target;
+    return left;
 }
 
-ast::ExpressionPtr Builder::assign_to(ast::ExpressionPtr target, P::ExpressionContext& context) {
-    check_assignable(*target, false);
-    auto out = std::make_unique<ast::Assignment>(cover(target->range, range(*context.right)));
+ast::ExpressionPtr Builder::assign_to(ast::ExpressionPtr place, P::ExpressionContext& context) {
+    check_assignable(*place, false);
+    auto out = std::make_unique<ast::Assignment>(cover(place->range, range(*context.right)));
     out->op_range = range(context.op);
     size_t type = context.op->getType();
     if (auto op = compound_op(type)) {
@@ -204,7 +204,7 @@ ast::ExpressionPtr Builder::assign_to(ast::ExpressionPtr target, P::ExpressionCo
     } else if (type == P::Aggregate) {
         out->form = ast::Assignment::Kind::Aggregate;
     }
-    out->target = std::move(target);
+    out->place = std::move(place);
     out->value = expression(*context.right);
     return out;
 }
@@ -219,34 +219,34 @@ ast::ExpressionPtr Builder::increment(ast::ExpressionPtr operand, const antlr4::
     return out;
 }
 
-bool Builder::check_assignable(const ast::Expression& target, bool increment) {
+bool Builder::check_assignable(const ast::Expression& place, bool increment) {
     auto plain = [](const std::vector<ast::Component>& components) {
         return components.empty() || components.back().kind != ast::Component::Kind::PrettyPrint;
     };
     bool possible = false;
-    switch (target.kind) {
+    switch (place.kind) {
     case ast::ExpressionKind::Identifier:
         possible = true;
         break;
     case ast::ExpressionKind::ArrayIndex: {
-        const auto& element = ast::as<ast::ArrayIndex>(target);
+        const auto& element = ast::as<ast::ArrayIndex>(place);
         possible = element.base->kind == ast::ExpressionKind::Identifier;
         for (const auto& index : element.indexes)
             possible &= index != nullptr;
         break;
     }
     case ast::ExpressionKind::TargetSymbol: {
-        const auto& symbol = ast::as<ast::TargetSymbol>(target);
+        const auto& symbol = ast::as<ast::TargetSymbol>(place);
         possible = !symbol.address_of && plain(symbol.components);
         break;
     }
     case ast::ExpressionKind::Cast: {
-        const auto& cast = ast::as<ast::Cast>(target);
+        const auto& cast = ast::as<ast::Cast>(place);
         possible = !cast.address_of && plain(cast.components);
         break;
     }
     case ast::ExpressionKind::Autocast: {
-        const auto& cast = ast::as<ast::Autocast>(target);
+        const auto& cast = ast::as<ast::Autocast>(place);
         possible = !cast.address_of && plain(cast.components);
         break;
     }
@@ -256,9 +256,9 @@ bool Builder::check_assignable(const ast::Expression& target, bool increment) {
     if (possible)
         return true;
     auto& diagnostic =
-        diagnostics_.report(DiagnosticKind::NotAssignable, target.range, {describe(target)});
+        diagnostics_.report(DiagnosticKind::NotAssignable, place.range, {describe(place)});
     bool comparison =
-        target.kind == ast::ExpressionKind::Binary || target.kind == ast::ExpressionKind::Logical;
+        place.kind == ast::ExpressionKind::Binary || place.kind == ast::ExpressionKind::Logical;
     if (!increment && comparison)
         diagnostic.hint(
             "'==' compares; an assignment inside a larger expression needs parentheses");

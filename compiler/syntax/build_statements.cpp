@@ -136,11 +136,11 @@ ast::StatementPtr Builder::statement(P::StatementContext& context) {
     case P::Delete: {
         auto out =
             std::make_unique<ast::Delete>(cover(range(context.start), range(*context.value)));
-        out->target = expression(*context.value);
-        auto kind = out->target->kind;
+        out->erased = expression(*context.value);
+        auto kind = out->erased->kind;
         if (kind != ast::ExpressionKind::Identifier && kind != ast::ExpressionKind::ArrayIndex)
             diagnostics_
-                .report(DiagnosticKind::NotDeletable, out->target->range, {describe(*out->target)})
+                .report(DiagnosticKind::NotDeletable, out->erased->range, {describe(*out->erased)})
                 .hint("delete applies to a variable, an array or an array element");
         return out;
     }

@@ -49,10 +49,10 @@ class Builder {
     ast::ExpressionPtr expression(P::ExpressionContext& expression);
     ast::ExpressionPtr binary(P::ExpressionContext& expression, ast::BinaryOp op);
     ast::ExpressionPtr assignment(P::ExpressionContext& expression);
-    ast::ExpressionPtr assign_to(ast::ExpressionPtr target, P::ExpressionContext& expression);
+    ast::ExpressionPtr assign_to(ast::ExpressionPtr place, P::ExpressionContext& expression);
     ast::ExpressionPtr increment(ast::ExpressionPtr operand, const antlr4::Token& op, bool prefix,
                                  SourceRange range);
-    bool check_assignable(const ast::Expression& target, bool increment);
+    bool check_assignable(const ast::Expression& place, bool increment);
 
     // operands
     ast::ExpressionPtr postfix(P::PostfixContext& postfix);

@@ -146,7 +146,7 @@ inline void Structure::put(const ast::Expression& e) {
     }
     case K::Assignment: {
         const auto& n = as<Assignment>(e);
-        return node("assignment", n.form, n.op, n.target, n.value);
+        return node("assignment", n.form, n.op, n.place, n.value);
     }
     case K::Increment: {
         const auto& n = as<Increment>(e);
@@ -208,7 +208,7 @@ inline void Structure::put(const ast::Statement& s) {
     case K::Return:
         return node("return", as<Return>(s).value);
     case K::Delete:
-        return node("delete", as<Delete>(s).target);
+        return node("delete", as<Delete>(s).erased);
     case K::TryCatch: {
         const auto& n = as<TryCatch>(s);
         return node("try", n.body, n.variable, n.handler);

@@ -361,7 +361,7 @@ TEST(SemanticsDiagnostics, SortKeyThatIsNotThere) {
 TEST(SemanticsDiagnostics, WhatIsNoVariableIsNotAssigned) {
     ByHand tree;
     auto assignment = std::make_unique<ast::Assignment>(tree.range);
-    assignment->target = std::make_unique<ast::NumberLiteral>(tree.range);
+    assignment->place = std::make_unique<ast::NumberLiteral>(tree.range);
     assignment->value = std::make_unique<ast::NumberLiteral>(tree.range);
     auto statement = std::make_unique<ast::ExpressionStatement>(tree.range);
     statement->expression = std::move(assignment);

@@ -136,7 +136,7 @@ TEST_F(Djrun, MakesTheOutputsFileFirst) {
               (Told{1, "djrun: /nowhere/out: No such file or directory\n"}));
 }
 
-TEST_F(Djrun, LooksForTheTargetAndTheCommandBefore) {
+TEST_F(Djrun, LooksForTheTracedProcessAndTheCommandBefore) {
     EXPECT_EQ(
         told({"-x", "67108863", "/nowhere/x.ko"}),
         (Told{1, "djrun: there is no process 67108863\n  hint: see ps, or start it with -c\n"}));

@@ -41,7 +41,7 @@ TEST_F(SessionTest, GivesBufferAndParametersToTheModule) {
     EXPECT_EQ(module.loads, Words{"hold=1 " + reader() + " ring_kb=3072 a=1 b=2"});
 }
 
-TEST_F(SessionTest, TellsTheModuleItsTarget) {
+TEST_F(SessionTest, TellsTheModuleTheTracedProcess) {
     exit_at_once();
     options.traced_pid = getpid();
     int told = 0;
@@ -53,7 +53,7 @@ TEST_F(SessionTest, TellsTheModuleItsTarget) {
     EXPECT_EQ(told, getpid());
 }
 
-TEST_F(SessionTest, TheCommandIsTheTargetAndFollowsWhatBeginProbesPrint) {
+TEST_F(SessionTest, TheCommandIsTheTracedProcessAndFollowsWhatBeginProbesPrint) {
     int told = 0;
     options.command_arguments = {"sh", "-c", "echo $$ >> " + options.output_file};
     options.traced_pid = getpid();
