@@ -147,7 +147,8 @@ class DebugInfo {
     virtual std::string_view source() const = 0;
 
     // Returns functions with code of their own whose name, symbol or system call name matches; one
-    // entry per concrete copy (including clones, but no .cold parts), sorted by name, then address.
+    // entry per out-of-line instance (including clones, but no .cold parts), sorted by name, then
+    // address.
     // If `details` is false, without details of parameters, so that listings and wide patterns are
     // fast.
     virtual std::vector<FunctionInfo> functions(const FunctionPattern& pattern,
@@ -159,9 +160,10 @@ class DebugInfo {
     // Returns whether `name` exists only inlined: for messages.
     virtual bool only_inlined(std::string_view name) const = 0;
 
-    // Returns where matching functions were inlined: the first instruction of each copy, by
-    // address. `function`, `file` and `line` are those of the inlined function; the symbol is that
-    // of the function that contains it. `first_only`: one copy of each. Nothing without DWARF.
+    // Returns where matching functions were inlined: the first instruction of each inline instance,
+    // by address. `function`, `file` and `line` are those of the inlined function; the symbol is
+    // that of the function that contains it. `first_only`: one instance of each. Nothing without
+    // DWARF.
     virtual std::vector<StatementAddress> inlined(const FunctionPattern& pattern,
                                                   bool first_only) const = 0;
     // Returns an upper bound of their number; fast.
@@ -175,7 +177,7 @@ class DebugInfo {
     // Returns variables (parameters and locals) visible at an address, each with its location
     // there.
     virtual std::vector<Variable> variables_at(uint64_t address) const = 0;
-    // Returns those of one inlined copy, but not of functions around or inside it, at its first
+    // Returns those of one inline instance, but not of functions around or inside it, at its first
     // instruction.
     virtual std::vector<Variable> variables_of_inlined(const StatementAddress& inlined) const = 0;
     // Returns a global variable of the kernel: "jiffies_64", or the one in a source file, with a

@@ -39,7 +39,7 @@ std::vector<StatementAddress> DwarfInfo::inlined(const FunctionPattern& pattern,
             Dwarf_Addr address = 0, base = 0, end = 0;
             if (!dwarf_offdie(dwarf, instance, &die))
                 continue;
-            // Some copies only have ranges: they begin with the first one.
+            // Some instances only have ranges: they begin with the first one.
             if ((dwarf_entrypc(&die, &address) != 0 || address == 0) &&
                 dwarf_ranges(&die, 0, &base, &address, &end) <= 0)
                 continue;

@@ -23,7 +23,7 @@ struct Row {
     bool is_stmt = false;
 };
 
-// One copy of a function's code: concrete, or inlined somewhere.
+// One instance of a function's code: out of line, or inline.
 struct Body {
     std::string_view name;
     std::string_view file;
@@ -31,7 +31,7 @@ struct Body {
     uint32_t declared = 0;     // line
     uint32_t end = UINT32_MAX; // the line where the next function of its file is declared
     uint32_t die = 0;
-    uint64_t entry = 0; // of a concrete copy
+    uint64_t entry = 0; // of an out-of-line instance
     bool inlined = false;
     std::map<uint32_t, Row> rows; // the best row of each line of its file
 };
@@ -250,7 +250,7 @@ Result<StatementResult> DwarfInfo::statements(const FunctionPattern& pattern, bo
     bool one_line =
         pattern.line_kind == LineKind::Absolute || pattern.line_kind == LineKind::Relative;
     if (result.addresses.empty() && one_line) {
-        // Relative to the first body: copies of one function share their declaration.
+        // Relative to the first body: instances of one function share their declaration.
         std::optional<uint32_t> best;
         uint32_t wanted = line_wanted(pattern, bodies.front());
         uint32_t before = 0, after = UINT32_MAX;

@@ -115,7 +115,7 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
     const auto return_address = static_cast<int64_t>(arch::return_address_bytes());
     context.frame_base = [=] { return FrameBase{arch::stack_pointer(), return_address}; };
     function.first_parameter = result_.parameters.size();
-    std::vector<std::pair<Dwarf_Off, Dwarf_Die>> own; // by the entries that they are copies of
+    std::vector<std::pair<Dwarf_Off, Dwarf_Die>> own; // by their origins
     bool dropped = false;
     each_child(die, [&](Dwarf_Die* child) {
         int tag = dwarf_tag(child);
@@ -147,9 +147,9 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
             if (tag != DW_TAG_formal_parameter)
                 return;
             Dwarf_Off offset = dwarf_dieoffset(child);
-            auto copy = std::find_if(own.begin(), own.end(),
-                                     [&](auto& each) { return each.first == offset; });
-            add(copy == own.end() ? child : &copy->second);
+            auto found = std::find_if(own.begin(), own.end(),
+                                      [&](auto& each) { return each.first == offset; });
+            add(found == own.end() ? child : &found->second);
         });
     } else {
         for (auto& parameter : own)

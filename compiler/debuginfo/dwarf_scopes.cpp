@@ -39,7 +39,7 @@ class ScopeWalk {
                 inner.push_back(*child);
             }
         });
-        // What the source declares and this copy lacks is kept, so that a message can say why.
+        // What the source declares and this instance lacks is kept, so that a message can say why.
         if (auto origin = origin_of(scope)) {
             each_child(&*origin, [&](Dwarf_Die* child) {
                 if (!is_variable(child) || seen.contains(dwarf_dieoffset(child)))

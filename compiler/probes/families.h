@@ -18,7 +18,7 @@ struct Candidate {
     std::unique_ptr<FunctionInfo> function; // null for begin, timers …
     // where target variables are looked up; 0: only the function's parameters
     uint64_t scope_address = 0;
-    uint64_t scope = 0; // the inlined copy of a function to which they belong; 0: all visible ones
+    uint64_t scope = 0; // the inline instance to which they belong; 0: all visible ones
     // The image that contains its code or tracepoint; null if neither is probed.
     const ImageView* image = nullptr;
     Payload payload; // parameters that only its family knows

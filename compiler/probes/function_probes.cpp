@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // kernel.function("name"), .call, .inline, .exported, .return: entries and returns of functions,
-// and their inlined copies.
+// and their inline instances.
 #include "probes/families.h"
 
 #include "diagnostics/suggest.h"
@@ -12,7 +12,7 @@ namespace djstap {
 
 namespace {
 
-// What a point matches: functions with code of their own, inlined copies, or both.
+// What a point matches: functions with code of their own, inline instances, or both.
 enum class Wanted : uint8_t { All, Own, Inlined, Exported, Return };
 
 std::string quoted_point(const ImageView& view, const FunctionInfo& function,
@@ -95,7 +95,7 @@ void report_no_match(const ast::PointComponent& component, const FunctionPattern
 }
 
 // The line in a function pattern is that of the declaration, as in listings. `List`: functions, or
-// their inlined copies.
+// their inline instances.
 template <class List> void keep_declared_there(const FunctionPattern& pattern, List& list) {
     if (pattern.line_kind == FunctionPattern::LineKind::Absolute)
         std::erase_if(list, [&](const auto& each) { return each.line != pattern.line; });
@@ -231,11 +231,12 @@ void add_candidates(const ast::ProbePoint& point, const ImageView& view,
 
 constexpr size_t max_listed_places = 5000;
 
-// Adds the places where the pattern's functions are inlined: a kprobe at each copy's first
-// instruction.
+// Adds the places where the pattern's functions are inlined: a kprobe at the first instruction of
+// each inline instance.
 size_t add_inlined(const ImageView& view, const FunctionPattern& pattern, Resolver& resolver,
                    std::vector<Candidate>& out, Refusal& refusal) {
-    // A listing names a function once; if there are very many copies, one of each is sufficient.
+    // A listing names a function once; if there are very many inline instances, one of each is
+    // sufficient.
     const bool one_of_each =
         resolver.probe == nullptr && view.info().inlined_count(pattern) > max_listed_places;
     std::vector<StatementAddress> places = view.info().inlined(pattern, one_of_each);
@@ -335,12 +336,12 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
         const bool too_many = too_many_inlined(argument, *pattern, *images, found > 0, resolver);
         if (too_many && found == 0)
             return false;
-        Refusal of_copies; // ignored if the function has code of its own
+        Refusal of_inlined; // ignored if the function has code of its own
         for (const ImageView* each : *images)
             if (!too_many)
-                found += add_inlined(*each, *pattern, resolver, out, of_copies);
+                found += add_inlined(*each, *pattern, resolver, out, of_inlined);
         if (out.empty() && refusal.name.empty())
-            refusal = of_copies;
+            refusal = of_inlined;
     }
     if (found == 0) {
         if (point.optional || resolver.quiet || images->empty())

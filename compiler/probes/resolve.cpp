@@ -131,11 +131,11 @@ class ProbeResolver {
             for (Candidate& candidate : candidates) {
                 candidate.site.name = aliased ? written : candidate.site.point;
                 candidate.site.written = written;
-                const bool is_copy = candidate.scope != 0;
-                const bool here = place(probe, candidate, i, is_copy ? &missing : nullptr);
+                const bool is_inlined = candidate.scope != 0;
+                const bool here = place(probe, candidate, i, is_inlined ? &missing : nullptr);
                 placed |= here;
-                left_out += is_copy && !here;
-                if (here || is_copy)
+                left_out += is_inlined && !here;
+                if (here || is_inlined)
                     continue;
                 // the same error would be found at every site
                 if (!point.optional)
@@ -143,7 +143,7 @@ class ProbeResolver {
                 placed = false;
                 break; // something in the body is unavailable: the optional point is skipped
             }
-            if (left_out > 0 && !tell_of_copies(point, missing, left_out, placed))
+            if (left_out > 0 && !tell_of_inlined(point, missing, left_out, placed))
                 return;
             any |= placed;
             if (point.sufficient && placed && i < probe.point_numbers.size())
@@ -180,10 +180,10 @@ class ProbeResolver {
         return points.size() - 1;
     }
 
-    // Each inlined copy was optimized separately: a copy that lacks a variable is skipped if there
+    // Each inline instance was optimized separately: one that lacks a variable is skipped if there
     // are places that have all. Returns false after reporting an error.
-    bool tell_of_copies(const ast::ProbePoint& point, const std::vector<AccessError>& missing,
-                        size_t left_out, bool placed) {
+    bool tell_of_inlined(const ast::ProbePoint& point, const std::vector<AccessError>& missing,
+                         size_t left_out, bool placed) {
         // already reported
         if (missing.empty())
             return false;
@@ -191,7 +191,7 @@ class ProbeResolver {
             return true;
         if (placed)
             diagnostics_
-                .report(DiagnosticKind::CopiesLeftOut, missing.front().range,
+                .report(DiagnosticKind::InlineInstancesLeftOut, missing.front().range,
                         {missing.front().first, std::to_string(left_out)})
                 .hint(".call selects only the functions' own code");
         else

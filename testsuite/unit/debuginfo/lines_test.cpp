@@ -96,7 +96,7 @@ TEST_F(Lines, AgreeWithObjdump) {
         std::map<uint64_t, uint64_t> ranges; // end by begin
         std::set<std::string> files;
         for (const FunctionInfo& function : find_functions(*kernel.info, "vfs_*")) {
-            // One range, one copy: the rows between its two ends are then all of its rows.
+            // One range, one instance: the rows between its two ends are then all of its rows.
             if (function.symbol != function.name ||
                 kernel.kernel->symbol(function.name + ".cold") ||
                 find_functions(*kernel.info, function.name).size() != 1)

@@ -374,9 +374,9 @@ TEST(MadeTypes, EnumeratorsHaveTheirValues) {
     EXPECT_FALSE(kernel().info->enumerator("NEVER"));
 }
 
-// What an optimizing compiler makes: inlined copies and constants.
+// What an optimizing compiler makes: inline instances and constants.
 
-TEST(MadeInlined, CopiesHaveTheirPlaceAndVariables) {
+TEST(MadeInlined, InstancesHaveTheirPlaceAndVariables) {
     MadeKernel made({{"a.c", "int sink;\n"
                              "static inline __attribute__((always_inline)) int twice(int n)\n"
                              "{\n"
@@ -391,18 +391,18 @@ TEST(MadeInlined, CopiesHaveTheirPlaceAndVariables) {
     EXPECT_FALSE(info.only_inlined("first"));
     auto pattern = parse_function_pattern("twice");
     EXPECT_EQ(info.inlined_count(*pattern), 2u);
-    const auto copies = info.inlined(*pattern, false);
-    ASSERT_EQ(copies.size(), 2u);
+    const auto instances = info.inlined(*pattern, false);
+    ASSERT_EQ(instances.size(), 2u);
     EXPECT_EQ(info.inlined(*pattern, true).size(), 1u);
     for (size_t i = 0; i < 2; i++) {
-        EXPECT_EQ(copies[i].function, "twice");
-        EXPECT_EQ(copies[i].symbol, i == 0 ? "first" : "second");
-        EXPECT_EQ(copies[i].file, "a.c");
-        EXPECT_EQ(copies[i].line, 2u);
-        EXPECT_TRUE(copies[i].inlined);
+        EXPECT_EQ(instances[i].function, "twice");
+        EXPECT_EQ(instances[i].symbol, i == 0 ? "first" : "second");
+        EXPECT_EQ(instances[i].file, "a.c");
+        EXPECT_EQ(instances[i].line, 2u);
+        EXPECT_TRUE(instances[i].inlined);
     }
-    EXPECT_EQ(shown_parameters(info.variables_of_inlined(copies[0])), "n=rdi");
-    EXPECT_EQ(shown_parameters(info.variables_of_inlined(copies[1])), "n=21");
+    EXPECT_EQ(shown_parameters(info.variables_of_inlined(instances[0])), "n=rdi");
+    EXPECT_EQ(shown_parameters(info.variables_of_inlined(instances[1])), "n=21");
     EXPECT_TRUE(find_functions(info, "twice").empty());
 }
 
