@@ -23,19 +23,19 @@ struct SyscallMetadata {
     uint64_t arguments;
 };
 
-std::string_view text_at(const ElfFile& image, uint64_t address) {
-    std::string_view bytes = image.bytes_from(address);
+std::string_view text_at(const ElfFile& elf, uint64_t address) {
+    std::string_view bytes = elf.bytes_from(address);
     constexpr size_t longest = 256;
     size_t end = bytes.substr(0, longest).find('\0');
     return end == std::string_view::npos ? std::string_view() : bytes.substr(0, end);
 }
 
-uint64_t word_at(const ElfFile& image, uint64_t address) {
-    uint64_t word = 0;
-    std::string_view bytes = image.bytes_at(address, sizeof word);
+uint64_t u64_at(const ElfFile& elf, uint64_t address) {
+    uint64_t value = 0;
+    std::string_view bytes = elf.bytes_at(address, sizeof value);
     if (!bytes.empty())
-        std::memcpy(&word, bytes.data(), sizeof word);
-    return word;
+        std::memcpy(&value, bytes.data(), sizeof value);
+    return value;
 }
 
 } // namespace
@@ -80,11 +80,11 @@ std::optional<std::vector<SyscallParameter>> syscall_table_parameters(const Imag
         return std::nullopt;
     for (int i = 0; i < metadata.argument_count; i++) {
         uint64_t place = i * sizeof(uint64_t);
-        std::string_view parameter = text_at(*elf, word_at(*elf, metadata.arguments + place));
+        std::string_view parameter = text_at(*elf, u64_at(*elf, metadata.arguments + place));
         if (parameter.empty())
             return std::nullopt;
         parameters.push_back({std::string(parameter),
-                              std::string(text_at(*elf, word_at(*elf, metadata.types + place)))});
+                              std::string(text_at(*elf, u64_at(*elf, metadata.types + place)))});
     }
     return parameters;
 }

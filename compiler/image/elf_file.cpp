@@ -26,10 +26,10 @@ Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::string& path) {
     auto file = MappedFile::open(path);
     if (!file)
         return file.failure();
-    auto image = std::make_unique<ElfFile>();
-    image->path_ = path;
-    image->file_ = std::move(*file);
-    std::string_view bytes = image->file_->bytes();
+    auto elf = std::make_unique<ElfFile>();
+    elf->path_ = path;
+    elf->file_ = std::move(*file);
+    std::string_view bytes = elf->file_->bytes();
     Elf64_Ehdr header;
     if (!is_ours(bytes, header))
         return Failure{path + ": is not a 64-bit " + arch::names().title + " ELF file", ""};
@@ -55,20 +55,20 @@ Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::string& path) {
         auto section_bytes = content(section);
         if (!section_bytes)
             return truncated;
-        image->sections_.push_back({pool_string(*names, section.sh_name), section.sh_addr,
-                                    section.sh_size, *section_bytes, section.sh_flags,
-                                    section.sh_type, section.sh_link, section.sh_info});
+        elf->sections_.push_back({pool_string(*names, section.sh_name), section.sh_addr,
+                                  section.sh_size, *section_bytes, section.sh_flags,
+                                  section.sh_type, section.sh_link, section.sh_info});
     }
-    for (const ElfSection& section : image->sections_) {
-        if (section.type != SHT_SYMTAB || section.link >= image->sections_.size())
+    for (const ElfSection& section : elf->sections_) {
+        if (section.type != SHT_SYMTAB || section.link >= elf->sections_.size())
             continue;
         if (reinterpret_cast<uintptr_t>(section.bytes.data()) % alignof(Elf64_Sym) != 0)
             return truncated;
-        image->symbols_ = {reinterpret_cast<const Elf64_Sym*>(section.bytes.data()),
-                           section.bytes.size() / sizeof(Elf64_Sym)};
-        image->strings_ = image->sections_[section.link].bytes;
+        elf->symbols_ = {reinterpret_cast<const Elf64_Sym*>(section.bytes.data()),
+                         section.bytes.size() / sizeof(Elf64_Sym)};
+        elf->strings_ = elf->sections_[section.link].bytes;
     }
-    return image;
+    return elf;
 }
 
 const ElfSection* ElfFile::section(std::string_view name) const {

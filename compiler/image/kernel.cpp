@@ -44,10 +44,10 @@ class OpenedKernel final : public OpenedImage<Kernel> {
 };
 
 Status OpenedKernel::open_vmlinux(void (*progress)(const std::string&)) {
-    auto image = ElfFile::open(files_.vmlinux);
-    if (!image)
-        return image.failure();
-    elf_ = std::move(*image);
+    auto elf = ElfFile::open(files_.vmlinux);
+    if (!elf)
+        return elf.failure();
+    elf_ = std::move(*elf);
     build_id_ = elf_->build_id();
     std::string path = cache_directory() + "/kernels/" + build_id_.digits + "/symbols";
     if (!build_id_.digits.empty())
@@ -58,7 +58,7 @@ Status OpenedKernel::open_vmlinux(void (*progress)(const std::string&)) {
                            "install the kernel's debug symbols"};
         if (progress)
             progress("reading the symbols of " + files_.release);
-        std::string bytes = SymbolTable::serialize(symbols_of_image(*elf_));
+        std::string bytes = SymbolTable::serialize(symbols_of_kernel(*elf_));
         if (!build_id_.digits.empty()) {
             Status written = write_cached(path, bytes);
             if (!written && progress)

@@ -55,8 +55,8 @@ std::string first_of(const std::vector<std::string>& places) {
 bool is_vmlinux(const std::string& path) {
     if (!readable(path))
         return false;
-    auto image = ElfFile::open(path);
-    return !image || (*image)->section(".text"); // a broken file is reported later
+    auto elf = ElfFile::open(path);
+    return !elf || (*elf)->section(".text"); // a broken file is reported later
 }
 
 std::string first_vmlinux(const std::vector<std::string>& places, std::vector<std::string>& tried) {
@@ -150,8 +150,8 @@ Result<KernelFiles> files_in_folder(const std::string& given) {
             files.vmlinux = folder + "/vmlinux";
         if (readable(folder + "/.config"))
             files.config = folder + "/.config";
-        if (std::string image = folder + "/" + arch::names().boot_image; readable(image))
-            files.vmlinuz = image;
+        if (std::string vmlinuz = folder + "/" + arch::names().boot_image; readable(vmlinuz))
+            files.vmlinuz = vmlinuz;
         files.looked_in.insert(files.looked_in.begin(), folder + "/vmlinux");
         return files;
     }

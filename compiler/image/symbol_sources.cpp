@@ -32,11 +32,11 @@ void add_marked_ranges(const Addresses& marks, SymbolSource& source) {
 
 // Returns the 64-bit values between two symbols, from the file, or from relocations if the file
 // contains zeros.
-std::vector<uint64_t> values_between(const ElfFile& image, uint64_t begin, uint64_t end) {
+std::vector<uint64_t> values_between(const ElfFile& elf, uint64_t begin, uint64_t end) {
     std::vector<uint64_t> values;
     if (begin == 0 || end <= begin)
         return values;
-    std::string_view bytes = image.bytes_at(begin, end - begin);
+    std::string_view bytes = elf.bytes_at(begin, end - begin);
     for (size_t i = 0; i + sizeof(uint64_t) <= bytes.size(); i += sizeof(uint64_t)) {
         uint64_t value;
         std::memcpy(&value, bytes.data() + i, sizeof value);
@@ -45,10 +45,10 @@ std::vector<uint64_t> values_between(const ElfFile& image, uint64_t begin, uint6
     }
     if (!values.empty())
         return values;
-    for (const ElfSection& section : image.sections()) {
-        if (section.type != SHT_RELA || section.info >= image.sections().size())
+    for (const ElfSection& section : elf.sections()) {
+        if (section.type != SHT_RELA || section.info >= elf.sections().size())
             continue;
-        const ElfSection& target = image.sections()[section.info];
+        const ElfSection& target = elf.sections()[section.info];
         if (begin < target.address || begin >= target.address + target.bytes.size())
             continue;
         for (size_t i = 0; i + sizeof(Elf64_Rela) <= section.bytes.size();
@@ -58,7 +58,7 @@ std::vector<uint64_t> values_between(const ElfFile& image, uint64_t begin, uint6
             if (relocation.r_offset < begin || relocation.r_offset >= end)
                 continue;
             uint64_t symbol = ELF64_R_SYM(relocation.r_info);
-            uint64_t base = symbol < image.symbols().size() ? image.symbols()[symbol].st_value : 0;
+            uint64_t base = symbol < elf.symbols().size() ? elf.symbols()[symbol].st_value : 0;
             values.push_back(base + relocation.r_addend);
         }
     }
@@ -88,24 +88,24 @@ bool parse_hex(std::string_view& text, uint64_t& value) {
 namespace {
 
 // Symbols, section marks and the sizes of functions.
-struct ImageSymbols {
+struct FileSymbols {
     SymbolSource source;
     Addresses marks;
     std::unordered_map<uint64_t, uint64_t> sizes;
 };
 
-ImageSymbols read_symbols(const ElfFile& image) {
-    ImageSymbols read;
+FileSymbols read_symbols(const ElfFile& elf) {
+    FileSymbols read;
     auto& [source, marks, sizes] = read;
-    source.symbols.reserve(image.symbols().size());
-    for (const Elf64_Sym& symbol : image.symbols()) {
+    source.symbols.reserve(elf.symbols().size());
+    for (const Elf64_Sym& symbol : elf.symbols()) {
         int type = ELF64_ST_TYPE(symbol.st_info);
-        std::string_view name = image.symbol_name(symbol);
+        std::string_view name = elf.symbol_name(symbol);
         if (symbol.st_shndx == SHN_UNDEF || type == STT_SECTION || type == STT_FILE || name.empty())
             continue;
         uint32_t flags = ELF64_ST_BIND(symbol.st_info) != STB_LOCAL ? symbol_global : 0;
-        bool executable = symbol.st_shndx < image.sections().size() &&
-                          (image.sections()[symbol.st_shndx].flags & SHF_EXECINSTR);
+        bool executable = symbol.st_shndx < elf.sections().size() &&
+                          (elf.sections()[symbol.st_shndx].flags & SHF_EXECINSTR);
         if (type == STT_FUNC || (executable && type == STT_NOTYPE))
             flags |= symbol_text;
         if (type == STT_FUNC) {
@@ -119,7 +119,7 @@ ImageSymbols read_symbols(const ElfFile& image) {
     return read;
 }
 
-void forbid_functions(const std::vector<uint64_t>& entries, ImageSymbols& read) {
+void forbid_functions(const std::vector<uint64_t>& entries, FileSymbols& read) {
     for (uint64_t entry : entries) {
         auto size = read.sizes.find(entry);
         uint64_t bytes = std::max<uint64_t>(size == read.sizes.end() ? 0 : size->second, 1);
@@ -128,8 +128,8 @@ void forbid_functions(const std::vector<uint64_t>& entries, ImageSymbols& read) 
 }
 
 // Returns all 64-bit values in a section.
-std::vector<uint64_t> values_of(const ElfFile& image, std::string_view name) {
-    const ElfSection* section = image.section(name);
+std::vector<uint64_t> values_of(const ElfFile& elf, std::string_view name) {
+    const ElfSection* section = elf.section(name);
     std::vector<uint64_t> values;
     for (size_t i = 0; section && i + sizeof(uint64_t) <= section->bytes.size();
          i += sizeof(uint64_t)) {
@@ -142,11 +142,11 @@ std::vector<uint64_t> values_of(const ElfFile& image, std::string_view name) {
 
 } // namespace
 
-SymbolSource symbols_of_module(const ElfFile& image) {
-    ImageSymbols read = read_symbols(image);
+SymbolSource symbols_of_module(const ElfFile& elf) {
+    FileSymbols read = read_symbols(elf);
     SymbolSource& source = read.source;
     source.text = {UINT64_MAX, 0};
-    for (const ElfSection& section : image.sections()) {
+    for (const ElfSection& section : elf.sections()) {
         if (!(section.flags & SHF_ALLOC) || !(section.flags & SHF_EXECINSTR) ||
             section.bytes.empty() || section.name.starts_with(".init"))
             continue;
@@ -156,13 +156,13 @@ SymbolSource symbols_of_module(const ElfFile& image) {
         if (section.name == ".noinstr.text" || section.name == ".kprobes.text")
             source.forbidden.push_back(range);
     }
-    source.fentry_sites = values_of(image, "__mcount_loc");
-    forbid_functions(values_of(image, "_kprobe_blacklist"), read);
+    source.fentry_sites = values_of(elf, "__mcount_loc");
+    forbid_functions(values_of(elf, "_kprobe_blacklist"), read);
     return std::move(source);
 }
 
-SymbolSource symbols_of_image(const ElfFile& image) {
-    ImageSymbols read = read_symbols(image);
+SymbolSource symbols_of_kernel(const ElfFile& elf) {
+    FileSymbols read = read_symbols(elf);
     auto& [source, marks, sizes] = read;
     add_marked_ranges(marks, source);
     // For the linker, these marks are text symbols, but they are not code: they would hide the code
@@ -172,9 +172,9 @@ SymbolSource symbols_of_image(const ElfFile& image) {
                (entry.name.ends_with("_text_start") || entry.name.ends_with("_text_end"));
     });
     source.fentry_sites =
-        values_between(image, marks["__start_mcount_loc"], marks["__stop_mcount_loc"]);
+        values_between(elf, marks["__start_mcount_loc"], marks["__stop_mcount_loc"]);
     forbid_functions(
-        values_between(image, marks["__start_kprobe_blacklist"], marks["__stop_kprobe_blacklist"]),
+        values_between(elf, marks["__start_kprobe_blacklist"], marks["__stop_kprobe_blacklist"]),
         read);
     return std::move(source);
 }

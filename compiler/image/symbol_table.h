@@ -42,10 +42,10 @@ struct SymbolSource {
     AddressRange text{0, 0};             // the part that stays executable after boot
 };
 
-// Reads symbols, __mcount_loc and the kprobe blacklist from vmlinux.
-SymbolSource symbols_of_image(const ElfFile& image);
+// Reads symbols, __mcount_loc and the kprobe blacklist from the kernel's file.
+SymbolSource symbols_of_kernel(const ElfFile& elf);
 // The same from a module's file, as written by linked_module().
-SymbolSource symbols_of_module(const ElfFile& image);
+SymbolSource symbols_of_module(const ElfFile& elf);
 // Reads a dump in the format of /proc/kallsyms or System.map; symbols of modules are skipped. The
 // names remain in `dump`. `fentry_functions` and `kprobe_blacklist` are the lists of tracefs and
 // debugfs, or empty.
