@@ -58,7 +58,7 @@ class Image {
     // The link-time address of its bytes; 0: unknown.
     virtual uint64_t build_id_address() const = 0;
     // The segments whose addresses a script may need, in the order of their addresses.
-    virtual std::vector<Segment> segments() const = 0;
+    virtual const std::vector<Segment>& segments() const = 0;
     // The address space of its variables and pointers.
     virtual AddressSpace address_space() const { return AddressSpace::Kernel; }
 

@@ -24,7 +24,6 @@ class OpenedKernel final : public OpenedImage<Kernel> {
     std::string title() const override { return "kernel " + files_.release; }
     const Kernel& kernel() const override { return *this; }
     const std::string& file() const override { return files_.vmlinux; }
-    std::vector<Segment> segments() const override;
     bool knows_fentry_sites() const override { return elf_ || site_addresses_ || !has_ibt(); }
     const KernelFiles& files() const override { return files_; }
     const std::string& version() const override { return version_; }
@@ -132,6 +131,12 @@ Status OpenedKernel::open(KernelFiles files, void (*progress)(const std::string&
         }
         return failure;
     }
+    // The kernel is relocated as a whole, so a symbol that it exports to modules gives the location
+    // of all of it.
+    const auto printk = symbol(kernel_symbol);
+    const uint64_t address = printk ? printk->address : 0;
+    segments_ = {{std::string(kernel_symbol), std::string(kernel_symbol), address, address, 0,
+                  std::numeric_limits<uint64_t>::max()}};
     read_version();
     return Done{};
 }
@@ -139,15 +144,6 @@ Status OpenedKernel::open(KernelFiles files, void (*progress)(const std::string&
 std::string OpenedKernel::config(std::string_view name) const {
     std::call_once(config_read_, [&] { config_.emplace(files_.config); });
     return config_->value(name);
-}
-
-// The kernel is relocated as a whole, so a symbol that it exports to modules gives the location of
-// all of it.
-std::vector<Segment> OpenedKernel::segments() const {
-    const auto printk = symbol(kernel_symbol);
-    const uint64_t address = printk ? printk->address : 0;
-    return {{std::string(kernel_symbol), std::string(kernel_symbol), address, address, 0,
-             std::numeric_limits<uint64_t>::max()}};
 }
 
 bool OpenedKernel::has_ibt() const {

@@ -23,12 +23,10 @@ class OpenedModule final : public OpenedImage<Image> {
     std::string title() const override { return "module '" + name_ + "' of " + kernel_.title(); }
     const Kernel& kernel() const override { return kernel_; }
     const std::string& file() const override { return file_; }
-    std::vector<Segment> segments() const override { return segments_; }
 
   private:
     const Kernel& kernel_;
     const std::string file_, name_;
-    std::vector<Segment> segments_;
 };
 
 Status OpenedModule::open(const std::string& linked) {

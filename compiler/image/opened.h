@@ -15,6 +15,7 @@ template <class Interface> class OpenedImage : public Interface {
   public:
     const std::string& build_id() const override { return build_id_.digits; }
     uint64_t build_id_address() const override { return build_id_.address; }
+    const std::vector<Segment>& segments() const override { return segments_; }
     std::optional<Symbol> symbol(std::string_view name) const override {
         auto found = symbols_->named(name, true);
         return found.empty() ? std::nullopt : std::optional(found.front());
@@ -54,6 +55,7 @@ template <class Interface> class OpenedImage : public Interface {
 
   protected:
     BuildId build_id_;
+    std::vector<Segment> segments_;
     std::unique_ptr<ElfFile> elf_;
     bool site_addresses_ = false; // a dump contains them
     std::optional<SymbolTable> symbols_;

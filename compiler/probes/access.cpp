@@ -11,7 +11,7 @@ namespace {
 
 // Per-CPU variables of a module, and what is freed after its initialization, lie in no segment.
 bool has_known_place(const Image& image, uint64_t address) {
-    const std::vector<Segment> segments = image.segments();
+    const std::vector<Segment>& segments = image.segments();
     return std::any_of(segments.begin(), segments.end(),
                        [&](const Segment& segment) { return segment.contains(address); });
 }
