@@ -11,6 +11,9 @@
 
 namespace djstap::codegen {
 
+static_assert(static_cast<int>(ImageKind::Kernel) == DJS_IMAGE_KERNEL &&
+              static_cast<int>(ImageKind::Module) == DJS_IMAGE_MODULE);
+
 llvm::Constant* ScriptModule::array(llvm::Type* type, const std::vector<llvm::Constant*>& elements,
                                     const std::string& name) {
     if (elements.empty())

@@ -2,8 +2,6 @@
 // An image: code that was linked as a unit and that probe points name. The kernel is one, and so is
 // each of its modules.
 #pragma once
-#include "include/contract.h"
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,7 +21,7 @@ struct Symbol {
 };
 
 // Equal to enum djs_image_kind.
-enum class ImageKind : uint8_t { Kernel = DJS_IMAGE_KERNEL, Module = DJS_IMAGE_MODULE };
+enum class ImageKind : uint8_t { Kernel, Module };
 
 // The address space of a value's address, which determines how it is read.
 enum class AddressSpace : uint8_t { Kernel, User };
