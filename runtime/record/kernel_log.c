@@ -161,13 +161,13 @@ static void log_speculations(const struct djs_record *end, char *buffer, size_t 
 
 	walk_begin(&speculations);
 	while ((record = next_record(&speculations)) && record != end) {
+		cond_resched();
 		if (record->id != DJS_RECORD_SPECULATION || last_number(record) != last_number(end))
 			continue;
 		if (end->id == DJS_RECORD_COMMIT)
 			log_text(text_argument(buffer, size, record + 1,
 					       record->size - sizeof(*record)));
 		record->id = DJS_RECORD_PADDING;
-		cond_resched();
 	}
 }
 
