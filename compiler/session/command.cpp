@@ -101,14 +101,16 @@ Result<Command> Command::prepare(const std::vector<std::string>& arguments) {
 }
 
 Status Command::release() {
-    if (const int error = process_.release())
+    const int error = process_.release();
+    refused_ = error != 0;
+    if (refused_)
         return Failure{"command '" + program_ + "' cannot be run: " + std::strerror(error), ""};
     return Done{};
 }
 
 std::string Command::failure() {
     const auto status = ended();
-    if (!status || (WIFSIGNALED(*status) && StopSignals::stop_requested()))
+    if (!status || refused_ || (WIFSIGNALED(*status) && StopSignals::stop_requested()))
         return {};
     return describe_status(*status);
 }

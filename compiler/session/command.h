@@ -31,8 +31,9 @@ class Command {
     Status release();
     // Returns the status of waitpid() if the command has ended; does not wait.
     std::optional<int> ended() { return process_.poll_status(); }
-    // Returns describe_status() of its end; "" while it runs, and if the signal that ended the
-    // session reached the command, too: a terminal and a guest send it to both.
+    // Returns describe_status() of its end; "" while it runs, if release() has failed, and if the
+    // signal that ended the session reached the command, too: a terminal and a guest send it to
+    // both.
     std::string failure();
 
   private:
@@ -41,6 +42,7 @@ class Command {
 
     Process process_;
     std::string program_;
+    bool refused_ = false; // exec failed
 };
 
 // Returns "exited with status 3", "was ended by signal 11 (Segmentation fault)"; "" for success.

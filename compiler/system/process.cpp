@@ -272,6 +272,9 @@ int Process::release() {
     const bool sent = write_all(go_.get(), "g");
     go_.reset();
     const int error = exec_error();
+    if (sent && error == 0)
+        return 0;
+    wait();
     return sent ? error : ESRCH;
 }
 

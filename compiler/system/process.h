@@ -58,7 +58,8 @@ class Process {
     bool running() const { return running_; }
     // For a bound process: readable once the process has ended.
     int descriptor() const { return descriptor_.get(); }
-    // Makes a held process run its program. Returns 0, or errno if the program cannot be run.
+    // Makes a held process run its program. Returns 0, or errno if the program cannot be run: then
+    // the process has ended.
     int release();
     // Returns the status of waitpid() if the process has ended; does not wait.
     std::optional<int> poll_status();

@@ -323,6 +323,8 @@ TEST_F(Files, AHeldProgramWaitsToBeReleased) {
     auto missing = Process::hold({"no-such-program-here"});
     ASSERT_TRUE(missing);
     EXPECT_EQ(missing->release(), ENOENT);
+    EXPECT_FALSE(missing->running());
+    EXPECT_EQ(kill(missing->pid(), 0), -1) << "it is a zombie";
     EXPECT_EQ(WEXITSTATUS(missing->wait()), 127);
 }
 
