@@ -19,6 +19,10 @@ namespace {
 
 constexpr int exec_failed = 127;
 
+// A signal that this process ignores would stay ignored across exec. SIGHUP is ignored only if
+// nohup has set that, which applies to children, too.
+constexpr int reset_signals[] = {SIGINT, SIGTERM, SIGQUIT, SIGPIPE, SIGCHLD};
+
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
     std::vector<char*> all;
     for (const std::string& text : texts)
@@ -52,16 +56,21 @@ class NewProgram {
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, nullptr);
-        for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD})
+        for (int signal : reset_signals)
             ::signal(signal, SIG_DFL);
-        set_streams();
+        struct sigaction hangup = {};
+        if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+            ::signal(SIGHUP, SIG_DFL);
+        const int stream_error = set_streams();
         for (int fd : options_.inherited)
             fcntl(fd, F_SETFD, 0);
         char byte;
         // the process that should release it is gone
         if (gate >= 0 && read_some(gate, &byte, 1) != 1)
             _exit(exec_failed);
-        if (!options_.in_child || options_.in_child())
+        if (stream_error)
+            errno = stream_error;
+        else if (!options_.in_child || options_.in_child())
             run();
         const int error = errno ? errno : EPERM; // 0 would mean that the program runs
         write_all(report, {reinterpret_cast<const char*>(&error), sizeof error});
@@ -69,13 +78,19 @@ class NewProgram {
     }
 
   private:
-    void set_streams() const {
-        const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    // Returns 0, or errno.
+    int set_streams() const {
         for (const auto& [stream, wanted] :
              {std::pair(STDIN_FILENO, options_.input), std::pair(STDOUT_FILENO, options_.output),
-              std::pair(STDERR_FILENO, options_.errors)})
-            if (wanted != ProcessOptions::same)
-                dup2(wanted == ProcessOptions::none ? null : wanted, stream);
+              std::pair(STDERR_FILENO, options_.errors)}) {
+            if (wanted == ProcessOptions::same)
+                continue;
+            const int from =
+                wanted == ProcessOptions::none ? open("/dev/null", O_RDWR | O_CLOEXEC) : wanted;
+            if (from < 0 || dup2(from, stream) < 0)
+                return errno;
+        }
+        return 0;
     }
 
     void run() const {
@@ -108,7 +123,12 @@ class SpawnActions {
         sigset_t none;
         sigemptyset(&none);
         posix_spawnattr_setsigmask(&attributes_, &none);
-        posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
+        sigset_t reset;
+        sigemptyset(&reset);
+        for (int signal : reset_signals)
+            sigaddset(&reset, signal);
+        posix_spawnattr_setsigdefault(&attributes_, &reset);
+        posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     }
     ~SpawnActions() {
         posix_spawnattr_destroy(&attributes_);

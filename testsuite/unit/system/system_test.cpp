@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <map>
 #include <poll.h>
 #include <set>
 #include <sys/stat.h>
@@ -259,6 +260,29 @@ TEST(Programs, EnvironmentAndMissingOnesForBothKindsOfChildren) {
         options.environment = {"PATH=/usr/bin:/bin", "X=own"};
         EXPECT_EQ(run_program({"sh", "-c", "echo $X"}, {}, options)->output, "own\n") << bound;
     }
+}
+
+TEST(Programs, IgnoredSignalsAndMissingStreamsForBothKindsOfChildren) {
+    constexpr int ignored[] = {SIGINT, SIGTERM, SIGQUIT, SIGPIPE, SIGHUP};
+    std::map<int, void (*)(int)> before;
+    for (const int signal : ignored)
+        before[signal] = ::signal(signal, SIG_IGN);
+    for (const bool bound : {false, true}) {
+        SCOPED_TRACE(bound);
+        ProcessOptions options;
+        options.bound = bound;
+        const auto status = run_program({"grep", "SigIgn", "/proc/self/status"}, {}, options);
+        ASSERT_TRUE(status);
+        const uint64_t mask = std::stoull(status->output.substr(status->output.find('\t')), {}, 16);
+        for (const int signal : ignored)
+            EXPECT_EQ(mask >> (signal - 1) & 1, signal == SIGHUP) << strsignal(signal);
+        options.errors = 1000; // is not open
+        const auto refused = Process::start({"true"}, options);
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.failure().message, "cannot run true: Bad file descriptor");
+    }
+    for (const auto& [signal, handler] : before)
+        ::signal(signal, handler);
 }
 
 TEST(Programs, ABoundOneIsWatchedAndEndsWithItsObject) {
