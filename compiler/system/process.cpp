@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace djstap {
 
@@ -149,8 +150,10 @@ class SpawnActions {
 
 std::vector<std::string> search_path() {
     const char* path = std::getenv("PATH");
-    std::string_view rest =
-        path && *path ? path : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    char standard[256] = "/bin:/usr/bin";
+    if (!path)
+        confstr(_CS_PATH, standard, sizeof standard);
+    std::string_view rest = path ? path : standard;
     std::vector<std::string> folders;
     for (;;) {
         const size_t end = rest.find(':');

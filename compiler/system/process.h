@@ -13,7 +13,8 @@
 
 namespace djstap {
 
-// Returns the folders of $PATH, or of a default path if it is not set.
+// Returns the folders in which execvp() searches: those of $PATH, or of the system's default path
+// if it is not set; "." for an empty entry.
 std::vector<std::string> search_path();
 // Returns whether `path` leads to an executable file.
 bool is_program(const std::string& path);

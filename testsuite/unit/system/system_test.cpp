@@ -232,6 +232,27 @@ TEST(Programs, AreFoundAlongThePath) {
     setenv("PATH", before.c_str(), 1);
 }
 
+// A program that is found is the one that execvp() runs.
+TEST_F(Files, ProgramsAreFoundWhereTheyAreRunFrom) {
+    const std::string before = getenv("PATH"), name = "djstap-test-program";
+    const fs::path home = fs::current_path();
+    ASSERT_TRUE(write_file(folder.file(name), "#!/bin/sh\necho ran\n"));
+    fs::permissions(folder.file(name), fs::perms::owner_all);
+    fs::current_path(folder.path());
+    constexpr const char* paths[] = {"", ".", ":/none", "/none:", "/none::/none", "/none", nullptr};
+    for (const char* path : paths) {
+        SCOPED_TRACE(path ? path : "none");
+        if (path)
+            setenv("PATH", path, 1);
+        else
+            unsetenv("PATH");
+        EXPECT_EQ(!find_program(name).empty(), bool(run_program({name})));
+        EXPECT_EQ(!find_program("env").empty(), bool(run_program({"env"})));
+    }
+    fs::current_path(home);
+    setenv("PATH", before.c_str(), 1);
+}
+
 TEST(Programs, OutputStatusAndLines) {
     auto both = run_program({"sh", "-c", "echo out; echo err >&2; exit 3"});
     ASSERT_TRUE(both);
