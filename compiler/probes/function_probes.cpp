@@ -123,6 +123,12 @@ std::optional<FunctionPattern> pattern_of(const ast::ProbePoint& point, Resolver
     return *pattern;
 }
 
+std::string probe_as_well(ptrdiff_t count) {
+    return "-D MAXKPROBES=" + std::to_string(count) +
+           (count == 1 ? " probes it as well, with a breakpoint"
+                       : " probes them as well, each with a breakpoint");
+}
+
 // A pattern that matches nearly everything matches thousands of functions without an fentry site,
 // mostly inline functions that got code of their own: setting so many breakpoints takes minutes,
 // and the machine is hardly usable with them.
@@ -136,10 +142,11 @@ void leave_out_kprobes(const ast::PointComponent& argument, Resolver& resolver,
         return;
     std::erase_if(candidates, is_kprobe);
     resolver.diagnostics
-        .report(DiagnosticKind::KprobesLeftOut, argument.argument_range,
-                {argument.string, std::to_string(kprobes)})
-        .hint("-D MAXKPROBES=" + std::to_string(kprobes) +
-              " probes them as well, each with a breakpoint");
+        .report(
+            DiagnosticKind::KprobesLeftOut, argument.argument_range,
+            {argument.string, std::to_string(kprobes) +
+                                  (kprobes == 1 ? " function that has" : " functions that have")})
+        .hint(probe_as_well(kprobes));
 }
 
 // A return djprobe keeps the values from function entry in its frame on the kernel's stack.
@@ -283,18 +290,20 @@ bool too_many_inlined(const ast::PointComponent& argument, const FunctionPattern
         count += each->info().inlined_count(pattern);
     if (resolver.probe == nullptr || count <= static_cast<size_t>(resolver.options.max_kprobes))
         return false;
-    const std::string hint =
-        "-D MAXKPROBES=" + std::to_string(count) + " probes them as well, each with a breakpoint";
+    const std::string hint = probe_as_well(static_cast<ptrdiff_t>(count));
     if (own_found)
         resolver.diagnostics
             .report(DiagnosticKind::InlinedLeftOut, argument.argument_range,
-                    {argument.string, std::to_string(count)})
+                    {argument.string,
+                     std::to_string(count) + (count == 1 ? " inline instance of a function"
+                                                         : " inline instances of functions")})
             .hint(hint + "; .call selects only the functions' own code");
     else
         resolver.diagnostics
             .report(DiagnosticKind::CannotProbe, argument.argument_range,
-                    {argument.string,
-                     "it is inlined at " + std::to_string(count) + " places, more than MAXKPROBES"})
+                    {argument.string, "it is inlined at " + std::to_string(count) +
+                                          (count == 1 ? " place" : " places") +
+                                          ", more than MAXKPROBES"})
             .hint(hint);
     return true;
 }

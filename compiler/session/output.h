@@ -95,7 +95,7 @@ struct OutputStreams {
 struct OutputKind {
     std::string_view name;  // "json": the option is --json
     std::string_view title; // "JSON"
-    std::string_view unit;  // of what is written: "one JSON object a line"
+    std::string_view unit;  // of what is written: "one JSON object per line"
     std::unique_ptr<Output> (*make)(const OutputStreams& streams);
 };
 

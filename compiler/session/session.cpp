@@ -180,8 +180,9 @@ void Session::finish() {
         outcome_.counts.lost_records += last.unfinished;
         output_.counts(outcome_.counts);
     }
-    if (printer_.damaged())
-        output_.warning(std::to_string(printer_.damaged()) + " damaged records were dropped");
+    if (const uint64_t damaged = printer_.damaged())
+        output_.warning(std::to_string(damaged) + (damaged == 1 ? " damaged record was dropped"
+                                                                : " damaged records were dropped"));
     if (printer_.faults() && control_.failed())
         output_.warning(ended_by_fault);
     report_command();

@@ -35,6 +35,8 @@ struct outer *returns(char *text, unsigned char byte) { return text ? made : 0; 
 void nothing(void) {}
 static int same(int a) { return a; }
 int uses_same(void) { return same(1); }
+static inline __attribute__((always_inline)) int inlined(int a) { return a + 1; }
+int uses_inlined(void) { return inlined(1); }
 )c";
 
 MadeKernel& kernel() {
@@ -74,6 +76,25 @@ std::string refusal(const std::string& point) {
         return "fine";
     const std::string errors = planned.errors();
     return errors.substr(0, errors.find('\n'));
+}
+
+TEST(Plans, OneFunctionIsNotCountedAsSeveral) {
+    ProbeOptions options;
+    options.max_kprobes = 0;
+    for (const auto& [point, message, hint] :
+         {std::tuple("kernel.function(\"inlined\")",
+                     "it is inlined at 1 place, more than MAXKPROBES",
+                     "hint: -D MAXKPROBES=1 probes it as well"),
+          std::tuple("kernel.function(\"*inlined\")", "omits 1 inline instance of a function [",
+                     "hint: -D MAXKPROBES=1 probes it as well"),
+          std::tuple("kernel.function(\"fiel*\").call",
+                     "omits 1 function that has no fentry site [",
+                     "hint: -D MAXKPROBES=1 probes it as well")}) {
+        const Planned planned(std::string("probe ") + point + " { println(1) }", options);
+        const std::string errors = planned.errors();
+        EXPECT_NE(errors.find(message), std::string::npos) << errors;
+        EXPECT_NE(errors.find(hint), std::string::npos) << errors;
+    }
 }
 
 // The text that a target value of structures is printed with: its conversions as printf has them.

@@ -214,7 +214,11 @@ TEST_F(SessionTest, DamagedRecordsAreItsStatus) {
     EXPECT_EQ(run().status, 1);
     EXPECT_EQ(messages,
               "WARNING: a record of unknown kind 77 was dropped; further ones are only counted\n"
-              "WARNING: 1 damaged records were dropped\n");
+              "WARNING: 1 damaged record was dropped\n");
+    module.write(77, 2);
+    module.write(77, 3);
+    run();
+    EXPECT_TRUE(messages.ends_with("WARNING: 2 damaged records were dropped\n")) << messages;
 }
 
 TEST_F(SessionTest, ADamagedBufferIsItsStatus) {
