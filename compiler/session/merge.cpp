@@ -52,7 +52,7 @@ RecordMerger::Sweep RecordMerger::run(uint64_t limit, bool last, const RecordSin
         case Ring::State::Corrupt:
             if (!reported_[i]) {
                 reported_[i] = true;
-                result.corrupt.push_back(i);
+                result.corrupt.push_back(rings_[i].cpu());
             }
             break;
         case Ring::State::Empty:

@@ -18,11 +18,11 @@ class RecordMerger {
         : rings_(std::move(rings)), stuck_since_(rings_.size()) {}
 
     struct Sweep {
-        size_t records = 0;          // passed on
-        bool pending = false;        // some are withheld
-        bool full = false;           // a ring was at least a quarter full
-        std::vector<size_t> corrupt; // CPUs whose ring became unreadable in this sweep
-        size_t unfinished = 0;       // last sweep: records that were reserved and never completed
+        size_t records = 0;            // passed on
+        bool pending = false;          // some are withheld
+        bool full = false;             // a ring was at least a quarter full
+        std::vector<uint32_t> corrupt; // CPUs whose ring became unreadable in this sweep
+        size_t unfinished = 0;         // last sweep: records that were reserved and never completed
     };
 
     // Passes on every record whose place in the order is certain. A record may become visible later

@@ -80,7 +80,7 @@ class Session {
 
 void Session::take(const RecordMerger::Sweep& sweep) {
     outcome_.records += sweep.records;
-    for (size_t cpu : sweep.corrupt) {
+    for (uint32_t cpu : sweep.corrupt) {
         outcome_.status = 1;
         output_.error("the buffer of CPU " + std::to_string(cpu) +
                           " is damaged; the rest of it is not read",

@@ -33,7 +33,7 @@ class FakeRing {
     FakeRing(const FakeRing&) = delete;
     FakeRing& operator=(const FakeRing&) = delete;
 
-    Ring reader() { return Ring(&tail_, data_, bytes_); }
+    Ring reader(uint32_t cpu = 0) { return Ring(&tail_, data_, bytes_, cpu); }
 
     djs_record* reserve(uint32_t size, uint32_t id, uint64_t time) {
         if (head_ + size > __atomic_load_n(&tail_, __ATOMIC_ACQUIRE) + bytes_)
@@ -180,10 +180,10 @@ TEST(Merge, TakesTheLowerCpuOfTwoAtTheSameTime) {
     EXPECT_EQ(ids, (std::vector<uint32_t>{10, 11}));
 }
 
-TEST(Merge, NonsenseSizesStopOneRingOnly) {
+TEST(Merge, NonsenseSizesStopTheRingOfOneCpuOnly) {
     for (uint32_t size : {1u, 8u, 12u, 25u, 4104u, 0xfffffff8u, 0xffffffffu}) {
         FakeRing a(4096), b(4096);
-        RecordMerger merger({a.reader(), b.reader()});
+        RecordMerger merger({a.reader(2), b.reader(5)});
         a.write(1);
         FakeRing::commit(a.reserve(24, 0, 2), size);
         b.write(3);
@@ -191,7 +191,7 @@ TEST(Merge, NonsenseSizesStopOneRingOnly) {
         const auto sink = [&](const Ring& ring) { all.push_back(ring.record().time); };
         auto sweep = merger.last_sweep(sink);
         EXPECT_EQ(all, (Times{1, 3})) << size;
-        EXPECT_EQ(sweep.corrupt, (std::vector<size_t>{0})) << size;
+        EXPECT_EQ(sweep.corrupt, (std::vector<uint32_t>{2})) << size;
         b.write(4);
         sweep = merger.last_sweep(sink);
         EXPECT_TRUE(sweep.corrupt.empty()) << "reported once";
