@@ -159,7 +159,7 @@ static u32 sites_of(u32 image, bool armed_only)
 static int place_module(u32 image, struct module *module)
 {
 	int error = djs_module_place(image, module);
-	u32 i;
+	u32 i, sites;
 
 	for (i = 0; i < djs_script.site_count; i++) {
 		struct djs_site_run *run = &djs_sites[i];
@@ -173,10 +173,11 @@ static int place_module(u32 image, struct module *module)
 	}
 	if (!error)
 		return djs_lookup_update();
+	sites = sites_of(image, false);
 	djs_session_message(DJS_RECORD_WARNING,
 			    "the loaded module '%s' is not the one that this script was compiled "
-			    "for: %u of its functions are not probed",
-			    djs_script.images[image].name, sites_of(image, false));
+			    "for: %u of its functions %s not probed",
+			    djs_script.images[image].name, sites, sites == 1 ? "is" : "are");
 	return 0;
 }
 
@@ -340,8 +341,8 @@ void djs_sites_module_went(u32 image)
 	if (armed && open_to_modules)
 		djs_session_message(
 		    DJS_RECORD_WARNING,
-		    "the module '%s' was unloaded: %u of its functions are no longer probed",
-		    djs_script.images[image].name, armed);
+		    "the module '%s' was unloaded: %u of its functions %s no longer probed",
+		    djs_script.images[image].name, armed, armed == 1 ? "is" : "are");
 	djs_sites_unlock();
 }
 
@@ -389,9 +390,10 @@ static void disarm_overload(u32 owner, u32 percent)
 	if (count) {
 		rearm_locked();
 		djs_session_message(DJS_RECORD_WARNING,
-				    "%s used %u %% of a CPU: %u of %u sites are disarmed; -D STP_NO_OVERLOAD keeps them armed",
+				    "%s used %u %% of a CPU: %u of %u sites %s disarmed; -D STP_NO_OVERLOAD keeps %s armed",
 				    djs_script.handlers[first->handler].written ?: first->point ?: "a probe",
-				    percent, count, sites);
+				    percent, count, sites, count == 1 ? "is" : "are",
+				    count == 1 ? "it" : "them");
 	}
 	djs_sites_unlock();
 }

@@ -117,7 +117,8 @@ static int __init djs_module_init(void)
 	djs_access_init();
 	error = djs_rings_init(ring_bytes());
 	if (error) {
-		djs_error("no memory for the record buffers (%llu KB a CPU)", ring_bytes() / 1024);
+		djs_error("no memory for the record buffers (%llu KB per CPU)",
+			  ring_bytes() / 1024);
 		return error;
 	}
 	error = djs_contexts_init();

@@ -171,6 +171,13 @@ static void log_speculations(const struct djs_record *end, char *buffer, size_t 
 	}
 }
 
+static void log_lost(u64 records, const char *why)
+{
+	if (records)
+		djs_warning("%llu record%s lost: %s", records, records == 1 ? " was" : "s were",
+			    why);
+}
+
 void djs_rings_to_log(unsigned int max_lines)
 {
 	size_t size = 4 * DJS_RECORD_MAX;
@@ -196,11 +203,10 @@ void djs_rings_to_log(unsigned int max_lines)
 	if (log_line_length)
 		log_end_line();
 	if (log_lines > log_lines_max)
-		pr_info("%s: … %u more lines\n", THIS_MODULE->name, log_lines - log_lines_max);
-	if (djs_rings_lost())
-		djs_warning("%llu records were lost: the buffer was full", djs_rings_lost());
-	if (djs_rings_oversized())
-		djs_warning("%llu records were lost: longer than a buffer", djs_rings_oversized());
+		pr_info("%s: … %u more line%s\n", THIS_MODULE->name, log_lines - log_lines_max,
+			log_lines - log_lines_max == 1 ? "" : "s");
+	log_lost(djs_rings_lost(), "the buffer was full");
+	log_lost(djs_rings_oversized(), "longer than a buffer");
 out:
 	kfree(speculations.at);
 	kfree(all_records.at);
