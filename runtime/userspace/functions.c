@@ -134,21 +134,3 @@ s64 djs_fn_cpu_clock_ns(struct djs_ctx *ctx, s64 cpu)
 	return cpu < 0 || cpu >= sysconf(_SC_NPROCESSORS_CONF) ? 0
 							       : nanoseconds(CLOCK_MONOTONIC_RAW);
 }
-
-/*
- * Returns a number from 0 to limit - 1. SplitMix64 over the time stamp counter, as in the kernel.
- */
-s64 djs_fn_randint(struct djs_ctx *ctx, s64 limit)
-{
-	u64 x = djs_cycles() + ((u64)djs_user_cpu << 56);
-
-	x += 0x9e3779b97f4a7c15ull;
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-	x ^= x >> 31;
-	if ((u64)limit > DJS_RANDOM_MAX) {
-		djs_fail(ctx, DJS_RANDOM_ERROR, DJS_NO_PLACE);
-		return 0;
-	}
-	return limit ? (s64)(x % (u64)limit) : 0;
-}

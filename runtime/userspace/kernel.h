@@ -121,6 +121,7 @@ static inline ssize_t strscpy(char *to, const char *from, size_t size)
 #define nr_cpu_ids		     djs_user_cpus
 #define num_possible_cpus()	     djs_user_cpus
 #define cpu_possible(cpu)	     ((cpu) < nr_cpu_ids)
+#define raw_smp_processor_id()	     djs_user_cpu
 #define for_each_possible_cpu(cpu)   for ((cpu) = 0; (cpu) < nr_cpu_ids; (cpu)++)
 #define DECLARE_PER_CPU(type, name)  extern type name[DJS_USER_CPUS_MAX]
 #define PCPU_MIN_UNIT_SIZE	     32768
