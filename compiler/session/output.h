@@ -105,10 +105,10 @@ inline const OutputKind& text_kind() {
     return output_kinds().front();
 }
 
-// The message after a session that ended because its script read unmapped memory.
+// The message after a session that ended because its script accessed unmapped memory.
 inline constexpr const char* ended_by_fault =
-    "that ended the session: try { … } catch { … } handles what cannot be read where it happens, "
-    "--suppress-handler-errors goes on without that hit";
+    "that ended the session: try { … } catch { … } handles a failed access where it happens, "
+    "--suppress-handler-errors ends only the handler";
 
 // Returns "12 records were lost because …", one for each count that is not zero; errors are
 // omitted.
