@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <climits>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
@@ -36,6 +37,11 @@ std::string quoted(const std::string& text) {
     return out.append("\"");
 }
 
+// A check that --help does not show.
+template <class Number> CLI::Validator in_range(Number low, Number high) {
+    return CLI::Range(low, high).description("");
+}
+
 // Describes a module without loading it.
 int describe(const std::string& path) {
     const auto module = read_module_file(path);
@@ -56,6 +62,40 @@ int describe(const std::string& path) {
     return 0;
 }
 
+void declare_running(CLI::App& app, SessionOptions& options, double& seconds, bool& no_warnings) {
+    const char* group = "Running";
+    app.add_option("-c", options.command,
+                   "run this command and stop when it exits; target() is its process")
+        ->type_name("CMD")
+        ->group(group);
+    app.add_option("-x", options.traced_pid, "set the process that target() returns")
+        ->type_name("PID")
+        ->check(in_range(1, INT_MAX))
+        ->group(group);
+    app.add_option("-T", seconds, "stop after this many seconds")
+        ->type_name("SECONDS")
+        ->check(in_range(0.001, 1e9))
+        ->group(group);
+    app.add_option("-o", options.output_file, "write the script's output to this file")
+        ->type_name("FILE")
+        ->group(group);
+    app.add_flag("-F", options.recorder,
+                 "leave the module loaded as a flight recorder: new records overwrite the oldest, "
+                 "djrun --attach reads them")
+        ->group(group);
+    app.add_option("-s", options.buffer_mb, "set the size of each CPU's ring buffer in megabytes")
+        ->type_name("MB")
+        ->check(in_range(1, 1024))
+        ->group(group);
+    app.add_flag("-v", options.verbose, "print how each probe is attached")->group(group);
+    app.add_flag("-w", no_warnings, "suppress warnings")->group(group);
+    for (const OutputKind& kind : output_kinds().subspan(1))
+        app.add_flag_callback(
+               "--" + std::string(kind.name), [&options, &kind] { options.output = &kind; },
+               "print " + std::string(kind.unit))
+            ->group(group);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -65,39 +105,27 @@ int main(int argc, char** argv) {
     std::string attach, module, dump;
     std::vector<std::string> parameters;
 
-    CLI::App app("Loads a module that djstap built, prints its output, and unloads it.", "djrun");
-    app.add_option("--attach", attach, "Read from a module that is already loaded")
-        ->type_name("NAME");
-    app.add_flag("-F", options.recorder,
-                 "Leave the module loaded as a flight recorder: new records overwrite the oldest");
+    CLI::App app("djrun loads a module that djstap built, prints its output and unloads it.",
+                 "djrun");
+    declare_running(app, options, seconds, no_warnings);
+    const char* group = "Modules that are already loaded";
+    app.add_option("--attach", attach, "read from this module instead of loading one")
+        ->type_name("NAME")
+        ->group(group);
     app.add_flag("--stop", options.stop,
-                 "With --attach: stop the flight recorder and unload its module");
+                 "with --attach: stop the flight recorder and unload its module")
+        ->group(group);
+    group = "Information";
+    app.add_flag("--describe", show, "print the contents of the module without loading it")
+        ->group(group);
     app.add_option("--from-dump", dump,
-                   "Print the records of the module's buffers in a crash dump (an ELF core file)")
-        ->type_name("VMCORE");
-    app.add_option("-c", options.command,
-                   "Run a command and stop when it exits; target() is its process")
-        ->type_name("COMMAND");
-    app.add_option("-x", options.traced_pid, "Set the process that target() returns")
-        ->type_name("PID")
-        ->check(CLI::PositiveNumber);
-    app.add_option("-o", options.output_file, "Write the output to a file")->type_name("FILE");
-    app.add_option("-T", seconds, "Stop after this many seconds")
-        ->type_name("SECONDS")
-        ->check(CLI::Range(0.001, 1e9));
-    app.add_option("-s", options.buffer_mb, "Size of each CPU's ring buffer")
-        ->type_name("MB")
-        ->check(CLI::Range(1, 1024));
-    for (const OutputKind& kind : output_kinds().subspan(1))
-        app.add_flag_callback(
-            "--" + std::string(kind.name), [&options, &kind] { options.output = &kind; },
-            "Write " + std::string(kind.unit));
-    app.add_flag("-v", options.verbose, "Show how each probe is attached");
-    app.add_flag("-w", no_warnings, "Suppress warnings");
-    app.add_flag("--describe", show, "Show the contents of the module without loading it");
-    app.add_flag("-V,--version", version, "Print the version");
-    app.add_option("module", module, "The module to load")->type_name("MODULE.ko");
-    app.add_option("parameters", parameters, "Module parameters: NAME=VALUE")
+                   "print the records of the module's buffers in a crash dump (an ELF core file)")
+        ->type_name("VMCORE")
+        ->group(group);
+    app.set_help_flag("-h,--help", "print this help")->group(group);
+    app.add_flag("-V,--version", version, "print the version")->group(group);
+    app.add_option("module", module, "file of the module to load")->type_name("MODULE.ko");
+    app.add_option("parameters", parameters, "module parameters: NAME=VALUE")
         ->type_name("PARAMETER");
     app.positionals_at_end(false);
     try {

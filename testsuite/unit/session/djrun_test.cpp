@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <regex>
+#include <sstream>
 #include <unistd.h>
 
 namespace djstap {
@@ -84,6 +86,23 @@ TEST_F(Djrun, HasAVersion) {
     EXPECT_EQ(version.status, 0);
     EXPECT_EQ(version.output.substr(0, 6), "djrun ");
     EXPECT_EQ(told({"-V"}), version);
+}
+
+// As djstap's: lower-case imperatives, and the values' names alone.
+TEST_F(Djrun, HelpReadsLikeThatOfDjstap) {
+    const Told help = told({"--help"});
+    EXPECT_EQ(help.status, 0);
+    EXPECT_TRUE(help.output.starts_with("djrun loads a module")) << help.output;
+    std::istringstream lines(help.output);
+    size_t options = 0;
+    const std::regex row("  \\S+( [A-Z]+(\\.ko| \\.\\.\\.)?)? {2,}[a-z].*");
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.starts_with("  "))
+            continue;
+        EXPECT_TRUE(std::regex_match(line, row)) << line;
+        options++;
+    }
+    EXPECT_EQ(options, 17u);
 }
 
 TEST_F(Djrun, WantsAModuleFileOrAName) {
