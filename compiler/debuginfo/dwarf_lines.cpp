@@ -52,6 +52,7 @@ void read_rows(Dwarf* dwarf, Body& body) {
         return;
     Dwarf_Attribute attribute;
     const char* folder = dwarf_formstring(dwarf_attr(&unit, DW_AT_comp_dir, &attribute));
+    const std::string root = source_root(dwarf);
     std::unordered_map<const char*, bool> files;
     auto address_of = [&](size_t i) {
         Dwarf_Addr address = 0;
@@ -85,7 +86,7 @@ void read_rows(Dwarf* dwarf, Body& body) {
                 continue;
             auto [known, added] = files.emplace(source, false);
             if (added)
-                known->second = normal_source_path(source, folder ? folder : "") == body.file;
+                known->second = normal_source_path(source, folder ? folder : "", root) == body.file;
             if (!known->second)
                 continue;
             Row row{address, is_stmt};

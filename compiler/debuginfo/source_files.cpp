@@ -139,6 +139,7 @@ std::string_view attribute_text(Dwarf_Die* die, unsigned name) {
 
 LineSections LineSections::of(Dwarf* dwarf) {
     LineSections sections;
+    sections.root = source_root(dwarf);
     Elf* elf = dwarf_getelf(dwarf);
     size_t names = 0;
     if (elf_getshdrstrndx(elf, &names) != 0)
@@ -161,11 +162,28 @@ LineSections LineSections::of(Dwarf* dwarf) {
     return sections;
 }
 
-std::string normal_source_path(std::string_view path, std::string_view unit_folder) {
+std::string source_root(Dwarf* dwarf) {
+    Dwarf_Off next = 0;
+    size_t header = 0;
+    Dwarf_Die unit;
+    if (dwarf_nextcu(dwarf, 0, &next, &header, nullptr, nullptr, nullptr) != 0 ||
+        !dwarf_offdie(dwarf, header, &unit))
+        return {};
+    const std::string_view path = attribute_text(&unit, DW_AT_name);
+    const size_t folder = path.rfind("/arch/");
+    return std::string(path.starts_with('/') && folder != std::string_view::npos
+                           ? path.substr(0, folder)
+                           : std::string_view());
+}
+
+std::string normal_source_path(std::string_view path, std::string_view unit_folder,
+                               std::string_view root) {
     bool absolute = path.starts_with('/');
-    if (absolute && unit_folder.size() > 1 && path.starts_with(unit_folder) &&
-        path.size() > unit_folder.size() && path[unit_folder.size()] == '/') {
-        path.remove_prefix(unit_folder.size());
+    for (const std::string_view folder : {root, unit_folder}) {
+        if (!absolute || folder.size() < 2 || !path.starts_with(folder) ||
+            path.size() == folder.size() || path[folder.size()] != '/')
+            continue;
+        path.remove_prefix(folder.size());
         absolute = false;
     }
     std::vector<std::string_view> parts;
@@ -233,7 +251,7 @@ std::vector<std::string> source_files(const LineSections& sections, Dwarf_Die* u
         std::string path(entry.path);
         if (!path.starts_with('/') && entry.directory != 0 && entry.directory < directories.size())
             path = std::string(directories[entry.directory].path) + "/" + path;
-        files.push_back(normal_source_path(path, unit_folder));
+        files.push_back(normal_source_path(path, unit_folder, sections.root));
     }
     return files;
 }

@@ -14,6 +14,7 @@ namespace djstap {
 // The sections that contain file names, as libelf holds them (decompressed).
 struct LineSections {
     std::string_view line, line_strings, strings;
+    std::string root; // source_root()
     // Finds them in the file that `dwarf` reads.
     static LineSections of(Dwarf* dwarf);
 };
@@ -22,8 +23,14 @@ struct LineSections {
 // source tree if that is known. DWARF 5 (6.2.4.1) and DWARF 2 to 4. Empty if the header is damaged.
 std::vector<std::string> source_files(const LineSections& sections, Dwarf_Die* unit);
 
+// Returns the source tree of a kernel that was built in another folder (make O=…): the first unit
+// is in the tree's folder `arch`. "" if its path is relative, or if this is no kernel.
+std::string source_root(Dwarf* dwarf);
+
 // "/build/linux-6.1.192/arch/x86/kernel/../lib/x.S" → "arch/x86/lib/x.S": resolves dot-dot, and
-// removes the unit's folder and the root of the source tree.
-std::string normal_source_path(std::string_view path, std::string_view unit_folder);
+// removes the unit's folder or the root of the source tree: `root`, else a folder that is named as
+// distributions do.
+std::string normal_source_path(std::string_view path, std::string_view unit_folder,
+                               std::string_view root = {});
 
 } // namespace djstap

@@ -81,6 +81,10 @@ TEST(SourceFiles, Normal) {
     EXPECT_EQ(normal_source_path("/src/kernel/a.c", "/src"), "kernel/a.c");
     EXPECT_EQ(normal_source_path("../../../kernel/a.c", "/out"), "kernel/a.c");
     EXPECT_EQ(normal_source_path("/elsewhere/a.c", "/src"), "/elsewhere/a.c");
+    // make O=/out in /src
+    EXPECT_EQ(normal_source_path("/src/fs/../mm/slab.c", "/out", "/src"), "mm/slab.c");
+    EXPECT_EQ(normal_source_path("/out/kernel/bounds.c", "/out", "/src"), "kernel/bounds.c");
+    EXPECT_EQ(normal_source_path("/srcs/mm/slab.c", "/out", "/src"), "/srcs/mm/slab.c");
 }
 
 TEST(TypeNames, AsUsersWriteThem) {
