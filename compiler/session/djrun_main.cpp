@@ -52,6 +52,13 @@ int describe(const std::string& path) {
                 meta.release.c_str(), meta.build_id.c_str(), module->is_signed ? "yes" : "no");
     if (!meta.script.empty())
         std::printf("script   %s\n", meta.script.c_str());
+    if (meta.fields) {
+        std::printf("fields  ");
+        for (const EventFieldName& field : event_field_names())
+            if (meta.fields & field.bit)
+                std::printf(" %s", field.name);
+        std::printf("\n");
+    }
     std::printf("probes   %zu\n", meta.probes.size());
     for (const auto& probe : meta.probes)
         std::printf("  %-14s %s\n", probe.mechanism.c_str(), probe.point.c_str());

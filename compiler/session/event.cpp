@@ -5,6 +5,29 @@ namespace djstap {
 
 const ModuleMeta::Format Event::as_it_is = {"%s", "s"};
 
+std::optional<EventFields> take_fields(const ModuleMeta& meta, std::string_view& arguments) {
+    EventFields fields;
+    if (arguments.size() < djs_event_field_bytes(meta.fields))
+        return std::nullopt;
+    if (meta.fields & (DJS_EVENT_PID | DJS_EVENT_TID)) {
+        djs_event_task task;
+        std::memcpy(&task, arguments.data(), sizeof task);
+        arguments.remove_prefix(sizeof task);
+        if (meta.fields & DJS_EVENT_PID)
+            fields.pid = task.pid;
+        if (meta.fields & DJS_EVENT_TID)
+            fields.tid = task.tid;
+    }
+    if (meta.fields & DJS_EVENT_PROBE) {
+        uint64_t site;
+        std::memcpy(&site, arguments.data(), sizeof site);
+        arguments.remove_prefix(sizeof site);
+        if (site < meta.points.size() && !meta.points[site].empty())
+            fields.probe = meta.points[site];
+    }
+    return fields;
+}
+
 std::optional<Argument> Arguments::next() {
     if (types_.empty())
         return std::nullopt;

@@ -82,16 +82,33 @@ class Arguments {
     std::string_view types_, bytes_;
 };
 
+// What a record contains about its hit in addition to CPU and time, if the script was compiled with
+// --event-fields.
+struct EventFields {
+    std::optional<std::string_view> probe; // its probe point; also absent if it is unknown
+    std::optional<int32_t> pid, tid;
+};
+
+// Removes and decodes the fields at the beginning of `arguments`. Returns nothing if these are
+// damaged.
+std::optional<EventFields> take_fields(const ModuleMeta& meta, std::string_view& arguments);
+
 struct Event {
     uint32_t cpu;
     uint64_t cycles; // the time of the record: see below
     const RecordClock& clock;
     const ModuleMeta::Format& format;
     std::string_view arguments; // as bytes, for djs_format()
+    EventFields fields = {};    // none for what the runtime prints: is_text()
 
     // The time of the record, in nanoseconds.
     uint64_t monotonic_ns() const { return clock.monotonic_ns(cycles); }
     uint64_t realtime_ns() const { return clock.realtime_ns(cycles); }
+    // The probe that was hit, and the process and thread for which its handler ran, as pp(), pid()
+    // and tid() return them.
+    const std::optional<std::string_view>& probe() const { return fields.probe; }
+    const std::optional<int32_t>& pid() const { return fields.pid; }
+    const std::optional<int32_t>& tid() const { return fields.tid; }
     Arguments values() const { return {format.types, arguments}; }
     // Returns whether it is text of the script that is printed unchanged.
     bool is_text() const { return &format == &as_it_is; }

@@ -77,7 +77,7 @@ class JsonOutput : public Output {
 
     void print(const Event& event) override {
         if (event.is_text())
-            return put("printf", event.text());
+            return put("printf", event.text(), event.fields);
         if (!event.format.shows.empty() && show(event))
             return;
         const char* const text = event.format.text.c_str();
@@ -87,7 +87,7 @@ class JsonOutput : public Output {
         text_.resize(length + 1);
         djs_format(text_.data(), length + 1, text, types, bytes.data(), bytes.size());
         text_.resize(length);
-        put("printf", text_);
+        put("printf", text_, event.fields);
     }
 
     void error(std::string_view message, std::string_view place) override {
@@ -191,18 +191,33 @@ class JsonOutput : public Output {
         return value;
     }
 
-    void put(const char* type, const Object& data) {
+    // Returns an object with its type and what is known about the hit.
+    static Object head_of(const char* type, const EventFields& fields) {
+        Object object{{"type", type}};
+        if (fields.probe)
+            object["probe"] = *fields.probe;
+        if (fields.pid)
+            object["pid"] = *fields.pid;
+        if (fields.tid)
+            object["tid"] = *fields.tid;
+        return object;
+    }
+
+    void put(const char* type, const Object& data, const EventFields& fields = {}) {
         close_array();
-        writer_.append(dump({{"type", type}, {"data", data}}).append("\n"));
+        Object object = head_of(type, fields);
+        object["data"] = data;
+        writer_.append(dump(object).append("\n"));
     }
 
     // The elements of an array arrive in one record each, and belong in one object: it is written
     // incrementally, so that its size does not matter, and ended by the next record of any other
     // kind.
-    void put_element(const char* type, const std::string& name, const std::string& key,
-                     const Object& value) {
-        const std::string head =
-            "{\"type\":\"" + std::string(type) + "\",\"data\":{" + dump(name) + ":{";
+    void put_element(const char* type, const EventFields& fields, const std::string& name,
+                     const std::string& key, const Object& value) {
+        std::string head = dump(head_of(type, fields));
+        head.back() = ',';
+        head += "\"data\":{" + dump(name) + ":{";
         if (open_ == head) {
             writer_.append(",");
         } else {
@@ -259,9 +274,9 @@ class JsonOutput : public Output {
             return false;
         }
         if (format.keys)
-            put_element(kind, format.shows, key, value);
+            put_element(kind, event.fields, format.shows, key, value);
         else
-            put(kind, {{format.shows, value}});
+            put(kind, {{format.shows, value}}, event.fields);
         return true;
     }
 

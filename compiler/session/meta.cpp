@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/meta.h"
 
+#include "include/record.h"
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace djstap {
@@ -9,7 +12,14 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int64_t supported_version = 1;
+// Readers that only know version 1 would take the fields of events for arguments.
+constexpr int64_t plain_version = 1, version_with_fields = 2;
+
+constexpr EventFieldName field_names[] = {
+#define FIELD(name, bit) {#name, bit},
+    DJS_EVENT_FIELDS(FIELD)
+#undef FIELD
+};
 
 // Reads members of an object and remembers the first one that has the wrong type.
 class Reader {
@@ -51,6 +61,17 @@ class Reader {
         return *member;
     }
 
+    std::vector<std::string> texts(const json& object, const char* name) {
+        std::vector<std::string> out;
+        for (const json& element : list(object, name)) {
+            if (element.is_string())
+                out.push_back(element.get<std::string>());
+            else
+                blame(name, "contains an element that is not a string");
+        }
+        return out;
+    }
+
     bool is_object(const json& value, const char* name) {
         if (!value.is_object())
             blame(name, "contains an element that is not an object");
@@ -81,16 +102,23 @@ ModuleMeta read_meta(const json& root, Reader& reader) {
         if (reader.is_object(probe, "probes"))
             meta.probes.push_back(
                 {reader.text(probe, "point", true), reader.text(probe, "mechanism")});
-    for (const json& place : reader.list(root, "places")) {
-        if (place.is_string())
-            meta.places.push_back(place.get<std::string>());
+    meta.places = reader.texts(root, "places");
+    for (const std::string& name : reader.texts(root, "fields")) {
+        const auto* const field = std::ranges::find(field_names, name, &EventFieldName::name);
+        if (field == std::end(field_names))
+            reader.blame("fields", "contains an unknown field");
         else
-            reader.blame("places", "contains an element that is not a string");
+            meta.fields |= field->bit;
     }
+    meta.points = reader.texts(root, "points");
     return meta;
 }
 
 } // namespace
+
+std::span<const EventFieldName> event_field_names() {
+    return field_names;
+}
 
 Result<ModuleMeta> parse_meta(std::string_view text) {
     // The parser ends at a NUL.
@@ -100,7 +128,8 @@ Result<ModuleMeta> parse_meta(std::string_view text) {
                        "rebuild the module with djstap -p4"};
     const auto version = root.find("version");
     if (version == root.end() || !version->is_number_integer() ||
-        version->get<int64_t>() != supported_version)
+        (version->get<int64_t>() != plain_version &&
+         version->get<int64_t>() != version_with_fields))
         return Failure{"the module's description has a version that this program does not support",
                        "use djstap and djrun of the same release"};
     Reader reader;

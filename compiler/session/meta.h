@@ -5,11 +5,19 @@
 #include "diagnostics/result.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace djstap {
+
+// A field of events that a script records on request: --event-fields.
+struct EventFieldName {
+    const char* name;
+    uint32_t bit; // DJS_EVENT_*
+};
+std::span<const EventFieldName> event_field_names();
 
 struct ModuleMeta {
     struct Format {
@@ -32,12 +40,16 @@ struct ModuleMeta {
     std::vector<Format> formats;     // indexed by a record's id
     std::vector<std::string> places; // indexed by an error record's number
     std::vector<Probe> probes;       // indexed like DJS_IOC_SITE
+    uint32_t fields = 0;             // DJS_EVENT_*: what its records contain before the arguments
+    // Indexed by site, with DJS_EVENT_PROBE: the probe points; "" if the site's handler prints
+    // nothing.
+    std::vector<std::string> points;
     std::string script;
     uint64_t max_speculations = 65536; // strings of speculate() that a reader keeps
 };
 
 // Parses the JSON text; trailing NULs are ignored. Fails for anything but a description of version
-// 1.
+// 1, or 2, which the description of a script with fields has.
 Result<ModuleMeta> parse_meta(std::string_view json);
 
 } // namespace djstap

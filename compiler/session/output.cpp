@@ -6,7 +6,8 @@ namespace djstap {
 namespace {
 
 constexpr OutputKind kinds[] = {
-#define OUTPUT(name, title, unit) {#name, title, unit, make_##name##_output},
+#define OUTPUT(name, title, unit, shows_fields)                                                    \
+    {#name, title, unit, make_##name##_output, shows_fields},
 #include "session/outputs.def"
 #undef OUTPUT
 };

@@ -97,6 +97,7 @@ struct OutputKind {
     std::string_view title; // "JSON"
     std::string_view unit;  // of what is written: "one JSON object per line"
     std::unique_ptr<Output> (*make)(const OutputStreams& streams);
+    bool shows_fields = false; // it prints an event's fields: --event-fields
 };
 
 // Returns all kinds. The first is text, which needs no option.

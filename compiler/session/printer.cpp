@@ -11,7 +11,7 @@ namespace djstap {
 RecordPrinter::RecordPrinter(const ModuleMeta& meta, const RecordClock& clock, Output& output)
     : meta_(meta), clock_(clock), output_(output), writer_(output.writer()),
       speculations_(meta.max_speculations) {
-    if (output.prints_text())
+    if (output.prints_text() && !meta.fields)
         for (const ModuleMeta::Format& format : meta.formats) {
             auto plain = PlainFormat::of(format);
             plain_.push_back(plain ? std::make_unique<const PlainFormat>(std::move(*plain))
@@ -61,7 +61,10 @@ void RecordPrinter::finish() {
 void RecordPrinter::print_other(const djs_record& record, uint32_t cpu) {
     auto arguments = arguments_of(record);
     if (record.id < meta_.formats.size()) {
-        output_.print({cpu, record.time, clock_, meta_.formats[record.id], arguments});
+        const auto fields = take_fields(meta_, arguments);
+        if (!fields)
+            return damaged(record);
+        output_.print({cpu, record.time, clock_, meta_.formats[record.id], arguments, *fields});
         return;
     }
     switch (record.id) {

@@ -46,7 +46,8 @@ class RecordPrinter {
     const RecordClock& clock_;
     Output& output_;
     Writer& writer_;
-    // Indexed by a record's id; null: the output prints it. Empty: the output prints all.
+    // Indexed by a record's id; null: the output prints it. Empty: the output prints all, as it
+    // does where fields precede the arguments.
     std::vector<std::unique_ptr<const PlainFormat>> plain_;
     Speculations speculations_;
     bool exit_requested_ = false;

@@ -18,6 +18,7 @@
  *   s  u32 length, the bytes (no terminator), padding
  *   n  DJS_NAME_BYTES: a name, which ends at the first NUL
  *   h  struct djs_histogram_header, then its buckets (s64 each)
+ * The fields of the event (below) precede the arguments of a format, where the script has them.
  */
 struct djs_record {
 	/* bytes including this header, a multiple of 8; 0 until the record is complete */
@@ -44,6 +45,34 @@ struct djs_record {
  * but never a part of a flight recorder's ring; records that do not fit are counted
  * (djs_counts.oversized). */
 #define DJS_RECORD_MAX 16384u
+
+/*
+ * The fields of an event that a script records only on request (--event-fields): FIELD(name, bit)
+ * for each. Two words hold them, and each is present only if one of its fields is requested:
+ *   struct djs_event_task
+ *   u64 index of the site in djs_script.sites, or DJS_EVENT_NO_SITE if it is unknown
+ */
+#define DJS_EVENT_PROBE 1u
+#define DJS_EVENT_PID	2u
+#define DJS_EVENT_TID	4u
+#define DJS_EVENT_FIELDS(FIELD)                                                                    \
+	FIELD(probe, DJS_EVENT_PROBE) FIELD(pid, DJS_EVENT_PID) FIELD(tid, DJS_EVENT_TID)
+#define DJS_EVENT_NO_SITE (~(u64)0)
+
+/* Each is valid only if it is requested. */
+struct djs_event_task {
+	s32 pid, tid;
+};
+
+/* Returns the size of the words for `fields`, a set of DJS_EVENT_*. */
+static inline u32 djs_event_field_bytes(u32 fields)
+{
+	return (fields & (DJS_EVENT_PID | DJS_EVENT_TID) ? 8 : 0) +
+	       (fields & DJS_EVENT_PROBE ? 8 : 0);
+}
+
+/* Stands for each of these words at the beginning of djs_script.format_types. */
+#define DJS_EVENT_FIELD_TYPE 'f'
 
 struct djs_histogram_header {
 	u32 kind;	      /* enum djs_histogram_kind */

@@ -71,6 +71,13 @@ TEST_F(Djrun, DescribesASignedModuleWithoutAScript) {
         (Told{0, "module   demo\nkernel   \nbuild-id \nsigned   yes\nprobes   0\nformats  0\n"}));
 }
 
+TEST_F(Djrun, DescribesTheFieldsOfEvents) {
+    const std::string path = put(R"({"version":2,"name":"x","fields":["tid","probe"]})");
+    EXPECT_EQ(told({"--describe", path}),
+              (Told{0, "module   demo\nkernel   \nbuild-id \nsigned   no\nfields   probe tid\n"
+                       "probes   0\nformats  0\n"}));
+}
+
 TEST_F(Djrun, SaysWhatIsWrongWithAModule) {
     const std::string path = put("{");
     EXPECT_EQ(told({"--describe", path}),

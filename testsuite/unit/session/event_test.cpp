@@ -69,6 +69,8 @@ class Collector : public Output {
         std::string text;
         std::vector<Argument> arguments;
         bool whole;
+        std::optional<std::string> probe;
+        std::optional<int32_t> pid, tid;
     };
     void print(const Event& event) override {
         Seen one{event.cpu,
@@ -76,7 +78,10 @@ class Collector : public Output {
                  event.realtime_ns(),
                  event.is_text() ? std::string(event.text()) : event.format.text,
                  {},
-                 true};
+                 true,
+                 std::optional<std::string>(event.probe()),
+                 event.pid(),
+                 event.tid()};
         Arguments values = event.values();
         while (values.left() && one.whole) {
             const auto value = values.next();
@@ -87,12 +92,13 @@ class Collector : public Output {
         seen.push_back(std::move(one));
     }
     void error(std::string_view, std::string_view) override {}
-    void warning(std::string_view) override {}
+    void warning(std::string_view message) override { warnings.emplace_back(message); }
     void probes(const std::vector<AttachedProbe>&) override {}
     void counts(const djs_counts&) override {}
     Writer& writer() override { return writer_; }
 
     std::vector<Seen> seen;
+    std::vector<std::string> warnings;
 
   private:
     Writer writer_{-1, "nowhere"};
@@ -215,6 +221,79 @@ TEST(Event, HasItsCpuTimeAndTypedArguments) {
     EXPECT_FALSE(output.seen[2].whole);
     ASSERT_EQ(output.seen[3].arguments.size(), 1u);
     EXPECT_EQ(std::get<std::string_view>(output.seen[3].arguments[0]), "systemd-journal");
+}
+
+namespace {
+
+std::string task(int32_t pid, int32_t tid) {
+    const djs_event_task both{pid, tid};
+    return bytes_of(&both, sizeof both);
+}
+
+// What an output receives of a record with these fields before its argument, "x".
+Collector::Seen seen_with(uint32_t fields, const std::string& words) {
+    ModuleMeta meta;
+    meta.formats = {{"%s\n", "s"}};
+    meta.fields = fields;
+    meta.points = {"begin", "kernel.function(\"f\")"};
+    const RecordClock clock;
+    Collector output;
+    RecordPrinter printer(meta, clock, output);
+    printer.print(OwnRecord(0, 1, words + text("x")).get(), 0);
+    EXPECT_EQ(output.seen.size(), 1u);
+    const Collector::Seen seen = output.seen.empty() ? Collector::Seen{} : output.seen[0];
+    EXPECT_TRUE(seen.whole);
+    EXPECT_EQ(seen.arguments.size(), 1u);
+    if (seen.arguments.size() == 1) {
+        EXPECT_EQ(std::get<std::string_view>(seen.arguments[0]).size(), 1u);
+    }
+    return seen;
+}
+
+} // namespace
+
+TEST(Event, HasTheFieldsThatItsScriptRecords) {
+    const std::optional<std::string> no_probe;
+    const std::optional<int32_t> none;
+    const auto all =
+        seen_with(DJS_EVENT_PROBE | DJS_EVENT_PID | DJS_EVENT_TID, task(7, 8) + number(1));
+    EXPECT_EQ(all.probe, "kernel.function(\"f\")");
+    EXPECT_EQ(all.pid, 7);
+    EXPECT_EQ(all.tid, 8);
+    const auto probe = seen_with(DJS_EVENT_PROBE, number(0));
+    EXPECT_EQ(probe.probe, "begin");
+    EXPECT_EQ(probe.pid, none);
+    EXPECT_EQ(probe.tid, none);
+    const auto pid = seen_with(DJS_EVENT_PID, task(7, 8));
+    EXPECT_EQ(pid.probe, no_probe);
+    EXPECT_EQ(pid.pid, 7);
+    EXPECT_EQ(pid.tid, none);
+    const auto tid = seen_with(DJS_EVENT_TID, task(7, 8));
+    EXPECT_EQ(tid.pid, none);
+    EXPECT_EQ(tid.tid, 8);
+    EXPECT_EQ(seen_with(0, "").probe, no_probe);
+}
+
+TEST(Event, AnUnknownSiteHasNoProbe) {
+    const std::optional<std::string> none;
+    EXPECT_EQ(seen_with(DJS_EVENT_PROBE, number(-1)).probe, none);
+    EXPECT_EQ(seen_with(DJS_EVENT_PROBE, number(2)).probe, none);
+}
+
+TEST(Event, RecordsThatAreShorterThanTheirFieldsAreDamaged) {
+    ModuleMeta meta;
+    meta.formats = {{"bye", ""}};
+    meta.fields = DJS_EVENT_PROBE | DJS_EVENT_TID;
+    const RecordClock clock;
+    Collector output;
+    RecordPrinter printer(meta, clock, output);
+    printer.print(OwnRecord(0, 1, "").get(), 0);
+    printer.print(OwnRecord(0, 1, task(1, 1)).get(), 0);
+    EXPECT_EQ(printer.damaged(), 2u);
+    EXPECT_EQ(output.warnings.size(), 1u);
+    printer.print(OwnRecord(0, 1, task(1, 1) + number(0)).get(), 0);
+    EXPECT_EQ(printer.damaged(), 2u);
+    EXPECT_EQ(output.seen.size(), 1u);
 }
 
 TEST(Event, HistogramsAreReadToTheirEndOnly) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/meta.h"
 
+#include "include/record.h"
 #include "module_files.h"
 #include "session/module_file.h"
 #include "session/module_loader.h"
@@ -52,13 +53,27 @@ TEST(Meta, ReadsEveryMember) {
     EXPECT_EQ(meta->probes[0].mechanism, "djprobe");
 }
 
+TEST(Meta, HasTheFieldsOfEvents) {
+    const auto none = parse_meta(example);
+    ASSERT_TRUE(none);
+    EXPECT_EQ(none->fields, 0u);
+    EXPECT_TRUE(none->points.empty());
+    const auto all = parse_meta(
+        R"({"version":2,"name":"x","fields":["tid","probe","pid"],"points":["begin",""]})");
+    ASSERT_TRUE(all) << all.failure().message;
+    EXPECT_EQ(all->fields, DJS_EVENT_PROBE | DJS_EVENT_PID | DJS_EVENT_TID);
+    EXPECT_EQ(all->points, (std::vector<std::string>{"begin", ""}));
+    EXPECT_EQ(parse_meta(R"({"version":2,"name":"x","fields":["pid"]})")->fields, DJS_EVENT_PID);
+}
+
 TEST(Meta, NonsenseFailsWithAReason) {
     const std::pair<const char*, const char*> cases[] = {
         {"", "cannot be read"},
         {"[]", "cannot be read"},
         {"{\"version\":1", "cannot be read"},
         {"{}", "a version that"},
-        {"{\"version\":2,\"name\":\"x\"}", "a version that"},
+        {"{\"version\":0,\"name\":\"x\"}", "a version that"},
+        {"{\"version\":3,\"name\":\"x\"}", "a version that"},
         {"{\"version\":\"1\"}", "a version that"},
         {"{\"version\":1}", "'name' is missing"},
         {"{\"version\":1,\"name\":5}", "'name' is not a string"},
@@ -67,6 +82,11 @@ TEST(Meta, NonsenseFailsWithAReason) {
          "'formats' contains an element that is not an object"},
         {"{\"version\":1,\"name\":\"x\",\"formats\":[{}]}", "'text' is missing"},
         {"{\"version\":1,\"name\":\"x\",\"places\":[1]}", "'places' contains an element"},
+        {"{\"version\":2,\"name\":\"x\",\"fields\":[\"uid\"]}",
+         "'fields' contains an unknown field"},
+        {"{\"version\":2,\"name\":\"x\",\"fields\":\"pid\"}", "'fields' is not a list"},
+        {"{\"version\":2,\"name\":\"x\",\"points\":[1]}",
+         "'points' contains an element that is not a string"},
         {"{\"version\":1,\"name\":\"x\",\"probes\":[{\"point\":[]}]}", "'point' is not a string"},
     };
     for (auto& [text, reason] : cases) {

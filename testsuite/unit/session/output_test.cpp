@@ -77,13 +77,12 @@ struct Printed {
     uint64_t errors = 0, damaged = 0;
 };
 
-Printed print(std::vector<Record> records, bool json = false, bool warnings = true,
-              djs_counts counts = {}) {
+Printed print_of(const ModuleMeta& meta, std::vector<Record> records, bool json, bool warnings,
+                 djs_counts counts) {
     Capture out, err;
     Writer writer(out.fd(), "out"), messages(err.fd(), "err");
     const OutputStreams streams{writer, messages, warnings, false};
     const auto output = json ? make_json_output(streams) : make_text_output(streams);
-    const ModuleMeta meta = example_meta();
     const RecordClock clock;
     RecordPrinter printer(meta, clock, *output);
     for (auto& record : records)
@@ -91,6 +90,18 @@ Printed print(std::vector<Record> records, bool json = false, bool warnings = tr
     output->counts(counts);
     writer.flush();
     return {out.text(), err.text(), printer.exit_requested(), printer.errors(), printer.damaged()};
+}
+
+Printed print(std::vector<Record> records, bool json = false, bool warnings = true,
+              djs_counts counts = {}) {
+    return print_of(example_meta(), std::move(records), json, warnings, counts);
+}
+
+Printed print_with_fields(uint32_t fields, std::vector<Record> records, bool json) {
+    ModuleMeta meta = example_meta();
+    meta.fields = fields;
+    meta.points = {"begin", "end"};
+    return print_of(meta, std::move(records), json, true, {});
 }
 
 } // namespace
@@ -228,6 +239,46 @@ TEST(Output, JsonHasGlobalsAndHistogramsAsObjects) {
     EXPECT_EQ(lines[8], R"({"type":"hist","data":{"h":[]}})");
     EXPECT_EQ(lines[9], R"({"type":"hist","data":{"h":[{"min":-9223372036854775808,)"
                         R"("max":-9223372036854775799,"count":4}]}})");
+}
+
+TEST(Output, JsonHasTheFieldsOfAnEventBeforeItsData) {
+    const auto task = [](uint32_t pid, uint32_t tid) {
+        return static_cast<int64_t>(uint64_t{tid} << 32 | pid);
+    };
+    const auto all = [&](uint32_t id, uint32_t tid, int64_t site) {
+        return Record(id).number(task(7, tid)).number(site);
+    };
+    const std::string shown =
+        print_with_fields(
+            DJS_EVENT_PROBE | DJS_EVENT_PID | DJS_EVENT_TID,
+            {all(0, 8, 0).text("x").number(2), all(1, 8, -1), all(3, 8, 1).number(5),
+             all(4, 8, 1).number(1).text("k").number(6), all(4, 8, 1).number(2).text("l").number(7),
+             all(4, 9, 1).number(3).text("m").number(8), Record(DJS_RECORD_TEXT).text("log")},
+            true)
+            .out;
+    EXPECT_EQ(shown.substr(0, shown.find(R"({"type":"lost_events")")),
+              R"({"type":"printf","probe":"begin","pid":7,"tid":8,"data":"x(2)\n"})"
+              "\n"
+              R"({"type":"printf","pid":7,"tid":8,"data":"hello\n"})"
+              "\n"
+              R"({"type":"map","probe":"end","pid":7,"tid":8,"data":{"n":5}})"
+              "\n"
+              R"({"type":"map","probe":"end","pid":7,"tid":8,"data":{"a":{"1,k":6,"2,l":7}}})"
+              "\n"
+              R"({"type":"map","probe":"end","pid":7,"tid":9,"data":{"a":{"3,m":8}}})"
+              "\n"
+              R"({"type":"printf","data":"log"})"
+              "\n");
+    EXPECT_TRUE(print_with_fields(DJS_EVENT_TID, {Record(1).number(task(7, 8))}, true)
+                    .out.starts_with(R"({"type":"printf","tid":8,"data":"hello\n"})"));
+}
+
+TEST(Output, TextLeavesTheFieldsOut) {
+    const auto printed = print_with_fields(
+        DJS_EVENT_PROBE | DJS_EVENT_PID,
+        {Record(0).number(7).number(1).text("x").number(2), Record(1).number(7)}, false);
+    EXPECT_EQ(printed.out, "x(2)\n");
+    EXPECT_EQ(printed.damaged, 1u);
 }
 
 TEST(Output, WarningsCanBeTurnedOff) {
