@@ -187,6 +187,8 @@ constexpr std::array runtime_functions{
     RUNTIME(djs_user_register),
     RUNTIME(djs_regex_search),
     RUNTIME(djs_match_regex),
+    RUNTIME(djs_fn_pid),
+    RUNTIME(djs_fn_tid),
     RUNTIME(djs_fn_kernel_string),
     RUNTIME(djs_fn_user_string),
     RuntimeFunction{"memcpy", "pppl"}, // overloaded or built into C++

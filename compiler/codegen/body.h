@@ -24,6 +24,8 @@ struct HitContext {
     const DefinedMap* defined = nullptr;
     const std::vector<program::ExpressionPtr>* entry_values = nullptr; // of a return probe
     llvm::Value* saved = nullptr; // the location of those; null: it is in ctx->saved
+    // Returns DJS_EVENT_PROBE's value for the site that was hit. Null function: that of ctx->site.
+    std::function<llvm::Value*()> site_number;
 };
 
 // Returns the words (8 bytes) that the entry values before `slot` take in ctx->saved.
@@ -178,6 +180,14 @@ class Body {
     Argument memory_argument(const program::FormatPiece& piece, Value address, Value precision,
                              SourceRange range);
     bool check_record(uint64_t bytes, SourceRange range);
+    // The fields of the event, which precede a record's arguments.
+    struct EventFields {
+        Value pid = nullptr, tid = nullptr, site = nullptr; // i64; null: not recorded
+    };
+    Value task_number(const std::string& intrinsic);
+    EventFields task_fields();
+    Value hit_site();
+    void store_fields(const EventFields& fields, Value record);
     void read_memory(const program::Print& print, std::vector<Argument>& arguments);
     Value store_arguments(const std::vector<Argument>& arguments, Value at);
     Value store_name(Value name, Value at);

@@ -17,8 +17,11 @@ namespace djstap::codegen {
 
 namespace {
 
-HitContext hit_of(const Variant& variant) {
+HitContext hit_of(ScriptModule& script, const Variant& variant) {
     HitContext hit;
+    const auto index = static_cast<uint32_t>(&variant - script.plan.variants.data());
+    if (const uint32_t site = script.only_site(index); site != no_index)
+        hit.site_number = [&script, site] { return script.number(site); };
     hit.accesses = &variant.accesses;
     hit.defined = &variant.defined;
     hit.entry_values = &variant.probe->entry_values;
@@ -28,7 +31,7 @@ HitContext hit_of(const Variant& variant) {
 // Uses the arguments of the callback itself.
 HitContext hit_by_arguments(ScriptModule& script, llvm::IRBuilder<>& builder,
                             llvm::Function* function, const Variant& variant) {
-    HitContext hit = hit_of(variant);
+    HitContext hit = hit_of(script, variant);
     hit.reg = [&script, &builder, function](PtReg reg) -> llvm::Value* {
         for (unsigned i = 0; i < argument_registers().size(); i++)
             if (argument_registers()[i] == reg)
@@ -77,7 +80,7 @@ void emit_lean(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function*
 // Uses the registers that a mechanism saved, at `regs`.
 HitContext hit_by_saved_registers(ScriptModule& script, llvm::IRBuilder<>& builder,
                                   llvm::Value* regs, const Variant& variant) {
-    HitContext hit = hit_of(variant);
+    HitContext hit = hit_of(script, variant);
     hit.reg = [&script, &builder, regs](PtReg reg) -> llvm::Value* {
         return builder.CreateLoad(
             script.types.i64,
@@ -167,15 +170,21 @@ llvm::Function* compile_tracepoint(ScriptModule& script, uint32_t index, Compile
     llvm::IRBuilder<> builder(llvm::BasicBlock::Create(script.context, "entry", function));
     script.set_attributes(function);
     HitContext hit = hit_by_arguments(script, builder, function, variant);
+    auto site_hit = [&script, &builder, function] {
+        return builder.CreateIntToPtr(function->getArg(0), script.types.pointer, "site");
+    };
+    if (!hit.site_number)
+        hit.site_number = [&script, &builder, site_hit] {
+            return script.site_number(builder, site_hit());
+        };
     if (Needs needs = needs_of(script, variant); needs != Needs::Context) {
         emit_lean(script, builder, function, index, hit, needs);
         builder.CreateRetVoid();
         return function;
     }
 
-    llvm::Value* site = builder.CreateIntToPtr(function->getArg(0), script.types.pointer, "site");
     llvm::Value* ctx = builder.CreateCall(script.runtime("djs_enter"),
-                                          {script.handler_address(index), site}, "ctx");
+                                          {script.handler_address(index), site_hit()}, "ctx");
     auto* run = llvm::BasicBlock::Create(script.context, "run", function);
     auto* done = llvm::BasicBlock::Create(script.context, "done", function);
     builder.CreateCondBr(builder.CreateIsNotNull(ctx), run, done);
@@ -210,6 +219,10 @@ void compile_callbacks(ScriptModule& script, uint32_t index, CompiledHandler& ha
                       variant.kind == HandlerKind::Error;
     // Only the context knows where a kretprobe keeps values from function entry.
     if (needs == Needs::Context || is_session || !variant.probe->entry_values.empty())
+        return;
+    // A callback without a context does not know which of several sites was hit.
+    if (script.records(DJS_EVENT_PROBE) && variant.probe->effects.prints &&
+        script.only_site(index) == no_index)
         return;
     // A djprobe may become a kprobe or an ftrace_ops when it is attached.
     bool by_regs = variant.has_any(DJS_TAKES_REGS);

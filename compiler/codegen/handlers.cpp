@@ -64,8 +64,10 @@ llvm::Function* compile_body(ScriptModule& script, uint32_t index, const std::st
     llvm::Value* ctx = function->getArg(0);
     llvm::Value* memory =
         field(script, builder, ctx, offsetof(djs_ctx, scratch), script.types.pointer);
-    Body body(script, function, builder, ctx, memory, variant.probe->locals,
-              hit_by_regs(script, builder, ctx, variant));
+    HitContext hit = hit_by_regs(script, builder, ctx, variant);
+    if (const uint32_t site = script.only_site(index); site != no_index)
+        hit.site_number = [&script, site] { return script.number(site); };
+    Body body(script, function, builder, ctx, memory, variant.probe->locals, hit);
     body.begin_run(variant.probe->effects);
     body.runs_in(script.contexts.variants[index]);
     const bool is_session = variant.kind == HandlerKind::Begin ||

@@ -192,7 +192,9 @@ class NeedsCheck {
         }
         if (node.kind == ExpressionKind::Print) {
             const auto& print = program::as<program::Print>(node);
-            Needs needs = print.to_string || !can_record_ ? Needs::Context : Needs::Preemption;
+            Needs needs = print.to_string || !can_record_ || !has_inline_fields(script_)
+                              ? Needs::Context
+                              : Needs::Preemption;
             for (const auto& argument : print.arguments)
                 if (!is_task_name(script_, *argument))
                     needs = std::max(needs, value(*argument));
@@ -273,6 +275,11 @@ bool has_inline_intrinsic(const ScriptModule& script, const std::string& name) {
         if (field.intrinsic == name)
             return known("current_task") && known(field.offset);
     return false;
+}
+
+bool has_inline_fields(const ScriptModule& script) {
+    return (!script.records(DJS_EVENT_PID) || has_inline_intrinsic(script, "pid")) &&
+           (!script.records(DJS_EVENT_TID) || has_inline_intrinsic(script, "tid"));
 }
 
 llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder,

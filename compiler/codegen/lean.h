@@ -37,6 +37,10 @@ llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder,
                               const std::string& name);
 bool has_inline_intrinsic(const ScriptModule& script, const std::string& name);
 
+// Returns whether a handler without a context can record the process and thread, as far as the
+// script records these.
+bool has_inline_fields(const ScriptModule& script);
+
 // Returns whether the expression is execname(), and the handler knows where the kernel keeps it.
 bool is_task_name(const ScriptModule& script, const program::Expression& expression);
 // Returns the address of the current task's name, of DJS_NAME_BYTES.

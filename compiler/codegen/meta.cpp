@@ -2,10 +2,22 @@
 #include "codegen/meta.h"
 
 #include "include/control.h"
+#include "include/record.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace djstap::codegen {
+
+namespace {
+
+constexpr std::pair<const char*, uint32_t> field_names[] = {
+#define FIELD(name, bit) {#name, bit},
+    DJS_EVENT_FIELDS(FIELD)
+#undef FIELD
+};
+
+} // namespace
 
 std::string describe(const ScriptModule& script) {
     // A pattern may have tens of thousands of sites: the description contains the first ones and
@@ -41,6 +53,19 @@ std::string describe(const ScriptModule& script) {
                 {"probes", probes},
                 {"max_skipped", script.options.limits.MAXSKIPPED},
                 {"max_speculations", script.options.limits.MAXSPECULATIONS}};
+    if (script.options.event_fields) {
+        out["version"] = 2;
+        json& fields = out["fields"] = json::array();
+        for (const auto& [name, bit] : field_names)
+            if (script.records(bit))
+                fields.push_back(name);
+    }
+    if (script.records(DJS_EVENT_PROBE)) {
+        json& points = out["points"] = json::array();
+        for (const Site& site : script.plan.sites)
+            points.push_back(script.plan.variants[site.variant].probe->effects.prints ? site.point
+                                                                                      : "");
+    }
     return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

@@ -118,11 +118,52 @@ bool Body::check_record(uint64_t bytes, SourceRange range) {
     return false;
 }
 
+// Returns pid() or tid() as a call in the script would.
+Value Body::task_number(const std::string& intrinsic) {
+    if (!run_contexts_.task)
+        if (Value value = inline_intrinsic(script_, builder_, intrinsic))
+            return value;
+    return builder_.CreateCall(script_.runtime("djs_fn_" + intrinsic), {ctx_});
+}
+
+Body::EventFields Body::task_fields() {
+    EventFields fields;
+    if (script_.records(DJS_EVENT_PID))
+        fields.pid = task_number("pid");
+    if (script_.records(DJS_EVENT_TID))
+        fields.tid = task_number("tid");
+    return fields;
+}
+
+// Returns the value of DJS_EVENT_PROBE; null if it is not recorded.
+Value Body::hit_site() {
+    if (!script_.records(DJS_EVENT_PROBE))
+        return nullptr;
+    if (hit_.site_number)
+        return hit_.site_number();
+    return script_.site_number(builder_,
+                               load_field(offsetof(djs_ctx, site), script_.types.pointer, "site"));
+}
+
+void Body::store_fields(const EventFields& fields, Value record) {
+    auto store = [&](Value value, size_t offset) {
+        const auto at = static_cast<unsigned>(sizeof(djs_record) + offset);
+        builder_.CreateStore(value, builder_.CreateConstGEP1_32(script_.types.i8, record, at));
+    };
+    if (fields.pid)
+        store(builder_.CreateTrunc(fields.pid, script_.types.i32), offsetof(djs_event_task, pid));
+    if (fields.tid)
+        store(builder_.CreateTrunc(fields.tid, script_.types.i32), offsetof(djs_event_task, tid));
+    if (fields.site)
+        store(fields.site,
+              script_.bytes_before_arguments() - sizeof(djs_record) - sizeof(uint64_t));
+}
+
 // In a handler that needs no context no argument needs a call: they are computed
 // after the record is reserved, directly into it, unless that can fail.
 Value Body::print_lean(const program::Print& node) {
     std::vector<Argument> arguments;
-    auto bytes = static_cast<uint32_t>(sizeof(djs_record));
+    uint32_t bytes = script_.bytes_before_arguments();
     bool can_fail = false;
     for (const auto& expression : node.arguments) {
         arguments.push_back({is_task_name(script_, *expression) ? 'n' : 'l'});
@@ -138,9 +179,14 @@ Value Body::print_lean(const program::Print& node) {
         arguments[i].value = evaluate(i);
     LeanRecorder recorder(script_, builder_, function_);
     auto* after = block("printed");
+    Value site = hit_site(); // may be a call
     Value record =
         recorder.reserve(script_.format(make_format(node.format, arguments)), bytes, after);
-    Value at = builder_.CreateConstGEP1_32(script_.types.i8, record, sizeof(djs_record));
+    EventFields fields = task_fields();
+    fields.site = site;
+    store_fields(fields, record);
+    Value at =
+        builder_.CreateConstGEP1_32(script_.types.i8, record, script_.bytes_before_arguments());
     for (size_t i = 0; i < arguments.size(); i++) {
         if (!can_fail)
             arguments[i].value = evaluate(i);
@@ -215,7 +261,7 @@ Value Body::print(const program::Print& node) {
         arguments.push_back(argument);
     }
     read_memory(node, arguments);
-    uint32_t fixed_bytes = node.to_string ? 0 : sizeof(djs_record);
+    uint32_t fixed_bytes = node.to_string ? 0 : script_.bytes_before_arguments();
     uint64_t min_bytes = 0; // of the strings
     Value bytes = nullptr;
     for (Argument& argument : arguments) {
@@ -247,13 +293,16 @@ Value Body::print(const program::Print& node) {
     format.shows = node.shows;
     format.keys = node.keys;
     uint32_t id = script_.format(format);
+    EventFields fields = task_fields();
+    fields.site = hit_site();
     Value record = builder_.CreateCall(script_.runtime("djs_reserve"),
                                        {ctx_, script_.u32(id), size}, "record");
     auto *store = block("store"), *after = block("printed");
     builder_.CreateCondBr(builder_.CreateIsNotNull(record), store, after);
     begin(store);
-    store_arguments(arguments,
-                    builder_.CreateConstGEP1_32(script_.types.i8, record, sizeof(djs_record)));
+    store_fields(fields, record);
+    store_arguments(arguments, builder_.CreateConstGEP1_32(script_.types.i8, record,
+                                                           script_.bytes_before_arguments()));
     builder_.CreateCall(script_.runtime("djs_commit"), {ctx_, record, size});
     builder_.CreateBr(after);
     begin(after);

@@ -44,6 +44,13 @@ ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Progr
         condition_states_->setDSOLocal(true);
     }
     sites_ = table(types.djs_site, plan.sites.size(), "djs_script_sites");
+    only_sites_.resize(plan.variants.size(), no_index);
+    std::vector<bool> has_site(plan.variants.size());
+    for (uint32_t i = 0; i < plan.sites.size(); i++) {
+        const uint32_t variant = plan.sites[i].variant;
+        only_sites_[variant] = has_site[variant] ? no_index : i;
+        has_site[variant] = true;
+    }
     place_globals();
     contexts = find_contexts(*this);
 }
@@ -57,6 +64,15 @@ llvm::Constant* ScriptModule::handler_address(uint32_t variant) {
 llvm::Constant* ScriptModule::site_address(uint32_t site) {
     return llvm::ConstantExpr::getInBoundsGetElementPtr(
         sites_->getValueType(), sites_, llvm::ArrayRef<llvm::Constant*>{number(0), number(site)});
+}
+
+llvm::Value* ScriptModule::site_number(llvm::IRBuilder<>& builder, llvm::Value* site) const {
+    llvm::Value* distance =
+        builder.CreateExactSDiv(builder.CreateSub(builder.CreatePtrToInt(site, types.i64),
+                                                  builder.CreatePtrToInt(sites_, types.i64)),
+                                number(sizeof(djs_site)));
+    return builder.CreateSelect(builder.CreateIsNull(site),
+                                number(static_cast<int64_t>(DJS_EVENT_NO_SITE)), distance);
 }
 
 uint32_t ScriptModule::condition_number(const program::Probe& probe) const {

@@ -7,6 +7,7 @@
 #include "codegen/embedded.h"
 #include "codegen/images.h"
 #include "codegen/regex.h"
+#include "include/record.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -204,6 +205,18 @@ class ScriptModule {
     llvm::Constant* handler_address(uint32_t variant);
     llvm::Constant* site_address(uint32_t site);
 
+    // Returns whether the records of this script contain a field of events: DJS_EVENT_*.
+    bool records(uint32_t field) const { return (options.event_fields & field) != 0; }
+    // Returns the size of a record's header and fields.
+    uint32_t bytes_before_arguments() const {
+        return static_cast<uint32_t>(sizeof(djs_record)) +
+               djs_event_field_bytes(options.event_fields);
+    }
+    // Returns the variant's only site; no_index if it has several.
+    uint32_t only_site(uint32_t variant) const { return only_sites_[variant]; }
+    // Returns the value of DJS_EVENT_PROBE for a djs_site's address, which may be null.
+    llvm::Value* site_number(llvm::IRBuilder<>& builder, llvm::Value* site) const;
+
     // Returns the number of the segment of ProbePlan::images[image] that contains an address;
     // `what` is at this address. Reports an error if none does.
     uint32_t segment_of(uint32_t image, uint64_t address, std::string_view what);
@@ -242,6 +255,7 @@ class ScriptModule {
     std::map<std::string, llvm::GlobalVariable*> shapes_;
     llvm::GlobalVariable *handlers_ = nullptr, *sites_ = nullptr, *condition_states_ = nullptr;
     llvm::GlobalVariable* counters_ = nullptr;
+    std::vector<uint32_t> only_sites_; // by variant
     uint32_t counter_count_ = 0;
     uint32_t lock_count_ = 0;
 };

@@ -214,11 +214,13 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
                                                                   .room = iterator.room,
                                                                   .task_room = iterator.task_room,
                                                                   .in_task = iterator.in_task}));
+    const std::string fields(djs_event_field_bytes(options.event_fields) / sizeof(uint64_t),
+                             DJS_EVENT_FIELD_TYPE);
     format_texts.resize(formats_.size());
     format_types.resize(formats_.size());
     for (const auto& [format, index] : formats_) {
         format_texts[index] = text(format.text);
-        format_types[index] = text(format.types);
+        format_types[index] = text(fields + format.types);
     }
     for (const std::string& place : places_)
         place_texts.push_back(text(place));

@@ -22,9 +22,11 @@ namespace djstap::codegen {
 
 namespace {
 
-// Returns whether the script needs to know which of several sites was hit.
-bool asks_for_site(const ScriptModule& script) {
-    return std::any_of(script.program.functions.begin(), script.program.functions.end(),
+// Returns whether a handler needs to know which of several sites was hit.
+bool asks_for_site(const ScriptModule& script, uint32_t variant) {
+    return (script.records(DJS_EVENT_PROBE) &&
+            script.plan.variants[variant].probe->effects.prints) ||
+           std::any_of(script.program.functions.begin(), script.program.functions.end(),
                        [](const auto& function) { return function->site; });
 }
 
@@ -226,6 +228,8 @@ class TrampolineCompiler {
         hit.defined = &variant.defined;
         hit.entry_values = &variant.probe->entry_values;
         hit.saved = saved_[number].values;
+        if (script_.records(DJS_EVENT_PROBE))
+            hit.site_number = site_number_of(number);
         return hit;
     }
 
@@ -378,16 +382,35 @@ class TrampolineCompiler {
         builder_.restoreIP(outer);
     }
 
-    // Returns the site that was hit; null if there are several and the script does not need it.
-    llvm::Value* site_of(uint32_t variant) {
+    // Returns the only site of a variant at this trampoline; no_index if there are several.
+    uint32_t only_site(uint32_t variant) const {
         std::vector<uint32_t> sites;
         for (uint32_t i = 0; i < script_.plan.sites.size() && sites.size() < 2; i++)
             if (script_.plan.sites[i].variant == variant &&
                 script_.plan.sites[i].trampoline == index_)
                 sites.push_back(i);
-        if (sites.size() == 1)
-            return script_.site_address(sites[0]);
-        if (!asks_for_site(script_))
+        return sites.size() == 1 ? sites[0] : no_index;
+    }
+
+    // See HitContext::site_number. A context has the site.
+    std::function<llvm::Value*()> site_number_of(uint32_t variant) {
+        if (const uint32_t site = only_site(variant); site != no_index)
+            return [this, site]() -> llvm::Value* { return script_.number(site); };
+        if (needs_of(script_, script_.plan.variants[variant]) == Needs::Context)
+            return nullptr;
+        return [this, variant]() -> llvm::Value* {
+            by_address_ = true;
+            llvm::Value* site = call_slow(script_, builder_, "djs_slow_site", "djs_find_site",
+                                          {script_.handler_address(variant), return_address()});
+            return script_.site_number(builder_, site);
+        };
+    }
+
+    // Returns the site that was hit; null if there are several and the handler does not need it.
+    llvm::Value* site_of(uint32_t variant) {
+        if (const uint32_t site = only_site(variant); site != no_index)
+            return script_.site_address(site);
+        if (!asks_for_site(script_, variant))
             return script_.null();
         by_address_ = true;
         return builder_.CreateCall(script_.runtime("djs_find_site"),

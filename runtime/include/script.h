@@ -175,6 +175,10 @@ const char *djs_file_get(struct djs_ctx *ctx);
 void djs_fn_kernel_string(struct djs_ctx *ctx, char *out, s64 address);
 void djs_fn_user_string(struct djs_ctx *ctx, char *out, s64 address);
 
+/* pid() and tid(), which the fields of events use, too. */
+s64 djs_fn_pid(struct djs_ctx *ctx);
+s64 djs_fn_tid(struct djs_ctx *ctx);
+
 /* A handler has changed the value of some condition: a task will arm or disarm sites soon. Any
  * context. */
 void djs_conditions_changed(void);

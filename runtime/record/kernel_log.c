@@ -79,6 +79,20 @@ static s64 last_number(const struct djs_record *record)
 
 static void log_speculations(const struct djs_record *end, char *buffer, size_t size);
 
+static void log_formatted(const struct djs_record *record, size_t bytes, char *buffer, size_t size)
+{
+	const char *types = djs_script.format_types[record->id];
+	size_t fields = 0;
+
+	for (; *types == DJS_EVENT_FIELD_TYPE; types++)
+		fields += sizeof(u64);
+	if (fields > bytes)
+		return;
+	djs_format(buffer, size, djs_script.formats[record->id], types,
+		   (const char *)(record + 1) + fields, bytes - fields);
+	log_text(buffer);
+}
+
 static void log_record(const struct djs_record *record, char *buffer, size_t size)
 {
 	size_t bytes = record->size - sizeof(*record);
@@ -88,9 +102,7 @@ static void log_record(const struct djs_record *record, char *buffer, size_t siz
 	} else if (record->id >= DJS_RECORD_FIRST_SPECIAL) {
 		log_special(record, bytes, buffer, size);
 	} else if (record->id < djs_script.format_count) {
-		djs_format(buffer, size, djs_script.formats[record->id],
-			   djs_script.format_types[record->id], record + 1, bytes);
-		log_text(buffer);
+		log_formatted(record, bytes, buffer, size);
 	}
 }
 

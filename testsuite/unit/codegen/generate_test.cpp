@@ -2,7 +2,10 @@
 #include "arch/arch.h"
 #include "codegen/codegen.h"
 
+#include "include/record.h"
+
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -137,6 +140,46 @@ class Generate : public testing::Test {
         pclose(pipe);
         unlink(path);
         return out;
+    }
+    // Sets the offsets that records need in a handler without a context, and pid(); `tid`: also
+    // that of tid().
+    void know_offsets(bool tid) {
+        kernel_.offset =
+            [tid](std::string_view name) -> std::optional<std::pair<std::string, int64_t>> {
+            if (name == "preempt_count")
+                return std::pair("__preempt_count", 0);
+            if (name == "current_task")
+                return std::pair("current_task", 0);
+            if (name == "task_struct.tgid")
+                return std::pair("", 100);
+            if (name == "task_struct.pid" && tid)
+                return std::pair("", 104);
+            if (name.starts_with("djs_cpu."))
+                return std::pair("", 8);
+            return std::nullopt;
+        };
+    }
+    // Adds a probe that prints a number.
+    Probe* printing_probe(const std::string& point) {
+        auto print = std::make_unique<Print>();
+        print->type = Type::Void;
+        FormatPiece piece;
+        piece.conversion = 'd';
+        print->format.push_back(piece);
+        print->arguments.push_back(number(7));
+        std::vector<StatementPtr> body;
+        body.push_back(evaluate(std::move(print)));
+        Probe* added = probe(std::move(body));
+        added->effects.prints = true;
+        plan_.sites.back().point = point;
+        return added;
+    }
+    // Returns the number of instructions that refer to `text`.
+    static size_t uses(const std::vector<std::string>& code, const std::string& text) {
+        return static_cast<size_t>(
+            std::count_if(code.begin(), code.end(), [&](const std::string& instruction) {
+                return instruction.find(text) != std::string::npos;
+            }));
     }
     // The first two probes share one trampoline.
     void join_trampolines() {
@@ -358,17 +401,7 @@ TEST_F(Generate, ReturnHandlerGoesOnInTheFunction) {
 
 // The record of a printf of numbers is written by the handler itself: there is no call on the way.
 TEST_F(Generate, RecordOfNumbersNeedsNoCall) {
-    kernel_.offset = [](std::string_view name) -> std::optional<std::pair<std::string, int64_t>> {
-        if (name == "preempt_count")
-            return std::pair("__preempt_count", 0);
-        if (name == "current_task")
-            return std::pair("current_task", 0);
-        if (name == "task_struct.tgid")
-            return std::pair("", 100);
-        if (name.starts_with("djs_cpu."))
-            return std::pair("", 8);
-        return std::nullopt;
-    };
+    know_offsets(false);
     auto pid = std::make_unique<Function>();
     pid->name = pid->intrinsic = "pid";
     pid->return_type = Type::Long;
@@ -404,6 +437,94 @@ TEST_F(Generate, RecordOfNumbersNeedsNoCall) {
     for (auto at = time; at < change; at++)
         EXPECT_FALSE(whole[at].starts_with("mov ") && whole[at].find("%gs:") != std::string::npos)
             << whole[at];
+}
+
+// The fields of an event cost only what reads and stores them, and nothing where none is requested.
+TEST_F(Generate, FieldsOfEventsAreRecordedInline) {
+    know_offsets(true);
+    printing_probe("kernel.function(\"f\")");
+    const auto code_with = [&](uint32_t fields) {
+        options_.event_fields = fields;
+        auto object = generate();
+        EXPECT_TRUE(object) << render_all(diagnostics_);
+        return object ? listing(object->object, "djs_direct_0") : std::vector<std::string>();
+    };
+    const auto none = code_with(0), pid = code_with(DJS_EVENT_PID),
+               probe = code_with(DJS_EVENT_PROBE),
+               all = code_with(DJS_EVENT_PROBE | DJS_EVENT_PID | DJS_EVENT_TID);
+    EXPECT_EQ(none.size() + 3, pid.size());   // the task, its number, the record's
+    EXPECT_EQ(none.size() + 1, probe.size()); // the number of the only site
+    EXPECT_EQ(none.size() + 7, all.size());
+    EXPECT_EQ(uses(none, "current_task"), uses(none, "0x64("));
+    EXPECT_EQ(uses(all, "0x64("), 1u); // tgid
+    EXPECT_EQ(uses(all, "0x68("), 1u); // pid
+    EXPECT_EQ(uses(all, "call"), uses(none, "call"));
+}
+
+TEST_F(Generate, TheDescriptionNamesTheFieldsOfEvents) {
+    know_offsets(true);
+    printing_probe("kernel.function(\"f\")");
+    std::vector<StatementPtr> body;
+    body.push_back(increment(global("n", Type::Long, Storage::PerCpu)));
+    probe(std::move(body));
+    plan_.sites.back().point = "kernel.function(\"silent\")";
+    const auto meta_with = [&](uint32_t fields) {
+        options_.event_fields = fields;
+        auto object = generate();
+        EXPECT_TRUE(object) << render_all(diagnostics_);
+        return nlohmann::json::parse(object ? object->meta : "{}");
+    };
+    const auto none = meta_with(0), tid = meta_with(DJS_EVENT_TID),
+               all = meta_with(DJS_EVENT_PROBE | DJS_EVENT_PID | DJS_EVENT_TID);
+    EXPECT_EQ(none["version"], 1);
+    EXPECT_FALSE(none.contains("fields") || none.contains("points"));
+    EXPECT_EQ(tid["version"], 2);
+    EXPECT_EQ(tid["fields"], nlohmann::json({"tid"}));
+    EXPECT_FALSE(tid.contains("points"));
+    EXPECT_EQ(all["fields"], nlohmann::json({"probe", "pid", "tid"}));
+    EXPECT_EQ(all["points"], nlohmann::json({"kernel.function(\"f\")", ""}));
+}
+
+// Only a handler that knows the site can record it: the trampoline finds it by the address of the
+// function, and the mechanisms that have a context pass it.
+TEST_F(Generate, OneOfSeveralSitesIsFoundByItsAddress) {
+    know_offsets(true);
+    printing_probe("kernel.function(\"f\")");
+    Site second = plan_.sites[0];
+    second.address += 0x100;
+    plan_.sites.push_back(second);
+    const auto symbols = [&](uint32_t fields) {
+        options_.event_fields = fields;
+        auto object = generate();
+        EXPECT_TRUE(object) << render_all(diagnostics_);
+        return object ? object->object : "";
+    };
+    const auto has = [](const std::string& object, const std::string& symbol) {
+        return object.find('\0' + symbol + '\0') != std::string::npos;
+    };
+    const std::string without = symbols(DJS_EVENT_PID), with = symbols(DJS_EVENT_PROBE);
+    EXPECT_FALSE(has(without, "djs_find_site"));
+    EXPECT_TRUE(has(without, "djs_by_regs_0"));
+    EXPECT_TRUE(has(with, "djs_find_site"));
+    EXPECT_FALSE(has(with, "djs_by_regs_0"));
+    EXPECT_EQ(uses(listing(with, "djs_direct_0"), "djs_slow_site"), 1u);
+    EXPECT_FALSE(has(with, "djs_enter"));
+}
+
+// Where the handler cannot read the task itself, it gets a context, and calls what tid() calls.
+TEST_F(Generate, FieldsThatRequireACallRequireAContext) {
+    know_offsets(false);
+    printing_probe("kernel.function(\"f\")");
+    options_.dump_ir = true;
+    for (const uint32_t field : {DJS_EVENT_PID, DJS_EVENT_TID}) {
+        options_.event_fields = field | DJS_EVENT_PROBE;
+        auto object = generate();
+        ASSERT_TRUE(object) << render_all(diagnostics_);
+        const bool calls = field == DJS_EVENT_TID;
+        EXPECT_EQ(object->ir.find("call ptr @djs_enter") != std::string::npos, calls);
+        EXPECT_EQ(object->ir.find("call i64 @djs_fn_tid") != std::string::npos, calls);
+        EXPECT_EQ(object->ir.find("@djs_find_site"), std::string::npos);
+    }
 }
 
 // Returns the sanitizers' functions that the object calls.
