@@ -21,6 +21,21 @@ constexpr Unsupported unsupported[] = {
 
 } // namespace
 
+std::vector<std::string> event_fields() {
+    std::vector<std::string> names;
+    for (const EventFieldName& field : event_field_names())
+        names.emplace_back(field.name);
+    return names;
+}
+
+std::string outputs_with_fields() {
+    std::vector<std::string> names;
+    for (const OutputKind& kind : output_kinds())
+        if (kind.shows_fields)
+            names.push_back("--" + std::string(kind.name));
+    return listed(names);
+}
+
 std::string listed(const std::vector<std::string>& words) {
     std::string list;
     for (const std::string& each : words)
@@ -179,6 +194,11 @@ void OptionParser::declare_run() {
                "--" + std::string(kind.name), [this, &kind] { options.output = &kind; },
                "print output, listings and --info as " + std::string(kind.title))
             ->group(group);
+    one("--event-fields", raw.event_fields,
+        "record these with everything that the script prints, for " + outputs_with_fields() + ": " +
+            listed(event_fields()))
+        ->type_name("NAME,…")
+        ->group(group);
 }
 
 void OptionParser::declare_where() {

@@ -25,7 +25,7 @@ struct RawOptions {
     std::vector<std::string> definitions, global_values, ignored;
     int ignored_flag = 0;
     std::string pass, pass_verbosity, seconds, compatible, runtime, color, mechanism, diagnostics,
-        module_name, pid, buffer, guest, guest_memory, guest_disk;
+        module_name, pid, buffer, guest, guest_memory, guest_disk, event_fields;
     int verbose = 0;
     bool info = false, types = false, aliases = false, functions = false, no_warnings = false,
          help = false, version = false;
@@ -54,6 +54,11 @@ struct OptionParser {
     void declare_where();
     void declare_listing();
 };
+
+// Returns the names that --event-fields accepts.
+std::vector<std::string> event_fields();
+// Returns the options for the outputs that show these fields: "--json".
+std::string outputs_with_fields();
 
 // Returns "a, b, c".
 std::string listed(const std::vector<std::string>& words);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 namespace djstap::driver {
 
@@ -54,6 +55,7 @@ class OptionChecks {
     std::optional<Failure> check_script();
     std::optional<Failure> check_verbosity();
     std::optional<Failure> check_names();
+    std::optional<Failure> check_event_fields();
 
     OptionParser& parser_;
     Options& options_;
@@ -167,6 +169,28 @@ std::optional<Failure> OptionChecks::check_names() {
     return std::nullopt;
 }
 
+std::optional<Failure> OptionChecks::check_event_fields() {
+    if (raw_.event_fields.empty())
+        return std::nullopt;
+    std::istringstream names(raw_.event_fields + ",");
+    for (std::string name; std::getline(names, name, ',');) {
+        const auto fields = event_field_names();
+        const auto field = std::ranges::find(
+            fields, name, [](const auto& each) { return std::string(each.name); });
+        if (field == fields.end())
+            return bad("--event-fields=" + raw_.event_fields + ": '" + name + "' is not one of " +
+                           listed(event_fields()),
+                       did_you_mean(name, event_fields()));
+        options_.event_fields |= field->bit;
+    }
+    // What reads a module of -p4 or a flight recorder has its own output.
+    if (options_.last_pass == 5 && !options_.recorder && !options_.output->shows_fields)
+        return bad("--event-fields: " + std::string(options_.output->title) +
+                       " output does not show these fields",
+                   "use " + outputs_with_fields());
+    return std::nullopt;
+}
+
 std::optional<Failure> OptionChecks::check() {
     for (auto [what, option] : parser_.refused) {
         if (option->count() == 0)
@@ -177,7 +201,7 @@ std::optional<Failure> OptionChecks::check() {
         options_.without_effect.push_back(name + " has no effect: djstap does not support " +
                                           what->what);
     }
-    for (auto failure : {check_script(), check_verbosity(), check_names()}) {
+    for (auto failure : {check_script(), check_verbosity(), check_names(), check_event_fields()}) {
         if (failure)
             return failure;
     }

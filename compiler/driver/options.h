@@ -76,6 +76,7 @@ struct Options {
     bool user_space = false;               // --runtime=user
 
     const OutputKind* output = &text_kind();
+    uint32_t event_fields = 0; // --event-fields: DJS_EVENT_*
     const DiagnosticStyle* diagnostics = &text_style();
     enum class Color : uint8_t { Auto, Always, Never } color = Color::Auto;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "driver/options.h"
 
+#include "include/record.h"
+
 #include <gtest/gtest.h>
 #include <string>
 #include <unistd.h>
@@ -153,6 +155,27 @@ TEST(Options, MisspeltValuesGetTheNearestOne) {
     EXPECT_TRUE(accept({"--runtime=user", "x"}).user_space);
     EXPECT_FALSE(accept({"--runtime=kernel", "x"}).user_space);
     reject({"--color=pink", "x"});
+}
+
+TEST(Options, FieldsOfEvents) {
+    EXPECT_EQ(accept({"--json", "x"}).event_fields, 0u);
+    EXPECT_EQ(accept({"--json", "--event-fields=tid", "x"}).event_fields, DJS_EVENT_TID);
+    EXPECT_EQ(accept({"--event-fields", "pid,probe", "--json", "x"}).event_fields,
+              DJS_EVENT_PID | DJS_EVENT_PROBE);
+    // What reads the records has an output of its own.
+    EXPECT_EQ(accept({"--event-fields=pid", "-p4", "x"}).event_fields, DJS_EVENT_PID);
+    EXPECT_EQ(accept({"--event-fields=pid", "-F", "x"}).event_fields, DJS_EVENT_PID);
+    Failure failure = reject({"--event-fields=pid", "x"});
+    EXPECT_EQ(failure.message, "--event-fields: text output does not show these fields");
+    EXPECT_EQ(failure.hint, "use --json");
+    failure = reject({"--json", "--event-fields=pid,prob", "x"});
+    EXPECT_EQ(failure.message, "--event-fields=pid,prob: 'prob' is not one of probe, pid, tid");
+    EXPECT_EQ(failure.hint, "did you mean 'probe'?");
+    failure = reject({"--json", "--event-fields=execname", "x"});
+    EXPECT_EQ(failure.message, "--event-fields=execname: 'execname' is not one of probe, pid, tid");
+    EXPECT_EQ(failure.hint, "");
+    for (const char* wrong : {"", ",", "pid,", "pid,,tid", "PID"})
+        reject({"--json", "--event-fields=" + std::string(wrong), "x"});
 }
 
 TEST(Options, ConflictsAreNamed) {
