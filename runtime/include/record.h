@@ -34,7 +34,7 @@ struct djs_record {
 #define DJS_RECORD_WARNING	 0xffffff01u /* s message */
 #define DJS_RECORD_EXIT		 0xffffff02u /* exit() was called; nothing follows */
 #define DJS_RECORD_PADDING	 0xffffff03u /* skipped by readers */
-#define DJS_RECORD_TEXT		 0xffffff04u /* s text, printed unchanged: log(), print_backtrace() */
+#define DJS_RECORD_TEXT		 0xffffff04u /* s text, printed unchanged: print_backtrace() */
 
 /* s text, l id: kept by readers until COMMIT or DISCARD */
 #define DJS_RECORD_SPECULATION 0xffffff05u
