@@ -7,7 +7,9 @@
 #include "cpu/level.h"
 
 /* Kernel addresses from here to the vsyscall page can be read by one guarded instruction. The
- * kernel's own checks handle the others (non-canonical addresses, the vsyscall page). */
+ * kernel's own checks handle those behind it. Those in front of it are not canonical; the kernel's
+ * check of that uses the processor's address bits, not those of its page tables, and would let a
+ * read warn. */
 static u64 kernel_low = U64_MAX;
 
 void djs_access_init(void)
@@ -15,12 +17,18 @@ void djs_access_init(void)
 	kernel_low = djs_kernel_memory();
 }
 
+DJS_HANDLER_CODE bool djs_is_kernel(u64 address)
+{
+	return address >= kernel_low;
+}
+
 static noinline DJS_HANDLER_CODE bool read_slow(u64 address, u32 size, u64 *value)
 {
 	*value = 0;
 	if (djs_is_user(address))
 		return !copy_from_user_nofault(value, (const void __user *)address, size);
-	return !copy_from_kernel_nofault(value, (const void *)address, size);
+	return djs_is_kernel(address) &&
+	       !copy_from_kernel_nofault(value, (const void *)address, size);
 }
 
 DJS_HANDLER_CODE bool djs_read_number(u64 address, u32 size, u64 *value)

@@ -11,6 +11,9 @@ static __always_inline bool djs_is_user(u64 address)
 	return (s64)address >= 0;
 }
 
+/* Returns whether it is a canonical address of the kernel's half. */
+bool djs_is_kernel(u64 address);
+
 void djs_access_init(void);
 /* Reads one word of 1, 2, 4 or 8 bytes. False on a fault. Never sleeps. */
 bool djs_read_number(u64 address, u32 size, u64 *value);

@@ -8,6 +8,15 @@
 
 #define PIECE 64u
 
+static __always_inline bool copy_kernel(char *out, u64 at, u32 bytes)
+{
+#ifdef __KERNEL__ /* a process reads its own memory for both kinds */
+	if (!djs_is_kernel(at))
+		return false;
+#endif
+	return !copy_from_kernel_nofault(out, (const void *)at, bytes);
+}
+
 static __always_inline long read_string(char *out, u64 address, size_t size, bool user)
 {
 	size_t done = 0;
@@ -21,7 +30,7 @@ static __always_inline long read_string(char *out, u64 address, size_t size, boo
 
 		piece = min_t(u64, piece, PAGE_SIZE - (at & (PAGE_SIZE - 1)));
 		if (user ? copy_from_user_nofault(out + done, (const void __user *)at, piece)
-			 : copy_from_kernel_nofault(out + done, (const void *)at, piece)) {
+			 : !copy_kernel(out + done, at, piece)) {
 			*out = 0;
 			return -EFAULT;
 		}

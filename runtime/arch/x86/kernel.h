@@ -30,7 +30,8 @@ static inline u32 djs_cycles_khz(void)
 
 static inline u64 djs_kernel_memory(void)
 {
-	return ~0ull << (boot_cpu_data.x86_virt_bits - 1);
+	/* not that of the processor, which may support larger page tables than the kernel uses */
+	return ~0ull << __VIRTUAL_MASK_SHIFT;
 }
 #define DJS_KERNEL_MEMORY_END 0xffffffffff600000ull /* VSYSCALL_ADDR */
 
