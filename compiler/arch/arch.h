@@ -103,6 +103,10 @@ std::string_view landing_pad_option();
 // off ("f.cold") counts as f.
 bool runs_without_exceptions(std::string_view symbol);
 
+// True if a CPU that handles the fault of a read (codegen.h: guarded_load) calls this function or
+// tracepoint before it continues at the read's fixup: a handler there that faults hits itself.
+bool handles_faults(std::string_view name);
+
 // ---- objects
 
 // The name in elf.h, or "relocation type 99".

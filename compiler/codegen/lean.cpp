@@ -217,6 +217,9 @@ Needs needs_of(const ScriptModule& script, const Variant& variant) {
         return Needs::Context;
     if (!variant.probe->arms_others.empty())
         return Needs::Context;
+    // Its guard against re-entry ends what the handler's own fault would repeat for ever.
+    if (variant.faults_again)
+        return Needs::Context;
     if (std::any_of(locals.begin(), locals.end(),
                     [](const program::Local& local) { return local.type == Type::String; }))
         return Needs::Context;

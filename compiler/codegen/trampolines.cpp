@@ -111,9 +111,13 @@ class TrampolineCompiler {
                 LeanRecorder recorder(script_, builder_, function_);
                 auto* done = block("done");
                 recorder.enter(done);
+                // An error closes the gate, so the next handler must check it.
+                auto can_fail = [&](size_t of) {
+                    return script_.plan.variants[variants[of]].probe->effects.can_fail;
+                };
                 do
                     run_lean(variants[i++], nullptr);
-                while (i < variants.size() && needs(i) == Needs::Preemption);
+                while (i < variants.size() && needs(i) == Needs::Preemption && !can_fail(i - 1));
                 recorder.leave();
                 builder_.CreateBr(done);
                 builder_.SetInsertPoint(done);

@@ -92,7 +92,8 @@ struct Variant {
     bool has_any(uint32_t capabilities) const;
     // Returns whether each of them has one.
     bool has_only(uint32_t capabilities) const;
-    Payload payload; // the parameters of its mechanism
+    bool faults_again = false; // it can fail, and its sites are where the kernel handles that fault
+    Payload payload;           // the parameters of its mechanism
 };
 
 // The trampoline of direct calls: a function can have only one, so it runs all the handlers that

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "arch/arch.h"
 #include "probes/body_resolver.h"
 #include "probes/families.h"
 #include "probes/target_values.h"
@@ -212,6 +213,8 @@ class ProbeResolver {
         variant.probe = &probe;
         variant.kind = candidate.kind;
         variant.payload = candidate.payload;
+        variant.faults_again =
+            probe.effects.can_fail && arch::handles_faults(candidate.site.function);
         VariableScope scope = make_scope(info, candidate);
         scope.counters = &resolver_.counters;
         know_images(scope);
@@ -324,6 +327,8 @@ class ProbeResolver {
                           "/" + std::to_string(static_cast<int>(variant.kind));
         for (const uint64_t argument : mechanism_arguments(variant.payload))
             key += "," + std::to_string(argument);
+        if (variant.faults_again)
+            key += "/faults again";
         // Ordered by the nodes' addresses: this is stable within a run, which is sufficient for a
         // key.
         std::map<const program::Expression*, std::string> parts;

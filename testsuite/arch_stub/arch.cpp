@@ -68,6 +68,10 @@ bool runs_without_exceptions(std::string_view) {
     return false;
 }
 
+bool handles_faults(std::string_view) {
+    return false;
+}
+
 std::string relocation_name(uint32_t) {
     return {};
 }

@@ -193,6 +193,14 @@ TEST(WithoutIdt, PartsAreHeldToTheirFunctions) {
     EXPECT_FALSE(arch::runs_without_exceptions(""));
 }
 
+TEST(FaultPath, PartsAreHeldToTheirFunctions) {
+    EXPECT_TRUE(arch::handles_faults("fixup_exception"));
+    EXPECT_TRUE(arch::handles_faults("search_module_extables.part.0"));
+    EXPECT_TRUE(arch::handles_faults("page_fault_kernel"));
+    EXPECT_FALSE(arch::handles_faults("vfs_read"));
+    EXPECT_FALSE(arch::handles_faults(""));
+}
+
 // Judges the return of each function like that of a probe.
 TEST_P(OnKernel, ReturnsAreJudgedByArgumentsAndLists) {
     auto opened = DebugInfo::open(*kernel_);

@@ -79,7 +79,8 @@ std::string rare_call(const std::string& function, std::initializer_list<RareArg
     for (const RareArgument& argument : arguments) {
         // A constant needs no register.
         if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(argument.value);
-            constant && constant->getValue().isSignedIntN(32)) {
+            constant && constant->getValue().isSignedIntN(32) &&
+            llvm::isInt<32>(constant->getSExtValue() + argument.addend)) {
             line("pushq $$" + std::to_string(constant->getSExtValue() + argument.addend));
             continue;
         }
