@@ -95,8 +95,11 @@ void Body::fail_read(Address at, const NumberRead& what) {
                             {ctx_, sum_of(at), bytes, what.place});
     } else if (kept_error_) {
         if (!kept_error_->address) {
-            kept_error_->address = entry_alloca(script_.types.i64, "address");
-            kept_error_->size = entry_alloca(script_.types.i32, "size");
+            // They are not among slots_, which end with the body: the error is reported later.
+            llvm::BasicBlock& entry = function_->getEntryBlock();
+            llvm::IRBuilder<> at_entry(&entry, entry.begin());
+            kept_error_->address = at_entry.CreateAlloca(script_.types.i64, nullptr, "address");
+            kept_error_->size = at_entry.CreateAlloca(script_.types.i32, nullptr, "size");
         }
         builder_.CreateStore(script_.text(unread_message), kept_error_->message);
         builder_.CreateStore(what.place, kept_error_->place);
