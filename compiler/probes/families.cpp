@@ -220,13 +220,14 @@ const ImageView* need_kernel(const ast::ProbePoint& point, Resolver& resolver) {
     return nullptr;
 }
 
-const DebugInfo* need_types(const ImageView* image, const ast::ProbePoint& point,
+const DebugInfo* need_kernel_types(const ast::ProbePoint& point, Resolver& resolver) {
+    const ImageView* kernel = need_kernel(point, resolver);
+    return kernel ? need_types(*kernel, point, resolver) : nullptr;
+}
+
+const DebugInfo* need_types(const ImageView& image, const ast::ProbePoint& point,
                             Resolver& resolver) {
-    if (!image)
-        image = need_kernel(point, resolver);
-    if (!image)
-        return nullptr;
-    auto info = image->debuginfo();
+    auto info = image.debuginfo();
     if (info)
         return *info;
     resolver.diagnostics.report(DiagnosticKind::NoDebugInfo, point.range, {info.failure().message})
@@ -241,7 +242,7 @@ std::optional<std::vector<const ImageView*>> find_images(const ast::ProbePoint& 
         return std::nullopt;
     const ast::PointComponent& first = point.components.front();
     if (first.name == "kernel") {
-        if (!need_types(kernel, point, resolver))
+        if (!need_types(*kernel, point, resolver))
             return std::nullopt;
         return std::vector<const ImageView*>{kernel};
     }

@@ -61,10 +61,11 @@ uint64_t ticks_of(const Kernel& kernel);
 
 // Opens the kernel and its debug information; reports the failure at the point.
 const ImageView* need_kernel(const ast::ProbePoint& point, Resolver& resolver);
-// Returns the types of `image`, or of the kernel if that is null: code outside of images may refer
-// to these.
-const DebugInfo* need_types(const ImageView* image, const ast::ProbePoint& point,
+// Returns the image's types; reports at the point if it has none.
+const DebugInfo* need_types(const ImageView& image, const ast::ProbePoint& point,
                             Resolver& resolver);
+// Returns the kernel's types, to which probes that are in no image may refer, too.
+const DebugInfo* need_kernel_types(const ast::ProbePoint& point, Resolver& resolver);
 
 // Returns what the first component of a point names: `kernel`, or `module("PATTERN")`, with its
 // debug information opened. Nothing after reporting an error; empty if an optional point or a

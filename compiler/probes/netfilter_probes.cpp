@@ -130,7 +130,7 @@ bool resolve_netfilter(const ast::ProbePoint& point, Resolver& resolver,
     candidate.site.reason = "a hook of its own";
     candidate.site.point = ast::to_string(point);
     if (resolver.details) {
-        const DebugInfo* info = need_types(nullptr, point, resolver);
+        const DebugInfo* info = need_kernel_types(point, resolver);
         if (!info)
             return false;
         candidate.function = std::make_unique<FunctionInfo>();

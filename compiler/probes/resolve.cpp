@@ -205,7 +205,9 @@ class ProbeResolver {
                std::vector<AccessError>* missing) {
         const DebugInfo* info = nullptr;
         if (resolver_.details) {
-            info = need_types(candidate.image, *probe.points[point], resolver_);
+            const ast::ProbePoint& where = *probe.points[point];
+            info = candidate.image ? need_types(*candidate.image, where, resolver_)
+                                   : need_kernel_types(where, resolver_);
             if (!info)
                 return false;
         }

@@ -178,7 +178,7 @@ bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
     const ast::PointComponent& component = point.components[1];
     auto pattern = parse_pattern(component, resolver);
     const ImageView* kernel = pattern ? need_kernel(point, resolver) : nullptr;
-    const DebugInfo* info = kernel ? need_types(kernel, point, resolver) : nullptr;
+    const DebugInfo* info = kernel ? need_types(*kernel, point, resolver) : nullptr;
     if (!info)
         return false;
     const Image& image = kernel->image();
