@@ -29,12 +29,19 @@ llvm::CallInst* x86_64::emit_assembly(llvm::IRBuilderBase& builder, llvm::Type* 
         type, llvm::InlineAsm::get(type, code.text, constraints, code.is_volatile), code.operands);
 }
 
+std::string x86_64::in_registers(std::string results, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        results += results.empty() ? "r" : ",r";
+    return results;
+}
+
 llvm::Value* x86_64::as_bool(llvm::IRBuilderBase& builder, llvm::Value* flag) {
     return builder.CreateICmpNE(flag, llvm::ConstantInt::get(flag->getType(), 0));
 }
 
 using x86_64::as_bool;
 using x86_64::emit_assembly;
+using x86_64::in_registers;
 
 void emit_nothing(llvm::IRBuilderBase& builder) {
     llvm::CallInst* nothing =
@@ -99,12 +106,6 @@ std::string rare_call(const std::string& function, std::initializer_list<RareArg
     return text;
 }
 
-std::string and_registers(std::string constraints, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        constraints += constraints.empty() ? "r" : ",r";
-    return constraints;
-}
-
 } // namespace
 
 void call_rarely(llvm::IRBuilderBase& builder, const std::string& function,
@@ -113,7 +114,7 @@ void call_rarely(llvm::IRBuilderBase& builder, const std::string& function,
     const std::string text = rare_call(function, arguments, false, 0, operands);
     emit_assembly(builder, builder.getVoidTy(),
                   {text,
-                   and_registers("", operands.size()) + (operands.empty() ? "" : ",") + "~{r11}",
+                   in_registers("", operands.size()) + (operands.empty() ? "" : ",") + "~{r11}",
                    operands});
 }
 
@@ -126,7 +127,7 @@ llvm::Value* ask_rarely(llvm::IRBuilderBase& builder, const std::string& functio
     text +=
         "\n\tjs ${" + std::to_string(labels) + ":l}\n\tjne ${" + std::to_string(labels + 1) + ":l}";
     const std::string constraints =
-        and_registers("={r11}", operands.size()) + ",!i,!i,~{memory},~{dirflag},~{fpsr},~{flags}";
+        in_registers("={r11}", operands.size()) + ",!i,!i,~{memory},~{dirflag},~{fpsr},~{flags}";
     std::vector<llvm::Type*> parameters(operands.size(), builder.getInt64Ty());
     auto* type = llvm::FunctionType::get(builder.getInt64Ty(), parameters, false);
     return builder.CreateCallBr(type, llvm::InlineAsm::get(type, text, constraints, true),

@@ -19,6 +19,9 @@ struct Assembly {
 llvm::CallInst* emit_assembly(llvm::IRBuilderBase& builder, llvm::Type* result,
                               const Assembly& code);
 
+// Returns the constraints `results`, followed by "r" for each of `count` operands.
+std::string in_registers(std::string results, size_t count);
+
 // Converts the flag that a statement returns as an i8 or i32 to a bool.
 llvm::Value* as_bool(llvm::IRBuilderBase& builder, llvm::Value* flag);
 

@@ -10,6 +10,7 @@ namespace {
 
 using x86_64::as_bool;
 using x86_64::emit_assembly;
+using x86_64::in_registers;
 
 // Formats a place as an operand; appends the values it uses to `operands`, numbered from `first`.
 std::string operand_of(const PercpuPlace& place, unsigned first,
@@ -26,13 +27,6 @@ std::string operand_of(const PercpuPlace& place, unsigned first,
         operands.push_back(place.index);
     }
     return text + ")";
-}
-
-// Returns the constraints `results`, followed by "r" for each operand.
-std::string in_registers(std::string results, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        results += results.empty() ? "r" : ",r";
-    return results;
 }
 
 // The condition under which a comparison is true, and the one under which a new value is not an
