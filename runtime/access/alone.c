@@ -27,8 +27,8 @@ DJS_HANDLER_CODE struct djs_loaded djs_load_alone(u64 address, u32 size)
 	if (ctx->busy) {
 		this_cpu_inc(djs_cpu.skipped_busy);
 	} else if (!djs_lacks_stack(LOAD_STACK)) {
-		WRITE_ONCE(ctx->handler,
-			   NULL); /* the sampling timer finds the handler by its code */
+		/* The sampling timer finds the handler by its code. */
+		WRITE_ONCE(ctx->handler, NULL);
 		/* as if locks were held: the handler may hold some */
 		WRITE_ONCE(ctx->busy, DJS_BUSY_LOCKED);
 		barrier();
