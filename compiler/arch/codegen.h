@@ -82,6 +82,11 @@ struct SignBranches {
 llvm::Value* ask_rarely(llvm::IRBuilderBase& builder, const std::string& function,
                         std::initializer_list<RareArgument> arguments, const SignBranches& next);
 
+// For a function that returns a u32: ends the block and continues as the number says.
+void branch_rarely(llvm::IRBuilderBase& builder, const std::string& function,
+                   std::initializer_list<RareArgument> arguments, llvm::BasicBlock* if_zero,
+                   llvm::BasicBlock* otherwise);
+
 // ---- per-CPU memory
 
 // symbol + offset + base + 8 * index, in per-CPU memory.
@@ -104,6 +109,8 @@ llvm::Value* load_percpu(llvm::IRBuilderBase& builder, const PercpuPlace& place)
 // Adds to 64 bits.
 void add_percpu(llvm::IRBuilderBase& builder, const PercpuPlace& place, llvm::Value* delta,
                 bool ordered);
+// Tests whether one of these bits of the 32 at the place is 1, as a bool. Ordered.
+llvm::Value* has_percpu_bits(llvm::IRBuilderBase& builder, uint32_t bits, const PercpuPlace& place);
 // Tests whether `value` is ICMP_SLT, ICMP_SGT or ICMP_UGT than the 64 bits at the place, as a bool.
 // Ordered.
 llvm::Value* compare_percpu(llvm::IRBuilderBase& builder, llvm::CmpInst::Predicate predicate,

@@ -52,7 +52,18 @@ void emit_lean(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function*
                uint32_t index, const HitContext& hit, Needs needs) {
     const Variant& variant = script.plan.variants[index];
     Body body(script, function, builder, nullptr, nullptr, variant.probe->locals, hit);
-    auto emit = [&] { body.emit_probe(*variant.probe->body, variant.probe->condition.get()); };
+    auto emit = [&] {
+        auto* skipped = may_fault(variant)
+                            ? llvm::BasicBlock::Create(script.context, "skipped", function)
+                            : nullptr;
+        if (skipped)
+            check_stack(script, builder, skipped);
+        body.emit_probe(*variant.probe->body, variant.probe->condition.get());
+        if (skipped) {
+            builder.CreateBr(skipped);
+            builder.SetInsertPoint(skipped);
+        }
+    };
     if (needs == Needs::Nothing && !variant.probe->effects.can_fail) {
         emit();
         return;

@@ -29,10 +29,16 @@ constexpr std::array task_fields{TaskField{"pid", "task_struct.tgid"},
 
 // ---- which handlers these are -------------------------------------------------------------------
 
+bool can_check_stack(const ScriptModule& script) {
+    return script.kernel.offset && script.kernel.offset("preempt_count") &&
+           script.kernel.offset("preempt_mask_interrupt");
+}
+
 class NeedsCheck {
   public:
     NeedsCheck(const ScriptModule& script, const AccessMap& accesses)
-        : script_(script), accesses_(accesses), can_record_(LeanRecorder::possible(script)) {}
+        : script_(script), accesses_(accesses), can_record_(LeanRecorder::possible(script)),
+          can_read_(can_check_stack(script)) {}
 
     Needs statement(const program::Statement& node) const {
         switch (node.kind) {
@@ -108,7 +114,7 @@ class NeedsCheck {
         case ExpressionKind::Dereference: {
             const auto& read = program::as<program::Dereference>(node);
             const auto space = read.user ? AddressSpace::User : AddressSpace::Kernel;
-            return loads_are_inline(script_, space) ? value(*read.address) : Needs::Context;
+            return reads(space) ? value(*read.address) : Needs::Context;
         }
         default:
             return Needs::Context;
@@ -129,11 +135,12 @@ class NeedsCheck {
         for (const AccessStep& step : access.steps) {
             if (step.kind == AccessStep::Kind::AddIndex)
                 needs = std::max(needs, value(*step.index));
-            if (step.kind == AccessStep::Kind::Load && !loads_are_inline(script_, access.space))
+            if (step.kind == AccessStep::Kind::Load && !reads(access.space))
                 return Needs::Context;
         }
         return needs;
     }
+    bool reads(AddressSpace space) const { return can_read_ && loads_are_inline(script_, space); }
     // Only whole elements, indexed by numbers.
     Needs keys(const program::Global& array,
                const std::vector<program::ExpressionPtr>& keys) const {
@@ -205,7 +212,7 @@ class NeedsCheck {
 
     const ScriptModule& script_;
     const AccessMap& accesses_;
-    bool can_record_;
+    bool can_record_, can_read_;
 };
 
 } // namespace
@@ -245,17 +252,33 @@ bool loads_are_inline(const ScriptModule& script, AddressSpace space) {
     return !script.kernel.user_space && space == AddressSpace::Kernel;
 }
 
+namespace {
+
+// The same without the expressions in it.
+bool is_read(const AccessMap& accesses, const program::Expression& node) {
+    if (node.kind == ExpressionKind::Dereference)
+        return true;
+    auto access = accesses.find(&node);
+    if (access == accesses.end())
+        return false;
+    const auto& steps = access->second.value.steps;
+    return std::any_of(steps.begin(), steps.end(),
+                       [](const AccessStep& step) { return step.kind == AccessStep::Kind::Load; });
+}
+
+} // namespace
+
 bool may_fault(const AccessMap& accesses, program::Expression& expression) {
     bool found = false;
-    program::walk_expressions(expression, [&](program::Expression& node) {
-        found |= node.kind == ExpressionKind::Dereference;
-        auto access = accesses.find(&node);
-        if (access == accesses.end())
-            return;
-        const auto& steps = access->second.value.steps;
-        found |= std::any_of(steps.begin(), steps.end(), [](const AccessStep& step) {
-            return step.kind == AccessStep::Kind::Load;
-        });
+    program::walk_expressions(expression,
+                              [&](program::Expression& node) { found |= is_read(accesses, node); });
+    return found;
+}
+
+bool may_fault(const Variant& variant) {
+    bool found = variant.probe->condition && may_fault(variant.accesses, *variant.probe->condition);
+    program::walk_expressions(*variant.probe->body, [&](program::Expression& node) {
+        found |= is_read(variant.accesses, node);
     });
     return found;
 }
@@ -385,6 +408,30 @@ void check_gate(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBlo
     builder.CreateCondBr(shut, closed, open,
                          llvm::MDBuilder(script.context).createUnlikelyBranchWeights());
     builder.SetInsertPoint(open);
+}
+
+// The bit says that at least as much of a task's stack is left, whatever its size; an interrupt's
+// stack begins at any address.
+void check_stack(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBlock* skipped) {
+    constexpr uint32_t ample = 8192;
+    static_assert(ample >= DJS_FAULT_STACK);
+    auto block = [&](const char* name) {
+        return llvm::BasicBlock::Create(script.context, name,
+                                        builder.GetInsertBlock()->getParent());
+    };
+    auto *task = block("ample"), *ask = block("ask"), *enough = block("enough");
+    llvm::MDNode* rarely = llvm::MDBuilder(script.context).createUnlikelyBranchWeights();
+    builder.CreateCondBr(arch::has_zero_stack_bits(builder, ample), ask, task, rarely);
+    builder.SetInsertPoint(task);
+    auto [symbol, addend] = *script.kernel.offset("preempt_count");
+    const auto mask = script.kernel.offset("preempt_mask_interrupt")->second;
+    llvm::Value* interrupt = arch::has_percpu_bits(builder, static_cast<uint32_t>(mask),
+                                                   {.symbol = symbol, .offset = addend});
+    builder.CreateCondBr(interrupt, ask, enough, rarely);
+    builder.SetInsertPoint(ask);
+    arch::branch_rarely(builder, "djs_lacks_stack", {{script.u32(DJS_FAULT_STACK)}}, enough,
+                        skipped);
+    builder.SetInsertPoint(enough);
 }
 
 void LeanRecorder::enter(llvm::BasicBlock* closed) {

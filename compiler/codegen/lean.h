@@ -30,6 +30,8 @@ Needs needs_of_entry_values(const ScriptModule& script, const Variant& variant);
 bool loads_are_inline(const ScriptModule& script, AddressSpace space);
 // Returns whether the expression reads memory that may be unmapped.
 bool may_fault(const AccessMap& accesses, program::Expression& expression);
+// The same for a handler: its condition and its body.
+bool may_fault(const Variant& variant);
 
 // Returns an intrinsic's value without a call, if possible: pid(), tid(), cpu() … Null: it must be
 // called.
@@ -48,6 +50,10 @@ llvm::Value* task_name(ScriptModule& script, llvm::IRBuilder<>& builder);
 
 // Jumps to `closed` unless the session is running; otherwise continues in a new block.
 void check_gate(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBlock* closed);
+
+// Continues in a new block if the stack has room for what the kernel does at a fault of the
+// handler's; otherwise (counted) jumps to `skipped`.
+void check_stack(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBlock* skipped);
 
 // Calls one of the runtime's functions through a function `name` that saves what it may change
 // (PreserveMost), so that the fast path of its caller has no register to save for the call.

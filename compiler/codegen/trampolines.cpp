@@ -139,9 +139,8 @@ class TrampolineCompiler {
             builder_.CreateCondBr(low, ask, enough, rarely());
         }
         builder_.SetInsertPoint(ask);
-        llvm::Value* lacks = call_slow(script_, builder_, "djs_ask_for_stack", "djs_lacks_stack",
-                                       {script_.u32(stack_kept)});
-        builder_.CreateCondBr(builder_.CreateIsNotNull(lacks), resume, enough, rarely());
+        arch::branch_rarely(builder_, "djs_lacks_stack", {{script_.u32(stack_kept)}}, enough,
+                            resume);
         builder_.SetInsertPoint(resume);
         llvm::Function* leave = resume_function(script_, function_->getFunctionType());
         std::vector<llvm::Value*> arguments;
@@ -271,6 +270,8 @@ class TrampolineCompiler {
         check_saved(number, next);
         if (needs_of(script_, variant) == Needs::Nothing && variant.probe->effects.can_fail)
             check_gate(script_, builder_, next);
+        if (may_fault(variant))
+            check_stack(script_, builder_, next);
         builder_.CreateBr(start);
         builder_.SetInsertPoint(start);
         Body body(script_, function_, builder_, nullptr, nullptr, variant.probe->locals,

@@ -4,9 +4,6 @@
 #include "access/access.h"
 #include "cpu/level.h"
 
-/* The most stack that the kernel's functions for user memory and a fault in them need. */
-#define LOAD_STACK 2048
-
 noinline DJS_HANDLER_CODE void djs_fail_read_alone(u64 address, u32 size, u32 place)
 {
 	char message[DJS_ACCESS_MESSAGE];
@@ -26,7 +23,7 @@ DJS_HANDLER_CODE struct djs_loaded djs_load_alone(u64 address, u32 size)
 	ctx = this_cpu_read(djs_cpu.contexts) + djs_level();
 	if (ctx->busy) {
 		this_cpu_inc(djs_cpu.skipped_busy);
-	} else if (!djs_lacks_stack(LOAD_STACK)) {
+	} else if (!djs_lacks_stack(DJS_FAULT_STACK)) {
 		/* The sampling timer finds the handler by its code. */
 		WRITE_ONCE(ctx->handler, NULL);
 		/* as if locks were held: the handler may hold some */

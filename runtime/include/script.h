@@ -128,14 +128,16 @@ extern "C" {
  */
 struct djs_ctx *djs_enter(const struct djs_handler *handler, const struct djs_site *site);
 void djs_leave(struct djs_ctx *ctx);
+/* The most stack that a handler may need, including MINSTACKSPACE. */
+#define DJS_STACK_MAX 8192u
+/* The most stack that the kernel needs for a fault in a handler without a context, and the report
+ * of it, or for its functions that read user memory. */
+#define DJS_FAULT_STACK 2048u
+/* Returns 1, and counts a skipped hit, if fewer than `bytes` are left of the stack. */
+u32 djs_lacks_stack(u32 bytes);
 /* For handlers without a context that hold locks: disables interrupts and takes the locks. Returns
  * 0 if the handler must not run or the locks cannot be taken (counted), else the processor flags
  * for djs_lock_leave to restore. */
-/* The most stack that a handler may need, including MINSTACKSPACE. */
-#define DJS_STACK_MAX 8192u
-
-/* Returns 1, and counts a skipped hit, if fewer than `bytes` are left of the stack. */
-u32 djs_lacks_stack(u32 bytes);
 u64 djs_lock_enter(const struct djs_handler *handler);
 void djs_lock_leave(const struct djs_handler *handler, u64 flags);
 /* Reports an error of a handler without a context, after it has released its locks. */

@@ -43,6 +43,9 @@ llvm::Value* ask_rarely(llvm::IRBuilderBase&, const std::string&,
     return nullptr;
 }
 
+void branch_rarely(llvm::IRBuilderBase&, const std::string&, std::initializer_list<RareArgument>,
+                   llvm::BasicBlock*, llvm::BasicBlock*) {}
+
 llvm::Value* load_percpu_constant(llvm::IRBuilderBase&, llvm::Type*, const PercpuPlace&) {
     return nullptr;
 }
@@ -55,6 +58,10 @@ void add_percpu(llvm::IRBuilderBase&, const PercpuPlace&, llvm::Value*, bool) {}
 
 llvm::Value* compare_percpu(llvm::IRBuilderBase&, llvm::CmpInst::Predicate, llvm::Value*,
                             const PercpuPlace&) {
+    return nullptr;
+}
+
+llvm::Value* has_percpu_bits(llvm::IRBuilderBase&, uint32_t, const PercpuPlace&) {
     return nullptr;
 }
 

@@ -71,11 +71,11 @@ llvm::Value* has_zero_stack_bits(llvm::IRBuilderBase& builder, uint32_t bits) {
 
 namespace {
 
-// Returns a call that preserves all registers but the one for the result. `operands` receives what
-// the code uses, numbered from `first`.
+// Returns a call that preserves all registers but r11, and executes `result` before it restores
+// them. `operands` receives what the code uses, numbered from `first`.
 std::string rare_call(const std::string& function, std::initializer_list<RareArgument> arguments,
-                      bool returns, size_t first, std::vector<llvm::Value*>& operands) {
-    // Those that a function of the C language may change, except the one for the result.
+                      const char* result, size_t first, std::vector<llvm::Value*>& operands) {
+    // Those that a function of the C language may change, except r11.
     static constexpr std::array changed{"rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10"};
     static constexpr std::array passed{"rdi", "rsi", "rdx", "rcx"};
     assert(arguments.size() <= passed.size());
@@ -99,8 +99,8 @@ std::string rare_call(const std::string& function, std::initializer_list<RareArg
     for (size_t i = arguments.size(); i-- > 0;)
         line(std::string("popq %") + passed[i]);
     line("call " + function);
-    if (returns)
-        line("movq %rax, %r11\n\ttestq %rdx, %rdx");
+    if (*result)
+        line(result);
     for (size_t i = changed.size(); i-- > 0;)
         line(std::string("popq %") + changed[i]);
     return text;
@@ -111,7 +111,7 @@ std::string rare_call(const std::string& function, std::initializer_list<RareArg
 void call_rarely(llvm::IRBuilderBase& builder, const std::string& function,
                  std::initializer_list<RareArgument> arguments) {
     std::vector<llvm::Value*> operands;
-    const std::string text = rare_call(function, arguments, false, 0, operands);
+    const std::string text = rare_call(function, arguments, "", 0, operands);
     emit_assembly(builder, builder.getVoidTy(),
                   {text,
                    in_registers("", operands.size()) + (operands.empty() ? "" : ",") + "~{r11}",
@@ -121,7 +121,8 @@ void call_rarely(llvm::IRBuilderBase& builder, const std::string& function,
 llvm::Value* ask_rarely(llvm::IRBuilderBase& builder, const std::string& function,
                         std::initializer_list<RareArgument> arguments, const SignBranches& next) {
     std::vector<llvm::Value*> operands;
-    std::string text = rare_call(function, arguments, true, 1, operands);
+    std::string text =
+        rare_call(function, arguments, "movq %rax, %r11\n\ttestq %rdx, %rdx", 1, operands);
     // The jumps are part of the statement: LLVM keeps a register for each flag that one returns.
     const size_t labels = 1 + operands.size();
     text +=
@@ -132,6 +133,21 @@ llvm::Value* ask_rarely(llvm::IRBuilderBase& builder, const std::string& functio
     auto* type = llvm::FunctionType::get(builder.getInt64Ty(), parameters, false);
     return builder.CreateCallBr(type, llvm::InlineAsm::get(type, text, constraints, true),
                                 next.if_zero, {next.if_below, next.if_above}, operands);
+}
+
+void branch_rarely(llvm::IRBuilderBase& builder, const std::string& function,
+                   std::initializer_list<RareArgument> arguments, llvm::BasicBlock* if_zero,
+                   llvm::BasicBlock* otherwise) {
+    std::vector<llvm::Value*> operands;
+    std::string text = rare_call(function, arguments, "testl %eax, %eax", 0, operands);
+    text += "\n\tjne ${" + std::to_string(operands.size()) + ":l}";
+    const std::string constraints = in_registers("", operands.size()) +
+                                    (operands.empty() ? "" : ",") +
+                                    "!i,~{r11},~{memory},~{dirflag},~{fpsr},~{flags}";
+    std::vector<llvm::Type*> parameters(operands.size(), builder.getInt64Ty());
+    auto* type = llvm::FunctionType::get(builder.getVoidTy(), parameters, false);
+    builder.CreateCallBr(type, llvm::InlineAsm::get(type, text, constraints, true), if_zero,
+                         {otherwise}, operands);
 }
 
 } // namespace djstap::arch

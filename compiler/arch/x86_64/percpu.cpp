@@ -92,6 +92,16 @@ llvm::Value* compare_percpu(llvm::IRBuilderBase& builder, llvm::CmpInst::Predica
                                           {text, in_registers(flag, operands.size()), operands}));
 }
 
+llvm::Value* has_percpu_bits(llvm::IRBuilderBase& builder, uint32_t bits,
+                             const PercpuPlace& place) {
+    std::vector<llvm::Value*> operands;
+    const std::string text =
+        "testl $$" + std::to_string(bits) + ", " + operand_of(place, 1, operands);
+    return as_bool(builder,
+                   emit_assembly(builder, builder.getInt8Ty(),
+                                 {text, in_registers("={@ccnz}", operands.size()), operands}));
+}
+
 void replace_percpu_extreme(llvm::IRBuilderBase& builder, llvm::CmpInst::Predicate predicate,
                             llvm::Value* value, const PercpuPlace& place) {
     std::vector<llvm::Value*> operands;

@@ -4,7 +4,7 @@
 //     die        a thread ends inside returning_die()
 //     leftover   sleeps until `go`, outside of returning_quick(), but with all that its call left
 //                on the stack
-//     deep       calls itself until 2 KB of its stack are left
+//     deep       calls itself until `kept` bytes of its stack are left
 //     kill-ftrace  does what ftrace does when it finds unexpected text
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
@@ -44,6 +44,8 @@ static noinline void stay_above_leftovers(void) {
 
 static int levels; // of the last `deep`
 module_param(levels, int, 0444);
+static int kept = 2048;
+module_param(kept, int, 0644);
 
 noinline int returning_deep(int level);
 noinline int returning_deep(int level) {
@@ -51,7 +53,7 @@ noinline int returning_deep(int level) {
 
     barrier_data(room);
     levels = level;
-    if ((current_stack_pointer & (THREAD_SIZE - 1)) > 2048)
+    if ((current_stack_pointer & (THREAD_SIZE - 1)) > kept)
         level = returning_deep(level + 1) - 1;
     barrier_data(room);
     return level;

@@ -143,6 +143,8 @@ class Generate : public testing::Test {
             [tid](std::string_view name) -> std::optional<std::pair<std::string, int64_t>> {
             if (name == "preempt_count")
                 return std::pair("__preempt_count", 0);
+            if (name == "preempt_mask_interrupt")
+                return std::pair("", 0xff0100);
             if (name == "current_task")
                 return std::pair("current_task", 0);
             if (name == "task_struct.tgid")
