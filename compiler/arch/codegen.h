@@ -136,6 +136,16 @@ llvm::Value* wrap_percpu(llvm::IRBuilderBase& builder, llvm::Value* position,
 void disable_preemption(llvm::IRBuilderBase& builder, const PercpuPlace& count);
 llvm::Value* enable_preemption(llvm::IRBuilderBase& builder, const PercpuPlace& count);
 
+// ---- interrupts
+
+// Returns the flag of the processor's flags that says that interrupts are enabled, as a number: 0
+// if they are disabled. It equals interrupts_enabled() otherwise, which is DJS_IRQS_ON.
+llvm::Value* enabled_interrupts(llvm::IRBuilderBase& builder);
+uint64_t interrupts_enabled();
+// Not for kernels whose interrupts a hypervisor keeps (DJS_GATE_NO_INLINE_LOCKS). Ordered.
+void disable_interrupts(llvm::IRBuilderBase& builder);
+void enable_interrupts(llvm::IRBuilderBase& builder);
+
 // ---- functions that continue in the probed function (codegen/continuation.h)
 
 // Code in assembler syntax; each is a number of whole lines. `from` is the return address of a

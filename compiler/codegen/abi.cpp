@@ -136,6 +136,7 @@ constexpr std::array runtime_functions{
     RUNTIME(djs_lacks_stack),
     RUNTIME(djs_lock_enter),
     RUNTIME(djs_lock_leave),
+    RUNTIME(djs_lock_wait),
     RUNTIME(djs_fail_alone),
     RUNTIME(djs_fail_read_alone),
     RUNTIME(djs_fail_load),

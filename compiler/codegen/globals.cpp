@@ -2,6 +2,7 @@
 #include "codegen/body.h"
 
 #include "arch/codegen.h"
+#include "codegen/lean.h"
 #include "include/script.h"
 
 #include <llvm/IR/Constants.h>
@@ -101,8 +102,12 @@ Value Body::find_slot(const program::Global& array, Value key, bool insert,
     Value at_home = builder_.CreateConstGEP1_32(script_.types.i8, slot, offsetof(djs_slot, value));
     branch_unlikely(builder_.CreateNot(here), search, found);
     begin(search);
-    Value elsewhere = builder_.CreateCall(
-        script_.runtime(insert ? "djs_map_insert_slot" : "djs_map_find_slot"), {the_map, key});
+    const char* runtime = insert ? "djs_map_insert_slot" : "djs_map_find_slot";
+    // A handler without a context would otherwise save all registers for this.
+    Value elsewhere =
+        ctx_ ? builder_.CreateCall(script_.runtime(runtime), {the_map, key})
+             : call_slow(script_, builder_, insert ? "djs_slow_insert" : "djs_slow_find", runtime,
+                         {the_map, key});
     builder_.CreateCondBr(builder_.CreateIsNull(elsewhere), absent, found);
     begin(found);
     auto* at = builder_.CreatePHI(script_.types.pointer, 2);

@@ -396,13 +396,14 @@ llvm::CallInst* call_slow(ScriptModule& script, llvm::IRBuilder<>& builder, cons
     return call;
 }
 
-void check_gate(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBlock* closed) {
+void check_gate(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBlock* closed,
+                uint32_t flags) {
     auto* gate = llvm::cast<llvm::GlobalVariable>(
         script.module.getOrInsertGlobal("djs_gate", script.types.i32));
     gate->setDSOLocal(true);
-    llvm::Value* flags = builder.CreateLoad(script.types.i32, gate, true);
-    llvm::Value* shut = builder.CreateICmpNE(
-        builder.CreateAnd(flags, script.u32(DJS_HANDLER_CHECKS_STATE)), script.u32(0));
+    llvm::Value* closing =
+        builder.CreateAnd(builder.CreateLoad(script.types.i32, gate, true), script.u32(flags));
+    llvm::Value* shut = builder.CreateICmpNE(closing, script.u32(0));
     auto* open =
         llvm::BasicBlock::Create(script.context, "open", builder.GetInsertBlock()->getParent());
     builder.CreateCondBr(shut, closed, open,

@@ -2,6 +2,7 @@
 // Handlers that need no context: their conditions, and the record path that is compiled into them.
 #pragma once
 #include "codegen/script_module.h"
+#include "include/script.h"
 
 namespace djstap::codegen {
 
@@ -48,8 +49,10 @@ bool is_task_name(const ScriptModule& script, const program::Expression& express
 // Returns the address of the current task's name, of DJS_NAME_BYTES.
 llvm::Value* task_name(ScriptModule& script, llvm::IRBuilder<>& builder);
 
-// Jumps to `closed` unless the session is running; otherwise continues in a new block.
-void check_gate(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBlock* closed);
+// Jumps to `closed` if djs_gate has one of these flags, by default unless the session is running;
+// otherwise continues in a new block.
+void check_gate(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBlock* closed,
+                uint32_t flags = DJS_HANDLER_CHECKS_STATE);
 
 // Continues in a new block if the stack has room for what the kernel does at a fault of the
 // handler's; otherwise (counted) jumps to `skipped`.

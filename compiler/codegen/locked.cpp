@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "codegen/locked.h"
 
+#include "arch/codegen.h"
+#include "codegen/handlers.h"
+#include "codegen/lean.h"
+#include "include/script.h"
+
 #include <llvm/IR/MDBuilder.h>
 
 namespace djstap::codegen {
@@ -12,20 +17,106 @@ LockedRun::LockedRun(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Fun
     llvm::IRBuilder<> at_entry(&function->getEntryBlock(), function->getEntryBlock().begin());
     error_.message = at_entry.CreateAlloca(script.types.pointer, nullptr, "message");
     error_.place = at_entry.CreateAlloca(script.types.i32, nullptr, "place");
+    CompiledHandler handler;
+    choose_locks(script, variant, handler);
+    if (handler.locks.size() == 1 && !script.kernel.user_space) {
+        lock_ = script.lock_address(static_cast<uint32_t>(handler.locks[0].first));
+        writes_ = handler.locks[0].second;
+    }
+}
+
+// As djs_lock_try (runtime/globals/locks.h).
+void LockedRun::take_lock(llvm::BasicBlock* taken, llvm::BasicBlock* contended) {
+    llvm::MDNode* rarely = llvm::MDBuilder(script_.context).createUnlikelyBranchWeights();
+    llvm::Value *free = script_.u32(0), *next = script_.u32(UINT32_MAX);
+    if (!writes_) {
+        auto* shared = block("shared");
+        auto* holders = builder_.CreateAlignedLoad(script_.types.i32, lock_, llvm::Align(4));
+        holders->setAtomic(llvm::AtomicOrdering::Monotonic);
+        builder_.CreateCondBr(builder_.CreateICmpSLT(holders, script_.u32(0)), contended, shared,
+                              rarely);
+        builder_.SetInsertPoint(shared);
+        free = holders;
+        next = builder_.CreateAdd(holders, script_.u32(1));
+    }
+    llvm::Value* exchange = builder_.CreateAtomicCmpXchg(lock_, free, next, llvm::Align(4),
+                                                         llvm::AtomicOrdering::Acquire,
+                                                         llvm::AtomicOrdering::Monotonic);
+    builder_.CreateCondBr(builder_.CreateExtractValue(exchange, 1), taken, contended,
+                          llvm::MDBuilder(script_.context).createLikelyBranchWeights());
+}
+
+void LockedRun::release_lock() {
+    if (writes_)
+        builder_.CreateAlignedStore(script_.u32(0), lock_, llvm::Align(4))
+            ->setAtomic(llvm::AtomicOrdering::Release);
+    else
+        builder_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, lock_, script_.u32(UINT32_MAX),
+                                 llvm::Align(4), llvm::AtomicOrdering::Release);
 }
 
 void LockedRun::enter(llvm::BasicBlock* skipped) {
+    llvm::MDNode* rarely = llvm::MDBuilder(script_.context).createUnlikelyBranchWeights();
     builder_.CreateStore(script_.null(), error_.message);
     builder_.CreateStore(script_.u32(0), error_.place);
-    flags_ = builder_.CreateCall(script_.runtime("djs_lock_enter"), {handler_}, "flags");
     auto* run = block("locked");
-    builder_.CreateCondBr(builder_.CreateICmpEQ(flags_, script_.number(0)), skipped, run,
-                          llvm::MDBuilder(script_.context).createUnlikelyBranchWeights());
+    if (!lock_) {
+        flags_ = builder_.CreateCall(script_.runtime("djs_lock_enter"), {handler_}, "flags");
+        builder_.CreateCondBr(builder_.CreateICmpEQ(flags_, script_.number(0)), skipped, run,
+                              rarely);
+        builder_.SetInsertPoint(run);
+        return;
+    }
+    // As djs_lock_enter, which is called for all that is rare.
+    auto *call = block("lock_enter"), *called = block("lock_entered"), *wait = block("lock_wait"),
+         *disable = block("disable");
+    check_gate(script_, builder_, call,
+               DJS_HANDLER_CHECKS_STATE | DJS_HANDLER_MAY_LINGER | DJS_GATE_NO_INLINE_LOCKS);
+    llvm::Value* enabled = arch::enabled_interrupts(builder_);
+    builder_.CreateCondBr(builder_.CreateIsNull(enabled), call, disable, rarely);
+    builder_.SetInsertPoint(disable);
+    arch::disable_interrupts(builder_);
+    llvm::BasicBlock* taken = block("taken");
+    take_lock(taken, wait);
+    builder_.SetInsertPoint(taken);
+    builder_.CreateBr(run);
+    builder_.SetInsertPoint(call);
+    llvm::Value* entered =
+        call_slow(script_, builder_, "djs_slow_lock_enter", "djs_lock_enter", {handler_});
+    builder_.CreateBr(called);
+    builder_.SetInsertPoint(wait);
+    llvm::Value* waited =
+        call_slow(script_, builder_, "djs_slow_lock_wait", "djs_lock_wait", {handler_});
+    builder_.CreateBr(called);
+    builder_.SetInsertPoint(called);
+    auto* either = builder_.CreatePHI(script_.types.i64, 2);
+    either->addIncoming(entered, call);
+    either->addIncoming(waited, wait);
+    builder_.CreateCondBr(builder_.CreateICmpEQ(either, script_.number(0)), skipped, run);
     builder_.SetInsertPoint(run);
+    auto* flags = builder_.CreatePHI(script_.types.i64, 2, "flags");
+    flags->addIncoming(script_.number(static_cast<int64_t>(arch::interrupts_enabled())), taken);
+    flags->addIncoming(either, called);
+    flags_ = flags;
 }
 
 void LockedRun::leave() {
-    builder_.CreateCall(script_.runtime("djs_lock_leave"), {handler_, flags_});
+    if (!lock_) {
+        builder_.CreateCall(script_.runtime("djs_lock_leave"), {handler_, flags_});
+    } else {
+        auto *release = block("release"), *call = block("lock_leave"), *left = block("left");
+        llvm::Value* enabled = script_.number(static_cast<int64_t>(arch::interrupts_enabled()));
+        builder_.CreateCondBr(builder_.CreateICmpEQ(flags_, enabled), release, call,
+                              llvm::MDBuilder(script_.context).createLikelyBranchWeights());
+        builder_.SetInsertPoint(call);
+        call_slow(script_, builder_, "djs_slow_lock_leave", "djs_lock_leave", {handler_, flags_});
+        builder_.CreateBr(left);
+        builder_.SetInsertPoint(release);
+        release_lock();
+        arch::enable_interrupts(builder_);
+        builder_.CreateBr(left);
+        builder_.SetInsertPoint(left);
+    }
     llvm::Value* message = builder_.CreateLoad(script_.types.pointer, error_.message);
     auto *failed = block("failed"), *done = block("unlocked");
     builder_.CreateCondBr(builder_.CreateIsNotNull(message), failed, done,
@@ -37,13 +128,13 @@ void LockedRun::leave() {
         builder_.CreateCondBr(builder_.CreateICmpEQ(message, script_.text(unread_message)), unread,
                               other);
         builder_.SetInsertPoint(unread);
-        builder_.CreateCall(script_.runtime("djs_fail_read_alone"),
-                            {builder_.CreateLoad(script_.types.i64, error_.address),
-                             builder_.CreateLoad(script_.types.i32, error_.size), place});
+        call_slow(script_, builder_, "djs_slow_fail_read", "djs_fail_read_alone",
+                  {builder_.CreateLoad(script_.types.i64, error_.address),
+                   builder_.CreateLoad(script_.types.i32, error_.size), place});
         builder_.CreateBr(done);
         builder_.SetInsertPoint(other);
     }
-    builder_.CreateCall(script_.runtime("djs_fail_alone"), {message, place});
+    call_slow(script_, builder_, "djs_slow_fail", "djs_fail_alone", {message, place});
     builder_.CreateBr(done);
     builder_.SetInsertPoint(done);
 }

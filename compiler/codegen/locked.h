@@ -18,6 +18,10 @@ class LockedRun {
     void leave();
 
   private:
+    // A handler that needs one lock takes it itself if it is free.
+    void take_lock(llvm::BasicBlock* taken, llvm::BasicBlock* contended);
+    void release_lock();
+
     llvm::BasicBlock* block(const char* name) {
         return llvm::BasicBlock::Create(script_.context, name, function_);
     }
@@ -26,6 +30,8 @@ class LockedRun {
     llvm::IRBuilder<>& builder_;
     llvm::Function* function_;
     llvm::Value* handler_;
+    llvm::Constant* lock_ = nullptr; // the only one; null: there are several
+    bool writes_ = false;
     llvm::Value* flags_ = nullptr; // the processor's flags before
     KeptError error_;
 };

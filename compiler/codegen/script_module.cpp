@@ -294,6 +294,22 @@ void ScriptModule::place_globals() {
     }
 }
 
+llvm::GlobalVariable* ScriptModule::lock_memory() {
+    if (!locks_) {
+        auto* type = llvm::ArrayType::get(types.i8, uint64_t{lock_count_} * DJS_LOCK_BYTES);
+        locks_ = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::PrivateLinkage,
+                                          llvm::ConstantAggregateZero::get(type), "djs_locks");
+        locks_->setDSOLocal(true);
+        locks_->setAlignment(llvm::Align(DJS_LOCK_BYTES));
+    }
+    return locks_;
+}
+
+llvm::Constant* ScriptModule::lock_address(uint32_t lock) {
+    return llvm::ConstantExpr::getInBoundsGetElementPtr(types.i8, lock_memory(),
+                                                        number(int64_t{lock} * DJS_LOCK_BYTES));
+}
+
 llvm::Constant* ScriptModule::counter_address(uint32_t counter) const {
     return llvm::ConstantExpr::getInBoundsGetElementPtr(
         counters_->getValueType(), counters_,

@@ -193,6 +193,8 @@ class ScriptModule {
     }
     const std::vector<std::string>& places() const { return places_; }
     uint32_t lock_count() const { return lock_count_; }
+    // Returns the address of a lock, which the script's object contains (DJS_LOCK_BYTES).
+    llvm::Constant* lock_address(uint32_t lock);
     // Returns whether some foreach sorts this array: sorting requires exclusive access.
     bool is_sorted(const program::Global& array) const;
     // Returns an address of the kernel as code refers to it: "memset+123". The kernel may have been
@@ -257,7 +259,10 @@ class ScriptModule {
     llvm::GlobalVariable* counters_ = nullptr;
     std::vector<uint32_t> only_sites_; // by variant
     uint32_t counter_count_ = 0;
+    llvm::GlobalVariable* lock_memory();
+
     uint32_t lock_count_ = 0;
+    llvm::GlobalVariable* locks_ = nullptr;
 };
 
 } // namespace djstap::codegen

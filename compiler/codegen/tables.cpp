@@ -26,7 +26,7 @@ llvm::Constant* ScriptModule::lock_table(const CompiledHandler& handler) {
     std::vector<llvm::Constant*> uses;
     for (auto [lock, write] : handler.locks)
         uses.push_back(types.make(contract::djs_lock_use{.lock = lock, .write = write}));
-    return array(types.djs_lock_use, uses, "djs_locks");
+    return array(types.djs_lock_use, uses, "djs_lock_uses");
 }
 
 llvm::Constant* ScriptModule::handler_entry(const CompiledHandler& handler, uint32_t kind,
@@ -254,6 +254,7 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
         .images = images,
         .segments = segments,
         .counters = counters_ ? static_cast<llvm::Constant*>(counters_) : null(),
+        .locks = lock_count_ ? lock_memory() : null(),
         .counter_count = counter_count_,
         .scratch_bytes = scratch_bytes,
         .formats = array(types.pointer, format_texts, "djs_formats"),

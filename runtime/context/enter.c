@@ -286,6 +286,11 @@ static noinline DJS_HANDLER_CODE u64 lock_enter_irqs_off(const struct djs_handle
 	return 0;
 }
 
+DJS_HANDLER_CODE u64 djs_lock_wait(const struct djs_handler *handler)
+{
+	return lock_enter_contended(handler, DJS_IRQS_ON);
+}
+
 /* Like enter_locked, it keeps only whether interrupts were enabled. */
 DJS_HANDLER_CODE u64 djs_lock_enter(const struct djs_handler *handler)
 {

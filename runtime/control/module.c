@@ -5,6 +5,7 @@
 #include <linux/utsname.h>
 
 #include "access/access.h"
+#include "arch/runtime.h"
 #include "context/context.h"
 #include "control/arming.h"
 #include "djprobe/djprobe.h"
@@ -99,7 +100,6 @@ static void free_all(void)
 	djs_conditions_exit();
 	djs_session_exit();
 	djs_arming_exit();
-	djs_locks_exit();
 	djs_globals_exit();
 	djs_contexts_exit();
 	djs_rings_exit();
@@ -127,12 +127,11 @@ static int __init djs_module_init(void)
 	error = djs_globals_init();
 	if (error)
 		goto no_globals;
-	error = djs_locks_init();
-	if (error)
-		goto no_locks;
 	error = djs_arming_init();
 	if (error)
 		goto no_sites;
+	if (djs_interrupts_are_virtual())
+		djs_gate_add(DJS_GATE_NO_INLINE_LOCKS);
 	error = djs_session_init(djs_session_stop);
 	if (error)
 		goto no_session;
@@ -159,8 +158,6 @@ not_started:
 no_session:
 	djs_arming_exit();
 no_sites:
-	djs_locks_exit();
-no_locks:
 	djs_globals_exit();
 no_globals:
 	djs_contexts_exit();

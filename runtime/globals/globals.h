@@ -13,8 +13,6 @@ int djs_iterators_init(void);
 void djs_iterators_exit(void);
 /* Called when a handler in a task ends, with its locks held: ends its walks. */
 void djs_end_walks(void);
-int djs_locks_init(void);
-void djs_locks_exit(void);
 /* Takes all of a handler's locks, or none: false after max_trylock tries (one try in an NMI). */
 bool djs_locks_take(const struct djs_handler *handler, bool nmi);
 void djs_locks_release(const struct djs_handler *handler);

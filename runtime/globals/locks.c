@@ -2,26 +2,9 @@
 // The locks of a script's globals: many readers or one writer, tried for a bounded time. A holder
 // has interrupts disabled, so only an NMI can find a lock held by its own CPU; it tries once.
 #include <linux/atomic.h>
-#include <linux/slab.h>
 
 #include "globals/globals.h"
 #include "globals/locks.h"
-
-struct djs_lock *djs_locks;
-
-int djs_locks_init(void)
-{
-	if (!djs_script.lock_count)
-		return 0;
-	djs_locks = kvcalloc(djs_script.lock_count, sizeof(*djs_locks), GFP_KERNEL);
-	return djs_locks ? 0 : -ENOMEM;
-}
-
-void djs_locks_exit(void)
-{
-	kvfree(djs_locks);
-	djs_locks = NULL;
-}
 
 #define PAUSES_PER_TRY 100 /* some microseconds: about as long as a short handler runs */
 
@@ -33,7 +16,7 @@ DJS_HANDLER_CODE bool djs_locks_take(const struct djs_handler *handler, bool nmi
 	for (i = 0; i < handler->lock_count; i++) {
 		const struct djs_lock_use *use = &handler->locks[i];
 
-		while (!djs_lock_try(&djs_locks[use->lock], use->write)) {
+		while (!djs_lock_try(djs_lock_of(use), use->write)) {
 			if (!--tries) {
 				while (i)
 					djs_lock_release(&handler->locks[--i]);
@@ -41,7 +24,7 @@ DJS_HANDLER_CODE bool djs_locks_take(const struct djs_handler *handler, bool nmi
 			}
 			for (pause = 0; pause < PAUSES_PER_TRY; pause++) {
 				cpu_relax();
-				if (atomic_read(&djs_locks[use->lock].holders) == 0)
+				if (atomic_read(&djs_lock_of(use)->holders) == 0)
 					break;
 			}
 		}

@@ -12,8 +12,12 @@
 
 struct djs_lock {
 	atomic_t holders; /* number of readers, or -1: a writer */
-} ____cacheline_aligned_in_smp;
-extern struct djs_lock *djs_locks;
+} __attribute__((aligned(DJS_LOCK_BYTES)));
+
+static __always_inline struct djs_lock *djs_lock_of(const struct djs_lock_use *use)
+{
+	return &djs_script.locks[use->lock];
+}
 
 static __always_inline bool djs_lock_try(struct djs_lock *lock, bool write)
 {
@@ -27,9 +31,9 @@ static __always_inline bool djs_lock_try(struct djs_lock *lock, bool write)
 static __always_inline void djs_lock_release(const struct djs_lock_use *use)
 {
 	if (use->write)
-		atomic_set_release(&djs_locks[use->lock].holders, 0);
+		atomic_set_release(&djs_lock_of(use)->holders, 0);
 	else
-		atomic_dec_return_release(&djs_locks[use->lock].holders);
+		atomic_dec_return_release(&djs_lock_of(use)->holders);
 }
 
 /* Takes the only lock of a handler, if it is free. False: djs_locks_take decides. */
@@ -37,7 +41,7 @@ static __always_inline bool djs_locks_take_quickly(const struct djs_handler *han
 {
 	const struct djs_lock_use *use = handler->locks;
 
-	return handler->lock_count == 1 && djs_lock_try(&djs_locks[use->lock], use->write);
+	return handler->lock_count == 1 && djs_lock_try(djs_lock_of(use), use->write);
 }
 
 /* Releases the only lock of a handler. False: use djs_locks_release. */

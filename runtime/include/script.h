@@ -44,6 +44,13 @@ enum djs_handler_kind {
  * releases its locks now and then (globals/foreach.c). */
 #define DJS_HANDLER_IN_TASK 8u
 
+/* Each lock of a script's globals has a cache line of its own. Its first 32 bits count the readers;
+ * -1: a writer. */
+#define DJS_LOCK_BYTES 64
+/* A bit of djs_gate that is no handler's flag: interrupts cannot be disabled by an instruction, and
+ * handlers call djs_lock_enter. */
+#define DJS_GATE_NO_INLINE_LOCKS 0x10000u
+
 /* Values of DJS_PERF_HOW. */
 enum djs_perf_how {
 	DJS_PERF_BY_COUNT = 0,
@@ -139,6 +146,8 @@ u32 djs_lacks_stack(u32 bytes);
  * 0 if the handler must not run or the locks cannot be taken (counted), else the processor flags
  * for djs_lock_leave to restore. */
 u64 djs_lock_enter(const struct djs_handler *handler);
+/* The same for a handler that has disabled interrupts itself and found a lock taken. */
+u64 djs_lock_wait(const struct djs_handler *handler);
 void djs_lock_leave(const struct djs_handler *handler, u64 flags);
 /* Reports an error of a handler without a context, after it has released its locks. */
 void djs_fail_alone(const char *message, u32 place);

@@ -47,15 +47,10 @@ int djs_user_load(const struct djs_script *script, const struct djs_user_options
 	error = djs_globals_init();
 	if (error)
 		goto no_globals;
-	error = djs_locks_init();
-	if (error)
-		goto no_locks;
 	error = djs_session_init(djs_session_stop);
 	if (!error)
 		return 0;
 
-	djs_locks_exit();
-no_locks:
 	djs_globals_exit();
 no_globals:
 	djs_contexts_exit();
@@ -68,7 +63,6 @@ void djs_user_unload(void)
 {
 	djs_conditions_exit();
 	djs_session_exit();
-	djs_locks_exit();
 	djs_globals_exit();
 	djs_contexts_exit();
 	djs_user_rings_exit();

@@ -83,6 +83,18 @@ llvm::Value* enable_preemption(llvm::IRBuilderBase&, const PercpuPlace&) {
     return nullptr;
 }
 
+llvm::Value* enabled_interrupts(llvm::IRBuilderBase&) {
+    return nullptr;
+}
+
+uint64_t interrupts_enabled() {
+    return 0;
+}
+
+void disable_interrupts(llvm::IRBuilderBase&) {}
+
+void enable_interrupts(llvm::IRBuilderBase&) {}
+
 std::string landing_pad_code(const Mitigations&) {
     return {};
 }

@@ -168,7 +168,7 @@ int cpus_begin(u32 count, u64 ring_bytes, bool overwrite) {
     djs_locked_skips.counter = 0;
     if (areas == MAP_FAILED || page_file < 0)
         return -ENOMEM;
-    return djs_globals_init() || djs_locks_init() || djs_contexts_init() ||
+    return djs_globals_init() || djs_contexts_init() ||
                    djs_rings_init(ring_bytes)
                ? -ENOMEM
                : 0;
@@ -177,7 +177,6 @@ int cpus_begin(u32 count, u64 ring_bytes, bool overwrite) {
 void cpus_end(void) {
     djs_rings_exit();
     djs_contexts_exit();
-    djs_locks_exit();
     djs_globals_exit();
     close(page_file);
     munmap(areas, djs_user_cpus * AREA_BYTES);

@@ -28,6 +28,7 @@ struct Arrays {
         djs_script.iterators = iterators;
         djs_script.iterator_count = 2;
         djs_script.lock_count = 2;
+        djs_script.locks = reinterpret_cast<djs_lock*>(locks);
         djs_script.string_bytes = 16;
         djs_script.max_trylock = 10;
         djs_script.max_skipped = 1u << 30;
@@ -41,6 +42,7 @@ struct Arrays {
         shape.string_bytes = 16;
         return shape;
     }
+    alignas(DJS_LOCK_BYTES) char locks[2 * DJS_LOCK_BYTES]{};
     djs_map_use maps[2]{};
     djs_map* map[2]{};
     djs_map_order unsorted{}, sorted{};

@@ -69,6 +69,24 @@ llvm::Value* has_zero_stack_bits(llvm::IRBuilderBase& builder, uint32_t bits) {
                       {"testl $$" + std::to_string(bits) + ", %esp", "={@ccz}", {}, true, false}));
 }
 
+uint64_t interrupts_enabled() {
+    return 0x200; // X86_EFLAGS_IF
+}
+
+llvm::Value* enabled_interrupts(llvm::IRBuilderBase& builder) {
+    llvm::Value* flags = emit_assembly(builder, builder.getInt64Ty(),
+                                       {"pushfq\n\tpopq $0", "=r", {}, true, true, false});
+    return builder.CreateAnd(flags, builder.getInt64(interrupts_enabled()));
+}
+
+void disable_interrupts(llvm::IRBuilderBase& builder) {
+    emit_assembly(builder, builder.getVoidTy(), {"cli", "", {}});
+}
+
+void enable_interrupts(llvm::IRBuilderBase& builder) {
+    emit_assembly(builder, builder.getVoidTy(), {"sti", "", {}});
+}
+
 namespace {
 
 // Returns a call that preserves all registers but r11, and executes `result` before it restores

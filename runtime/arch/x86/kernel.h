@@ -38,6 +38,11 @@ static inline u64 djs_kernel_memory(void)
 #define DJS_IRQS_ON  X86_EFLAGS_IF
 #define DJS_IRQS_OFF X86_EFLAGS_FIXED
 
+static inline bool djs_interrupts_are_virtual(void)
+{
+	return boot_cpu_has(X86_FEATURE_XENPV); /* cli and popf do nothing there */
+}
+
 /* An NMI that interrupts the kernel runs on a stack of its own, as do machine checks and the like,
  * all of them in the processors' entry area. */
 static __always_inline bool djs_on_exception_stack(void)

@@ -155,6 +155,41 @@ TEST_F(Generate, ArraysOfNumbersNeedTheirLockAndNoContext) {
     EXPECT_FALSE(has("djs_enter"));
 }
 
+// Interrupts are disabled from the exchange to the store that releases the lock; what is rare is
+// called by functions that save the registers, behind the end.
+TEST_F(Generate, OnlyLockIsTakenByTheHandlerItself) {
+    Global* a = global("a", Type::Long, Storage::Locked, {Type::Long});
+    Global* b = global("b", Type::Long, Storage::Locked, {Type::Long});
+    std::vector<StatementPtr> body;
+    body.push_back(increment_element(a, 7));
+    Probe* p = probe(std::move(body));
+    p->effects.writes = {a};
+    p->effects.can_fail = true;
+    auto one = generate();
+    ASSERT_TRUE(one) << render_all(diagnostics_);
+    const auto code = listing(one->object, "djs_direct_0");
+    auto first = [&](const std::string& what) {
+        return std::find_if(code.begin(), code.end(),
+                            [&](const std::string& line) { return line.starts_with(what); }) -
+               code.begin();
+    };
+    EXPECT_LT(first("testl"), first("pushf")); // the gate
+    EXPECT_LT(first("pushf"), first("cli"));
+    EXPECT_LT(first("cli"), first("lock cmpxchg"));
+    EXPECT_LT(first("lock cmpxchg"), first("movl   $0x0"));
+    EXPECT_LT(first("movl   $0x0"), first("sti"));
+    EXPECT_LT(first("sti"), first("call"));
+    EXPECT_LT(first("call"), static_cast<ptrdiff_t>(code.size()));
+    EXPECT_EQ(uses(code, "cli"), 1u);
+    EXPECT_EQ(uses(code, "sti"), 1u);
+
+    p->body->statements.push_back(increment_element(b, 7));
+    p->effects.writes = {a, b};
+    auto both = generate();
+    ASSERT_TRUE(both) << render_all(diagnostics_);
+    EXPECT_EQ(uses(listing(both->object, "djs_direct_0"), "cli"), 0u);
+}
+
 TEST_F(Generate, DivisionByZeroIsChecked) {
     Global* n = global("n", Type::Long, Storage::Locked);
     auto division = std::make_unique<Arithmetic>();

@@ -12,6 +12,7 @@ class Locks : public testing::Test {
   protected:
     void SetUp() override {
         script_.lock_count = 3;
+        script_.locks = reinterpret_cast<djs_lock*>(locks_);
         script_.max_trylock = 10;
         djs_user_options options{};
         options.ring_bytes = 65536;
@@ -50,6 +51,7 @@ class Locks : public testing::Test {
     };
 
     struct djs_script script_{};
+    alignas(DJS_LOCK_BYTES) char locks_[3 * DJS_LOCK_BYTES]{};
     const Handler reads0_{{{0, 0}}}, writes0_{{{0, 1}}}, writes1_{{{1, 1}}};
     const Handler reads01_{{{0, 0}, {1, 0}}}, writes01_{{{0, 1}, {1, 1}}}, mixed_{{{0, 1}, {2, 0}}};
 };

@@ -35,7 +35,6 @@ class Memory : public testing::Test {
         script_.statistics = &statistic_use_;
         script_.iterators = &iterator_use_;
         script_.map_count = script_.statistic_count = script_.iterator_count = 1;
-        script_.lock_count = 2;
         script_.counter_count = 3;
         options_.ring_bytes = 65536;
     }
