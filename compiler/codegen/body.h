@@ -26,6 +26,8 @@ struct HitContext {
     llvm::Value* saved = nullptr; // the location of those; null: it is in ctx->saved
     // Returns DJS_EVENT_PROBE's value for the site that was hit. Null function: that of ctx->site.
     std::function<llvm::Value*()> site_number;
+    // The probed function of all sites; null: it depends on the site.
+    const std::string* function = nullptr;
 };
 
 // Returns the words (8 bytes) that the entry values before `slot` take in ctx->saved.
@@ -161,6 +163,21 @@ class Body {
     llvm::ConstantInt* array_place(const program::Global& array, SourceRange range);
     Value keys(const program::Global& array, const std::vector<program::ExpressionPtr>& keys,
                uint32_t* fixed, bool stay = false);
+
+    // padded_keys.cpp
+    struct PaddedText {
+        Value address = nullptr;
+        std::vector<Value> words;
+        bool is_literal = false; // it has all its words; else the second one only if it needs it
+    };
+    PaddedText padded_text(const program::Expression& node);
+    bool has_padded_keys(const program::Global& array,
+                         const std::vector<program::ExpressionPtr>& keys) const;
+    Value find_padded(const program::GlobalValue& place, bool insert, llvm::BasicBlock* absent);
+    Value first_in_bucket(const program::Global& array, const std::vector<PaddedText>& keys,
+                          Value the_map, llvm::BasicBlock* search);
+
+    // globals.cpp
     Value map(const program::Global& array);
     Value find_element(const program::GlobalValue& place, bool insert);
     Value find_slot(const program::Global& array, Value key, bool insert, llvm::BasicBlock* absent);

@@ -25,6 +25,7 @@ HitContext hit_of(ScriptModule& script, const Variant& variant) {
     hit.accesses = &variant.accesses;
     hit.defined = &variant.defined;
     hit.entry_values = &variant.probe->entry_values;
+    hit.function = script.only_function(index);
     return hit;
 }
 

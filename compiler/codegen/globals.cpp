@@ -54,6 +54,8 @@ Value Body::keys(const program::Global& array,
         Value key = stay ? scratch_text() : nullptr;
         if (stay)
             text_into(key, *expressions[i]);
+        else if (is_padded_text(script_, hit_.function, *expressions[i]))
+            key = padded_text(*expressions[i]).address;
         else
             key = text_in_place(*expressions[i], all);
         values.push_back(builder_.CreatePtrToInt(key, script_.types.i64));
@@ -122,6 +124,8 @@ Value Body::element_or(const program::GlobalValue& place, bool insert, llvm::Bas
     const program::Global& array = *place.global;
     if (array.keys.size() == 1 && array.keys[0] == Type::Long && array.value == Type::Long)
         return find_slot(array, number(*place.keys[0]), insert, absent);
+    if (has_padded_keys(array, place.keys))
+        return find_padded(place, insert, absent);
     Value at = find_element(place, insert);
     auto* found = block("found");
     if (insert)

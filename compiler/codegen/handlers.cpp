@@ -67,6 +67,7 @@ llvm::Function* compile_body(ScriptModule& script, uint32_t index, const std::st
     HitContext hit = hit_by_regs(script, builder, ctx, variant);
     if (const uint32_t site = script.only_site(index); site != no_index)
         hit.site_number = [&script, site] { return script.number(site); };
+    hit.function = script.only_function(index);
     Body body(script, function, builder, ctx, memory, variant.probe->locals, hit);
     body.begin_run(variant.probe->effects);
     body.runs_in(script.contexts.variants[index]);

@@ -36,9 +36,11 @@ bool can_check_stack(const ScriptModule& script) {
 
 class NeedsCheck {
   public:
-    NeedsCheck(const ScriptModule& script, const AccessMap& accesses)
-        : script_(script), accesses_(accesses), can_record_(LeanRecorder::possible(script)),
-          can_read_(can_check_stack(script)) {}
+    NeedsCheck(const ScriptModule& script, const Variant& variant)
+        : script_(script), accesses_(variant.accesses),
+          function_(
+              script.only_function(static_cast<uint32_t>(&variant - script.plan.variants.data()))),
+          can_record_(LeanRecorder::possible(script)), can_read_(can_check_stack(script)) {}
 
     Needs statement(const program::Statement& node) const {
         switch (node.kind) {
@@ -141,13 +143,18 @@ class NeedsCheck {
         return needs;
     }
     bool reads(AddressSpace space) const { return can_read_ && loads_are_inline(script_, space); }
-    // Only whole elements, indexed by numbers.
+    // Only whole elements, indexed by numbers and padded strings.
     Needs keys(const program::Global& array,
                const std::vector<program::ExpressionPtr>& keys) const {
         Needs needs = Needs::Locks;
-        for (size_t i = 0; i < keys.size(); i++)
-            needs = keys[i] && array.keys[i] == Type::Long ? std::max(needs, value(*keys[i]))
-                                                           : Needs::Context;
+        for (size_t i = 0; i < keys.size(); i++) {
+            if (!keys[i])
+                return Needs::Context;
+            if (array.keys[i] == Type::Long)
+                needs = std::max(needs, value(*keys[i]));
+            else if (!is_padded_text(script_, function_, *keys[i]))
+                return Needs::Context;
+        }
         return needs;
     }
     // A number or a statistic that only its lock protects.
@@ -212,6 +219,7 @@ class NeedsCheck {
 
     const ScriptModule& script_;
     const AccessMap& accesses_;
+    const std::string* function_;
     bool can_record_, can_read_;
 };
 
@@ -230,14 +238,14 @@ Needs needs_of(const ScriptModule& script, const Variant& variant) {
     if (std::any_of(locals.begin(), locals.end(),
                     [](const program::Local& local) { return local.type == Type::String; }))
         return Needs::Context;
-    NeedsCheck check(script, variant.accesses);
+    NeedsCheck check(script, variant);
     Needs needs = check.statement(*variant.probe->body);
     return variant.probe->condition ? std::max(needs, check.value(*variant.probe->condition))
                                     : needs;
 }
 
 Needs needs_of_entry_values(const ScriptModule& script, const Variant& variant) {
-    NeedsCheck check(script, variant.accesses);
+    NeedsCheck check(script, variant);
     Needs needs = Needs::Nothing;
     for (const auto& expression : variant.probe->entry_values) {
         // After a fault the values are missing, which only the context's error tells.
@@ -358,6 +366,38 @@ llvm::Value* task_name(ScriptModule& script, llvm::IRBuilder<>& builder) {
     return builder.CreateConstGEP1_32(
         script.types.i8, task,
         static_cast<unsigned>(script.kernel.offset("task_struct.comm")->second));
+}
+
+bool is_padded_text(const ScriptModule& script, const std::string* function,
+                    const program::Expression& expression) {
+    if (expression.kind == ExpressionKind::Text || is_task_name(script, expression))
+        return true;
+    if (!function || expression.kind != ExpressionKind::Call)
+        return false;
+    const std::string& name = program::as<program::Call>(expression).function->intrinsic;
+    return name == "probefunc" || name == "ppfunc";
+}
+
+// As before_end (runtime/text/words.h): the kernel does not clear what follows a name's end.
+std::array<llvm::Value*, 2> task_name_words(ScriptModule& script, llvm::IRBuilder<>& builder) {
+    static_assert(DJS_NAME_BYTES == 16);
+    llvm::Value* name = task_name(script, builder);
+    std::array<llvm::Value*, 2> words{};
+    for (unsigned i = 0; i < words.size(); i++) {
+        llvm::Value* word = builder.CreateAlignedLoad(
+            script.types.i64, builder.CreateConstGEP1_32(script.types.i8, name, 8 * i),
+            llvm::Align(8), true);
+        if (i == 1) // whatever another task may be writing there
+            word = builder.CreateAnd(word, script.number(INT64_MAX >> 7));
+        llvm::Value* ends = builder.CreateAnd(
+            builder.CreateAnd(builder.CreateSub(word, script.number(0x0101010101010101)),
+                              builder.CreateNot(word)),
+            script.number(static_cast<int64_t>(0x8080808080808080)));
+        llvm::Value* first = builder.CreateAnd(ends, builder.CreateNeg(ends));
+        llvm::Value* before = builder.CreateSub(builder.CreateLShr(first, 7), script.number(1));
+        words[i] = builder.CreateAnd(word, before);
+    }
+    return words;
 }
 
 // ---- the record path ----------------------------------------------------------------------------

@@ -4,6 +4,8 @@
 #include "codegen/script_module.h"
 #include "include/script.h"
 
+#include <array>
+
 namespace djstap::codegen {
 
 // What a handler's body needs of its environment.
@@ -48,6 +50,13 @@ bool has_inline_fields(const ScriptModule& script);
 bool is_task_name(const ScriptModule& script, const program::Expression& expression);
 // Returns the address of the current task's name, of DJS_NAME_BYTES.
 llvm::Value* task_name(ScriptModule& script, llvm::IRBuilder<>& builder);
+
+// Returns whether the expression is a padded string (runtime/include/map.h) without a call: a
+// literal, execname(), or probefunc() where `function` says what it is.
+bool is_padded_text(const ScriptModule& script, const std::string* function,
+                    const program::Expression& expression);
+// Returns the words of the current task's name, padded.
+std::array<llvm::Value*, 2> task_name_words(ScriptModule& script, llvm::IRBuilder<>& builder);
 
 // Jumps to `closed` if djs_gate has one of these flags, by default unless the session is running;
 // otherwise continues in a new block.

@@ -45,10 +45,15 @@ ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Progr
     }
     sites_ = table(types.djs_site, plan.sites.size(), "djs_script_sites");
     only_sites_.resize(plan.variants.size(), no_index);
+    only_functions_.resize(plan.variants.size());
     std::vector<bool> has_site(plan.variants.size());
     for (uint32_t i = 0; i < plan.sites.size(); i++) {
         const uint32_t variant = plan.sites[i].variant;
+        const std::string& function = plan.sites[i].function;
         only_sites_[variant] = has_site[variant] ? no_index : i;
+        const bool differs = has_site[variant] &&
+                             (!only_functions_[variant] || *only_functions_[variant] != function);
+        only_functions_[variant] = differs || function.empty() ? nullptr : &function;
         has_site[variant] = true;
     }
     place_globals();

@@ -216,6 +216,8 @@ class ScriptModule {
     }
     // Returns the variant's only site; no_index if it has several.
     uint32_t only_site(uint32_t variant) const { return only_sites_[variant]; }
+    // Returns the probed function of all sites of a variant; null if it depends on the site.
+    const std::string* only_function(uint32_t variant) const { return only_functions_[variant]; }
     // Returns the value of DJS_EVENT_PROBE for a djs_site's address, which may be null.
     llvm::Value* site_number(llvm::IRBuilder<>& builder, llvm::Value* site) const;
 
@@ -258,6 +260,7 @@ class ScriptModule {
     llvm::GlobalVariable *handlers_ = nullptr, *sites_ = nullptr, *condition_states_ = nullptr;
     llvm::GlobalVariable* counters_ = nullptr;
     std::vector<uint32_t> only_sites_; // by variant
+    std::vector<const std::string*> only_functions_;
     uint32_t counter_count_ = 0;
     llvm::GlobalVariable* lock_memory();
 

@@ -230,6 +230,7 @@ class TrampolineCompiler {
         hit.accesses = &variant.accesses;
         hit.defined = &variant.defined;
         hit.entry_values = &variant.probe->entry_values;
+        hit.function = script_.only_function(number);
         hit.saved = saved_[number].values;
         if (script_.records(DJS_EVENT_PROBE))
             hit.site_number = site_number_of(number);

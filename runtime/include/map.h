@@ -24,14 +24,26 @@ struct djs_slot {
 	u64 complement;
 	s64 value;
 };
-/* Offset of a map's slots from its beginning. */
+/* Offset of a map's slots, or of its buckets, from its beginning. */
 #define DJS_MAP_SLOTS_AT 256
+/* A map of another kind has buckets: for each hash djs_map_spread(…) >> 32 of all keys, shifted by
+ * djs_map_front.shift, the number (u32) of an entry; 0: none. Generated code compares the keys of
+ * that one; others may follow it in a chain. The keys begin at this offset in an entry, each in
+ * djs_map_key_bytes, then the value. A string is stored as the words that it has, with its end. */
+#define DJS_MAP_KEYS_AT 16
+static inline u64 djs_map_key_bytes(int is_text, u32 string_bytes)
+{
+	return is_text ? ((u64)string_bytes + 7) & ~(u64)7 : sizeof(u64);
+}
 /* The beginning of each map. */
 struct djs_map_front {
 	u64 seed;		/* secret */
 	struct djs_slot *slots; /* NULL: the map is of another kind */
 	u64 slot_count;
 	u64 factor; /* secret, and odd */
+	char *entries;
+	u32 shift;  /* shifts a 32-bit hash to its bucket */
+	u32 stride; /* of the entries, in bytes */
 };
 #define DJS_MAP_FACTOR 0x9e3779b97f4a7c15ull
 
@@ -115,6 +127,10 @@ void *djs_map_find_slot(struct djs_map *map, s64 key);
 void *djs_map_insert(struct djs_map *map, const union djs_value *keys);
 void *djs_map_insert_long(struct djs_map *map, s64 key);
 void *djs_map_insert_slot(struct djs_map *map, s64 key);
+/* The same for maps with a string among the keys, when all their strings are padded: aligned to 8
+ * bytes, and followed by zeros up to the next multiple of 8. */
+void *djs_map_find_padded(struct djs_map *map, const union djs_value *keys);
+void *djs_map_insert_padded(struct djs_map *map, const union djs_value *keys);
 /* Removes an element; returns 1 when it existed. */
 int djs_map_erase(struct djs_map *map, const union djs_value *keys);
 /* Removes all elements. Returns the map to use from now on, which may differ from `map`. */

@@ -56,7 +56,7 @@ static DJS_HANDLER_CODE void free_each_place(struct djs_map *map)
 		if (has_slots(map))
 			djs_slots_release(map, number);
 		else
-			buckets(map)[entry_at(map, number)->place >> map->shift] = 0;
+			buckets(map)[entry_at(map, number)->place >> map->front.shift] = 0;
 	}
 }
 

@@ -28,9 +28,6 @@ struct long_entry {
 struct djs_map {
 	/* What every operation reads is in the first cache line. */
 	struct djs_map_front front;
-	char *entries;
-	u32 shift; /* shifts a 32-bit hash to its bucket */
-	u32 stride;
 	u32 value_offset;
 	u32 text_keys;	  /* a bit for each key that is a string */
 	u32 max_key_text; /* capacity of a string key, excluding the terminator */
@@ -58,7 +55,7 @@ static inline u32 *buckets(const struct djs_map *map)
 
 static inline struct entry *entry_at(const struct djs_map *map, u32 number)
 {
-	return (struct entry *)(map->entries + (u64)number * map->stride);
+	return (struct entry *)(map->front.entries + (u64)number * map->front.stride);
 }
 
 /* Returns 1 if the keys that `fixed` has a bit for equal those of entry `number`. */

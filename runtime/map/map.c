@@ -23,9 +23,8 @@ static u64 field_bytes(const struct djs_map_shape *shape, u8 type)
 {
 	switch (type) {
 	case DJS_LONG:
-		return sizeof(s64);
 	case DJS_STRING:
-		return DJS_ALIGN8((u64)shape->string_bytes);
+		return djs_map_key_bytes(type == DJS_STRING, shape->string_bytes);
 	default:
 		return djs_statistic_bytes(&shape->statistic);
 	}
@@ -106,9 +105,9 @@ static void init_front(struct djs_map *map, char *entries, const struct djs_map_
 	map->front.seed = secret(seed);
 	map->front.factor = secret(~seed) | 1;
 	map->max_key_text = shape->string_bytes - 1;
-	map->shift = 32 - bucket_bits(shape->capacity);
-	map->stride = (u32)entry_bytes(shape);
-	map->entries = entries;
+	map->front.shift = 32 - bucket_bits(shape->capacity);
+	map->front.stride = (u32)entry_bytes(shape);
+	map->front.entries = entries;
 	map->fresh = shape->capacity;
 	if (wants_slots(shape))
 		djs_slots_init(map, map + 1);
@@ -144,28 +143,35 @@ void *djs_map_memory(struct djs_map *map)
 
 /* ---- finding ---- */
 
-static inline u32 find(const struct djs_map *map, u32 hash, const union djs_value *keys)
+static inline u32 find(const struct djs_map *map, u32 hash, const union djs_value *keys, int padded)
 {
-	u32 number = buckets(map)[hash >> map->shift];
+	u32 number = buckets(map)[hash >> map->front.shift];
 
 	while (number) {
 		const struct entry *entry = entry_at(map, number);
 
-		if (entry->place == hash && same_keys(map, entry, keys))
+		if (entry->place == hash && same_keys(map, entry, keys, padded))
 			break;
 		number = entry->chain;
 	}
 	return number;
 }
 
+static inline void *find_value(const struct djs_map *map, const union djs_value *keys, int padded)
+{
+	u32 number = find(map, hash_keys(map, keys, padded), keys, padded);
+
+	return number ? (char *)entry_at(map, number) + map->value_offset : NULL;
+}
+
 DJS_HANDLER_CODE void *djs_map_find(struct djs_map *map, const union djs_value *keys)
 {
-	u32 number;
+	return has_slots(map) ? djs_map_find_slot(map, keys[0].number) : find_value(map, keys, 0);
+}
 
-	if (has_slots(map))
-		return djs_map_find_slot(map, keys[0].number);
-	number = find(map, hash_keys(map, keys), keys);
-	return number ? (char *)entry_at(map, number) + map->value_offset : NULL;
+DJS_HANDLER_CODE void *djs_map_find_padded(struct djs_map *map, const union djs_value *keys)
+{
+	return find_value(map, keys, 1);
 }
 
 static inline u32 long_hash(const struct djs_map *map, s64 key)
@@ -176,7 +182,7 @@ static inline u32 long_hash(const struct djs_map *map, s64 key)
 /* The only key is right behind the links, followed by the value: no offset is loaded. */
 static inline void *find_long(const struct djs_map *map, u32 hash, s64 key)
 {
-	u32 number = buckets(map)[hash >> map->shift];
+	u32 number = buckets(map)[hash >> map->front.shift];
 
 	while (number) {
 		struct long_entry *entry = (struct long_entry *)entry_at(map, number);
@@ -212,7 +218,7 @@ static DJS_HANDLER_CODE void unlink_entry(struct djs_map *map, u32 number)
 	if (has_slots(map)) {
 		djs_slots_release(map, number);
 	} else {
-		u32 *link = &buckets(map)[entry->place >> map->shift];
+		u32 *link = &buckets(map)[entry->place >> map->front.shift];
 
 		while (*link != number)
 			link = &entry_at(map, *link)->chain;
@@ -285,7 +291,7 @@ static inline struct entry *new_entry(struct djs_map *map, u32 hash)
 	if (unlikely(!number))
 		return NULL;
 	entry = append_entry(map, number);
-	bucket = &buckets(map)[hash >> map->shift];
+	bucket = &buckets(map)[hash >> map->front.shift];
 	entry->place = hash;
 	entry->chain = *bucket;
 	*bucket = number;
@@ -305,22 +311,36 @@ static DJS_HANDLER_CODE void *empty_value(const struct djs_map *map, struct entr
 	return value;
 }
 
-DJS_HANDLER_CODE void *djs_map_insert(struct djs_map *map, const union djs_value *keys)
+/* Separate from the search, which saves no register for this. */
+static __attribute__((__noinline__)) DJS_HANDLER_CODE void *
+new_element(struct djs_map *map, u32 hash, const union djs_value *keys)
 {
-	struct entry *entry;
-	u32 number, hash;
+	struct entry *entry = new_entry(map, hash);
 
-	if (has_slots(map))
-		return djs_map_insert_slot(map, keys[0].number);
-	hash = hash_keys(map, keys);
-	number = find(map, hash, keys);
-	if (number)
-		return (char *)entry_at(map, number) + map->value_offset;
-	entry = new_entry(map, hash);
 	if (!entry)
 		return NULL;
 	store_keys(map, entry, keys);
 	return empty_value(map, entry);
+}
+
+static inline void *insert_value(struct djs_map *map, const union djs_value *keys, int padded)
+{
+	u32 hash = hash_keys(map, keys, padded);
+	u32 number = find(map, hash, keys, padded);
+
+	return likely(number) ? (char *)entry_at(map, number) + map->value_offset
+			      : new_element(map, hash, keys);
+}
+
+DJS_HANDLER_CODE void *djs_map_insert(struct djs_map *map, const union djs_value *keys)
+{
+	return has_slots(map) ? djs_map_insert_slot(map, keys[0].number)
+			      : insert_value(map, keys, 0);
+}
+
+DJS_HANDLER_CODE void *djs_map_insert_padded(struct djs_map *map, const union djs_value *keys)
+{
+	return insert_value(map, keys, 1);
 }
 
 /* Separate from the search, which saves no register for this. */
@@ -359,7 +379,7 @@ DJS_HANDLER_CODE void *djs_map_insert_slot(struct djs_map *map, s64 key)
 DJS_HANDLER_CODE int djs_map_erase(struct djs_map *map, const union djs_value *keys)
 {
 	u32 number = has_slots(map) ? djs_slots_find(map, keys[0].number)
-				    : find(map, hash_keys(map, keys), keys);
+				    : find(map, hash_keys(map, keys, 0), keys, 0);
 
 	if (!number)
 		return 0;

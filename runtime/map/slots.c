@@ -14,6 +14,7 @@
 #include "map/layout.h"
 
 DJS_STATIC_ASSERT(sizeof(struct djs_map) == DJS_MAP_SLOTS_AT, "generated code adds this");
+DJS_STATIC_ASSERT(sizeof(struct entry) == DJS_MAP_KEYS_AT, "so does it this");
 
 /*
  * One more slot: complement 0 means "free" in the table, so the key -1 has a slot of its own, the

@@ -39,7 +39,7 @@ Ways ways_to_slots(const Map& map) {
 Ways ways_in_buckets(const Map& map) {
     const djs_map& table = *map.map;
     Ways ways;
-    for (u64 bucket = 0; bucket < u64{1} << (32 - table.shift); bucket++) {
+    for (u64 bucket = 0; bucket < u64{1} << (32 - table.front.shift); bucket++) {
         u64 way = 0;
         for (u32 number = buckets(&table)[bucket]; number; number = entry_at(&table, number)->chain)
             ways.add(way++);

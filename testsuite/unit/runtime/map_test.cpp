@@ -236,6 +236,36 @@ TEST(Map, SlicesSelectByAnyFixedKeys) {
     EXPECT_EQ(list(map, {-1, 0, 0, 0}, capacity, -1, none).size(), 100u);
 }
 
+// What is inserted one way is found the other way, in strings of all lengths.
+TEST(Map, PaddedStringsAreTheSameKeys) {
+    constexpr u32 capacity = 400;
+    Map map(shape_of({DJS_STRING, DJS_LONG, DJS_STRING}, DJS_LONG, capacity));
+    std::vector<void*> values;
+    for (s64 i = 0; i < 200; i++) {
+        const std::string one(static_cast<size_t>(i % 20), static_cast<char>('a' + i % 7)),
+            two(static_cast<size_t>(i / 20), 'z');
+        alignas(8) char padded_one[24]{}, padded_two[24]{};
+        one.copy(padded_one, one.size());
+        two.copy(padded_two, two.size());
+        const djs_value plain[] = {text(one.c_str()), number(i), text(two.c_str())};
+        const djs_value padded[] = {text(padded_one), number(i), text(padded_two)};
+        EXPECT_EQ(djs_map_find_padded(map.map, padded), nullptr);
+        void* inserted =
+            i % 2 ? djs_map_insert(map.map, plain) : djs_map_insert_padded(map.map, padded);
+        ASSERT_NE(inserted, nullptr);
+        EXPECT_EQ(djs_map_find(map.map, plain), inserted);
+        EXPECT_EQ(djs_map_find_padded(map.map, padded), inserted);
+        EXPECT_EQ(djs_map_insert(map.map, plain), inserted);
+        EXPECT_EQ(djs_map_insert_padded(map.map, padded), inserted);
+        const djs_value other[] = {text(padded_one), number(i + 1), text(padded_two)};
+        EXPECT_EQ(djs_map_find_padded(map.map, other), nullptr);
+        values.push_back(inserted);
+    }
+    EXPECT_EQ(djs_map_count(map.map), 200u);
+    std::sort(values.begin(), values.end());
+    EXPECT_EQ(std::unique(values.begin(), values.end()), values.end());
+}
+
 TEST(Map, StatisticsSortByTheirOperation) {
     auto shape = shape_of({DJS_LONG}, DJS_STATISTIC, 10);
     shape.statistic.variance = 1;
