@@ -170,6 +170,7 @@ class Body {
         std::vector<Value> words;
         bool is_literal = false; // it has all its words; else the second one only if it needs it
     };
+    bool is_padded(const program::Expression& node) const;
     PaddedText padded_text(const program::Expression& node);
     bool has_padded_keys(const program::Global& array,
                          const std::vector<program::ExpressionPtr>& keys) const;

@@ -54,7 +54,7 @@ Value Body::keys(const program::Global& array,
         Value key = stay ? scratch_text() : nullptr;
         if (stay)
             text_into(key, *expressions[i]);
-        else if (is_padded_text(script_, hit_.function, *expressions[i]))
+        else if (is_padded(*expressions[i]))
             key = padded_text(*expressions[i]).address;
         else
             key = text_in_place(*expressions[i], all);

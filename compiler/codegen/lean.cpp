@@ -262,7 +262,7 @@ bool loads_are_inline(const ScriptModule& script, AddressSpace space) {
 
 namespace {
 
-// The same without the expressions in it.
+// Returns whether this node itself, not one in it, reads memory.
 bool is_read(const AccessMap& accesses, const program::Expression& node) {
     if (node.kind == ExpressionKind::Dereference)
         return true;
@@ -425,6 +425,10 @@ llvm::CallInst* call_slow(ScriptModule& script, llvm::IRBuilder<>& builder, cons
         std::vector<llvm::Value*> passed;
         for (llvm::Argument& argument : function->args())
             passed.push_back(&argument);
+        // In front of all handlers: the overload check takes an address between two handlers for
+        // one of the first of them (owner_of_code), and this runs for whichever called it.
+        function->removeFromParent();
+        script.module.getFunctionList().push_front(function);
         llvm::Value* value = inside.CreateCall(callee, passed);
         if (value->getType()->isVoidTy())
             inside.CreateRetVoid();

@@ -18,8 +18,9 @@ enum class Needs : uint8_t {
     // session's gate is checked. There is no guard against re-entry: it calls nothing that could be
     // probed, and one instruction reserves a record.
     Preemption,
-    // It also uses locked globals that hold numbers, indexed by numbers: djs_lock_enter and
-    // djs_lock_leave (codegen/locked.h).
+    // It also uses locked globals that hold numbers, indexed by numbers and padded strings: it
+    // holds
+    // their locks (codegen/locked.h).
     Locks,
     // Anything else: djs_enter and djs_leave.
     Context

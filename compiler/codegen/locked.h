@@ -30,9 +30,12 @@ class LockedRun {
     llvm::IRBuilder<>& builder_;
     llvm::Function* function_;
     llvm::Value* handler_;
-    llvm::Constant* lock_ = nullptr; // the only one; null: there are several
+    // The only lock; null: the runtime takes and releases all.
+    llvm::Constant* lock_ = nullptr;
     bool writes_ = false;
-    llvm::Value* flags_ = nullptr; // the processor's flags before
+    // DJS_IRQS_ON: the handler took the lock itself, and releases it; else what the runtime yielded
+    // that took it, and releases it.
+    llvm::Value* flags_ = nullptr;
     KeptError error_;
 };
 

@@ -26,6 +26,12 @@ Value continues(llvm::IRBuilder<>& builder, Value word) {
 
 } // namespace
 
+// A handler that runs in a task of its own acts for another one, whose name the runtime knows.
+bool Body::is_padded(const program::Expression& node) const {
+    return is_padded_text(script_, hit_.function, node) &&
+           !(run_contexts_.task && is_task_name(script_, node));
+}
+
 // Returns whether all strings among the keys are padded, and there are some.
 bool Body::has_padded_keys(const program::Global& array,
                            const std::vector<program::ExpressionPtr>& keys) const {
@@ -33,7 +39,7 @@ bool Body::has_padded_keys(const program::Global& array,
     for (size_t i = 0; i < keys.size(); i++) {
         if (array.keys[i] != Type::String)
             continue;
-        if (!is_padded_text(script_, hit_.function, *keys[i]))
+        if (!is_padded(*keys[i]))
             return false;
         found = true;
     }

@@ -20,8 +20,8 @@
  *   DJS_IRQS_ON, DJS_IRQS_OFF
  *     the processor flags for raw_local_irq_restore, neither of them 0
  *   bool djs_interrupts_are_virtual(void)
- *     whether the instructions that disable and enable interrupts do not: raw_local_irq_disable
- *     calls a hypervisor
+ *     whether the instructions that disable and enable interrupts have no effect:
+ *     raw_local_irq_disable calls a hypervisor
  *   bool djs_on_exception_stack(void)
  *     whether this code runs on a stack of its own that an NMI switched to: see cpu/level.h
  *

@@ -291,7 +291,8 @@ DJS_HANDLER_CODE u64 djs_lock_wait(const struct djs_handler *handler)
 	return lock_enter_contended(handler, DJS_IRQS_ON);
 }
 
-/* Like enter_locked, it keeps only whether interrupts were enabled. */
+/* Never yields DJS_IRQS_ON alone: what this takes, djs_lock_leave releases, and a handler that took
+ * its lock itself knows it by that value. Like enter_locked, it keeps only whether interrupts were enabled. */
 DJS_HANDLER_CODE u64 djs_lock_enter(const struct djs_handler *handler)
 {
 	if (unlikely(handler->flags & READ_ONCE(djs_gate) & ~DJS_HANDLER_IRQS_OFF))
@@ -301,7 +302,7 @@ DJS_HANDLER_CODE u64 djs_lock_enter(const struct djs_handler *handler)
 	raw_local_irq_disable();
 	if (unlikely(!djs_locks_take_quickly(handler)))
 		return lock_enter_contended(handler, DJS_IRQS_ON);
-	return DJS_IRQS_ON;
+	return DJS_IRQS_ON | DJS_IRQS_OFF;
 }
 
 /* Separate from the short path, which saves no register for this. */

@@ -143,8 +143,8 @@ void djs_leave(struct djs_ctx *ctx);
 /* Returns 1, and counts a skipped hit, if fewer than `bytes` are left of the stack. */
 u32 djs_lacks_stack(u32 bytes);
 /* For handlers without a context that hold locks: disables interrupts and takes the locks. Returns
- * 0 if the handler must not run or the locks cannot be taken (counted), else the processor flags
- * for djs_lock_leave to restore. */
+ * 0 if the handler must not run or the locks cannot be taken (counted), else a number for
+ * djs_lock_leave, which is not DJS_IRQS_ON: that stands for a lock that the handler took itself. */
 u64 djs_lock_enter(const struct djs_handler *handler);
 /* The same for a handler that has disabled interrupts itself and found a lock taken. */
 u64 djs_lock_wait(const struct djs_handler *handler);

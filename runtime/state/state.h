@@ -11,7 +11,7 @@ extern s32 djs_traced_pid;
 
 /* Flags of handlers that make djs_enter take its slow path: DJS_HANDLER_IRQS_OFF always,
  * DJS_HANDLER_CHECKS_STATE unless the session is running, DJS_HANDLER_MAY_LINGER after the
- * session. */
+ * session; and DJS_GATE_NO_INLINE_LOCKS. */
 extern u32 djs_gate;
 static inline void djs_gate_add(u32 flags) /* any context */
 {
