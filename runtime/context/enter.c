@@ -292,7 +292,8 @@ DJS_HANDLER_CODE u64 djs_lock_wait(const struct djs_handler *handler)
 }
 
 /* Never yields DJS_IRQS_ON alone: what this takes, djs_lock_leave releases, and a handler that took
- * its lock itself knows it by that value. Like enter_locked, it keeps only whether interrupts were enabled. */
+ * its lock itself knows it by that value. Like enter_locked, it keeps only whether interrupts were
+ * enabled. */
 DJS_HANDLER_CODE u64 djs_lock_enter(const struct djs_handler *handler)
 {
 	if (unlikely(handler->flags & READ_ONCE(djs_gate) & ~DJS_HANDLER_IRQS_OFF))

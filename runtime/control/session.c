@@ -135,7 +135,8 @@ static int start_locked(void)
 		return error;
 	}
 	djs_session_set_state(DJS_STATE_RUNNING);
-	WRITE_ONCE(djs_gate, DJS_HANDLER_IRQS_OFF | (READ_ONCE(djs_gate) & DJS_GATE_NO_INLINE_LOCKS));
+	WRITE_ONCE(djs_gate,
+		   DJS_HANDLER_IRQS_OFF | (READ_ONCE(djs_gate) & DJS_GATE_NO_INLINE_LOCKS));
 	smp_mb();
 	if (READ_ONCE(djs_control->exit_requested))
 		djs_session_close_gate();

@@ -168,10 +168,7 @@ int cpus_begin(u32 count, u64 ring_bytes, bool overwrite) {
     djs_locked_skips.counter = 0;
     if (areas == MAP_FAILED || page_file < 0)
         return -ENOMEM;
-    return djs_globals_init() || djs_contexts_init() ||
-                   djs_rings_init(ring_bytes)
-               ? -ENOMEM
-               : 0;
+    return djs_globals_init() || djs_contexts_init() || djs_rings_init(ring_bytes) ? -ENOMEM : 0;
 }
 
 void cpus_end(void) {
