@@ -168,8 +168,6 @@ constexpr std::array runtime_functions{
     RUNTIME(djs_map_find_long),
     RUNTIME(djs_map_find_slot),
     RUNTIME(djs_map_insert),
-    RUNTIME(djs_map_find_padded),
-    RUNTIME(djs_map_insert_padded),
     RUNTIME(djs_map_insert_long),
     RUNTIME(djs_map_insert_slot),
     RUNTIME(djs_map_erase),

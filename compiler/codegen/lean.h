@@ -18,9 +18,8 @@ enum class Needs : uint8_t {
     // session's gate is checked. There is no guard against re-entry: it calls nothing that could be
     // probed, and one instruction reserves a record.
     Preemption,
-    // It also uses locked globals that hold numbers, indexed by numbers and padded strings: it
-    // holds
-    // their locks (codegen/locked.h).
+    // It also uses locked globals that hold numbers, indexed by numbers and padded strings, and
+    // holds their locks (codegen/locked.h).
     Locks,
     // Anything else: djs_enter and djs_leave.
     Context
@@ -52,8 +51,8 @@ bool is_task_name(const ScriptModule& script, const program::Expression& express
 // Returns the address of the current task's name, of DJS_NAME_BYTES.
 llvm::Value* task_name(ScriptModule& script, llvm::IRBuilder<>& builder);
 
-// Returns whether the expression is a padded string (runtime/include/map.h) without a call: a
-// literal, execname(), or probefunc() where `function` says what it is.
+// Returns whether the expression is a padded string, that is one of whole words with zeros from its
+// end, without a call: a literal, execname(), or probefunc() where `function` says what it is.
 bool is_padded_text(const ScriptModule& script, const std::string* function,
                     const program::Expression& expression);
 // Returns the words of the current task's name, padded.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Arrays by padded strings (runtime/include/map.h): the handler hashes the keys and compares those
-// of the first entry in their bucket; the runtime searches the rest.
+// Arrays by padded strings: the handler hashes the keys and compares those of the first entry in
+// their bucket; the runtime searches the rest.
 #include "codegen/body.h"
 
 #include "arch/codegen.h"
@@ -111,11 +111,11 @@ Value Body::find_padded(const program::GlobalValue& place, bool insert, llvm::Ba
     for (size_t i = 0; i < keys.size(); i++)
         builder_.CreateStore(
             keys[i], builder_.CreateConstGEP2_32(area_type, area, 0, static_cast<unsigned>(i)));
-    const char* runtime = insert ? "djs_map_insert_padded" : "djs_map_find_padded";
-    Value elsewhere = ctx_ ? builder_.CreateCall(script_.runtime(runtime), {the_map, area})
-                           : call_slow(script_, builder_,
-                                       insert ? "djs_slow_insert_padded" : "djs_slow_find_padded",
-                                       runtime, {the_map, area});
+    const char* runtime = insert ? "djs_map_insert" : "djs_map_find";
+    Value elsewhere =
+        ctx_ ? builder_.CreateCall(script_.runtime(runtime), {the_map, area})
+             : call_slow(script_, builder_, insert ? "djs_slow_insert_keys" : "djs_slow_find_keys",
+                         runtime, {the_map, area});
     builder_.CreateCondBr(builder_.CreateIsNull(elsewhere), absent, found);
     auto* searched = builder_.GetInsertBlock();
     begin(found);

@@ -127,10 +127,6 @@ void *djs_map_find_slot(struct djs_map *map, s64 key);
 void *djs_map_insert(struct djs_map *map, const union djs_value *keys);
 void *djs_map_insert_long(struct djs_map *map, s64 key);
 void *djs_map_insert_slot(struct djs_map *map, s64 key);
-/* The same for maps with a string among the keys, when all their strings are padded: aligned to 8
- * bytes, and followed by zeros up to the next multiple of 8. */
-void *djs_map_find_padded(struct djs_map *map, const union djs_value *keys);
-void *djs_map_insert_padded(struct djs_map *map, const union djs_value *keys);
 /* Removes an element; returns 1 when it existed. */
 int djs_map_erase(struct djs_map *map, const union djs_value *keys);
 /* Removes all elements. Returns the map to use from now on, which may differ from `map`. */

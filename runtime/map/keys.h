@@ -48,27 +48,7 @@ static inline u64 hash_text(const struct djs_map *map, const char *text, u64 has
 	}
 }
 
-/* Whether the bytes of a padded string do not end in this word. */
-static inline int continues(u64 word)
-{
-	return word >> 56 != 0;
-}
-
-/* The same as hash_text for a padded string. */
-static inline u64 hash_padded(const struct djs_map *map, const char *text, u64 hash)
-{
-	u64 word;
-
-	do {
-		word = load_word(text);
-		hash = djs_map_stir(&map->front, hash, word);
-		text += 8;
-	} while (continues(word));
-	return hash;
-}
-
-/* `padded`, here and below, is a constant: the strings among the keys are padded (map.h). */
-static inline u32 hash_keys(const struct djs_map *map, const union djs_value *keys, int padded)
+static inline u32 hash_keys(const struct djs_map *map, const union djs_value *keys)
 {
 	const union djs_value *end = keys + map->shape.key_count;
 	u64 hash = map->front.seed;
@@ -76,8 +56,7 @@ static inline u32 hash_keys(const struct djs_map *map, const union djs_value *ke
 
 	for (;; texts >>= 1) {
 		if (texts & 1)
-			hash = padded ? hash_padded(map, keys->text, hash)
-				      : hash_text(map, keys->text, hash);
+			hash = hash_text(map, keys->text, hash);
 		else
 			hash = djs_map_stir(&map->front, hash, (u64)keys->number);
 		if (++keys == end)
@@ -102,20 +81,6 @@ static inline int same_text(const struct djs_map *map, const char *stored, const
 	}
 }
 
-static inline int same_padded(const char *stored, const char *text)
-{
-	u64 word;
-
-	do {
-		word = load_word(text);
-		if (load_word(stored) != word)
-			return 0;
-		text += 8;
-		stored += 8;
-	} while (continues(word));
-	return 1;
-}
-
 static inline int same_key(const struct djs_map *map, const struct entry *entry, u32 i,
 			   const union djs_value *key)
 {
@@ -127,7 +92,7 @@ static inline int same_key(const struct djs_map *map, const struct entry *entry,
 }
 
 static inline int same_keys(const struct djs_map *map, const struct entry *entry,
-			    const union djs_value *keys, int padded)
+			    const union djs_value *keys)
 {
 	const union djs_value *end = keys + map->shape.key_count;
 	const char *stored = (const char *)(entry + 1);
@@ -135,8 +100,7 @@ static inline int same_keys(const struct djs_map *map, const struct entry *entry
 
 	for (; keys < end; keys++, texts >>= 1) {
 		if (texts & 1) {
-			if (padded ? !same_padded(stored, keys->text)
-				   : !same_text(map, stored, keys->text))
+			if (!same_text(map, stored, keys->text))
 				return 0;
 			stored += DJS_ALIGN8((u64)map->max_key_text + 1);
 		} else {

@@ -143,35 +143,28 @@ void *djs_map_memory(struct djs_map *map)
 
 /* ---- finding ---- */
 
-static inline u32 find(const struct djs_map *map, u32 hash, const union djs_value *keys, int padded)
+static inline u32 find(const struct djs_map *map, u32 hash, const union djs_value *keys)
 {
 	u32 number = buckets(map)[hash >> map->front.shift];
 
 	while (number) {
 		const struct entry *entry = entry_at(map, number);
 
-		if (entry->place == hash && same_keys(map, entry, keys, padded))
+		if (entry->place == hash && same_keys(map, entry, keys))
 			break;
 		number = entry->chain;
 	}
 	return number;
 }
 
-static inline void *find_value(const struct djs_map *map, const union djs_value *keys, int padded)
-{
-	u32 number = find(map, hash_keys(map, keys, padded), keys, padded);
-
-	return number ? (char *)entry_at(map, number) + map->value_offset : NULL;
-}
-
 DJS_HANDLER_CODE void *djs_map_find(struct djs_map *map, const union djs_value *keys)
 {
-	return has_slots(map) ? djs_map_find_slot(map, keys[0].number) : find_value(map, keys, 0);
-}
+	u32 number;
 
-DJS_HANDLER_CODE void *djs_map_find_padded(struct djs_map *map, const union djs_value *keys)
-{
-	return find_value(map, keys, 1);
+	if (has_slots(map))
+		return djs_map_find_slot(map, keys[0].number);
+	number = find(map, hash_keys(map, keys), keys);
+	return number ? (char *)entry_at(map, number) + map->value_offset : NULL;
 }
 
 static inline u32 long_hash(const struct djs_map *map, s64 key)
@@ -311,36 +304,22 @@ static DJS_HANDLER_CODE void *empty_value(const struct djs_map *map, struct entr
 	return value;
 }
 
-/* Separate from the search, which saves no register for this. */
-static __attribute__((__noinline__)) DJS_HANDLER_CODE void *
-new_element(struct djs_map *map, u32 hash, const union djs_value *keys)
+DJS_HANDLER_CODE void *djs_map_insert(struct djs_map *map, const union djs_value *keys)
 {
-	struct entry *entry = new_entry(map, hash);
+	struct entry *entry;
+	u32 number, hash;
 
+	if (has_slots(map))
+		return djs_map_insert_slot(map, keys[0].number);
+	hash = hash_keys(map, keys);
+	number = find(map, hash, keys);
+	if (number)
+		return (char *)entry_at(map, number) + map->value_offset;
+	entry = new_entry(map, hash);
 	if (!entry)
 		return NULL;
 	store_keys(map, entry, keys);
 	return empty_value(map, entry);
-}
-
-static inline void *insert_value(struct djs_map *map, const union djs_value *keys, int padded)
-{
-	u32 hash = hash_keys(map, keys, padded);
-	u32 number = find(map, hash, keys, padded);
-
-	return likely(number) ? (char *)entry_at(map, number) + map->value_offset
-			      : new_element(map, hash, keys);
-}
-
-DJS_HANDLER_CODE void *djs_map_insert(struct djs_map *map, const union djs_value *keys)
-{
-	return has_slots(map) ? djs_map_insert_slot(map, keys[0].number)
-			      : insert_value(map, keys, 0);
-}
-
-DJS_HANDLER_CODE void *djs_map_insert_padded(struct djs_map *map, const union djs_value *keys)
-{
-	return insert_value(map, keys, 1);
 }
 
 /* Separate from the search, which saves no register for this. */
@@ -379,7 +358,7 @@ DJS_HANDLER_CODE void *djs_map_insert_slot(struct djs_map *map, s64 key)
 DJS_HANDLER_CODE int djs_map_erase(struct djs_map *map, const union djs_value *keys)
 {
 	u32 number = has_slots(map) ? djs_slots_find(map, keys[0].number)
-				    : find(map, hash_keys(map, keys, 0), keys, 0);
+				    : find(map, hash_keys(map, keys), keys);
 
 	if (!number)
 		return 0;
