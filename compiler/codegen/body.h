@@ -187,6 +187,7 @@ class Body {
 
     // prints.cpp
     Value print(const program::Print& print);
+    bool is_own_name(const program::Expression& node) const;
     Value print_lean(const program::Print& print);
     struct Argument {
         char type;              // l, s, n, h

@@ -4,6 +4,7 @@
 #include "arch/arch.h"
 #include "codegen/body.h"
 #include "codegen/depth.h"
+#include "codegen/lean.h"
 #include "codegen/locked.h"
 #include "include/mechanisms.h"
 #include "include/script.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The forms of a handler that a mechanism of the kernel calls directly.
 #pragma once
-#include "codegen/lean.h"
+#include "codegen/needs.h"
 
 namespace djstap::codegen {
 

@@ -8,6 +8,7 @@
 #include "codegen/explain.h"
 #include "codegen/handlers.h"
 #include "codegen/lean.h"
+#include "codegen/needs.h"
 #include "codegen/meta.h"
 #include "codegen/object.h"
 #include "codegen/script_module.h"

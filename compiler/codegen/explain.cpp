@@ -2,7 +2,7 @@
 #include "codegen/explain.h"
 
 #include "ast/ast.h"
-#include "codegen/lean.h"
+#include "codegen/needs.h"
 
 #include <map>
 

@@ -26,10 +26,9 @@ Value continues(llvm::IRBuilder<>& builder, Value word) {
 
 } // namespace
 
-// A handler that runs in a task of its own acts for another one, whose name the runtime knows.
 bool Body::is_padded(const program::Expression& node) const {
     return is_padded_text(script_, hit_.function, node) &&
-           !(run_contexts_.task && is_task_name(script_, node));
+           (!is_task_name(script_, node) || is_own_name(node));
 }
 
 // Returns whether all strings among the keys are padded, and there are some.

@@ -2,6 +2,7 @@
 #include "codegen/body.h"
 
 #include "codegen/lean.h"
+#include "codegen/needs.h"
 
 #include "include/record.h"
 #include "include/statistic.h"
@@ -159,6 +160,11 @@ void Body::store_fields(const EventFields& fields, Value record) {
               script_.bytes_before_arguments() - sizeof(djs_record) - sizeof(uint64_t));
 }
 
+// A handler that runs in a task of its own acts for another one, whose name the runtime knows.
+bool Body::is_own_name(const program::Expression& node) const {
+    return is_task_name(script_, node) && !run_contexts_.task;
+}
+
 // In a handler that needs no context no argument needs a call: they are computed
 // after the record is reserved, directly into it, unless that can fail.
 Value Body::print_lean(const program::Print& node) {
@@ -249,7 +255,7 @@ Value Body::print(const program::Print& node) {
             argument.histogram_bytes =
                 static_cast<uint32_t>(sizeof(djs_histogram_header) +
                                       8 * llvm::cast<llvm::ConstantInt>(buckets)->getZExtValue());
-        } else if (is_task_name(script_, *expression) && !run_contexts_.task) {
+        } else if (is_own_name(*expression)) {
             argument.type = 'n';
             argument.value = task_name(script_, builder_);
         } else if (expression->type == Type::String) {

@@ -4,7 +4,7 @@
 #include "codegen/body.h"
 
 #include "arch/codegen.h"
-#include "codegen/lean.h"
+#include "codegen/needs.h"
 #include "include/script.h"
 
 #include <llvm/IR/MDBuilder.h>

@@ -7,6 +7,7 @@
 #include "codegen/continuation.h"
 #include "codegen/depth.h"
 #include "codegen/lean.h"
+#include "codegen/needs.h"
 #include "codegen/locked.h"
 #include "include/script.h"
 

@@ -108,6 +108,16 @@ class Generate : public testing::Test {
         return evaluate(std::move(node));
     }
 
+    // A probe that increments an element of an array, under the array's lock.
+    Probe* element_probe(const Global* array) {
+        std::vector<StatementPtr> body;
+        body.push_back(increment_element(array, 7));
+        Probe* made = probe(std::move(body));
+        made->effects.writes = {array};
+        made->effects.can_fail = true;
+        return made;
+    }
+
     std::optional<CompiledObject> generate() {
         return djstap::generate(program_, plan_, kernel_, options_, diagnostics_);
     }

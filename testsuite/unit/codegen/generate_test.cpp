@@ -140,11 +140,7 @@ TEST_F(Generate, LeanHandlersOfOneTrampolineAreBoundedEach) {
 
 TEST_F(Generate, ArraysOfNumbersNeedTheirLockAndNoContext) {
     Global* a = global("a", Type::Long, Storage::Locked, {Type::Long});
-    std::vector<StatementPtr> body;
-    body.push_back(increment_element(a, 7));
-    Probe* p = probe(std::move(body));
-    p->effects.writes = {a};
-    p->effects.can_fail = true;
+    element_probe(a);
     auto object = generate();
     ASSERT_TRUE(object) << render_all(diagnostics_);
     auto has = [&](const std::string& symbol) {
@@ -160,11 +156,7 @@ TEST_F(Generate, ArraysOfNumbersNeedTheirLockAndNoContext) {
 TEST_F(Generate, OnlyLockIsTakenByTheHandlerItself) {
     Global* a = global("a", Type::Long, Storage::Locked, {Type::Long});
     Global* b = global("b", Type::Long, Storage::Locked, {Type::Long});
-    std::vector<StatementPtr> body;
-    body.push_back(increment_element(a, 7));
-    Probe* p = probe(std::move(body));
-    p->effects.writes = {a};
-    p->effects.can_fail = true;
+    Probe* p = element_probe(a);
     auto one = generate();
     ASSERT_TRUE(one) << render_all(diagnostics_);
     const auto code = listing(one->object, "djs_direct_0");

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "codegen/needs.h"
+
+#include "codegen/lean.h"
+#include "semantics/walk.h"
+
+#include <algorithm>
+
+namespace djstap::codegen {
+
+using program::ExpressionKind;
+using program::StatementKind;
+using program::Type;
+
+namespace {
+
+bool can_check_stack(const ScriptModule& script) {
+    return script.kernel.offset && script.kernel.offset("preempt_count") &&
+           script.kernel.offset("preempt_mask_interrupt");
+}
+
+class NeedsCheck {
+  public:
+    NeedsCheck(const ScriptModule& script, const Variant& variant)
+        : script_(script), accesses_(variant.accesses),
+          function_(
+              script.only_function(static_cast<uint32_t>(&variant - script.plan.variants.data()))),
+          can_record_(LeanRecorder::possible(script)), can_read_(can_check_stack(script)) {}
+
+    Needs statement(const program::Statement& node) const {
+        switch (node.kind) {
+        case StatementKind::Block: {
+            Needs needs = Needs::Nothing;
+            for (const auto& inner : program::as<program::Block>(node).statements)
+                needs = std::max(needs, statement(*inner));
+            return needs;
+        }
+        case StatementKind::If: {
+            const auto& branch = program::as<program::If>(node);
+            Needs needs = std::max(value(*branch.condition), statement(*branch.then_branch));
+            return branch.else_branch ? std::max(needs, statement(*branch.else_branch)) : needs;
+        }
+        case StatementKind::Evaluate:
+            return effect(*program::as<program::Evaluate>(node).expression);
+        case StatementKind::Next:
+            return Needs::Nothing;
+        case StatementKind::Delete: {
+            const auto& erased = program::as<program::Delete>(node);
+            bool element = script_.storage(*erased.global).kind == GlobalStorage::Kind::Map &&
+                           !erased.keys.empty();
+            return element ? keys(*erased.global, erased.keys) : Needs::Context;
+        }
+        default:
+            return Needs::Context;
+        }
+    }
+
+    Needs value(const program::Expression& node) const {
+        if (node.type != Type::Long)
+            return Needs::Context;
+        switch (node.kind) {
+        case ExpressionKind::Number:
+            return Needs::Nothing;
+        case ExpressionKind::GlobalValue: {
+            const auto& global = program::as<program::GlobalValue>(node);
+            bool constant = script_.storage(*global.global).kind == GlobalStorage::Kind::Constant;
+            return constant ? Needs::Nothing : locked_place(global);
+        }
+        case ExpressionKind::LocalValue:
+            return Needs::Nothing;
+        case ExpressionKind::Membership: {
+            const auto& membership = program::as<program::Membership>(node);
+            return keys(*membership.array, membership.keys);
+        }
+        case ExpressionKind::Unary:
+            return value(*program::as<program::Unary>(node).operand);
+        case ExpressionKind::Arithmetic: {
+            const auto& binary = program::as<program::Arithmetic>(node);
+            if (binary.op == ast::BinaryOp::Divide || binary.op == ast::BinaryOp::Modulo)
+                return Needs::Context;
+            return std::max(value(*binary.left), value(*binary.right));
+        }
+        case ExpressionKind::Comparison: {
+            const auto& comparison = program::as<program::Comparison>(node);
+            return std::max(value(*comparison.left), value(*comparison.right));
+        }
+        case ExpressionKind::Logical: {
+            const auto& logical = program::as<program::Logical>(node);
+            return std::max(value(*logical.left), value(*logical.right));
+        }
+        case ExpressionKind::Call: {
+            const auto& call = program::as<program::Call>(node);
+            bool inlined =
+                call.arguments.empty() && has_inline_intrinsic(script_, call.function->intrinsic);
+            return inlined ? Needs::Nothing : Needs::Context;
+        }
+        case ExpressionKind::EntryValue:
+            return Needs::Nothing; // in the trampoline's own frame
+        case ExpressionKind::TargetValue:
+            return target(node);
+        case ExpressionKind::Dereference: {
+            const auto& read = program::as<program::Dereference>(node);
+            const auto space = read.user ? AddressSpace::User : AddressSpace::Kernel;
+            return reads(space) ? value(*read.address) : Needs::Context;
+        }
+        default:
+            return Needs::Context;
+        }
+    }
+
+  private:
+    Needs target(const program::Expression& node) const {
+        auto found = accesses_.find(&node);
+        if (found == accesses_.end() || found->second.is_text)
+            return Needs::Context;
+        const Access& access = found->second.value;
+        Needs needs = Needs::Nothing;
+        if (access.base == Access::Base::Operand)
+            needs = value(*access.operand);
+        else if (access.base == Access::Base::PerfCounter || access.base == Access::Base::FileText)
+            return Needs::Context;
+        for (const AccessStep& step : access.steps) {
+            if (step.kind == AccessStep::Kind::AddIndex)
+                needs = std::max(needs, value(*step.index));
+            if (step.kind == AccessStep::Kind::Load && !reads(access.space))
+                return Needs::Context;
+        }
+        return needs;
+    }
+    bool reads(AddressSpace space) const { return can_read_ && loads_are_inline(script_, space); }
+    // Only whole elements, indexed by numbers and padded strings.
+    Needs keys(const program::Global& array,
+               const std::vector<program::ExpressionPtr>& keys) const {
+        Needs needs = Needs::Locks;
+        for (size_t i = 0; i < keys.size(); i++) {
+            if (!keys[i])
+                return Needs::Context;
+            if (array.keys[i] == Type::Long)
+                needs = std::max(needs, value(*keys[i]));
+            else if (!is_padded_text(script_, function_, *keys[i]))
+                return Needs::Context;
+        }
+        return needs;
+    }
+    // A number or a statistic that only its lock protects.
+    Needs locked_place(const program::GlobalValue& place) const {
+        switch (script_.storage(*place.global).kind) {
+        case GlobalStorage::Kind::Number:
+        case GlobalStorage::Kind::Statistic:
+            return Needs::Locks;
+        case GlobalStorage::Kind::Map:
+            return place.global->value == Type::String ? Needs::Context
+                                                       : keys(*place.global, place.keys);
+        default:
+            return Needs::Context;
+        }
+    }
+    Needs number_place(const program::Expression& place) const {
+        if (place.type != Type::Long)
+            return Needs::Context;
+        if (place.kind == ExpressionKind::LocalValue)
+            return Needs::Nothing;
+        return place.kind == ExpressionKind::GlobalValue
+                   ? locked_place(program::as<program::GlobalValue>(place))
+                   : Needs::Context;
+    }
+    bool counter(const program::Expression& place) const {
+        return place.kind == ExpressionKind::GlobalValue &&
+               script_.storage(*program::as<program::GlobalValue>(place).global).kind ==
+                   GlobalStorage::Kind::Counter;
+    }
+    Needs effect(const program::Expression& node) const {
+        if (node.kind == ExpressionKind::Increment)
+            return counter(*program::as<program::Increment>(node).place)
+                       ? Needs::Nothing
+                       : number_place(*program::as<program::Increment>(node).place);
+        if (node.kind == ExpressionKind::Assignment) {
+            const auto& assignment = program::as<program::Assignment>(node);
+            if (assignment.op == ast::BinaryOp::Divide || assignment.op == ast::BinaryOp::Modulo)
+                return Needs::Context;
+            return std::max(value(*assignment.value), counter(*assignment.place)
+                                                          ? Needs::Nothing
+                                                          : number_place(*assignment.place));
+        }
+        if (node.kind == ExpressionKind::Aggregation) {
+            const auto& aggregation = program::as<program::Aggregation>(node);
+            const auto& place = program::as<program::GlobalValue>(*aggregation.place);
+            return std::max(value(*aggregation.value), script_.storage(*place.global).inline_adds
+                                                           ? Needs::Nothing
+                                                           : locked_place(place));
+        }
+        if (node.kind == ExpressionKind::Print) {
+            const auto& print = program::as<program::Print>(node);
+            Needs needs = print.to_string || !can_record_ || !has_inline_fields(script_)
+                              ? Needs::Context
+                              : Needs::Preemption;
+            for (const auto& argument : print.arguments)
+                if (!is_task_name(script_, *argument))
+                    needs = std::max(needs, value(*argument));
+            return needs;
+        }
+        return value(node);
+    }
+
+    const ScriptModule& script_;
+    const AccessMap& accesses_;
+    const std::string* function_;
+    bool can_record_, can_read_;
+};
+
+} // namespace
+
+Needs needs_of(const ScriptModule& script, const Variant& variant) {
+    const auto& locals = variant.probe->locals;
+    const auto index = static_cast<uint32_t>(&variant - script.plan.variants.data());
+    if (script.heavy.count(index) || script.lengthy.count(index))
+        return Needs::Context;
+    if (!variant.probe->arms_others.empty())
+        return Needs::Context;
+    // Its guard against re-entry ends what the handler's own fault would repeat for ever.
+    if (variant.faults_again)
+        return Needs::Context;
+    if (std::any_of(locals.begin(), locals.end(),
+                    [](const program::Local& local) { return local.type == Type::String; }))
+        return Needs::Context;
+    NeedsCheck check(script, variant);
+    Needs needs = check.statement(*variant.probe->body);
+    return variant.probe->condition ? std::max(needs, check.value(*variant.probe->condition))
+                                    : needs;
+}
+
+Needs needs_of_entry_values(const ScriptModule& script, const Variant& variant) {
+    NeedsCheck check(script, variant);
+    Needs needs = Needs::Nothing;
+    for (const auto& expression : variant.probe->entry_values) {
+        // After a fault the values are missing, which only the context's error tells.
+        if (may_fault(variant.accesses, *expression))
+            return Needs::Context;
+        needs = std::max(needs, check.value(*expression));
+    }
+    return needs;
+}
+
+bool loads_are_inline(const ScriptModule& script, AddressSpace space) {
+    return !script.kernel.user_space && space == AddressSpace::Kernel;
+}
+
+namespace {
+
+// Returns whether this node itself, not one in it, reads memory.
+bool is_read(const AccessMap& accesses, const program::Expression& node) {
+    if (node.kind == ExpressionKind::Dereference)
+        return true;
+    auto access = accesses.find(&node);
+    if (access == accesses.end())
+        return false;
+    const auto& steps = access->second.value.steps;
+    return std::any_of(steps.begin(), steps.end(),
+                       [](const AccessStep& step) { return step.kind == AccessStep::Kind::Load; });
+}
+
+} // namespace
+
+bool may_fault(const AccessMap& accesses, program::Expression& expression) {
+    bool found = false;
+    program::walk_expressions(expression,
+                              [&](program::Expression& node) { found |= is_read(accesses, node); });
+    return found;
+}
+
+bool may_fault(const Variant& variant) {
+    bool found = variant.probe->condition && may_fault(variant.accesses, *variant.probe->condition);
+    program::walk_expressions(*variant.probe->body, [&](program::Expression& node) {
+        found |= is_read(variant.accesses, node);
+    });
+    return found;
+}
+
+} // namespace djstap::codegen

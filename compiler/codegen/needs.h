@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Which handlers need no context, and what they need instead.
+#pragma once
+#include "codegen/script_module.h"
+
+namespace djstap::codegen {
+
+// What a handler's body needs of its environment.
+enum class Needs : uint8_t {
+    // It only changes per-CPU counters by values that are in registers or in memory: each change is
+    // one instruction, atomic with respect to interrupts, on any CPU. If it can fail, it checks the
+    // session's gate: the first error ends the session, and no hit is handled after it.
+    Nothing,
+    // It also writes records of numbers: preemption is disabled from reserve to commit, and the
+    // session's gate is checked. There is no guard against re-entry: it calls nothing that could be
+    // probed, and one instruction reserves a record.
+    Preemption,
+    // It also uses locked globals that hold numbers, indexed by numbers and padded strings, and
+    // holds their locks (codegen/locked.h).
+    Locks,
+    // Anything else: djs_enter and djs_leave.
+    Context
+};
+Needs needs_of(const ScriptModule& script, const Variant& variant);
+// The same for what a return probe keeps from function entry.
+Needs needs_of_entry_values(const ScriptModule& script, const Variant& variant);
+
+// Returns whether handlers read numbers in this space by an instruction of their own, where they
+// can.
+bool loads_are_inline(const ScriptModule& script, AddressSpace space);
+// Returns whether the expression reads memory that may be unmapped.
+bool may_fault(const AccessMap& accesses, program::Expression& expression);
+// The same for a handler: its condition and its body.
+bool may_fault(const Variant& variant);
+
+} // namespace djstap::codegen
