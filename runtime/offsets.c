@@ -43,6 +43,7 @@ void djs_offsets(void)
 	NUMBER("djs_cpu.limit", offsetof(struct djs_cpu, limit));
 	NUMBER("djs_cpu.data", offsetof(struct djs_cpu, data));
 	NUMBER("djs_cpu.mask", offsetof(struct djs_cpu, mask));
+	NUMBER("djs_cpu.locked_alone", offsetof(struct djs_cpu, locked_alone));
 	NUMBER("djs_cpu.inside", offsetof(struct djs_cpu, inside));
 	TASK(pid);
 	TASK(tgid);

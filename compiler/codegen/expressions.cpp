@@ -318,8 +318,10 @@ Value Body::call(const program::Call& node) {
     if (is_intrinsic && node.arguments.empty() && !elsewhere)
         if (Value value = inline_intrinsic(script_, builder_, function.intrinsic))
             return value;
+    if (const auto* only = ctx_ ? nullptr : only_value(node))
+        return number(*only);
     bool yields_text = function.return_type == Type::String;
-    std::vector<Value> arguments{ctx_};
+    std::vector<Value> arguments{ctx_ ? ctx_ : script_.null()};
     if (yields_text)
         arguments.push_back(scratch_text());
     for (const auto& argument : node.arguments)

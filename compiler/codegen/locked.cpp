@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "codegen/locked.h"
 
-#include "arch/codegen.h"
 #include "codegen/handlers.h"
 #include "codegen/lean.h"
+#include "codegen/needs.h"
 #include "include/script.h"
 
 #include <llvm/IR/MDBuilder.h>
@@ -13,7 +13,9 @@ namespace djstap::codegen {
 LockedRun::LockedRun(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function* function,
                      uint32_t variant)
     : script_(script), builder_(builder), function_(function),
-      handler_(script.handler_address(variant)) {
+      handler_(script.handler_address(variant)),
+      may_be_nested_(script.kernel.offset && script.kernel.offset("djs_cpu.locked_alone") &&
+                     may_be_nested(script, script.plan.variants[variant])) {
     llvm::IRBuilder<> at_entry(&function->getEntryBlock(), function->getEntryBlock().begin());
     error_.message = at_entry.CreateAlloca(script.types.pointer, nullptr, "message");
     error_.place = at_entry.CreateAlloca(script.types.i32, nullptr, "place");
@@ -23,10 +25,24 @@ LockedRun::LockedRun(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Fun
         lock_ = script.lock_address(static_cast<uint32_t>(handler.locks[0].first));
         writes_ = handler.locks[0].second;
     }
+    takes_none_ = handler.locks.empty() && !script.kernel.user_space;
+}
+
+arch::PercpuPlace LockedRun::nesting() const {
+    return {.symbol = "djs_cpu", .offset = script_.kernel.offset("djs_cpu.locked_alone")->second};
+}
+
+void LockedRun::count_nesting(int64_t change) {
+    if (may_be_nested_)
+        arch::add_percpu(builder_, nesting(), script_.number(change), true);
 }
 
 // As djs_lock_try (runtime/globals/locks.h).
 void LockedRun::take_lock(llvm::BasicBlock* taken, llvm::BasicBlock* contended) {
+    if (takes_none_) {
+        builder_.CreateBr(taken);
+        return;
+    }
     llvm::MDNode* rarely = llvm::MDBuilder(script_.context).createUnlikelyBranchWeights();
     llvm::Value *free = script_.u32(0), *next = script_.u32(UINT32_MAX);
     if (!writes_) {
@@ -47,6 +63,8 @@ void LockedRun::take_lock(llvm::BasicBlock* taken, llvm::BasicBlock* contended) 
 }
 
 void LockedRun::release_lock() {
+    if (takes_none_)
+        return;
     if (writes_)
         builder_.CreateAlignedStore(script_.u32(0), lock_, llvm::Align(4))
             ->setAtomic(llvm::AtomicOrdering::Release);
@@ -60,11 +78,12 @@ void LockedRun::enter(llvm::BasicBlock* skipped) {
     builder_.CreateStore(script_.null(), error_.message);
     builder_.CreateStore(script_.u32(0), error_.place);
     auto* run = block("locked");
-    if (!lock_) {
+    if (!in_line()) {
         flags_ = builder_.CreateCall(script_.runtime("djs_lock_enter"), {handler_}, "flags");
         builder_.CreateCondBr(builder_.CreateICmpEQ(flags_, script_.number(0)), skipped, run,
                               rarely);
         builder_.SetInsertPoint(run);
+        count_nesting(1);
         return;
     }
     // As djs_lock_enter, which is called for all that is rare.
@@ -72,6 +91,12 @@ void LockedRun::enter(llvm::BasicBlock* skipped) {
          *disable = block("disable");
     check_gate(script_, builder_, call,
                DJS_HANDLER_CHECKS_STATE | DJS_HANDLER_MAY_LINGER | DJS_GATE_NO_INLINE_LOCKS);
+    if (may_be_nested_) {
+        auto* alone = block("alone");
+        builder_.CreateCondBr(arch::has_percpu_bits(builder_, UINT32_MAX, nesting()), call, alone,
+                              rarely);
+        builder_.SetInsertPoint(alone);
+    }
     llvm::Value* enabled = arch::enabled_interrupts(builder_);
     builder_.CreateCondBr(builder_.CreateIsNull(enabled), call, disable, rarely);
     builder_.SetInsertPoint(disable);
@@ -98,10 +123,12 @@ void LockedRun::enter(llvm::BasicBlock* skipped) {
     flags->addIncoming(script_.number(static_cast<int64_t>(arch::interrupts_enabled())), taken);
     flags->addIncoming(either, called);
     flags_ = flags;
+    count_nesting(1);
 }
 
 void LockedRun::leave() {
-    if (!lock_) {
+    count_nesting(-1);
+    if (!in_line()) {
         builder_.CreateCall(script_.runtime("djs_lock_leave"), {handler_, flags_});
     } else {
         auto *release = block("release"), *call = block("lock_leave"), *left = block("left");

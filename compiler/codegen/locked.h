@@ -2,6 +2,7 @@
 // Handlers that hold locks and need no context: interrupts are disabled from the first lock to the
 // last, so that only an NMI can intervene, which finds the lock taken.
 #pragma once
+#include "arch/codegen.h"
 #include "codegen/body.h"
 
 namespace djstap::codegen {
@@ -21,6 +22,9 @@ class LockedRun {
     // A handler that needs one lock takes it itself if it is free.
     void take_lock(llvm::BasicBlock* taken, llvm::BasicBlock* contended);
     void release_lock();
+    bool in_line() const { return lock_ || takes_none_; }
+    arch::PercpuPlace nesting() const;
+    void count_nesting(int64_t change);
 
     llvm::BasicBlock* block(const char* name) {
         return llvm::BasicBlock::Create(script_.context, name, function_);
@@ -33,6 +37,10 @@ class LockedRun {
     // The only lock; null: the runtime takes and releases all.
     llvm::Constant* lock_ = nullptr;
     bool writes_ = false;
+    bool takes_none_ = false;
+    // What the handler calls may be probed by a handler that holds locks: djs_cpu.locked_alone
+    // counts it.
+    bool may_be_nested_;
     // DJS_IRQS_ON: the handler took the lock itself, and releases it; else what the runtime yielded
     // that took it, and releases it.
     llvm::Value* flags_ = nullptr;

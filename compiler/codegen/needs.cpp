@@ -5,6 +5,7 @@
 #include "semantics/walk.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace djstap::codegen {
 
@@ -17,6 +18,12 @@ namespace {
 bool can_check_stack(const ScriptModule& script) {
     return script.kernel.offset && script.kernel.offset("preempt_count") &&
            script.kernel.offset("preempt_mask_interrupt");
+}
+
+bool may_divide_by_zero(ast::BinaryOp op, const program::Expression& divisor) {
+    return (op == ast::BinaryOp::Divide || op == ast::BinaryOp::Modulo) &&
+           (divisor.kind != ExpressionKind::Number ||
+            program::as<program::Number>(divisor).value == 0);
 }
 
 class NeedsCheck {
@@ -76,7 +83,7 @@ class NeedsCheck {
             return value(*program::as<program::Unary>(node).operand);
         case ExpressionKind::Arithmetic: {
             const auto& binary = program::as<program::Arithmetic>(node);
-            if (binary.op == ast::BinaryOp::Divide || binary.op == ast::BinaryOp::Modulo)
+            if (may_divide_by_zero(binary.op, *binary.right))
                 return Needs::Context;
             return std::max(value(*binary.left), value(*binary.right));
         }
@@ -90,6 +97,10 @@ class NeedsCheck {
         }
         case ExpressionKind::Call: {
             const auto& call = program::as<program::Call>(node);
+            if (const auto* only = only_value(call))
+                return value(*only);
+            if (is_clock(script_, call.function->intrinsic))
+                return Needs::Locks;
             bool inlined =
                 call.arguments.empty() && has_inline_intrinsic(script_, call.function->intrinsic);
             return inlined ? Needs::Nothing : Needs::Context;
@@ -176,7 +187,7 @@ class NeedsCheck {
                        : number_place(*program::as<program::Increment>(node).place);
         if (node.kind == ExpressionKind::Assignment) {
             const auto& assignment = program::as<program::Assignment>(node);
-            if (assignment.op == ast::BinaryOp::Divide || assignment.op == ast::BinaryOp::Modulo)
+            if (assignment.op && may_divide_by_zero(*assignment.op, *assignment.value))
                 return Needs::Context;
             return std::max(value(*assignment.value), counter(*assignment.place)
                                                           ? Needs::Nothing
@@ -241,6 +252,23 @@ Needs needs_of_entry_values(const ScriptModule& script, const Variant& variant) 
     return needs;
 }
 
+bool is_clock(const ScriptModule& script, const std::string& intrinsic) {
+    return !script.kernel.user_space && script.kernel.offset &&
+           script.kernel.offset("djs_cpu.locked_alone") &&
+           (intrinsic == "gettimeofday_ns" || intrinsic == "ktime_get_ns" ||
+            intrinsic == "local_clock_ns");
+}
+
+const program::Expression* only_value(const program::Call& call) {
+    const program::Function& function = *call.function;
+    if (!function.body || !function.locals.empty() || function.next_overload ||
+        function.body->statements.size() != 1 ||
+        function.body->statements[0]->kind != StatementKind::Return)
+        return nullptr;
+    const auto* value = program::as<program::Return>(*function.body->statements[0]).value.get();
+    return value && value->type == Type::Long ? value : nullptr;
+}
+
 bool loads_are_inline(const ScriptModule& script, AddressSpace space) {
     return !script.kernel.user_space && space == AddressSpace::Kernel;
 }
@@ -273,6 +301,22 @@ bool may_fault(const Variant& variant) {
     program::walk_expressions(*variant.probe->body, [&](program::Expression& node) {
         found |= is_read(variant.accesses, node);
     });
+    return found;
+}
+
+bool may_be_nested(const ScriptModule& script, const Variant& variant) {
+    bool found = may_fault(variant);
+    std::function<void(program::Expression&)> look = [&](program::Expression& node) {
+        if (node.kind != ExpressionKind::Call)
+            return;
+        const auto& call = program::as<program::Call>(node);
+        found |= is_clock(script, call.function->intrinsic);
+        if (only_value(call))
+            program::walk_expressions(*call.function->body, look);
+    };
+    if (variant.probe->condition)
+        program::walk_expressions(*variant.probe->condition, look);
+    program::walk_expressions(*variant.probe->body, look);
     return found;
 }
 

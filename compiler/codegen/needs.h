@@ -25,6 +25,16 @@ Needs needs_of(const ScriptModule& script, const Variant& variant);
 // The same for what a return probe keeps from function entry.
 Needs needs_of_entry_values(const ScriptModule& script, const Variant& variant);
 
+// Returns whether the intrinsic is a clock that a handler with Needs::Locks calls: what it calls
+// may be probed, and the guard of LockedRun keeps the handler from being called by itself.
+bool is_clock(const ScriptModule& script, const std::string& intrinsic);
+// Returns the expression that a call without arguments yields if its function contains nothing
+// else; else null.
+const program::Expression* only_value(const program::Call& call);
+// Returns whether the handler calls functions of the kernel that may be probed, or may fault, which
+// calls such functions.
+bool may_be_nested(const ScriptModule& script, const Variant& variant);
+
 // Returns whether handlers read numbers in this space by an instruction of their own, where they
 // can.
 bool loads_are_inline(const ScriptModule& script, AddressSpace space);

@@ -147,13 +147,18 @@ static noinline DJS_HANDLER_CODE struct djs_ctx *enter_contended(const struct dj
 								 struct djs_ctx *ctx,
 								 unsigned long irq_flags)
 {
-	if (djs_locks_take(handler, ctx->level == DJS_LEVEL_NMI))
+	bool held = this_cpu_read(djs_cpu.locked_alone);
+
+	if (djs_locks_take(handler, held || ctx->level == DJS_LEVEL_NMI))
 		return begin_locked(ctx, handler, site, irq_flags, handler->lock_count);
 	if (ctx->busy & DJS_BUSY_TIMED)
 		djs_overload_end(handler);
 	raw_local_irq_restore(irq_flags);
 	WRITE_ONCE(ctx->busy, 0);
-	skip_locked();
+	if (held)
+		this_cpu_inc(djs_cpu.skipped_busy);
+	else
+		skip_locked();
 	preempt_enable_notrace();
 	return NULL;
 }
@@ -243,13 +248,16 @@ DJS_HANDLER_CODE struct djs_ctx *djs_enter(const struct djs_handler *handler,
 	return begin_unlocked(ctx, handler, site, 0);
 }
 
-/* True if a handler with a context holds locks on this CPU: it was interrupted, or calls a probed
- * function, and cannot continue before this one has finished. Interrupts are disabled. */
+/* True if a handler holds locks on this CPU: it was interrupted, or calls a probed function, and
+ * cannot continue before this one has finished. Interrupts are disabled. A handler without a
+ * context that calls nothing does not say so: only an NMI can find its locks, and tries once. */
 static DJS_HANDLER_CODE bool locks_held_here(void)
 {
 	const struct djs_ctx *contexts = this_cpu_read(djs_cpu.contexts);
 	unsigned int level;
 
+	if (this_cpu_read(djs_cpu.locked_alone))
+		return true;
 	for (level = 0; level < DJS_LEVELS; level++)
 		if (contexts[level].busy & DJS_BUSY_LOCKED)
 			return true;
@@ -298,6 +306,11 @@ DJS_HANDLER_CODE u64 djs_lock_enter(const struct djs_handler *handler)
 {
 	if (unlikely(handler->flags & READ_ONCE(djs_gate) & ~DJS_HANDLER_IRQS_OFF))
 		return 0;
+	/* Without this, a clock's handler that reads the clock would never end. */
+	if (unlikely(this_cpu_read(djs_cpu.locked_alone))) {
+		this_cpu_inc(djs_cpu.skipped_busy);
+		return 0;
+	}
 	if (unlikely(raw_irqs_disabled()))
 		return lock_enter_irqs_off(handler);
 	raw_local_irq_disable();

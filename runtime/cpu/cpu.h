@@ -26,6 +26,8 @@ struct djs_cpu {
 	u64 overwritten;   /* flight recorder: records that newer ones replaced */
 	u64 oversized;	   /* records that are longer than djs_record_limit() */
 	u32 changing_part; /* flight recorder: 1 while djs_next_part works */
+	u64 locked_alone;  /* handlers without a context that call what may be probed, holding locks
+			    */
 	s64 inside; /* calls into functions with return djprobes minus returns: may be negative */
 };
 DECLARE_PER_CPU(struct djs_cpu, djs_cpu);
