@@ -27,6 +27,16 @@ COUNTED = {
 EMPTY = "next"  # an empty body is dropped with a warning; this one is kept and does nothing
 
 
+# The usual measurement of a function's duration: two probes.
+LATENCY = "if (tid() in t) { h <<< gettimeofday_ns() - t[tid()]; delete t[tid()] }"
+
+
+def latency(point):
+    """Returns the script whose entry probe stores when each task called the function."""
+    return (f"global t, h probe {point} {{ t[tid()] = gettimeofday_ns() }} probe {point}.return {{ {LATENCY} }} "
+            "probe end { println(@count(h)) }")
+
+
 @dataclass
 class Case:
     """One script and what to check about it."""
@@ -40,16 +50,18 @@ class Case:
 
     @property
     def declared(self):
-        return f"global {self.body[0]} " if self.body[:2] in ("n+", "s ", "a[") else ""
+        return f"global {self.body[0]} " if self.body[:2] in ("n+", "s ", "a[", "t[") else ""
 
     @property
     def script(self):
+        if self.body == LATENCY:
+            return latency(self.probe)
         return f"{self.declared}probe {self.probe} {{ {self.body} }}{COUNTED.get(self.body, '')}"
 
     @property
     def counts(self):
         """Returns whether it prints at its end how many hits it handled."""
-        return self.body in COUNTED
+        return self.body in COUNTED or self.body == LATENCY
 
     @property
     def records(self):
@@ -65,6 +77,10 @@ COST = [
     Case("map-name", "`a[execname()]++`", POINT, "a[execname()]++", mechanism="djprobe", targets=(140, 140)),
     Case("map-names", "`a[execname(), probefunc()]++`", POINT, "a[execname(), probefunc()]++", mechanism="djprobe",
          targets=(200, 200)),
+    Case("map-clock", "`t[tid()] = gettimeofday_ns()`", POINT, "t[tid()] = gettimeofday_ns()", mechanism="djprobe",
+         targets=(110, 110)),
+    Case("latency", "entry `t[tid()] = …`, return `h <<< … - t[tid()]; delete t[tid()]`: both", POINT, LATENCY,
+         targets=(260, 260)),
     Case("record", "`printf` of pid and four arguments", POINT, RECORD, mechanism="djprobe", targets=(40, 45)),
     Case("record-text", "`printf` of pid and execname", POINT, r'printf("%d %s\n", pid(), execname())',
          mechanism="djprobe", targets=(60, 60)),
@@ -128,6 +144,10 @@ BPFTRACE = [
     Peer("kfunc-map", "kfunc `@[pid]++`", f"kfunc:{FUNCTION} {{ @[pid]++ }}", "map"),
     Peer("kfunc-map-name", "kfunc `@[comm]++`", f"kfunc:{FUNCTION} {{ @[comm]++ }}", "map-name"),
     Peer("kfunc-map-names", "kfunc `@[comm, func]++`", f"kfunc:{FUNCTION} {{ @[comm, func]++ }}", "map-names"),
+    Peer("kfunc-map-clock", "kfunc `@[tid] = nsecs`", f"kfunc:{FUNCTION} {{ @[tid] = nsecs }}", "map-clock"),
+    Peer("kfunc-latency", "kfunc and kretfunc, the same",
+         f"kfunc:{FUNCTION} {{ @t[tid] = nsecs }} "
+         f"kretfunc:{FUNCTION} /@t[tid]/ {{ @h = hist(nsecs - @t[tid]); delete(@t[tid]) }}", "latency"),
     Peer("kfunc-record", "kfunc `printf`, five values", f"kfunc:{FUNCTION} {{ {_FIVE} }}", "record"),
     Peer("kfunc-text", "kfunc `printf`, pid and comm", f'kfunc:{FUNCTION} {{ printf("%d %s\\n", pid, comm) }}',
          "record-text"),
@@ -164,6 +184,9 @@ SYSTEMTAP = [
     Peer("stap-map-name", "`a[execname()]++`", f"global a probe {POINT} {{ a[execname()]++ }}", "map-name"),
     Peer("stap-map-names", "`a[execname(), probefunc()]++`", f"global a probe {POINT} {{ a[execname(), probefunc()]++ }}",
          "map-names"),
+    Peer("stap-map-clock", "`t[tid()] = gettimeofday_ns()`",
+         f"global t probe {POINT} {{ t[tid()] = gettimeofday_ns() }}", "map-clock"),
+    Peer("stap-latency", "the same", latency(POINT), "latency"),
     Peer("stap-record", "`printf` of pid and four arguments", f"probe {POINT} {{ {RECORD} }}", "record"),
     Peer("stap-read", "`s <<< $tv`", 'global s probe kernel.function("sys_gettimeofday") { s <<< $tv }', "read"),
     Peer("stap-read-twice", "`s <<<` the current task's `->mm->map_count`",
