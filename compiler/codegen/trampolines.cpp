@@ -7,8 +7,8 @@
 #include "codegen/continuation.h"
 #include "codegen/depth.h"
 #include "codegen/lean.h"
-#include "codegen/needs.h"
 #include "codegen/locked.h"
+#include "codegen/needs.h"
 #include "include/script.h"
 
 #include <llvm/IR/Intrinsics.h>
