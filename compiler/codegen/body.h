@@ -71,6 +71,8 @@ class Body {
     // Without a context, an error ends the body. With locks, it is kept here until they are
     // released; else it is reported at once.
     void keep_errors(KeptError* error) { kept_error_ = error; }
+    // The handler calls functions anyway, and has saved all registers.
+    void has_calls(bool calls) { has_calls_ = calls; }
 
     // Sets the contexts in which the body runs; default: `others`.
     void runs_in(const RunContexts& contexts) { run_contexts_ = contexts; }
@@ -181,6 +183,7 @@ class Body {
     // globals.cpp
     Value map(const program::Global& array);
     Value find_element(const program::GlobalValue& place, bool insert);
+    static bool has_slots(const program::Global& array);
     Value find_slot(const program::Global& array, Value key, bool insert, llvm::BasicBlock* absent);
     Value element_or(const program::GlobalValue& place, bool insert, llvm::BasicBlock* absent);
     Value make_element(const program::GlobalValue& place);
@@ -272,6 +275,7 @@ class Body {
     Value ctx_;
     Value scratch_base_;
     KeptError* kept_error_ = nullptr;
+    bool has_calls_ = false;
     llvm::BasicBlock* refused_ = nullptr; // where read_elsewhere found a fault
     HitContext hit_;
     std::vector<Value> locals_; // alloca i64, or address of a string

@@ -77,7 +77,7 @@ void emit_lean(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function*
     } else if (needs == Needs::Locks) {
         LockedRun run(script, builder, function, index);
         run.enter(done);
-        run.keep_errors_of(body);
+        run.prepare(body);
         emit();
         run.leave();
     } else {

@@ -10,14 +10,16 @@ namespace djstap::codegen {
 
 namespace {
 
-const char* in_words(Needs needs) {
-    switch (needs) {
+const char* needs_in_words(const ScriptModule& script, const Variant& variant) {
+    switch (needs_of(script, variant)) {
     case Needs::Nothing:
         return "nothing: it updates per-CPU counters, each with one instruction";
     case Needs::Preemption:
         return "preemption disabled while it writes its record";
     case Needs::Locks:
-        return "only its locks, with interrupts disabled: no context, no guard";
+        return may_be_nested(script, variant)
+                   ? "only its locks, with interrupts disabled, and a guard: no context"
+                   : "only its locks, with interrupts disabled: no context, no guard";
     case Needs::Context:
         return "its CPU's context: a re-entry guard, scratch memory, error state";
     }
@@ -81,7 +83,7 @@ std::vector<std::string> explain(const ScriptModule& script,
                              variant.kind == HandlerKind::End || variant.kind == HandlerKind::Error;
         lines.push_back(name + ": " + mechanisms(script.plan, i));
         lines.push_back(std::string("    needs ") +
-                        (session ? "nothing: it runs alone" : in_words(needs_of(script, variant))));
+                        (session ? "nothing: it runs alone" : needs_in_words(script, variant)));
         if (script.lengthy.count(i))
             lines.push_back("    could do without, but has more than " +
                             std::to_string(max_lean_instructions) + " instructions");

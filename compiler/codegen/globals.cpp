@@ -82,6 +82,11 @@ Value Body::find_element(const program::GlobalValue& place, bool insert) {
                                {map(array), key_values});
 }
 
+// As has_slots (runtime/map/layout.h).
+bool Body::has_slots(const program::Global& array) {
+    return array.keys.size() == 1 && array.keys[0] == Type::Long && array.value == Type::Long;
+}
+
 // An array of longs by one long: checks the slot of the key's hash (djs_map_home) inline; the
 // runtime checks all others.
 Value Body::find_slot(const program::Global& array, Value key, bool insert,
@@ -107,9 +112,10 @@ Value Body::find_slot(const program::Global& array, Value key, bool insert,
     const char* runtime = insert ? "djs_map_insert_slot" : "djs_map_find_slot";
     // A handler without a context would otherwise save all registers for this.
     Value elsewhere =
-        ctx_ ? builder_.CreateCall(script_.runtime(runtime), {the_map, key})
-             : call_slow(script_, builder_, insert ? "djs_slow_insert" : "djs_slow_find", runtime,
-                         {the_map, key});
+        ctx_ || has_calls_
+            ? builder_.CreateCall(script_.runtime(runtime), {the_map, key})
+            : call_slow(script_, builder_, insert ? "djs_slow_insert" : "djs_slow_find", runtime,
+                        {the_map, key});
     builder_.CreateCondBr(builder_.CreateIsNull(elsewhere), absent, found);
     begin(found);
     auto* at = builder_.CreatePHI(script_.types.pointer, 2);
@@ -122,7 +128,7 @@ Value Body::find_slot(const program::Global& array, Value key, bool insert,
 // continues in `absent`.
 Value Body::element_or(const program::GlobalValue& place, bool insert, llvm::BasicBlock* absent) {
     const program::Global& array = *place.global;
-    if (array.keys.size() == 1 && array.keys[0] == Type::Long && array.value == Type::Long)
+    if (has_slots(array))
         return find_slot(array, number(*place.keys[0]), insert, absent);
     if (has_padded_keys(array, place.keys))
         return find_padded(place, insert, absent);
@@ -394,6 +400,19 @@ llvm::ConstantInt* Body::array_place(const program::Global& array, SourceRange r
 }
 
 Value Body::membership(const program::Membership& node) {
+    if (has_slots(*node.array) && node.keys[0]) {
+        auto *absent = block("absent"), *joined = block("joined");
+        find_slot(*node.array, number(*node.keys[0]), false, absent);
+        auto* present = builder_.GetInsertBlock();
+        builder_.CreateBr(joined);
+        begin(absent);
+        builder_.CreateBr(joined);
+        begin(joined);
+        auto* result = builder_.CreatePHI(script_.types.i64, 2);
+        result->addIncoming(script_.number(0), absent);
+        result->addIncoming(script_.number(1), present);
+        return result;
+    }
     uint32_t fixed = 0;
     Value key_values = keys(*node.array, node.keys, &fixed);
     bool whole = fixed == (1u << node.keys.size()) - 1;

@@ -15,7 +15,8 @@ LockedRun::LockedRun(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Fun
     : script_(script), builder_(builder), function_(function),
       handler_(script.handler_address(variant)),
       may_be_nested_(script.kernel.offset && script.kernel.offset("djs_cpu.locked_alone") &&
-                     may_be_nested(script, script.plan.variants[variant])) {
+                     may_be_nested(script, script.plan.variants[variant])),
+      calls_clock_(calls_clock(script, script.plan.variants[variant])) {
     llvm::IRBuilder<> at_entry(&function->getEntryBlock(), function->getEntryBlock().begin());
     error_.message = at_entry.CreateAlloca(script.types.pointer, nullptr, "message");
     error_.place = at_entry.CreateAlloca(script.types.i32, nullptr, "place");

@@ -15,7 +15,10 @@ class LockedRun {
     // Continues with the locks held, or in `skipped` if they cannot be taken (counted).
     void enter(llvm::BasicBlock* skipped);
     // Keeps a run-time error of the body until the locks are released.
-    void keep_errors_of(Body& body) { body.keep_errors(&error_); }
+    void prepare(Body& body) {
+        body.keep_errors(&error_);
+        body.has_calls(calls_clock_);
+    }
     void leave();
 
   private:
@@ -41,6 +44,7 @@ class LockedRun {
     // What the handler calls may be probed by a handler that holds locks: djs_cpu.locked_alone
     // counts it.
     bool may_be_nested_;
+    bool calls_clock_;
     // DJS_IRQS_ON: the handler took the lock itself, and releases it; else what the runtime yielded
     // that took it, and releases it.
     llvm::Value* flags_ = nullptr;

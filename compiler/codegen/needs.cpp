@@ -304,8 +304,8 @@ bool may_fault(const Variant& variant) {
     return found;
 }
 
-bool may_be_nested(const ScriptModule& script, const Variant& variant) {
-    bool found = may_fault(variant);
+bool calls_clock(const ScriptModule& script, const Variant& variant) {
+    bool found = false;
     std::function<void(program::Expression&)> look = [&](program::Expression& node) {
         if (node.kind != ExpressionKind::Call)
             return;
@@ -318,6 +318,10 @@ bool may_be_nested(const ScriptModule& script, const Variant& variant) {
         program::walk_expressions(*variant.probe->condition, look);
     program::walk_expressions(*variant.probe->body, look);
     return found;
+}
+
+bool may_be_nested(const ScriptModule& script, const Variant& variant) {
+    return may_fault(variant) || calls_clock(script, variant);
 }
 
 } // namespace djstap::codegen

@@ -31,6 +31,8 @@ bool is_clock(const ScriptModule& script, const std::string& intrinsic);
 // Returns the expression that a call without arguments yields if its function contains nothing
 // else; else null.
 const program::Expression* only_value(const program::Call& call);
+// Returns whether the handler calls a clock.
+bool calls_clock(const ScriptModule& script, const Variant& variant);
 // Returns whether the handler calls functions of the kernel that may be probed, or may fault, which
 // calls such functions.
 bool may_be_nested(const ScriptModule& script, const Variant& variant);

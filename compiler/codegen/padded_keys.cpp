@@ -112,9 +112,10 @@ Value Body::find_padded(const program::GlobalValue& place, bool insert, llvm::Ba
             keys[i], builder_.CreateConstGEP2_32(area_type, area, 0, static_cast<unsigned>(i)));
     const char* runtime = insert ? "djs_map_insert" : "djs_map_find";
     Value elsewhere =
-        ctx_ ? builder_.CreateCall(script_.runtime(runtime), {the_map, area})
-             : call_slow(script_, builder_, insert ? "djs_slow_insert_keys" : "djs_slow_find_keys",
-                         runtime, {the_map, area});
+        ctx_ || has_calls_
+            ? builder_.CreateCall(script_.runtime(runtime), {the_map, area})
+            : call_slow(script_, builder_, insert ? "djs_slow_insert_keys" : "djs_slow_find_keys",
+                        runtime, {the_map, area});
     builder_.CreateCondBr(builder_.CreateIsNull(elsewhere), absent, found);
     auto* searched = builder_.GetInsertBlock();
     begin(found);

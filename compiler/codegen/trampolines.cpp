@@ -279,7 +279,7 @@ class TrampolineCompiler {
         Body body(script_, function_, builder_, nullptr, nullptr, variant.probe->locals,
                   hit_of(number));
         if (locked)
-            locked->keep_errors_of(body);
+            locked->prepare(body);
         body.emit_probe(*variant.probe->body, variant.probe->condition.get());
         bound_lifetimes(start, body.slots());
         builder_.CreateBr(next);
