@@ -37,8 +37,8 @@ void Body::begin_run(const program::Effects& effects) {
 }
 
 void Body::emit_probe(const program::Block& body, const program::Expression* condition_expression) {
-    exit_ = block("end");
-    error_ = next_ = exit_;
+    exit_ = next_ = block("end");
+    error_ = kept_error_ ? kept_error_->reported : exit_;
     forget_match();
     make_locals(local_declarations_);
     if (condition_expression) {

@@ -43,7 +43,8 @@ Value narrow(const ScriptModule& script, llvm::IRBuilder<>& builder, Value wide,
 
 // Where a handler that holds locks keeps a run-time error.
 struct KeptError {
-    Value message = nullptr; // null: none
+    llvm::BasicBlock* reported = nullptr; // where the body goes on after an error
+    Value message = nullptr;
     Value place = nullptr;
     // of a read that failed, if the body has reads; its message is unread_message
     Value address = nullptr, size = nullptr;

@@ -6,6 +6,7 @@
 #include "codegen/needs.h"
 #include "include/script.h"
 
+#include <llvm/IR/CFG.h>
 #include <llvm/IR/MDBuilder.h>
 
 namespace djstap::codegen {
@@ -76,8 +77,7 @@ void LockedRun::release_lock() {
 
 void LockedRun::enter(llvm::BasicBlock* skipped) {
     llvm::MDNode* rarely = llvm::MDBuilder(script_.context).createUnlikelyBranchWeights();
-    builder_.CreateStore(script_.null(), error_.message);
-    builder_.CreateStore(script_.u32(0), error_.place);
+    error_.reported = block("failed");
     auto* run = block("locked");
     if (!in_line()) {
         flags_ = builder_.CreateCall(script_.runtime("djs_lock_enter"), {handler_}, "flags");
@@ -145,11 +145,21 @@ void LockedRun::leave() {
         builder_.CreateBr(left);
         builder_.SetInsertPoint(left);
     }
+    auto* done = block("unlocked");
+    builder_.CreateBr(done);
+    if (llvm::pred_empty(error_.reported))
+        error_.reported->eraseFromParent();
+    else
+        report(done);
+    builder_.SetInsertPoint(done);
+}
+
+// Apart from the path without an error, which thus has nothing to compare.
+void LockedRun::report(llvm::BasicBlock* done) {
+    builder_.SetInsertPoint(error_.reported);
+    count_nesting(-1);
+    call_slow(script_, builder_, "djs_slow_lock_leave", "djs_lock_leave", {handler_, flags_});
     llvm::Value* message = builder_.CreateLoad(script_.types.pointer, error_.message);
-    auto *failed = block("failed"), *done = block("unlocked");
-    builder_.CreateCondBr(builder_.CreateIsNotNull(message), failed, done,
-                          llvm::MDBuilder(script_.context).createUnlikelyBranchWeights());
-    builder_.SetInsertPoint(failed);
     llvm::Value* place = builder_.CreateLoad(script_.types.i32, error_.place);
     if (error_.address) {
         auto *unread = block("unread"), *other = block("other_error");
@@ -164,7 +174,6 @@ void LockedRun::leave() {
     }
     call_slow(script_, builder_, "djs_slow_fail", "djs_fail_alone", {message, place});
     builder_.CreateBr(done);
-    builder_.SetInsertPoint(done);
 }
 
 } // namespace djstap::codegen

@@ -28,6 +28,7 @@ class LockedRun {
     bool in_line() const { return lock_ || takes_none_; }
     arch::PercpuPlace nesting() const;
     void count_nesting(int64_t change);
+    void report(llvm::BasicBlock* done);
 
     llvm::BasicBlock* block(const char* name) {
         return llvm::BasicBlock::Create(script_.context, name, function_);
