@@ -259,6 +259,25 @@ bool is_clock(const ScriptModule& script, const std::string& intrinsic) {
             intrinsic == "local_clock_ns");
 }
 
+namespace {
+
+// Returns whether an expression consists of numbers and intrinsics: it reads no memory and no
+// global, and calls no function of a script, which may call itself.
+bool is_plain(const program::Expression& node) {
+    if (node.kind == ExpressionKind::Number)
+        return true;
+    if (node.kind == ExpressionKind::Arithmetic) {
+        const auto& binary = program::as<program::Arithmetic>(node);
+        return is_plain(*binary.left) && is_plain(*binary.right);
+    }
+    if (node.kind != ExpressionKind::Call)
+        return false;
+    const auto& call = program::as<program::Call>(node);
+    return !call.function->intrinsic.empty() && call.arguments.empty();
+}
+
+} // namespace
+
 const program::Expression* only_value(const program::Call& call) {
     const program::Function& function = *call.function;
     if (!function.body || !function.locals.empty() || function.next_overload ||
@@ -266,7 +285,7 @@ const program::Expression* only_value(const program::Call& call) {
         function.body->statements[0]->kind != StatementKind::Return)
         return nullptr;
     const auto* value = program::as<program::Return>(*function.body->statements[0]).value.get();
-    return value && value->type == Type::Long ? value : nullptr;
+    return value && value->type == Type::Long && is_plain(*value) ? value : nullptr;
 }
 
 bool loads_are_inline(const ScriptModule& script, AddressSpace space) {

@@ -29,7 +29,7 @@ Needs needs_of_entry_values(const ScriptModule& script, const Variant& variant);
 // may be probed, and the guard of LockedRun keeps the handler from being called by itself.
 bool is_clock(const ScriptModule& script, const std::string& intrinsic);
 // Returns the expression that a call without arguments yields if its function contains nothing
-// else; else null.
+// else, and it only computes with numbers and intrinsics; else null.
 const program::Expression* only_value(const program::Call& call);
 // Returns whether the handler calls a clock.
 bool calls_clock(const ScriptModule& script, const Variant& variant);
