@@ -101,6 +101,7 @@ class TrampolineCompiler {
                 run_lean(variants[i++], nullptr);
             } else if (needs(i) == Needs::Locks) {
                 auto* done = block("done");
+                check_saved(variants[i], done); // else a hit may be counted as skipped twice
                 LockedRun locked(script_, builder_, function_, variants[i]);
                 locked.enter(done);
                 run_lean(variants[i++], &locked);
@@ -269,7 +270,8 @@ class TrampolineCompiler {
     void run_lean(uint32_t number, LockedRun* locked) {
         const Variant& variant = script_.plan.variants[number];
         auto *start = block("handler"), *next = block("next_handler");
-        check_saved(number, next);
+        if (!locked)
+            check_saved(number, next);
         if (needs_of(script_, variant) == Needs::Nothing && variant.probe->effects.can_fail)
             check_gate(script_, builder_, next);
         if (may_fault(variant))
