@@ -171,6 +171,7 @@ constexpr std::array runtime_functions{
     RUNTIME(djs_map_insert_long),
     RUNTIME(djs_map_insert_slot),
     RUNTIME(djs_map_erase),
+    RUNTIME(djs_map_erase_slot),
     RUNTIME(djs_erase_slice),
     RUNTIME(djs_has_slice),
     RUNTIME(djs_map_clear),

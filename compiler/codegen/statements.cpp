@@ -234,6 +234,9 @@ void Body::delete_statement(const program::Delete& node) {
             builder_.CreateStore(
                 builder_.CreateCall(script_.runtime("djs_map_clear"), {map(*node.global)}),
                 storage.variable);
+        } else if (has_slots(*node.global) && node.keys[0]) {
+            Value key = number(*node.keys[0]);
+            builder_.CreateCall(script_.runtime("djs_map_erase_slot"), {map(*node.global), key});
         } else {
             uint32_t fixed = 0;
             Value key_values = keys(*node.global, node.keys, &fixed);

@@ -129,6 +129,7 @@ void *djs_map_insert_long(struct djs_map *map, s64 key);
 void *djs_map_insert_slot(struct djs_map *map, s64 key);
 /* Removes an element; returns 1 when it existed. */
 int djs_map_erase(struct djs_map *map, const union djs_value *keys);
+int djs_map_erase_slot(struct djs_map *map, s64 key); /* the same for slots */
 /* Removes all elements. Returns the map to use from now on, which may differ from `map`. */
 struct djs_map *djs_map_clear(struct djs_map *map);
 u32 djs_map_count(const struct djs_map *map);

@@ -25,6 +25,12 @@ struct long_entry {
 	char value[];
 };
 
+/* With slots: for each slot, the entry that has it, and how many elements passed over it. */
+struct slot_use {
+	u32 owner;
+	u32 passed;
+};
+
 struct djs_map {
 	/* What every operation reads is in the first cache line. */
 	struct djs_map_front front;
@@ -38,10 +44,7 @@ struct djs_map {
 	struct djs_map_walk *walks;
 	u32 key_offsets[DJS_MAX_KEYS];
 	struct djs_map_shape shape;
-	/*
-	 * With slots: for each slot, the entry that has it, and how many elements passed over it.
-	 */
-	u32 *owners, *passed;
+	struct slot_use *uses; /* with slots */
 	/* For a map that is cleared in constant time: a second map header, with another table for
 	 * the same entries, and how many bytes of that table are not zero yet. */
 	struct djs_map *twin;
@@ -56,6 +59,41 @@ static inline u32 *buckets(const struct djs_map *map)
 static inline struct entry *entry_at(const struct djs_map *map, u32 number)
 {
 	return (struct entry *)(map->front.entries + (u64)number * map->front.stride);
+}
+
+static inline struct entry *entry_among(char *entries, u32 stride, u32 number)
+{
+	return (struct entry *)(entries + (u64)number * stride);
+}
+
+/* Appends the entry to the insertion order. */
+static inline struct entry *append_entry(struct djs_map *map, u32 number)
+{
+	char *entries = map->front.entries; /* once: the compiler cannot know that they stay */
+	u32 stride = map->front.stride;
+	struct entry *head = entry_among(entries, stride, 0);
+	struct entry *entry = entry_among(entries, stride, number);
+
+	entry->after = 0;
+	entry->before = head->before;
+	entry_among(entries, stride, head->before)->after = number;
+	head->before = number;
+	return entry;
+}
+
+/* Removes the entry, which has left its chain or slot, from the insertion order, and frees it. */
+static inline void free_entry(struct djs_map *map, u32 number)
+{
+	char *entries = map->front.entries;
+	u32 stride = map->front.stride;
+	struct entry *entry = entry_among(entries, stride, number);
+	u32 before = entry->before, after = entry->after;
+
+	entry_among(entries, stride, before)->after = after;
+	entry_among(entries, stride, after)->before = before;
+	entry->chain = map->free;
+	map->free = number;
+	map->count--;
 }
 
 /* Returns 1 if the keys that `fixed` has a bit for equal those of entry `number`. */

@@ -201,7 +201,7 @@ DJS_HANDLER_CODE void *djs_map_find_slot(struct djs_map *map, s64 key)
 
 /* ---- inserting and removing ---- */
 
-/* Removes `number` from its chain or slot and from the insertion order. */
+/* Removes `number` from its chain or slot. */
 static DJS_HANDLER_CODE void unlink_entry(struct djs_map *map, u32 number)
 {
 	struct entry *entry = entry_at(map, number);
@@ -217,16 +217,12 @@ static DJS_HANDLER_CODE void unlink_entry(struct djs_map *map, u32 number)
 			link = &entry_at(map, *link)->chain;
 		*link = entry->chain;
 	}
-	entry_at(map, entry->before)->after = entry->after;
-	entry_at(map, entry->after)->before = entry->before;
 }
 
 DJS_HANDLER_CODE void djs_map_remove(struct djs_map *map, u32 number)
 {
 	unlink_entry(map, number);
-	entry_at(map, number)->chain = map->free;
-	map->free = number;
-	map->count--;
+	free_entry(map, number);
 }
 
 /* Takes an unused entry while the twin's debt is open, or the oldest entry. */
@@ -241,8 +237,10 @@ static __attribute__((__noinline__)) DJS_HANDLER_CODE u32 take_rarely(struct djs
 	}
 	if (!map->shape.wrap)
 		return 0;
-	number = entry_at(map, 0)->after;
-	unlink_entry(map, number);
+	djs_map_remove(map, entry_at(map, 0)->after);
+	number = map->free;
+	map->free = entry_at(map, number)->chain;
+	map->count++;
 	return number;
 }
 
@@ -259,19 +257,6 @@ static inline u32 take_entry(struct djs_map *map)
 		return take_rarely(map);
 	map->count++;
 	return number;
-}
-
-/* Appends the entry to the insertion order. */
-static inline struct entry *append_entry(struct djs_map *map, u32 number)
-{
-	struct entry *head = entry_at(map, 0);
-	struct entry *entry = entry_at(map, number);
-
-	entry->after = 0;
-	entry->before = head->before;
-	entry_at(map, head->before)->after = number;
-	head->before = number;
-	return entry;
 }
 
 /* Returns a new entry at the head of its chain; NULL: full. */
@@ -342,7 +327,9 @@ DJS_HANDLER_CODE void *djs_map_insert_long(struct djs_map *map, s64 key)
 	return likely(value) ? value : new_long(map, hash, key);
 }
 
-DJS_HANDLER_CODE void *djs_map_insert_slot(struct djs_map *map, s64 key)
+/* Separate from the usual cases below, which thus save no register. */
+static __attribute__((__noinline__)) DJS_HANDLER_CODE void *insert_elsewhere(struct djs_map *map,
+									     s64 key)
 {
 	u32 number = djs_slots_find(map, key);
 
@@ -355,11 +342,62 @@ DJS_HANDLER_CODE void *djs_map_insert_slot(struct djs_map *map, s64 key)
 	return djs_slots_take(map, number, key);
 }
 
+/* The slot of the hash is free and no element passed over it: no other slot has the key. */
+DJS_HANDLER_CODE void *djs_map_insert_slot(struct djs_map *map, s64 key)
+{
+	u64 home = djs_map_home(&map->front, key);
+	struct djs_slot *slot = &map->front.slots[home];
+	struct slot_use *use = &map->uses[home];
+	u32 number = map->free;
+	struct entry *entry;
+
+	if (unlikely(!number || slot->complement || use->passed || key == -1))
+		return insert_elsewhere(map, key);
+	map->free = entry_at(map, number)->chain;
+	map->count++;
+	entry = append_entry(map, number);
+	((struct long_entry *)entry)->key = key;
+	entry->place = (u32)home;
+	use->owner = number;
+	slot->complement = ~(u64)key;
+	slot->value = 0;
+	return &slot->value;
+}
+
+static __attribute__((__noinline__)) DJS_HANDLER_CODE int erase_elsewhere(struct djs_map *map,
+									  s64 key)
+{
+	u32 number = djs_slots_find(map, key);
+
+	if (!number)
+		return 0;
+	djs_map_remove(map, number);
+	return 1;
+}
+
+/* An element in the slot of its hash passed over no other one. */
+DJS_HANDLER_CODE int djs_map_erase_slot(struct djs_map *map, s64 key)
+{
+	u64 home = djs_map_home(&map->front, key);
+	struct djs_slot *slot = &map->front.slots[home];
+	struct slot_use *use = &map->uses[home];
+	u32 number = use->owner;
+
+	if (unlikely(slot->complement != ~(u64)key || key == -1 || map->walks))
+		return erase_elsewhere(map, key);
+	slot->complement = 0;
+	use->owner = 0;
+	free_entry(map, number);
+	return 1;
+}
+
 DJS_HANDLER_CODE int djs_map_erase(struct djs_map *map, const union djs_value *keys)
 {
-	u32 number = has_slots(map) ? djs_slots_find(map, keys[0].number)
-				    : find(map, hash_keys(map, keys), keys);
+	u32 number;
 
+	if (has_slots(map))
+		return djs_map_erase_slot(map, keys[0].number);
+	number = find(map, hash_keys(map, keys), keys);
 	if (!number)
 		return 0;
 	djs_map_remove(map, number);

@@ -24,7 +24,7 @@ DJS_HANDLER_CODE u64 djs_slots_bytes(u32 capacity)
 {
 	u64 slots = djs_map_slot_count(capacity) + 1;
 
-	return slots * sizeof(struct djs_slot) + slots * 2 * sizeof(u32);
+	return slots * (sizeof(struct djs_slot) + sizeof(struct slot_use));
 }
 
 void djs_slots_init(struct djs_map *map, void *memory)
@@ -33,8 +33,7 @@ void djs_slots_init(struct djs_map *map, void *memory)
 
 	map->front.slots = memory;
 	map->front.slot_count = slots;
-	map->owners = (u32 *)(map->front.slots + slots + 1);
-	map->passed = map->owners + slots + 1;
+	map->uses = (struct slot_use *)(map->front.slots + slots + 1);
 }
 
 /* Returns the slot of `key`, or the table's size if it has none. Not for -1. */
@@ -43,7 +42,7 @@ static DJS_HANDLER_CODE u64 find_slot(const struct djs_map *map, s64 key)
 	struct slot_walk walk = first_slot(map, key);
 
 	while (map->front.slots[walk.slot].complement != ~(u64)key) {
-		if (!map->passed[walk.slot] || !next_slot(map, &walk))
+		if (!map->uses[walk.slot].passed || !next_slot(map, &walk))
 			return map->front.slot_count;
 	}
 	return walk.slot;
@@ -58,7 +57,7 @@ DJS_HANDLER_CODE u32 djs_slots_find(const struct djs_map *map, s64 key)
 		if (slot == map->front.slot_count)
 			return 0;
 	}
-	return map->owners[slot];
+	return map->uses[slot].owner;
 }
 
 DJS_HANDLER_CODE s64 *djs_slots_take(struct djs_map *map, u32 number, s64 key)
@@ -69,14 +68,14 @@ DJS_HANDLER_CODE s64 *djs_slots_take(struct djs_map *map, u32 number, s64 key)
 		struct slot_walk walk = first_slot(map, key);
 
 		while (map->front.slots[walk.slot].complement) {
-			map->passed[walk.slot]++;
+			map->uses[walk.slot].passed++;
 			next_slot(map, &walk);
 		}
 		slot = walk.slot;
 	}
 	map->front.slots[slot].complement = ~(u64)key;
 	map->front.slots[slot].value = 0;
-	map->owners[slot] = number;
+	map->uses[slot].owner = number;
 	entry_at(map, number)->place = (u32)slot;
 	return &map->front.slots[slot].value;
 }
@@ -90,12 +89,12 @@ DJS_HANDLER_CODE void djs_slots_release(struct djs_map *map, u32 number)
 		struct slot_walk walk = first_slot(map, entry->key);
 
 		while (walk.slot != its) {
-			map->passed[walk.slot]--;
+			map->uses[walk.slot].passed--;
 			next_slot(map, &walk);
 		}
 	}
 	map->front.slots[its].complement = 0;
-	map->owners[its] = 0;
+	map->uses[its].owner = 0;
 }
 
 DJS_HANDLER_CODE s64 *djs_slots_value(const struct djs_map *map, u32 number)
@@ -104,5 +103,5 @@ DJS_HANDLER_CODE s64 *djs_slots_value(const struct djs_map *map, u32 number)
 	u32 slot = entry_at(map, number)->place;
 
 	/* Another entry may have the slot by now. */
-	return map->owners[slot] == number ? &map->front.slots[slot].value : &removed;
+	return map->uses[slot].owner == number ? &map->front.slots[slot].value : &removed;
 }

@@ -153,7 +153,7 @@ TEST(Map, ManyRoundsOfInsertAndEraseKeepChainsShort) {
                 if (value == DJS_STATISTIC)
                     continue;
                 for (u64 slot = 0; slot <= map.map->front.slot_count; slot++)
-                    ASSERT_EQ(map.map->passed[slot], 0) << slot;
+                    ASSERT_EQ(map.map->uses[slot].passed, 0) << slot;
             }
     }
 }
