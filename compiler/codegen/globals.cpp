@@ -102,11 +102,15 @@ Value Body::find_slot(const program::Global& array, Value key, bool insert,
     Value product =
         builder_.CreateMul(builder_.CreateZExt(hash, wide), llvm::ConstantInt::get(wide, count));
     Value index = builder_.CreateTrunc(builder_.CreateLShr(product, 64), script_.types.i64);
-    Value slots = builder_.CreateConstGEP1_32(script_.types.i8, the_map, DJS_MAP_SLOTS_AT);
     auto* slot_type = llvm::ArrayType::get(script_.types.i64, sizeof(djs_slot) / 8);
-    Value slot = builder_.CreateGEP(slot_type, slots, index);
-    Value here = builder_.CreateICmpEQ(builder_.CreateLoad(script_.types.i64, slot), complement);
-    Value at_home = builder_.CreateConstGEP1_32(script_.types.i8, slot, offsetof(djs_slot, value));
+    // The offset of the slots remains part of each address, where it costs no instruction.
+    Value at_home = builder_.CreateGEP(slot_type, the_map, index);
+    auto from = [this](Value base, int64_t offset) {
+        return builder_.CreateGEP(script_.types.i8, base, script_.number(offset));
+    };
+    constexpr int64_t value_at = DJS_MAP_SLOTS_AT + offsetof(djs_slot, value);
+    Value here = builder_.CreateICmpEQ(
+        builder_.CreateLoad(script_.types.i64, from(at_home, DJS_MAP_SLOTS_AT)), complement);
     branch_unlikely(builder_.CreateNot(here), search, found);
     begin(search);
     const char* runtime = insert ? "djs_map_insert_slot" : "djs_map_find_slot";
@@ -116,12 +120,13 @@ Value Body::find_slot(const program::Global& array, Value key, bool insert,
             ? builder_.CreateCall(script_.runtime(runtime), {the_map, key})
             : call_slow(script_, builder_, insert ? "djs_slow_insert" : "djs_slow_find", runtime,
                         {the_map, key});
+    Value elsewhere_base = from(elsewhere, -value_at);
     builder_.CreateCondBr(builder_.CreateIsNull(elsewhere), absent, found);
     begin(found);
-    auto* at = builder_.CreatePHI(script_.types.pointer, 2);
-    at->addIncoming(at_home, home);
-    at->addIncoming(elsewhere, search);
-    return at;
+    auto* base = builder_.CreatePHI(script_.types.pointer, 2);
+    base->addIncoming(at_home, home);
+    base->addIncoming(elsewhere_base, search);
+    return from(base, value_at);
 }
 
 // Returns the element's value; if it is absent (find) or there is no room (insert), the code
@@ -262,12 +267,17 @@ void Body::add_to_statistic(const program::Global& global, Value value) {
     if (needs.max)
         extreme(offsetof(djs_statistic, max), llvm::CmpInst::ICMP_SGT);
     if (needs.histogram == program::StatisticNeeds::Histogram::Log) {
-        // Like djs_statistic_bucket.
+        // Like djs_statistic_bucket. The number of bits of 0 is 0, of any other number one more
+        // than the index of its highest bit.
         Value negative = builder_.CreateICmpSLT(value, script_.number(0));
         Value magnitude = builder_.CreateSelect(negative, builder_.CreateNeg(value), value);
-        Value zeros = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, magnitude,
-                                                     llvm::ConstantInt::getFalse(script_.context));
-        Value bits = builder_.CreateSub(script_.number(64), zeros);
+        Value zeros = builder_.CreateBinaryIntrinsic(
+            llvm::Intrinsic::ctlz, builder_.CreateOr(magnitude, script_.number(1)),
+            llvm::ConstantInt::getTrue(script_.context));
+        Value highest = builder_.CreateXor(zeros, script_.number(63));
+        Value bits = builder_.CreateAdd(
+            highest, builder_.CreateZExt(builder_.CreateICmpNE(magnitude, script_.number(0)),
+                                         script_.types.i64));
         Value bucket =
             builder_.CreateAdd(script_.number(DJS_LOG_ZERO),
                                builder_.CreateSelect(negative, builder_.CreateNeg(bits), bits));

@@ -77,8 +77,12 @@ llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder,
             continue;
         llvm::Value* task = percpu("current_task", script.types.pointer);
         auto offset = static_cast<unsigned>(script.kernel.offset(field.offset)->second);
-        llvm::Value* id = builder.CreateLoad(
-            script.types.i32, builder.CreateConstGEP1_32(script.types.i8, task, offset));
+        auto* id = builder.CreateLoad(script.types.i32,
+                                      builder.CreateConstGEP1_32(script.types.i8, task, offset));
+        // Below PID_MAX_LIMIT, so a search need not ask whether it is -1.
+        llvm::MDBuilder metadata(script.context);
+        id->setMetadata(llvm::LLVMContext::MD_range,
+                        metadata.createRange(llvm::APInt(32, 0), llvm::APInt(32, 1u << 31)));
         return builder.CreateSExt(id, script.types.i64);
     }
     return nullptr;
