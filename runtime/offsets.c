@@ -10,12 +10,14 @@
 #include <linux/smp.h>
 
 #include "arch/runtime.h"
+#include "context/kernel_clock.h"
 #include "cpu/cpu.h"
 
 #define LINE(text, ...)		     DJS_EMIT_LINE(".djstap.offsets", text, __VA_ARGS__)
 #define NUMBER(name, value)	     LINE(name " %c0", "i"((long)(value)))
 #define PERCPU(name, symbol, addend) LINE(name ":" symbol " %c0", "i"((long)(addend)))
 #define TASK(field)		     NUMBER("task_struct." #field, offsetof(struct task_struct, field))
+#define READ_BASE(field)	     NUMBER("tk_read_base." #field, offsetof(struct tk_read_base, field))
 #define REG(field)		     NUMBER("pt_regs." #field, offsetof(struct pt_regs, field));
 #define CTX(field)		     NUMBER("djs_ctx." #field, offsetof(struct djs_ctx, field))
 
@@ -59,6 +61,15 @@ void djs_offsets(void)
 #else
 	NUMBER("ftrace_regs.regs", offsetof(struct ftrace_regs, regs));
 #endif
+#endif
+#ifdef DJS_HAVE_TK_READ_BASE
+	READ_BASE(clock);
+	READ_BASE(cycle_last);
+	READ_BASE(mult);
+	READ_BASE(shift);
+	READ_BASE(xtime_nsec);
+	READ_BASE(base);
+	READ_BASE(base_real);
 #endif
 	NUMBER("page_size", PAGE_SIZE);
 	NUMBER("hz", HZ);

@@ -40,6 +40,8 @@ void emit_nothing(llvm::IRBuilderBase& builder);
 // Reads the clock of the records, as an opaque value; store_clock stores its 8 bytes at `address`.
 llvm::Value* read_clock(llvm::IRBuilderBase& builder);
 void store_clock(llvm::IRBuilderBase& builder, llvm::Value* time, llvm::Value* address);
+// Reads the same clock as a number, ordered after all earlier reads of the program.
+llvm::Value* read_clock_in_order(llvm::IRBuilderBase& builder);
 
 // Tests whether these bits of the stack pointer are all 0, as a bool.
 llvm::Value* has_zero_stack_bits(llvm::IRBuilderBase& builder, uint32_t bits);

@@ -122,6 +122,7 @@ class Body {
     Value conditional(const program::Conditional& conditional, bool keeps_branch = false);
     bool feeds_its_condition(const program::Assignment& assignment) const;
     Value call(const program::Call& call);
+    Value clock(const program::Function& function);
     Value call_intrinsic(const program::Function& function, const std::vector<Value>& arguments,
                          Value out, SourceRange range);
     Value embedded_call(const program::Call& call);

@@ -25,6 +25,7 @@ class Look {
     bool bound_to_place = false; // it cannot run in another context
     std::set<const program::Function*> calls;
     std::set<const program::Global*> clears;
+    std::set<const program::Global*> erases; // elements of these
 
     void at(program::Statement& body) {
         program::walk_statements(body, [&](program::Statement& node) { one(node); });
@@ -38,6 +39,7 @@ class Look {
         walks_far |= other.walks_far;
         bound_to_place |= other.bound_to_place;
         clears.insert(other.clears.begin(), other.clears.end());
+        erases.insert(other.erases.begin(), other.erases.end());
     }
 
   private:
@@ -60,7 +62,9 @@ class Look {
             const auto& erased = program::as<program::Delete>(node);
             if (erased.keys.empty())
                 clears.insert(erased.global);
-            else if (program::is_slice(erased.keys))
+            else
+                erases.insert(erased.global);
+            if (program::is_slice(erased.keys))
                 walk(*erased.global);
         } else if (node.kind == StatementKind::EmbeddedStatement) {
             bound_to_place = true;
@@ -107,8 +111,10 @@ class Finder {
             const std::set<const program::Function*> called = reached(all);
             const RunContexts contexts = run_contexts(variant, all);
             contexts_.variants.push_back(contexts);
-            if (!contexts.alone)
+            if (!contexts.alone) {
                 contexts_.cleared.insert(all.clears.begin(), all.clears.end());
+                contexts_.shrinking.insert(all.erases.begin(), all.erases.end());
+            }
             for (const program::Function* function : called)
                 contexts_.functions[function].join(contexts);
         }

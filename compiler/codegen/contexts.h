@@ -27,7 +27,8 @@ struct RunContexts {
 struct Contexts {
     std::vector<RunContexts> variants;                                   // by number
     std::unordered_map<const program::Function*, RunContexts> functions; // that are called
-    std::set<const program::Global*> cleared; // as a whole, while probes are armed
+    std::set<const program::Global*> cleared;   // as a whole, while probes are armed
+    std::set<const program::Global*> shrinking; // elements are removed while probes are armed
     RunContexts of(const program::Function& function) const {
         auto found = functions.find(&function);
         return found == functions.end() ? RunContexts{false, false, true} : found->second;

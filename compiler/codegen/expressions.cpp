@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "arch/codegen.h"
 #include "codegen/body.h"
+#include "codegen/clocks.h"
 #include "codegen/lean.h"
 
 #include "include/script.h"
@@ -318,6 +319,8 @@ Value Body::call(const program::Call& node) {
     if (is_intrinsic && node.arguments.empty() && !elsewhere)
         if (Value value = inline_intrinsic(script_, builder_, function.intrinsic))
             return value;
+    if (is_intrinsic && is_read_inline(script_, function.intrinsic))
+        return clock(function);
     if (const auto* only = ctx_ ? nullptr : only_value(node))
         return number(*only);
     bool yields_text = function.return_type == Type::String;
@@ -350,6 +353,16 @@ Value Body::call(const program::Call& node) {
     }
     check_call(function, node.range);
     return yields_text ? out : static_cast<Value>(result);
+}
+
+Value Body::clock(const program::Function& function) {
+    return read_kernel_clock(script_, builder_, function.intrinsic, [&]() -> Value {
+        Value context = ctx_ ? ctx_ : script_.null();
+        if (ctx_ || has_calls_)
+            return builder_.CreateCall(script_.intrinsic(function), {context});
+        return call_slow(script_, builder_, "djs_slow_" + function.intrinsic,
+                         script_.intrinsic(function), {context});
+    });
 }
 
 // `arguments`: the context, `out` if it returns a string, and the parameters' values.

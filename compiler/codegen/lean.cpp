@@ -152,10 +152,14 @@ bool LeanRecorder::possible(const ScriptModule& script) {
 // The rare cases are called with all registers preserved, so that the handler saves none for them.
 llvm::CallInst* call_slow(ScriptModule& script, llvm::IRBuilder<>& builder, const char* name,
                           const char* runtime_name, llvm::ArrayRef<llvm::Value*> arguments) {
+    return call_slow(script, builder, name, script.runtime(runtime_name), arguments);
+}
+
+llvm::CallInst* call_slow(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::StringRef name,
+                          llvm::Function* callee, llvm::ArrayRef<llvm::Value*> arguments) {
     auto* function = script.module.getFunction(name);
     if (!function) {
-        llvm::Function* callee = script.runtime(runtime_name);
-        function = script.create_function(callee->getFunctionType(), name);
+        function = script.create_function(callee->getFunctionType(), name.str());
         function->setCallingConv(llvm::CallingConv::PreserveMost);
         function->addFnAttr(llvm::Attribute::NoInline);
         function->addFnAttr(llvm::Attribute::Cold);

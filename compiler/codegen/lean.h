@@ -44,6 +44,8 @@ void check_stack(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBl
 // (PreserveMost), so that the fast path of its caller has no register to save for the call.
 llvm::CallInst* call_slow(ScriptModule& script, llvm::IRBuilder<>& builder, const char* name,
                           const char* runtime_name, llvm::ArrayRef<llvm::Value*> arguments);
+llvm::CallInst* call_slow(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::StringRef name,
+                          llvm::Function* callee, llvm::ArrayRef<llvm::Value*> arguments);
 
 // The parts of a handler with Needs::Preemption.
 class LeanRecorder {

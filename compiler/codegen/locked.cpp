@@ -12,15 +12,22 @@
 namespace djstap::codegen {
 
 LockedRun::LockedRun(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function* function,
-                     uint32_t variant)
+                     uint32_t variant, Of part)
     : script_(script), builder_(builder), function_(function),
-      handler_(script.handler_address(variant)),
-      may_be_nested_(script.kernel.offset && script.kernel.offset("djs_cpu.locked_alone") &&
-                     may_be_nested(script, script.plan.variants[variant])),
-      calls_clock_(calls_clock(script, script.plan.variants[variant])) {
+      handler_(script.handler_address(variant)) {
+    const Variant& its = script.plan.variants[variant];
     llvm::IRBuilder<> at_entry(&function->getEntryBlock(), function->getEntryBlock().begin());
     error_.message = at_entry.CreateAlloca(script.types.pointer, nullptr, "message");
     error_.place = at_entry.CreateAlloca(script.types.i32, nullptr, "place");
+    const bool can_count = script.kernel.offset && script.kernel.offset("djs_cpu.locked_alone");
+    if (part == Of::EntryValues) {
+        takes_none_ = true;
+        may_be_nested_ = can_count;
+        calls_often_ = entry_calls_often(script, its);
+        return;
+    }
+    may_be_nested_ = can_count && may_be_nested(script, its);
+    calls_often_ = calls_often(script, its);
     CompiledHandler handler;
     choose_locks(script, variant, handler);
     if (handler.locks.size() == 1 && !script.kernel.user_space) {

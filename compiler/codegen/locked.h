@@ -9,15 +9,17 @@ namespace djstap::codegen {
 
 class LockedRun {
   public:
+    // The whole handler, or only what it keeps from function entry, which takes no locks.
+    enum class Of : uint8_t { Handler, EntryValues };
     LockedRun(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function* function,
-              uint32_t variant);
+              uint32_t variant, Of part = Of::Handler);
 
     // Continues with the locks held, or in `skipped` if they cannot be taken (counted).
     void enter(llvm::BasicBlock* skipped);
     // Keeps a run-time error of the body until the locks are released.
     void prepare(Body& body) {
         body.keep_errors(&error_);
-        body.has_calls(calls_clock_);
+        body.has_calls(calls_often_);
     }
     void leave();
 
@@ -45,7 +47,7 @@ class LockedRun {
     // What the handler calls may be probed by a handler that holds locks: djs_cpu.locked_alone
     // counts it.
     bool may_be_nested_;
-    bool calls_clock_;
+    bool calls_often_;
     // DJS_IRQS_ON: the handler took the lock itself, and releases it; else what the runtime yielded
     // that took it, and releases it.
     llvm::Value* flags_ = nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "codegen/needs.h"
 
+#include "codegen/clocks.h"
 #include "codegen/lean.h"
 #include "semantics/walk.h"
 
@@ -219,6 +220,17 @@ class NeedsCheck {
     bool can_record_, can_read_;
 };
 
+bool uses_locked_global(const ScriptModule& script, program::Expression& expression) {
+    bool found = false;
+    program::walk_expressions(expression, [&](program::Expression& node) {
+        found |= node.kind == ExpressionKind::Membership;
+        if (node.kind == ExpressionKind::GlobalValue)
+            found |= script.storage(*program::as<program::GlobalValue>(node).global).kind !=
+                     GlobalStorage::Kind::Constant;
+    });
+    return found;
+}
+
 } // namespace
 
 Needs needs_of(const ScriptModule& script, const Variant& variant) {
@@ -248,15 +260,10 @@ Needs needs_of_entry_values(const ScriptModule& script, const Variant& variant) 
         if (may_fault(variant.accesses, *expression))
             return Needs::Context;
         needs = std::max(needs, check.value(*expression));
+        if (uses_locked_global(script, *expression))
+            return Needs::Context;
     }
     return needs;
-}
-
-bool is_clock(const ScriptModule& script, const std::string& intrinsic) {
-    return !script.kernel.user_space && script.kernel.offset &&
-           script.kernel.offset("djs_cpu.locked_alone") &&
-           (intrinsic == "gettimeofday_ns" || intrinsic == "ktime_get_ns" ||
-            intrinsic == "local_clock_ns");
 }
 
 namespace {
@@ -323,24 +330,66 @@ bool may_fault(const Variant& variant) {
     return found;
 }
 
-bool calls_clock(const ScriptModule& script, const Variant& variant) {
+namespace {
+
+using IsClock = bool(const ScriptModule& script, const std::string& intrinsic);
+
+// Returns whether the expression has a clock that is one of `which`.
+bool has_clock(const ScriptModule& script, program::Expression& expression, IsClock* which) {
     bool found = false;
     std::function<void(program::Expression&)> look = [&](program::Expression& node) {
         if (node.kind != ExpressionKind::Call)
             return;
         const auto& call = program::as<program::Call>(node);
-        found |= is_clock(script, call.function->intrinsic);
+        found |= which(script, call.function->intrinsic);
         if (only_value(call))
             program::walk_expressions(*call.function->body, look);
     };
-    if (variant.probe->condition)
-        program::walk_expressions(*variant.probe->condition, look);
-    program::walk_expressions(*variant.probe->body, look);
+    program::walk_expressions(expression, look);
+    return found;
+}
+
+bool has_clock(const ScriptModule& script, const Variant& variant, IsClock* which) {
+    bool found = variant.probe->condition && has_clock(script, *variant.probe->condition, which);
+    program::walk_expressions(*variant.probe->body, [&](program::Expression& node) {
+        found |= node.kind == ExpressionKind::Call && has_clock(script, node, which);
+    });
+    return found;
+}
+
+bool is_called_clock(const ScriptModule& script, const std::string& intrinsic) {
+    return is_clock(script, intrinsic) && !is_read_inline(script, intrinsic);
+}
+
+} // namespace
+
+bool calls_often(const ScriptModule& script, const Variant& variant) {
+    const std::set<const program::Global*>& shrinking = script.contexts.shrinking;
+    bool found = has_clock(script, variant, is_called_clock);
+    program::walk_statements(*variant.probe->body, [&](program::Statement& node) {
+        found |= node.kind == StatementKind::Delete;
+    });
+    program::walk_expressions(*variant.probe->body, [&](program::Expression& node) {
+        const program::Expression* place = nullptr;
+        if (node.kind == ExpressionKind::Assignment)
+            place = program::as<program::Assignment>(node).place.get();
+        else if (node.kind == ExpressionKind::Increment)
+            place = program::as<program::Increment>(node).place.get();
+        found |= place && place->kind == ExpressionKind::GlobalValue &&
+                 shrinking.count(program::as<program::GlobalValue>(*place).global);
+    });
     return found;
 }
 
 bool may_be_nested(const ScriptModule& script, const Variant& variant) {
-    return may_fault(variant) || calls_clock(script, variant);
+    return may_fault(variant) || has_clock(script, variant, is_clock);
+}
+
+bool entry_calls_often(const ScriptModule& script, const Variant& variant) {
+    const auto& values = variant.probe->entry_values;
+    return std::any_of(values.begin(), values.end(), [&](const program::ExpressionPtr& value) {
+        return has_clock(script, *value, is_called_clock);
+    });
 }
 
 } // namespace djstap::codegen

@@ -22,17 +22,19 @@ enum class Needs : uint8_t {
     Context
 };
 Needs needs_of(const ScriptModule& script, const Variant& variant);
-// The same for what a return probe keeps from function entry.
+// The same for what a return probe keeps from function entry: Needs::Locks only for clocks, without
+// a lock.
 Needs needs_of_entry_values(const ScriptModule& script, const Variant& variant);
 
-// Returns whether the intrinsic is a clock that a handler with Needs::Locks calls: what it calls
-// may be probed, and the guard of LockedRun keeps the handler from being called by itself.
-bool is_clock(const ScriptModule& script, const std::string& intrinsic);
 // Returns the expression that a call without arguments yields if its function contains nothing
 // else, and it only computes with numbers and intrinsics; else null.
 const program::Expression* only_value(const program::Call& call);
-// Returns whether the handler calls a clock.
-bool calls_clock(const ScriptModule& script, const Variant& variant);
+// Returns whether the handler calls functions in most runs, so that it saves all registers once
+// rather than around each call: clocks that it cannot read itself, and what inserts and erases
+// elements.
+bool calls_often(const ScriptModule& script, const Variant& variant);
+// The same for what a return probe keeps from function entry.
+bool entry_calls_often(const ScriptModule& script, const Variant& variant);
 // Returns whether the handler calls functions of the kernel that may be probed, or may fault, which
 // calls such functions.
 bool may_be_nested(const ScriptModule& script, const Variant& variant);

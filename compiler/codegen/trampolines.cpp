@@ -181,7 +181,8 @@ class TrampolineCompiler {
         if (variant.kind != HandlerKind::Return || values.empty())
             return;
         Saved& saved = saved_[number];
-        saved.checked = needs_of_entry_values(script_, variant) != Needs::Nothing;
+        const Needs needs = needs_of_entry_values(script_, variant);
+        saved.checked = needs != Needs::Nothing;
         saved.values =
             entry_alloca(llvm::ArrayType::get(script_.types.i64, values.size() + saved.checked));
         if (!saved.checked) {
@@ -191,6 +192,20 @@ class TrampolineCompiler {
             return;
         }
         builder_.CreateStore(script_.number(0), valid_word(number));
+        if (needs == Needs::Locks) {
+            auto* done = block("saved");
+            LockedRun run(script_, builder_, function_, number, LockedRun::Of::EntryValues);
+            run.enter(done);
+            Body body(script_, function_, builder_, nullptr, nullptr, variant.probe->locals,
+                      hit_of(number));
+            run.prepare(body);
+            body.emit_entry_values(values);
+            builder_.CreateStore(script_.number(1), valid_word(number));
+            run.leave();
+            builder_.CreateBr(done);
+            builder_.SetInsertPoint(done);
+            return;
+        }
         with_context(number, [&](Body& body, llvm::Value* ctx) {
             body.emit_entry_values(values);
             llvm::Value* error =

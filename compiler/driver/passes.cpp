@@ -112,6 +112,8 @@ CodegenKernel describe_kernel(const Kernel& kernel, const RuntimeKit& kit) {
     known.image = ProbedImage::of(kernel);
     if (auto table = kernel.symbol("direct_functions"))
         known.direct_table = table->address;
+    if (auto clock = kernel.symbol("tk_fast_mono"))
+        known.fast_clock = clock->address;
     if (auto stack = kernel.symbol("hardirq_stack_ptr"))
         known.irq_stack = stack->address;
     if (auto reference = kernel.symbol(CodegenKernel::reference_symbol))

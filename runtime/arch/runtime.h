@@ -15,6 +15,8 @@
  *     the range in which one guarded instruction can read the kernel's addresses
  *   u64 djs_cycles_in_order(void)
  *     the clock of the records, ordered after all earlier reads of the program
+ *   bool djs_counts_cycles(const struct clocksource *source)
+ *     whether the kernel reads this clocksource by djs_cycles_in_order
  *   u32 djs_cycles_khz(void)
  *     its cycles per millisecond
  *   DJS_IRQS_ON, DJS_IRQS_OFF

@@ -130,6 +130,7 @@ static int __init djs_module_init(void)
 	error = djs_arming_init();
 	if (error)
 		goto no_sites;
+	djs_kernel_clock_init();
 	if (djs_interrupts_are_virtual())
 		djs_gate_add(DJS_GATE_NO_INLINE_LOCKS);
 	error = djs_session_init(djs_session_stop);

@@ -23,6 +23,10 @@ llvm::Value* read_clock(llvm::IRBuilderBase&) {
 
 void store_clock(llvm::IRBuilderBase&, llvm::Value*, llvm::Value*) {}
 
+llvm::Value* read_clock_in_order(llvm::IRBuilderBase&) {
+    return nullptr;
+}
+
 llvm::Value* has_zero_stack_bits(llvm::IRBuilderBase&, uint32_t) {
     return nullptr;
 }

@@ -24,6 +24,8 @@ COUNTED = {
     "a[execname()]++": " probe end { foreach (p in a) all += a[p]; println(all) }",
     "a[execname(), probefunc()]++": " probe end { foreach ([p, f] in a) all += a[p, f]; println(all) }",
 }
+SPAN = "h <<< gettimeofday_ns() - @entry(gettimeofday_ns())"
+COUNTED[SPAN] = " probe end { if (@sum(h) < 0) print(@hist_log(h)); println(@count(h)) }"
 EMPTY = "next"  # an empty body is dropped with a warning; this one is kept and does nothing
 
 
@@ -50,7 +52,7 @@ class Case:
 
     @property
     def declared(self):
-        return f"global {self.body[0]} " if self.body[:2] in ("n+", "s ", "a[", "t[") else ""
+        return f"global {self.body[0]} " if self.body[:2] in ("n+", "s ", "a[", "t[", "h ") else ""
 
     @property
     def script(self):
@@ -95,6 +97,8 @@ COST = [
     Case("return-count", "`.return { n++ }`", POINT + ".return", COUNT, mechanism="return-djprobe", targets=(30, 30)),
     Case("return-record", "`.return { printf(\"%d\", $return) }`", POINT + ".return", r'printf("%d\n", $return)',
          mechanism="return-djprobe", targets=(65, 65)),
+    Case("return-span", "`.return { h <<< gettimeofday_ns() - @entry(gettimeofday_ns()) }` with `@hist_log`", POINT + ".return",
+         SPAN, mechanism="return-djprobe", targets=(130, 130)),
     Case("tracepoint-count", '`kernel.trace("sys_enter")`, `n++`', TRACEPOINT, COUNT, mechanism="tracepoint",
          targets=(66, 71)),
     Case("tracepoint-record", '`kernel.trace("sys_enter")`, `printf` of pid and the call', TRACEPOINT,

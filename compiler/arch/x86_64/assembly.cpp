@@ -62,6 +62,14 @@ void store_clock(llvm::IRBuilderBase& builder, llvm::Value* time, llvm::Value* a
                         builder.CreateConstGEP1_32(builder.getInt8Ty(), address, 4));
 }
 
+llvm::Value* read_clock_in_order(llvm::IRBuilderBase& builder) {
+    llvm::Type* whole = builder.getInt64Ty(); // rdtsc clears the upper halves of both registers
+    llvm::Value* halves = emit_assembly(builder, llvm::StructType::get(whole, whole),
+                                        {"lfence\n\trdtsc", "={ax},={dx}", {}});
+    return builder.CreateOr(builder.CreateExtractValue(halves, 0),
+                            builder.CreateShl(builder.CreateExtractValue(halves, 1), 32));
+}
+
 llvm::Value* has_zero_stack_bits(llvm::IRBuilderBase& builder, uint32_t bits) {
     return as_bool(
         builder,

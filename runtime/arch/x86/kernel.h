@@ -2,6 +2,7 @@
 #ifndef DJSTAP_X86_KERNEL_H
 #define DJSTAP_X86_KERNEL_H
 
+#include <linux/clocksource.h>
 #include <linux/kernel.h>
 #include <linux/ptrace.h>
 #include <linux/string.h>
@@ -21,6 +22,12 @@ static __always_inline u64 djs_cycles(void)
 static __always_inline u64 djs_cycles_in_order(void)
 {
 	return rdtsc_ordered();
+}
+
+static inline bool djs_counts_cycles(const struct clocksource *source)
+{
+	return source->vdso_clock_mode == VDSO_CLOCKMODE_TSC &&
+	       source->mask == CLOCKSOURCE_MASK(64);
 }
 
 static inline u32 djs_cycles_khz(void)
