@@ -12,10 +12,11 @@ namespace djstap {
 std::vector<const InlineRecord*> DwarfInfo::matching_inlines(const FunctionPattern& pattern) const {
     std::vector<const InlineRecord*> found;
     const bool wild = has_wildcard(pattern.function);
+    const Glob glob(pattern.function);
     for (const InlineRecord& record :
          wild ? index_.inlines_with_prefix(literal_prefix(pattern.function))
               : index_.inlines_named(pattern.function))
-        if ((!wild || glob_match(pattern.function, index_.text(record.name))) &&
+        if ((!wild || glob.matches(index_.text(record.name))) &&
             file_matches(pattern.file, index_.text(record.file)))
             found.push_back(&record);
     return found;

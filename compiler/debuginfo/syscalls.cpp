@@ -53,13 +53,15 @@ Location syscall_argument(size_t number) {
 
 std::vector<SyscallWrapper> syscall_wrappers(const Image& image, std::string_view pattern) {
     std::vector<SyscallWrapper> wrappers;
-    if (!literal_prefix(pattern).starts_with(syscall_user_prefix))
-        return wrappers;
     const std::string_view prefix = arch::syscall_wrapper_prefix();
-    std::string wanted(prefix);
-    wanted.append(pattern.substr(syscall_user_prefix.size()));
-    for (const Symbol& symbol : image.symbols_matching(wanted))
-        wrappers.push_back({std::string(symbol.name.substr(prefix.size())), symbol});
+    for (const std::string& each : glob_alternatives(pattern)) {
+        if (!literal_prefix(each).starts_with(syscall_user_prefix))
+            continue;
+        std::string wanted(prefix);
+        wanted.append(each.substr(syscall_user_prefix.size()));
+        for (const Symbol& symbol : image.symbols_matching(wanted))
+            wrappers.push_back({std::string(symbol.name.substr(prefix.size())), symbol});
+    }
     return wrappers;
 }
 

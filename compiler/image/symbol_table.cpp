@@ -126,8 +126,9 @@ std::vector<Symbol> SymbolTable::named(std::string_view name, bool first_only) c
     return found;
 }
 
-std::vector<Symbol> SymbolTable::matching(std::string_view glob) const {
-    std::string_view prefix = literal_prefix(glob);
+std::vector<Symbol> SymbolTable::matching(std::string_view pattern) const {
+    const Glob glob(pattern);
+    std::string_view prefix = literal_prefix(pattern);
     // On kernels with call padding, the padding in front of functions has symbols of its own, which
     // are never what the user means.
     constexpr std::string_view padding = "__pfx_";
@@ -141,7 +142,7 @@ std::vector<Symbol> SymbolTable::matching(std::string_view glob) const {
         std::string_view name = pool_string(strings_, first->name);
         if (!name.starts_with(prefix))
             break;
-        if ((first->flags & symbol_text) && glob_match(glob, name) &&
+        if ((first->flags & symbol_text) && glob.matches(name) &&
             (wants_padding || !name.starts_with(padding)))
             found.push_back(symbol(*first));
     }

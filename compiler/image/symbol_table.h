@@ -61,7 +61,7 @@ class SymbolTable {
     size_t size() const { return records_.size(); }
     bool has_addresses() const { return text_.end != 0; }
     std::vector<Symbol> named(std::string_view name, bool first_only) const;
-    std::vector<Symbol> matching(std::string_view glob) const;
+    std::vector<Symbol> matching(std::string_view pattern) const;
     std::optional<Symbol> at(uint64_t address) const;
     std::span<const uint64_t> fentry_sites() const { return fentry_sites_; }
     bool forbidden(uint64_t address) const;

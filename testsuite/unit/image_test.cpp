@@ -95,6 +95,39 @@ TEST(Glob, Wildcards) {
     EXPECT_EQ(literal_prefix("tcp_*x"), "tcp_");
 }
 
+TEST(Glob, Braces) {
+    EXPECT_TRUE(glob_match("vfs_{read,write}", "vfs_write"));
+    EXPECT_FALSE(glob_match("vfs_{read,write}", "vfs_open"));
+    EXPECT_FALSE(glob_match("vfs_{read,write}", "vfs_{read,write}"));
+    EXPECT_TRUE(glob_match("{vfs_,{ksys,__x64_sys}_}read", "ksys_read"));
+    EXPECT_TRUE(glob_match("{vfs,ksys}_{re*,write}", "ksys_readahead"));
+    EXPECT_TRUE(glob_match("a{,b}", "a"));
+    EXPECT_TRUE(glob_match("a{b}", "ab"));
+    EXPECT_TRUE(glob_match("a{b", "a{b"));
+    EXPECT_TRUE(glob_match("a}b", "a}b"));
+    EXPECT_TRUE(glob_match("a\\{b,c}", "a{b,c}"));
+    EXPECT_TRUE(glob_match("a{b\\,c,d}", "ab,c"));
+    EXPECT_TRUE(Glob("{a,b}{1,2}").matches("b1"));
+    EXPECT_EQ(glob_alternatives("x{a,b{c,d}}y"), (std::vector<std::string>{"xay", "xbcy", "xbdy"}));
+    EXPECT_TRUE(has_wildcard("vfs_{read,write}"));
+    EXPECT_EQ(literal_prefix("vfs_{read,write}"), "vfs_");
+}
+
+TEST(Glob, AlternativesAreBounded) {
+    std::string many;
+    for (int i = 0; i < 8; i++)
+        many += "{a,b}";
+    EXPECT_FALSE(has_too_many_alternatives(many));
+    EXPECT_EQ(glob_alternatives(many).size(), most_alternatives);
+    for (int i = 0; i < 40; i++)
+        many += "{a,b}";
+    EXPECT_TRUE(has_too_many_alternatives(many));
+    EXPECT_EQ(glob_alternatives(many).size(), most_alternatives);
+    const std::string deep = std::string(100'000, '{') + std::string(100'000, '}');
+    EXPECT_TRUE(has_too_many_alternatives(deep));
+    EXPECT_EQ(glob_alternatives(deep), std::vector{deep});
+}
+
 TEST(Cache, BrokenFilesAreRefused) {
     TemporaryFolder folder;
     constexpr TableFormat format = {{'t', 'e', 's', 't', '1', '2', '3', '4'}, 3, 2};
