@@ -90,32 +90,12 @@ class Expansion {
     std::vector<std::vector<ast::PointComponent>>
     families_meant(const std::vector<ast::PointComponent>& components,
                    const std::vector<AliasState>& found) const {
-        std::vector<std::vector<ast::PointComponent>> out;
-        if (has_double_star(components) || !has_star(components))
-            return out;
-        for (const auto& [shape, traits] : shapes_.all()) {
-            if (traits & PointIsNotSupported)
-                continue;
-            std::vector<ast::PointComponent> meant = components;
-            size_t begin = 0, count = 0;
-            for (; count < meant.size() && begin < shape.size(); count++) {
-                const size_t end = std::min(shape.find('.', begin), shape.size());
-                const std::string part = shape.substr(begin, end - begin);
-                const std::string name = part.substr(0, part.find('('));
-                if (!matches_component(meant[count].name, name) ||
-                    part.substr(name.size()) != argument_of(meant[count]))
-                    break;
-                meant[count].name = name;
-                begin = end + 1;
-            }
-            const bool whole = count == meant.size() && begin > shape.size();
-            const bool is_alias =
-                std::any_of(found.begin(), found.end(), [&](const AliasState& alias) {
-                    return dotted(*own_name(alias, meant)) == dotted(meant);
-                });
-            if (whole && !is_alias)
-                out.push_back(std::move(meant));
-        }
+        std::vector<std::vector<ast::PointComponent>> out = shapes_.matching(components);
+        std::erase_if(out, [&](const auto& meant) {
+            return std::any_of(found.begin(), found.end(), [&](const AliasState& alias) {
+                return dotted(*own_name(alias, meant)) == dotted(meant);
+            });
+        });
         return out;
     }
 

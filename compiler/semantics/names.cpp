@@ -74,26 +74,6 @@ std::string dotted(const std::vector<ast::PointComponent>& components) {
     return text;
 }
 
-bool matches_component(const std::string& pattern, const std::string& name) {
-    size_t p = 0, n = 0, star = std::string::npos, mark = 0;
-    while (n < name.size()) {
-        if (p < pattern.size() && pattern[p] == '*') {
-            star = p++;
-            mark = n;
-        } else if (p < pattern.size() && (pattern[p] == name[n] || pattern[p] == '?')) {
-            ++p, ++n;
-        } else if (star != std::string::npos) {
-            p = star + 1;
-            n = ++mark;
-        } else {
-            return false;
-        }
-    }
-    while (p < pattern.size() && pattern[p] == '*')
-        ++p;
-    return p == pattern.size();
-}
-
 const std::vector<std::string>& print_names() {
     static const std::vector<std::string> names = {"print",   "println",    "printd", "printdln",
                                                    "printf",  "print_char", "sprint", "sprintln",

@@ -110,9 +110,6 @@ std::string dotted(const std::vector<ast::PointComponent>& components);
 // Returns whether C code contains this marker: /* pure */.
 bool has_pragma(const std::string& code, const std::string& pragma);
 
-// Returns whether `name` matches `pattern`, in which * stands for any string without a dot.
-bool matches_component(const std::string& pattern, const std::string& name);
-
 // Returns the names of the printing family and other words that are called like functions.
 const std::vector<std::string>& print_names();
 

@@ -48,11 +48,62 @@ uint32_t PointShapes::traits(const ast::ProbePoint& point) const {
     return common == ~0u ? 0 : common & ~uint32_t{PointIsNotSupported};
 }
 
+std::vector<std::vector<ast::PointComponent>>
+PointShapes::matching(const std::vector<ast::PointComponent>& components) const {
+    std::vector<std::vector<ast::PointComponent>> out;
+    auto has = [&](std::string_view text) {
+        return std::any_of(components.begin(), components.end(), [&](const auto& each) {
+            return each.name.find(text) != std::string::npos;
+        });
+    };
+    if (!has("*") || has("**"))
+        return out;
+    for (const auto& [shape, traits] : shapes_) {
+        if (traits & PointIsNotSupported)
+            continue;
+        std::vector<ast::PointComponent> meant = components;
+        size_t begin = 0, count = 0;
+        for (; count < meant.size() && begin < shape.size(); count++) {
+            const size_t end = std::min(shape.find('.', begin), shape.size());
+            const std::string part = shape.substr(begin, end - begin);
+            const std::string name = part.substr(0, part.find('('));
+            if (!matches_component(meant[count].name, name) ||
+                part.substr(name.size()) != argument_of(meant[count]))
+                break;
+            meant[count].name = name;
+            begin = end + 1;
+        }
+        if (count == meant.size() && begin > shape.size())
+            out.push_back(std::move(meant));
+    }
+    return out;
+}
+
 std::string PointShapes::numbered(PointTrait trait) const {
     for (const PointShape& each : shapes_)
         if (each.traits & trait && each.shape == root_of(each.shape) + "(NUMBER)")
             return root_of(each.shape);
     return {};
+}
+
+bool matches_component(const std::string& pattern, const std::string& name) {
+    size_t p = 0, n = 0, star = std::string::npos, mark = 0;
+    while (n < name.size()) {
+        if (p < pattern.size() && pattern[p] == '*') {
+            star = p++;
+            mark = n;
+        } else if (p < pattern.size() && (pattern[p] == name[n] || pattern[p] == '?')) {
+            ++p, ++n;
+        } else if (star != std::string::npos) {
+            p = star + 1;
+            n = ++mark;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.size() && pattern[p] == '*')
+        ++p;
+    return p == pattern.size();
 }
 
 std::string argument_of(const ast::PointComponent& component) {

@@ -41,6 +41,10 @@ class PointShapes {
     // Returns the traits of a point; if its shape is unknown, those that all shapes with its first
     // component have.
     uint32_t traits(const ast::ProbePoint& point) const;
+    // Returns the points of families that components with * in their names match, in the order of
+    // their shapes; nothing for components without *, or with **.
+    std::vector<std::vector<ast::PointComponent>>
+    matching(const std::vector<ast::PointComponent>& components) const;
     // Returns the name of a point of one component with a number that has the trait; "": none.
     std::string numbered(PointTrait trait) const;
 
@@ -49,6 +53,8 @@ class PointShapes {
     std::vector<std::string> roots_, beginnings_;
 };
 
+// Returns whether `name` matches `pattern`, in which * stands for any string without a dot.
+bool matches_component(const std::string& pattern, const std::string& name);
 // "kernel.function(STRING).call"
 std::string shape_of(const ast::ProbePoint& point);
 // "(STRING)", "(NUMBER)" or nothing.

@@ -43,6 +43,29 @@ TEST(PointShapes, TellTraitsOfExactlyOneForm) {
     EXPECT_EQ((std::vector<std::string>{"a.x", "a.y", "end"}), shapes.beginnings());
 }
 
+TEST(PointShapes, StarsInNamesStandForFamilies) {
+    const PointShapes shapes({{"kernel.function(STRING)", 0},
+                              {"kernel.function(STRING).call", 0},
+                              {"kernel.trace(STRING)", 0},
+                              {"kernel.data(STRING)", PointIsNotSupported},
+                              {"timer.s(NUMBER)", 0}});
+    auto meant = [&](std::vector<std::pair<std::string, Argument>> components) {
+        std::string text;
+        for (const auto& each : shapes.matching(point(std::move(components)).components))
+            for (const ast::PointComponent& component : each)
+                text += (&component == each.data() ? " " : ".") + component.name;
+        return text;
+    };
+    EXPECT_EQ(" kernel.function", meant({{"kernel", Argument::None}, {"fun*", Argument::String}}));
+    EXPECT_EQ(" kernel.function kernel.trace",
+              meant({{"k*l", Argument::None}, {"*", Argument::String}}));
+    EXPECT_EQ(" kernel.function.call",
+              meant({{"*", Argument::None}, {"*", Argument::String}, {"c*", Argument::None}}));
+    EXPECT_EQ("", meant({{"kernel", Argument::None}, {"*", Argument::Number}}));
+    EXPECT_EQ("", meant({{"kernel", Argument::None}, {"function", Argument::String}}));
+    EXPECT_EQ("", meant({{"**", Argument::None}, {"function", Argument::String}}));
+}
+
 TEST(PointShapes, OfAllFamiliesAreThoseThatAreListed) {
     const PointShapes shapes = probe_shapes();
     std::vector<std::string> supported;
