@@ -31,6 +31,13 @@ class BtfInfo final : public DebugInfo {
         return {};
     }
     Result<StatementResult> statements(const FunctionPattern& pattern, bool nearest) const override;
+    Result<StatementAddress> statement_at(uint64_t) const override {
+        return Failure{"the addresses of statements are known only from debug symbols", ""};
+    }
+    std::optional<StatementAddress> inlined_at(uint64_t) const override { return std::nullopt; }
+    std::vector<LabelAddress> labels(const FunctionPattern&, std::string_view) const override {
+        return {};
+    }
     std::vector<Variable> variables_at(uint64_t address) const override;
     std::optional<Variable> global(std::string_view name) const override;
     CType resolve(TypeId type) const override { return btf_.resolve(type); }

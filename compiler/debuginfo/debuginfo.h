@@ -104,6 +104,12 @@ struct StatementAddress {
     uint64_t scope = 0; // from inlined(): for variables_of_inlined()
 };
 
+// A label in the source; `at` is its first instruction, with the label's file and line.
+struct LabelAddress {
+    std::string label;
+    StatementAddress at;
+};
+
 // The parsed argument of kernel.function / kernel.statement: "func", "func@file", "func@file:line",
 // "func@file+offset", "func@file:*", "*@file:a-b". func and file may contain wildcards.
 struct FunctionPattern {
@@ -174,6 +180,16 @@ class DebugInfo {
     virtual Result<StatementResult> statements(const FunctionPattern& pattern,
                                                bool nearest) const = 0;
 
+    // Returns the statement that begins at an address; fails if no row of a line table does, and
+    // names the nearest address before that has one.
+    virtual Result<StatementAddress> statement_at(uint64_t address) const = 0;
+    // Returns the innermost inline instance that contains an address, as inlined() does.
+    virtual std::optional<StatementAddress> inlined_at(uint64_t address) const = 0;
+    // Returns the labels of matching functions, and of their inline instances, whose names match
+    // `label` and that the compiler kept, by address. Nothing without DWARF.
+    virtual std::vector<LabelAddress> labels(const FunctionPattern& pattern,
+                                             std::string_view label) const = 0;
+
     // Returns variables (parameters and locals) visible at an address, each with its location
     // there.
     virtual std::vector<Variable> variables_at(uint64_t address) const = 0;
@@ -199,6 +215,8 @@ class DebugInfo {
     // Finds "struct foo", "union foo", "enum foo", a typedef or a base type's name.
     virtual std::optional<TypeId> type_by_name(std::string_view name) const = 0;
 };
+
+std::string address_text(uint64_t address); // "0xffffffff81000000"
 
 // Returns the path of the cached index for a build-id, for tests and --info.
 std::string debuginfo_index_path(const std::string& build_id);

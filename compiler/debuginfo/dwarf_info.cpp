@@ -82,11 +82,12 @@ DwarfInfo::matching_records(const FunctionPattern& pattern) const {
     }
     // A clone's symbol ("f.isra.0") begins with its function's name.
     std::string_view prefix = literal_prefix(pattern.function);
+    const Glob glob(pattern.function);
     bool dotted = pattern.function.find('.') != std::string::npos;
     for (const FunctionRecord& record :
          index_.functions_with_prefix(prefix.substr(0, prefix.find('.')))) {
-        bool matches = glob_match(pattern.function, index_.text(record.name)) ||
-                       (dotted && glob_match(pattern.function, index_.text(record.symbol)));
+        bool matches = glob.matches(index_.text(record.name)) ||
+                       (dotted && glob.matches(index_.text(record.symbol)));
         if (matches && in_file(record))
             found.push_back(&record);
     }

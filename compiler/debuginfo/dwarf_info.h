@@ -22,6 +22,10 @@ class DwarfInfo final : public DebugInfo {
     size_t inlined_count(const FunctionPattern& pattern) const override;
     std::vector<Variable> variables_of_inlined(const StatementAddress& inlined) const override;
     Result<StatementResult> statements(const FunctionPattern& pattern, bool nearest) const override;
+    Result<StatementAddress> statement_at(uint64_t address) const override;
+    std::optional<StatementAddress> inlined_at(uint64_t address) const override;
+    std::vector<LabelAddress> labels(const FunctionPattern& pattern,
+                                     std::string_view label) const override;
     std::vector<Variable> variables_at(uint64_t address) const override;
     std::optional<Variable> global(std::string_view name) const override;
     CType resolve(TypeId type) const override { return types_.resolve(type); }
@@ -48,6 +52,10 @@ class DwarfInfo final : public DebugInfo {
     // Returns the name of the compile unit that contains the entry at this offset; "" if it is
     // unreadable.
     std::string unit_of(uint32_t offset) const;
+    // Sets the function that contains a place, and its symbol.
+    void set_function(StatementAddress& place) const;
+    // Returns the path of a source file of the unit that contains the entry, relative to the tree.
+    std::string source_path(Dwarf_Die* die, const char* file) const;
     std::optional<FrameBase> frame_base_at(uint64_t address) const;
 
     const Image& image_;

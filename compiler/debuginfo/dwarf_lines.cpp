@@ -128,10 +128,11 @@ Result<StatementResult> DwarfInfo::statements(const FunctionPattern& pattern, bo
         bodies.push_back(std::move(body));
     }
     bool wild = has_wildcard(pattern.function);
+    const Glob glob(pattern.function);
     for (const InlineRecord& record :
          index_.inlines_with_prefix(literal_prefix(pattern.function))) {
         std::string_view name = index_.text(record.name);
-        bool matches = wild ? glob_match(pattern.function, name) : name == pattern.function;
+        bool matches = wild ? glob.matches(name) : name == pattern.function;
         if (!matches || !file_matches(pattern.file, index_.text(record.file)))
             continue;
         for (uint32_t die : index_.instances(record)) {
@@ -196,15 +197,8 @@ Result<StatementResult> DwarfInfo::statements(const FunctionPattern& pattern, bo
         statement.line = line;
         statement.is_stmt = row.is_stmt;
         statement.inlined = body.inlined;
-        const FunctionRecord* function = index_.function_at(row.address);
-        statement.function = function ? index_.text(function->name) : body.name;
-        if (auto symbol = image_.symbol_at(row.address)) {
-            statement.symbol = symbol->name;
-            statement.symbol_entry = symbol->address;
-        } else if (function) {
-            statement.symbol = index_.text(function->symbol);
-            statement.symbol_entry = function->entry;
-        }
+        statement.function = body.name;
+        set_function(statement);
         result.addresses.push_back(std::move(statement));
     };
     auto take_line = [&](uint32_t shift_from, uint32_t line) {

@@ -2,6 +2,7 @@
 #include "probes/families.h"
 
 #include "diagnostics/suggest.h"
+#include "image/elf_file.h"
 #include "image/glob.h"
 
 #include <algorithm>
@@ -19,27 +20,21 @@ constexpr std::array not_supported_yet{
     "process",
     "process(STRING)",
     "process(NUMBER)",
-    "module(STRING).function(NUMBER)",
-    "module(STRING).statement(NUMBER)",
     "module(STRING).function(STRING).callee(STRING)",
     "module(STRING).function(STRING).callees",
     "module(STRING).function(STRING).callees(NUMBER)",
-    "module(STRING).function(STRING).label(STRING)",
     "java(STRING)",
     "java(NUMBER)",
     "python2",
     "python3",
     "perf.type(NUMBER).config(NUMBER).process",
     "perf.type(NUMBER).config(NUMBER).process(STRING)",
-    "kprobe.module(STRING)",
     "kernel.data(STRING)",
     "kernel.data(NUMBER)",
     "kernel.mark(STRING)",
-    "kernel.function(NUMBER)",
     "kernel.function(STRING).callee(STRING)",
     "kernel.function(STRING).callees",
     "kernel.function(STRING).callees(NUMBER)",
-    "kernel.function(STRING).label(STRING)",
 };
 
 // Splits at `separator` outside of brackets.
@@ -149,9 +144,23 @@ bool report_not_supported(const ast::ProbePoint& point, const std::string& shape
     return known != not_supported_yet.end();
 }
 
+bool check_alternatives(const ast::ProbePoint& point, Resolver& resolver) {
+    for (const ast::PointComponent& component : point.components)
+        if (has_too_many_alternatives(component.string)) {
+            resolver.diagnostics.report(DiagnosticKind::BadFunctionPattern,
+                                        component.argument_range,
+                                        {"its braces stand for more than " +
+                                         std::to_string(most_alternatives) + " patterns"});
+            return false;
+        }
+    return true;
+}
+
 } // namespace
 
 const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver) {
+    if (!check_alternatives(point, resolver))
+        return nullptr;
     std::string wanted = shape_of(point);
     for (const Form& form : all_forms())
         if (form.shape == wanted)
@@ -241,20 +250,24 @@ std::optional<std::vector<const ImageView*>> find_images(const ast::ProbePoint& 
     if (!kernel)
         return std::nullopt;
     const ast::PointComponent& first = point.components.front();
-    if (first.name == "kernel") {
-        if (!need_types(*kernel, point, resolver))
-            return std::nullopt;
-        return std::vector<const ImageView*>{kernel};
-    }
-    std::vector<std::string> names{first.string};
-    if (has_wildcard(first.string)) {
-        auto matching = resolver.images.modules_matching(first.string);
+    if (first.name != "kernel")
+        return find_modules(first, point.optional, resolver);
+    if (!need_types(*kernel, point, resolver))
+        return std::nullopt;
+    return std::vector<const ImageView*>{kernel};
+}
+
+std::optional<std::vector<const ImageView*>> find_modules(const ast::PointComponent& component,
+                                                          bool optional, Resolver& resolver) {
+    std::vector<std::string> names{component.string};
+    if (has_wildcard(component.string)) {
+        auto matching = resolver.images.modules_matching(component.string);
         if (matching)
             names = std::move(*matching);
     }
     auto complain = [&](const Failure& failure) {
         resolver.diagnostics
-            .report(DiagnosticKind::NoModule, first.argument_range, {failure.message})
+            .report(DiagnosticKind::NoModule, component.argument_range, {failure.message})
             .hint(failure.hint);
     };
     std::vector<const ImageView*> images;
@@ -264,17 +277,34 @@ std::optional<std::vector<const ImageView*>> find_images(const ast::ProbePoint& 
             images.push_back(*module);
             continue;
         }
-        if (point.optional || resolver.quiet)
+        if (optional || resolver.quiet)
             continue;
         complain(module.failure());
         return std::nullopt;
     }
-    if (images.empty() && !point.optional && !resolver.quiet) {
-        complain({"no module matches \"" + first.string + "\"",
+    if (images.empty() && !optional && !resolver.quiet) {
+        complain({"no module matches \"" + component.string + "\"",
                   "for the running kernel a pattern matches only loaded modules"});
         return std::nullopt;
     }
     return images;
+}
+
+uint64_t link_time_address(const Image& image, const ast::PointComponent& number) {
+    const auto given = static_cast<uint64_t>(number.number);
+    const ElfFile* elf = image.kind() == ImageKind::Module ? image.elf() : nullptr;
+    const ElfSection* text = elf ? elf->section(".text") : nullptr;
+    return text && given < text->address ? text->address + given : given;
+}
+
+bool refuse_address(const ast::ProbePoint& point, Resolver& resolver, const std::string& why,
+                    const std::string& hint) {
+    const ast::PointComponent& address = point.components[1];
+    resolver.diagnostics
+        .report(DiagnosticKind::CannotProbe, address.argument_range,
+                {address_text(static_cast<uint64_t>(address.number)), why})
+        .hint(hint);
+    return false;
 }
 
 const ast::PointComponent* find_component(const ast::ProbePoint& point, std::string_view name) {

@@ -73,6 +73,17 @@ const DebugInfo* need_kernel_types(const ast::ProbePoint& point, Resolver& resol
 std::optional<std::vector<const ImageView*>> find_images(const ast::ProbePoint& point,
                                                          Resolver& resolver);
 
+// Returns what `component`, module("PATTERN"), names, likewise.
+std::optional<std::vector<const ImageView*>> find_modules(const ast::PointComponent& component,
+                                                          bool optional, Resolver& resolver);
+
+// Returns the link-time address that a point's number names: in the kernel the number itself, in a
+// module an offset in its .text, as its symbol table has it.
+uint64_t link_time_address(const Image& image, const ast::PointComponent& number);
+// Reports why the address in the second component cannot be probed; returns false.
+bool refuse_address(const ast::ProbePoint& point, Resolver& resolver, const std::string& why,
+                    const std::string& hint = {});
+
 // Returns the component of that name, or null.
 const ast::PointComponent* find_component(const ast::ProbePoint& point, std::string_view name);
 

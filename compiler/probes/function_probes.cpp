@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // kernel.function("name"), .call, .inline, .exported, .return: entries and returns of functions,
 // and their inline instances.
-#include "probes/families.h"
+#include "probes/function_candidates.h"
+#include "probes/function_patterns.h"
 
-#include "diagnostics/suggest.h"
 #include "image/glob.h"
 
 #include <algorithm>
@@ -15,51 +15,11 @@ namespace {
 // What a point matches: functions with code of their own, inline instances, or both.
 enum class Wanted : uint8_t { All, Own, Inlined, Exported, Return };
 
-std::string quoted_point(const ImageView& view, const FunctionInfo& function,
-                         std::string_view suffix) {
-    std::string where = function.is_syscall ? function.symbol : function.name;
-    if (!function.file.empty())
-        where +=
-            "@" + function.file + (function.line > 0 ? ":" + std::to_string(function.line) : "");
-    return view.prefix() + ".function(\"" + where + "\")" + std::string(suffix);
-}
-
-// "kernel 6.1.0", "module 'ext4' of kernel 6.1.0"
-std::string describe(const std::vector<const ImageView*>& images) {
-    const Image& first = images.front()->image();
-    return images.size() == 1
-               ? first.title()
-               : std::to_string(images.size()) + " modules of " + first.kernel().title();
-}
-
-// xfs_file_open is probably in the module xfs; the longest prefix that is a module's name is used.
-std::string module_hint(const FunctionPattern& pattern, Resolver& resolver) {
-    if (has_wildcard(pattern.function))
-        return {};
-    for (size_t end = pattern.function.rfind('_'); end != std::string::npos && end > 0;
-         end = pattern.function.rfind('_', end - 1)) {
-        const std::string name = pattern.function.substr(0, end);
-        auto module = resolver.images.module(name);
-        if (module && !(*module)->info().functions(pattern, false).empty())
-            return "it belongs to a module: module(\"" + name + "\").function(\"" +
-                   pattern.function + "\")";
-    }
-    return {};
-}
-
-// Returns where a function that was sought in another file, or on another line, is; "": nowhere.
-std::string where_it_is(FunctionPattern pattern, const std::vector<const ImageView*>& images) {
-    if (has_wildcard(pattern.function) || pattern.file.empty())
-        return {};
-    pattern.file.clear();
-    pattern.line_kind = FunctionPattern::LineKind::None;
-    for (const ImageView* each : images)
-        for (const FunctionInfo& function : each->info().functions(pattern, true))
-            return function.file.empty()
-                       ? "the source files of functions are known only from debug symbols, which "
-                         "are missing"
-                       : "it is declared at " + function.file + ":" + std::to_string(function.line);
-    return {};
+// The line in a function pattern is that of the declaration, as in listings. `List`: functions, or
+// their inline instances.
+template <class List> void keep_declared_there(const FunctionPattern& pattern, List& list) {
+    if (pattern.line_kind == FunctionPattern::LineKind::Absolute)
+        std::erase_if(list, [&](const auto& each) { return each.line != pattern.line; });
 }
 
 void report_no_match(const ast::PointComponent& component, const FunctionPattern& pattern,
@@ -82,45 +42,7 @@ void report_no_match(const ast::PointComponent& component, const FunctionPattern
             .hint("omit ." + suffix + " to probe each of its inline instances");
         return;
     }
-    auto& diagnostic = resolver.diagnostics.report(
-        DiagnosticKind::NoFunction, component.argument_range, {component.string, describe(images)});
-    std::string hint = where_it_is(pattern, images);
-    if (hint.empty() && !has_wildcard(pattern.function))
-        hint = did_you_mean(pattern.function, info.similar_functions(pattern.function));
-    if (hint.empty() && !pattern.file.empty())
-        hint = "the file was matched as " + pattern.file + "; omit it to search all files";
-    if (hint.empty())
-        hint = module_hint(pattern, resolver);
-    diagnostic.hint(hint);
-}
-
-// The line in a function pattern is that of the declaration, as in listings. `List`: functions, or
-// their inline instances.
-template <class List> void keep_declared_there(const FunctionPattern& pattern, List& list) {
-    if (pattern.line_kind == FunctionPattern::LineKind::Absolute)
-        std::erase_if(list, [&](const auto& each) { return each.line != pattern.line; });
-}
-
-// Returns the pattern of the point's functions; nothing after reporting an error.
-std::optional<FunctionPattern> pattern_of(const ast::ProbePoint& point, Resolver& resolver) {
-    const ast::PointComponent& component = point.components[1];
-    auto pattern = parse_function_pattern(component.string);
-    if (!pattern) {
-        resolver.diagnostics
-            .report(DiagnosticKind::BadFunctionPattern, component.argument_range,
-                    {pattern.failure().message})
-            .hint(pattern.failure().hint);
-        return std::nullopt;
-    }
-    using LineKind = FunctionPattern::LineKind;
-    if (pattern->line_kind != LineKind::None && pattern->line_kind != LineKind::Absolute) {
-        resolver.diagnostics
-            .report(DiagnosticKind::BadFunctionPattern, component.argument_range,
-                    {"a function probe accepts only the line of the function's declaration"})
-            .hint("kernel.statement(\"" + component.string + "\") probes a line");
-        return std::nullopt;
-    }
-    return *pattern;
+    report_no_function(component, pattern, images, resolver);
 }
 
 std::string probe_as_well(ptrdiff_t count) {
@@ -149,134 +71,20 @@ void leave_out_kprobes(const ast::PointComponent& argument, Resolver& resolver,
         .hint(probe_as_well(kprobes));
 }
 
-// A return djprobe keeps the values from function entry in its frame on the kernel's stack.
-constexpr size_t max_entry_values = 8;
-// A trampoline searches for the function that called it.
-constexpr size_t max_return_functions = 1000;
-
-// Returns what rules out a return djprobe for any function; "": nothing.
-std::string objection_of_probe(const ast::ProbePoint& point, const Resolver& resolver,
-                               size_t functions) {
-    if (find_component(point, "maxactive"))
-        return ".maxactive requires it";
-    if (functions > max_return_functions)
-        return "the pattern matches more than " + std::to_string(max_return_functions) +
-               " functions";
-    if (!resolver.probe)
-        return {};
-    if (resolver.probe->effects.registers)
-        return "its handler uses registers that a return djprobe does not preserve";
-    const auto& values = resolver.probe->entry_values;
-    if (std::any_of(values.begin(), values.end(),
-                    [](const auto& value) { return value->type == program::Type::String; }))
-        return "a string is saved at the entry";
-    if (values.size() > max_entry_values)
-        return "more than " + std::to_string(max_entry_values) + " values are saved at the entry";
-    return {};
-}
-
-ReturnSafety safety_of(FunctionInfo& function, const std::string& objection,
-                       const Resolver& resolver, const DebugInfo& info) {
-    if (!objection.empty())
-        return {ReturnSafety::Verdict::Unsafe, objection};
-    if (!resolver.details && !function.is_syscall) // those are identified by their names
-        info.add_details(function);
-    return judge_return(function, info);
-}
-
-// Return djprobes of modules' functions use static calls (runtime/djprobe/direct.c).
-bool has_static_calls(const Image& image) {
-    return image.kernel().config("CONFIG_HAVE_STATIC_CALL") == "y";
-}
-
-struct Refusal {
-    std::string name, why; // empty: nothing was refused
-    bool never = false;    // as in MechanismChoice
-};
-
-// Adds the functions of one image as candidates.
-void add_candidates(const ast::ProbePoint& point, const ImageView& view,
-                    std::vector<FunctionInfo> functions, bool is_return, Resolver& resolver,
-                    std::vector<Candidate>& out, Refusal& refusal) {
-    std::string objection = is_return ? objection_of_probe(point, resolver, functions.size()) : "";
-    if (is_return && view.image().kind() == ImageKind::Module && objection.empty() &&
-        !has_static_calls(view.image()))
-        objection = "without static calls a module's functions cannot be called directly";
-    std::string suffix;
-    for (size_t i = 2; i < point.components.size(); i++)
-        if (point.components[i].name != "maxactive")
-            suffix += "." + point.components[i].name;
-    const ast::PointComponent* maxactive = find_component(point, "maxactive");
-    for (FunctionInfo& function : functions) {
-        MechanismChoice choice =
-            is_return ? choose_for_return(view.image(), function.entry,
-                                          safety_of(function, objection, resolver, view.info()),
-                                          resolver.options.forced, function.symbol)
-                      : choose_for_entry(view.image(), function.entry, resolver.options.forced,
-                                         resolver.probe && resolver.probe->effects.registers,
-                                         function.symbol);
-        if (!choice.refusal.empty()) {
-            refusal = {function.name, choice.refusal, choice.never};
-            continue;
-        }
-        Candidate candidate;
-        candidate.kind = is_return ? HandlerKind::Return : HandlerKind::Entry;
-        candidate.image = &view;
-        candidate.site.mechanism = choice.mechanism;
-        candidate.site.reason = choice.reason;
-        candidate.site.forced = resolver.options.forced.has_value();
-        candidate.site.address = choice.address;
-        candidate.site.fallback = choice.fallback;
-        candidate.site.entry = function.entry;
-        candidate.site.maxactive = maxactive ? static_cast<uint32_t>(maxactive->number) : 0;
-        candidate.site.point = quoted_point(view, function, suffix);
-        candidate.site.function = function.is_syscall ? function.symbol : function.name;
-        candidate.function = std::make_unique<FunctionInfo>(std::move(function));
-        out.push_back(std::move(candidate));
-    }
-}
-
 constexpr size_t max_listed_places = 5000;
 
 // Adds the places where the pattern's functions are inlined: a kprobe at the first instruction of
 // each inline instance.
-size_t add_inlined(const ImageView& view, const FunctionPattern& pattern, Resolver& resolver,
-                   std::vector<Candidate>& out, Refusal& refusal) {
+size_t add_all_inlined(const ImageView& view, const FunctionPattern& pattern,
+                       const Resolver& resolver, std::vector<Candidate>& out, Refusal& refusal) {
     // A listing names a function once; if there are very many inline instances, one of each is
     // sufficient.
     const bool one_of_each =
         resolver.probe == nullptr && view.info().inlined_count(pattern) > max_listed_places;
     std::vector<StatementAddress> places = view.info().inlined(pattern, one_of_each);
     keep_declared_there(pattern, places);
-    for (const StatementAddress& place : places) {
-        MechanismChoice choice =
-            choose_for_instruction(view.image(), place.address, resolver.options.forced);
-        if (!choice.refusal.empty()) {
-            refusal = {place.function, choice.refusal, choice.never};
-            continue;
-        }
-        auto function = std::make_unique<FunctionInfo>();
-        function->name = place.function;
-        function->symbol = place.symbol;
-        function->entry = place.symbol_entry;
-        function->file = place.file;
-        function->line = place.line;
-        Candidate candidate;
-        candidate.kind = HandlerKind::Entry;
-        candidate.image = &view;
-        candidate.site.mechanism = choice.mechanism;
-        candidate.site.reason = "inlined into " + place.symbol;
-        candidate.site.forced = resolver.options.forced.has_value();
-        candidate.site.address = choice.address;
-        candidate.site.fallback = choice.fallback;
-        candidate.site.entry = place.symbol_entry;
-        candidate.site.point = quoted_point(view, *function, ".inline");
-        candidate.site.function = place.function;
-        candidate.scope_address = place.address;
-        candidate.scope = place.scope;
-        candidate.function = std::move(function);
-        out.push_back(std::move(candidate));
-    }
+    for (const StatementAddress& place : places)
+        add_inlined(view, place, resolver, out, refusal);
     return places.size();
 }
 
@@ -317,7 +125,7 @@ void keep_exported(const ImageView& view, std::vector<FunctionInfo>& functions) 
 bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
                        std::vector<Candidate>& out, Wanted wanted) {
     const ast::PointComponent& argument = point.components[1];
-    auto pattern = pattern_of(point, resolver);
+    auto pattern = function_pattern(point, resolver);
     auto images = pattern ? find_images(point, resolver) : std::nullopt;
     if (!images)
         return false;
@@ -338,8 +146,8 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
             return false;
         }
         found += functions.size();
-        add_candidates(point, *each, std::move(functions), wanted == Wanted::Return, resolver, out,
-                       refusal);
+        add_functions(point, *each, std::move(functions), wanted == Wanted::Return, resolver, out,
+                      refusal);
     }
     if (wanted == Wanted::All || wanted == Wanted::Inlined) {
         const bool too_many = too_many_inlined(argument, *pattern, *images, found > 0, resolver);
@@ -348,7 +156,7 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
         Refusal of_inlined; // ignored if the function has code of its own
         for (const ImageView* each : *images)
             if (!too_many)
-                found += add_inlined(*each, *pattern, resolver, out, of_inlined);
+                found += add_all_inlined(*each, *pattern, resolver, out, of_inlined);
         if (out.empty() && refusal.name.empty())
             refusal = of_inlined;
     }
@@ -374,40 +182,65 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
     return true;
 }
 
-bool resolve_function(const ast::ProbePoint& point, Resolver& resolver,
-                      std::vector<Candidate>& out) {
-    return resolve_functions(point, resolver, out, Wanted::All);
+// kernel.function(ADDRESS): the innermost function that contains it, inlined or not.
+bool resolve_by_address(const ast::ProbePoint& point, Resolver& resolver,
+                        std::vector<Candidate>& out, Wanted wanted) {
+    const ast::PointComponent& argument = point.components[1];
+    auto images = find_images(point, resolver);
+    if (!images)
+        return false;
+    Refusal refusal;
+    for (const ImageView* view : *images) {
+        const uint64_t address = link_time_address(view->image(), argument);
+        std::optional<StatementAddress> inlined;
+        if (wanted == Wanted::All || wanted == Wanted::Inlined)
+            inlined = view->info().inlined_at(address);
+        if (inlined) {
+            add_inlined(*view, *inlined, resolver, out, refusal);
+            continue;
+        }
+        const auto symbol = view->image().symbol_at(address);
+        if (!symbol || wanted == Wanted::Inlined)
+            continue;
+        FunctionPattern pattern;
+        pattern.function = symbol->name;
+        auto functions = view->info().functions(pattern, resolver.details);
+        std::erase_if(functions,
+                      [&](const FunctionInfo& each) { return each.entry != symbol->address; });
+        if (wanted == Wanted::Exported)
+            keep_exported(*view, functions);
+        add_functions(point, *view, std::move(functions), wanted == Wanted::Return, resolver, out,
+                      refusal);
+    }
+    if (!out.empty() || point.optional || resolver.quiet || images->empty())
+        return true;
+    return refuse_address(point, resolver,
+                          !refusal.why.empty()         ? refusal.why
+                          : wanted == Wanted::Inlined  ? "no inline instance of a function is there"
+                          : wanted == Wanted::Exported ? "no exported function is there"
+                                                       : "no function is there");
 }
 
-bool resolve_function_call(const ast::ProbePoint& point, Resolver& resolver,
-                           std::vector<Candidate>& out) {
-    return resolve_functions(point, resolver, out, Wanted::Own);
-}
-
-bool resolve_function_inline(const ast::ProbePoint& point, Resolver& resolver,
-                             std::vector<Candidate>& out) {
-    return resolve_functions(point, resolver, out, Wanted::Inlined);
-}
-
-bool resolve_function_exported(const ast::ProbePoint& point, Resolver& resolver,
-                               std::vector<Candidate>& out) {
-    return resolve_functions(point, resolver, out, Wanted::Exported);
-}
-
-bool resolve_function_return(const ast::ProbePoint& point, Resolver& resolver,
-                             std::vector<Candidate>& out) {
-    return resolve_functions(point, resolver, out, Wanted::Return);
+// Each form for a function's name has one for an address in it.
+template <Wanted wanted>
+bool resolve(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
+    using Argument = ast::PointComponent::Argument;
+    return point.components[1].argument == Argument::Number
+               ? resolve_by_address(point, resolver, out, wanted)
+               : resolve_functions(point, resolver, out, wanted);
 }
 
 } // namespace
 
 const std::vector<ProbeForms> function_family{
-    {"{kernel|module(STRING)}.function(STRING)", resolve_function, code_traits},
-    {"{kernel|module(STRING)}.function(STRING).call", resolve_function_call, code_traits},
-    {"{kernel|module(STRING)}.function(STRING).inline", resolve_function_inline, code_traits},
-    {"{kernel|module(STRING)}.function(STRING).exported", resolve_function_exported, code_traits},
-    {"{kernel|module(STRING)}.function(STRING).{return[.maxactive(NUMBER)]|call.return}",
-     resolve_function_return, code_traits},
+    {"{kernel|module(STRING)}.function({STRING|NUMBER})", resolve<Wanted::All>, code_traits},
+    {"{kernel|module(STRING)}.function({STRING|NUMBER}).call", resolve<Wanted::Own>, code_traits},
+    {"{kernel|module(STRING)}.function({STRING|NUMBER}).inline", resolve<Wanted::Inlined>,
+     code_traits},
+    {"{kernel|module(STRING)}.function({STRING|NUMBER}).exported", resolve<Wanted::Exported>,
+     code_traits},
+    {"{kernel|module(STRING)}.function({STRING|NUMBER}).{return[.maxactive(NUMBER)]|call.return}",
+     resolve<Wanted::Return>, code_traits},
 };
 
 } // namespace djstap

@@ -1,44 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// kprobe.function("symbol"), .return: functions by their symbols, without debug information;
-// addresses.
+// kprobe.function("symbol"), .return: functions of the kernel and, by kprobe.module("name"), of
+// modules by their symbols, without debug information; addresses.
 #include "probes/families.h"
 
 #include "diagnostics/suggest.h"
+#include "image/glob.h"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace djstap {
 
 namespace {
-
-bool is_pattern(std::string_view text) {
-    return text.find_first_of("*?[") != std::string_view::npos;
-}
-
-// "__{ia32,x64}_sys_open" → both names; braces may be nested.
-std::vector<std::string> alternatives(const std::string& text) {
-    const size_t open = text.find('{');
-    size_t depth = 0, from = open + 1;
-    std::vector<std::string> choices;
-    for (size_t at = open; open != std::string::npos && at < text.size(); at++) {
-        depth += text[at] == '{';
-        if ((text[at] == ',' && depth == 1) || (text[at] == '}' && depth == 1)) {
-            choices.push_back(text.substr(from, at - from));
-            from = at + 1;
-        }
-        depth -= text[at] == '}';
-        if (depth == 0) {
-            std::vector<std::string> out;
-            for (const std::string& choice : choices)
-                for (std::string& whole :
-                     alternatives(text.substr(0, open) + choice + text.substr(at + 1)))
-                    out.push_back(std::move(whole));
-            return out;
-        }
-    }
-    return {text};
-}
 
 bool report_no_symbol(const ast::PointComponent& name, const Image& image, Resolver& resolver) {
     std::vector<std::string> near;
@@ -47,30 +19,25 @@ bool report_no_symbol(const ast::PointComponent& name, const Image& image, Resol
         near.emplace_back(symbol.name);
     resolver.diagnostics
         .report(DiagnosticKind::NoFunction, name.argument_range, {name.string, image.title()})
-        .hint(is_pattern(name.string) ? "" : did_you_mean(name.string, near));
+        .hint(has_wildcard(name.string) ? "" : did_you_mean(name.string, near));
     return false;
 }
 
-bool resolve_symbols(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out,
-                     bool is_return) {
-    const ast::PointComponent& name = point.components[1];
-    const ImageView* kernel = need_kernel(point, resolver);
-    if (!kernel)
-        return false;
-    const Image& image = kernel->image();
+// Adds the symbols of one image that the point names.
+void add_symbols(const ast::ProbePoint& point, const ImageView& view, const Resolver& resolver,
+                 std::vector<Candidate>& out, bool is_return, std::string& refusal) {
+    const std::string& name = find_component(point, "function")->string;
+    const Image& image = view.image();
     std::vector<Symbol> symbols;
-    for (const std::string& each : alternatives(name.string)) {
-        auto found = is_pattern(each) ? image.symbols_matching(each) : image.symbols_named(each);
+    for (const std::string& each : glob_alternatives(name)) {
+        auto found = has_wildcard(each) ? image.symbols_matching(each) : image.symbols_named(each);
         symbols.insert(symbols.end(), found.begin(), found.end());
     }
     std::erase_if(symbols, [&](const Symbol& symbol) {
         return image.has_addresses() && !image.in_text(symbol.address);
     });
-    if (symbols.empty())
-        return point.optional || resolver.quiet || report_no_symbol(name, image, resolver);
     const ast::PointComponent* maxactive = find_component(point, "maxactive");
     const ReturnSafety unknown{ReturnSafety::Verdict::Unsafe, "its calling convention is unknown"};
-    MechanismChoice refusal;
     for (const Symbol& symbol : symbols) {
         MechanismChoice choice =
             is_return ? choose_for_return(image, symbol.address, unknown, resolver.options.forced,
@@ -79,11 +46,11 @@ bool resolve_symbols(const ast::ProbePoint& point, Resolver& resolver, std::vect
                                          resolver.probe && resolver.probe->effects.registers,
                                          symbol.name);
         if (!choice.refusal.empty()) {
-            refusal = choice;
+            refusal = choice.refusal;
             continue;
         }
         Candidate candidate;
-        candidate.image = kernel;
+        candidate.image = &view;
         candidate.kind = is_return ? HandlerKind::Return : HandlerKind::Entry;
         candidate.site.mechanism = choice.mechanism;
         candidate.site.reason = choice.reason;
@@ -94,15 +61,33 @@ bool resolve_symbols(const ast::ProbePoint& point, Resolver& resolver, std::vect
         candidate.site.maxactive = maxactive ? static_cast<uint32_t>(maxactive->number) : 0;
         candidate.site.function = std::string(symbol.name);
         candidate.site.point =
-            "kprobe.function(\"" + candidate.site.function + "\")" + (is_return ? ".return" : "");
+            "kprobe." + (image.kind() == ImageKind::Module ? view.prefix() + "." : "") +
+            "function(\"" + candidate.site.function + "\")" + (is_return ? ".return" : "");
         out.push_back(std::move(candidate));
     }
-    if (out.empty() && !point.optional && !resolver.quiet) {
-        resolver.diagnostics.report(DiagnosticKind::CannotProbe, name.argument_range,
-                                    {name.string, refusal.refusal});
+}
+
+bool resolve_symbols(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out,
+                     bool is_return) {
+    const ast::PointComponent& name = *find_component(point, "function");
+    const ast::PointComponent* module = find_component(point, "module");
+    std::optional<std::vector<const ImageView*>> images;
+    if (module)
+        images = find_modules(*module, point.optional, resolver);
+    else if (const ImageView* kernel = need_kernel(point, resolver))
+        images = {kernel};
+    if (!images)
         return false;
-    }
-    return true;
+    std::string refusal;
+    for (const ImageView* each : *images)
+        add_symbols(point, *each, resolver, out, is_return, refusal);
+    if (!out.empty() || point.optional || resolver.quiet || images->empty())
+        return true;
+    if (refusal.empty())
+        return report_no_symbol(name, images->front()->image(), resolver);
+    resolver.diagnostics.report(DiagnosticKind::CannotProbe, name.argument_range,
+                                {name.string, refusal});
+    return false;
 }
 
 bool resolve_kprobe(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
@@ -123,8 +108,6 @@ bool resolve_absolute(const ast::ProbePoint& point, Resolver& resolver,
     if (!kernel)
         return false;
     const Image& image = kernel->image();
-    char text[24];
-    snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address.number));
     const auto where = static_cast<uint64_t>(address.number);
     const auto symbol = image.symbol_at(where);
     MechanismChoice choice =
@@ -134,13 +117,8 @@ bool resolve_absolute(const ast::ProbePoint& point, Resolver& resolver,
             : choose_for_instruction(image, where, resolver.options.forced);
     if (choice.refusal.empty() && !symbol)
         choice.refusal = "no function of the kernel is there";
-    if (!choice.refusal.empty()) {
-        if (point.optional)
-            return true;
-        resolver.diagnostics.report(DiagnosticKind::CannotProbe, address.argument_range,
-                                    {text, choice.refusal});
-        return false;
-    }
+    if (!choice.refusal.empty())
+        return point.optional || refuse_address(point, resolver, choice.refusal);
     Candidate candidate;
     candidate.kind = HandlerKind::Entry;
     candidate.image = kernel;
@@ -152,7 +130,7 @@ bool resolve_absolute(const ast::ProbePoint& point, Resolver& resolver,
     candidate.site.entry = symbol->address;
     candidate.site.function = std::string(symbol->name);
     candidate.site.point =
-        point.components[0].name + ".statement(" + std::string(text) + ").absolute";
+        point.components[0].name + ".statement(" + address_text(where) + ").absolute";
     out.push_back(std::move(candidate));
     return true;
 }
@@ -160,8 +138,9 @@ bool resolve_absolute(const ast::ProbePoint& point, Resolver& resolver,
 } // namespace
 
 const std::vector<ProbeForms> kprobe_family{
-    {"kprobe.function(STRING)[.call]", resolve_kprobe, PointTellsOfTask},
-    {"kprobe.function(STRING).return[.maxactive(NUMBER)]", resolve_kprobe_return, PointTellsOfTask},
+    {"kprobe[.module(STRING)].function(STRING)[.call]", resolve_kprobe, PointTellsOfTask},
+    {"kprobe[.module(STRING)].function(STRING).return[.maxactive(NUMBER)]", resolve_kprobe_return,
+     PointTellsOfTask},
     {"kprobe.statement(NUMBER).absolute", resolve_absolute, PointTellsOfTask},
     {"kernel.statement(NUMBER).absolute", resolve_absolute, code_traits},
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "image/glob.h"
 #include "probes/families.h"
 #include "probes/target_values.h"
 
@@ -12,10 +13,9 @@ std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& poin
     ProbeOptions options;
     options.max_kprobes = std::numeric_limits<int64_t>::max();
     // A pattern may match nothing; a name that does not exist is an error that deserves a hint.
-    const bool pattern = std::any_of(
-        point.components.begin(), point.components.end(), [](const ast::PointComponent& each) {
-            return each.string.find_first_of("*?[") != std::string::npos;
-        });
+    const bool pattern =
+        std::any_of(point.components.begin(), point.components.end(),
+                    [](const ast::PointComponent& each) { return has_wildcard(each.string); });
     Resolver resolver{images, options, diagnostics, variables, pattern};
     const ProbeForms* forms = find_forms(point, resolver);
     std::vector<Candidate> candidates;

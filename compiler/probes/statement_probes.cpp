@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// kernel.statement("func@file:line"), .nearest: any instruction that begins a source line.
-#include "probes/families.h"
+// kernel.statement("func@file:line"), .nearest, kernel.statement(ADDRESS): any
+// instruction that begins a source line.
+#include "probes/statement_candidates.h"
 
 namespace djstap {
 
@@ -16,16 +17,8 @@ std::string join(const std::vector<uint32_t>& lines) {
 bool resolve_in(const ImageView& view, const ast::ProbePoint& point, const FunctionPattern& pattern,
                 Resolver& resolver, std::vector<Candidate>& out) {
     const ast::PointComponent& component = point.components[1];
-    if (!view.info().has_dwarf()) {
-        resolver.diagnostics
-            .report(DiagnosticKind::StatementNeedsDwarf, point.range,
-                    {std::string(view.info().source())})
-            .hint(view.image().kind() == ImageKind::Kernel
-                      ? "install the kernel's debug symbols (on Debian: linux-image-" +
-                            view.image().kernel().release() + "-dbg)"
-                      : "build the module with debug information");
+    if (!check_dwarf(view, point, resolver))
         return false;
-    }
     bool nearest = find_component(point, "nearest") != nullptr;
     auto result = view.info().statements(pattern, nearest);
     if (!result) {
@@ -50,40 +43,11 @@ bool resolve_in(const ImageView& view, const ast::ProbePoint& point, const Funct
     }
     std::string refusal; // empty: nothing was refused
     const size_t before = out.size();
-    for (const StatementAddress& statement : result->addresses) {
-        // A statement at a function's entry is equivalent to a function probe: it uses the cheap
-        // mechanism.
-        bool at_entry = statement.address == statement.symbol_entry && !statement.inlined;
-        MechanismChoice choice =
-            at_entry
-                ? choose_for_entry(view.image(), statement.address, resolver.options.forced)
-                : choose_for_instruction(view.image(), statement.address, resolver.options.forced);
-        if (!choice.refusal.empty()) {
-            refusal = choice.refusal;
-            continue;
-        }
-        Candidate candidate;
-        candidate.kind = HandlerKind::Entry;
-        candidate.image = &view;
-        candidate.site.mechanism = choice.mechanism;
-        candidate.site.reason = choice.reason;
-        candidate.site.forced = resolver.options.forced.has_value();
-        candidate.site.address = choice.address;
-        candidate.site.fallback = choice.fallback;
-        candidate.site.entry = statement.symbol_entry;
-        candidate.site.function = statement.function;
-        candidate.site.point = view.prefix() + ".statement(\"" + statement.function + "@" +
-                               statement.file + ":" + std::to_string(statement.line) + "\")";
-        candidate.scope_address = statement.address;
-        auto function = std::make_unique<FunctionInfo>();
-        function->name = statement.function;
-        function->symbol = statement.symbol;
-        function->entry = statement.symbol_entry;
-        function->file = statement.file;
-        function->line = statement.line;
-        candidate.function = std::move(function);
-        out.push_back(std::move(candidate));
-    }
+    for (const StatementAddress& statement : result->addresses)
+        add_statement(view, statement,
+                      view.prefix() + ".statement(\"" + statement.function + "@" + statement.file +
+                          ":" + std::to_string(statement.line) + "\")",
+                      resolver, out, refusal);
     // Several lines skip what cannot be probed, like patterns of functions.
     if (out.size() == before && !refusal.empty() && !point.optional && !resolver.quiet) {
         resolver.diagnostics.report(DiagnosticKind::CannotProbe, component.argument_range,
@@ -113,10 +77,37 @@ bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver,
     return true;
 }
 
+// kernel.statement(ADDRESS): the statement that begins there.
+bool resolve_statement_address(const ast::ProbePoint& point, Resolver& resolver,
+                               std::vector<Candidate>& out) {
+    auto images = find_images(point, resolver);
+    if (!images)
+        return false;
+    for (const ImageView* view : *images) {
+        if (!check_dwarf(*view, point, resolver))
+            return false;
+        const uint64_t address = link_time_address(view->image(), point.components[1]);
+        auto statement = view->info().statement_at(address);
+        std::string refusal;
+        if (statement)
+            add_statement(*view, *statement,
+                          view->prefix() + ".statement(" +
+                              address_text(static_cast<uint64_t>(point.components[1].number)) + ")",
+                          resolver, out, refusal);
+        else
+            refusal = statement.failure().message;
+        if (!refusal.empty() && !point.optional)
+            return refuse_address(point, resolver, refusal,
+                                  statement ? "" : statement.failure().hint);
+    }
+    return true;
+}
+
 } // namespace
 
 const std::vector<ProbeForms> statement_family{
     {"{kernel|module(STRING)}.statement(STRING)[.nearest]", resolve_statement, code_traits},
+    {"{kernel|module(STRING)}.statement(NUMBER)", resolve_statement_address, code_traits},
 };
 
 } // namespace djstap

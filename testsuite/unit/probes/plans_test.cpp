@@ -37,6 +37,15 @@ static int same(int a) { return a; }
 int uses_same(void) { return same(1); }
 static inline __attribute__((always_inline)) int inlined(int a) { return a + 1; }
 int uses_inlined(void) { return inlined(1); }
+int labelled(int a) {
+    if (a == 3)
+        goto three;
+    a++;
+three:
+    a += 7;
+four:
+    return a;
+}
 )c";
 
 MadeKernel& kernel() {
@@ -95,6 +104,29 @@ TEST(Plans, OneFunctionIsNotCountedAsSeveral) {
         EXPECT_NE(errors.find(message), std::string::npos) << errors;
         EXPECT_NE(errors.find(hint), std::string::npos) << errors;
     }
+}
+
+// The names of a point's places, in the order of the plan.
+std::vector<std::string> places_of(const std::string& point) {
+    const Planned planned("probe " + point + " { println(1) }");
+    EXPECT_TRUE(planned.plan) << planned.errors();
+    std::vector<std::string> names;
+    for (size_t i = 0; planned.plan && i < planned.plan->sites.size(); i++)
+        names.push_back(planned.site(i).point);
+    return names;
+}
+
+// The message of the one error.
+std::string message_of(const std::string& point) {
+    const std::string line = refusal(point);
+    const size_t begin = line.find("error: "), end = line.rfind(" [");
+    return begin == std::string::npos ? line : line.substr(begin + 7, end - begin - 7);
+}
+
+uint64_t entry_of(const std::string& function) {
+    auto symbol = kernel().image->symbol(function);
+    EXPECT_TRUE(symbol) << function;
+    return symbol ? symbol->address : 0;
 }
 
 // The text that a target value of structures is printed with: its conversions as printf has them.
@@ -171,6 +203,100 @@ const std::string fields = "kernel.function(\"fields\")";
 constexpr int rdi = 14;
 
 } // namespace
+
+// Functions and places in them.
+
+TEST(FunctionPlans, BracesStandForSeveralPatterns) {
+    using Names = std::vector<std::string>;
+    const std::string both = R"(kernel.function("{nothing,retu*}@fs/{made,other}.c").call)";
+    const Names names = places_of(both);
+    ASSERT_EQ(names.size(), 2u);
+    EXPECT_EQ(names[0].substr(0, 33), "kernel.function(\"nothing@fs/made.");
+    EXPECT_EQ(names[1].substr(0, 33), "kernel.function(\"returns@fs/made.");
+    EXPECT_EQ(places_of(R"(kprobe.function("{nothing,fields}"))").size(), 2u);
+    std::string many;
+    for (int i = 0; i < 9; i++)
+        many += "{a,b}";
+    EXPECT_EQ(message_of("kernel.function(\"" + many + "\")"),
+              "its braces stand for more than 256 patterns");
+}
+
+TEST(FunctionPlans, AnAddressNamesTheFunctionThatContainsIt) {
+    const uint64_t entry = entry_of("fields");
+    for (const uint64_t address : {entry, entry + 5}) {
+        const Planned planned("probe kernel.function(" + address_text(address) +
+                              ") { println($n) }");
+        ASSERT_TRUE(planned.plan) << planned.errors();
+        ASSERT_EQ(planned.plan->sites.size(), 1u);
+        EXPECT_EQ(planned.site().function, "fields");
+        EXPECT_EQ(planned.site().entry, entry);
+    }
+    EXPECT_EQ(message_of("kernel.function(5)"), "\"0x5\" cannot be probed: no function is there");
+    EXPECT_EQ(message_of("kernel.function(" + address_text(entry) + ").inline"),
+              "\"" + address_text(entry) +
+                  "\" cannot be probed: no inline instance of a function is there");
+}
+
+TEST(FunctionPlans, AnAddressInAnInlineInstanceNamesThatFunction) {
+    const Planned inlined("probe kernel.function(\"inlined\") { println($a) }");
+    ASSERT_TRUE(inlined.plan) << inlined.errors();
+    const std::string at = address_text(inlined.site().address);
+    for (const char* form : {"", ".inline"}) {
+        const Planned planned("probe kernel.function(" + at + ")" + form + " { println($a) }");
+        ASSERT_TRUE(planned.plan) << planned.errors();
+        EXPECT_EQ(planned.site().address, inlined.site().address);
+        EXPECT_EQ(planned.site().function, "inlined");
+        EXPECT_EQ(planned.site().point, inlined.site().point);
+    }
+    const Planned around("probe kernel.function(" + at + ").call { println(1) }");
+    ASSERT_TRUE(around.plan) << around.errors();
+    EXPECT_EQ(around.site().function, "uses_inlined");
+}
+
+TEST(StatementPlans, AnAddressIsThatOfAStatement) {
+    const Planned second("probe kernel.statement(\"labelled@fs/made.c+3\") { println($a) }");
+    ASSERT_TRUE(second.plan) << second.errors();
+    const uint64_t address = second.site().address;
+    const Planned planned("probe kernel.statement(" + address_text(address) + ") { println($a) }");
+    ASSERT_TRUE(planned.plan) << planned.errors();
+    EXPECT_EQ(planned.site().address, address);
+    EXPECT_EQ(planned.site().function, "labelled");
+    EXPECT_EQ(planned.site().point, "kernel.statement(" + address_text(address) + ")");
+    const Planned within("probe kernel.statement(" + address_text(address + 1) +
+                         ") { println(1) }");
+    EXPECT_NE(within.errors().find("no statement begins there"), std::string::npos);
+    EXPECT_NE(
+        within.errors().find("hint: the one that it is in begins at " + address_text(address)),
+        std::string::npos)
+        << within.errors();
+    EXPECT_EQ(message_of("kernel.statement(7)"), "\"0x7\" cannot be probed: no function is there");
+}
+
+TEST(LabelPlans, ALabelIsTheStatementBehindIt) {
+    const Planned third("probe kernel.statement(\"labelled@fs/made.c+5\") { println(1) }");
+    const Planned planned("probe kernel.function(\"labelled\").label(\"three\") { println($a) }");
+    ASSERT_TRUE(third.plan && planned.plan) << planned.errors();
+    ASSERT_EQ(planned.plan->sites.size(), 1u);
+    EXPECT_EQ(planned.site().address, third.site().address);
+    EXPECT_EQ(planned.site().function, "labelled");
+    EXPECT_TRUE(planned.site().point.ends_with(".label(\"three\")")) << planned.site().point;
+    EXPECT_EQ(places_of("kernel.function(\"l*\").label(\"*\")").size(), 2u);
+}
+
+TEST(LabelPlans, AMissTellsWhatThereIs) {
+    const Planned near("probe kernel.function(\"labelled\").label(\"tree\") { println(1) }");
+    EXPECT_NE(near.errors().find("no label of \"labelled\" matches \"tree\" [no-label]"),
+              std::string::npos);
+    EXPECT_NE(near.errors().find("did you mean 'three'?"), std::string::npos) << near.errors();
+    const Planned far("probe kernel.function(\"labelled\").label(\"x*\") { println(1) }");
+    EXPECT_NE(far.errors().find("hint: it has three, four"), std::string::npos) << far.errors();
+    const Planned none("probe kernel.function(\"same\").label(\"x\") { println(1) }");
+    EXPECT_NE(none.errors().find("hint: it has no labels that the compiler kept"),
+              std::string::npos)
+        << none.errors();
+    EXPECT_EQ(message_of("kernel.function(\"absent\").label(\"x\")"),
+              "no function of kernel 6.1.0-made matches \"absent\"");
+}
 
 // Timers.
 
