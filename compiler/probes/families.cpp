@@ -29,8 +29,6 @@ constexpr std::array not_supported_yet{
     "python3",
     "perf.type(NUMBER).config(NUMBER).process",
     "perf.type(NUMBER).config(NUMBER).process(STRING)",
-    "kernel.data(STRING)",
-    "kernel.data(NUMBER)",
     "kernel.mark(STRING)",
     "kernel.function(STRING).callee(STRING)",
     "kernel.function(STRING).callees",
@@ -144,6 +142,13 @@ bool report_not_supported(const ast::ProbePoint& point, const std::string& shape
     return known != not_supported_yet.end();
 }
 
+std::string joined(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names)
+        text += (text.empty() ? "" : ", ") + name;
+    return text;
+}
+
 bool check_alternatives(const ast::ProbePoint& point, Resolver& resolver) {
     for (const ast::PointComponent& component : point.components)
         if (has_too_many_alternatives(component.string)) {
@@ -189,7 +194,7 @@ const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver) {
         auto& diagnostic = resolver.diagnostics.report(DiagnosticKind::ProbePointIncomplete,
                                                        point.range, {ast::to_string(point)});
         if (!could_follow.empty())
-            diagnostic.hint("one of these can follow: " + could_follow.front());
+            diagnostic.hint("one of these can follow: " + joined(could_follow));
         return nullptr;
     }
     const ast::PointComponent& wrong = point.components[agree];

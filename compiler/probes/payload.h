@@ -53,6 +53,18 @@ struct PerfEvent {
     }
 };
 
+struct WatchedData {
+    uint64_t address = 0;
+    uint64_t bytes = 1; // 1, 2, 4 or 8
+    uint64_t how = 0;   // enum djs_breakpoint_how
+    MechanismArguments arguments() const {
+        return MechanismArguments()
+            .set(DJS_BREAKPOINT_ADDRESS, address)
+            .set(DJS_BREAKPOINT_BYTES, bytes)
+            .set(DJS_BREAKPOINT_HOW, how);
+    }
+};
+
 struct ProcfsFile {
     bool writes = false;
     uint64_t umask = 0;
@@ -80,8 +92,8 @@ struct NoPayload {
     MechanismArguments arguments() const { return {}; }
 };
 
-using Payload =
-    std::variant<NoPayload, SessionOrder, TimerPeriod, PerfEvent, ProcfsFile, PacketHook>;
+using Payload = std::variant<NoPayload, SessionOrder, TimerPeriod, PerfEvent, WatchedData,
+                             ProcfsFile, PacketHook>;
 
 inline MechanismArguments mechanism_arguments(const Payload& payload) {
     return std::visit([](const auto& each) { return each.arguments(); }, payload);

@@ -28,6 +28,10 @@ enum djs_argument {
 	DJS_PERF_CONFIG,
 	DJS_PERF_HOW, /* enum djs_perf_how, or DJS_PERF_COUNTER + a number */
 	DJS_PERF_RATE,
+	/* The watched bytes: address, number, and enum djs_breakpoint_how. */
+	DJS_BREAKPOINT_ADDRESS = 0,
+	DJS_BREAKPOINT_BYTES,
+	DJS_BREAKPOINT_HOW,
 	/* The site's function holds the file's name. */
 	DJS_PROCFS_WRITES = 0,
 	DJS_PROCFS_UMASK,

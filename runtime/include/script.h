@@ -58,6 +58,11 @@ enum djs_perf_how {
 	DJS_PERF_COUNTER = 2, /* + its number: no handler runs, @perf reads it */
 };
 #define DJS_MOST_PERF_COUNTERS 64
+/* Bits of DJS_BREAKPOINT_HOW. */
+enum djs_breakpoint_how {
+	DJS_BREAKPOINT_READS = 1 << 0,	   /* reads count, too */
+	DJS_BREAKPOINT_AS_LINKED = 1 << 1, /* the address is the kernel's, without its load bias */
+};
 
 #define DJS_AIM_WORDS 2 /* size of djs_target.aim */
 /* What djs_target.dispatch calls before it is pointed at a function. */
