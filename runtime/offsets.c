@@ -46,6 +46,7 @@ void djs_offsets(void)
 	NUMBER("djs_cpu.data", offsetof(struct djs_cpu, data));
 	NUMBER("djs_cpu.mask", offsetof(struct djs_cpu, mask));
 	NUMBER("djs_cpu.locked_alone", offsetof(struct djs_cpu, locked_alone));
+	NUMBER("djs_cpu.variables", offsetof(struct djs_cpu, variables));
 	NUMBER("djs_cpu.inside", offsetof(struct djs_cpu, inside));
 	TASK(pid);
 	TASK(tgid);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "arch/codegen.h"
 #include "codegen/body.h"
 
 #include "include/script.h"
@@ -64,6 +65,20 @@ Value Body::image_address(const Access& how, SourceRange range) {
                                  address);
 }
 
+// Of the CPU that executes the handler.
+Value Body::per_cpu_address(const Access& how, SourceRange range) {
+    const auto place =
+        script_.kernel.offset ? script_.kernel.offset("djs_cpu.variables") : std::nullopt;
+    if (!place) {
+        script_.diagnostics.report(DiagnosticKind::CodegenInternal, range,
+                                   {"the runtime has no djs_cpu.variables"});
+        return script_.number(0);
+    }
+    Value added = arch::load_percpu_constant(builder_, script_.types.i64,
+                                             {.symbol = "djs_cpu", .offset = place->second});
+    return builder_.CreateAdd(added, script_.number(static_cast<int64_t>(how.constant)));
+}
+
 Value Body::access(const Access& how, SourceRange range) {
     Value value = nullptr;
     auto add_offset = [&](Value to, int64_t amount) {
@@ -75,6 +90,9 @@ Value Body::access(const Access& how, SourceRange range) {
         break;
     case Access::Base::Constant:
         value = script_.number(static_cast<int64_t>(how.constant));
+        break;
+    case Access::Base::PerCpu:
+        value = per_cpu_address(how, range);
         break;
     case Access::Base::ImageAddress:
         value = image_address(how, range);

@@ -223,16 +223,26 @@ std::optional<Variable> DwarfInfo::global(std::string_view name_and_file) const 
     const std::string_view name = name_and_file.substr(0, at);
     const std::string_view file =
         at == std::string_view::npos ? std::string_view() : name_and_file.substr(at + 1);
-    for (const VariableRecord& record : index_.variables_named(name)) {
+    auto take = [&](const VariableRecord& record) -> std::optional<Variable> {
         if (!file.empty() && !file_matches(file, unit_of(record.die)))
-            continue;
+            return std::nullopt;
         Variable variable;
         variable.name = name;
         variable.type = record.type;
         variable.location.kind = LocationKind::Address;
         variable.location.constant = record.address;
         return variable;
-    }
+    };
+    const auto named = index_.variables_named(name);
+    for (const VariableRecord& record : named)
+        if (auto variable = take(record))
+            return variable;
+    // Another symbol of a variable: the linker defines jiffies as jiffies_64.
+    const auto symbol = named.empty() ? image_.symbol(name) : std::nullopt;
+    for (const VariableRecord& record : index_.variables())
+        if (symbol && record.address == symbol->address)
+            if (auto variable = take(record))
+                return variable;
     return std::nullopt;
 }
 

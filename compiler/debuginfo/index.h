@@ -29,6 +29,7 @@ class DwarfIndex {
     std::span<const uint32_t> instances(const InlineRecord& record) const;
     std::span<const TypeRecord> types_named(std::string_view name) const;
     std::span<const VariableRecord> variables_named(std::string_view name) const;
+    std::span<const VariableRecord> variables() const { return variables_; }
     const EnumeratorRecord* enumerator(std::string_view name) const;
     std::span<const EnumeratorRecord> enumerators() const { return enumerators_; }
     std::string_view text(uint32_t offset) const { return pool_string(strings_, offset); }

@@ -12,6 +12,9 @@
 
 namespace djstap {
 
+// The section of per-CPU variables: what is added to an address in it differs between CPUs.
+constexpr std::string_view per_cpu_section = ".data..percpu";
+
 struct ElfSection {
     std::string_view name;
     uint64_t address = 0;

@@ -9,9 +9,6 @@ namespace djstap {
 
 namespace {
 
-// The addresses in it are offsets into each CPU's memory.
-constexpr std::string_view per_cpu_section = ".data..percpu";
-
 class OpenedModule final : public OpenedImage<Image> {
   public:
     OpenedModule(const Kernel& kernel, std::string file)

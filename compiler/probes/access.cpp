@@ -2,12 +2,20 @@
 #include "probes/access.h"
 
 #include "diagnostics/suggest.h"
+#include "image/elf_file.h"
 
 #include <algorithm>
 
 namespace djstap {
 
 namespace {
+
+// The kernel's; a module's per-CPU variables are allocated when it is loaded.
+bool is_per_cpu(const Image& image, uint64_t address) {
+    const ElfFile* elf = image.kind() == ImageKind::Kernel ? image.elf() : nullptr;
+    const ElfSection* section = elf ? elf->section(per_cpu_section) : nullptr;
+    return section && address >= section->address && address - section->address < section->size;
+}
 
 // Per-CPU variables of a module, and what is freed after its initialization, lie in no segment.
 bool has_known_place(const Image& image, uint64_t address) {
@@ -56,6 +64,12 @@ bool AccessBuilder::start(const Location& location, TypeId type, const std::stri
         is_address_ = true;
         break;
     case LocationKind::Address:
+        if (is_per_cpu(info_.image(), location.constant)) {
+            access_.base = Access::Base::PerCpu;
+            access_.constant = location.constant;
+            is_address_ = true;
+            break;
+        }
         if (!has_known_place(info_.image(), location.constant)) {
             error_ = {DiagnosticKind::TargetNotAvailable,
                       range,

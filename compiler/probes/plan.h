@@ -52,6 +52,7 @@ struct Access {
     enum class Base : uint8_t {
         Register, // of the probed context
         Constant,
+        PerCpu,       // link-time address `constant` of a variable that each CPU has
         ImageAddress, // link-time address `constant` of ProbePlan::images[image]
         Operand,      // the value of `operand` (@cast)
         ReturnValue,

@@ -62,6 +62,7 @@ int djs_contexts_init(void)
 		contexts =
 		    kcalloc_node(DJS_LEVELS, sizeof(*contexts), GFP_KERNEL, cpu_to_node(cpu));
 		per_cpu(djs_cpu, cpu).contexts = contexts;
+		per_cpu(djs_cpu, cpu).variables = per_cpu_offset(cpu);
 		if (!contexts)
 			goto no_memory;
 		memory = kvzalloc(DJS_LEVELS * memory_bytes(), GFP_KERNEL);

@@ -28,6 +28,7 @@ struct djs_cpu {
 	u32 changing_part; /* flight recorder: 1 while djs_next_part works */
 	u64 locked_alone;  /* handlers without a context that call what may be probed, holding locks
 			    */
+	unsigned long variables; /* what is added to the address of a per-CPU variable as linked */
 	s64 inside; /* calls into functions with return djprobes minus returns: may be negative */
 };
 DECLARE_PER_CPU(struct djs_cpu, djs_cpu);
