@@ -2,6 +2,7 @@
 // Constants of this kernel that code generation inlines: section .djstap.offsets, lines of "NAME
 // VALUE", VALUE a decimal number. "NAME:SYMBOL ADDEND" is the offset of one of the kernel's per-CPU
 // variables in the per-CPU section.
+#include <linux/cred.h>
 #include <linux/ftrace.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -17,6 +18,7 @@
 #define NUMBER(name, value)	     LINE(name " %c0", "i"((long)(value)))
 #define PERCPU(name, symbol, addend) LINE(name ":" symbol " %c0", "i"((long)(addend)))
 #define TASK(field)		     NUMBER("task_struct." #field, offsetof(struct task_struct, field))
+#define CRED(field)		     NUMBER("cred." #field, offsetof(struct cred, field))
 #define READ_BASE(field)	     NUMBER("tk_read_base." #field, offsetof(struct tk_read_base, field))
 #define REG(field)		     NUMBER("pt_regs." #field, offsetof(struct pt_regs, field));
 #define CTX(field)		     NUMBER("djs_ctx." #field, offsetof(struct djs_ctx, field))
@@ -53,6 +55,11 @@ void djs_offsets(void)
 	TASK(comm);
 	TASK(real_parent);
 	TASK(mm);
+	TASK(cred);
+	CRED(uid);
+	CRED(euid);
+	CRED(gid);
+	CRED(egid);
 	NUMBER("task_comm_len", TASK_COMM_LEN);
 	DJS_FOR_REGISTERS(REG)
 	NUMBER("pt_regs", sizeof(struct pt_regs));

@@ -19,10 +19,14 @@ namespace {
 
 struct TaskField {
     std::string_view intrinsic;
-    std::string_view offset; // in task_struct
+    std::string_view offset;
 };
 constexpr std::array task_fields{TaskField{"pid", "task_struct.tgid"},
                                  TaskField{"tid", "task_struct.pid"}};
+// In the credentials of the current task, which nobody else replaces.
+constexpr std::array credentials{TaskField{"uid", "cred.uid"}, TaskField{"euid", "cred.euid"},
+                                 TaskField{"gid", "cred.gid"}, TaskField{"egid", "cred.egid"}};
+constexpr std::string_view credentials_of_task = "task_struct.cred";
 
 } // namespace
 
@@ -43,6 +47,9 @@ bool has_inline_intrinsic(const ScriptModule& script, const std::string& name) {
     for (const TaskField& field : task_fields)
         if (field.intrinsic == name)
             return known("current_task") && known(field.offset);
+    for (const TaskField& field : credentials)
+        if (field.intrinsic == name)
+            return known("current_task") && known(credentials_of_task) && known(field.offset);
     return false;
 }
 
@@ -72,18 +79,28 @@ llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder,
     if (name == "task_current")
         return builder.CreatePtrToInt(percpu("current_task", script.types.pointer),
                                       script.types.i64);
+    auto field_at = [&](llvm::Value* structure, std::string_view field, llvm::Type* type) {
+        auto offset = static_cast<unsigned>(script.kernel.offset(field)->second);
+        return builder.CreateLoad(type,
+                                  builder.CreateConstGEP1_32(script.types.i8, structure, offset));
+    };
     for (const TaskField& field : task_fields) {
         if (field.intrinsic != name)
             continue;
         llvm::Value* task = percpu("current_task", script.types.pointer);
-        auto offset = static_cast<unsigned>(script.kernel.offset(field.offset)->second);
-        auto* id = builder.CreateLoad(script.types.i32,
-                                      builder.CreateConstGEP1_32(script.types.i8, task, offset));
+        auto* id = field_at(task, field.offset, script.types.i32);
         // Below PID_MAX_LIMIT, so a search need not ask whether it is -1.
         llvm::MDBuilder metadata(script.context);
         id->setMetadata(llvm::LLVMContext::MD_range,
                         metadata.createRange(llvm::APInt(32, 0), llvm::APInt(32, 1u << 31)));
         return builder.CreateSExt(id, script.types.i64);
+    }
+    for (const TaskField& field : credentials) {
+        if (field.intrinsic != name)
+            continue;
+        llvm::Value* task = percpu("current_task", script.types.pointer);
+        auto* held = field_at(task, credentials_of_task, script.types.pointer);
+        return builder.CreateZExt(field_at(held, field.offset, script.types.i32), script.types.i64);
     }
     return nullptr;
 }

@@ -86,6 +86,8 @@ COST = [
     Case("record", "`printf` of pid and four arguments", POINT, RECORD, mechanism="djprobe", targets=(40, 45)),
     Case("record-text", "`printf` of pid and execname", POINT, r'printf("%d %s\n", pid(), execname())',
          mechanism="djprobe", targets=(60, 60)),
+    Case("record-task", "`printf` of pid, tid, cpu and uid", POINT,
+         r'printf("%d %d %d %d\n", pid(), tid(), cpu(), uid())', mechanism="djprobe", targets=(70, 70)),
     Case("read", "`s <<< $tv`: one read through a pointer", 'kernel.function("sys_gettimeofday")', "s <<< $tv",
          mechanism="djprobe", targets=(25, 25)),
     Case("read-twice", "`s <<<` the current task's `->mm->map_count`: two reads", POINT, MAP_COUNT, mechanism="djprobe",
