@@ -302,6 +302,12 @@ uint64_t link_time_address(const Image& image, const ast::PointComponent& number
     return text && given < text->address ? text->address + given : given;
 }
 
+std::string address_hint(const Image& image) {
+    return image.kind() == ImageKind::Kernel
+               ? "addresses are those of vmlinux (nm), without the running kernel's load bias"
+               : "addresses are offsets in the module's .text (nm)";
+}
+
 bool refuse_address(const ast::ProbePoint& point, Resolver& resolver, const std::string& why,
                     const std::string& hint) {
     const ast::PointComponent& address = point.components[1];

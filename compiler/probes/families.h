@@ -80,6 +80,8 @@ std::optional<std::vector<const ImageView*>> find_modules(const ast::PointCompon
 // Returns the link-time address that a point's number names: in the kernel the number itself, in a
 // module an offset in its .text, as its symbol table has it.
 uint64_t link_time_address(const Image& image, const ast::PointComponent& number);
+// Tells what addresses mean to which nothing belongs.
+std::string address_hint(const Image& image);
 // Reports why the address in the second component cannot be probed; returns false.
 bool refuse_address(const ast::ProbePoint& point, Resolver& resolver, const std::string& why,
                     const std::string& hint = {});

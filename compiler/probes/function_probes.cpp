@@ -218,7 +218,8 @@ bool resolve_by_address(const ast::ProbePoint& point, Resolver& resolver,
                           !refusal.why.empty()         ? refusal.why
                           : wanted == Wanted::Inlined  ? "no inline instance of a function is there"
                           : wanted == Wanted::Exported ? "no exported function is there"
-                                                       : "no function is there");
+                                                       : "no function is there",
+                          refusal.why.empty() ? address_hint(images->front()->image()) : "");
 }
 
 // Each form for a function's name has one for an address in it.

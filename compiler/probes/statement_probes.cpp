@@ -96,9 +96,11 @@ bool resolve_statement_address(const ast::ProbePoint& point, Resolver& resolver,
                           resolver, out, refusal);
         else
             refusal = statement.failure().message;
-        if (!refusal.empty() && !point.optional)
-            return refuse_address(point, resolver, refusal,
-                                  statement ? "" : statement.failure().hint);
+        if (refusal.empty() || point.optional)
+            continue;
+        const std::string hint = statement ? "" : statement.failure().hint;
+        return refuse_address(point, resolver, refusal,
+                              statement || !hint.empty() ? hint : address_hint(view->image()));
     }
     return true;
 }
