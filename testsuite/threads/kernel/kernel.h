@@ -65,6 +65,7 @@
 #define free_percpu(p) ((void)(p)) // freed with the whole area
 #define per_cpu_ptr(p, cpu) ((__typeof__(p))((char*)(p) + cpus_distance(cpu)))
 #define per_cpu(name, cpu) (*per_cpu_ptr(&(name), cpu))
+#define per_cpu_offset(cpu) ((unsigned long)cpus_distance(cpu))
 #define this_cpu_ptr(p) per_cpu_ptr(p, cpu_number())
 #define this_cpu_read(x) MARKED_LOAD(this_cpu_ptr(&(x)), __ATOMIC_RELAXED)
 #define this_cpu_write(x, value) MARKED_STORE(this_cpu_ptr(&(x)), value, __ATOMIC_RELAXED)
