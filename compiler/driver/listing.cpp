@@ -89,26 +89,6 @@ std::vector<ProbeListing> named_points(Invocation& invocation, const ast::ProbeP
     return out;
 }
 
-// Returns the points that * in the names of components stands for; without *, the point itself.
-std::vector<ast::ProbePoint> families_meant(const ast::ProbePoint& point) {
-    std::vector<ast::ProbePoint> out;
-    for (auto& components : probe_shapes().matching(point.components)) {
-        ast::ProbePoint meant;
-        meant.range = point.range;
-        meant.optional = true; // it need not match in each family
-        meant.components = std::move(components);
-        out.push_back(std::move(meant));
-    }
-    if (out.empty()) {
-        out.emplace_back();
-        out.back().range = point.range;
-        out.back().components = point.components;
-        out.back().optional = point.optional;
-        out.back().sufficient = point.sufficient;
-    }
-    return out;
-}
-
 } // namespace
 
 bool list_points(Invocation& invocation) {
@@ -125,18 +105,16 @@ bool list_points(Invocation& invocation) {
         }
         if (found != before)
             continue;
-        for (const ast::ProbePoint& meant : families_meant(point)) {
-            auto listings = list_probes(
-                meant, invocation.options.list_variables || invocation.output().lists_mechanisms(),
-                invocation.images, invocation.diagnostics);
-            if (!listings) {
-                good = false;
-                continue;
-            }
-            for (const ProbeListing& listing : *listings)
-                print_listing(invocation, listing);
-            found += listings->size();
+        auto listings = list_probes(
+            point, invocation.options.list_variables || invocation.output().lists_mechanisms(),
+            invocation.images, invocation.diagnostics);
+        if (!listings) {
+            good = false;
+            continue;
         }
+        for (const ProbeListing& listing : *listings)
+            print_listing(invocation, listing);
+        found += listings->size();
     }
     if (good && found == 0)
         invocation.diagnostics.report(DiagnosticKind::NothingListed, {},

@@ -8,19 +8,18 @@
 
 namespace djstap {
 
-std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point, bool variables,
-                                                     Images& images, Diagnostics& diagnostics) {
+namespace {
+
+// `quiet`: that nothing matches is not an error.
+bool list_family(const ast::ProbePoint& point, bool variables, bool quiet, Images& images,
+                 Diagnostics& diagnostics, std::vector<ProbeListing>& out) {
     ProbeOptions options;
     options.max_kprobes = std::numeric_limits<int64_t>::max();
-    // A pattern may match nothing; a name that does not exist is an error that deserves a hint.
-    const bool pattern =
-        std::any_of(point.components.begin(), point.components.end(),
-                    [](const ast::PointComponent& each) { return has_wildcard(each.string); });
-    Resolver resolver{images, options, diagnostics, variables, pattern};
+    Resolver resolver{images, options, diagnostics, variables, quiet};
     const ProbeForms* forms = find_forms(point, resolver);
     std::vector<Candidate> candidates;
     if (!forms || !forms->resolve(point, resolver, candidates))
-        return std::nullopt;
+        return false;
     auto types_of = [&](const Candidate& candidate) -> const DebugInfo* {
         if (!candidate.image && !images.opened_kernel())
             return nullptr;
@@ -28,7 +27,6 @@ std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& poin
         auto info = view ? (*view)->debuginfo() : view.failure();
         return info ? *info : nullptr;
     };
-    std::vector<ProbeListing> out;
     for (const Candidate& candidate : candidates) {
         ProbeListing listing;
         listing.point = candidate.site.point;
@@ -38,6 +36,31 @@ std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& poin
             listing.variables = describe_variables(make_scope(info, candidate));
         out.push_back(std::move(listing));
     }
+    return true;
+}
+
+} // namespace
+
+std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point, bool variables,
+                                                     Images& images, Diagnostics& diagnostics) {
+    std::vector<ProbeListing> out;
+    // * in the name of a component stands for several families, which need not all match.
+    const auto families = probe_shapes().matching(point.components);
+    bool good = true;
+    for (const std::vector<ast::PointComponent>& components : families) {
+        ast::ProbePoint meant;
+        meant.range = point.range;
+        meant.components = components;
+        good &= list_family(meant, variables, true, images, diagnostics, out);
+    }
+    // A pattern may match nothing; a name that does not exist is an error that deserves a hint.
+    const bool pattern =
+        std::any_of(point.components.begin(), point.components.end(),
+                    [](const ast::PointComponent& each) { return has_wildcard(each.string); });
+    if (families.empty())
+        good = list_family(point, variables, pattern, images, diagnostics, out);
+    if (!good)
+        return std::nullopt;
     auto by_point = [](const ProbeListing& a, const ProbeListing& b) { return a.point < b.point; };
     std::stable_sort(out.begin(), out.end(), by_point);
     auto same = [](const ProbeListing& a, const ProbeListing& b) {
