@@ -149,9 +149,19 @@ class Pruner {
         }
         if (has_effect(*expression))
             return;
-        if (!names_.in_library(expression->range))
+        if (!names_.in_library(expression->range) && !does_nothing_here(*expression))
             diagnostics_.report(DiagnosticKind::NoEffect, expression->range);
         drop(node);
+    }
+
+    // Returns whether it calls a procedure of the library that only has an effect on other machines,
+    // such as asmlinkage().
+    bool does_nothing_here(const Expression& expression) const {
+        if (expression.kind != ExpressionKind::Call)
+            return false;
+        const auto* function = as<program::Call>(expression).function;
+        return function && function->return_type == Type::Void &&
+               names_.in_library(function->range);
     }
 
     void drop(StatementPtr& node) {
