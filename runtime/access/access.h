@@ -31,6 +31,9 @@ void djs_describe_number(char *out, const char *verb, u64 address, u32 size, boo
  * Never sleeps. */
 long djs_read_kernel_string(char *out, u64 address, size_t size);
 long djs_read_user_string(char *out, u64 address, size_t size);
+/* Copies `size` bytes, at most DJS_WORK_BYTES; false, after a part of them, on a fault. Never
+ * sleeps. */
+bool djs_read_bytes(char *out, u64 address, size_t size, bool user);
 /* Sets ctx->error to a message formatted at run time. */
 void djs_fail_text(struct djs_ctx *ctx, u32 place, const char *format, ...) __printf(3, 4);
 void djs_vfail_text(struct djs_ctx *ctx, u32 place, const char *format, va_list arguments)

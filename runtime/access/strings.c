@@ -52,3 +52,11 @@ DJS_HANDLER_CODE long djs_read_user_string(char *out, u64 address, size_t size)
 {
 	return read_string(out, address, size, true);
 }
+
+DJS_HANDLER_CODE bool djs_read_bytes(char *out, u64 address, size_t size, bool user)
+{
+	if (address + size < address)
+		return false;
+	return user ? !copy_from_user_nofault(out, (const void __user *)address, size)
+		    : copy_kernel(out, address, size);
+}

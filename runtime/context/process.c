@@ -6,6 +6,8 @@
 #include <linux/sched/prio.h>
 #include <linux/sched/signal.h>
 #include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
 #include <linux/uidgid.h>
 
 #include "access/access.h"
@@ -153,6 +155,22 @@ DJS_HANDLER_CODE s64 djs_fn_task_tid(struct djs_ctx *ctx, s64 task)
 DJS_HANDLER_CODE s64 djs_fn_task_parent(struct djs_ctx *ctx, s64 task)
 {
 	return FIELD_OR_FAIL(ctx, task, struct task_struct, real_parent);
+}
+
+/* Returns the task_struct of the thread with this ID in the initial namespace, as pid() and tid()
+ * number threads; 0 if there is none. A thread that is exiting may have no namespace of its own any
+ * more. */
+DJS_HANDLER_CODE s64 djs_fn_pid2task(struct djs_ctx *ctx, s64 id)
+{
+	struct task_struct *task;
+
+	/* In the idle loop nothing keeps the tables of IDs from being freed. */
+	if (id != (s32)id || !rcu_is_watching())
+		return 0;
+	rcu_read_lock();
+	task = pid_task(find_pid_ns((s32)id, &init_pid_ns), PIDTYPE_PID);
+	rcu_read_unlock();
+	return (s64)task;
 }
 
 DJS_HANDLER_CODE s64 djs_fn_task_state(struct djs_ctx *ctx, s64 task)

@@ -19,14 +19,15 @@
 	F0(jiffies) F0(ktime_get_ns) F0(local_clock_ns) F0(task_current) F0(addr) \
 	F0(stack_size) F0(stack_used) F0(uaddr) F0(user_mode) F0(registers_valid) F0(returnval)
 #define DJS_LONG_FUNCTIONS_OF_LONG(F1) \
-	F1(cpu_clock_ns) F1(task_pid) F1(task_tid) F1(task_parent) F1(task_state) F1(task_prio) \
+	F1(cpu_clock_ns) F1(task_pid) F1(task_tid) F1(task_parent) F1(pid2task) F1(task_state) F1(task_prio) \
 	F1(task_nice) F1(task_cpu) F1(task_uid) F1(task_euid) F1(task_gid) F1(task_egid) \
 	F1(stack) F1(long_arg) F1(randint)
 #define DJS_STRING_FUNCTIONS(S0) \
 	S0(execname) S0(pexecname) S0(pp) S0(pn) S0(probefunc) S0(ppfunc) S0(backtrace) \
 	S0(probe_type)
 #define DJS_STRING_FUNCTIONS_OF_LONG(S1) \
-	S1(symname) S1(symdata) S1(task_execname) S1(kernel_string) S1(user_string) S1(modname)
+	S1(symname) S1(symdata) S1(task_execname) S1(kernel_string) S1(user_string) S1(modname) \
+	S1(errno_str) S1(signal_str)
 /* clang-format on */
 
 #define DECLARE_L0(name) s64 djs_fn_##name(struct djs_ctx *ctx);
@@ -41,6 +42,8 @@ DJS_STRING_FUNCTIONS_OF_LONG(DECLARE_S1)
 
 void djs_fn_kernel_string_n(struct djs_ctx *ctx, char *out, s64 address, s64 size);
 void djs_fn_user_string_n(struct djs_ctx *ctx, char *out, s64 address, s64 size);
+void djs_fn___buffer_quoted(struct djs_ctx *ctx, char *out, s64 address, s64 size, s64 most,
+			    s64 in_user_space);
 s64 djs_fn_HZ(struct djs_ctx *ctx);
 void djs_fn_print_backtrace(struct djs_ctx *ctx);
 void djs_fn_sprint_backtrace(struct djs_ctx *ctx, char *out);

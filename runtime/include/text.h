@@ -37,6 +37,8 @@ s64 djs_text_to_long(const char *in, s64 base);		     /* strtol */
  * quotes included. `size` is at least 16. A quoted string that is truncated is followed by
  * "...". */
 size_t djs_text_escape(char *out, const char *in, size_t most, size_t size, bool quoted);
+/* The same for a number of bytes, NUL bytes included, always quoted. */
+size_t djs_text_escape_buffer(char *out, const char *in, size_t bytes, size_t most, size_t size);
 #ifdef __cplusplus
 }
 #endif

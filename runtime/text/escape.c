@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Escapes text as in a C literal: text_str(), text_strn(), string_quoted(). */
+/* Escapes text as in a C literal: text_str(), text_strn(), string_quoted(), user_buffer_quoted().
+ */
 #include "include/text.h"
 
 #define LONGEST_PIECE 10 /* \U0001F600 */
@@ -15,6 +16,7 @@ struct escaping {
 	 */
 	char *cut;
 	size_t cut_bytes;
+	bool nul_ends;
 };
 
 /* Returns the length of the UTF-8 sequence that `first` begins; 1: none. */
@@ -99,10 +101,10 @@ static DJS_HANDLER_CODE bool escape_all(struct escaping *e)
 		size_t bytes, read;
 		u32 code;
 
-		if (!*e->in)
+		if (!*e->in && e->nul_ends)
 			return false;
 		if (e->room == 0)
-			return true;
+			return *e->in;
 		read = decode(e->in, e->in_left, &code);
 		bytes = put_piece(piece, code, read == 1);
 		e->in += read;
@@ -112,7 +114,7 @@ static DJS_HANDLER_CODE bool escape_all(struct escaping *e)
 			e->cut_bytes = bytes;
 		}
 		if (bytes > e->room)
-			return e->in_left > 0;
+			return e->in_left > 0 && code;
 		memcpy(e->out, piece, bytes);
 		e->out += bytes;
 		e->room -= bytes;
@@ -120,10 +122,8 @@ static DJS_HANDLER_CODE bool escape_all(struct escaping *e)
 	return false;
 }
 
-DJS_HANDLER_CODE size_t djs_text_escape(char *out, const char *in, size_t most, size_t size,
-					bool quoted)
+static DJS_HANDLER_CODE size_t escape(char *out, struct escaping e, bool quoted)
 {
-	struct escaping e = {in, size - 1, out, most && most < size ? most : size - 1, NULL, 0};
 	bool more;
 
 	if (quoted) {
@@ -143,4 +143,25 @@ DJS_HANDLER_CODE size_t djs_text_escape(char *out, const char *in, size_t most, 
 	}
 	*e.out = 0;
 	return (size_t)(e.out - out);
+}
+
+DJS_HANDLER_CODE size_t djs_text_escape(char *out, const char *in, size_t most, size_t size,
+					bool quoted)
+{
+	struct escaping e = {.in = in,
+			     .in_left = size - 1,
+			     .out = out,
+			     .room = most && most < size ? most : size - 1,
+			     .nul_ends = true};
+
+	return escape(out, e, quoted);
+}
+
+DJS_HANDLER_CODE size_t djs_text_escape_buffer(char *out, const char *in, size_t bytes, size_t most,
+					       size_t size)
+{
+	struct escaping e = {
+	    .in = in, .in_left = bytes, .out = out, .room = most && most < size ? most : size - 1};
+
+	return escape(out, e, true);
 }
