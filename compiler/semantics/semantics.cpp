@@ -136,11 +136,9 @@ class Analysis {
         }
     }
 
-    // Keeps the functions that a probe reaches, in the order of their declaration.
-    void take_functions() {
-        std::unordered_map<const program::Function*, FunctionState*> states;
-        for (auto& function : names_.all_functions())
-            states.emplace(function->node.get(), function.get());
+    // Returns the functions that a probe reaches; with -u also those of the script and their
+    // callees.
+    std::unordered_set<const program::Function*> reached_functions() {
         std::unordered_set<const program::Function*> reached;
         std::vector<const program::Function*> pending;
         auto note = [&](program::Expression& node) {
@@ -154,9 +152,9 @@ class Analysis {
             for (auto& value : probe->entry_values)
                 program::walk_expressions(*value, note);
         }
-        if (options_.keep_unused) // their callees are kept with them
+        if (options_.keep_unused)
             for (auto& function : names_.all_functions())
-                if (!function->library)
+                if (!function->library && function->node)
                     pending.push_back(function->node.get());
         while (!pending.empty()) {
             const program::Function* function = pending.back();
@@ -164,10 +162,16 @@ class Analysis {
             if (!reached.insert(function).second)
                 continue;
             if (function->body)
-                program::walk_expressions(*states.at(function)->node->body, note);
+                program::walk_expressions(*function->body, note);
             if (function->next_overload)
                 pending.push_back(function->next_overload);
         }
+        return reached;
+    }
+
+    // Keeps the functions that a probe reaches, in the order of their declaration.
+    void take_functions() {
+        const std::unordered_set<const program::Function*> reached = reached_functions();
         std::vector<program::Function*> kept;
         for (auto& function : names_.all_functions()) {
             if (reached.count(function->node.get())) {
@@ -187,8 +191,13 @@ class Analysis {
     }
 
     void drop_unused(program::Program& program) {
-        if (!options_.keep_unused)
+        if (!options_.keep_unused) {
             semantics::drop_unused(program, names_, diagnostics_);
+            // Some were only called for values that nothing reads.
+            const std::unordered_set<const program::Function*> reached = reached_functions();
+            std::erase_if(program.functions,
+                          [&](const auto& function) { return !reached.count(function.get()); });
+        }
         for (auto& probe : program.probes)
             if (probe->body->statements.empty() && !names_.in_library(probe->range) &&
                 !is_counter(*probe))

@@ -4,6 +4,8 @@
 #include "semantics/passes.h"
 #include "semantics/walk.h"
 
+#include <functional>
+
 namespace djstap::semantics {
 
 using namespace program;
@@ -225,6 +227,76 @@ bool is_pure(program::Function& function) {
     return pure;
 }
 
+// Drops the locals and the values from function entry that no statement of the probe mentions: a
+// string would otherwise take scratch memory at each hit, and a value would be saved at each entry.
+class Compactor {
+  public:
+    explicit Compactor(Probe& probe) : probe_(probe) {}
+
+    void run() {
+        saved_.assign(probe_.entry_values.size(), 0);
+        for_each_slot([&](uint32_t& slot) { saved_[slot] = 1; });
+        number(saved_, probe_.entry_values);
+        for_each_slot([&](uint32_t& slot) { slot = saved_[slot]; });
+
+        mentioned_.assign(probe_.locals.size(), 0);
+        for_each_local([&](uint32_t& local) { mentioned_[local] = 1; });
+        number(mentioned_, probe_.locals);
+        for_each_local([&](uint32_t& local) { local = mentioned_[local]; });
+    }
+
+  private:
+    // Erases the items that are marked with 0, and turns the other marks into new indices.
+    template <typename Item>
+    static void number(std::vector<uint32_t>& marks, std::vector<Item>& items) {
+        uint32_t next = 0;
+        for (size_t i = 0; i < items.size(); ++i) {
+            if (!marks[i])
+                continue;
+            if (next != i)
+                items[next] = std::move(items[i]);
+            marks[i] = next++;
+        }
+        items.resize(next);
+    }
+
+    void for_each_expression(const std::function<void(Expression&)>& visit) {
+        walk_expressions(*probe_.body, visit);
+        if (probe_.condition)
+            walk_expressions(*probe_.condition, visit);
+        for (ExpressionPtr& value : probe_.entry_values)
+            walk_expressions(*value, visit);
+    }
+    void for_each_slot(const std::function<void(uint32_t&)>& visit) {
+        for_each_expression([&](Expression& node) {
+            if (node.kind == ExpressionKind::EntryValue)
+                visit(as<EntryValue>(node).slot);
+        });
+    }
+    void for_each_local(const std::function<void(uint32_t&)>& visit) {
+        for_each_expression([&](Expression& node) {
+            if (node.kind == ExpressionKind::LocalValue)
+                visit(as<LocalValue>(node).local);
+        });
+        walk_statements(*probe_.body, [&](Statement& node) {
+            if (node.kind == StatementKind::Foreach) {
+                auto& loop = as<program::Foreach>(node);
+                for (uint32_t& key : loop.keys)
+                    visit(key);
+                if (loop.value)
+                    visit(*loop.value);
+            } else if (node.kind == StatementKind::TryCatch) {
+                auto& attempt = as<program::TryCatch>(node);
+                if (attempt.message)
+                    visit(*attempt.message);
+            }
+        });
+    }
+
+    Probe& probe_;
+    std::vector<uint32_t> saved_, mentioned_;
+};
+
 } // namespace
 
 void find_pure_functions(const std::vector<Function*>& functions) {
@@ -243,8 +315,10 @@ void drop_unused(Program& program, const Names& names, Diagnostics& diagnostics)
     for (auto& function : program.functions)
         if (function->body)
             Pruner(function->locals, *function->body, names, diagnostics).run();
-    for (auto& probe : program.probes)
+    for (auto& probe : program.probes) {
         Pruner(probe->locals, *probe->body, names, diagnostics).run();
+        Compactor(*probe).run();
+    }
 }
 
 } // namespace djstap::semantics

@@ -232,6 +232,33 @@ TEST(SemanticsUnused, WhatAnAliasPreparesAndNobodyReadsIsDropped) {
               "a = $x | b = $y | if @defined($z) |     c = $z | d = exit_it() | printf(\"%d\", b)");
 }
 
+TEST(SemanticsUnused, WhatNobodyReadsLeavesNoLocalsEntryValuesOrFunctions) {
+    const std::string library =
+        "probe mine = kernel.function(\"f\").return { a = $a; b = kernel_string($b); c = $c; "
+        "d = @entry(execname()); e = $return }\n";
+    Analysis counting("global n probe mine { n++ }", {}, library);
+    ASSERT_TRUE(counting.program) << counting.errors();
+    const program::Probe& counter = *counting.program->probes.front();
+    EXPECT_TRUE(counter.locals.empty());
+    EXPECT_TRUE(counter.entry_values.empty());
+    EXPECT_TRUE(counting.program->functions.empty());
+    Analysis all(
+        "global n, o probe mine { println(b, c, d); o[1] = 1; foreach ([x] in o) try { n[c] = e } "
+        "catch (m) { println(m, x) } }",
+        {}, library);
+    ASSERT_TRUE(all.program) << all.errors();
+    const program::Probe& probe = *all.program->probes.front();
+    ASSERT_EQ(probe.entry_values.size(), 3u);
+    std::vector<std::string> names;
+    for (const program::Local& local : probe.locals)
+        names.push_back(local.name);
+    EXPECT_EQ(names, (std::vector<std::string>{"b", "c", "d", "e", "x", "m"}));
+    EXPECT_NE(all.dump().find("    entry#0 = $b\n    entry#1 = $c\n    entry#2 = execname()\n"),
+              std::string::npos)
+        << all.dump();
+    EXPECT_NE(all.dump().find("c = entry#1"), std::string::npos) << all.dump();
+}
+
 TEST(SemanticsUnused, PruningEnds) {
     // Blocks that are or become empty, where a block is required.
     EXPECT_EQ(body("probe begin { try { error(\"x\") } catch { } }"),
