@@ -2,6 +2,7 @@
 #include "codegen/body.h"
 
 #include "include/script.h"
+#include "semantics/walk.h"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/MDBuilder.h>
@@ -136,7 +137,16 @@ void Body::emit_entry_values(const std::vector<program::ExpressionPtr>& values) 
     exit_ = block("end");
     error_ = next_ = exit_;
     forget_match();
-    make_locals(local_declarations_);
+    // Strings of the body itself would need scratch memory, which numbers at the entry do without.
+    std::vector<program::Local> mentioned(local_declarations_.size());
+    for (const auto& value : values)
+        program::walk_expressions(*value, [&](program::Expression& node) {
+            if (node.kind == program::ExpressionKind::LocalValue) {
+                const uint32_t local = program::as<program::LocalValue>(node).local;
+                mentioned[local] = local_declarations_[local];
+            }
+        });
+    make_locals(mentioned);
     for (uint32_t i = 0; i < values.size(); i++) {
         Value slot = entry_slot(i);
         if (values[i]->type == program::Type::String)

@@ -187,7 +187,7 @@ class Analysis {
                 dropped_.push_back(std::move(function->node));
             }
         }
-        find_pure_functions(kept);
+        find_pure_functions(kept, names_);
     }
 
     void drop_unused(program::Program& program) {

@@ -181,12 +181,14 @@ class Pruner {
 };
 
 // Returns whether it reads and writes nothing beyond its parameters and locals, cannot loop for
-// ever, and never ends the handler.
-bool is_pure(program::Function& function) {
+// ever, and never ends the handler. The library's loops are trusted to end.
+bool is_pure(program::Function& function, bool in_library) {
     bool pure = true;
     walk_statements(*function.body, [&](Statement& part) {
         switch (part.kind) {
         case StatementKind::Loop:
+            pure = pure && in_library;
+            break;
         case StatementKind::Delete:
         case StatementKind::Next:
         case StatementKind::EmbeddedStatement:
@@ -299,12 +301,13 @@ class Compactor {
 
 } // namespace
 
-void find_pure_functions(const std::vector<Function*>& functions) {
+void find_pure_functions(const std::vector<Function*>& functions, const Names& names) {
     // Iterates from none upwards: recursive functions never become pure.
     for (bool changed = true; changed;) {
         changed = false;
         for (Function* function : functions)
-            if (function->body && !function->pure && is_pure(*function)) {
+            if (function->body && !function->pure &&
+                is_pure(*function, names.in_library(function->range))) {
                 function->pure = true;
                 changed = true;
             }

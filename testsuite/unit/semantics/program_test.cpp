@@ -232,6 +232,13 @@ TEST(SemanticsUnused, WhatAnAliasPreparesAndNobodyReadsIsDropped) {
               "a = $x | b = $y | if @defined($z) |     c = $z | d = exit_it() | printf(\"%d\", b)");
 }
 
+TEST(SemanticsUnused, TheLibrarysLoopsEnd) {
+    const std::string loop = "function last(n) { while (n > 9) n = n % 10; return n }\n";
+    EXPECT_EQ(body("probe mine { exit() }", "probe mine = begin { x = last(12) }\n" + loop),
+              "exit()");
+    EXPECT_EQ(body(loop + "probe begin { x = last(12); exit() }"), "last(12) | exit()");
+}
+
 TEST(SemanticsUnused, WhatNobodyReadsLeavesNoLocalsEntryValuesOrFunctions) {
     const std::string library =
         "probe mine = kernel.function(\"f\").return { a = $a; b = kernel_string($b); c = $c; "
