@@ -37,6 +37,17 @@ bool check_length(const ast::ProbePoint& point, const std::string& what, uint64_
     return true;
 }
 
+// The point as the user wrote it, but with an address as other points have it.
+std::string point_name(const ast::ProbePoint& point) {
+    const ast::PointComponent& data = point.components[1];
+    if (data.argument == ast::PointComponent::Argument::String)
+        return ast::to_string(point);
+    ast::ProbePoint rest;
+    rest.components.assign(point.components.begin() + 2, point.components.end());
+    return "kernel.data(" + address_text(static_cast<uint64_t>(data.number)) + ")." +
+           ast::to_string(rest);
+}
+
 bool resolve_data(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
     const ast::PointComponent& data = point.components[1];
     const ImageView* kernel = need_kernel(point, resolver);
@@ -76,7 +87,7 @@ bool resolve_data(const ast::ProbePoint& point, Resolver& resolver, std::vector<
     candidate.site.mechanism = Mechanism::Breakpoint;
     candidate.site.reason = "the processor compares addresses";
     candidate.site.forced = true; // no other mechanism can replace it
-    candidate.site.point = ast::to_string(point);
+    candidate.site.point = point_name(point);
     out.push_back(std::move(candidate));
     return true;
 }
