@@ -325,6 +325,9 @@ struct ProbePoint {
     bool optional = false;                  // ?
     bool sufficient = false;                // !
     ExpressionPtr condition;                // if (…); may be null
+    // The point with * in its components' names that this is one meaning of; else null. As in
+    // SystemTap, not every meaning has to exist.
+    const ProbePoint* one_of = nullptr;
 };
 // kernel.function("x").call, as a user writes it.
 std::string to_string(const ProbePoint& point);

@@ -139,7 +139,8 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
         const bool any = !functions.empty();
         if (wanted == Wanted::Exported)
             keep_exported(*each, functions);
-        if (any && functions.empty() && !has_wildcard(argument.string) && !point.optional) {
+        if (any && functions.empty() && !has_wildcard(argument.string) && !point.optional &&
+            !resolver.quiet) {
             resolver.diagnostics
                 .report(DiagnosticKind::NotExported, argument.argument_range, {pattern->function})
                 .hint("omit .exported to probe it anyway");

@@ -46,13 +46,22 @@ std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& poin
     std::vector<ProbeListing> out;
     // * in the name of a component stands for several families, which need not all match.
     const auto families = probe_shapes().matching(point.components);
-    bool good = true;
+    bool good = false;
+    std::vector<Diagnostic> errors; // of the first family that does not match
     for (const std::vector<ast::PointComponent>& components : families) {
         ast::ProbePoint meant;
         meant.range = point.range;
         meant.components = components;
-        good &= list_family(meant, variables, true, images, diagnostics, out);
+        const size_t messages = diagnostics.all().size();
+        if (list_family(meant, variables, true, images, diagnostics, out))
+            good = true;
+        else if (errors.empty())
+            errors = diagnostics.take_back(messages);
+        else
+            diagnostics.take_back(messages);
     }
+    if (!good)
+        diagnostics.restore(std::move(errors));
     // A pattern may match nothing; a name that does not exist is an error that deserves a hint.
     const bool pattern =
         std::any_of(point.components.begin(), point.components.end(),

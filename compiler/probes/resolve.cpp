@@ -47,6 +47,7 @@ class ProbeResolver {
         for (program::Probe* probe : in_order_of_points())
             resolve_probe(*probe);
         resolve_functions();
+        report_unmet_patterns();
         if (diagnostics_.error_count() > errors)
             return std::nullopt;
         choose_trampolines(plan_);
@@ -99,6 +100,36 @@ class ProbeResolver {
                probe.point_numbers[point] > known->second;
     }
 
+    // What became of the meanings of a point with * in its components' names.
+    struct Pattern {
+        const ast::ProbePoint* point = nullptr;
+        bool met = false;
+        std::vector<Diagnostic> errors; // of the first meaning that does not exist
+    };
+
+    Pattern& pattern_of(const ast::ProbePoint& meaning) {
+        auto known = std::find_if(patterns_.begin(), patterns_.end(), [&](const Pattern& each) {
+            return each.point == meaning.one_of;
+        });
+        if (known != patterns_.end())
+            return *known;
+        return patterns_.emplace_back(Pattern{meaning.one_of, false, {}});
+    }
+
+    // Withdraws the errors of a meaning, the messages after the first `count`.
+    void leave_out_meaning(const ast::ProbePoint& meaning, size_t count) {
+        Pattern& pattern = pattern_of(meaning);
+        std::vector<Diagnostic> errors = diagnostics_.take_back(count);
+        if (pattern.errors.empty())
+            pattern.errors = std::move(errors);
+    }
+
+    void report_unmet_patterns() {
+        for (Pattern& each : patterns_)
+            if (!each.met)
+                diagnostics_.restore(std::move(each.errors));
+    }
+
     void resolve_probe(program::Probe& probe) {
         resolver_.details = has_target_values(probe);
         resolver_.probe = &probe;
@@ -119,9 +150,13 @@ class ProbeResolver {
             std::vector<Candidate> candidates;
             if (!forms || !check_kernel(point, forms->traits) || !check_maxactive(point) ||
                 !forms->resolve(point, resolver_, candidates)) {
+                if (point.one_of)
+                    leave_out_meaning(point, messages);
                 failed = true;
                 continue;
             }
+            if (point.one_of && !candidates.empty())
+                pattern_of(point).met = true;
             optional |= point.optional || (forms->traits & PointIsNeverHit);
             const bool aliased = i < probe.alias_names.size() && !probe.alias_names[i].empty();
             const std::string written =
@@ -394,6 +429,7 @@ class ProbeResolver {
     };
     std::map<const program::Probe*, std::unique_ptr<Foreign>> foreign_;
     std::map<std::string, uint32_t> variant_numbers_;
+    std::vector<Pattern> patterns_;
     std::map<uint32_t, uint32_t> sufficient_; // declaration → number of the point that was enough
     std::set<std::tuple<uint32_t, uint32_t, uint64_t>> seen_; // variant, image, address
     // The numbers of the points with which a probe's place was found, by the probe's index, image

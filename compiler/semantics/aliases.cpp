@@ -46,7 +46,7 @@ class Expansion {
             return in_chain(alias) && own_name(alias, components)->size() < components.size();
         });
         for (const auto& meant : families_meant(components, found))
-            add(used, meant, optional, sufficient, conditions);
+            add(used, meant, optional, sufficient, conditions, &used);
         if (found.empty()) {
             if (components.empty() || !families_meant(components, found).empty())
                 return;
@@ -159,7 +159,8 @@ class Expansion {
     }
 
     void add(const ast::ProbePoint& used, const std::vector<ast::PointComponent>& components,
-             bool optional, bool sufficient, const std::vector<ConditionPart>& conditions) {
+             bool optional, bool sufficient, const std::vector<ConditionPart>& conditions,
+             const ast::ProbePoint* one_of = nullptr) {
         const ast::ProbePoint* point = &used;
         if (!chain_.empty() || &components != &used.components) {
             auto copy = std::make_unique<ast::ProbePoint>();
@@ -169,6 +170,7 @@ class Expansion {
             copy->optional =
                 optional || sufficient || (!chain_.empty() && has_star(used.components));
             copy->sufficient = sufficient;
+            copy->one_of = one_of;
             point = copy.get();
             made_.push_back(std::move(copy));
         }
