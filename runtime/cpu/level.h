@@ -22,7 +22,8 @@
  * from the code that it interrupts. The stack distinguishes the two. An NMI that interrupts the
  * kernel has a stack of its own; a breakpoint stays on the current stack, so one inside an NMI is
  * treated as part of it. An NMI that interrupts user space is on its task's stack, and interrupted
- * no holder of anything.
+ * no holder of anything. A breakpoint on data is hit by any instruction, and its exception has a
+ * stack of its own: it is treated as an NMI.
  */
 static __always_inline bool djs_in_nmi(void)
 {
