@@ -110,7 +110,9 @@ FileSymbols read_symbols(const ElfFile& elf) {
             flags |= symbol_text;
         if (type == STT_FUNC) {
             flags |= symbol_function;
-            sizes[symbol.st_value] = symbol.st_size;
+            // The linker's aliases have no size: ftrace_ops_list_func.
+            uint64_t& size = sizes[symbol.st_value];
+            size = std::max<uint64_t>(size, symbol.st_size);
         }
         source.symbols.push_back({name, symbol.st_value, symbol.st_size, flags});
         if (name.starts_with('_'))

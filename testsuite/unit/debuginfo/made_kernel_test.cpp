@@ -406,4 +406,31 @@ TEST(MadeInlined, InstancesHaveTheirPlaceAndVariables) {
     EXPECT_TRUE(find_functions(info, "twice").empty());
 }
 
+// The linker script's aliases (ftrace_ops_list_func) have no size.
+TEST(MadeBlacklist, AnAliasWithoutSizeDoesNotShortenAForbiddenFunction) {
+    const std::string assembly = ".text\n"
+                                 ".globl before, hidden, later, after\n"
+                                 ".type before, @function\n"
+                                 ".type hidden, @function\n"
+                                 ".type later, @function\n"
+                                 "before: hidden: later: nop\n"
+                                 "nop\n"
+                                 ".size hidden, .-hidden\n"
+                                 ".type after, @function\n"
+                                 "after: nop\n"
+                                 ".size after, .-after\n"
+                                 ".data\n"
+                                 ".globl __start_kprobe_blacklist, __stop_kprobe_blacklist\n"
+                                 "__start_kprobe_blacklist: .quad hidden\n"
+                                 "__stop_kprobe_blacklist:\n";
+    const std::vector<std::pair<std::string, std::string>> sources = {
+        {"a.c", "int nothing;\nint other(void) { return nothing; }\n"}, {"b.s", assembly}};
+    const MadeKernel made(sources);
+    const uint64_t hidden = made.address("hidden");
+    EXPECT_TRUE(made.image->kprobe_forbidden(hidden));
+    EXPECT_TRUE(made.image->kprobe_forbidden(hidden + 1));
+    EXPECT_FALSE(made.image->kprobe_forbidden(made.address("after")));
+    EXPECT_FALSE(made.image->kprobe_forbidden(made.address("other")));
+}
+
 } // namespace djstap
