@@ -23,7 +23,8 @@ class BtfInfo final : public DebugInfo {
     std::vector<std::string> similar_functions(std::string_view name) const override;
     // BTF does not record inlining.
     bool only_inlined(std::string_view) const override { return false; }
-    std::vector<StatementAddress> inlined(const FunctionPattern&, bool) const override {
+    std::vector<StatementAddress> inlined(const FunctionPattern&,
+                                          const PlaceFilter&) const override {
         return {};
     }
     size_t inlined_count(const FunctionPattern&) const override { return 0; }

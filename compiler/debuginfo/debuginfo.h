@@ -8,6 +8,7 @@
 #include "image/image.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -168,10 +169,11 @@ class DebugInfo {
 
     // Returns where matching functions were inlined: the first instruction of each inline instance,
     // by address. `function`, `file` and `line` are those of the inlined function; the symbol is
-    // that of the function that contains it. `first_only`: one instance of each. Nothing without
-    // DWARF.
+    // that of the function that contains it. `wanted`, if it is set: of each function only the
+    // first instance that it accepts, else the first. Nothing without DWARF.
+    using PlaceFilter = std::function<bool(const StatementAddress&)>;
     virtual std::vector<StatementAddress> inlined(const FunctionPattern& pattern,
-                                                  bool first_only) const = 0;
+                                                  const PlaceFilter& wanted) const = 0;
     // Returns an upper bound of their number; fast.
     virtual size_t inlined_count(const FunctionPattern& pattern) const = 0;
 

@@ -18,7 +18,7 @@ class DwarfInfo final : public DebugInfo {
     std::vector<std::string> similar_functions(std::string_view name) const override;
     bool only_inlined(std::string_view name) const override;
     std::vector<StatementAddress> inlined(const FunctionPattern& pattern,
-                                          bool first_only) const override;
+                                          const PlaceFilter& wanted) const override;
     size_t inlined_count(const FunctionPattern& pattern) const override;
     std::vector<Variable> variables_of_inlined(const StatementAddress& inlined) const override;
     Result<StatementResult> statements(const FunctionPattern& pattern, bool nearest) const override;

@@ -30,12 +30,16 @@ size_t DwarfInfo::inlined_count(const FunctionPattern& pattern) const {
 }
 
 std::vector<StatementAddress> DwarfInfo::inlined(const FunctionPattern& pattern,
-                                                 bool first_only) const {
+                                                 const PlaceFilter& wanted) const {
     std::vector<StatementAddress> found;
     Dwarf* dwarf = dwarf_.get();
     for (const InlineRecord* record :
          dwarf ? matching_inlines(pattern) : std::vector<const InlineRecord*>()) {
+        const size_t first = found.size();
+        bool accepted = false;
         for (const uint32_t instance : index_.instances(*record)) {
+            if (accepted)
+                break;
             Dwarf_Die die;
             Dwarf_Addr address = 0, base = 0, end = 0;
             if (!dwarf_offdie(dwarf, instance, &die))
@@ -56,9 +60,12 @@ std::vector<StatementAddress> DwarfInfo::inlined(const FunctionPattern& pattern,
             out.line = record->line;
             out.inlined = true;
             out.scope = instance;
-            if (first_only)
-                break;
+            accepted = wanted && wanted(out);
         }
+        if (accepted)
+            found[first] = found.back();
+        if (wanted && found.size() > first)
+            found.resize(first + 1);
     }
     std::stable_sort(found.begin(), found.end(),
                      [](const auto& a, const auto& b) { return a.address < b.address; });

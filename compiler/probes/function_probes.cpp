@@ -77,11 +77,16 @@ constexpr size_t max_listed_places = 5000;
 // each inline instance.
 size_t add_all_inlined(const ImageView& view, const FunctionPattern& pattern,
                        const Resolver& resolver, std::vector<Candidate>& out, Refusal& refusal) {
-    // A listing names a function once; if there are very many inline instances, one of each is
-    // sufficient.
+    // A listing names a function once; if there are very many inline instances, one of each that
+    // can be probed is sufficient.
     const bool one_of_each =
         resolver.probe == nullptr && view.info().inlined_count(pattern) > max_listed_places;
-    std::vector<StatementAddress> places = view.info().inlined(pattern, one_of_each);
+    const auto can_be_probed = [&](const StatementAddress& place) {
+        return choose_for_instruction(view.image(), place.address, resolver.options.forced)
+            .refusal.empty();
+    };
+    std::vector<StatementAddress> places =
+        view.info().inlined(pattern, one_of_each ? DebugInfo::PlaceFilter(can_be_probed) : nullptr);
     keep_declared_there(pattern, places);
     for (const StatementAddress& place : places)
         add_inlined(view, place, resolver, out, refusal);

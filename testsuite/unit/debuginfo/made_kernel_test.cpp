@@ -391,9 +391,16 @@ TEST(MadeInlined, InstancesHaveTheirPlaceAndVariables) {
     EXPECT_FALSE(info.only_inlined("first"));
     auto pattern = parse_function_pattern("twice");
     EXPECT_EQ(info.inlined_count(*pattern), 2u);
-    const auto instances = info.inlined(*pattern, false);
+    const auto instances = info.inlined(*pattern, nullptr);
     ASSERT_EQ(instances.size(), 2u);
-    EXPECT_EQ(info.inlined(*pattern, true).size(), 1u);
+    // One of each function: the first that is accepted, else any.
+    for (const std::string symbol : {"first", "second"}) {
+        const auto one = info.inlined(
+            *pattern, [&](const StatementAddress& place) { return place.symbol == symbol; });
+        ASSERT_EQ(one.size(), 1u);
+        EXPECT_EQ(one[0].symbol, symbol);
+    }
+    EXPECT_EQ(info.inlined(*pattern, [](const StatementAddress&) { return false; }).size(), 1u);
     for (size_t i = 0; i < 2; i++) {
         EXPECT_EQ(instances[i].function, "twice");
         EXPECT_EQ(instances[i].symbol, i == 0 ? "first" : "second");
