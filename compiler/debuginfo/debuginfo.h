@@ -139,10 +139,11 @@ struct StatementResult {
 
 class DebugInfo {
   public:
-    // Opens what the image has: DWARF (index built or mapped from the cache), else BTF, where a
-    // module's extends its kernel's. `progress` (may be null) is called for the long step. Fails if
-    // there is neither. `image` must outlive the object. DJSTAP_NO_DWARF=1 in the environment
-    // disables DWARF. An object must be used by one thread only.
+    // Opens what the image has: DWARF (found as image/debug_file.h describes; index built or mapped
+    // from the cache), else BTF, where a module's extends its kernel's. `progress` (may be null) is
+    // called for long steps, and if DWARF was found that cannot be used. Fails if there is neither.
+    // `image` must outlive the object. DJSTAP_NO_DWARF=1 in the environment disables DWARF. An
+    // object must be used by one thread only.
     static Result<std::unique_ptr<DebugInfo>> open(const Image& image,
                                                    void (*progress)(const std::string&) = nullptr);
     virtual ~DebugInfo() = default;
@@ -152,6 +153,10 @@ class DebugInfo {
     virtual bool has_dwarf() const = 0;
     // "DWARF" or "BTF": for messages.
     virtual std::string_view source() const = 0;
+    // The file that contained the DWARF, as it was found; empty without DWARF.
+    const std::string& origin() const { return origin_; }
+    // Why other files with DWARF that were found are not used, each with its path.
+    const std::vector<std::string>& refused() const { return refused_; }
 
     // Returns functions with code of their own whose name, symbol or system call name matches; one
     // entry per out-of-line instance (including clones, but no .cold parts), sorted by name, then
@@ -216,6 +221,10 @@ class DebugInfo {
     virtual std::vector<std::string> similar_enumerators(std::string_view name) const = 0;
     // Finds "struct foo", "union foo", "enum foo", a typedef or a base type's name.
     virtual std::optional<TypeId> type_by_name(std::string_view name) const = 0;
+
+  private:
+    std::string origin_;
+    std::vector<std::string> refused_;
 };
 
 std::string address_text(uint64_t address); // "0xffffffff81000000"

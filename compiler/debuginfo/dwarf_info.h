@@ -7,7 +7,8 @@ namespace djstap {
 
 class DwarfInfo final : public DebugInfo {
   public:
-    DwarfInfo(const Image& image, DwarfIndex index);
+    // `path`: the file that the index was built from.
+    DwarfInfo(const Image& image, const std::string& path, DwarfIndex index);
 
     const Image& image() const override { return image_; }
     bool has_dwarf() const override { return true; }

@@ -115,7 +115,7 @@ bool in_extent(const Body& body, uint32_t line) {
 Result<StatementResult> DwarfInfo::statements(const FunctionPattern& pattern, bool nearest) const {
     Dwarf* dwarf = dwarf_.get();
     if (!dwarf)
-        return Failure{image_.elf()->path() + ": cannot be read", ""};
+        return Failure{dwarf_.path() + ": cannot be read", ""};
     std::vector<Body> bodies;
     for (const FunctionRecord* record : matching_records(pattern)) {
         Body body;

@@ -13,6 +13,7 @@ class LazyDwarf {
     explicit LazyDwarf(std::string path) : path_(std::move(path)) {}
     // Null if it cannot be opened.
     Dwarf* get() const;
+    const std::string& path() const { return path_; }
 
   private:
     std::string path_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "debuginfo/index.h"
 
+#include "image/elf_file.h"
+#include "system/hash.h"
 #include "system/stopwatch.h"
 
 #include <algorithm>
@@ -23,6 +25,18 @@ std::span<const Record> equal_names(std::span<const Record> records, std::string
     auto last = std::partition_point(first, records.end(),
                                      [&](const Record& record) { return cut(record) == name; });
     return {first, last};
+}
+
+// Distinguishes the debug information of one build.
+Result<uint64_t> fingerprint_of(const std::string& file) {
+    auto elf = ElfFile::open(file);
+    if (!elf)
+        return elf.failure();
+    std::string sizes;
+    for (const ElfSection& section : (*elf)->sections())
+        if (section.name.starts_with(".debug_"))
+            sizes.append(section.name).append(" ").append(std::to_string(section.size) + " ");
+    return hash_bytes(sizes);
 }
 
 } // namespace
@@ -48,8 +62,16 @@ DwarfIndex::DwarfIndex(TableView view) : view_(std::move(view)) {
     strings_ = view_.raw(size_t(IndexSection::strings));
 }
 
-Result<DwarfIndex> DwarfIndex::open(const Image& image, void (*progress)(const std::string&)) {
+Result<DwarfIndex> DwarfIndex::open(const Image& image, const std::string& file,
+                                    void (*progress)(const std::string&)) {
     std::string path = image.build_id().empty() ? "" : debuginfo_index_path(image.build_id());
+    // Separate files of one build may differ: dwz rewrites them.
+    if (!path.empty() && (!image.elf() || file != image.elf()->path())) {
+        auto fingerprint = fingerprint_of(file);
+        if (!fingerprint)
+            return fingerprint.failure();
+        path += "-" + hexadecimal(*fingerprint);
+    }
     if (!path.empty()) {
         if (auto view = TableView::map(path, index_format))
             return DwarfIndex(std::move(*view));
@@ -57,7 +79,7 @@ Result<DwarfIndex> DwarfIndex::open(const Image& image, void (*progress)(const s
     if (progress)
         progress("indexing the debug information of " + image.title() + " (once per kernel)");
     const Stopwatch watch;
-    auto bytes = build_index(image);
+    auto bytes = build_index(image, file);
     if (!bytes)
         return bytes.failure();
     const auto took = static_cast<int64_t>(watch.milliseconds());

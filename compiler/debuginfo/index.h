@@ -9,13 +9,15 @@
 
 namespace djstap {
 
-// Reads all of an image's DWARF with two threads. Fails if there is none.
-Result<std::string> build_index(const Image& image);
+// Reads all of an image's DWARF, from the file at `path`, with two threads. Fails if there is none.
+Result<std::string> build_index(const Image& image, const std::string& path);
 
 class DwarfIndex {
   public:
-    // Maps the cached index, or builds it (and tries to cache it).
-    static Result<DwarfIndex> open(const Image& image, void (*progress)(const std::string&));
+    // Maps the cached index of an image's DWARF, which is in the file at `path`, or builds it (and
+    // tries to cache it).
+    static Result<DwarfIndex> open(const Image& image, const std::string& path,
+                                   void (*progress)(const std::string&));
 
     std::span<const FunctionRecord> functions() const { return functions_; }
     std::span<const FunctionRecord> functions_named(std::string_view name) const;

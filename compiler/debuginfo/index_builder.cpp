@@ -168,10 +168,21 @@ struct Merged {
     }
 };
 
+// Returns how many units are only skeletons of units in other files (-gsplit-dwarf).
+size_t split_units(Dwarf* dwarf, const std::vector<Dwarf_Off>& units) {
+    size_t count = 0;
+    for (const Dwarf_Off offset : units) {
+        Dwarf_Die unit;
+        if (dwarf_offdie(dwarf, offset, &unit) &&
+            (dwarf_hasattr(&unit, DW_AT_dwo_name) || dwarf_hasattr(&unit, DW_AT_GNU_dwo_name)))
+            count++;
+    }
+    return count;
+}
+
 } // namespace
 
-Result<std::string> build_index(const Image& image) {
-    const std::string& path = image.elf()->path();
+Result<std::string> build_index(const Image& image, const std::string& path) {
     std::vector<std::unique_ptr<DwarfFile>> files;
     for (size_t i = 0; i < thread_count; i++) {
         auto file = DwarfFile::open(path);
@@ -184,6 +195,11 @@ Result<std::string> build_index(const Image& image) {
         return Failure{path + ": has no debug information", "install the kernel's debug symbols"};
     if (units.back() > UINT32_MAX)
         return Failure{path + ": has more than 4 GB of debug information", ""};
+    if (const size_t split = split_units(files[0]->get(), units))
+        return Failure{path + ": " + std::to_string(split) + " of its " +
+                           std::to_string(units.size()) +
+                           " units have their debug information in .dwo files, which are not read",
+                       "build the kernel without CONFIG_DEBUG_INFO_SPLIT"};
     std::vector<ScanResult> parts(thread_count);
     std::atomic<size_t> next = 0;
     auto scan = [&](size_t which) {

@@ -2,7 +2,7 @@
 #include "debuginfo/btf_info.h"
 #include "debuginfo/dwarf_info.h"
 
-#include "image/elf_file.h"
+#include "image/debug_file.h"
 
 #include <cstdlib>
 
@@ -15,22 +15,45 @@ bool may_use_dwarf() {
     return !without || !*without || std::string_view(without) == "0";
 }
 
+Failure refusal(const Image& image, const std::vector<std::string>& refused) {
+    std::string reasons;
+    for (const std::string& reason : refused)
+        reasons += (reasons.empty() ? "" : "; ") + reason;
+    return {"the debug information of " + image.title() + " cannot be used: " + reasons,
+            "install the debug symbols of this build"};
+}
+
 } // namespace
 
 Result<std::unique_ptr<DebugInfo>> DebugInfo::open(const Image& image,
                                                    void (*progress)(const std::string&)) {
     Failure failure{"no debug information was found for " + image.title(),
                     "install its debug symbols (vmlinux with DWARF), or a kernel with BTF"};
-    if (may_use_dwarf() && image.elf() && image.elf()->section(".debug_info")) {
-        auto index = DwarfIndex::open(image, progress);
-        if (index)
-            return std::unique_ptr<DebugInfo>(new DwarfInfo(image, std::move(*index)));
+    DebugFileSearch search;
+    if (may_use_dwarf())
+        search = find_debug_file(image, DebugServers::Ask, progress);
+    if (search.found) {
+        // A module's takes only moments.
+        auto index = DwarfIndex::open(image, search.found->path,
+                                      image.kind() == ImageKind::Kernel ? progress : nullptr);
+        if (index) {
+            std::unique_ptr<DebugInfo> info(
+                new DwarfInfo(image, search.found->path, std::move(*index)));
+            info->origin_ = search.found->origin;
+            info->refused_ = std::move(search.refused);
+            return info;
+        }
         failure = index.failure();
+        search.refused.push_back(failure.message);
     }
     auto btf = BtfInfo::open(image);
-    if (btf)
-        return btf;
-    return failure;
+    if (!btf)
+        return search.refused.empty() ? failure : refusal(image, search.refused);
+    for (const std::string& reason : search.refused)
+        if (progress)
+            progress(reason);
+    (*btf)->refused_ = std::move(search.refused);
+    return btf;
 }
 
 } // namespace djstap

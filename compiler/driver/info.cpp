@@ -4,6 +4,8 @@
 #include "driver/caches.h"
 #include "driver/machine.h"
 #include "driver/version.h"
+#include "image/debug_file.h"
+#include "image/debuginfod.h"
 
 #include <filesystem>
 #include <sys/utsname.h>
@@ -17,6 +19,27 @@ Fact own_file(const char* name, const std::string& path) {
     bool there = std::filesystem::exists(path, error);
     return {name,  there, there ? path : path + " does not exist", there ? "" : "reinstall djstap",
             false, false};
+}
+
+// Where the debug information of a kernel and of its modules is found, without asking servers.
+std::vector<Fact> debuginfo_facts(const Kernel& kernel) {
+    std::vector<Fact> facts;
+    const DebugFileSearch search = find_debug_file(kernel, DebugServers::Ignore);
+    std::string where = search.found ? "DWARF in " + search.found->origin : "no DWARF";
+    for (const std::string& reason : search.refused)
+        where += "; " + reason;
+    facts.push_back({"debug information", search.found.has_value(), where, "", false, false});
+    const DebugFolder modules = module_debug_folder(kernel.files());
+    facts.push_back({"debug information of modules", modules.files > 0,
+                     modules.files > 0
+                         ? "for " + std::to_string(modules.files) + " modules in " + modules.path
+                         : "none in " + modules.path + ": there is only what the modules contain",
+                     "", false, false});
+    const std::string servers = debuginfod_servers();
+    facts.push_back({"debuginfod", !servers.empty(),
+                     servers.empty() ? "no server is asked: DEBUGINFOD_URLS is not set" : servers,
+                     "", false, false});
+    return facts;
 }
 
 std::vector<FactChapter> gather(Invocation& invocation) {
@@ -35,6 +58,8 @@ std::vector<FactChapter> gather(Invocation& invocation) {
             size_t sites = (*kernel)->fentry_site_count();
             facts.push_back({"function entries for direct calls", sites > 0, std::to_string(sites),
                              "", false, false});
+            for (Fact& fact : debuginfo_facts(**kernel))
+                facts.push_back(std::move(fact));
         }
     } else {
         chapters.push_back({"Compiling",

@@ -29,11 +29,25 @@ Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::string& path) {
     auto elf = std::make_unique<ElfFile>();
     elf->path_ = path;
     elf->file_ = std::move(*file);
-    std::string_view bytes = elf->file_->bytes();
+    if (Status read = elf->read(elf->file_->bytes()); !read)
+        return read.failure();
+    return elf;
+}
+
+Result<std::unique_ptr<ElfFile>> ElfFile::hold(std::string bytes, const std::string& path) {
+    auto elf = std::make_unique<ElfFile>();
+    elf->path_ = path;
+    elf->held_ = std::move(bytes);
+    if (Status read = elf->read(elf->held_); !read)
+        return read.failure();
+    return elf;
+}
+
+Status ElfFile::read(std::string_view bytes) {
     Elf64_Ehdr header;
     if (!is_ours(bytes, header))
-        return Failure{path + ": is not a 64-bit " + arch::names().title + " ELF file", ""};
-    Failure truncated{path + ": is truncated or damaged", "download it again"};
+        return Failure{path_ + ": is not a 64-bit " + arch::names().title + " ELF file", ""};
+    Failure truncated{path_ + ": is truncated or damaged", "download it again"};
     if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff % alignof(Elf64_Shdr) != 0 ||
         header.e_shoff > bytes.size() ||
         header.e_shnum > (bytes.size() - header.e_shoff) / sizeof(Elf64_Shdr) ||
@@ -55,20 +69,20 @@ Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::string& path) {
         auto section_bytes = content(section);
         if (!section_bytes)
             return truncated;
-        elf->sections_.push_back({pool_string(*names, section.sh_name), section.sh_addr,
-                                  section.sh_size, *section_bytes, section.sh_flags,
-                                  section.sh_type, section.sh_link, section.sh_info});
+        sections_.push_back({pool_string(*names, section.sh_name), section.sh_addr, section.sh_size,
+                             *section_bytes, section.sh_flags, section.sh_type, section.sh_link,
+                             section.sh_info});
     }
-    for (const ElfSection& section : elf->sections_) {
-        if (section.type != SHT_SYMTAB || section.link >= elf->sections_.size())
+    for (const ElfSection& section : sections_) {
+        if (section.type != SHT_SYMTAB || section.link >= sections_.size())
             continue;
         if (reinterpret_cast<uintptr_t>(section.bytes.data()) % alignof(Elf64_Sym) != 0)
             return truncated;
-        elf->symbols_ = {reinterpret_cast<const Elf64_Sym*>(section.bytes.data()),
-                         section.bytes.size() / sizeof(Elf64_Sym)};
-        elf->strings_ = elf->sections_[section.link].bytes;
+        symbols_ = {reinterpret_cast<const Elf64_Sym*>(section.bytes.data()),
+                    section.bytes.size() / sizeof(Elf64_Sym)};
+        strings_ = sections_[section.link].bytes;
     }
-    return elf;
+    return Done{};
 }
 
 const ElfSection* ElfFile::section(std::string_view name) const {

@@ -36,6 +36,8 @@ class ElfFile {
     // Fails if the file is unreadable, truncated, or not a 64-bit little-endian ELF file for the
     // architecture.
     static Result<std::unique_ptr<ElfFile>> open(const std::string& path);
+    // The same for bytes; `path` is for messages.
+    static Result<std::unique_ptr<ElfFile>> hold(std::string bytes, const std::string& path);
 
     const std::string& path() const { return path_; }
     std::span<const ElfSection> sections() const { return sections_; }
@@ -54,8 +56,11 @@ class ElfFile {
     }
 
   private:
+    Status read(std::string_view bytes);
+
     std::string path_;
-    std::unique_ptr<MappedFile> file_;
+    std::unique_ptr<MappedFile> file_; // or held_
+    std::string held_;
     std::vector<ElfSection> sections_;
     std::span<const Elf64_Sym> symbols_;
     std::string_view strings_;

@@ -2,6 +2,7 @@
 #include "image/kernel.h"
 
 #include "image/configuration.h"
+#include "image/debug_file.h"
 #include "image/opened.h"
 
 #include <cctype>
@@ -32,6 +33,8 @@ class OpenedKernel final : public OpenedImage<Kernel> {
 
   private:
     Status open_vmlinux(void (*progress)(const std::string&));
+    Result<std::unique_ptr<ElfFile>> separate_symbols(void (*progress)(const std::string&)) const;
+    void find_vmlinux_by_id(void (*progress)(const std::string&));
     Status open_dump();
     void read_version();
 
@@ -41,6 +44,25 @@ class OpenedKernel final : public OpenedImage<Kernel> {
     mutable std::once_flag config_read_;
     mutable std::optional<Configuration> config_;
 };
+
+// Returns the file with the symbols of a vmlinux that was stripped; null if it has them itself.
+Result<std::unique_ptr<ElfFile>>
+OpenedKernel::separate_symbols(void (*progress)(const std::string&)) const {
+    if (!elf_->symbols().empty())
+        return std::unique_ptr<ElfFile>();
+    const DebugFileSearch search = find_debug_file(*this, DebugServers::Ask, progress);
+    std::string why;
+    for (const std::string& reason : search.refused)
+        why += "; " + reason;
+    if (search.found) {
+        auto separate = ElfFile::open(search.found->path);
+        if (separate && !(*separate)->symbols().empty())
+            return separate;
+        why += "; " + search.found->origin + " has none either";
+    }
+    return Failure{files_.vmlinux + ": has no symbol table" + why,
+                   "install the kernel's debug symbols"};
+}
 
 Status OpenedKernel::open_vmlinux(void (*progress)(const std::string&)) {
     auto elf = ElfFile::open(files_.vmlinux);
@@ -52,12 +74,13 @@ Status OpenedKernel::open_vmlinux(void (*progress)(const std::string&)) {
     if (!build_id_.digits.empty())
         symbols_ = SymbolTable::map(path);
     if (!symbols_) {
-        if (elf_->symbols().empty())
-            return Failure{files_.vmlinux + ": has no symbol table",
-                           "install the kernel's debug symbols"};
+        auto separate = separate_symbols(progress);
+        if (!separate)
+            return separate.failure();
         if (progress)
             progress("reading the symbols of " + files_.release);
-        std::string bytes = SymbolTable::serialize(symbols_of_kernel(*elf_));
+        std::string bytes =
+            SymbolTable::serialize(symbols_of_kernel(*elf_, *separate ? **separate : *elf_));
         if (!build_id_.digits.empty()) {
             Status written = write_cached(path, bytes);
             if (!written && progress)
@@ -66,6 +89,17 @@ Status OpenedKernel::open_vmlinux(void (*progress)(const std::string&)) {
         symbols_ = SymbolTable::hold(std::move(bytes));
     }
     return Done{};
+}
+
+// A kernel that runs tells its build-id, by which its vmlinux may be found elsewhere.
+void OpenedKernel::find_vmlinux_by_id(void (*progress)(const std::string&)) {
+    auto notes =
+        files_.notes.empty() ? Result<std::string>(std::string()) : read_file(files_.notes);
+    const BuildId id = notes ? build_id_in_notes(*notes, 0) : BuildId();
+    if (id.digits.empty())
+        return;
+    if (auto found = find_vmlinux(files_.root, id.digits, title(), progress))
+        files_.vmlinux = *found;
 }
 
 Status OpenedKernel::open_dump() {
@@ -113,6 +147,8 @@ Status OpenedKernel::open(KernelFiles files, void (*progress)(const std::string&
     files_ = std::move(files);
     Status opened = Failure{"no symbols were found for kernel " + files_.release,
                             "install its debug symbols (vmlinux)"};
+    if (files_.vmlinux.empty())
+        find_vmlinux_by_id(progress);
     if (!files_.vmlinux.empty())
         opened = open_vmlinux(progress);
     if (!opened && !files_.kallsyms.empty()) {

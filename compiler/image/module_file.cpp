@@ -3,6 +3,7 @@
 #include "image/module_file.h"
 
 #include "cache/cache.h"
+#include "image/decompress.h"
 #include "system/hash.h"
 #include "system/process.h"
 #include "system/trust.h"
@@ -19,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view layout_version = "1"; // of the output of link_module_image
+constexpr std::string_view layout_version = "2"; // of the output of link_module_image
 
 // Returns a program's output for a file.
 Result<std::string> output_of(const std::vector<std::string>& words) {
@@ -114,7 +115,10 @@ Result<std::string> linked_module(const Kernel& kernel, const std::string& path)
     auto bytes = module_bytes(path);
     if (!bytes)
         return bytes.failure();
-    auto linked = link_module_image(std::move(*bytes), path);
+    auto whole = decompress_sections(std::move(*bytes), path);
+    if (!whole)
+        return whole.failure();
+    auto linked = link_module_image(std::move(*whole), path);
     if (!linked)
         return linked.failure();
     if (Status written = write_cached(name, *linked); !written)

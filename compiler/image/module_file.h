@@ -4,6 +4,7 @@
 #include "image/elf_file.h"
 #include "image/kernel.h"
 
+#include <array>
 #include <map>
 #include <string>
 #include <string_view>
@@ -14,7 +15,9 @@ namespace djstap {
 // "kernel/drivers/virtio/virtio-pci.ko.xz" → "virtio_pci"
 std::string module_name_of(std::string_view path);
 
-// Returns a module's file, decompressed.
+// The suffixes of files that module_bytes() decompresses.
+inline constexpr std::array<std::string_view, 3> compressed_suffixes{".xz", ".zst", ".gz"};
+// Returns the bytes of a module or of another file, decompressed if its suffix says so.
 Result<std::string> module_bytes(const std::string& path);
 
 // Returns the kernel's modules: the kernel's names for them, and their files. Empty if there are
@@ -27,9 +30,11 @@ std::optional<std::vector<std::string>> loaded_modules(const KernelFiles& kernel
 
 // Returns a module's file, decompressed and with an address for each section, as if a linker had
 // written it: its symbols have addresses, and relocations are applied to its debug information, its
-// table of fentry sites and its kprobe blacklist. Its code keeps its relocations. Fails if the
-// bytes are not a relocatable ELF file for the architecture.
-Result<std::string> link_module_image(std::string bytes, const std::string& path);
+// table of fentry sites and its kprobe blacklist. Its code keeps its relocations. `like`: a linked
+// module whose separate debug information the bytes are; their sections get its addresses. Fails if
+// the bytes are not a relocatable ELF file for the architecture, or not that of the module.
+Result<std::string> link_module_image(std::string bytes, const std::string& path,
+                                      const ElfFile* like = nullptr);
 
 // Returns the path of the linked file, which is created in the cache of `kernel` if it is missing.
 Result<std::string> linked_module(const Kernel& kernel, const std::string& path);

@@ -50,7 +50,7 @@ bool is_relocated(std::string_view section) {
 
 class ModuleLinker {
   public:
-    explicit ModuleLinker(std::string& bytes) : bytes_(bytes) {}
+    ModuleLinker(std::string& bytes, const ElfFile* like) : bytes_(bytes), like_(like) {}
 
     bool link() {
         if (!bytes_.read(0, header_) || std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -63,12 +63,16 @@ class ModuleLinker {
                 return false;
         if (header_.e_shstrndx >= sections_.size())
             return false;
-        place_sections();
+        if (like_ && !place_like())
+            return false;
+        if (!like_)
+            place_sections();
         for (const Elf64_Shdr& section : sections_)
             if (section.sh_type == SHT_SYMTAB && !place_symbols(section))
                 return false;
         for (const Elf64_Shdr& section : sections_)
             if (section.sh_type == SHT_RELA && section.sh_info < sections_.size() &&
+                sections_[section.sh_info].sh_type != SHT_NOBITS &&
                 is_relocated(name(sections_[section.sh_info])) && !relocate(section))
                 return false;
         header_.e_type = ET_EXEC;
@@ -101,6 +105,29 @@ class ModuleLinker {
                 section.sh_addr = address;
                 address += section.sh_size;
             }
+    }
+
+    // Places each section where the linked module has the section of the same name; of several with
+    // one name, in their order. Returns false if the code differs.
+    bool place_like() {
+        std::unordered_map<std::string_view, size_t> times;
+        for (Elf64_Shdr& section : sections_) {
+            if (!(section.sh_flags & SHF_ALLOC) || section.sh_size == 0)
+                continue;
+            const std::string_view own = name(section);
+            size_t before = times[own]++;
+            const ElfSection* found = nullptr;
+            for (const ElfSection& each : like_->sections())
+                if (!found && each.name == own && (each.flags & SHF_ALLOC) && each.size > 0 &&
+                    before-- == 0)
+                    found = &each;
+            const bool is_code = section.sh_flags & SHF_EXECINSTR;
+            if (is_code && (!found || found->size != section.sh_size))
+                return false;
+            if (found)
+                section.sh_addr = found->address;
+        }
+        return true;
     }
 
     bool place_symbols(const Elf64_Shdr& table) {
@@ -147,16 +174,21 @@ class ModuleLinker {
     }
 
     Bytes bytes_;
+    const ElfFile* like_;
     Elf64_Ehdr header_{};
     std::vector<Elf64_Shdr> sections_;
 };
 
 } // namespace
 
-Result<std::string> link_module_image(std::string bytes, const std::string& path) {
-    if (!ModuleLinker(bytes).link())
-        return Failure{
-            path + ": is not a kernel module for " + arch::names().title + ", or is damaged", ""};
+Result<std::string> link_module_image(std::string bytes, const std::string& path,
+                                      const ElfFile* like) {
+    if (!ModuleLinker(bytes, like).link())
+        return Failure{path + ": is not " +
+                           (like ? "the debug information of this module"
+                                 : "a kernel module for " + std::string(arch::names().title)) +
+                           ", or is damaged",
+                       ""};
     return bytes;
 }
 

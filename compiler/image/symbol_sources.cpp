@@ -163,8 +163,8 @@ SymbolSource symbols_of_module(const ElfFile& elf) {
     return std::move(source);
 }
 
-SymbolSource symbols_of_kernel(const ElfFile& elf) {
-    FileSymbols read = read_symbols(elf);
+SymbolSource symbols_of_kernel(const ElfFile& elf, const ElfFile& with_symbols) {
+    FileSymbols read = read_symbols(with_symbols);
     auto& [source, marks, sizes] = read;
     add_marked_ranges(marks, source);
     // For the linker, these marks are text symbols, but they are not code: they would hide the code

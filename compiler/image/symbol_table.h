@@ -42,8 +42,9 @@ struct SymbolSource {
     AddressRange text{0, 0};             // the part that stays executable after boot
 };
 
-// Reads symbols, __mcount_loc and the kprobe blacklist from the kernel's file.
-SymbolSource symbols_of_kernel(const ElfFile& elf);
+// Reads symbols, __mcount_loc and the kprobe blacklist from the kernel's file; the symbols from the
+// file that has them, which is another one if the kernel was stripped.
+SymbolSource symbols_of_kernel(const ElfFile& elf, const ElfFile& with_symbols);
 // The same from a module's file, as written by linked_module().
 SymbolSource symbols_of_module(const ElfFile& elf);
 // Reads a dump in the format of /proc/kallsyms or System.map; symbols of modules are skipped. The

@@ -113,7 +113,7 @@ Result<const ImageView*> Images::module(const std::string& name_or_path) {
     if (!module)
         return module.failure();
     const std::string prefix = "module(\"" + (*module)->name() + "\")";
-    auto view = std::make_unique<ImageView>(std::move(*module), prefix);
+    auto view = std::make_unique<ImageView>(std::move(*module), prefix, progress_);
     if (auto info = view->debuginfo(); !info)
         return info.failure();
     return modules_[name_or_path] = views_.emplace(name, std::move(view)).first->second.get();

@@ -40,13 +40,16 @@ void add_statement(const ImageView& view, const StatementAddress& statement, std
 bool check_dwarf(const ImageView& view, const ast::ProbePoint& point, Resolver& resolver) {
     if (view.info().has_dwarf())
         return true;
+    std::string hint = view.image().kind() == ImageKind::Kernel
+                           ? "install the kernel's debug symbols (on Debian: linux-image-" +
+                                 view.image().kernel().release() + "-dbg)"
+                           : "build the module with debug information, or install its debug file";
+    for (const std::string& reason : view.info().refused())
+        hint += "; " + reason;
     resolver.diagnostics
         .report(DiagnosticKind::StatementNeedsDwarf, point.range,
                 {std::string(view.info().source())})
-        .hint(view.image().kind() == ImageKind::Kernel
-                  ? "install the kernel's debug symbols (on Debian: linux-image-" +
-                        view.image().kernel().release() + "-dbg)"
-                  : "build the module with debug information");
+        .hint(hint);
     return false;
 }
 
