@@ -118,6 +118,15 @@ bool is_branch_relocation(uint32_t type);
 // The size of the absolute address that is stored: 0 for relocations of other kinds.
 size_t absolute_relocation_bytes(uint32_t type);
 
+// A direct call or jump, whose target is part of the instruction.
+struct DirectBranch {
+    uint64_t address = 0, target = 0;
+};
+// Returns what the bytes before `end`, the last longest_direct_branch() of code, can be if they end
+// with a direct jump (or else: with a direct call).
+std::vector<DirectBranch> direct_branches_before(uint64_t end, std::string_view bytes, bool jump);
+size_t longest_direct_branch();
+
 // The code that the compiler calls instead of emitting a return or an indirect branch, so that the
 // kernel can select its mitigation at boot.
 enum class Thunk { None, Return, Indirect };

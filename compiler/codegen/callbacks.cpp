@@ -3,6 +3,7 @@
 
 #include "arch/arch.h"
 #include "codegen/body.h"
+#include "codegen/callers.h"
 #include "codegen/depth.h"
 #include "codegen/lean.h"
 #include "codegen/locked.h"
@@ -111,8 +112,12 @@ llvm::Function* compile_by_regs(ScriptModule& script, uint32_t index, Needs need
     llvm::Function* function = script.create_function(type, "djs_by_regs_" + std::to_string(index));
     llvm::IRBuilder<> builder(llvm::BasicBlock::Create(script.context, "entry", function));
     script.set_attributes(function);
-    emit_lean(script, builder, function, index,
-              hit_by_saved_registers(script, builder, function->getArg(1), variant), needs);
+    const HitContext hit = hit_by_saved_registers(script, builder, function->getArg(1), variant);
+    auto* others = llvm::BasicBlock::Create(script.context, "others", function);
+    check_callers(script, builder, variant, {hit.reg, variant.kind == HandlerKind::Return}, others);
+    emit_lean(script, builder, function, index, hit, needs);
+    builder.CreateBr(others);
+    builder.SetInsertPoint(others);
     builder.CreateRet(script.u32(0));
     return function;
 }
@@ -130,7 +135,7 @@ bool only_reads_arguments(const Variant& variant) {
 llvm::Function* compile_by_ftrace(ScriptModule& script, uint32_t index, Needs needs) {
     const Variant& variant = script.plan.variants[index];
     auto offset = script.kernel.offset ? script.kernel.offset("ftrace_regs.regs") : std::nullopt;
-    if (!offset || !only_reads_arguments(variant))
+    if (!offset || !only_reads_arguments(variant) || !variant.callers.frames.empty())
         return nullptr;
     auto* type = llvm::FunctionType::get(
         script.types.void_type,

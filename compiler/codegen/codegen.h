@@ -34,9 +34,10 @@ struct Limits {
     int64_t MAXBACKTRACE = 20;
     int64_t MINSTACKSPACE = 1024; // bytes of stack that a handler must leave
     int64_t KRETACTIVE = 0; // instances of a kretprobe without .maxactive; 0: the runtime's default
-    int64_t MAXKPROBES = 1000;       // for one pattern of functions
-    int64_t MAXSPECULATIONS = 65536; // strings of speculate() that a reader keeps
-    int64_t RING_KB = 1024;          // per CPU (-s)
+    int64_t MAXKPROBES = 1000;        // for one pattern of functions
+    int64_t STAP_CALLEE_MATCHALL = 0; // 1: callees are probed whoever calls them
+    int64_t MAXSPECULATIONS = 65536;  // strings of speculate() that a reader keeps
+    int64_t RING_KB = 1024;           // per CPU (-s)
     // A probe whose handlers run for THRESHOLD of INTERVAL nanoseconds on a CPU is disarmed.
     int64_t STP_OVERLOAD_INTERVAL = 1000000000;
     int64_t STP_OVERLOAD_THRESHOLD = 900000000;

@@ -3,6 +3,7 @@
 #include "codegen/body.h"
 #include "codegen/clocks.h"
 #include "codegen/lean.h"
+#include "codegen/needs.h"
 
 #include "include/script.h"
 #include "semantics/walk.h"

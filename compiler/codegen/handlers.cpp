@@ -3,6 +3,7 @@
 
 #include "codegen/body.h"
 #include "codegen/callbacks.h"
+#include "codegen/callers.h"
 #include "codegen/depth.h"
 #include "include/script.h"
 #include "semantics/walk.h"
@@ -68,6 +69,10 @@ llvm::Function* compile_body(ScriptModule& script, uint32_t index, const std::st
     if (const uint32_t site = script.only_site(index); site != no_index)
         hit.site_number = [&script, site] { return script.number(site); };
     hit.function = script.only_function(index);
+    auto* others = llvm::BasicBlock::Create(script.context, "others", function);
+    if (!entry_values)
+        check_callers(script, builder, variant, {hit.reg, variant.kind == HandlerKind::Return},
+                      others);
     Body body(script, function, builder, ctx, memory, variant.probe->locals, hit);
     body.begin_run(variant.probe->effects);
     body.runs_in(script.contexts.variants[index]);
@@ -80,6 +85,8 @@ llvm::Function* compile_body(ScriptModule& script, uint32_t index, const std::st
             body.compare_conditions(*variant.probe);
         body.emit_probe(*variant.probe->body, variant.probe->condition.get());
     }
+    builder.CreateBr(others);
+    builder.SetInsertPoint(others);
     builder.CreateRetVoid();
     scratch = std::max(scratch, scratch_of(script, body));
     add_calls(calls, body);

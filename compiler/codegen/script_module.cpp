@@ -99,6 +99,27 @@ std::string ScriptModule::kernel_address(uint64_t address) const {
            std::to_string(distance);
 }
 
+llvm::Value* ScriptModule::image_address(llvm::IRBuilder<>& builder, uint32_t image,
+                                         uint64_t address, std::string_view what) {
+    if (plan.images[image].kind == ImageKind::Kernel) {
+        // The kernel may have been relocated as a whole: the symbol tells by how much.
+        llvm::Value* here =
+            builder.CreatePtrToInt(runtime(CodegenKernel::reference_symbol), types.i64);
+        return builder.CreateAdd(here, number(static_cast<int64_t>(address - kernel.reference)));
+    }
+    // The address of a module is known when it is loaded; until then its variables' addresses are
+    // invalid.
+    const uint32_t segment = segment_of(image, address, what);
+    auto* biases =
+        llvm::cast<llvm::GlobalVariable>(module.getOrInsertGlobal("djs_biases", types.pointer));
+    biases->setDSOLocal(true);
+    llvm::Value* table = builder.CreateLoad(types.pointer, biases);
+    llvm::Value* bias = builder.CreateLoad(
+        types.i64, builder.CreateConstInBoundsGEP1_32(types.i64, table, segment), true);
+    return builder.CreateSelect(builder.CreateICmpEQ(bias, number(0)), number(0),
+                                builder.CreateAdd(bias, number(static_cast<int64_t>(address))));
+}
+
 llvm::Constant* ScriptModule::code_symbol(const std::string& name) {
     auto* symbol = module.getOrInsertGlobal(name, types.i8);
     llvm::cast<llvm::GlobalVariable>(symbol)->setDSOLocal(true);

@@ -200,6 +200,10 @@ class ScriptModule {
     // Returns an address of the kernel as code refers to it: "memset+123". The kernel may have been
     // relocated as a whole.
     std::string kernel_address(uint64_t address) const;
+    // Returns a link-time address of ProbePlan::images[image] as it is now; 0 while its module is
+    // not loaded. `what` is at this address.
+    llvm::Value* image_address(llvm::IRBuilder<>& builder, uint32_t image, uint64_t address,
+                               std::string_view what);
     llvm::Constant* elsewhere = nullptr; // the value of djs_script.elsewhere
     // Returns a symbol that inline assembly of this module defines.
     llvm::Constant* code_symbol(const std::string& name);

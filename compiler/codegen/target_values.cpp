@@ -41,30 +41,6 @@ Value Body::target_value(const program::TargetValue& node) {
     return access(found->value, node.range);
 }
 
-Value Body::image_address(const Access& how, SourceRange range) {
-    if (script_.plan.images[how.image].kind == ImageKind::Kernel) {
-        // The kernel may have been relocated as a whole: the symbol tells by how much.
-        Value here = builder_.CreatePtrToInt(script_.runtime(CodegenKernel::reference_symbol),
-                                             script_.types.i64);
-        return builder_.CreateAdd(
-            here, script_.number(static_cast<int64_t>(how.constant - script_.kernel.reference)));
-    }
-    // The address of a module is known when it is loaded; until then its variables' addresses are
-    // invalid.
-    const uint32_t segment =
-        script_.segment_of(how.image, how.constant, script_.diagnostics.sources().text(range));
-    auto* biases = llvm::cast<llvm::GlobalVariable>(
-        script_.module.getOrInsertGlobal("djs_biases", script_.types.pointer));
-    biases->setDSOLocal(true);
-    Value table = builder_.CreateLoad(script_.types.pointer, biases);
-    Value bias = builder_.CreateLoad(
-        script_.types.i64, builder_.CreateConstInBoundsGEP1_32(script_.types.i64, table, segment),
-        true);
-    Value address = builder_.CreateAdd(bias, script_.number(static_cast<int64_t>(how.constant)));
-    return builder_.CreateSelect(builder_.CreateICmpEQ(bias, script_.number(0)), script_.number(0),
-                                 address);
-}
-
 // Of the CPU that executes the handler.
 Value Body::per_cpu_address(const Access& how, SourceRange range) {
     const auto place =
@@ -95,7 +71,8 @@ Value Body::access(const Access& how, SourceRange range) {
         value = per_cpu_address(how, range);
         break;
     case Access::Base::ImageAddress:
-        value = image_address(how, range);
+        value = script_.image_address(builder_, how.image, how.constant,
+                                      script_.diagnostics.sources().text(range));
         break;
     case Access::Base::Operand:
         value = number(*how.operand);

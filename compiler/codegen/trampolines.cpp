@@ -4,6 +4,7 @@
 #include "arch/arch.h"
 #include "arch/codegen.h"
 #include "codegen/body.h"
+#include "codegen/callers.h"
 #include "codegen/continuation.h"
 #include "codegen/depth.h"
 #include "codegen/lean.h"
@@ -94,7 +95,13 @@ class TrampolineCompiler {
         auto needs = [&](size_t i) {
             return needs_of(script_, script_.plan.variants[variants[i]]);
         };
+        auto has_callers = [&](size_t of) {
+            return !script_.plan.variants[variants[of]].callers.frames.empty();
+        };
         for (size_t i = 0; i < variants.size();) {
+            auto* others = has_callers(i) ? block("others") : nullptr;
+            check_callers(script_, builder_, script_.plan.variants[variants[i]],
+                          {[this](PtReg reg) { return value_of(reg); }}, others);
             if (needs(i) == Needs::Context) {
                 run_with_context(variants[i++]);
             } else if (needs(i) == Needs::Nothing) {
@@ -119,10 +126,15 @@ class TrampolineCompiler {
                 };
                 do
                     run_lean(variants[i++], nullptr);
-                while (i < variants.size() && needs(i) == Needs::Preemption && !can_fail(i - 1));
+                while (i < variants.size() && needs(i) == Needs::Preemption && !can_fail(i - 1) &&
+                       !others && !has_callers(i));
                 recorder.leave();
                 builder_.CreateBr(done);
                 builder_.SetInsertPoint(done);
+            }
+            if (others) {
+                builder_.CreateBr(others);
+                builder_.SetInsertPoint(others);
             }
         }
     }

@@ -39,6 +39,7 @@ class BtfInfo final : public DebugInfo {
     std::vector<LabelAddress> labels(const FunctionPattern&, std::string_view) const override {
         return {};
     }
+    CallSites calls(const CallerScope&) const override { return {}; }
     std::vector<Variable> variables_at(uint64_t address) const override;
     std::optional<Variable> global(std::string_view name) const override;
     CType resolve(TypeId type) const override { return btf_.resolve(type); }

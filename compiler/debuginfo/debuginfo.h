@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace djstap {
@@ -111,6 +112,39 @@ struct LabelAddress {
     StatementAddress at;
 };
 
+// ---- calls --------------------------------------------------------------------------------------
+
+// A part of an image's code, as linked.
+struct CodeRange {
+    uint64_t begin = 0, end = 0;
+};
+
+// The code whose calls are sought: a function, or one of its inline instances.
+struct CallerScope {
+    uint64_t entry = 0; // of the function; not needed for an inline instance
+    uint64_t scope = 0; // as in StatementAddress; 0: the function
+};
+
+// One call in the source whose callee is known when it is compiled.
+struct CallSite {
+    enum class Kind : uint8_t {
+        Call,
+        Jump,   // the last thing that the caller does: its frame is gone
+        Inlined // there is no call
+    } kind = Kind::Call;
+    FunctionInfo callee;      // Call, Jump: without details
+    StatementAddress inlined; // Inlined
+    // Call: what it pushes on the stack. Jump: the jump.
+    uint64_t address = 0;
+    // The memory at register + offset holds the caller's own return address: at the callee's entry
+    // for a Call, else at the address. Nothing: unknown.
+    std::optional<std::pair<PtReg, int64_t>> return_slot;
+};
+struct CallSites {
+    std::vector<CodeRange> code; // of the caller
+    std::vector<CallSite> sites;
+};
+
 // The parsed argument of kernel.function / kernel.statement: "func", "func@file", "func@file:line",
 // "func@file+offset", "func@file:*", "*@file:a-b". func and file may contain wildcards.
 struct FunctionPattern {
@@ -196,6 +230,10 @@ class DebugInfo {
     // `label` and that the compiler kept, by address. Nothing without DWARF.
     virtual std::vector<LabelAddress> labels(const FunctionPattern& pattern,
                                              std::string_view label) const = 0;
+
+    // Returns the calls in a function or an inline instance, but not those in what is inlined
+    // there. Nothing without DWARF.
+    virtual CallSites calls(const CallerScope& caller) const = 0;
 
     // Returns variables (parameters and locals) visible at an address, each with its location
     // there.

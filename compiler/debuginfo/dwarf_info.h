@@ -27,6 +27,7 @@ class DwarfInfo final : public DebugInfo {
     std::optional<StatementAddress> inlined_at(uint64_t address) const override;
     std::vector<LabelAddress> labels(const FunctionPattern& pattern,
                                      std::string_view label) const override;
+    CallSites calls(const CallerScope& caller) const override;
     std::vector<Variable> variables_at(uint64_t address) const override;
     std::optional<Variable> global(std::string_view name) const override;
     CType resolve(TypeId type) const override { return types_.resolve(type); }
@@ -58,6 +59,12 @@ class DwarfInfo final : public DebugInfo {
     // Returns the path of a source file of the unit that contains the entry, relative to the tree.
     std::string source_path(Dwarf_Die* die, const char* file) const;
     std::optional<FrameBase> frame_base_at(uint64_t address) const;
+    // Returns the inline instance that an entry describes; nothing if it has no code.
+    std::optional<StatementAddress> inline_instance(Dwarf_Die* die) const;
+    void add_calls(Dwarf_Die* scope, CallSites& out) const;
+    void add_call(Dwarf_Die* site, CallSites& out) const;
+    const FunctionRecord* called_function(Dwarf_Die* site, uint64_t end, bool jump,
+                                          uint64_t& branch) const;
 
     const Image& image_;
     DwarfIndex index_;

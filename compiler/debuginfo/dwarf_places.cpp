@@ -106,15 +106,17 @@ std::optional<StatementAddress> DwarfInfo::inlined_at(uint64_t address) const {
                 innermost = *child;
         });
     }
-    if (!innermost)
-        return std::nullopt;
+    return innermost ? inline_instance(&*innermost) : std::nullopt;
+}
+
+std::optional<StatementAddress> DwarfInfo::inline_instance(Dwarf_Die* die) const {
     StatementAddress place;
     Dwarf_Addr base = 0, end = 0;
-    if ((dwarf_entrypc(&*innermost, &place.address) != 0 || place.address == 0) &&
-        dwarf_ranges(&*innermost, 0, &base, &place.address, &end) <= 0)
+    if ((dwarf_entrypc(die, &place.address) != 0 || place.address == 0) &&
+        dwarf_ranges(die, 0, &base, &place.address, &end) <= 0)
         return std::nullopt;
     set_function(place);
-    auto origin = origin_of(&*innermost);
+    auto origin = origin_of(die);
     const char* name = origin ? declared_name(&*origin) : nullptr;
     int line = 0;
     if (!name || dwarf_decl_line(&*origin, &line) != 0)
@@ -123,7 +125,7 @@ std::optional<StatementAddress> DwarfInfo::inlined_at(uint64_t address) const {
     place.file = source_path(&*origin, dwarf_decl_file(&*origin));
     place.line = static_cast<uint32_t>(std::max(line, 0));
     place.inlined = true;
-    place.scope = dwarf_dieoffset(&*innermost);
+    place.scope = dwarf_dieoffset(die);
     return place;
 }
 

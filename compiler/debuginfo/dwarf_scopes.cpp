@@ -83,7 +83,8 @@ class ScopeWalk {
     std::vector<std::vector<Variable>> scopes_;
 };
 
-// Returns "register plus offset" if the rule for the call frame address has that form.
+} // namespace
+
 std::optional<FrameBase> call_frame_address(Dwarf* dwarf, uint64_t address) {
     Dwarf_CFI* cfi = dwarf_getcfi(dwarf);
     Dwarf_Frame* frame = nullptr;
@@ -101,8 +102,6 @@ std::optional<FrameBase> call_frame_address(Dwarf* dwarf, uint64_t address) {
     std::free(frame);
     return base;
 }
-
-} // namespace
 
 std::optional<FrameBase> DwarfInfo::frame_base_at(uint64_t address) const {
     Dwarf* dwarf = dwarf_.get();

@@ -13,6 +13,9 @@ struct FrameBase {
     int64_t offset = 0;
 };
 
+// Returns the call frame address, "register plus offset" if the rule for it has that form.
+std::optional<FrameBase> call_frame_address(Dwarf* dwarf, uint64_t address);
+
 // What an expression depends on besides the registers.
 struct LocationContext {
     uint64_t address = 0;

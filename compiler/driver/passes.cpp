@@ -346,6 +346,7 @@ std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript ana
     if (!invocation.options.mechanism.empty())
         options.forced = mechanism_by_name(invocation.options.mechanism);
     options.max_kprobes = analyzed.settings.limits.MAXKPROBES;
+    options.any_callers = analyzed.settings.limits.STAP_CALLEE_MATCHALL != 0;
     options.skip_bad_variables = invocation.options.skip_bad_variables;
     auto plan =
         resolve_probes(analyzed.program, invocation.images, options, invocation.diagnostics);

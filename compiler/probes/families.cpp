@@ -20,9 +20,6 @@ constexpr std::array not_supported_yet{
     "process",
     "process(STRING)",
     "process(NUMBER)",
-    "module(STRING).function(STRING).callee(STRING)",
-    "module(STRING).function(STRING).callees",
-    "module(STRING).function(STRING).callees(NUMBER)",
     "java(STRING)",
     "java(NUMBER)",
     "python2",
@@ -30,9 +27,6 @@ constexpr std::array not_supported_yet{
     "perf.type(NUMBER).config(NUMBER).process",
     "perf.type(NUMBER).config(NUMBER).process(STRING)",
     "kernel.mark(STRING)",
-    "kernel.function(STRING).callee(STRING)",
-    "kernel.function(STRING).callees",
-    "kernel.function(STRING).callees(NUMBER)",
 };
 
 // Splits at `separator` outside of brackets.

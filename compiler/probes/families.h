@@ -22,6 +22,7 @@ struct Candidate {
     // The image that contains its code or tracepoint; null if neither is probed.
     const ImageView* image = nullptr;
     Payload payload; // parameters that only its family knows
+    Callers callers; // its image is set later
 };
 
 // What resolving a point requires.

@@ -9,11 +9,7 @@ namespace {
 
 std::string quoted_point(const ImageView& view, const FunctionInfo& function,
                          std::string_view suffix) {
-    std::string where = function.is_syscall ? function.symbol : function.name;
-    if (!function.file.empty())
-        where +=
-            "@" + function.file + (function.line > 0 ? ":" + std::to_string(function.line) : "");
-    return view.prefix() + ".function(\"" + where + "\")" + std::string(suffix);
+    return view.prefix() + ".function(\"" + name_and_place(function) + "\")" + std::string(suffix);
 }
 
 // A return djprobe keeps the values from function entry in its frame on the kernel's stack.
@@ -57,6 +53,14 @@ bool has_static_calls(const Image& image) {
 }
 
 } // namespace
+
+std::string name_and_place(const FunctionInfo& function) {
+    std::string where = function.is_syscall ? function.symbol : function.name;
+    if (!function.file.empty())
+        where +=
+            "@" + function.file + (function.line > 0 ? ":" + std::to_string(function.line) : "");
+    return where;
+}
 
 void add_functions(const ast::ProbePoint& point, const ImageView& view,
                    std::vector<FunctionInfo> functions, bool is_return, const Resolver& resolver,
@@ -128,6 +132,29 @@ void add_inlined(const ImageView& view, const StatementAddress& place, const Res
     candidate.scope = place.scope;
     candidate.function = std::move(function);
     out.push_back(std::move(candidate));
+}
+
+std::string probe_as_well(ptrdiff_t count) {
+    return "-D MAXKPROBES=" + std::to_string(count) +
+           (count == 1 ? " probes it as well, with a breakpoint"
+                       : " probes them as well, each with a breakpoint");
+}
+
+void leave_out_kprobes(const ast::PointComponent& argument, Resolver& resolver,
+                       std::vector<Candidate>& candidates) {
+    auto is_kprobe = [](const Candidate& candidate) {
+        return candidate.site.mechanism == Mechanism::Kprobe;
+    };
+    const auto kprobes = std::count_if(candidates.begin(), candidates.end(), is_kprobe);
+    if (kprobes <= resolver.options.max_kprobes)
+        return;
+    std::erase_if(candidates, is_kprobe);
+    resolver.diagnostics
+        .report(
+            DiagnosticKind::KprobesLeftOut, argument.argument_range,
+            {argument.string, std::to_string(kprobes) +
+                                  (kprobes == 1 ? " function that has" : " functions that have")})
+        .hint(probe_as_well(kprobes));
 }
 
 } // namespace djstap

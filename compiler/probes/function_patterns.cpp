@@ -48,8 +48,8 @@ std::string where_it_is(FunctionPattern pattern, const std::vector<const ImageVi
 
 } // namespace
 
-std::optional<FunctionPattern> function_pattern(const ast::ProbePoint& point, Resolver& resolver) {
-    const ast::PointComponent& component = point.components[1];
+std::optional<FunctionPattern> function_pattern(const ast::PointComponent& component,
+                                                Resolver& resolver) {
     auto pattern = parse_function_pattern(component.string);
     if (!pattern) {
         resolver.diagnostics

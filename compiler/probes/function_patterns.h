@@ -6,7 +6,8 @@
 namespace djstap {
 
 // Returns the pattern of the point's functions; nothing after reporting an error.
-std::optional<FunctionPattern> function_pattern(const ast::ProbePoint& point, Resolver& resolver);
+std::optional<FunctionPattern> function_pattern(const ast::PointComponent& component,
+                                                Resolver& resolver);
 
 // Reports that no function of the images matches the pattern in `component`, with a hint; returns
 // false.

@@ -45,32 +45,6 @@ void report_no_match(const ast::PointComponent& component, const FunctionPattern
     report_no_function(component, pattern, images, resolver);
 }
 
-std::string probe_as_well(ptrdiff_t count) {
-    return "-D MAXKPROBES=" + std::to_string(count) +
-           (count == 1 ? " probes it as well, with a breakpoint"
-                       : " probes them as well, each with a breakpoint");
-}
-
-// A pattern that matches nearly everything matches thousands of functions without an fentry site,
-// mostly inline functions that got code of their own: setting so many breakpoints takes minutes,
-// and the machine is hardly usable with them.
-void leave_out_kprobes(const ast::PointComponent& argument, Resolver& resolver,
-                       std::vector<Candidate>& candidates) {
-    auto is_kprobe = [](const Candidate& candidate) {
-        return candidate.site.mechanism == Mechanism::Kprobe;
-    };
-    const auto kprobes = std::count_if(candidates.begin(), candidates.end(), is_kprobe);
-    if (kprobes <= resolver.options.max_kprobes)
-        return;
-    std::erase_if(candidates, is_kprobe);
-    resolver.diagnostics
-        .report(
-            DiagnosticKind::KprobesLeftOut, argument.argument_range,
-            {argument.string, std::to_string(kprobes) +
-                                  (kprobes == 1 ? " function that has" : " functions that have")})
-        .hint(probe_as_well(kprobes));
-}
-
 constexpr size_t max_listed_places = 5000;
 
 // Adds the places where the pattern's functions are inlined: a kprobe at the first instruction of
@@ -130,7 +104,7 @@ void keep_exported(const ImageView& view, std::vector<FunctionInfo>& functions) 
 bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
                        std::vector<Candidate>& out, Wanted wanted) {
     const ast::PointComponent& argument = point.components[1];
-    auto pattern = function_pattern(point, resolver);
+    auto pattern = function_pattern(argument, resolver);
     auto images = pattern ? find_images(point, resolver) : std::nullopt;
     if (!images)
         return false;

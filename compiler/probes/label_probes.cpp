@@ -42,7 +42,7 @@ bool report_no_label(const ast::ProbePoint& point, const FunctionPattern& patter
 
 bool resolve_label(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
     const ast::PointComponent& label = point.components[2];
-    auto pattern = function_pattern(point, resolver);
+    auto pattern = function_pattern(point.components[1], resolver);
     auto images = pattern ? find_images(point, resolver) : std::nullopt;
     if (!images)
         return false;

@@ -14,6 +14,8 @@
 
 namespace djstap {
 
+constexpr uint32_t no_index = UINT32_MAX;
+
 // Equal to enum djs_mechanism, from the same rows.
 enum class Mechanism : uint8_t {
 #define DJS_MECHANISM(id, Id, ...) Id,
@@ -78,6 +80,25 @@ struct TargetAccess {
 using AccessMap = std::unordered_map<const program::Expression*, TargetAccess>;
 using DefinedMap = std::unordered_map<const program::Expression*, bool>;
 
+// The callers that a hit must have, as their return addresses on the stack tell.
+struct CallerFrame {
+    // The last frame: the return address follows a call in one of these.
+    std::vector<CodeRange> code;
+    // Any other frame: it is one of these, and that of the next frame is stored `next` bytes above.
+    struct Call {
+        uint64_t return_address = 0;
+        int64_t next = 0;
+    };
+    std::vector<Call> calls;
+};
+struct Callers {
+    // The memory at reg + offset holds the first return address.
+    PtReg reg{};
+    int64_t offset = 0;
+    uint32_t image = no_index;       // of ProbePlan::images: contains all their code
+    std::vector<CallerFrame> frames; // from the innermost one; empty: any callers
+};
+
 // One compiled handler: a probe's body with target variables that are resolved alike for all its
 // sites.
 struct Variant {
@@ -95,6 +116,7 @@ struct Variant {
     bool has_only(uint32_t capabilities) const;
     bool faults_again = false; // it can fail, and its sites are where the kernel handles that fault
     Payload payload;           // the parameters of its mechanism
+    Callers callers;
 };
 
 // The trampoline of direct calls: a function can have only one, so it runs all the handlers that
@@ -110,8 +132,6 @@ struct Trampoline {
     // Returns whether some handler runs at the return.
     bool returns(const ProbePlan& plan) const;
 };
-constexpr uint32_t no_index = UINT32_MAX;
-
 struct Site {
     uint32_t variant = 0;
     Mechanism mechanism = Mechanism::None;

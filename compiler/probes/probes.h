@@ -18,6 +18,7 @@ struct ProbeOptions {
     std::optional<Mechanism> forced; // --mechanism; an error if it is not possible
     int64_t max_kprobes = 1000;      // for one pattern (-D MAXKPROBES)
     uint64_t hz = 0;                 // jiffies per second; 0: the kernel's configuration
+    bool any_callers = false;        // -D STAP_CALLEE_MATCHALL: callees called from anywhere
     bool skip_bad_variables = false; // --skip-badvars: 0 for unavailable target variables
 };
 

@@ -35,6 +35,28 @@ void report(Diagnostics& diagnostics, const AccessError& error) {
         .hint(error.hint);
 }
 
+// Equal for equal callers, as for accesses.
+std::string fingerprint(const Callers& callers) {
+    std::string text;
+    auto add = [&](char mark, auto number) { text += mark + std::to_string(number); };
+    if (callers.frames.empty())
+        return text;
+    add('/', static_cast<unsigned>(callers.reg));
+    add('+', callers.offset);
+    add('@', callers.image);
+    for (const CallerFrame& frame : callers.frames) {
+        for (const CodeRange& range : frame.code) {
+            add('[', range.begin);
+            add('-', range.end);
+        }
+        for (const CallerFrame::Call& call : frame.calls) {
+            add('<', call.return_address);
+            add('+', call.next);
+        }
+    }
+    return text;
+}
+
 class ProbeResolver {
   public:
     ProbeResolver(const program::Program& program, Images& images, const ProbeOptions& options,
@@ -250,6 +272,9 @@ class ProbeResolver {
         variant.probe = &probe;
         variant.kind = candidate.kind;
         variant.payload = candidate.payload;
+        variant.callers = candidate.callers;
+        if (!variant.callers.frames.empty())
+            variant.callers.image = image_number(candidate.image->image());
         variant.faults_again =
             probe.effects.can_fail && arch::handles_faults(candidate.site.function);
         VariableScope scope = make_scope(info, candidate);
@@ -366,6 +391,7 @@ class ProbeResolver {
             key += "," + std::to_string(argument);
         if (variant.faults_again)
             key += "/faults again";
+        key += fingerprint(variant.callers);
         // Ordered by the nodes' addresses: this is stable within a run, which is sufficient for a
         // key.
         std::map<const program::Expression*, std::string> parts;

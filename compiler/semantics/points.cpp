@@ -114,9 +114,14 @@ std::string argument_of(const ast::PointComponent& component) {
 }
 
 std::string shape_of(const ast::ProbePoint& point) {
-    std::string shape;
-    for (const ast::PointComponent& component : point.components)
-        shape += (shape.empty() ? "" : ".") + component.name + argument_of(component);
+    std::string shape, last;
+    for (const ast::PointComponent& component : point.components) {
+        std::string part = component.name + argument_of(component);
+        // A chain of calls is any number of them: .callee("f").callee("g").
+        if (part != last || component.name != "callee")
+            shape += (shape.empty() ? "" : ".") + part;
+        last = std::move(part);
+    }
     return shape;
 }
 

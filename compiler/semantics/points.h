@@ -55,7 +55,7 @@ class PointShapes {
 
 // Returns whether `name` matches `pattern`, in which * stands for any string without a dot.
 bool matches_component(const std::string& pattern, const std::string& name);
-// "kernel.function(STRING).call"
+// "kernel.function(STRING).call"; a chain of callee(STRING) is one of them.
 std::string shape_of(const ast::ProbePoint& point);
 // "(STRING)", "(NUMBER)" or nothing.
 std::string argument_of(const ast::PointComponent& component);

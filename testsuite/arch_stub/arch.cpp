@@ -88,6 +88,14 @@ size_t absolute_relocation_bytes(uint32_t) {
     return 0;
 }
 
+std::vector<DirectBranch> direct_branches_before(uint64_t, std::string_view, bool) {
+    return {};
+}
+
+size_t longest_direct_branch() {
+    return 0;
+}
+
 Thunk thunk_of(std::string_view) {
     return Thunk::None;
 }

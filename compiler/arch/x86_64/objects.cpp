@@ -3,6 +3,8 @@
 #include "arch/arch.h"
 
 #include <elf.h>
+
+#include <cstring>
 #include <iterator>
 
 namespace djstap::arch {
@@ -65,6 +67,30 @@ size_t absolute_relocation_bytes(uint32_t type) {
     default:
         return 0;
     }
+}
+
+// call rel32, or jmp rel32 and rel8.
+std::vector<DirectBranch> direct_branches_before(uint64_t end, std::string_view bytes, bool jump) {
+    std::vector<DirectBranch> found;
+    auto add = [&](char opcode, auto displacement) {
+        constexpr size_t size = 1 + sizeof displacement;
+        if (bytes.size() < size || bytes[bytes.size() - size] != opcode)
+            return;
+        std::memcpy(&displacement, bytes.data() + bytes.size() - sizeof displacement,
+                    sizeof displacement);
+        found.push_back({end - size, end + static_cast<uint64_t>(int64_t{displacement})});
+    };
+    if (!jump) {
+        add('\xe8', int32_t{});
+        return found;
+    }
+    add('\xe9', int32_t{});
+    add('\xeb', int8_t{});
+    return found;
+}
+
+size_t longest_direct_branch() {
+    return 5;
 }
 
 Thunk thunk_of(std::string_view symbol) {
