@@ -21,6 +21,7 @@ COUNTED = {
     "s <<< $tv": " probe end { println(@count(s)) }",
     MAP_COUNT: " probe end { println(@count(s)) }",
     "a[pid()]++": " probe end { foreach (p in a) all += a[p]; println(all) }",
+    "a[backtrace()]++": " probe end { foreach (p in a) all += a[p]; println(all) }",
     "a[execname()]++": " probe end { foreach (p in a) all += a[p]; println(all) }",
     "a[execname(), probefunc()]++": " probe end { foreach ([p, f] in a) all += a[p, f]; println(all) }",
 }
@@ -28,6 +29,14 @@ SPAN = "h <<< gettimeofday_ns() - @entry(gettimeofday_ns())"
 COUNTED[SPAN] = " probe end { if (@sum(h) < 0) print(@hist_log(h)); println(@count(h)) }"
 EMPTY = "next"  # an empty body is dropped with a warning; this one is kept and does nothing
 
+
+# The kernel's own walk over the same stack, called from a handler of embedded C.
+WALK = """%{
+#include <linux/stacktrace.h>
+static unsigned long entries[20];
+%}
+function walk() %{ BODY %}
+probe POINT { walk() }""".replace("POINT", POINT)
 
 # The usual measurement of a function's duration: two probes.
 LATENCY = "if (tid() in t) { h <<< gettimeofday_ns() - t[tid()]; delete t[tid()] }"
@@ -49,6 +58,7 @@ class Case:
     options: list = field(default_factory=list)
     mechanism: str = ""  # the mechanism that djrun must report; "": any
     targets: tuple = ()  # upper limits, on kernel 6.1 and on 6.12
+    whole: str = ""  # the script, if it is not `probe` and `body`
 
     @property
     def declared(self):
@@ -56,6 +66,8 @@ class Case:
 
     @property
     def script(self):
+        if self.whole:
+            return self.whole
         if self.body == LATENCY:
             return latency(self.probe)
         return f"{self.declared}probe {self.probe} {{ {self.body} }}{COUNTED.get(self.body, '')}"
@@ -79,6 +91,11 @@ COST = [
     Case("map-name", "`a[execname()]++`", POINT, "a[execname()]++", mechanism="djprobe", targets=(140, 140)),
     Case("map-names", "`a[execname(), probefunc()]++`", POINT, "a[execname(), probefunc()]++", mechanism="djprobe",
          targets=(200, 200)),
+    Case("map-stack", "`a[backtrace()]++`", POINT, "a[backtrace()]++", mechanism="djprobe"),
+    Case("walk-none", "embedded C that does nothing", POINT, "", ["-g"], mechanism="djprobe",
+         whole=WALK.replace("BODY", "")),
+    Case("walk", "embedded C: `stack_trace_save()` of 20 addresses", POINT, "", ["-g"], mechanism="djprobe",
+         whole=WALK.replace("BODY", "stack_trace_save(entries, 20, 0);")),
     Case("map-clock", "`t[tid()] = gettimeofday_ns()`", POINT, "t[tid()] = gettimeofday_ns()", mechanism="djprobe",
          targets=(110, 110)),
     Case("latency", "entry `t[tid()] = …`, return `h <<< … - t[tid()]; delete t[tid()]`: both", POINT, LATENCY,
@@ -150,6 +167,7 @@ BPFTRACE = [
     Peer("kfunc-map", "kfunc `@[pid]++`", f"kfunc:{FUNCTION} {{ @[pid]++ }}", "map"),
     Peer("kfunc-map-name", "kfunc `@[comm]++`", f"kfunc:{FUNCTION} {{ @[comm]++ }}", "map-name"),
     Peer("kfunc-map-names", "kfunc `@[comm, func]++`", f"kfunc:{FUNCTION} {{ @[comm, func]++ }}", "map-names"),
+    Peer("kfunc-map-stack", "kfunc `@[kstack]++`", f"kfunc:{FUNCTION} {{ @[kstack]++ }}", "map-stack"),
     Peer("kfunc-map-clock", "kfunc `@[tid] = nsecs`", f"kfunc:{FUNCTION} {{ @[tid] = nsecs }}", "map-clock"),
     Peer("kfunc-latency", "kfunc and kretfunc, the same",
          f"kfunc:{FUNCTION} {{ @t[tid] = nsecs }} "
@@ -190,6 +208,7 @@ SYSTEMTAP = [
     Peer("stap-map-name", "`a[execname()]++`", f"global a probe {POINT} {{ a[execname()]++ }}", "map-name"),
     Peer("stap-map-names", "`a[execname(), probefunc()]++`", f"global a probe {POINT} {{ a[execname(), probefunc()]++ }}",
          "map-names"),
+    Peer("stap-map-stack", "`a[backtrace()]++`", f"global a probe {POINT} {{ a[backtrace()]++ }}", "map-stack"),
     Peer("stap-map-clock", "`t[tid()] = gettimeofday_ns()`",
          f"global t probe {POINT} {{ t[tid()] = gettimeofday_ns() }}", "map-clock"),
     Peer("stap-latency", "the same", latency(POINT), "latency"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command `scripts/bench overhead`."""
 import os
+import re
 import sys
 import tempfile
 
@@ -21,24 +22,31 @@ def all_cases():
     return cases.COST + list(cases.mechanism_cases().values())
 
 
-def measure_kernel(release, djstap, with_peers):
+def selected_cases(pattern):
+    """Returns the cases whose key matches; None: all."""
+    return [case for case in all_cases() if not pattern or re.fullmatch(pattern, case.key)]
+
+
+def measure_kernel(release, djstap, with_peers, chosen):
     with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:
         print(f"  djstap on {release}, counting instructions …", flush=True)
-        instructions = measure.in_guest(release, djstap, all_cases(), folder, CALLS, True)
+        instructions = measure.in_guest(release, djstap, chosen, folder, CALLS, True)
+        if len(chosen) < len(all_cases()):
+            return report.Results(release, instructions, instructions, {})
         print(f"  djstap on {release}, by the clock …", flush=True)
-        times = measure.in_guest(release, djstap, all_cases(), folder, CALLS_TIMED, False)
+        times = measure.in_guest(release, djstap, chosen, folder, CALLS_TIMED, False)
         ran = {tool: peers.run(tool, release, djstap, CALLS, folder) for tool in cases.PEERS if with_peers}
     return report.Results(release, instructions, times, ran)
 
 
-def show(results):
+def show(results, chosen):
     """Prints the measurements; returns how many cases failed, or exceeded their limit."""
     base = results.instructions["unprobed"]
     after = results.instructions["unprobed-after"]
     print(f"\n{results.release}: {base.average:.1f} instructions without a probe"
           f" ({after.average:.1f} after all probes)" if base.samples and after.samples else results.release)
     failed = 0
-    for case in all_cases():
+    for case in chosen:
         value = results.added(case.key)
         failed += value is None or page.is_missed(report.target_cell(case, results))
         title = f"{case.title}: {case.body}" if case not in cases.COST else case.title
@@ -83,11 +91,16 @@ def on_this_machine(djstap):
 def add_arguments(parser):
     kernels.add_arguments(parser)
     packages.add_arguments(parser)
+    parser.add_argument("--cases", metavar="REGEX", help="measure only the cases whose whole key matches, without peers")
     parser.add_argument("--on-this-machine", action="store_true", help="run on this machine's kernel, in nanoseconds")
 
 
 def main(options):
     djstap = kernels.djstap_of(options)
+    chosen = selected_cases(options.cases)
+    if not chosen:
+        sys.exit(f"bench: no case's key matches {options.cases}: " + " ".join(case.key for case in all_cases()))
+    with_peers = not options.without_peers and not options.cases
     if options.with_peers:
         packages.install()
     if options.on_this_machine:
@@ -96,10 +109,10 @@ def main(options):
     everything = []
     try:
         for release in releases:
-            everything.append(measure_kernel(release, djstap, not options.without_peers))
+            everything.append(measure_kernel(release, djstap, with_peers, chosen))
     except guest.GuestLost as lost:
         sys.exit(f"bench: the guest was lost:\n{lost}")
-    failed = sum(show(results) for results in everything)
-    if kernels.both_ran(releases) and not options.without_peers:
+    failed = sum(show(results, chosen) for results in everything)
+    if kernels.both_ran(releases) and with_peers:
         page.put("overhead", report.text(everything, kernels.measured_with(djstap, releases), CALLS), report.charts(everything))
     return 1 if failed else 0
