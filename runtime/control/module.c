@@ -7,6 +7,7 @@
 #include "access/access.h"
 #include "arch/runtime.h"
 #include "context/context.h"
+#include "context/kernel_clock.h"
 #include "control/arming.h"
 #include "djprobe/djprobe.h"
 #include "globals/globals.h"
