@@ -55,6 +55,7 @@ void djs_offsets(void)
 	TASK(comm);
 	TASK(real_parent);
 	TASK(mm);
+	TASK(pagefault_disabled);
 	TASK(cred);
 	CRED(uid);
 	CRED(euid);

@@ -65,6 +65,25 @@ GuardedLoad guarded_load(llvm::IRBuilderBase& builder, llvm::Value* base, int64_
                          unsigned bytes, bool is_signed, llvm::BasicBlock* read,
                          llvm::BasicBlock* fault);
 
+// ---- reads of the current process's memory
+
+// What such a read needs besides an address: the current task, whose mm is the one that this CPU
+// uses, and the offset in it of the count that keeps a fault from sleeping.
+struct ProcessMemory {
+    llvm::Value* task;
+    int64_t no_faults_at;
+};
+// Returns an address for process_load: `address`, or one that faults if it is in the kernel's half.
+// No branch, so the processor does not read the kernel's memory in advance, either.
+llvm::Value* in_process_half(llvm::IRBuilderBase& builder, llvm::Value* address);
+// As guarded_load, for memory that the kernel accesses only between two instructions
+// (djs_guards_process_memory, runtime/arch/). `offset` is less than a page. The block `fault`
+// begins with end_process_load.
+llvm::Value* process_load(llvm::IRBuilderBase& builder, const ProcessMemory& memory,
+                          llvm::Value* base, int64_t offset, unsigned bytes, bool is_signed,
+                          llvm::BasicBlock* read, llvm::BasicBlock* fault);
+void end_process_load(llvm::IRBuilderBase& builder, const ProcessMemory& memory);
+
 // ---- rare calls
 
 // A number that is passed: value + addend.

@@ -2,6 +2,8 @@
 // Compiles the body of one probe or script function to LLVM IR.
 #pragma once
 #include "arch/arch.h"
+#include "arch/codegen.h"
+#include "codegen/needs.h"
 #include "codegen/script_module.h"
 
 #include <array>
@@ -172,10 +174,12 @@ class Body {
     struct PaddedText {
         Value address = nullptr;
         std::vector<Value> words;
-        bool is_literal = false; // it has all its words; else the second one only if it needs it
+        bool is_literal = false; // it has all its words; else each only if the one before needs it
+        bool is_stored = true;   // at its address
     };
     bool is_padded(const program::Expression& node) const;
     PaddedText padded_text(const program::Expression& node);
+    void store_words(PaddedText& text);
     bool has_padded_keys(const program::Global& array,
                          const std::vector<program::ExpressionPtr>& keys) const;
     Value find_padded(const program::GlobalValue& place, bool insert, llvm::BasicBlock* absent);
@@ -228,6 +232,12 @@ class Body {
         Value place = nullptr; // i32: index of djs_script.places
     };
     Value read(Value base, int64_t offset, const NumberRead& what);
+    Value read_process(Value address, const NumberRead& what);
+    arch::ProcessMemory process_memory(llvm::BasicBlock* elsewhere);
+    std::vector<Value> process_words(const program::Call& call);
+    void read_words_elsewhere(const program::Call& call, Value address, Value words,
+                              uint32_t bytes);
+    Value attempted(const program::Call& call, const Attempt& attempt);
     struct Address {
         Value base;
         int64_t offset;
@@ -279,6 +289,7 @@ class Body {
     KeptError* kept_error_ = nullptr;
     bool has_calls_ = false;
     llvm::BasicBlock* refused_ = nullptr; // where read_elsewhere found a fault
+    llvm::BasicBlock* unread_ = nullptr;  // where a failed read goes on; null: it is an error
     HitContext hit_;
     std::vector<Value> locals_; // alloca i64, or address of a string
     const std::vector<program::Local>& local_declarations_;

@@ -324,6 +324,9 @@ Value Body::call(const program::Call& node) {
         return clock(function);
     if (const auto* only = ctx_ ? nullptr : only_value(node))
         return number(*only);
+    if (!ctx_)
+        if (const Attempt attempt = attempt_of(node); attempt.value)
+            return attempted(node, attempt);
     bool yields_text = function.return_type == Type::String;
     std::vector<Value> arguments{ctx_ ? ctx_ : script_.null()};
     if (yields_text)

@@ -54,9 +54,11 @@ Value Body::keys(const program::Global& array,
         Value key = stay ? scratch_text() : nullptr;
         if (stay)
             text_into(key, *expressions[i]);
-        else if (is_padded(*expressions[i]))
-            key = padded_text(*expressions[i]).address;
-        else
+        else if (is_padded(*expressions[i])) {
+            PaddedText padded = padded_text(*expressions[i]);
+            store_words(padded);
+            key = padded.address;
+        } else
             key = text_in_place(*expressions[i], all);
         values.push_back(builder_.CreatePtrToInt(key, script_.types.i64));
     }

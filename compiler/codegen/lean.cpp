@@ -2,6 +2,7 @@
 #include "codegen/lean.h"
 
 #include "arch/codegen.h"
+#include "codegen/needs.h"
 #include "include/record.h"
 #include "include/script.h"
 
@@ -126,7 +127,8 @@ llvm::Value* task_name(ScriptModule& script, llvm::IRBuilder<>& builder) {
 
 bool is_padded_text(const ScriptModule& script, const std::string* function,
                     const program::Expression& expression) {
-    if (expression.kind == ExpressionKind::Text || is_task_name(script, expression))
+    if (expression.kind == ExpressionKind::Text || is_task_name(script, expression) ||
+        short_process_text(script, expression))
         return true;
     if (!function || expression.kind != ExpressionKind::Call)
         return false;
@@ -134,7 +136,22 @@ bool is_padded_text(const ScriptModule& script, const std::string* function,
     return name == "probefunc" || name == "ppfunc";
 }
 
-// As before_end (runtime/text/words.h): the kernel does not clear what follows a name's end.
+// As before_end (runtime/text/words.h).
+llvm::Value* until_end(const ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Value* word) {
+    llvm::Value* ends = builder.CreateAnd(
+        builder.CreateAnd(builder.CreateSub(word, script.number(0x0101010101010101)),
+                          builder.CreateNot(word)),
+        script.number(static_cast<int64_t>(0x8080808080808080)));
+    llvm::Value* first = builder.CreateAnd(ends, builder.CreateNeg(ends));
+    llvm::Value* before = builder.CreateSub(builder.CreateLShr(first, 7), script.number(1));
+    return builder.CreateAnd(word, before);
+}
+
+llvm::Value* continues(llvm::IRBuilder<>& builder, llvm::Value* word) {
+    return builder.CreateICmpNE(builder.CreateLShr(word, 56), builder.getInt64(0));
+}
+
+// The kernel does not clear what follows a name's end.
 std::array<llvm::Value*, 2> task_name_words(ScriptModule& script, llvm::IRBuilder<>& builder) {
     static_assert(DJS_NAME_BYTES == 16);
     llvm::Value* name = task_name(script, builder);
@@ -145,15 +162,30 @@ std::array<llvm::Value*, 2> task_name_words(ScriptModule& script, llvm::IRBuilde
             llvm::Align(8), true);
         if (i == 1) // whatever another task may be writing there
             word = builder.CreateAnd(word, script.number(INT64_MAX >> 7));
-        llvm::Value* ends = builder.CreateAnd(
-            builder.CreateAnd(builder.CreateSub(word, script.number(0x0101010101010101)),
-                              builder.CreateNot(word)),
-            script.number(static_cast<int64_t>(0x8080808080808080)));
-        llvm::Value* first = builder.CreateAnd(ends, builder.CreateNeg(ends));
-        llvm::Value* before = builder.CreateSub(builder.CreateLShr(first, 7), script.number(1));
-        words[i] = builder.CreateAnd(word, before);
+        words[i] = until_end(script, builder, word);
     }
     return words;
+}
+
+// ---- strings of the process ---------------------------------------------------------------------
+
+const program::Call* short_process_text(const ScriptModule& script,
+                                        const program::Expression& expression) {
+    if (expression.kind != ExpressionKind::Call || !loads_are_inline(script, AddressSpace::User))
+        return nullptr;
+    const auto& call = program::as<program::Call>(expression);
+    if (call.function->intrinsic != "user_string_n" ||
+        call.arguments[1]->kind != ExpressionKind::Number)
+        return nullptr;
+    constexpr int64_t most = 32; // each word is read by code of its own
+    const int64_t bytes = program::as<program::Number>(*call.arguments[1]).value;
+    return bytes > 0 && bytes <= most ? &call : nullptr;
+}
+
+uint32_t short_text_bytes(const ScriptModule& script, const program::Call& call) {
+    const auto bytes =
+        static_cast<uint32_t>(program::as<program::Number>(*call.arguments[1]).value);
+    return std::min<uint32_t>(bytes, script.string_bytes() - 1);
 }
 
 // ---- the record path ----------------------------------------------------------------------------

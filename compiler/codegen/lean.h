@@ -24,12 +24,24 @@ bool is_task_name(const ScriptModule& script, const program::Expression& express
 // Returns the address of the current task's name, of DJS_NAME_BYTES.
 llvm::Value* task_name(ScriptModule& script, llvm::IRBuilder<>& builder);
 
+// Returns the call if the expression is user_string_n() with a number of bytes that a handler reads
+// itself; else null.
+const program::Call* short_process_text(const ScriptModule& script,
+                                        const program::Expression& expression);
+// Returns the bytes that it has at most.
+uint32_t short_text_bytes(const ScriptModule& script, const program::Call& call);
+
 // Returns whether the expression is a padded string, that is one of whole words with zeros from its
-// end, without a call: a literal, execname(), or probefunc() where `function` says what it is.
+// end, usually without a call: a literal, execname(), a short string of the process, or probefunc()
+// where `function` says what it is.
 bool is_padded_text(const ScriptModule& script, const std::string* function,
                     const program::Expression& expression);
 // Returns the words of the current task's name, padded.
 std::array<llvm::Value*, 2> task_name_words(ScriptModule& script, llvm::IRBuilder<>& builder);
+// Returns a word of a string with zeros from its end, if that is in the word.
+llvm::Value* until_end(const ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Value* word);
+// Returns whether a padded string does not end in this word of it, as a bool.
+llvm::Value* continues(llvm::IRBuilder<>& builder, llvm::Value* word);
 
 // Jumps to `closed` if djs_gate has one of these flags, by default unless the session is running;
 // otherwise continues in a new block.

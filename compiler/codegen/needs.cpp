@@ -100,6 +100,8 @@ class NeedsCheck {
             const auto& call = program::as<program::Call>(node);
             if (const auto* only = only_value(call))
                 return value(*only);
+            if (attempt_of(call).value)
+                return reads(AddressSpace::User) ? value(*call.arguments[0]) : Needs::Context;
             if (is_clock(script_, call.function->intrinsic))
                 return Needs::Locks;
             bool inlined =
@@ -151,6 +153,9 @@ class NeedsCheck {
                 needs = std::max(needs, value(*keys[i]));
             else if (!is_padded_text(script_, function_, *keys[i]))
                 return Needs::Context;
+            else if (const program::Call* text = short_process_text(script_, *keys[i]))
+                needs = std::max(needs, reads(AddressSpace::User) ? value(*text->arguments[0])
+                                                                  : Needs::Context);
         }
         return needs;
     }
@@ -295,8 +300,61 @@ const program::Expression* only_value(const program::Call& call) {
     return value && value->type == Type::Long && is_plain(*value) ? value : nullptr;
 }
 
+namespace {
+
+// Returns whether the expression consists of a read at the function's first parameter and of
+// arithmetic with numbers.
+bool only_reads_parameter(const program::Expression& node) {
+    if (node.kind == ExpressionKind::Arithmetic) {
+        const auto& binary = program::as<program::Arithmetic>(node);
+        return binary.right->kind == ExpressionKind::Number &&
+               !may_divide_by_zero(binary.op, *binary.right) && only_reads_parameter(*binary.left);
+    }
+    if (node.kind != ExpressionKind::Dereference)
+        return false;
+    const auto& read = program::as<program::Dereference>(node);
+    return read.user && read.address->kind == ExpressionKind::LocalValue &&
+           program::as<program::LocalValue>(*read.address).local == 0;
+}
+
+// Returns the value of a return, which may be alone in a block; else null.
+const program::Expression* returned_by(const program::Statement& node) {
+    if (node.kind == StatementKind::Block) {
+        const auto& block = program::as<program::Block>(node);
+        return block.statements.size() == 1 ? returned_by(*block.statements[0]) : nullptr;
+    }
+    return node.kind == StatementKind::Return ? program::as<program::Return>(node).value.get()
+                                              : nullptr;
+}
+
+} // namespace
+
+Attempt attempt_of(const program::Call& call) {
+    const program::Function& function = *call.function;
+    if (!function.body || function.parameter_count != 1 || function.locals.size() != 1 ||
+        function.locals[0].type != Type::Long || function.next_overload ||
+        function.body->statements.size() != 1 ||
+        function.body->statements[0]->kind != StatementKind::TryCatch)
+        return {};
+    const auto& attempt = program::as<program::TryCatch>(*function.body->statements[0]);
+    const auto* value = returned_by(*attempt.body);
+    const auto* otherwise = returned_by(*attempt.handler);
+    if (!value || !otherwise || !only_reads_parameter(*value) ||
+        otherwise->kind != ExpressionKind::Number)
+        return {};
+    return {value, program::as<program::Number>(*otherwise).value};
+}
+
 bool loads_are_inline(const ScriptModule& script, AddressSpace space) {
-    return !script.kernel.user_space && space == AddressSpace::Kernel;
+    if (script.kernel.user_space)
+        return false;
+    if (space == AddressSpace::Kernel)
+        return true;
+    auto known = [&](std::string_view offset) {
+        return script.kernel.offset && script.kernel.offset(offset).has_value();
+    };
+    return known("current_task") && known("task_struct.mm") &&
+           known("task_struct.pagefault_disabled");
 }
 
 namespace {
@@ -305,6 +363,11 @@ namespace {
 bool is_read(const AccessMap& accesses, const program::Expression& node) {
     if (node.kind == ExpressionKind::Dereference)
         return true;
+    if (node.kind == ExpressionKind::Call) {
+        const auto& call = program::as<program::Call>(node);
+        const std::string& name = call.function->intrinsic;
+        return name == "user_string_n" || attempt_of(call).value;
+    }
     auto access = accesses.find(&node);
     if (access == accesses.end())
         return false;

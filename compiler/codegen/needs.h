@@ -29,6 +29,13 @@ Needs needs_of_entry_values(const ScriptModule& script, const Variant& variant);
 // Returns the expression that a call without arguments yields if its function contains nothing
 // else, and it only computes with numbers and intrinsics; else null.
 const program::Expression* only_value(const program::Call& call);
+// What a call of a function yields that only reads a process's memory at its parameter, and the
+// number that it returns if that fails.
+struct Attempt {
+    const program::Expression* value = nullptr; // null: the function is another one
+    int64_t otherwise = 0;
+};
+Attempt attempt_of(const program::Call& call);
 // Returns whether the handler calls functions in most runs, so that it saves all registers once
 // rather than around each call: clocks that it cannot read itself, and what inserts and erases
 // elements.

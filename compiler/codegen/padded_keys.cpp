@@ -19,16 +19,12 @@ namespace {
 // Longer literals are left to the runtime.
 constexpr size_t max_words = 8;
 
-// Returns whether a padded string does not end in this word.
-Value continues(llvm::IRBuilder<>& builder, Value word) {
-    return builder.CreateICmpNE(builder.CreateLShr(word, 56), builder.getInt64(0));
-}
-
 } // namespace
 
 bool Body::is_padded(const program::Expression& node) const {
-    return is_padded_text(script_, hit_.function, node) &&
-           (!is_task_name(script_, node) || is_own_name(node));
+    // What is the current task's is not that of the task that was hit.
+    const bool of_task = is_task_name(script_, node) || short_process_text(script_, node);
+    return is_padded_text(script_, hit_.function, node) && !(of_task && run_contexts_.task);
 }
 
 // Returns whether all strings among the keys are padded, and there are some.
@@ -48,13 +44,15 @@ bool Body::has_padded_keys(const program::Global& array,
 Body::PaddedText Body::padded_text(const program::Expression& node) {
     PaddedText padded;
     if (is_task_name(script_, node)) {
-        auto* type = llvm::ArrayType::get(script_.types.i64, 2);
-        auto* copy = entry_alloca(type, "name");
         const auto words = task_name_words(script_, builder_);
-        for (unsigned i = 0; i < words.size(); i++)
-            builder_.CreateStore(words[i], builder_.CreateConstGEP2_32(type, copy, 0, i));
         padded.words.assign(words.begin(), words.end());
-        padded.address = copy;
+    } else if (const program::Call* call = short_process_text(script_, node)) {
+        padded.words = process_words(*call);
+    }
+    if (!padded.words.empty()) {
+        padded.address =
+            entry_alloca(llvm::ArrayType::get(script_.types.i64, padded.words.size()), "padded");
+        padded.is_stored = false;
         return padded;
     }
     const std::string& whole = node.kind == program::ExpressionKind::Text
@@ -71,6 +69,14 @@ Body::PaddedText Body::padded_text(const program::Expression& node) {
         padded.words.push_back(script_.number(static_cast<int64_t>(word)));
     }
     return padded;
+}
+
+// Stores the words of a string that are only in registers.
+void Body::store_words(PaddedText& text) {
+    for (unsigned i = 0; !text.is_stored && i < text.words.size(); i++)
+        builder_.CreateStore(text.words[i],
+                             builder_.CreateConstGEP1_32(script_.types.i64, text.address, i));
+    text.is_stored = true;
 }
 
 // Returns the element's value, in a new block, as element_or() does.
@@ -107,6 +113,8 @@ Value Body::find_padded(const program::GlobalValue& place, bool insert, llvm::Ba
         builder_.CreateBr(search);
     }
     begin(search);
+    for (PaddedText& text : texts)
+        store_words(text);
     for (size_t i = 0; i < keys.size(); i++)
         builder_.CreateStore(
             keys[i], builder_.CreateConstGEP2_32(area_type, area, 0, static_cast<unsigned>(i)));

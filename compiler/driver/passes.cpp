@@ -116,6 +116,8 @@ CodegenKernel describe_kernel(const Kernel& kernel, const RuntimeKit& kit) {
         known.fast_clock = clock->address;
     if (auto stack = kernel.symbol("hardirq_stack_ptr"))
         known.irq_stack = stack->address;
+    if (auto state = kernel.symbol("cpu_tlbstate"))
+        known.loaded_mm = state->address;
     if (auto reference = kernel.symbol(CodegenKernel::reference_symbol))
         known.reference = reference->address;
     known.mitigations.landing_pads = kernel.has_ibt();

@@ -144,8 +144,8 @@ DJS_HANDLER_CODE void djs_fail_text(struct djs_ctx *ctx, u32 place, const char *
  * a process: a pointer in this range is NULL plus the offset of a member. */
 #define NULL_AREA 65536u
 
-static noinline DJS_HANDLER_CODE void describe_access(char *out, const char *what, u64 address,
-						      bool user)
+noinline DJS_HANDLER_CODE void djs_describe_access(char *out, const char *what, u64 address,
+						   bool user)
 {
 	if (address < NULL_AREA)
 		snprintf(out, DJS_ACCESS_MESSAGE,
@@ -165,7 +165,7 @@ noinline DJS_HANDLER_CODE void djs_describe_number(char *out, const char *verb, 
 	char what[24];
 
 	snprintf(what, sizeof(what), "%s %u byte%s", verb, size, size == 1 ? "" : "s");
-	describe_access(out, what, address, user);
+	djs_describe_access(out, what, address, user);
 }
 
 noinline DJS_HANDLER_CODE void djs_fail_access(struct djs_ctx *ctx, const char *what, u64 address,
@@ -173,7 +173,7 @@ noinline DJS_HANDLER_CODE void djs_fail_access(struct djs_ctx *ctx, const char *
 {
 	char message[DJS_ACCESS_MESSAGE];
 
-	describe_access(message, what, address, user);
+	djs_describe_access(message, what, address, user);
 	djs_fail_text(ctx, place, "%s", message);
 }
 

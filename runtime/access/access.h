@@ -15,6 +15,7 @@ static __always_inline bool djs_is_user(u64 address)
 bool djs_is_kernel(u64 address);
 
 void djs_access_init(void);
+void djs_process_memory_init(void);
 /* Reads one word of 1, 2, 4 or 8 bytes. False on a fault. Never sleeps. */
 bool djs_read_number(u64 address, u32 size, u64 *value);
 bool djs_write_number(u64 address, u32 size, u64 value);
@@ -23,8 +24,9 @@ bool djs_write_number(u64 address, u32 size, u64 value);
 void djs_fail_access(struct djs_ctx *ctx, const char *what, u64 address, bool user, u32 place);
 void djs_fail_number(struct djs_ctx *ctx, const char *verb, u64 address, u32 size, bool user,
 		     u32 place);
-/* The message of djs_fail_number. */
+/* The messages of both. */
 #define DJS_ACCESS_MESSAGE 128 /* bytes that are enough for `out` */
+void djs_describe_access(char *out, const char *what, u64 address, bool user);
 void djs_describe_number(char *out, const char *verb, u64 address, u32 size, bool user);
 /* Copies a string of at most `size` bytes, including the NUL it always writes. Returns its
  * length, or -EFAULT when its first byte cannot be read. A fault further on ends the string.

@@ -13,6 +13,9 @@
  *     the clock of the records
  *   u64 djs_kernel_memory(void), DJS_KERNEL_MEMORY_END
  *     the range in which one guarded instruction can read the kernel's addresses
+ *   bool djs_guards_process_memory(void)
+ *     whether this processor has the instructions between which handlers read the memory of a
+ *     process, and lets the kernel read it only there
  *   u64 djs_cycles_in_order(void)
  *     the clock of the records, ordered after all earlier reads of the program
  *   bool djs_counts_cycles(const struct clocksource *source)

@@ -116,6 +116,7 @@ static int __init djs_module_init(void)
 	djs_overwrite = overwrite;
 	djs_clock_read(&djs_load_time);
 	djs_access_init();
+	djs_process_memory_init();
 	error = djs_rings_init(ring_bytes());
 	if (error) {
 		djs_error("no memory for the record buffers (%llu KB per CPU)",

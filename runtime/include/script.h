@@ -156,8 +156,11 @@ u64 djs_lock_wait(const struct djs_handler *handler);
 void djs_lock_leave(const struct djs_handler *handler, u64 flags);
 /* Reports an error of a handler without a context, after it has released its locks. */
 void djs_fail_alone(const char *message, u32 place);
-/* The same for a read of `size` bytes, unless handlers that can fail no longer run. */
+/* The same for a read of `size` bytes, or of DJS_READ_TEXT, unless handlers that can fail no longer
+ * run. DJS_READ_PROCESS is added to the size where the script means a process's memory. */
 void djs_fail_read_alone(u64 address, u32 size, u32 place);
+#define DJS_READ_TEXT	 0u
+#define DJS_READ_PROCESS 0x100u
 /* djs_load for a handler without a context, where one instruction in the handler cannot read. It
  * marks the context of this level as busy: a probe on what reads user memory is skipped instead of
  * entering itself. */
@@ -165,7 +168,15 @@ struct djs_loaded {
 	u64 value;
 	s64 status; /* 0; below 0: a fault; above 0: the hit is skipped, and counted */
 };
-struct djs_loaded djs_load_alone(u64 address, u32 size);
+struct djs_loaded djs_load_alone(u64 address, u32 size); /* DJS_READ_PROCESS: only of a process */
+/* The same for a string of a process, of at most `size` bytes: fills `words`, including the one
+ * that its end is in, with zeros behind the end. */
+struct djs_loaded djs_load_words_alone(u64 address, u64 *words, u32 size);
+/* Per-CPU address of the mm whose page tables the CPU uses. While it is that of the current task, a
+ * handler may read the task's memory; it never is where the runtime has to read. */
+#ifdef __KERNEL__
+extern unsigned long __percpu *djs_loaded_mm;
+#endif
 /* Returns the site of `handler` whose call returns to `return_address`. Never NULL for an attached
  * site, unless a livepatch or a kprobe replaces its function. */
 const struct djs_site *djs_find_site(const struct djs_handler *handler, u64 return_address);

@@ -35,6 +35,17 @@ llvm::Value* allows_guarded_load(llvm::IRBuilderBase&, llvm::Value*) {
     return nullptr;
 }
 
+llvm::Value* in_process_half(llvm::IRBuilderBase&, llvm::Value* address) {
+    return address;
+}
+
+llvm::Value* process_load(llvm::IRBuilderBase&, const ProcessMemory&, llvm::Value*, int64_t,
+                          unsigned, bool, llvm::BasicBlock*, llvm::BasicBlock*) {
+    return nullptr;
+}
+
+void end_process_load(llvm::IRBuilderBase&, const ProcessMemory&) {}
+
 GuardedLoad guarded_load(llvm::IRBuilderBase&, llvm::Value*, int64_t, unsigned, bool,
                          llvm::BasicBlock*, llvm::BasicBlock*) {
     return {};

@@ -18,11 +18,13 @@ MAP_COUNT = 's <<< @cast(task_current(), "task_struct", "kernel")->mm->map_count
 COUNTED = {
     COUNT: " probe end { println(n) }",
     "s <<< pid()": " probe end { println(@count(s)) }",
+    "s <<< user_long($tv)": " probe end { println(@count(s)) }",
     "s <<< $tv": " probe end { println(@count(s)) }",
     MAP_COUNT: " probe end { println(@count(s)) }",
     "a[pid()]++": " probe end { foreach (p in a) all += a[p]; println(all) }",
     "a[backtrace()]++": " probe end { foreach (p in a) all += a[p]; println(all) }",
     "a[execname()]++": " probe end { foreach (p in a) all += a[p]; println(all) }",
+    'a[user_string_n($tv, 8)]++': " probe end { foreach (p in a) all += a[p]; println(all) }",
     "a[execname(), probefunc()]++": " probe end { foreach ([p, f] in a) all += a[p, f]; println(all) }",
 }
 SPAN = "h <<< gettimeofday_ns() - @entry(gettimeofday_ns())"
@@ -62,6 +64,8 @@ class Case:
 
     @property
     def declared(self):
+        if self.body.endswith(" n++"):
+            return "global n "
         return f"global {self.body[0]} " if self.body[:2] in ("n+", "s ", "a[", "t[", "h ") else ""
 
     @property
@@ -96,6 +100,8 @@ COST = [
          whole=WALK.replace("BODY", "")),
     Case("walk", "embedded C: `stack_trace_save()` of 20 addresses", POINT, "", ["-g"], mechanism="djprobe",
          whole=WALK.replace("BODY", "stack_trace_save(entries, 20, 0);")),
+    Case("map-user", "`a[user_string_n($tv, 8)]++`", 'kernel.function("sys_gettimeofday")', "a[user_string_n($tv, 8)]++",
+         mechanism="djprobe", targets=(300, 300)),
     Case("map-clock", "`t[tid()] = gettimeofday_ns()`", POINT, "t[tid()] = gettimeofday_ns()", mechanism="djprobe",
          targets=(110, 110)),
     Case("latency", "entry `t[tid()] = …`, return `h <<< … - t[tid()]; delete t[tid()]`: both", POINT, LATENCY,
@@ -105,6 +111,8 @@ COST = [
          mechanism="djprobe", targets=(60, 60)),
     Case("record-task", "`printf` of pid, tid, cpu and uid", POINT,
          r'printf("%d %d %d %d\n", pid(), tid(), cpu(), uid())', mechanism="djprobe", targets=(70, 70)),
+    Case("read-user", "`s <<< user_long($tv)`: a number of the process", 'kernel.function("sys_gettimeofday")',
+         "s <<< user_long($tv)", mechanism="djprobe"),
     Case("read", "`s <<< $tv`: one read through a pointer", 'kernel.function("sys_gettimeofday")', "s <<< $tv",
          mechanism="djprobe", targets=(25, 25)),
     Case("read-twice", "`s <<<` the current task's `->mm->map_count`: two reads", POINT, MAP_COUNT, mechanism="djprobe",
@@ -168,6 +176,9 @@ BPFTRACE = [
     Peer("kfunc-map-name", "kfunc `@[comm]++`", f"kfunc:{FUNCTION} {{ @[comm]++ }}", "map-name"),
     Peer("kfunc-map-names", "kfunc `@[comm, func]++`", f"kfunc:{FUNCTION} {{ @[comm, func]++ }}", "map-names"),
     Peer("kfunc-map-stack", "kfunc `@[kstack]++`", f"kfunc:{FUNCTION} {{ @[kstack]++ }}", "map-stack"),
+    Peer("kfunc-map-user", "kfunc `@[str(…->di, 8)]++`", f"kfunc:{FUNCTION} {{ @[str(args->regs->di, 8)]++ }}", "map-user"),
+    Peer("kfunc-read-user", "kfunc `@ = stats(*uptr(…->di))`",
+         f"kfunc:{FUNCTION} {{ @ = stats(*(uint64 *)uptr(args->regs->di)) }}", "read-user"),
     Peer("kfunc-map-clock", "kfunc `@[tid] = nsecs`", f"kfunc:{FUNCTION} {{ @[tid] = nsecs }}", "map-clock"),
     Peer("kfunc-latency", "kfunc and kretfunc, the same",
          f"kfunc:{FUNCTION} {{ @t[tid] = nsecs }} "
@@ -209,6 +220,10 @@ SYSTEMTAP = [
     Peer("stap-map-names", "`a[execname(), probefunc()]++`", f"global a probe {POINT} {{ a[execname(), probefunc()]++ }}",
          "map-names"),
     Peer("stap-map-stack", "`a[backtrace()]++`", f"global a probe {POINT} {{ a[backtrace()]++ }}", "map-stack"),
+    Peer("stap-map-user", "`a[user_string_n($tv, 8)]++`",
+         'global a probe kernel.function("sys_gettimeofday") { a[user_string_n($tv, 8)]++ }', "map-user"),
+    Peer("stap-read-user", "`s <<< user_long($tv)`",
+         'global s probe kernel.function("sys_gettimeofday") { s <<< user_long($tv) }', "read-user"),
     Peer("stap-map-clock", "`t[tid()] = gettimeofday_ns()`",
          f"global t probe {POINT} {{ t[tid()] = gettimeofday_ns() }}", "map-clock"),
     Peer("stap-latency", "the same", latency(POINT), "latency"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Reads of kernel memory that may be unmapped.
+// Reads of memory that may be unmapped.
 #include "arch/codegen.h"
+#include "arch/x86_64/assembly.h"
 
 #include <llvm/IR/InlineAsm.h>
 
@@ -32,6 +33,13 @@ std::string load_of(unsigned bytes, bool is_signed, const std::string& from) {
     }
 }
 
+// Returns the entry in the exception table for the instruction at the label 1. One line: it is no
+// instruction.
+std::string fixup_entry(const std::string& label) {
+    return "; .pushsection __ex_table,\"a\"; .balign 4; .long 1b - .; .long " + label +
+           " - .; .long " + std::to_string(fixup_only) + "; .popsection";
+}
+
 } // namespace
 
 llvm::Value* allows_guarded_load(llvm::IRBuilderBase& builder, llvm::Value* base) {
@@ -43,11 +51,7 @@ GuardedLoad guarded_load(llvm::IRBuilderBase& builder, llvm::Value* base, int64_
                          unsigned bytes, bool is_signed, llvm::BasicBlock* read,
                          llvm::BasicBlock* fault) {
     const std::string from = (offset ? std::to_string(offset) : std::string()) + "($1)";
-    // One line: it is one instruction.
-    const std::string text = "1: " + load_of(bytes, is_signed, from) +
-                             "; .pushsection __ex_table,\"a\"; .balign 4; .long 1b - .; "
-                             ".long ${2:l} - .; .long " +
-                             std::to_string(fixup_only) + "; .popsection";
+    const std::string text = "1: " + load_of(bytes, is_signed, from) + fixup_entry("${2:l}");
     auto* type = llvm::FunctionType::get(builder.getInt64Ty(), {builder.getInt64Ty()}, false);
     // An argument stays in its register. Any other base shares one with the result, which still
     // holds the base after a fault: a second register would have to be saved.
@@ -57,6 +61,33 @@ GuardedLoad guarded_load(llvm::IRBuilderBase& builder, llvm::Value* base, int64_
         llvm::InlineAsm::get(type, text, shares ? "=r,0,!i,~{memory}" : "=r,r,!i,~{memory}", true);
     llvm::Value* result = builder.CreateCallBr(type, code, read, {fault}, {base});
     return {result, shares ? result : base};
+}
+
+llvm::Value* in_process_half(llvm::IRBuilderBase& builder, llvm::Value* address) {
+    // LLVM would see a select in the usual form, and might make it a branch.
+    llvm::Value* sign = builder.CreateAShr(address, builder.getInt64(63));
+    return builder.CreateOr(address, sign);
+}
+
+// The count is part of the statement, so that nothing else that may fault comes between.
+llvm::Value* process_load(llvm::IRBuilderBase& builder, const ProcessMemory& memory,
+                          llvm::Value* base, int64_t offset, unsigned bytes, bool is_signed,
+                          llvm::BasicBlock* read, llvm::BasicBlock* fault) {
+    const std::string from = (offset ? std::to_string(offset) : std::string()) + "($1)";
+    const std::string count = std::to_string(memory.no_faults_at) + "($2)";
+    const std::string text = "incl " + count + "\n\tstac\n\t1: " + load_of(bytes, is_signed, from) +
+                             fixup_entry("${3:l}") + "\n\tclac\n\tdecl " + count;
+    auto* type = llvm::FunctionType::get(builder.getInt64Ty(),
+                                         {base->getType(), memory.task->getType()}, false);
+    auto* code =
+        llvm::InlineAsm::get(type, text, "=&r,r,r,!i,~{memory},~{dirflag},~{fpsr},~{flags}", true);
+    return builder.CreateCallBr(type, code, read, {fault}, {base, memory.task});
+}
+
+void end_process_load(llvm::IRBuilderBase& builder, const ProcessMemory& memory) {
+    x86_64::emit_assembly(
+        builder, builder.getVoidTy(),
+        {"clac\n\tdecl " + std::to_string(memory.no_faults_at) + "($0)", "r", {memory.task}});
 }
 
 } // namespace djstap::arch

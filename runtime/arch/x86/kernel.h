@@ -35,6 +35,11 @@ static inline u32 djs_cycles_khz(void)
 	return tsc_khz;
 }
 
+static inline bool djs_guards_process_memory(void)
+{
+	return boot_cpu_has(X86_FEATURE_SMAP);
+}
+
 static inline u64 djs_kernel_memory(void)
 {
 	/* not that of the processor, which may support larger page tables than the kernel uses */
