@@ -238,6 +238,7 @@ class Body {
     void read_words_elsewhere(const program::Call& call, Value address, Value words,
                               uint32_t bytes);
     Value attempted(const program::Call& call, const Attempt& attempt);
+    Value parent_process();
     struct Address {
         Value base;
         int64_t offset;

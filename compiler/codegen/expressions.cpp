@@ -320,6 +320,8 @@ Value Body::call(const program::Call& node) {
     if (is_intrinsic && node.arguments.empty() && !elsewhere)
         if (Value value = inline_intrinsic(script_, builder_, function.intrinsic))
             return value;
+    if (!elsewhere && is_parent(script_, node))
+        return parent_process();
     if (is_intrinsic && is_read_inline(script_, function.intrinsic))
         return clock(function);
     if (const auto* only = ctx_ ? nullptr : only_value(node))

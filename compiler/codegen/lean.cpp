@@ -54,6 +54,14 @@ bool has_inline_intrinsic(const ScriptModule& script, const std::string& name) {
     return false;
 }
 
+bool is_parent(const ScriptModule& script, const program::Call& call) {
+    auto known = [&](std::string_view offset) {
+        return script.kernel.offset && script.kernel.offset(offset).has_value();
+    };
+    return call.function->intrinsic == "ppid" && loads_are_inline(script, AddressSpace::Kernel) &&
+           known("current_task") && known("task_struct.real_parent") && known("task_struct.tgid");
+}
+
 bool has_inline_fields(const ScriptModule& script) {
     return (!script.records(DJS_EVENT_PID) || has_inline_intrinsic(script, "pid")) &&
            (!script.records(DJS_EVENT_TID) || has_inline_intrinsic(script, "tid"));

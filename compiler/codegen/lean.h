@@ -15,6 +15,9 @@ llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder,
                               const std::string& name);
 bool has_inline_intrinsic(const ScriptModule& script, const std::string& name);
 
+// Returns whether the call is ppid(), and a handler finds it itself (reads.cpp).
+bool is_parent(const ScriptModule& script, const program::Call& call);
+
 // Returns whether a handler without a context can record the process and thread, as far as the
 // script records these.
 bool has_inline_fields(const ScriptModule& script);

@@ -104,6 +104,9 @@ class NeedsCheck {
                 return reads(AddressSpace::User) ? value(*call.arguments[0]) : Needs::Context;
             if (is_clock(script_, call.function->intrinsic))
                 return Needs::Locks;
+            // Without preemption, RCU keeps the parent from being another task by then.
+            if (is_parent(script_, call))
+                return can_record_ && can_read_ ? Needs::Preemption : Needs::Context;
             bool inlined =
                 call.arguments.empty() && has_inline_intrinsic(script_, call.function->intrinsic);
             return inlined ? Needs::Nothing : Needs::Context;
@@ -366,7 +369,7 @@ bool is_read(const AccessMap& accesses, const program::Expression& node) {
     if (node.kind == ExpressionKind::Call) {
         const auto& call = program::as<program::Call>(node);
         const std::string& name = call.function->intrinsic;
-        return name == "user_string_n" || attempt_of(call).value;
+        return name == "user_string_n" || name == "ppid" || attempt_of(call).value;
     }
     auto access = accesses.find(&node);
     if (access == accesses.end())

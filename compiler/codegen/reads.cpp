@@ -222,6 +222,30 @@ Value Body::attempted(const program::Call& call, const Attempt& attempt) {
     return result;
 }
 
+// As djs_fn_ppid: 0 if it cannot be read. An idle task's parent may be gone.
+Value Body::parent_process() {
+    auto offset_of = [&](std::string_view name) { return *script_.kernel.offset(name); };
+    auto [symbol, addend] = offset_of("current_task");
+    Value task = arch::load_percpu_constant(builder_, script_.types.pointer,
+                                            {.symbol = symbol, .offset = addend});
+    Value parent = builder_.CreateLoad(
+        script_.types.i64, builder_.CreateConstGEP1_64(
+                               script_.types.i8, task,
+                               static_cast<uint64_t>(offset_of("task_struct.real_parent").second)));
+    auto *here = block("parent"), *fault = block("no_parent"), *done = block("ppid");
+    branch_unlikely(builder_.CreateNot(arch::allows_guarded_load(builder_, parent)), fault, here);
+    begin(here);
+    const arch::GuardedLoad loaded = arch::guarded_load(
+        builder_, parent, offset_of("task_struct.tgid").second, 4, true, done, fault);
+    begin(fault);
+    builder_.CreateBr(done);
+    begin(done);
+    auto* result = builder_.CreatePHI(script_.types.i64, 2);
+    result->addIncoming(loaded.result, here);
+    result->addIncoming(script_.number(0), fault);
+    return result;
+}
+
 Value Body::read_elsewhere(Address at, const NumberRead& what, llvm::BasicBlock* unread) {
     const bool of_process = what.space == AddressSpace::User;
     Value value = nullptr;

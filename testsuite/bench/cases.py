@@ -90,6 +90,8 @@ class Case:
 COST = [
     Case("empty", "`next` (nothing, kept)", POINT, EMPTY, mechanism="djprobe", targets=(2, 3)),
     Case("count", "`n++`", POINT, COUNT, mechanism="djprobe", targets=(3, 4)),
+    Case("target", "`if (pid() == target()) n++`, for another process", POINT, "if (pid() == target()) n++", mechanism="djprobe",
+         targets=(5, 6)),
     Case("statistic", "`s <<< pid()`", POINT, "s <<< pid()", mechanism="djprobe", targets=(40, 40)),
     Case("map", "`a[pid()]++`", POINT, "a[pid()]++", mechanism="djprobe", targets=(60, 60)),
     Case("map-name", "`a[execname()]++`", POINT, "a[execname()]++", mechanism="djprobe", targets=(140, 140)),
@@ -111,6 +113,8 @@ COST = [
          mechanism="djprobe", targets=(60, 60)),
     Case("record-task", "`printf` of pid, tid, cpu and uid", POINT,
          r'printf("%d %d %d %d\n", pid(), tid(), cpu(), uid())', mechanism="djprobe", targets=(70, 70)),
+    Case("record-parent", "`printf` of pid, tid, cpu, uid and ppid", POINT,
+         r'printf("%d %d %d %d %d\n", pid(), tid(), cpu(), uid(), ppid())', mechanism="djprobe", targets=(70, 70)),
     Case("read-user", "`s <<< user_long($tv)`: a number of the process", 'kernel.function("sys_gettimeofday")',
          "s <<< user_long($tv)", mechanism="djprobe"),
     Case("read", "`s <<< $tv`: one read through a pointer", 'kernel.function("sys_gettimeofday")', "s <<< $tv",
@@ -166,6 +170,8 @@ class Peer:
     beside: str
 
 
+_PARENT = (r'printf("%d %d %d %d %d\n", pid, tid, cpu, uid, '
+           '((struct task_struct *)curtask)->real_parent->tgid)')
 _FIVE = r'printf("%d %x %x %x %x\n", pid, args->regs, args->regs, args->regs, args->regs)'
 BPFTRACE = [
     Peer("kfunc-empty", "kfunc `{ }`", f"kfunc:{FUNCTION} {{ }}", "empty"),
@@ -177,6 +183,10 @@ BPFTRACE = [
     Peer("kfunc-map-names", "kfunc `@[comm, func]++`", f"kfunc:{FUNCTION} {{ @[comm, func]++ }}", "map-names"),
     Peer("kfunc-map-stack", "kfunc `@[kstack]++`", f"kfunc:{FUNCTION} {{ @[kstack]++ }}", "map-stack"),
     Peer("kfunc-map-user", "kfunc `@[str(…->di, 8)]++`", f"kfunc:{FUNCTION} {{ @[str(args->regs->di, 8)]++ }}", "map-user"),
+    Peer("kfunc-target", "kfunc `/pid == …/ { @++ }`", f"kfunc:{FUNCTION} /pid == 1/ {{ @++ }}", "target"),
+    Peer("kfunc-task", "kfunc `printf`, pid, tid, cpu and uid",
+         f'kfunc:{FUNCTION} {{ printf("%d %d %d %d\\n", pid, tid, cpu, uid) }}', "record-task"),
+    Peer("kfunc-parent", "kfunc `printf`, the same and the parent", f"kfunc:{FUNCTION} {{ {_PARENT} }}", "record-parent"),
     Peer("kfunc-read-user", "kfunc `@ = stats(*uptr(…->di))`",
          f"kfunc:{FUNCTION} {{ @ = stats(*(uint64 *)uptr(args->regs->di)) }}", "read-user"),
     Peer("kfunc-map-clock", "kfunc `@[tid] = nsecs`", f"kfunc:{FUNCTION} {{ @[tid] = nsecs }}", "map-clock"),
@@ -222,6 +232,11 @@ SYSTEMTAP = [
     Peer("stap-map-stack", "`a[backtrace()]++`", f"global a probe {POINT} {{ a[backtrace()]++ }}", "map-stack"),
     Peer("stap-map-user", "`a[user_string_n($tv, 8)]++`",
          'global a probe kernel.function("sys_gettimeofday") { a[user_string_n($tv, 8)]++ }', "map-user"),
+    Peer("stap-target", "`if (pid() == target()) n++`", f"global n probe {POINT} {{ if (pid() == target()) n++ }}", "target"),
+    Peer("stap-task", "`printf` of pid, tid, cpu and uid",
+         f'probe {POINT} {{ printf("%d %d %d %d\\n", pid(), tid(), cpu(), uid()) }}', "record-task"),
+    Peer("stap-parent", "`printf` of the same and ppid",
+         f'probe {POINT} {{ printf("%d %d %d %d %d\\n", pid(), tid(), cpu(), uid(), ppid()) }}', "record-parent"),
     Peer("stap-read-user", "`s <<< user_long($tv)`",
          'global s probe kernel.function("sys_gettimeofday") { s <<< user_long($tv) }', "read-user"),
     Peer("stap-map-clock", "`t[tid()] = gettimeofday_ns()`",
