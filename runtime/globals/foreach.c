@@ -109,7 +109,7 @@ static DJS_HANDLER_CODE bool any_text(const struct djs_map_shape *shape, u32 key
 	u32 i;
 
 	for (i = 0; i < shape->key_count; i++)
-		if ((keys >> i & 1) && shape->key_types[i] == DJS_STRING)
+		if ((keys >> i & 1) && shape->key_types[i] != DJS_LONG)
 			return true;
 	return false;
 }

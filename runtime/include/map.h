@@ -8,13 +8,15 @@
 #include "include/platform.h"
 #include "include/statistic.h"
 
-enum djs_type { DJS_LONG = 0, DJS_STRING, DJS_STATISTIC };
+enum djs_type { DJS_LONG = 0, DJS_STRING, DJS_STATISTIC, DJS_STACK /* only as a key */ };
 
 /* A value passed between functions. Strings end with NUL and are shorter than the shape's
- * string_bytes. */
+ * string_bytes. A stack is the number of its addresses, at most the shape's stack_words - 1, then
+ * these. */
 union djs_value {
 	s64 number;
 	const char *text;
+	const u64 *stack;
 };
 
 /* The slots that generated code searches to find an element of an array of longs indexed by one
@@ -134,7 +136,8 @@ int djs_map_erase_slot(struct djs_map *map, s64 key); /* the same for slots */
 struct djs_map *djs_map_clear(struct djs_map *map);
 u32 djs_map_count(const struct djs_map *map);
 /*
- * Returns key `index` (from 0) of element `number`; a string stays valid while the element exists.
+ * Returns key `index` (from 0) of element `number`; a string or stack stays valid while the element
+ * exists.
  */
 union djs_value djs_map_key(const struct djs_map *map, u32 number, u32 index);
 void *djs_map_value(const struct djs_map *map, u32 number);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The keys of maps that have buckets: their hash, their comparison with those of an entry, and
- * their layout in it. An entry pads a string with zeros up to the next multiple of 8.
+ * their layout in it. An entry pads a string with zeros up to the next multiple of 8. Of a stack,
+ * it has the words that there are.
  */
 #ifndef DJSTAP_MAP_KEYS_H
 #define DJSTAP_MAP_KEYS_H
@@ -48,14 +49,37 @@ static inline u64 hash_text(const struct djs_map *map, const char *text, u64 has
 	}
 }
 
+/* The number of a stack's words including itself; never more than an entry has room for. */
+static inline u64 stack_words(const struct djs_map *map, const u64 *stack)
+{
+	u64 most = map->shape.stack_words;
+
+	return likely(stack[0] < most) ? 1 + stack[0] : most;
+}
+
+static inline u64 hash_stack(const struct djs_map *map, const u64 *stack, u64 hash)
+{
+	u64 words, i;
+
+	if (!stack)
+		return djs_map_stir(&map->front, hash, 0);
+	words = stack_words(map, stack);
+	hash = djs_map_stir(&map->front, hash, words - 1);
+	for (i = 1; i < words; i++)
+		hash = djs_map_stir(&map->front, hash, stack[i]);
+	return hash;
+}
+
 static inline u32 hash_keys(const struct djs_map *map, const union djs_value *keys)
 {
 	const union djs_value *end = keys + map->shape.key_count;
 	u64 hash = map->front.seed;
-	u32 texts = map->text_keys;
+	u32 texts = map->text_keys, stacks = map->stack_keys;
 
-	for (;; texts >>= 1) {
-		if (texts & 1)
+	for (;; texts >>= 1, stacks >>= 1) {
+		if (unlikely(stacks & 1))
+			hash = hash_stack(map, keys->stack, hash);
+		else if (texts & 1)
 			hash = hash_text(map, keys->text, hash);
 		else
 			hash = djs_map_stir(&map->front, hash, (u64)keys->number);
@@ -81,11 +105,28 @@ static inline int same_text(const struct djs_map *map, const char *stored, const
 	}
 }
 
+static inline int same_stack(const struct djs_map *map, const u64 *stored, const u64 *stack)
+{
+	u64 words, i;
+
+	if (!stack)
+		return !stored[0];
+	words = stack_words(map, stack);
+	if (stored[0] != words - 1)
+		return 0;
+	for (i = 1; i < words; i++)
+		if (stored[i] != stack[i])
+			return 0;
+	return 1;
+}
+
 static inline int same_key(const struct djs_map *map, const struct entry *entry, u32 i,
 			   const union djs_value *key)
 {
 	const char *stored = (const char *)entry + map->key_offsets[i];
 
+	if (map->stack_keys >> i & 1)
+		return same_stack(map, (const u64 *)stored, key->stack);
 	if (map->text_keys >> i & 1)
 		return same_text(map, stored, key->text);
 	return *(const s64 *)stored == key->number;
@@ -96,10 +137,14 @@ static inline int same_keys(const struct djs_map *map, const struct entry *entry
 {
 	const union djs_value *end = keys + map->shape.key_count;
 	const char *stored = (const char *)(entry + 1);
-	u32 texts = map->text_keys;
+	u32 texts = map->text_keys, stacks = map->stack_keys;
 
-	for (; keys < end; keys++, texts >>= 1) {
-		if (texts & 1) {
+	for (; keys < end; keys++, texts >>= 1, stacks >>= 1) {
+		if (unlikely(stacks & 1)) {
+			if (!same_stack(map, (const u64 *)stored, keys->stack))
+				return 0;
+			stored += map->shape.stack_words * sizeof(u64);
+		} else if (texts & 1) {
 			if (!same_text(map, stored, keys->text))
 				return 0;
 			stored += DJS_ALIGN8((u64)map->max_key_text + 1);
@@ -125,6 +170,20 @@ static DJS_HANDLER_CODE void store_text(const struct djs_map *map, char *stored,
 		last = text_word(text, left, (u64 *)stored);
 }
 
+static DJS_HANDLER_CODE void store_stack(const struct djs_map *map, u64 *stored, const u64 *stack)
+{
+	u64 words, i;
+
+	if (!stack) {
+		stored[0] = 0;
+		return;
+	}
+	words = stack_words(map, stack);
+	stored[0] = words - 1;
+	for (i = 1; i < words; i++)
+		stored[i] = stack[i];
+}
+
 static inline void store_keys(const struct djs_map *map, struct entry *entry,
 			      const union djs_value *keys)
 {
@@ -135,6 +194,8 @@ static inline void store_keys(const struct djs_map *map, struct entry *entry,
 
 		if (map->shape.key_types[i] == DJS_LONG)
 			*(s64 *)stored = keys[i].number;
+		else if (map->shape.key_types[i] == DJS_STACK)
+			store_stack(map, (u64 *)stored, keys[i].stack);
 		else
 			store_text(map, stored, keys[i].text);
 	}

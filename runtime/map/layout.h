@@ -35,7 +35,8 @@ struct djs_map {
 	/* What every operation reads is in the first cache line. */
 	struct djs_map_front front;
 	u32 value_offset;
-	u32 text_keys;	  /* a bit for each key that is a string */
+	u32 text_keys;	  /* a bit for each key that is a string or a stack */
+	u32 stack_keys;	  /* a bit for each key that is a stack */
 	u32 max_key_text; /* capacity of a string key, excluding the terminator */
 	u32 count;
 	u32 used;  /* entries 1 … used have been used at least once */

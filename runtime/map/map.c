@@ -25,6 +25,8 @@ static u64 field_bytes(const struct djs_map_shape *shape, u8 type)
 	case DJS_LONG:
 	case DJS_STRING:
 		return djs_map_key_bytes(type == DJS_STRING, shape->string_bytes);
+	case DJS_STACK:
+		return shape->stack_words * sizeof(u64);
 	default:
 		return djs_statistic_bytes(&shape->statistic);
 	}
@@ -46,13 +48,17 @@ static u64 entry_bytes(const struct djs_map_shape *shape)
 	    shape->capacity > MAX_CAPACITY)
 		return 0;
 	for (i = 0; i < shape->key_count; i++) {
-		if (shape->key_types[i] != DJS_LONG && shape->key_types[i] != DJS_STRING)
+		if (shape->key_types[i] != DJS_LONG && shape->key_types[i] != DJS_STRING &&
+		    shape->key_types[i] != DJS_STACK)
+			return 0;
+		if (shape->key_types[i] == DJS_STACK && shape->stack_words == 0)
 			return 0;
 		if (shape->key_types[i] == DJS_STRING && shape->string_bytes == 0)
 			return 0;
 		bytes += field_bytes(shape, shape->key_types[i]);
 	}
-	if (shape->value_type == DJS_STRING && shape->string_bytes == 0)
+	if (shape->value_type == DJS_STACK ||
+	    (shape->value_type == DJS_STRING && shape->string_bytes == 0))
 		return 0;
 	if (!wants_slots(shape))
 		bytes += field_bytes(shape, shape->value_type);
@@ -113,8 +119,10 @@ static void init_front(struct djs_map *map, char *entries, const struct djs_map_
 		djs_slots_init(map, map + 1);
 	for (i = 0; i < shape->key_count; i++) {
 		map->key_offsets[i] = offset;
-		if (shape->key_types[i] == DJS_STRING)
+		if (shape->key_types[i] != DJS_LONG)
 			map->text_keys |= 1u << i;
+		if (shape->key_types[i] == DJS_STACK)
+			map->stack_keys |= 1u << i;
 		offset += (u32)field_bytes(shape, shape->key_types[i]);
 	}
 	map->value_offset = offset;

@@ -166,6 +166,74 @@ TEST(Map, MixedKeysAndStringValuesBehaveLikeStdMap) {
     }
 }
 
+TEST(Map, StacksAsKeysBehaveLikeStdMap) {
+    constexpr u32 capacity = 300;
+    for (const bool beside : {false, true}) { // with a string and a number, or alone
+        Map map(beside ? shape_of({DJS_STRING, DJS_STACK, DJS_LONG}, DJS_LONG, capacity)
+                       : shape_of({DJS_STACK}, DJS_LONG, capacity));
+        std::map<std::pair<std::vector<u64>, s64>, s64> model;
+        std::mt19937_64 random(5);
+        for (int step = 0; step < 50000; step++) {
+            std::vector<u64> words(1 + random() % 5);
+            words[0] = words.size() - 1;
+            for (size_t i = 1; i < words.size(); i++)
+                words[i] = random() % 4 ? 0xffffffff81000000 + random() % 3 : 0;
+            const s64 last = beside ? static_cast<s64>(random() % 2) : 0;
+            // What follows a stack in the caller's memory is no part of it.
+            std::vector<u64> memory = words;
+            memory.push_back(random());
+            const djs_value all[] = {text("k"), stack(memory), number(last)};
+            const djs_value* keys = beside ? all : all + 1;
+            const auto key = std::make_pair(words, last);
+            if (random() % 3 == 0) {
+                EXPECT_EQ(djs_map_erase(map.map, keys), static_cast<int>(model.erase(key)));
+                continue;
+            }
+            auto* found = static_cast<s64*>(djs_map_find(map.map, keys));
+            EXPECT_EQ(found != nullptr, model.count(key) == 1);
+            if (model.size() == capacity && !model.count(key)) {
+                EXPECT_EQ(djs_map_insert(map.map, keys), nullptr);
+                continue;
+            }
+            auto* value = static_cast<s64*>(djs_map_insert(map.map, keys));
+            ASSERT_NE(value, nullptr);
+            EXPECT_EQ(*value, model[key]);
+            *value = model[key] = step;
+            ASSERT_EQ(djs_map_count(map.map), model.size());
+        }
+        ASSERT_GT(model.size(), 50u);
+        for (u32 n : list(map, as_inserted, capacity)) {
+            const u64* stored = djs_map_key(map.map, n, beside ? 1 : 0).stack;
+            const auto key = std::make_pair(std::vector<u64>(stored, stored + 1 + stored[0]),
+                                            beside ? djs_map_key(map.map, n, 2).number : 0);
+            ASSERT_TRUE(model.count(key));
+            EXPECT_EQ(model[key], *static_cast<s64*>(djs_map_value(map.map, n)));
+        }
+    }
+}
+
+TEST(Map, StacksOfTheLongestLengthAndNone) {
+    Map map(shape_of({DJS_STACK}, DJS_LONG, 2));
+    const std::vector<u64> longest{4, 1, 2, 3, 4}, longer{9, 1, 2, 3, 4}, empty{0};
+    const djs_value keys[] = {stack(longest), stack(longer), stack(empty)};
+    void* value = djs_map_insert(map.map, &keys[0]);
+    // An entry has no room for more addresses, and none is read.
+    EXPECT_EQ(djs_map_insert(map.map, &keys[1]), value);
+    value = djs_map_insert(map.map, &keys[2]);
+    djs_value none{};
+    EXPECT_EQ(djs_map_find(map.map, &none), value);
+    EXPECT_EQ(djs_map_insert(map.map, &none), value);
+    EXPECT_EQ(djs_map_count(map.map), 2u);
+}
+
+TEST(Map, StacksAreNoValues) {
+    const djs_map_shape as_value = shape_of({DJS_LONG}, DJS_STACK, 2);
+    djs_map_shape without_size = shape_of({DJS_STACK}, DJS_LONG, 2);
+    without_size.stack_words = 0;
+    EXPECT_EQ(djs_map_bytes(&as_value), 0u);
+    EXPECT_EQ(djs_map_bytes(&without_size), 0u);
+}
+
 TEST(Map, KeysEqualUpToTheLongestString) {
     Map map(shape_of({DJS_STRING}, DJS_LONG, 8));
     const djs_value longer[] = {text("0123456789012345678XY")},

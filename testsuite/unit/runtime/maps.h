@@ -30,12 +30,20 @@ inline djs_map_shape shape_of(std::vector<u8> keys, u8 value, u32 capacity, bool
     shape.wrap = wrap;
     shape.capacity = capacity;
     shape.string_bytes = 20;
+    shape.stack_words = 5;
     return shape;
 }
 
 inline djs_value number(s64 value) {
     djs_value key{};
     key.number = value;
+    return key;
+}
+
+// The words of a stack: the number of its addresses, then these.
+inline djs_value stack(const std::vector<u64>& words) {
+    djs_value key{};
+    key.stack = words.data();
     return key;
 }
 
