@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/event.h"
 
+#include "include/text.h"
+
 namespace djstap {
 
 const ModuleMeta::Format Event::as_it_is = {"%s", "s"};
@@ -28,6 +30,14 @@ std::optional<EventFields> take_fields(const ModuleMeta& meta, std::string_view&
     return fields;
 }
 
+std::string StackArgument::text() const {
+    const size_t length = djs_format(nullptr, 0, "%s", "k", bytes.data(), bytes.size());
+    std::string text(length + 1, '\0');
+    djs_format(text.data(), text.size(), "%s", "k", bytes.data(), bytes.size());
+    text.resize(length);
+    return text;
+}
+
 std::optional<Argument> Arguments::next() {
     if (types_.empty())
         return std::nullopt;
@@ -36,6 +46,17 @@ std::optional<Argument> Arguments::next() {
     if (type == 's' || type == 'n') {
         const auto text = type == 's' ? take_text(bytes_) : take_name(bytes_);
         return text ? std::optional<Argument>(*text) : std::nullopt;
+    }
+    if (type == 'k') {
+        uint64_t count;
+        if (bytes_.size() < sizeof count)
+            return std::nullopt;
+        std::memcpy(&count, bytes_.data(), sizeof count);
+        if (count > bytes_.size() / sizeof count - 1)
+            return std::nullopt;
+        const StackArgument stack{bytes_.substr(0, (1 + count) * sizeof count)};
+        bytes_.remove_prefix(stack.bytes.size());
+        return stack;
     }
     if (type != 'h') {
         const auto number = take_number(bytes_);

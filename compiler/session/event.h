@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -65,7 +66,15 @@ struct HistogramArgument {
     }
 };
 
-using Argument = std::variant<int64_t, std::string_view, HistogramArgument>;
+// A call stack in a record.
+struct StackArgument {
+    std::string_view bytes; // the number of addresses, and these
+
+    // Returns the string that backtrace() yields.
+    std::string text() const;
+};
+
+using Argument = std::variant<int64_t, std::string_view, HistogramArgument, StackArgument>;
 
 // Decodes an event's arguments one by one, according to the letters of its format. Never reads
 // beyond their end.

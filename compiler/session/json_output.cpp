@@ -251,6 +251,8 @@ class JsonOutput : public Output {
                 kind = "hist";
             } else if (const auto* text = std::get_if<std::string_view>(&*argument)) {
                 value = *text;
+            } else if (const auto* stack = std::get_if<StackArgument>(&*argument)) {
+                value = stack->text();
             } else {
                 value = std::get<int64_t>(*argument);
             }

@@ -17,6 +17,7 @@
  *   l  s64
  *   s  u32 length, the bytes (no terminator), padding
  *   n  DJS_NAME_BYTES: a name, which ends at the first NUL
+ *   k  a call stack: u64 number of addresses, then these
  *   h  struct djs_histogram_header, then its buckets (s64 each)
  * The fields of the event (below) precede the arguments of a format, where the script has them.
  */

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 /*
  * Writes `format` with the arguments `args` (laid out as in a record: record.h; `types` has one
- * letter each: l, s, n, h) to `out`, at most `size` bytes with a terminating NUL. Returns the
+ * letter each: l, s, n, k, h) to `out`, at most `size` bytes with a terminating NUL. Returns the
  * length written, or with size 0 the length it would have (without NUL). The format is the
  * script's, checked by the compiler: %[-+ 0#][width|*][.precision|*]conversion with d i u o x X p s
  * c m M b and H (a histogram argument); %% is a percent sign. Numbers are 64 bits wide. A malformed

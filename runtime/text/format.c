@@ -317,6 +317,81 @@ static DJS_HANDLER_CODE bool put_string(struct sink *sink, const struct spec *sp
 	return true;
 }
 
+/* The digits of an address of a stack, after "0x". */
+static DJS_HANDLER_CODE char *address_digits(char *end, const char *address)
+{
+	u64 value;
+
+	memcpy(&value, address, sizeof(value));
+	return digits_before(end, value, 16, "0123456789abcdef");
+}
+
+/* The text of a stack: its addresses, separated by spaces. */
+static DJS_HANDLER_CODE size_t stack_length(const char *at, u64 count)
+{
+	char digits[DJS_DIGITS];
+	size_t length = count ? 3 * (size_t)count - 1 : 0;
+	u64 i;
+
+	for (i = 0; i < count; i++)
+		length += (size_t)(digits + sizeof(digits) -
+				   address_digits(digits + sizeof(digits), at + i * sizeof(u64)));
+	return length;
+}
+
+/* Writes the first `most` bytes of it. */
+static DJS_HANDLER_CODE void put_addresses(struct sink *sink, const char *at, u64 count,
+					   size_t most)
+{
+	char word[3 + DJS_DIGITS];
+	char *end = word + sizeof(word);
+	u64 i;
+
+	for (i = 0; i < count && most; i++) {
+		char *first = address_digits(end, at + i * sizeof(u64));
+		size_t length;
+
+		*--first = 'x';
+		*--first = '0';
+		if (i)
+			*--first = ' ';
+		length = (size_t)(end - first);
+		if (length > most)
+			length = most;
+		sink_bytes(sink, first, length);
+		most -= length;
+	}
+}
+
+/* %s of a stack. */
+static DJS_HANDLER_CODE bool put_stack(struct sink *sink, const struct spec *spec,
+				       struct arguments *args)
+{
+	size_t left = (size_t)(args->end - args->at), length, pad;
+	const char *at = args->at + sizeof(u64);
+	u64 count;
+
+	if (left < sizeof(count))
+		return false;
+	memcpy(&count, args->at, sizeof(count));
+	if ((left - sizeof(count)) / sizeof(u64) < count)
+		return false;
+	args->at += (1 + count) * sizeof(u64);
+	args->types++;
+	length = stack_length(at, count);
+	if (spec->precision >= 0 && (size_t)spec->precision < length)
+		length = (size_t)spec->precision;
+	pad = padding(spec, length);
+	if (!spec->left)
+		sink_fill(sink, ' ', pad);
+	put_addresses(sink, at, count, length);
+	if (spec->left)
+		sink_fill(sink, ' ', pad);
+	if (spec->zero && !spec->left) /* like SystemTap */
+		sink_char(sink, 0);
+	return true;
+}
+
 static DJS_HANDLER_CODE bool put_integer(struct sink *sink, const struct spec *spec,
 					 struct arguments *args)
 {
@@ -355,6 +430,9 @@ static DJS_HANDLER_CODE bool put_conversion(struct sink *sink, const struct spec
 		sink_char(sink, '%');
 		return true;
 	case 's':
+		if (*args->types == 'k')
+			return put_stack(sink, spec, args);
+		return put_string(sink, spec, args);
 	case 'm':
 	case 'M':
 		return put_string(sink, spec, args);

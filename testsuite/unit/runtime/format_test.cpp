@@ -33,6 +33,12 @@ class Arguments {
         bytes.resize(DJS_ALIGN8(bytes.size()));
         return *this;
     }
+    Arguments& stack(const std::vector<u64>& addresses) {
+        types += 'k';
+        const u64 count = addresses.size();
+        append(&count, sizeof(count));
+        return append(addresses.data(), count * sizeof(u64));
+    }
     Arguments& histogram(const djs_histogram_header& header, const std::vector<s64>& buckets) {
         types += 'h';
         append(&header, sizeof(header));
@@ -220,6 +226,37 @@ TEST(Format, ConversionsOfTheLanguage) {
     EXPECT_EQ(Arguments().number(5).format("%ld"), "5");
 }
 
+TEST(Format, StacksAreTheTextOfTheirAddresses) {
+    const std::vector<u64> stack{0xffffffff81000010, 0x1, 0, 0xfedcba9876543210};
+    const std::string text = "0xffffffff81000010 0x1 0x0 0xfedcba9876543210";
+    EXPECT_EQ(Arguments().stack(stack).format("%s"), text);
+    EXPECT_EQ(Arguments().stack({}).format("<%s>"), "<>");
+    // Flags, widths and precisions apply to the whole text, as to that of a string.
+    for (const char* format : {"%50s|", "%-50s|", "%.20s|", "%.19s|", "%.1s|", "%.0s|", "%-30.25s|",
+                               "%050s|", "%.100s|", "%20.9s|"})
+        EXPECT_EQ(Arguments().stack(stack).format(format), Arguments().text(text).format(format))
+            << format;
+    EXPECT_EQ(Arguments().number(4).stack(stack).text("x").format("%.*s %s"), "0xff x");
+    EXPECT_EQ(Arguments().stack(stack).number(7).format("%s %d"), text + " 7");
+}
+
+TEST(Format, DamagedStacksEndTheOutput) {
+    Arguments damaged;
+    damaged.stack({1, 2, 3});
+    for (size_t size = 0; size < damaged.bytes.size(); size++) {
+        Arguments shorter;
+        shorter.types = "k";
+        shorter.bytes = damaged.bytes.substr(0, size);
+        EXPECT_EQ(shorter.format("a%sb"), "a") << size;
+    }
+    for (const u64 count : {u64{4}, u64{1} << 61, ~u64{0}}) {
+        std::memcpy(damaged.bytes.data(), &count, sizeof(count));
+        EXPECT_EQ(damaged.format("a%sb"), "a") << count;
+    }
+    EXPECT_EQ(Arguments().stack({1}).format("a%db"), "a");
+    EXPECT_EQ(Arguments().stack({1}).format("a%Mb"), "a");
+}
+
 TEST(Format, MissingOrWrongArgumentsEndTheOutput) {
     EXPECT_EQ(Arguments().format("a%db"), "a");
     EXPECT_EQ(Arguments().number(1).format("a%sb"), "a");
@@ -258,7 +295,7 @@ TEST(Format, RandomFormatsAndBytesNeverReadOutside) {
         for (size_t n = random() % 20; n > 0; n--)
             format += letters[random() % letters.size()];
         for (size_t n = random() % 5; n > 0; n--)
-            arguments.types += "lsh"[random() % 3];
+            arguments.types += "lshkn"[random() % 5];
         for (size_t n = random() % 80; n > 0; n--)
             arguments.bytes += static_cast<char>(random() % 3 ? random() % 4 : random());
         arguments.format(format.c_str());

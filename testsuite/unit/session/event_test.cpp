@@ -312,6 +312,18 @@ TEST(Event, HistogramsAreReadToTheirEndOnly) {
         EXPECT_FALSE(Arguments("h", std::string_view(whole).substr(0, size)).next()) << size;
 }
 
+TEST(Event, StacksAreReadToTheirEndOnly) {
+    const std::string whole = number(2) + number(0x10) + number(-1) + number(7);
+    Arguments arguments("kl", whole);
+    const auto value = arguments.next();
+    ASSERT_TRUE(value);
+    EXPECT_EQ(std::get<StackArgument>(*value).text(), "0x10 0xffffffffffffffff");
+    EXPECT_EQ(std::get<int64_t>(*arguments.next()), 7);
+    for (size_t size = 0; size < 3 * sizeof(int64_t); size++)
+        EXPECT_FALSE(Arguments("k", std::string_view(whole).substr(0, size)).next()) << size;
+    EXPECT_FALSE(Arguments("k", number(-1)).next());
+}
+
 TEST(Event, TextsKeepTheirPlaceAndTime) {
     const ModuleMeta meta;
     RecordClock clock(moment(1, 1));
