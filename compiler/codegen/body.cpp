@@ -23,6 +23,10 @@ void Body::make_locals(const std::vector<program::Local>& locals) {
             Value text = scratch_text();
             builder_.CreateStore(llvm::ConstantInt::get(script_.types.i8, 0), text);
             locals_.push_back(text);
+        } else if (local.type == program::Type::Stack) {
+            Value empty = scratch_stack();
+            builder_.CreateStore(script_.number(0), empty);
+            locals_.push_back(empty);
         } else {
             auto* slot = entry_alloca(script_.types.i64, local.name.c_str());
             builder_.CreateStore(script_.number(0), slot);

@@ -19,6 +19,9 @@ struct HitContext {
     // timers).
     std::function<llvm::Value*(PtReg)> reg;
     std::function<llvm::Value*()> return_value;
+    // Returns the frame pointer at the function's entry. Null function: it is not known, or the
+    // stack pointer (reg) is not that of the entry.
+    std::function<llvm::Value*()> frame;
     // Returns the address of a register's saved value, whose changes take effect. Null function:
     // none.
     std::function<llvm::Value*(PtReg)> register_address;
@@ -143,6 +146,13 @@ class Body {
     void check_error_at(SourceRange range);
     void check_call(const program::Function& function, SourceRange range);
 
+    // stacks.cpp
+    Value stack(const program::Expression& expression);
+    void stack_into(Value to, const program::Expression& expression);
+    void take_stack(Value to);
+    Value assign_stack(const program::Assignment& assignment);
+    void stack_text_into(Value out, const program::Expression& stack);
+
     // histograms.cpp
     void foreach_bucket(const program::Foreach& loop);
 
@@ -199,9 +209,9 @@ class Body {
     bool is_own_name(const program::Expression& node) const;
     Value print_lean(const program::Print& print);
     struct Argument {
-        char type;              // l, s, n, h
+        char type;              // l, s, n, k, h
         Value value = nullptr;  // number, address of a string, a name or a djs_statistic
-        Value length = nullptr; // of a string
+        Value length = nullptr; // of a string, or of a stack with its first word
         const GlobalStorage* storage = nullptr;
         uint32_t histogram_bytes = 0;
     };
@@ -260,6 +270,7 @@ class Body {
     llvm::AllocaInst* entry_alloca(llvm::Type* type, const char* name);
     Value scratch(uint32_t bytes); // for the duration of the statement
     Value scratch_text() { return scratch(script_.string_bytes()); }
+    Value scratch_stack() { return scratch(script_.stack_bytes()); }
     Value field(size_t offset, const char* name); // address of a field of ctx
     Value load_field(size_t offset, llvm::Type* type, const char* name);
     void fail(const std::string& message, SourceRange range); // ends the block
@@ -292,7 +303,7 @@ class Body {
     llvm::BasicBlock* refused_ = nullptr; // where read_elsewhere found a fault
     llvm::BasicBlock* unread_ = nullptr;  // where a failed read goes on; null: it is an error
     HitContext hit_;
-    std::vector<Value> locals_; // alloca i64, or address of a string
+    std::vector<Value> locals_; // alloca i64, or address of a string or a stack
     const std::vector<program::Local>& local_declarations_;
     llvm::BasicBlock* exit_ = nullptr;  // the end of the body
     llvm::BasicBlock* error_ = nullptr; // the destination of a run-time error: a catch, or the end

@@ -92,6 +92,7 @@ Value Body::number(const program::Expression& node) {
     case ExpressionKind::Text:
     case ExpressionKind::Concatenation:
     case ExpressionKind::HistogramText:
+    case ExpressionKind::StackText:
         break; // strings: semantics rejects them
     }
     return script_.number(0);
@@ -135,6 +136,11 @@ Value Body::text(const program::Expression& node) {
         return embedded_expression(program::as<program::EmbeddedC>(node));
     case ExpressionKind::EntryValue:
         return entry_slot(program::as<program::EntryValue>(node).slot);
+    case ExpressionKind::StackText: {
+        Value out = scratch_text();
+        stack_text_into(out, *program::as<program::StackText>(node).stack);
+        return out;
+    }
     default:
         script_.unexpected(node.range, "a text that is none");
         return script_.text("");
@@ -170,7 +176,11 @@ void Body::effect(const program::Expression& node) {
             return;
         }
     }
-    if (node.type == Type::String)
+    if (node.type == Type::Stack && node.kind == ExpressionKind::Assignment)
+        assign_stack(program::as<program::Assignment>(node));
+    else if (node.type == Type::Stack)
+        stack(node);
+    else if (node.type == Type::String)
         text(node);
     else
         number(node);
@@ -329,6 +339,10 @@ Value Body::call(const program::Call& node) {
     if (!ctx_)
         if (const Attempt attempt = attempt_of(node); attempt.value)
             return attempted(node, attempt);
+    if (node.arguments.size() == 1 && node.arguments[0]->type == Type::Stack) { // print_stack()
+        builder_.CreateCall(script_.runtime("djs_print_stack"), {ctx_, stack(*node.arguments[0])});
+        return script_.number(0);
+    }
     bool yields_text = function.return_type == Type::String;
     std::vector<Value> arguments{ctx_ ? ctx_ : script_.null()};
     if (yields_text)

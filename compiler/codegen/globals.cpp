@@ -47,6 +47,10 @@ Value Body::keys(const program::Global& array,
         }
         if (fixed)
             *fixed |= 1u << i;
+        if (array.keys[i] == Type::Stack) {
+            values.push_back(builder_.CreatePtrToInt(stack(*expressions[i]), script_.types.i64));
+            continue;
+        }
         if (array.keys[i] != Type::String) {
             values.push_back(number(*expressions[i]));
             continue;

@@ -252,7 +252,7 @@ Needs needs_of(const ScriptModule& script, const Variant& variant) {
     if (variant.faults_again)
         return Needs::Context;
     if (std::any_of(locals.begin(), locals.end(),
-                    [](const program::Local& local) { return local.type == Type::String; }))
+                    [](const program::Local& local) { return local.type != Type::Long; }))
         return Needs::Context;
     NeedsCheck check(script, variant);
     Needs needs = check.statement(*variant.probe->body);

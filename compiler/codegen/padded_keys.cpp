@@ -32,9 +32,9 @@ bool Body::has_padded_keys(const program::Global& array,
                            const std::vector<program::ExpressionPtr>& keys) const {
     bool found = false;
     for (size_t i = 0; i < keys.size(); i++) {
-        if (array.keys[i] != Type::String)
+        if (array.keys[i] == Type::Long)
             continue;
-        if (!is_padded(*keys[i]))
+        if (array.keys[i] == Type::Stack || !is_padded(*keys[i]))
             return false;
         found = true;
     }

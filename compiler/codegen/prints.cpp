@@ -76,6 +76,9 @@ Value Body::store_arguments(const std::vector<Argument>& arguments, Value at) {
             at = builder_.CreateGEP(script_.types.i8, at, size);
         } else if (argument.type == 'n') {
             at = store_name(argument.value, at);
+        } else if (argument.type == 'k') {
+            builder_.CreateCall(script_.runtime("memcpy"), {at, argument.value, argument.length});
+            at = builder_.CreateGEP(script_.types.i8, at, argument.length);
         } else {
             builder_.CreateCall(script_.runtime("djs_histogram_store"),
                                 {at, argument.storage->shape, argument.value});
@@ -92,6 +95,7 @@ void Body::text_format(const std::vector<FormatPiece>& pieces,
     for (const Argument& argument : arguments)
         bytes += argument.type == 'l'   ? 8
                  : argument.type == 'n' ? DJS_NAME_BYTES
+                 : argument.type == 'k' ? script_.stack_bytes()
                  : argument.type == 's'
                      ? static_cast<uint32_t>(DJS_ALIGN8(4 + script_.string_bytes()))
                      : argument.histogram_bytes;
@@ -258,6 +262,12 @@ Value Body::print(const program::Print& node) {
         } else if (is_own_name(*expression)) {
             argument.type = 'n';
             argument.value = task_name(script_, builder_);
+        } else if (expression->type == Type::Stack) {
+            argument.type = 'k';
+            argument.value = stack(*expression);
+            Value words = builder_.CreateAdd(builder_.CreateLoad(script_.types.i64, argument.value),
+                                             script_.number(1));
+            argument.length = builder_.CreateShl(words, 3);
         } else if (expression->type == Type::String) {
             argument.type = 's';
             argument.value = text(*expression);
@@ -279,6 +289,9 @@ Value Body::print(const program::Print& node) {
                 builder_.CreateAdd(argument.length, script_.number(4 + 7)), script_.number(~7));
             bytes = bytes ? builder_.CreateAdd(bytes, size) : size;
             min_bytes += DJS_ALIGN8(sizeof(uint32_t));
+        } else if (argument.type == 'k') {
+            bytes = bytes ? builder_.CreateAdd(bytes, argument.length) : argument.length;
+            min_bytes += sizeof(uint64_t);
         } else {
             fixed_bytes += argument.type == 'l'   ? 8
                            : argument.type == 'n' ? DJS_NAME_BYTES

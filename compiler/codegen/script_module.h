@@ -179,6 +179,9 @@ class ScriptModule {
         const int64_t given = options.limits.MAXNESTING;
         return given > 0 ? given : std::max<int64_t>(10, program.nesting);
     }
+    // Size of a call stack as addresses: their number, and MAXBACKTRACE of them.
+    uint32_t stack_words() const { return static_cast<uint32_t>(1 + options.limits.MAXBACKTRACE); }
+    uint32_t stack_bytes() const { return stack_words() * sizeof(uint64_t); }
     uint32_t string_bytes() const { return static_cast<uint32_t>(options.limits.MAXSTRINGLEN); }
 
     // Emits the tables (tables.cpp): djs_script and everything it points to. Call it last, after

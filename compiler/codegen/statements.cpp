@@ -157,7 +157,11 @@ void Body::bind_element(const program::Foreach& node, Value element) {
         Value key = builder_.CreateCall(script_.runtime("djs_map_key"),
                                         {the_map, element, script_.u32(static_cast<uint32_t>(i))});
         Value local = locals_[node.keys[i]];
-        if (array.keys[i] == program::Type::String)
+        if (array.keys[i] == program::Type::Stack) {
+            const bool as_text = local_declarations_[node.keys[i]].type == program::Type::String;
+            builder_.CreateCall(script_.runtime(as_text ? "djs_stack_text" : "djs_copy_stack"),
+                                {local, builder_.CreateIntToPtr(key, script_.types.pointer)});
+        } else if (array.keys[i] == program::Type::String)
             copy_text(local, builder_.CreateIntToPtr(key, script_.types.pointer));
         else
             builder_.CreateStore(key, local);

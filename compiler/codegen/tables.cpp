@@ -167,6 +167,7 @@ void ScriptModule::fill_sites() {
 llvm::Constant* ScriptModule::map_shape(const program::Global& global) const {
     auto type_of = [](program::Type type) -> uint8_t {
         return type == program::Type::String      ? DJS_STRING
+               : type == program::Type::Stack     ? DJS_STACK
                : type == program::Type::Statistic ? DJS_STATISTIC
                                                   : DJS_LONG;
     };
@@ -181,6 +182,7 @@ llvm::Constant* ScriptModule::map_shape(const program::Global& global) const {
                                 .key_types = llvm::ConstantDataArray::get(context, keys),
                                 .capacity = capacity(global),
                                 .string_bytes = string_bytes(),
+                                .stack_words = stack_words(),
                                 .statistic = statistic_shape_value(global.statistic)});
 }
 

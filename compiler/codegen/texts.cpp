@@ -56,6 +56,10 @@ Value Body::text_in_place(const program::Expression& node,
 
 // Without an intermediate copy.
 void Body::text_into(Value to, const program::Expression& node) {
+    if (node.kind == ExpressionKind::StackText) {
+        stack_text_into(to, *program::as<program::StackText>(node).stack);
+        return;
+    }
     if (node.kind != ExpressionKind::Conditional) {
         copy_text(to, text_in_place(node, {}));
         return;

@@ -39,6 +39,11 @@ bool asks_for_registers(const ScriptModule& script) {
                        [](const auto& function) { return function->arguments; });
 }
 
+bool takes_stacks(const ScriptModule& script) {
+    return std::any_of(script.program.functions.begin(), script.program.functions.end(),
+                       [](const auto& function) { return function->intrinsic == "backtrace"; });
+}
+
 // A task's stack (THREAD_SIZE), and how much of it a trampoline with return handlers leaves free: a
 // power of two, so that one instruction can check it.
 constexpr uint32_t stack_bytes = 16384, stack_kept = 4096;
@@ -256,6 +261,8 @@ class TrampolineCompiler {
         hit.return_value = [this] {
             return return_value_ ? return_value_ : static_cast<llvm::Value*>(script_.number(0));
         };
+        if (!is_return_trampoline())
+            hit.frame = [this] { return callers_frame(); };
         hit.accesses = &variant.accesses;
         hit.defined = &variant.defined;
         hit.entry_values = &variant.probe->entry_values;
@@ -281,6 +288,21 @@ class TrampolineCompiler {
                 script_.number(static_cast<int64_t>(arch::return_address_bytes())));
         }
         return script_.number(0);
+    }
+
+    // With return handlers, the frame also has to serve the function that continues.
+    bool is_return_trampoline() const {
+        return script_.plan.trampolines[index_].returns(script_.plan);
+    }
+
+    // Returns the frame pointer at function entry. For this the trampoline has a frame of the usual
+    // form, in which it saves it.
+    llvm::Value* callers_frame() {
+        if (part_frame_)
+            return part_frame_;
+        llvm::Value* frame = builder_.CreateIntrinsic(llvm::Intrinsic::frameaddress,
+                                                      {script_.types.pointer}, {script_.u32(0)});
+        return builder_.CreateLoad(script_.types.i64, frame);
     }
 
     llvm::Value* return_address() {
@@ -379,7 +401,7 @@ class TrampolineCompiler {
         auto* word = script_.types.i64;
         auto* pointer = script_.types.pointer;
         std::vector<llvm::Type*> parameters(argument_registers().size(), word);
-        parameters.insert(parameters.end(), {word, word, word, pointer, pointer});
+        parameters.insert(parameters.end(), {word, word, word, pointer, pointer, word});
         auto* type = llvm::FunctionType::get(script_.types.void_type, parameters, false);
         llvm::Function* part = script_.create_function(type, "djs_part_" + std::to_string(index_) +
                                                                  "_" + std::to_string(number) +
@@ -394,7 +416,10 @@ class TrampolineCompiler {
         arguments.insert(arguments.end(),
                          {value_of(arch::stack_pointer()), return_address(),
                           return_value_ ? return_value_ : script_.number(0), ctx,
-                          saved ? saved : static_cast<llvm::Value*>(script_.null())});
+                          saved ? saved : static_cast<llvm::Value*>(script_.null()),
+                          is_return_trampoline() || !takes_stacks(script_)
+                              ? static_cast<llvm::Value*>(script_.number(0))
+                              : callers_frame()});
         builder_.CreateCall(part, arguments);
 
         const auto outer = builder_.saveIP();
@@ -404,6 +429,7 @@ class TrampolineCompiler {
         function_ = part;
         part_stack_ = part->getArg(first);
         part_address_ = part->getArg(first + 1);
+        part_frame_ = part->getArg(first + 5);
         if (return_value_)
             return_value_ = part->getArg(first + 2);
         if (saved)
@@ -412,7 +438,7 @@ class TrampolineCompiler {
         emit_with(number, part->getArg(first + 3), emit);
         builder_.CreateRetVoid();
         function_ = trampoline;
-        part_stack_ = part_address_ = nullptr;
+        part_stack_ = part_address_ = part_frame_ = nullptr;
         return_value_ = result;
         saved_[number].values = saved;
         builder_.restoreIP(outer);
@@ -487,8 +513,9 @@ class TrampolineCompiler {
     llvm::IRBuilder<> builder_;
     llvm::Function* function_ = nullptr;
     llvm::Value* return_value_ = nullptr; // after the function has returned
-    // In a part: the probed function's stack pointer, and the return address of the direct call.
-    llvm::Value *part_stack_ = nullptr, *part_address_ = nullptr;
+    // In a part: the probed function's stack pointer, the return address of the direct call, and
+    // the frame pointer at entry.
+    llvm::Value *part_stack_ = nullptr, *part_address_ = nullptr, *part_frame_ = nullptr;
     std::vector<std::string> parts_;
     std::map<uint32_t, Saved> saved_; // by variant
     std::vector<ScratchCall> calls_;

@@ -16,6 +16,8 @@ const char* type_name(program::Type type) {
         return "string";
     case program::Type::Statistic:
         return "stats";
+    case program::Type::Stack:
+        return "stack";
     }
     return "unknown";
 }

@@ -106,7 +106,8 @@ class Collector {
 
     void one(Expression& node) {
         Effects& effects = found_.effects;
-        effects.strings |= node.type == Type::String && node.kind != ExpressionKind::Text &&
+        effects.strings |= (node.type == Type::String || node.type == Type::Stack) &&
+                           node.kind != ExpressionKind::Text &&
                            node.kind != ExpressionKind::HistogramText;
         switch (node.kind) {
         case ExpressionKind::GlobalValue:

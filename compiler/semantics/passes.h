@@ -33,6 +33,9 @@ GlobalUses global_uses(program::Program& program);
 // to print.
 void print_unread(program::Program& program, const GlobalUses& uses, const PointShapes& points);
 
+// stacks.cpp: decides where addresses stand for the text of backtrace().
+void find_stacks(program::Program& program);
+
 // storage.cpp: chooses the storage of each global, and what statistics keep.
 void choose_storage(program::Program& program, const GlobalUses& uses);
 

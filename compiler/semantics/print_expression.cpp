@@ -104,6 +104,8 @@ class ExpressionPrinter {
                          as<Comparison>(node).right);
         case ExpressionKind::Concatenation:
             return infix(as<Concatenation>(node).left, ".", as<Concatenation>(node).right);
+        case ExpressionKind::StackText:
+            return text(*as<StackText>(node).stack);
         case ExpressionKind::Logical:
             return infix(as<Logical>(node).left, as<Logical>(node).conjunction ? "&&" : "||",
                          as<Logical>(node).right);
@@ -232,6 +234,8 @@ const char* type_text(Type type) {
         return "string";
     case Type::Statistic:
         return "stats";
+    case Type::Stack:
+        return "stack";
     }
     return "?";
 }

@@ -14,7 +14,9 @@
 
 namespace djstap::program {
 
-enum class Type : uint8_t { Void, Long, String, Statistic };
+// Stack: a call stack as addresses, where they stand for the string that backtrace() yields
+// (semantics/stacks.cpp). A key, a local variable, or a value that is printed.
+enum class Type : uint8_t { Void, Long, String, Statistic, Stack };
 
 enum class ExpressionKind : uint8_t {
 #define EXPRESSION(Kind) Kind,
@@ -331,6 +333,9 @@ struct RegexMatch : ExpressionOf<ExpressionKind::RegexMatch> {
 struct EmbeddedC : ExpressionOf<ExpressionKind::EmbeddedC> {
     std::string code;
     std::vector<EmbeddedGlobal> globals;
+};
+struct StackText : ExpressionOf<ExpressionKind::StackText> { // type String
+    ExpressionPtr stack;                                     // type Stack
 };
 
 // ---- statements ---------------------------------------------------------------------------------

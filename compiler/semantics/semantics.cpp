@@ -43,6 +43,7 @@ class Analysis {
         const GlobalUses uses = global_uses(program_);
         take_global_values();
         print_unread(program_, uses, options_.points);
+        find_stacks(program_);
         // The probe that prints unread globals reads them, but has no influence on their storage.
         choose_storage(program_, uses);
         find_recursion(program_);

@@ -15,6 +15,8 @@ const char* type_name(Type type) {
         return "string";
     case Type::Statistic:
         return "statistic";
+    case Type::Stack:
+        return "stack";
     }
     return "?";
 }

@@ -78,6 +78,8 @@ void for_each_child(Expression& node, const ExpressionVisitor& visit) {
         return one(as<Dereference>(node).address, visit);
     case ExpressionKind::RegexMatch:
         return one(as<RegexMatch>(node).operand, visit);
+    case ExpressionKind::StackText:
+        return one(as<StackText>(node).stack, visit);
     }
 }
 

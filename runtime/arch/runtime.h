@@ -45,6 +45,9 @@
  *
  *   DJS_CALL_REGISTERS(a, b, c, d, e, f)
  *     an initializer for the struct pt_regs of a call from here with these arguments
+ *   DJS_ENTRY_REGISTERS(pointer, frame)
+ *     the same for a function's entry, in the direct call of its fentry site: the stack pointer
+ *     above the call's return address, and the frame pointer. For the unwinder, no other registers
  *   u64 djs_register_argument(const struct pt_regs *regs, s64 n)
  *     argument `n` of a call, from 1 to DJS_REGISTER_ARGUMENTS
  *   unsigned long djs_stack_argument(const struct pt_regs *regs, s64 n)

@@ -206,6 +206,19 @@ void djs_fn_user_string(struct djs_ctx *ctx, char *out, s64 address);
 s64 djs_fn_pid(struct djs_ctx *ctx);
 s64 djs_fn_tid(struct djs_ctx *ctx);
 
+/*
+ * Call stacks, as backtrace() yields them: the number of addresses, at most
+ * djs_script.max_backtrace, then these, the innermost first. djs_take_stack_at_entry is for a
+ * trampoline, with the stack pointer and the frame pointer at its function's entry.
+ */
+void djs_take_stack(struct djs_ctx *ctx, u64 *stack);
+void djs_take_stack_at_entry(struct djs_ctx *ctx, u64 *stack, u64 pointer, u64 frame);
+void djs_copy_stack(u64 *to, const u64 *from);
+/* Writes a stack's addresses in hexadecimal to a string of the script. */
+void djs_stack_text(char *out, const u64 *stack);
+/* print_stack(): a line for each address. */
+void djs_print_stack(struct djs_ctx *ctx, const u64 *stack);
+
 /* A handler has changed the value of some condition: a task will arm or disarm sites soon. Any
  * context. */
 void djs_conditions_changed(void);

@@ -126,6 +126,14 @@ static inline u32 djs_sealed_landing_pad(const u8 *text)
 	    .cs = __KERNEL_CS,                                                                     \
 	}
 
+#define DJS_ENTRY_REGISTERS(pointer, frame)                                                        \
+	{                                                                                          \
+	    .ip = ((const unsigned long *)(pointer))[-1],                                          \
+	    .sp = (pointer),                                                                       \
+	    .bp = (frame),                                                                         \
+	    .cs = __KERNEL_CS,                                                                     \
+	}
+
 #define DJS_REGISTER_ARGUMENTS 6
 
 static __always_inline u64 djs_register_argument(const struct pt_regs *regs, s64 n)

@@ -56,6 +56,52 @@ TEST(SemanticsTypes, FlowThroughCallsBothWays) {
         EXPECT_EQ(function->return_type, program::Type::String) << function->name;
 }
 
+namespace {
+
+// Returns the type of the first key of array `a` in a script with this probe.
+program::Type key_of(const std::string& body) {
+    Analysis analysis("global a, b, text probe kernel.function(\"f\") { " + body + " }");
+    EXPECT_TRUE(analysis.program) << analysis.errors();
+    return analysis.program ? analysis.global("a").keys.at(0) : program::Type::Void;
+}
+
+} // namespace
+
+TEST(SemanticsStacks, AddressesStandForTheTextThatNothingLooksAt) {
+    for (const char* body :
+         {"a[backtrace()]++", "a[backtrace(), pid()] <<< 1", "s = backtrace(); a[s]++; print(s)",
+          "if (pid()) s = backtrace(); a[s]++", "a[pid() ? backtrace() : backtrace()] = 1",
+          "a[s = backtrace()]++; delete a[s]", "if (backtrace() in a) a[backtrace()]++",
+          "a[backtrace()]++; foreach (s in a-) { print_stack(s); printf(\"%s\", s) }",
+          "a[backtrace()]++; foreach (s in a) b[s] = a[s]; foreach (s in b) println(s)",
+          "a[backtrace(), 1]++; foreach ([s, n] in a[backtrace(), *]) println(s)",
+          "a[backtrace()]++; b[backtrace() . \"x\"]++; text = backtrace()",
+          "a[backtrace()]++; foreach (s in a) println(strlen(s), s == \"\", s . s)",
+          "a[backtrace()]++; foreach (s in a) b[s]++; b[\"x\"]++"})
+        EXPECT_EQ(key_of(body), program::Type::Stack) << body;
+}
+
+TEST(SemanticsStacks, TextsRemainWhereAnythingElseIsAKey) {
+    for (const char* body :
+         {"a[backtrace()]++; a[\"x\"]++", "a[backtrace()]++; println(execname() in a)",
+          "a[backtrace()]++; delete a[\"\"]", "a[backtrace() . \"\"]++", "a[sprint_backtrace()]++",
+          "s = backtrace(); s .= \"x\"; a[s]++", "s = backtrace(); if (pid()) s = \"\"; a[s]++",
+          "a[pid() ? backtrace() : \"\"]++", "text = backtrace(); a[text]++",
+          "a[backtrace()]++; foreach (s+ in a) println(s)",
+          "a[backtrace(), 1]++; foreach ([s, n-] in a) println(s); foreach ([s-, n] in a) "
+          "println(s)",
+          "a[backtrace(), 1]++; foreach ([s, n] in a[\"x\", *]) println(s)",
+          "try { error(\"e\") } catch (s) { a[s]++ } a[backtrace()]++"})
+        EXPECT_EQ(key_of(body), program::Type::String) << body;
+}
+
+TEST(SemanticsStacks, FunctionsTakeAndReturnText) {
+    Analysis analysis("global a function f(s) { a[s]++; return s } "
+                      "probe kernel.function(\"f\") { println(f(backtrace())) }");
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    EXPECT_EQ(analysis.global("a").keys[0], program::Type::String);
+}
+
 TEST(SemanticsTypes, ValueOfAFunctionThatReturnsNothingIsZeroWhereANumberIsNeeded) {
     EXPECT_EQ(body("function f() { exit() } probe begin { printf(\"%d\", f() + 1) }"),
               "printf(\"%d\", (f() + 1))");
