@@ -74,6 +74,10 @@ std::unique_ptr<program::Probe> Lowering::probe(const ProbeGroup& group, SourceR
     for (const BodyPart& part : group.body) {
         body.file = part.file;
         body.own_part = part.own;
+        // What a library's alias calls by that name is another variable than the script's global.
+        std::erase_if(body.index, [&](const auto& local) {
+            return names_.global(local.first, *part.file) != nullptr;
+        });
         whole->statements.push_back(block(*part.block));
     }
     for (auto& [number, name] : body.asked_writes)

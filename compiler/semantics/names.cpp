@@ -85,11 +85,15 @@ bool has_pragma(const std::string& code, const std::string& pragma) {
     return code.find("/* " + pragma + " */") != std::string::npos;
 }
 
+bool Names::is_library(const ast::File& file) const {
+    return file.source != 0 && diagnostics_.sources().file(file.source).is_library;
+}
+
 void Names::include(const ast::File& file) {
     if (!included_.insert(&file).second)
         return;
     files_.push_back(&file);
-    const bool library = file.source != 0 && diagnostics_.sources().file(file.source).is_library;
+    const bool library = is_library(file);
     for (const ast::Global& global : file.globals)
         declare(global, file, library);
     for (const ast::Function& function : file.functions)
@@ -209,10 +213,12 @@ GlobalState* Names::known_global(const std::string& name, const ast::File& file)
     if (found == globals_by_name_.end())
         return nullptr;
     GlobalState* result = nullptr;
+    const bool library = is_library(file);
     for (GlobalState* candidate : found->second) {
         if (candidate->file == &file)
             return candidate;
-        if (!candidate->declaration->is_private)
+        // A script's global is not what the library means by that name.
+        if (!candidate->declaration->is_private && (candidate->library || !library))
             result = candidate;
     }
     return result;

@@ -88,6 +88,7 @@ class Names {
   private:
     void declare(const ast::Global& global, const ast::File& file, bool library);
     void declare(const ast::Function& function, const ast::File& file, bool library);
+    bool is_library(const ast::File& file) const;
     GlobalState* known_global(const std::string& name, const ast::File& file);
 
     Library& library_;

@@ -10,6 +10,9 @@ namespace djstap::semantics {
 // unused.cpp: drops assignments to locals that nothing reads and statements without effect; warns
 // about those of the script. find_pure_functions() must run first.
 void find_pure_functions(const std::vector<program::Function*>& functions, const Names& names);
+// Joins the probes that differ only in their points: those of the aliases of a pattern, where the
+// handler uses nothing of an alias.
+void merge_copies(std::vector<std::unique_ptr<program::Probe>>& probes, const Names& names);
 void drop_unused(program::Program& program, const Names& names, Diagnostics& diagnostics);
 
 // changes.cpp: rejects calls that change what a foreach walks over, and conditions of probes that

@@ -38,6 +38,9 @@ class Analysis {
         if (failed())
             return std::nullopt;
         drop_unused(program_);
+        drop_unreached();
+        if (!options_.keep_unused)
+            merge_copies(program_.probes, names_);
         if (!set_global_types() || failed())
             return std::nullopt;
         const GlobalUses uses = global_uses(program_);
@@ -137,11 +140,10 @@ class Analysis {
         }
     }
 
-    // Returns the functions that a probe reaches; with -u also those of the script and their
-    // callees.
-    std::unordered_set<const program::Function*> reached_functions() {
+    // Returns the functions that a probe reaches.
+    std::unordered_set<const program::Function*> reached() {
         std::unordered_set<const program::Function*> reached;
-        std::vector<const program::Function*> pending;
+        std::vector<const program::Function*> pending = kept_;
         auto note = [&](program::Expression& node) {
             if (node.kind == program::ExpressionKind::Call)
                 pending.push_back(program::as<program::Call>(node).function);
@@ -153,10 +155,6 @@ class Analysis {
             for (auto& value : probe->entry_values)
                 program::walk_expressions(*value, note);
         }
-        if (options_.keep_unused)
-            for (auto& function : names_.all_functions())
-                if (!function->library && function->node)
-                    pending.push_back(function->node.get());
         while (!pending.empty()) {
             const program::Function* function = pending.back();
             pending.pop_back();
@@ -172,7 +170,11 @@ class Analysis {
 
     // Keeps the functions that a probe reaches, in the order of their declaration.
     void take_functions() {
-        const std::unordered_set<const program::Function*> reached = reached_functions();
+        if (options_.keep_unused) // their callees are kept with them
+            for (auto& function : names_.all_functions())
+                if (!function->library)
+                    kept_.push_back(function->node.get());
+        const auto reached = this->reached();
         std::vector<program::Function*> kept;
         for (auto& function : names_.all_functions()) {
             if (reached.count(function->node.get())) {
@@ -191,14 +193,20 @@ class Analysis {
         find_pure_functions(kept, names_);
     }
 
+    // Drops the functions that only unused code called.
+    void drop_unreached() {
+        const auto reached = this->reached();
+        std::erase_if(program_.functions, [&](std::unique_ptr<program::Function>& function) {
+            if (reached.count(function.get()))
+                return false;
+            dropped_.push_back(std::move(function));
+            return true;
+        });
+    }
+
     void drop_unused(program::Program& program) {
-        if (!options_.keep_unused) {
+        if (!options_.keep_unused)
             semantics::drop_unused(program, names_, diagnostics_);
-            // Some were only called for values that nothing reads.
-            const std::unordered_set<const program::Function*> reached = reached_functions();
-            std::erase_if(program.functions,
-                          [&](const auto& function) { return !reached.count(function.get()); });
-        }
         for (auto& probe : program.probes)
             if (probe->body->statements.empty() && !names_.in_library(probe->range) &&
                 !is_counter(*probe))
@@ -297,6 +305,7 @@ class Analysis {
     const size_t errors_before_;
     uint32_t declarations_ = 0;
     std::vector<std::unique_ptr<program::Function>> dropped_;
+    std::vector<const program::Function*> kept_; // whether they are called or not
     // after an overload that accepts all calls
     std::unordered_set<const program::Function*> hidden_;
     // nodes of theirs are still referenced

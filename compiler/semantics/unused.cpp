@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Drops unused code, with a warning, as SystemTap does: what a library's alias prepares and nothing
-// reads then costs nothing.
+// reads then costs nothing, not even a variable of the handler or a value saved at the entry.
 #include "semantics/passes.h"
 #include "semantics/walk.h"
 
-#include <functional>
+#include <map>
 
 namespace djstap::semantics {
 
@@ -156,8 +156,8 @@ class Pruner {
         drop(node);
     }
 
-    // Returns whether it calls a procedure of the library that only has an effect on other machines,
-    // such as asmlinkage().
+    // Returns whether it calls a procedure of the library that only has an effect on other
+    // machines, such as asmlinkage().
     bool does_nothing_here(const Expression& expression) const {
         if (expression.kind != ExpressionKind::Call)
             return false;
@@ -180,14 +180,103 @@ class Pruner {
     bool changed_ = false;
 };
 
+// The numbers that elements of a list have without the unused ones.
+class Renumbering {
+  public:
+    // The first `kept` of `count` elements remain in any case.
+    Renumbering(size_t count, size_t kept) : used_(count, false), numbers_(count, 0) {
+        std::fill(used_.begin(), used_.begin() + static_cast<ptrdiff_t>(kept), true);
+    }
+    void use(uint32_t number) { used_[number] = true; }
+    uint32_t operator()(uint32_t number) const { return numbers_[number]; }
+
+    template <typename Element> void apply(std::vector<Element>& list) {
+        uint32_t next = 0;
+        for (size_t i = 0; i < list.size(); ++i) {
+            numbers_[i] = next;
+            if (!used_[i])
+                continue;
+            if (next != i)
+                list[next] = std::move(list[i]);
+            ++next;
+        }
+        list.erase(list.begin() + next, list.end());
+    }
+
+  private:
+    std::vector<bool> used_;
+    std::vector<uint32_t> numbers_;
+};
+
+// Calls `visit` with each reference to a local, which it may change.
+template <typename Visitor> void for_each_local(program::Block& body, const Visitor& visit) {
+    walk_expressions(body, [&](Expression& node) {
+        if (node.kind == ExpressionKind::LocalValue)
+            visit(as<LocalValue>(node).local);
+    });
+    walk_statements(body, [&](Statement& node) {
+        if (node.kind == StatementKind::Foreach) {
+            for (uint32_t& key : as<program::Foreach>(node).keys)
+                visit(key);
+            if (auto& value = as<program::Foreach>(node).value)
+                visit(*value);
+        } else if (node.kind == StatementKind::TryCatch) {
+            if (auto& message = as<program::TryCatch>(node).message)
+                visit(*message);
+        }
+    });
+}
+
+void drop_unused_locals(program::Function& function) {
+    Renumbering numbers(function.locals.size(), function.parameter_count);
+    for_each_local(*function.body, [&](uint32_t& local) { numbers.use(local); });
+    numbers.apply(function.locals);
+    for_each_local(*function.body, [&](uint32_t& local) { local = numbers(local); });
+}
+
+void drop_unused_locals(program::Probe& probe) {
+    Renumbering numbers(probe.locals.size(), 0);
+    auto each = [&](auto visit) {
+        for_each_local(*probe.body, visit);
+        auto one = [&](Expression& node) {
+            if (node.kind == ExpressionKind::LocalValue)
+                visit(as<LocalValue>(node).local);
+        };
+        if (probe.condition)
+            walk_expressions(*probe.condition, one);
+        for (ExpressionPtr& value : probe.entry_values)
+            walk_expressions(*value, one);
+    };
+    each([&](uint32_t& local) { numbers.use(local); });
+    numbers.apply(probe.locals);
+    each([&](uint32_t& local) { local = numbers(local); });
+}
+
+void drop_unused_entry_values(program::Probe& probe) {
+    Renumbering numbers(probe.entry_values.size(), 0);
+    auto each = [&](auto visit) {
+        auto one = [&](Expression& node) {
+            if (node.kind == ExpressionKind::EntryValue)
+                visit(as<EntryValue>(node).slot);
+        };
+        walk_expressions(*probe.body, one);
+        if (probe.condition)
+            walk_expressions(*probe.condition, one);
+    };
+    each([&](uint32_t& slot) { numbers.use(slot); });
+    numbers.apply(probe.entry_values);
+    each([&](uint32_t& slot) { slot = numbers(slot); });
+}
+
 // Returns whether it reads and writes nothing beyond its parameters and locals, cannot loop for
-// ever, and never ends the handler. The library's loops are trusted to end.
-bool is_pure(program::Function& function, bool in_library) {
+// ever, and never ends the handler. A library's loops are bounded.
+bool is_pure(program::Function& function, const Names& names) {
+    const bool library = names.in_library(function.range);
     bool pure = true;
     walk_statements(*function.body, [&](Statement& part) {
         switch (part.kind) {
         case StatementKind::Loop:
-            pure = pure && in_library;
+            pure = pure && library;
             break;
         case StatementKind::Delete:
         case StatementKind::Next:
@@ -229,75 +318,15 @@ bool is_pure(program::Function& function, bool in_library) {
     return pure;
 }
 
-// Drops the locals and the values from function entry that no statement of the probe mentions: a
-// string would otherwise take scratch memory at each hit, and a value would be saved at each entry.
-class Compactor {
-  public:
-    explicit Compactor(Probe& probe) : probe_(probe) {}
-
-    void run() {
-        saved_.assign(probe_.entry_values.size(), 0);
-        for_each_slot([&](uint32_t& slot) { saved_[slot] = 1; });
-        number(saved_, probe_.entry_values);
-        for_each_slot([&](uint32_t& slot) { slot = saved_[slot]; });
-
-        mentioned_.assign(probe_.locals.size(), 0);
-        for_each_local([&](uint32_t& local) { mentioned_[local] = 1; });
-        number(mentioned_, probe_.locals);
-        for_each_local([&](uint32_t& local) { local = mentioned_[local]; });
-    }
-
-  private:
-    // Erases the items that are marked with 0, and turns the other marks into new indices.
-    template <typename Item>
-    static void number(std::vector<uint32_t>& marks, std::vector<Item>& items) {
-        uint32_t next = 0;
-        for (size_t i = 0; i < items.size(); ++i) {
-            if (!marks[i])
-                continue;
-            if (next != i)
-                items[next] = std::move(items[i]);
-            marks[i] = next++;
-        }
-        items.resize(next);
-    }
-
-    void for_each_expression(const std::function<void(Expression&)>& visit) {
-        walk_expressions(*probe_.body, visit);
-        if (probe_.condition)
-            walk_expressions(*probe_.condition, visit);
-        for (ExpressionPtr& value : probe_.entry_values)
-            walk_expressions(*value, visit);
-    }
-    void for_each_slot(const std::function<void(uint32_t&)>& visit) {
-        for_each_expression([&](Expression& node) {
-            if (node.kind == ExpressionKind::EntryValue)
-                visit(as<EntryValue>(node).slot);
+// Returns whether nothing remains of what aliases add to the probe's own block.
+bool is_own_block(const program::Probe& probe, const Names& names) {
+    bool own = !probe.condition;
+    for (const StatementPtr& item : probe.body->statements)
+        walk_statements(*item, [&](Statement& node) {
+            own = own && node.range.file == probe.range.file && !names.in_alias(node.range);
         });
-    }
-    void for_each_local(const std::function<void(uint32_t&)>& visit) {
-        for_each_expression([&](Expression& node) {
-            if (node.kind == ExpressionKind::LocalValue)
-                visit(as<LocalValue>(node).local);
-        });
-        walk_statements(*probe_.body, [&](Statement& node) {
-            if (node.kind == StatementKind::Foreach) {
-                auto& loop = as<program::Foreach>(node);
-                for (uint32_t& key : loop.keys)
-                    visit(key);
-                if (loop.value)
-                    visit(*loop.value);
-            } else if (node.kind == StatementKind::TryCatch) {
-                auto& attempt = as<program::TryCatch>(node);
-                if (attempt.message)
-                    visit(*attempt.message);
-            }
-        });
-    }
-
-    Probe& probe_;
-    std::vector<uint32_t> saved_, mentioned_;
-};
+    return own;
+}
 
 } // namespace
 
@@ -306,21 +335,45 @@ void find_pure_functions(const std::vector<Function*>& functions, const Names& n
     for (bool changed = true; changed;) {
         changed = false;
         for (Function* function : functions)
-            if (function->body && !function->pure &&
-                is_pure(*function, names.in_library(function->range))) {
+            if (function->body && !function->pure && is_pure(*function, names)) {
                 function->pure = true;
                 changed = true;
             }
     }
 }
 
+void merge_copies(std::vector<std::unique_ptr<program::Probe>>& probes, const Names& names) {
+    std::map<std::pair<uint32_t, bool>, program::Probe*> first;
+    auto join = [](auto& into, auto& from) {
+        into.insert(into.end(), std::make_move_iterator(from.begin()),
+                    std::make_move_iterator(from.end()));
+    };
+    std::erase_if(probes, [&](std::unique_ptr<program::Probe>& probe) {
+        if (!is_own_block(*probe, names))
+            return false;
+        auto [found, added] =
+            first.emplace(std::pair(probe->declaration, probe->is_return), probe.get());
+        if (added)
+            return false;
+        program::Probe& into = *found->second;
+        join(into.points, probe->points);
+        join(into.alias_names, probe->alias_names);
+        join(into.point_traits, probe->point_traits);
+        join(into.point_numbers, probe->point_numbers);
+        return true;
+    });
+}
+
 void drop_unused(Program& program, const Names& names, Diagnostics& diagnostics) {
     for (auto& function : program.functions)
-        if (function->body)
+        if (function->body) {
             Pruner(function->locals, *function->body, names, diagnostics).run();
+            drop_unused_locals(*function);
+        }
     for (auto& probe : program.probes) {
         Pruner(probe->locals, *probe->body, names, diagnostics).run();
-        Compactor(*probe).run();
+        drop_unused_entry_values(*probe);
+        drop_unused_locals(*probe);
     }
 }
 
