@@ -109,7 +109,7 @@ std::vector<Root> roots_by_name(const ImageView& view, const FunctionPattern& pa
         if (declared_there(function))
             add_root(view.info(), function, roots);
     if (view.info().inlined_count(pattern) <= static_cast<size_t>(resolver.options.max_kprobes))
-        for (const StatementAddress& inlined : view.info().inlined(pattern, false))
+        for (const StatementAddress& inlined : view.info().inlined(pattern, nullptr))
             if (declared_there(inlined))
                 add_root(inlined, roots);
     return roots;
