@@ -115,11 +115,24 @@ class ProbeResolver {
                !probe.alias_names[point].empty();
     }
 
-    // A sufficient point that was found makes the later points of its `probe` superfluous.
     bool is_superfluous(const program::Probe& probe, size_t point) const {
-        auto known = sufficient_.find(probe.declaration);
-        return known != sufficient_.end() && point < probe.point_numbers.size() &&
-               probe.point_numbers[point] > known->second;
+        auto known = found_.find(probe.declaration);
+        return known != found_.end() && point < probe.point_numbers.size() &&
+               std::any_of(
+                   known->second.begin(), known->second.end(),
+                   [number = probe.point_numbers[point]](const auto& found) {
+                       return number >= found.last && number < found.until;
+                   });
+    }
+
+    // A sufficient point that was found makes later points superfluous.
+    void note_found(const program::Probe& probe, size_t point) {
+        if (point >= probe.point_numbers.size())
+            return;
+        const uint32_t number = probe.point_numbers[point];
+        for (const program::Sufficient& sufficient : probe.sufficient)
+            if (number >= sufficient.first && number < sufficient.last)
+                found_[probe.declaration].push_back(sufficient);
     }
 
     // What became of the meanings of a point with * in its components' names.
@@ -204,8 +217,8 @@ class ProbeResolver {
             if (left_out > 0 && !tell_of_inlined(point, missing, left_out, placed))
                 return;
             any |= placed;
-            if (point.sufficient && placed && i < probe.point_numbers.size())
-                sufficient_[probe.declaration] = probe.point_numbers[i];
+            if (placed)
+                note_found(probe, i);
         }
         if (!any && !failed && !optional)
             diagnostics_.report(DiagnosticKind::ProbeWithoutSite, probe.range);
@@ -456,8 +469,8 @@ class ProbeResolver {
     std::map<const program::Probe*, std::unique_ptr<Foreign>> foreign_;
     std::map<std::string, uint32_t> variant_numbers_;
     std::vector<Pattern> patterns_;
-    std::map<uint32_t, uint32_t> sufficient_; // declaration → number of the point that was enough
-    std::set<std::tuple<uint32_t, uint32_t, uint64_t>> seen_; // variant, image, address
+    std::map<uint32_t, std::vector<program::Sufficient>> found_; // by declaration
+    std::set<std::tuple<uint32_t, uint32_t, uint64_t>> seen_;    // variant, image, address
     // The numbers of the points with which a probe's place was found, by the probe's index, image
     // and address.
     std::map<std::tuple<uint32_t, const ImageView*, uint64_t>, std::vector<size_t>> points_at_;

@@ -28,8 +28,13 @@ class Expansion {
             std::vector<ConditionPart> conditions;
             if (point.condition)
                 conditions.push_back({point.condition.get(), &file_});
+            const uint32_t first = next_number_;
             expand(point, point.components, point.optional, point.sufficient, point, conditions);
+            if (point.sufficient)
+                sufficient_.push_back({first, next_number_, UINT32_MAX});
         }
+        for (ProbeGroup& group : groups_)
+            group.sufficient = sufficient_;
         return std::move(groups_);
     }
 
@@ -72,15 +77,21 @@ class Expansion {
             if (has_double_star(components))
                 suffix.clear();
             chain_.push_back({alias, dotted(*own) + (suffix.empty() ? "" : "." + dotted(suffix))});
+            const size_t others = sufficient_.size();
             for (const ast::ProbePoint& inner : alias.declaration->points) {
                 std::vector<ast::PointComponent> whole = inner.components;
                 whole.insert(whole.end(), suffix.begin(), suffix.end());
                 std::vector<ConditionPart> inner_conditions = conditions;
                 if (inner.condition)
                     inner_conditions.push_back({inner.condition.get(), alias.file});
+                const uint32_t first = next_number_;
                 expand(used, whole, optional || inner.optional || inner.sufficient,
                        sufficient || inner.sufficient, inner, inner_conditions);
+                if (inner.sufficient)
+                    sufficient_.push_back({first, next_number_, UINT32_MAX});
             }
+            for (size_t i = others; i < sufficient_.size(); ++i)
+                sufficient_[i].until = std::min(sufficient_[i].until, next_number_);
             chain_.pop_back();
         }
     }
@@ -202,7 +213,7 @@ class Expansion {
                 group = &candidate;
         }
         if (!group) {
-            groups_.push_back({{}, {}, {}, std::move(body), conditions, is_return});
+            groups_.push_back({{}, {}, {}, {}, std::move(body), conditions, is_return});
             group = &groups_.back();
         }
         group->points.push_back(point);
@@ -218,6 +229,7 @@ class Expansion {
     Diagnostics& diagnostics_;
     std::vector<Step> chain_;
     std::vector<ProbeGroup> groups_;
+    std::vector<program::Sufficient> sufficient_;
     uint32_t next_number_ = 0;
 };
 

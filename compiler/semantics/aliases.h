@@ -4,6 +4,7 @@
 #pragma once
 #include "semantics/names.h"
 #include "semantics/points.h"
+#include "semantics/program.h"
 
 namespace djstap::semantics {
 
@@ -25,6 +26,7 @@ struct ProbeGroup {
     std::vector<const ast::ProbePoint*> points;
     std::vector<std::vector<std::string>> alias_names;
     std::vector<uint32_t> point_numbers;
+    std::vector<program::Sufficient> sufficient;
     // prologues, the probe's own, epilogues: in the order in which they run
     std::vector<BodyPart> body;
     std::vector<ConditionPart> conditions;

@@ -48,6 +48,7 @@ std::unique_ptr<program::Probe> Lowering::probe(const ProbeGroup& group, SourceR
     to->points = group.points;
     to->alias_names = group.alias_names;
     to->point_numbers = group.point_numbers;
+    to->sufficient = group.sufficient;
     to->is_return = group.is_return;
     for (const ast::ProbePoint* point : group.points)
         to->point_traits.push_back(options_.points.traits(*point));

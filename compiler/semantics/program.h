@@ -144,6 +144,13 @@ struct Function {
     Function* next_overload = nullptr;
 };
 
+// What a ! says: if one of the points with the numbers from `first` to `last`, exclusive, is found,
+// those from `last` to `until` are superfluous: the rest of the probe, or of the alias that
+// contains the !.
+struct Sufficient {
+    uint32_t first = 0, last = 0, until = 0;
+};
+
 struct Probe {
     uint32_t index = 0;
     SourceRange range;
@@ -169,6 +176,7 @@ struct Probe {
     // aliases) keeps the order for `!`.
     uint32_t declaration = 0;
     std::vector<uint32_t> point_numbers;
+    std::vector<Sufficient> sufficient; // of the whole `probe` of the text
 };
 
 // One piece of a checked format string: a literal and the conversion that follows it.
