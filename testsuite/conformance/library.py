@@ -38,6 +38,7 @@ kernel_cases = importlib.util.module_from_spec(SPECIFICATION)
 SPECIFICATION.loader.exec_module(kernel_cases)
 
 FUNCTION = re.compile(r"^function (?!__)(\w+)(?::(long|string))?\(([^)]*)\)", re.MULTILINE)
+ANY_FUNCTION = re.compile(r"(?:private )?function (\w+)(?::(long|string))?\(([^)]*)\)")
 BODIES = {"long": ["{ return 0 }", "{ return 1 }", "{ return 81985529216486895 }"],
           "string": ['{ return "" }', '{ return "x" }'], None: ["{ }"]}
 TIMEOUT = 60  # of a script that does not end because it has lost its exit()
@@ -160,8 +161,8 @@ def bodies():
         if name.endswith(".stp"):
             with open(os.path.join(folder, name), encoding="utf-8") as file:
                 text = re.sub(r'"(\\.|[^"\\])*"|//.*', "", file.read())
-            for part in re.split(r"^(?=function |probe |global )", text, flags=re.MULTILINE):
-                if found := FUNCTION.match(part):
+            for part in re.split(r"^(?=function |private |probe |global |@define )", text, flags=re.MULTILINE):
+                if found := ANY_FUNCTION.match(part):
                     yield found[1], {each.split(":")[0].strip() for each in found[3].split(",")}, part[found.end():]
 
 
