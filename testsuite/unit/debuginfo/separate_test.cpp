@@ -149,7 +149,7 @@ class SeparateDebugInfo : public testing::Test {
         for (const Variable& variable : opened->variables_at(address))
             names += variable.name + " ";
         EXPECT_EQ(names, "own count sum ");
-        const auto copies = opened->inlined(*parse_function_pattern("twice"), false);
+        const auto copies = opened->inlined(*parse_function_pattern("twice"), nullptr);
         ASSERT_EQ(copies.size(), 1U);
         EXPECT_EQ(copies[0].symbol, "walk");
         const auto total = opened->global("total");
