@@ -33,6 +33,31 @@ arch::ArgumentShape shape_of(Dwarf_Die* parameter) {
     return shape;
 }
 
+// Returns whether a location can hold at a function's entry. Where gcc gives one for the whole
+// function, as in unoptimized code, it is where the prologue puts the parameter.
+bool holds_at_entry(const Location& location) {
+    const bool has_register = location.kind == LocationKind::Register ||
+                              location.kind == LocationKind::Value ||
+                              location.kind == LocationKind::Memory;
+    if (!has_register)
+        return true;
+    if (location.reg == arch::stack_pointer())
+        return location.kind != LocationKind::Memory ||
+               location.offset >= static_cast<int64_t>(arch::return_address_bytes());
+    const std::span<const PtReg> registers = arch::argument_registers();
+    return std::find(registers.begin(), registers.end(), location.reg) != registers.end();
+}
+
+// Returns whether a location is that of the argument with this number, if all arguments are words.
+bool is_usual(const Location& location, size_t number) {
+    const std::span<const PtReg> registers = arch::argument_registers();
+    if (number < registers.size())
+        return location.kind == LocationKind::Register && location.reg == registers[number];
+    return location.kind == LocationKind::Memory && location.reg == arch::stack_pointer() &&
+           location.offset == static_cast<int64_t>(arch::return_address_bytes() +
+                                                   (number - registers.size()) * sizeof(uint64_t));
+}
+
 } // namespace
 
 std::vector<RangeRecord> DwarfScanner::code_ranges(Dwarf_Die* die, uint64_t& entry) {
@@ -98,8 +123,7 @@ void DwarfScanner::use_calling_convention(Dwarf_Die* die, FunctionRecord& functi
     std::vector<Location> locations = arch::argument_locations(shapes, shape_of(die));
     for (size_t i = 0; i < locations.size() && i < function.parameter_count; i++) {
         ParameterRecord& record = result_.parameters[function.first_parameter + i];
-        if (LocationKind(record.kind) != LocationKind::None ||
-            locations[i].kind == LocationKind::None)
+        if (locations[i].kind == LocationKind::None)
             continue;
         record.kind = uint8_t(locations[i].kind);
         record.reg = uint8_t(locations[i].reg);
@@ -116,7 +140,7 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
     context.frame_base = [=] { return FrameBase{arch::stack_pointer(), return_address}; };
     function.first_parameter = result_.parameters.size();
     std::vector<std::pair<Dwarf_Off, Dwarf_Die>> own; // by their origins
-    bool dropped = false;
+    bool usual = true;
     each_child(die, [&](Dwarf_Die* child) {
         int tag = dwarf_tag(child);
         if (tag == DW_TAG_unspecified_parameters)
@@ -128,13 +152,9 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
     });
     auto add = [&](Dwarf_Die* parameter) {
         Location location = location_of(parameter, context);
-        // In unoptimized code, the location is where the prologue stores the parameter later.
-        if (location.kind == LocationKind::Memory && location.reg == arch::stack_pointer() &&
-            location.offset < return_address) {
-            location = Location();
-            location.why = "not stored yet at the function's entry";
-        }
-        dropped = dropped || location.kind == LocationKind::None;
+        if (!holds_at_entry(location))
+            location = nowhere("not stored yet at the function's entry");
+        usual = usual && is_usual(location, result_.parameters.size() - function.first_parameter);
         result_.parameters.push_back(parameter_record(parameter, &location));
     };
     // The parameters and their order are those of the source: a clone may lack some.
@@ -157,8 +177,9 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
     }
     function.parameter_count = result_.parameters.size() - function.first_parameter;
     // Symbols without a suffix are not optimizer clones: their arguments follow the calling
-    // convention.
-    if (dropped && function.symbol == function.name)
+    // convention. DWARF may say otherwise: gcc describes the value that the function's first
+    // statement assigns (`while (argc-- > 0)`) as that at the entry.
+    if (!usual && function.symbol == function.name)
         use_calling_convention(origin ? &*origin : die, function);
 }
 

@@ -413,6 +413,60 @@ TEST(MadeInlined, InstancesHaveTheirPlaceAndVariables) {
     EXPECT_TRUE(find_functions(info, "twice").empty());
 }
 
+TEST(MadeParameters, AreTheArgumentsThoughTheFirstStatementAssignsToThem) {
+    const std::string source = "void use(long n) { __asm__ volatile(\"\" : : \"r\"(n)); }\n"
+                               "int counts(int n, long other)\n"
+                               "{\n"
+                               "    while (n-- > 0)\n"
+                               "        use(n + other);\n"
+                               "    return 0;\n"
+                               "}\n"
+                               "void masks(long n, unsigned flags)\n"
+                               "{\n"
+                               "    flags &= ~6u;\n"
+                               "    use(n + flags);\n"
+                               "}\n"
+                               "long clears(long *n)\n"
+                               "{\n"
+                               "    long *last = n;\n"
+                               "    n = 0;\n"
+                               "    use(*last + (n == 0));\n"
+                               "    return *last;\n"
+                               "}\n";
+    const std::vector<std::pair<std::string, std::string>> sources = {{"a.c", source}};
+    // Without variable tracking a parameter has one location, which holds behind the prologue.
+    for (const std::vector<std::string>& options : std::vector<std::vector<std::string>>{
+             {"-O2", "-fno-inline"}, {"-O2", "-fno-inline", "-fno-var-tracking"}, {"-O0"}}) {
+        const MadeKernel made(sources, options);
+        auto shown = [&](const char* name) {
+            return shown_parameters(find_functions(*made.info, name).at(0).parameters);
+        };
+        EXPECT_EQ(shown("counts"), "n=rdi other=rsi") << options.back();
+        EXPECT_EQ(shown("masks"), "n=rdi flags=rsi") << options.back();
+        EXPECT_EQ(shown("clears"), "n=rdi") << options.back();
+    }
+}
+
+// The arguments of an optimizer's clone are known by DWARF only.
+TEST(MadeParameters, AreNotWhereTheyWillBeKeptBehindTheEntry) {
+    const std::string source = "void use(long n) { __asm__ volatile(\"\" : : \"r\"(n)); }\n"
+                               "static long cloned(long n, long same)\n"
+                               "{\n"
+                               "    use(n);\n"
+                               "    use(n + same);\n"
+                               "    return n * same;\n"
+                               "}\n"
+                               "long first(long n) { return cloned(n, 11) + 1; }\n"
+                               "long second(long n) { return cloned(n + 1, 11) + 2; }\n";
+    const std::vector<std::pair<std::string, std::string>> sources = {{"a.c", source}};
+    const std::vector<std::string> options = {"-O2", "-fno-inline", "-fno-var-tracking"};
+    const MadeKernel made(sources, options);
+    const auto functions = find_functions(*made.info, "cloned");
+    ASSERT_EQ(functions.size(), 1u);
+    ASSERT_NE(functions[0].symbol, "cloned");
+    EXPECT_EQ(shown_parameters(functions[0].parameters), "n=? same=?");
+}
+
 // The linker script's aliases (ftrace_ops_list_func) have no size.
 TEST(MadeBlacklist, AnAliasWithoutSizeDoesNotShortenAForbiddenFunction) {
     const std::string assembly = ".text\n"
