@@ -33,8 +33,6 @@ std::string hint_for_foreign_word(std::string_view word) {
         {"kstack", "write: backtrace(), or print_backtrace()"},
         {"ustack", "write: ubacktrace(), or print_ubacktrace()"},
         {"quit", "write: exit()"},
-        {"syscall", "write: probe kernel.function(\"sys_NAME\") { … }; its arguments are $name"},
-        {"nd_syscall", "write: probe kernel.function(\"sys_NAME\") { … }; its arguments are $name"},
         {"probe_func", "write: probefunc()"},
         {"curtask", "write: task_current()"},
         {"hist", "collect values with name <<< value and print them with print(@hist_log(name))"},

@@ -19,6 +19,7 @@ The exit status is 1 if a function is called by no script, or one of its replace
 """
 import argparse
 import contextlib
+import glob
 import importlib.util
 import io
 import os
@@ -58,13 +59,17 @@ class Function:
         return [f"{declared} {body}" for body in BODIES[self.result]]
 
 
+def tapsets():
+    """Returns the texts of the library's files."""
+    for path in sorted(glob.glob(os.path.join(ROOT, "tapsets/**/*.stp"), recursive=True)):
+        with open(path, encoding="utf-8") as file:
+            yield file.read()
+
+
 def functions():
-    folder = os.path.join(ROOT, "tapsets")
     found = []
-    for name in sorted(os.listdir(folder)):
-        if name.endswith(".stp"):
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
-                found += [Function(*each) for each in FUNCTION.findall(file.read())]
+    for text in tapsets():
+        found += [Function(*each) for each in FUNCTION.findall(text)]
     return found
 
 
@@ -156,14 +161,11 @@ def called_by(script, options):
 
 def bodies():
     """Returns (name, parameters, text) of each function that is written in the language itself."""
-    folder = os.path.join(ROOT, "tapsets")
-    for name in sorted(os.listdir(folder)):
-        if name.endswith(".stp"):
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
-                text = re.sub(r'"(\\.|[^"\\])*"|//.*', "", file.read())
-            for part in re.split(r"^(?=function |private |probe |global |@define )", text, flags=re.MULTILINE):
-                if found := ANY_FUNCTION.match(part):
-                    yield found[1], {each.split(":")[0].strip() for each in found[3].split(",")}, part[found.end():]
+    for text in tapsets():
+        text = re.sub(r'"(\\.|[^"\\])*"|//.*', "", text)
+        for part in re.split(r"^(?=function |private |probe |global |@define )", text, flags=re.MULTILINE):
+            if found := ANY_FUNCTION.match(part):
+                yield found[1], {each.split(":")[0].strip() for each in found[3].split(",")}, part[found.end():]
 
 
 def declared_marks():
