@@ -130,6 +130,13 @@ Invocation::Invocation(Options given)
              options.guest ? Images::Completion(ask_the_guest) : nullptr),
       writer_(STDOUT_FILENO, "standard output"), messages_(STDERR_FILENO, "the messages"),
       output_(options.output->make({writer_, messages_, options.warnings, options.verbose() > 0})) {
+    images.set_header_compiler([this](const Kernel& kernel, const auto& headers,
+                                      AddressSpace space) -> Result<std::string> {
+        if (space == AddressSpace::User)
+            return compile_user_headers(headers);
+        auto opened = open_runtime_kit(kernel, RuntimeSources{places.runtime}, show_progress);
+        return opened ? compile_kernel_headers(*opened, headers) : opened.failure();
+    });
     if (options.keep_work_files)
         work.keep();
     if (options.user_space)

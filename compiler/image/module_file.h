@@ -45,5 +45,9 @@ std::vector<Segment> module_segments(const ElfFile& linked);
 
 // Opens a module of `kernel`, which must outlive it, from its file.
 Result<std::unique_ptr<Image>> open_module(const Kernel& kernel, const std::string& path);
+// Opens an object that was compiled only for the types of headers. `name` is for messages; the
+// types describe memory of `space`.
+Result<std::unique_ptr<Image>> open_headers(const Kernel& kernel, const std::string& path,
+                                            const std::string& name, AddressSpace space);
 
 } // namespace djstap

@@ -12,18 +12,24 @@ namespace {
 class OpenedModule final : public OpenedImage<Image> {
   public:
     OpenedModule(const Kernel& kernel, std::string file)
-        : kernel_(kernel), file_(std::move(file)), name_(module_name_of(file_)) {}
+        : kernel_(kernel), file_(std::move(file)), name_(module_name_of(file_)),
+          title_("module '" + name_ + "' of " + kernel_.title()) {}
+    OpenedModule(const Kernel& kernel, std::string file, std::string name, AddressSpace space)
+        : kernel_(kernel), file_(std::move(file)), name_(std::move(name)), title_(name_),
+          space_(space) {}
     Status open(const std::string& linked);
 
     ImageKind kind() const override { return ImageKind::Module; }
     const std::string& name() const override { return name_; }
-    std::string title() const override { return "module '" + name_ + "' of " + kernel_.title(); }
+    std::string title() const override { return title_; }
+    AddressSpace address_space() const override { return space_; }
     const Kernel& kernel() const override { return kernel_; }
     const std::string& file() const override { return file_; }
 
   private:
     const Kernel& kernel_;
-    const std::string file_, name_;
+    const std::string file_, name_, title_;
+    const AddressSpace space_ = AddressSpace::Kernel;
 };
 
 Status OpenedModule::open(const std::string& linked) {
@@ -72,14 +78,26 @@ std::vector<Segment> module_segments(const ElfFile& linked) {
     return segments;
 }
 
-Result<std::unique_ptr<Image>> open_module(const Kernel& kernel, const std::string& path) {
-    auto linked = linked_module(kernel, path);
+namespace {
+
+Result<std::unique_ptr<Image>> open_linked(std::unique_ptr<OpenedModule> module) {
+    auto linked = linked_module(module->kernel(), module->file());
     if (!linked)
         return linked.failure();
-    auto module = std::make_unique<OpenedModule>(kernel, path);
     if (Status opened = module->open(*linked); !opened)
         return opened.failure();
     return std::unique_ptr<Image>(std::move(module));
+}
+
+} // namespace
+
+Result<std::unique_ptr<Image>> open_module(const Kernel& kernel, const std::string& path) {
+    return open_linked(std::make_unique<OpenedModule>(kernel, path));
+}
+
+Result<std::unique_ptr<Image>> open_headers(const Kernel& kernel, const std::string& path,
+                                            const std::string& name, AddressSpace space) {
+    return open_linked(std::make_unique<OpenedModule>(kernel, path, name, space));
 }
 
 } // namespace djstap

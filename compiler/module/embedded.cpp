@@ -21,29 +21,6 @@ using namespace module;
 
 namespace {
 
-std::string quoted_for_shell(const std::string& word) {
-    std::string out = "'";
-    for (const char c : word)
-        out += c == '\'' ? "'\\''" : std::string(1, c);
-    return out + "'";
-}
-
-// Returns the compiler's first errors.
-std::string complaints(std::string_view output) {
-    std::string text;
-    int lines = 0;
-    while (!output.empty() && lines < 12) {
-        const size_t end = std::min(output.find('\n'), output.size());
-        const std::string_view line = output.substr(0, end);
-        output.remove_prefix(std::min(end + 1, output.size()));
-        if (line.find("In function") != std::string_view::npos || line.starts_with("cc1:"))
-            continue;
-        text.append("\n  ").append(line);
-        lines++;
-    }
-    return text;
-}
-
 class Compiler {
   public:
     Compiler(const RuntimeKit& kit, const RuntimeSources& sources, std::string_view c_source,
@@ -112,8 +89,8 @@ class Compiler {
             return outcome.failure();
         if (outcome->status == 0)
             return Done{};
-        return Failure{(what.empty() ? words[0] + " failed:" : what) + complaints(outcome->output),
-                       ""};
+        return Failure{
+            (what.empty() ? words[0] + " failed:" : what) + first_errors(outcome->output), ""};
     }
 
     const RuntimeKit& kit_;

@@ -139,6 +139,13 @@ struct EmbeddedObject {
 Result<EmbeddedObject> add_embedded_code(const RuntimeKit& kit, const RuntimeSources& sources,
                                          std::string_view c_source, std::string_view object);
 
+// Returns the path of an object with the debug information of all types in headers of the kernel,
+// or of user space, which are included in their order: from the cache, or compiled now. Fails with
+// the compiler's errors.
+Result<std::string> compile_kernel_headers(const RuntimeKit& kit,
+                                           const std::vector<std::string>& headers);
+Result<std::string> compile_user_headers(const std::vector<std::string>& headers);
+
 // Links a module, runs objtool on it, names, checks and signs it. Fails if the object refers to
 // anything that neither runtime nor kernel offers to scripts, if a tool fails or warns, or if the
 // output cannot be written (an existing file of that name is then unchanged).

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "module/tool.h"
 
+#include <algorithm>
+
 #include <unistd.h>
 
 namespace djstap::module {
@@ -58,6 +60,28 @@ Result<ProgramOutcome> run_tool(const std::vector<std::string>& words,
     wanted.most = 1 << 20;
     wanted.line = line;
     return run_program(words, wanted, std::move(options));
+}
+
+std::string quoted_for_shell(const std::string& word) {
+    std::string out = "'";
+    for (const char c : word)
+        out += c == '\'' ? "'\\''" : std::string(1, c);
+    return out + "'";
+}
+
+std::string first_errors(std::string_view output) {
+    std::string text;
+    int lines = 0;
+    while (!output.empty() && lines < 12) {
+        const size_t end = std::min(output.find('\n'), output.size());
+        const std::string_view line = output.substr(0, end);
+        output.remove_prefix(std::min(end + 1, output.size()));
+        if (line.find("In function") != std::string_view::npos || line.starts_with("cc1:"))
+            continue;
+        text.append("\n  ").append(line);
+        lines++;
+    }
+    return text;
 }
 
 } // namespace djstap::module

@@ -17,4 +17,8 @@ namespace djstap::module {
 Result<ProgramOutcome> run_tool(const std::vector<std::string>& words,
                                 const std::function<void(std::string_view)>& line = nullptr);
 
+std::string quoted_for_shell(const std::string& word);
+// Returns the first errors in a compiler's output, each on an indented line.
+std::string first_errors(std::string_view output);
+
 } // namespace djstap::module

@@ -119,4 +119,62 @@ Result<const ImageView*> Images::module(const std::string& name_or_path) {
     return modules_[name_or_path] = views_.emplace(name, std::move(view)).first->second.get();
 }
 
+namespace {
+
+// Splits "kernel<a.h><b.h>"; returns nothing if it is not of this form.
+std::optional<std::vector<std::string>> split_headers(std::string_view text) {
+    std::vector<std::string> names;
+    while (!text.empty()) {
+        const size_t end = text.find('>');
+        if (text.front() != '<' || end == std::string_view::npos || end == 1)
+            return std::nullopt;
+        names.emplace_back(text.substr(1, end - 1));
+        // It becomes a line of C.
+        if (names.back().find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                           "0123456789_-+./") != std::string::npos)
+            return std::nullopt;
+        text.remove_prefix(end + 1);
+    }
+    return names;
+}
+
+} // namespace
+
+Result<const ImageView*> Images::headers(const std::string& names) {
+    auto known = headers_.find(names);
+    if (known == headers_.end()) {
+        auto open = [&]() -> Result<std::unique_ptr<ImageView>> {
+            constexpr std::string_view of_kernel = "kernel";
+            const bool kernels = names.starts_with(of_kernel);
+            const auto list =
+                split_headers(std::string_view(names).substr(kernels ? of_kernel.size() : 0));
+            if (!list)
+                return Failure{"'" + names + "' does not name headers",
+                               "they are named like \"kernel<linux/sched.h>\""};
+            auto opened = kernel();
+            if (!opened)
+                return opened.failure();
+            const AddressSpace space = kernels ? AddressSpace::Kernel : AddressSpace::User;
+            auto object = compile_headers_ ? compile_headers_(**opened, *list, space)
+                                           : Failure{"headers cannot be compiled here", ""};
+            if (!object)
+                return object.failure();
+            auto image = open_headers(**opened, *object, names, space);
+            if (!image)
+                return image.failure();
+            auto view = std::make_unique<ImageView>(std::move(*image), names);
+            auto info = view->debuginfo();
+            if (!info)
+                return info.failure();
+            if (!(*info)->has_dwarf())
+                return Failure{"the debug information of '" + names + "' cannot be used", ""};
+            return view;
+        };
+        known = headers_.emplace(names, open()).first;
+    }
+    if (!known->second)
+        return known->second.failure();
+    return known->second->get();
+}
+
 } // namespace djstap

@@ -43,6 +43,10 @@ class Images {
   public:
     // Adds missing files to a kernel's, if possible.
     using Completion = std::function<Status(KernelFiles&)>;
+    // Compiles headers to an object with the debug information of their types, and returns its
+    // path. The headers are the kernel's, or those of user space.
+    using HeaderCompiler = std::function<Result<std::string>(
+        const Kernel&, const std::vector<std::string>& headers, AddressSpace)>;
     // `release` as for find_kernel.
     explicit Images(std::string release, void (*progress)(const std::string&) = nullptr,
                     Completion complete = nullptr)
@@ -53,6 +57,10 @@ class Images {
     // Returns the module of that name, or in the file of that path, with its debug information
     // opened.
     Result<const ImageView*> module(const std::string& name_or_path);
+    void set_header_compiler(HeaderCompiler compiler) { compile_headers_ = std::move(compiler); }
+    // Returns the types of headers, with their debug information opened: "<sys/time.h>", or the
+    // kernel's "kernel<linux/sched.h><linux/fs.h>".
+    Result<const ImageView*> headers(const std::string& names);
     // Returns the names of the kernel's matching modules; those that are loaded if the kernel is
     // running.
     Result<std::vector<std::string>> modules_matching(std::string_view glob);
@@ -69,6 +77,7 @@ class Images {
     std::string release_;
     void (*progress_)(const std::string&);
     Completion complete_;
+    HeaderCompiler compile_headers_;
     const Kernel* kernel_ = nullptr; // that of kernel_view_
     std::unique_ptr<ImageView> kernel_view_;
     std::optional<Failure> failure_;
@@ -76,6 +85,7 @@ class Images {
     std::optional<std::map<std::string, std::string>> module_files_;
     std::map<std::string, std::unique_ptr<ImageView>> views_; // of modules, by name
     std::map<std::string, const ImageView*> modules_;         // by name or path as asked for
+    std::map<std::string, Result<std::unique_ptr<ImageView>>> headers_; // by names as asked for
 };
 
 } // namespace djstap

@@ -347,6 +347,7 @@ class ProbeResolver {
     void know_images(VariableScope& scope) {
         scope.info_of_module = [this](const std::string& name) { return info_of_module(name); };
         scope.number_of = [this](const Image& image) { return image_number(image); };
+        scope.header_failures = &header_failures_;
     }
 
     // Returns the scope at the first place of another probe, where a value got its type; or that of
@@ -386,14 +387,20 @@ class ProbeResolver {
         return own;
     }
 
-    // "kernel", or a module's name or path; a header in <> is part of one of them.
+    // "kernel", a module's name or path, or headers.
     const DebugInfo* info_of_module(const std::string& name) {
-        const std::string bare = name.substr(0, name.find('<'));
-        if (bare.empty() || bare == "kernel" || bare == "vmlinux") {
+        if (name.find('<') != std::string::npos) {
+            auto headers = resolver_.images.headers(name);
+            if (headers)
+                return &(*headers)->info();
+            header_failures_[name] = headers.failure().message;
+            return nullptr;
+        }
+        if (name.empty() || name == "kernel" || name == "vmlinux") {
             auto info = kernel_info();
             return info ? *info : nullptr;
         }
-        auto module = resolver_.images.module(bare);
+        auto module = resolver_.images.module(name);
         return module ? &(*module)->info() : nullptr;
     }
 
@@ -467,6 +474,7 @@ class ProbeResolver {
         VariableScope scope;
     };
     std::map<const program::Probe*, std::unique_ptr<Foreign>> foreign_;
+    std::map<std::string, std::string> header_failures_; // by the names of headers
     std::map<std::string, uint32_t> variant_numbers_;
     std::vector<Pattern> patterns_;
     std::map<uint32_t, std::vector<program::Sufficient>> found_; // by declaration

@@ -126,6 +126,37 @@ PointedType pointed_type(const program::TargetValue& value, const VariableScope&
 
 // Returns the debug information with a value's types: of the modules that it names ("nfsd:sunrpc")
 // the first that has the type, else that of the value's origin, else that of the probe's own place.
+// Calls `found` with each name in "kernel:kernel<linux/fs.h>:nfsd", until it returns true.
+template <class Found> bool each_module(std::string_view list, Found found) {
+    while (!list.empty()) {
+        const size_t end = std::min(list.find(':'), list.size());
+        if (found(std::string(list.substr(0, end))))
+            return true;
+        list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    return false;
+}
+
+// Headers of user space do not describe the kernel, whose types are used if the named modules lack
+// one.
+bool names_user_headers(const program::TargetValue& value) {
+    return each_module(value.module, [](const std::string& name) { return name.starts_with('<'); });
+}
+
+// Why headers among the named modules cannot be used; empty if they can.
+std::string header_failure(const program::TargetValue& value, const VariableScope& scope) {
+    std::string failure;
+    each_module(value.module, [&](const std::string& name) {
+        if (!scope.header_failures)
+            return true;
+        const auto known = scope.header_failures->find(name);
+        if (known != scope.header_failures->end())
+            failure = name + ": " + known->second;
+        return !failure.empty();
+    });
+    return failure;
+}
+
 const DebugInfo& info_of(const program::TargetValue& value, const VariableScope& scope) {
     using Base = program::TargetValue::Base;
     if (value.base == Base::Autocast) {
@@ -147,15 +178,14 @@ const DebugInfo& info_of(const program::TargetValue& value, const VariableScope&
     };
     if (!scope.info_of_module)
         return *scope.info;
-    for (std::string_view rest = value.module; !rest.empty();) {
-        const size_t end = std::min(rest.find(':'), rest.size());
-        const std::string name(rest.substr(0, end));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
+    const DebugInfo* found = nullptr;
+    each_module(value.module, [&](const std::string& name) {
         const DebugInfo* info = scope.info_of_module(name);
         if (info && has(*info))
-            return *info;
-    }
-    return *scope.info;
+            found = info;
+        return found != nullptr;
+    });
+    return found ? *found : *scope.info;
 }
 
 // Returns the type that a value keeps from its origin.
@@ -206,13 +236,18 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
         bool pointer = false;
         const DebugInfo& info = info_of(value, scope);
         const std::optional<TypeId> type = find_type(info, pointed_name(value.cast_type, pointer));
-        if (!type)
-            return AccessError{DiagnosticKind::UnknownCastType,
-                               value.range,
-                               value.cast_type,
-                               owner(info),
-                               {},
-                               "write it as in C: \"struct task_struct\""};
+        if (!type ||
+            (names_user_headers(value) && info.image().address_space() != AddressSpace::User)) {
+            const std::string failure = header_failure(value, scope);
+            return AccessError{
+                DiagnosticKind::UnknownCastType,
+                value.range,
+                value.cast_type,
+                value.module.find('<') == std::string::npos ? owner(info)
+                                                            : "'" + value.module + "'",
+                {},
+                failure.empty() ? "write it as in C: \"struct task_struct\"" : failure};
+        }
         CTypeKind kind = info.resolve(*type).kind;
         const bool indexed = is_indexed(value) && !pointer && kind != CTypeKind::Array;
         bool structure = kind == CTypeKind::Struct || kind == CTypeKind::Union;

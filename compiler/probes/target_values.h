@@ -6,6 +6,7 @@
 #include "semantics/program.h"
 
 #include <functional>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -21,6 +22,8 @@ struct VariableScope {
     std::string tracepoint;                 // the name of a tracepoint: $$name
     // Returns the debug information of a module that a script names; null if there is none.
     std::function<const DebugInfo*(const std::string&)> info_of_module;
+    // Why headers that a script names cannot be used, by their names.
+    const std::map<std::string, std::string>* header_failures = nullptr;
     // Adds an image to the plan and returns its number there.
     AccessBuilder::NumberOf number_of;
     const std::vector<std::string>* counters = nullptr; // of perf events, by number
