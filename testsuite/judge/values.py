@@ -31,9 +31,10 @@ from kernel_image import KERNELS, KernelImage, release_of, vmlinux_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-MOST_HITS = 300     # of a place in the recorded run
-SPARE = 1.35        # more are drawn than are wanted: the workload does not come to each place each time
-MOST_INSTANCES = 40 # of an inlined function: its probe point has all of them
+MOST_HITS = 300      # of a place in the recorded run
+SPARE = 1.35         # more are drawn than are wanted: the workload does not come to each place each time
+MOST_REQUESTS = 6    # READS of the witness
+MOST_INSTANCES = 40  # of an inlined function: its probe point has all of them
 # Called by the witness itself, while it reads memory.
 BY_THE_WITNESS = re.compile(r"copy_from_kernel_nofault|.*ftrace.*|.*kprobe.*|.*trampoline.*")
 
@@ -52,7 +53,8 @@ class Site:
         for each in parameters:
             try:
                 place = self.place(each, lambda register: 0)
-                if place.memory and place.memory not in self.requests and each.kind != "aggregate":
+                if place.memory and place.memory not in self.requests and each.kind != "aggregate" \
+                        and len(self.requests) < MOST_REQUESTS:
                     self.requests.append(place.memory)
             except locations.Unavailable:
                 pass
@@ -73,6 +75,8 @@ class Site:
             word, offset = place.memory
             return ((words[word] if word >= 0 else 0) + offset) & locations.MASK
         if place.memory:
+            if place.memory not in self.requests:
+                raise locations.Unavailable("in memory that the witness did not save")
             value = memory[self.requests.index(place.memory)]
             if value is None:
                 raise locations.Unavailable("in memory that cannot be read")
@@ -330,7 +334,7 @@ def judge(kernel, options, sites, verdict):
     points = list(dict.fromkeys(site.point for site in sites))
     script = "probe %s {\n if (tid() > target()) printf(\"%%x %%d %%s\\n\", addr(), tid(), $$parms) }" % (
         ",\n ".join(point + "?" for point in points))
-    lines = ["site %x%s" % (site.probed, "".join(" %d:%d" % request for request in site.requests[:6])) for site in sites]
+    lines = ["site %x%s" % (site.probed, "".join(" %d:%d" % request for request in site.requests)) for site in sites]
     output, data, messages = run_guest(kernel, options, script, lines, "record", extra=("-D", "MAXSTRINGLEN=1024", "-D", "MAXKPROBES=5000"))
     trouble = [line for line in messages if re.search("lost|skipped|error", line)]
     if trouble:

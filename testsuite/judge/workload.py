@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Calls many functions of the kernel, a few times each: files, processes, memory, sockets, timers, namespaces."""
 import ctypes
-import errno
 import fcntl
 import mmap
 import os
