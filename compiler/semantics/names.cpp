@@ -245,6 +245,12 @@ std::vector<FunctionState*> Names::functions(const std::string& name, size_t arg
                 if (candidate->parameters.size() == arguments &&
                     (candidate->file == &file || !candidate->declaration->is_private))
                     result.push_back(candidate);
+        // A file's private function hides what others define by that name.
+        auto own = [&](const FunctionState* candidate) { return candidate->file == &file; };
+        if (std::any_of(result.begin(), result.end(), [&](const FunctionState* candidate) {
+                return own(candidate) && candidate->declaration->is_private;
+            }))
+            std::erase_if(result, [&](const auto* candidate) { return !own(candidate); });
         std::stable_sort(result.begin(), result.end(),
                          [](const FunctionState* a, const FunctionState* b) {
                              return a->priority() < b->priority();

@@ -87,6 +87,11 @@ TEST(SemanticsNames, PrivateOnesStayInTheirFile) {
         "probe begin { print(helper()); print(secret()) }", {},
         "private function secret() { return 1 }\nfunction helper() { return secret() }");
     EXPECT_EQ(hidden.count("unknown-function"), 1u) << hidden.errors();
+    // In their file they hide what others define by that name.
+    Analysis hiding(
+        "function secret() { return \"text\" }\nprobe begin { print(secret(), helper()) }", {},
+        "private function secret() { return 1 }\nfunction helper() { return secret() + 1 }");
+    EXPECT_TRUE(hiding.program) << hiding.errors();
 }
 
 TEST(SemanticsNames, ParametersHideGlobals) {
