@@ -163,7 +163,7 @@ static void files(void) {
     CALL(umask, 027);
     CALL(inotify_init);
     int notices = CALL(inotify_init1, IN_NONBLOCK);
-    int watch = CALL(inotify_add_watch, notices, ".", IN_CREATE | IN_DELETE);
+    int watch = CALL(inotify_add_watch, notices, ".", IN_CREATE | IN_DELETE | IN_ONESHOT);
     CALL(inotify_rm_watch, notices, watch);
     CALL(memfd_create, "in memory", 1);
     CALL(swapoff, "missing");
@@ -225,6 +225,7 @@ static void memory(void) {
     CALL(msync, page, 4096L, MS_SYNC | MS_INVALIDATE);
     CALL(mlock, page + 4096, 4096L);
     CALL(mlock2, page + 4096, 4096L, 1);
+    CALL(mlock2, page + 4096, 4096L, -1);
     CALL(munlock, page + 4096, 4096L);
     CALL(mlockall, MCL_FUTURE);
     CALL(munlockall);
@@ -272,6 +273,7 @@ static void sockets(void) {
     message.msg_iovlen = 1;
     CALL(recvmsg, pair[1], &message, 0);
     CALL(shutdown, pair[0], SHUT_RDWR);
+    CALL(shutdown, pair[0], -1);
 }
 
 static void nothing(int signal) {
