@@ -14,7 +14,9 @@ calling convention, else by llvm-dwarfdump's location at that address. Not one v
 Hits in interrupts could be seen in another order by the two; the places where they occur are not drawn.
 """
 import argparse
+import base64
 import collections
+import gzip
 import os
 import random
 import re
@@ -148,6 +150,10 @@ class Kernel:
         return site
 
 
+class GuestLost(Exception):
+    """A guest that did not return what the witness saw."""
+
+
 def run_guest(kernel, options, script, lines, then, memory="1G", extra=()):
     """Runs a script in a guest with the witness, which gets these commands. Returns djstap's output and the witness's data."""
     with tempfile.TemporaryDirectory(prefix="judge-") as folder:
@@ -159,7 +165,7 @@ control=/sys/kernel/debug/witness/control
 echo 0 >/proc/sys/debug/kprobes-optimization
 while read line; do echo "$line" >$control || echo "refused: $line" >&2; done <%(folder)s/sites
 sh -c 'echo "%(then)s $$" >/sys/kernel/debug/witness/control'
-timeout 60 taskset -c 0 /usr/bin/python3 -S -E %(here)s/workload.py >/dev/null
+timeout 300 taskset -c 0 /usr/bin/python3 -S -E %(here)s/workload.py >/dev/null
 ls -lR /etc /proc/1 >/dev/null 2>&1
 find /sys/kernel /sys/bus -name 'a*' >/dev/null 2>&1
 tar cf - /etc 2>/dev/null | gzip >/tmp/archive
@@ -172,7 +178,10 @@ gzip -c %(folder)s/data.out | base64 -w 0 >&2
 """ % {"witness": kernel.witness, "folder": folder, "then": then, "here": HERE})
         command = [options.djstap, "--guest=" + kernel.series, "--guest-memory=" + memory, "-s", "32", "-w",
                    "-c", "sh %s/run.sh" % folder, *extra, "-o", os.path.join(folder, "out"), "-e", script]
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=300, errors="replace")
+        try:
+            ran = subprocess.run(command, capture_output=True, text=True, timeout=1200, errors="replace")
+        except subprocess.TimeoutExpired:
+            raise GuestLost("the guest did not end in 20 minutes") from None
         output = ""
         if os.path.exists(os.path.join(folder, "out")):
             with open(os.path.join(folder, "out"), errors="replace") as file:
@@ -180,13 +189,11 @@ gzip -c %(folder)s/data.out | base64 -w 0 >&2
     data, rest = [], []
     for line in ran.stderr.splitlines():
         if line.startswith("H4sI"):
-            import base64
-            import gzip
             data = gzip.decompress(base64.b64decode(line)).decode().splitlines()
         else:
             rest.append(line)
     if not data:
-        raise RuntimeError("the guest returned no data (%d):\n%s\n%s" % (ran.returncode, "\n".join(rest)[-3000:], ran.stdout[-500:]))
+        raise GuestLost("the guest returned no data (%d):\n%s\n%s" % (ran.returncode, "\n".join(rest)[-3000:], ran.stdout[-500:]))
     return output, data, rest
 
 
@@ -403,7 +410,7 @@ def report(kernel, verdict, title, sites):
     if verdict.unpaired:
         print("    not judged: %s" % dict(collections.Counter(re.sub(r"\d+", "N", why) for _, why in verdict.unpaired)))
         for site, why in verdict.unpaired[:30]:
-            if why != "not hit":
+            if not why.startswith("not hit"):
                 print("        %s: %s" % (site.point, why))
     shown = collections.Counter()
     for site, what, location in verdict.wrong:
@@ -443,7 +450,11 @@ def main():
         while tried < len(sites) and len(verdict.sites) < count:
             batch = sites[tried:tried + options.batch]
             tried += len(batch)
-            judge(kernel, options, batch, verdict)
+            try:
+                judge(kernel, options, batch, verdict)
+            except GuestLost as lost:
+                print("    %s" % lost, file=sys.stderr)
+                verdict.unpaired += [(site, "not hit: the guest was lost") for site in batch]
             print("    %d of %d tried, %d judged, %d wrong" % (tried, len(sites), len(verdict.sites), len(verdict.wrong)),
                   file=sys.stderr, flush=True)
         report(kernel, verdict, title, sites[:tried])
