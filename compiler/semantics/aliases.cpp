@@ -48,12 +48,15 @@ class Expansion {
         // Within the definition of timer.profile, timer.profile.tick is not the alias with a
         // suffix.
         std::erase_if(found, [&](const AliasState& alias) {
-            return in_chain(alias) && own_name(alias, components)->size() < components.size();
+            return in_chain(alias) &&
+                   components_of_name(components, *own_name(alias, components)).value_or(0) <
+                       components.size();
         });
-        for (const auto& meant : families_meant(components, found))
+        const auto families = families_meant(components, found);
+        for (const auto& meant : families)
             add(used, meant, optional, sufficient, conditions, &used);
         if (found.empty()) {
-            if (components.empty() || !families_meant(components, found).empty())
+            if (components.empty() || !families.empty())
                 return;
             if (!is_family(components.front().name)) {
                 if (!optional)
@@ -71,11 +74,10 @@ class Expansion {
             const std::vector<ast::PointComponent>* own = own_name(alias, components);
             // The rest of the point after the alias's own name is appended to each point that the
             // alias stands for.
-            const size_t consumed = std::min(own->size(), components.size());
+            const size_t consumed =
+                components_of_name(components, *own).value_or(components.size());
             std::vector<ast::PointComponent> suffix(
                 components.begin() + static_cast<long>(consumed), components.end());
-            if (has_double_star(components))
-                suffix.clear();
             chain_.push_back({alias, dotted(*own) + (suffix.empty() ? "" : "." + dotted(suffix))});
             const size_t others = sufficient_.size();
             for (const ast::ProbePoint& inner : alias.declaration->points) {
@@ -128,23 +130,12 @@ class Expansion {
                            });
     }
 
-    static bool has_double_star(const std::vector<ast::PointComponent>& components) {
-        return std::any_of(components.begin(), components.end(),
-                           [](const ast::PointComponent& component) {
-                               return component.name.find("**") != std::string::npos;
-                           });
-    }
-
     // Returns the one name that the components match, for an alias with several names.
     static const std::vector<ast::PointComponent>*
     own_name(const AliasState& alias, const std::vector<ast::PointComponent>& components) {
-        for (const auto& name : alias.declaration->names) {
-            bool same = name.size() <= components.size();
-            for (size_t i = 0; same && i < name.size(); ++i)
-                same = matches_component(components[i].name, name[i].name);
-            if (same)
+        for (const auto& name : alias.declaration->names)
+            if (components_of_name(components, name))
                 return &name;
-        }
         return &alias.declaration->names.front();
     }
 

@@ -67,6 +67,12 @@ bool match_alias(const std::vector<ast::PointComponent>& pattern, size_t p,
 
 } // namespace
 
+std::optional<size_t> components_of_name(const std::vector<ast::PointComponent>& components,
+                                         const std::vector<ast::PointComponent>& name) {
+    size_t taken = 0;
+    return match_alias(components, 0, name, 0, &taken) ? std::optional(taken) : std::nullopt;
+}
+
 std::string dotted(const std::vector<ast::PointComponent>& components) {
     std::string text;
     for (const ast::PointComponent& component : components)
@@ -292,10 +298,10 @@ std::vector<AliasState> Names::aliases(const std::vector<ast::PointComponent>& c
     std::vector<AliasState> whole, prefix;
     auto consider = [&](const AliasState& alias) {
         for (const auto& name : alias.declaration->names) {
-            size_t rest = 0;
-            if (!match_alias(components, 0, name, 0, &rest))
+            const auto taken = components_of_name(components, name);
+            if (!taken)
                 continue;
-            (rest == components.size() ? whole : prefix).push_back(alias);
+            (*taken == components.size() ? whole : prefix).push_back(alias);
             return;
         }
     };

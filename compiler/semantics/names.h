@@ -108,6 +108,11 @@ class Names {
 // "timer.ms" of timer.ms(5).
 std::string dotted(const std::vector<ast::PointComponent>& components);
 
+// Returns how many components of a point the name of an alias takes: the rest is a suffix. Nothing
+// if they do not match it.
+std::optional<size_t> components_of_name(const std::vector<ast::PointComponent>& components,
+                                         const std::vector<ast::PointComponent>& name);
+
 // Returns whether C code contains this marker: /* pure */.
 bool has_pragma(const std::string& code, const std::string& pragma);
 

@@ -48,32 +48,70 @@ uint32_t PointShapes::traits(const ast::ProbePoint& point) const {
     return common == ~0u ? 0 : common & ~uint32_t{PointIsNotSupported};
 }
 
+namespace {
+
+// The parts of a shape: "function(STRING)".
+std::vector<std::string> parts_of(const std::string& shape) {
+    std::vector<std::string> parts;
+    for (size_t begin = 0; begin < shape.size();) {
+        const size_t end = std::min(shape.find('.', begin), shape.size());
+        parts.push_back(shape.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return parts;
+}
+
+std::string name_of_part(const std::string& part) {
+    return part.substr(0, part.find('('));
+}
+
+// Matches components from `c` on with the parts of a shape from `p` on, and adds what they mean
+// there.
+bool match_shape(const std::vector<ast::PointComponent>& components, size_t c,
+                 const std::vector<std::string>& parts, size_t p,
+                 std::vector<ast::PointComponent>& meant) {
+    if (c == components.size() || p == parts.size())
+        return c == components.size() && p == parts.size();
+    const ast::PointComponent& component = components[c];
+    std::string pattern = component.name;
+    bool crosses = false; // ** may be several parts, of which the last one may have an argument
+    for (size_t at = 0; (at = pattern.find("**", at)) != std::string::npos; crosses = true)
+        pattern.replace(at, 2, "*");
+    std::string joined;
+    for (size_t end = p; end < (crosses ? parts.size() : p + 1); end++) {
+        const std::string name = name_of_part(parts[end]);
+        joined += (end > p ? "\x01" : "") + name; // not a dot, which * does not match
+        const std::string argument = parts[end].substr(name.size());
+        if (argument == argument_of(component) && matches_component(pattern, joined)) {
+            const size_t before = meant.size();
+            for (size_t i = p; i <= end; i++) {
+                meant.push_back(component);
+                meant.back().name = name_of_part(parts[i]);
+                if (i < end)
+                    meant.back().argument = ast::PointComponent::Argument::None;
+            }
+            if (match_shape(components, c + 1, parts, end + 1, meant))
+                return true;
+            meant.resize(before);
+        }
+        if (!argument.empty())
+            return false;
+    }
+    return false;
+}
+
+} // namespace
+
 std::vector<std::vector<ast::PointComponent>>
 PointShapes::matching(const std::vector<ast::PointComponent>& components) const {
     std::vector<std::vector<ast::PointComponent>> out;
-    auto has = [&](std::string_view text) {
-        return std::any_of(components.begin(), components.end(), [&](const auto& each) {
-            return each.name.find(text) != std::string::npos;
-        });
-    };
-    if (!has("*") || has("**"))
+    if (std::none_of(components.begin(), components.end(),
+                     [](const auto& each) { return each.name.find('*') != std::string::npos; }))
         return out;
     for (const auto& [shape, traits] : shapes_) {
-        if (traits & PointIsNotSupported)
-            continue;
-        std::vector<ast::PointComponent> meant = components;
-        size_t begin = 0, count = 0;
-        for (; count < meant.size() && begin < shape.size(); count++) {
-            const size_t end = std::min(shape.find('.', begin), shape.size());
-            const std::string part = shape.substr(begin, end - begin);
-            const std::string name = part.substr(0, part.find('('));
-            if (!matches_component(meant[count].name, name) ||
-                part.substr(name.size()) != argument_of(meant[count]))
-                break;
-            meant[count].name = name;
-            begin = end + 1;
-        }
-        if (count == meant.size() && begin > shape.size())
+        std::vector<ast::PointComponent> meant;
+        if (!(traits & PointIsNotSupported) &&
+            match_shape(components, 0, parts_of(shape), 0, meant))
             out.push_back(std::move(meant));
     }
     return out;

@@ -41,8 +41,8 @@ class PointShapes {
     // Returns the traits of a point; if its shape is unknown, those that all shapes with its first
     // component have.
     uint32_t traits(const ast::ProbePoint& point) const;
-    // Returns the points of families that components with * in their names match, in the order of
-    // their shapes; nothing for components without *, or with **.
+    // Returns the points of families that components with * or ** in their names match, in the
+    // order of their shapes; nothing for components without.
     std::vector<std::vector<ast::PointComponent>>
     matching(const std::vector<ast::PointComponent>& components) const;
     // Returns the name of a point of one component with a number that has the trait; "": none.

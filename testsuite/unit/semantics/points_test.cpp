@@ -63,7 +63,12 @@ TEST(PointShapes, StarsInNamesStandForFamilies) {
               meant({{"*", Argument::None}, {"*", Argument::String}, {"c*", Argument::None}}));
     EXPECT_EQ("", meant({{"kernel", Argument::None}, {"*", Argument::Number}}));
     EXPECT_EQ("", meant({{"kernel", Argument::None}, {"function", Argument::String}}));
-    EXPECT_EQ("", meant({{"**", Argument::None}, {"function", Argument::String}}));
+    // ** crosses dots; an argument ends a part.
+    EXPECT_EQ(" kernel.function", meant({{"**", Argument::None}, {"function", Argument::String}}));
+    EXPECT_EQ(" kernel.function kernel.trace", meant({{"k**", Argument::String}}));
+    EXPECT_EQ(" kernel.function.call", meant({{"**n", Argument::String}, {"**", Argument::None}}));
+    EXPECT_EQ("", meant({{"kernel**call", Argument::None}}));
+    EXPECT_EQ(" timer.s", meant({{"t**s", Argument::Number}}));
 }
 
 TEST(PointShapes, OfAllFamiliesAreThoseThatAreListed) {

@@ -54,9 +54,34 @@ TEST(SemanticsAliases, WildcardsAndSuffixes) {
     EXPECT_TRUE(suffix.program->probes[0]->is_return);
     EXPECT_EQ(ast::to_string(*suffix.program->probes[0]->points[0]),
               "kernel.function(\"r\").return");
+    Analysis crossing("probe i**.return { println(name) }", {}, library);
+    ASSERT_TRUE(crossing.program) << crossing.errors();
+    ASSERT_EQ(crossing.program->probes.size(), 2u);
+    EXPECT_EQ(ast::to_string(*crossing.program->probes[0]->points[0]),
+              "kernel.function(\"r\").return");
     Analysis optional("probe nowhere.at.all ?, begin { exit() }", {}, library);
     ASSERT_TRUE(optional.program) << optional.errors();
     EXPECT_EQ(optional.program->probes[0]->points.size(), 1u);
+}
+
+// What `!` makes superfluous, as "first-end: last" of the points' numbers.
+TEST(SemanticsAliases, AllThatASufficientPointStandsForIsEnough) {
+    const std::string library =
+        "probe two = kernel.function(\"a\"), kernel.function(\"b\") {}\n"
+        "probe choice = kernel.function(\"c\")!, kernel.function(\"d\") {}\n";
+    auto enough = [&](const std::string& script) {
+        Analysis analysis(script, {}, library);
+        std::string text;
+        if (analysis.program)
+            for (const program::EnoughPoints& each : analysis.program->probes[0]->enough)
+                text += std::to_string(each.first) + "-" + std::to_string(each.end) + ":" +
+                        (each.last == UINT32_MAX ? "" : std::to_string(each.last)) + " ";
+        return text;
+    };
+    EXPECT_EQ("0-2: ", enough("probe two!, begin { exit() }"));
+    EXPECT_EQ("0-1:2 ", enough("probe choice, begin { exit() }"));
+    EXPECT_EQ("2-3:4 2-4: ", enough("probe two, choice!, begin { exit() }"));
+    EXPECT_EQ("", enough("probe two, begin { exit() }"));
 }
 
 TEST(SemanticsReturnProbes, TakeParametersAtTheEntry) {
