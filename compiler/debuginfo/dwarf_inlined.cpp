@@ -2,6 +2,7 @@
 // Finds where functions were inlined.
 #include "debuginfo/dwarf_info.h"
 
+#include "debuginfo/dwarf_tree.h"
 #include "debuginfo/pattern.h"
 #include "image/glob.h"
 
@@ -32,35 +33,39 @@ size_t DwarfInfo::inlined_count(const FunctionPattern& pattern) const {
 std::vector<StatementAddress> DwarfInfo::inlined(const FunctionPattern& pattern,
                                                  const PlaceFilter& wanted) const {
     std::vector<StatementAddress> found;
-    Dwarf* dwarf = dwarf_.get();
-    for (const InlineRecord* record :
-         dwarf ? matching_inlines(pattern) : std::vector<const InlineRecord*>()) {
+    auto add = [&](const InlineRecord& record, uint32_t instance, uint64_t address) {
+        const FunctionRecord* around = index_.function_at(address);
+        if (!around || is_replaced(*around))
+            return false;
+        StatementAddress& out = found.emplace_back();
+        out.address = address;
+        out.function = index_.text(record.name);
+        out.symbol = index_.text(around->symbol);
+        out.symbol_entry = around->entry;
+        out.file = index_.text(record.file);
+        out.line = record.line;
+        out.inlined = true;
+        out.scope = instance;
+        return true;
+    };
+    for (const InlineRecord* record : matching_inlines(pattern)) {
         const size_t first = found.size();
-        bool accepted = false;
+        // The index has the first instance, which is mostly accepted.
+        bool accepted =
+            wanted && add(*record, record->die, record->address) && wanted(found.back());
+        if (accepted)
+            continue;
+        found.resize(first);
+        Dwarf* dwarf = dwarf_.get();
         for (const uint32_t instance : index_.instances(*record)) {
             if (accepted)
                 break;
             Dwarf_Die die;
-            Dwarf_Addr address = 0, base = 0, end = 0;
-            if (!dwarf_offdie(dwarf, instance, &die))
-                continue;
-            // Some instances only have ranges: they begin with the first one.
-            if ((dwarf_entrypc(&die, &address) != 0 || address == 0) &&
-                dwarf_ranges(&die, 0, &base, &address, &end) <= 0)
-                continue;
-            const FunctionRecord* around = index_.function_at(address);
-            if (!around || is_replaced(*around))
-                continue;
-            StatementAddress& out = found.emplace_back();
-            out.address = address;
-            out.function = index_.text(record->name);
-            out.symbol = index_.text(around->symbol);
-            out.symbol_entry = around->entry;
-            out.file = index_.text(record->file);
-            out.line = record->line;
-            out.inlined = true;
-            out.scope = instance;
-            accepted = wanted && wanted(out);
+            const auto address = dwarf && dwarf_offdie(dwarf, instance, &die)
+                                     ? entry_of_inlined(&die)
+                                     : std::nullopt;
+            if (address && add(*record, instance, *address))
+                accepted = wanted && wanted(found.back());
         }
         if (accepted)
             found[first] = found.back();

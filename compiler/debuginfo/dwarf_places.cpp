@@ -111,10 +111,10 @@ std::optional<StatementAddress> DwarfInfo::inlined_at(uint64_t address) const {
 
 std::optional<StatementAddress> DwarfInfo::inline_instance(Dwarf_Die* die) const {
     StatementAddress place;
-    Dwarf_Addr base = 0, end = 0;
-    if ((dwarf_entrypc(die, &place.address) != 0 || place.address == 0) &&
-        dwarf_ranges(die, 0, &base, &place.address, &end) <= 0)
+    const auto entry = entry_of_inlined(die);
+    if (!entry)
         return std::nullopt;
+    place.address = *entry;
     set_function(place);
     auto origin = origin_of(die);
     const char* name = origin ? declared_name(&*origin) : nullptr;

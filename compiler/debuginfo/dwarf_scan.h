@@ -61,6 +61,7 @@ struct ScanResult {
     std::vector<SyscallRecord> syscalls;
     struct Inline {
         uint32_t name, file, line, die;
+        uint64_t address; // 0: no code
     };
     std::vector<Inline> inlines; // one per instance
     std::vector<TypeRecord> types;

@@ -203,7 +203,8 @@ void DwarfScanner::scan_inlined(Dwarf_Die* scope) {
                             .first;
             }
             result_.inlines.push_back({known->second.name, known->second.file, known->second.line,
-                                       uint32_t(dwarf_dieoffset(child))});
+                                       uint32_t(dwarf_dieoffset(child)),
+                                       entry_of_inlined(child).value_or(0)});
         }
         scan_inlined(child);
     });

@@ -27,4 +27,13 @@ inline std::optional<Dwarf_Die> origin_of(Dwarf_Die* die) {
     return std::nullopt;
 }
 
+// Returns where an inline instance begins. Some only have ranges: they begin with the first one.
+inline std::optional<uint64_t> entry_of_inlined(Dwarf_Die* die) {
+    Dwarf_Addr address = 0, base = 0, end = 0;
+    if ((dwarf_entrypc(die, &address) == 0 && address != 0) ||
+        dwarf_ranges(die, 0, &base, &address, &end) > 0)
+        return address;
+    return std::nullopt;
+}
+
 } // namespace djstap

@@ -97,7 +97,8 @@ struct Merged {
             syscalls.push_back(syscall);
         }
         for (const auto& each : part.inlines)
-            inlined.push_back({text[each.name], text[each.file], each.line, each.die});
+            inlined.push_back(
+                {text[each.name], text[each.file], each.line, each.die, each.address});
         for (const TypeRecord& type : part.types)
             types.push_back({text[type.name], type.die, type.tag});
         for (VariableRecord variable : part.variables) {
@@ -122,7 +123,12 @@ struct Merged {
         for (const auto& each : inlined) {
             if (inlines.empty() || inlines.back().name != each.name ||
                 inlines.back().file != each.file || inlines.back().line != each.line)
-                inlines.push_back({each.name, each.file, each.line, uint32_t(instances.size()), 0});
+                inlines.push_back(
+                    {0, 0, each.name, each.file, each.line, uint32_t(instances.size()), 0});
+            if (inlines.back().address == 0) {
+                inlines.back().address = each.address;
+                inlines.back().die = each.die;
+            }
             inlines.back().instance_count++;
             instances.push_back(each.die);
         }

@@ -70,6 +70,8 @@ struct SyscallRecord {
 
 // A function that is inlined somewhere.
 struct InlineRecord {
+    uint64_t address; // where its first instance with code begins: listings need no more
+    uint32_t die;     // of that instance
     uint32_t name;
     uint32_t file;
     uint32_t line;
