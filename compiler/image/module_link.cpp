@@ -44,8 +44,9 @@ class Bytes {
 };
 
 bool is_relocated(std::string_view section) {
+    // The data has the structures that tell the systems of tracepoints.
     return section.starts_with(".debug_") || section == "__mcount_loc" ||
-           section == "_kprobe_blacklist";
+           section == "_kprobe_blacklist" || section == ".data" || section == ".ref.data";
 }
 
 class ModuleLinker {

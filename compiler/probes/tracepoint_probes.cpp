@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// kernel.trace("name"), kernel.trace("system:name"): the kernel's tracepoints.
+// kernel.trace("name"), kernel.trace("system:name"): the kernel's tracepoints; module("m").trace:
+// those that a module defines.
 #include "probes/families.h"
 
 #include "arch/arch.h"
@@ -156,32 +157,78 @@ std::string full_name(const Tracepoint& tracepoint) {
     return (tracepoint.system.empty() ? "" : tracepoint.system + ":") + tracepoint.name;
 }
 
+// kvm_entry is probably in the module kvm; the longest prefix that is a module's name is used.
+std::string module_of(const TracepointPattern& pattern, Resolver& resolver) {
+    if (has_wildcard(pattern.name))
+        return {};
+    for (size_t end = pattern.name.rfind('_'); end != std::string::npos && end > 0;
+         end = pattern.name.rfind('_', end - 1)) {
+        auto module = resolver.images.module(pattern.name.substr(0, end));
+        if (module && (*module)->image().symbol(std::string(variable_prefix).append(pattern.name)))
+            return (*module)->image().name();
+    }
+    return {};
+}
+
 void report_no_match(const ast::PointComponent& component, const TracepointPattern& pattern,
-                     const std::vector<Tracepoint>& by_name, const Image& image,
-                     Resolver& resolver) {
-    auto& diagnostic =
-        resolver.diagnostics.report(DiagnosticKind::NoTracepoint, component.argument_range,
-                                    {component.string, image.kernel().release()});
-    if (!by_name.empty()) { // in another system
-        diagnostic.hint("did you mean \"" + full_name(by_name.front()) + "\"?");
+                     const std::string& elsewhere, const Image& image, Resolver& resolver) {
+    auto& diagnostic = resolver.diagnostics.report(
+        DiagnosticKind::NoTracepoint, component.argument_range, {component.string, image.title()});
+    if (!elsewhere.empty()) { // in another system
+        diagnostic.hint("did you mean \"" + elsewhere + "\"?");
+        return;
+    }
+    const bool in_kernel = image.kind() == ImageKind::Kernel;
+    if (const std::string module = in_kernel ? module_of(pattern, resolver) : ""; !module.empty()) {
+        diagnostic.hint("it belongs to a module: module(\"" + module + "\").trace(\"" +
+                        pattern.name + "\")");
         return;
     }
     std::vector<std::string> names;
     for (const Symbol& symbol : image.symbols_matching(std::string(caller_prefix) + "*"))
         names.emplace_back(symbol.name.substr(caller_prefix.size()));
     std::string hint = has_wildcard(pattern.name) ? "" : did_you_mean(pattern.name, names);
-    diagnostic.hint(hint.empty() ? "djstap -l 'kernel.trace(\"*\")' lists all tracepoints" : hint);
+    const std::string owner = in_kernel ? "kernel" : "module(\"" + image.name() + "\")";
+    diagnostic.hint(hint.empty() ? "djstap -l '" + owner + ".trace(\"*\")' lists all tracepoints"
+                                 : hint);
+}
+
+// Returns the name of a tracepoint that has the pattern's name, but is in another system; "": none.
+std::string add_tracepoints(const ImageView& view, const TracepointPattern& pattern,
+                            const Resolver& resolver, std::vector<Candidate>& out) {
+    std::string elsewhere;
+    for (Tracepoint& tracepoint :
+         find_tracepoints(pattern.name, view.image(), view.info(), resolver.details)) {
+        if (!pattern.system.empty() && !glob_match(pattern.system, tracepoint.system)) {
+            elsewhere = elsewhere.empty() ? full_name(tracepoint) : elsewhere;
+            continue;
+        }
+        Candidate candidate;
+        candidate.kind = HandlerKind::Entry;
+        candidate.image = &view;
+        candidate.site.mechanism = Mechanism::Tracepoint;
+        candidate.site.reason = "its own call";
+        candidate.site.forced = true; // no other mechanism can replace it
+        candidate.site.address = tracepoint.address;
+        candidate.site.point = view.prefix() + ".trace(\"" + full_name(tracepoint) + "\")";
+        candidate.site.function = tracepoint.name;
+        FunctionInfo seen = tracepoint.caller;
+        seen.name = tracepoint.name;
+        seen.parameters = parameters_of_probe(tracepoint.caller, view.info());
+        seen.return_type = 0;
+        candidate.function = std::make_unique<FunctionInfo>(std::move(seen));
+        out.push_back(std::move(candidate));
+    }
+    return elsewhere;
 }
 
 bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
                         std::vector<Candidate>& out) {
     const ast::PointComponent& component = point.components[1];
     auto pattern = parse_pattern(component, resolver);
-    const ImageView* kernel = pattern ? need_kernel(point, resolver) : nullptr;
-    const DebugInfo* info = kernel ? need_types(*kernel, point, resolver) : nullptr;
-    if (!info)
+    auto images = pattern ? find_images(point, resolver) : std::nullopt;
+    if (!images)
         return false;
-    const Image& image = kernel->image();
     if (resolver.options.forced && *resolver.options.forced != Mechanism::Tracepoint) {
         resolver.diagnostics
             .report(DiagnosticKind::CannotProbe, component.argument_range,
@@ -189,39 +236,21 @@ bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
             .hint("omit --mechanism to let djstap choose");
         return false;
     }
-    std::vector<Tracepoint> by_name =
-        find_tracepoints(pattern->name, image, *info, resolver.details);
-    size_t before = out.size();
-    for (Tracepoint& tracepoint : by_name) {
-        if (!pattern->system.empty() && !glob_match(pattern->system, tracepoint.system))
-            continue;
-        Candidate candidate;
-        candidate.kind = HandlerKind::Entry;
-        candidate.image = kernel;
-        candidate.site.mechanism = Mechanism::Tracepoint;
-        candidate.site.reason = "its own call";
-        candidate.site.forced = true; // no other mechanism can replace it
-        candidate.site.address = tracepoint.address;
-        candidate.site.point = "kernel.trace(\"" + full_name(tracepoint) + "\")";
-        candidate.site.function = tracepoint.name;
-        FunctionInfo seen = tracepoint.caller;
-        seen.name = tracepoint.name;
-        seen.parameters = parameters_of_probe(tracepoint.caller, *info);
-        seen.return_type = 0;
-        candidate.function = std::make_unique<FunctionInfo>(std::move(seen));
-        out.push_back(std::move(candidate));
+    std::string elsewhere;
+    for (const ImageView* view : *images) {
+        const std::string other = add_tracepoints(*view, *pattern, resolver, out);
+        elsewhere = elsewhere.empty() ? other : elsewhere;
     }
-    if (out.size() == before && !point.optional && !resolver.quiet) {
-        report_no_match(component, *pattern, by_name, image, resolver);
-        return false;
-    }
-    return true;
+    if (!out.empty() || point.optional || resolver.quiet || images->empty())
+        return true;
+    report_no_match(component, *pattern, elsewhere, images->front()->image(), resolver);
+    return false;
 }
 
 } // namespace
 
 const std::vector<ProbeForms> tracepoint_family{
-    {"kernel.trace(STRING)", resolve_tracepoint, code_traits},
+    {"{kernel|module(STRING)}.trace(STRING)", resolve_tracepoint, code_traits},
 };
 
 } // namespace djstap

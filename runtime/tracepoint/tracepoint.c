@@ -23,6 +23,12 @@ static int compare_names(const void *a, const void *b)
 	return strcmp((*left)->site->function, (*right)->site->function);
 }
 
+/* Those of modules are known by their addresses, as soon as the module is loaded. */
+static bool is_in_module(const struct djs_site_run *run)
+{
+	return djs_image_is_module(run->image);
+}
+
 static void register_tracepoint(struct djs_site_run *run)
 {
 	const struct djs_handler *handler = &djs_script.handlers[run->site->handler];
@@ -49,6 +55,8 @@ static void attach_tracepoint(struct tracepoint *tracepoint, void *unused)
 
 		if (strcmp(run->site->function, tracepoint->name))
 			return;
+		if (is_in_module(run))
+			continue;
 		run->data = tracepoint;
 		if (run->wanted)
 			register_tracepoint(run);
@@ -62,6 +70,8 @@ static void report_failures(void)
 	for (i = 0; i < traced_count; i++) {
 		struct djs_site_run *run = traced[i];
 
+		if (is_in_module(run))
+			continue;
 		if (!run->data)
 			djs_site_failed(run, -ENOENT, "the kernel has no such tracepoint");
 		else if (run->error)
@@ -76,6 +86,8 @@ static void attach_tracepoints_again(void)
 	for (i = 0; i < traced_count; i++) {
 		struct djs_site_run *run = traced[i];
 
+		if (is_in_module(run))
+			run->data = run->absent ? NULL : (void *)run->probe;
 		if (!run->data || run->error || run->armed || !run->wanted)
 			continue;
 		register_tracepoint(run);
@@ -105,6 +117,7 @@ static int tracepoints_attach(void)
 	sort(traced, traced_count, sizeof(*traced), compare_names, NULL);
 	for_each_kernel_tracepoint(attach_tracepoint, NULL);
 	report_failures();
+	attach_tracepoints_again(); /* of modules that are loaded already */
 	return 0;
 }
 
