@@ -21,6 +21,7 @@ class BtfInfo final : public DebugInfo {
                                         bool details) const override;
     void add_details(FunctionInfo& function) const override;
     std::vector<std::string> similar_functions(std::string_view name) const override;
+    std::vector<std::string> similar_variables(std::string_view) const override { return {}; }
     // BTF does not record inlining.
     bool only_inlined(std::string_view) const override { return false; }
     std::vector<StatementAddress> inlined(const FunctionPattern&,

@@ -203,6 +203,8 @@ class DebugInfo {
     virtual void add_details(FunctionInfo& function) const = 0;
     // Returns names for hints ("did you mean"): all function names within an edit or two; fast.
     virtual std::vector<std::string> similar_functions(std::string_view name) const = 0;
+    // The same for names of global variables.
+    virtual std::vector<std::string> similar_variables(std::string_view name) const = 0;
     // Returns whether `name` exists only inlined: for messages.
     virtual bool only_inlined(std::string_view name) const = 0;
 

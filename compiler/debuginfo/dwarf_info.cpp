@@ -204,6 +204,13 @@ std::vector<std::string> DwarfInfo::similar_functions(std::string_view name) con
     return similar.take();
 }
 
+std::vector<std::string> DwarfInfo::similar_variables(std::string_view name) const {
+    SimilarNames similar(name);
+    for (const VariableRecord& record : index_.variables())
+        similar.consider(index_.text(record.name));
+    return similar.take();
+}
+
 bool DwarfInfo::only_inlined(std::string_view name) const {
     return !index_.inlines_named(name).empty() && index_.functions_named(name).empty();
 }

@@ -17,6 +17,7 @@ class DwarfInfo final : public DebugInfo {
                                         bool details) const override;
     void add_details(FunctionInfo& function) const override;
     std::vector<std::string> similar_functions(std::string_view name) const override;
+    std::vector<std::string> similar_variables(std::string_view name) const override;
     bool only_inlined(std::string_view name) const override;
     std::vector<StatementAddress> inlined(const FunctionPattern& pattern,
                                           const PlaceFilter& wanted) const override;

@@ -4,6 +4,9 @@
 #include "driver/passes.h"
 #include "driver/script.h"
 
+#include "diagnostics/suggest.h"
+#include "semantics/points.h"
+
 #include <algorithm>
 
 namespace djstap::driver {
@@ -59,34 +62,141 @@ std::optional<ast::File> parse_pattern(Invocation& invocation) {
     return file;
 }
 
-std::string dotted(const ast::ProbePoint& point) {
+using Components = std::vector<ast::PointComponent>;
+
+std::string dotted(const Components& components, size_t count) {
     std::string text;
-    for (const ast::PointComponent& component : point.components)
-        text += (text.empty() ? "" : ".") + component.name;
+    for (size_t i = 0; i < count; i++)
+        text += (text.empty() ? "" : ".") + components[i].name;
     return text;
 }
 
-// Returns what a point without arguments names: a tapset's aliases and, for a pattern, the kinds of
-// probe points.
+bool has_argument(const ast::PointComponent& component) {
+    return component.argument != ast::PointComponent::Argument::None;
+}
+
+// Returns whether a point is one of a family, if necessary through a tapset's aliases.
+bool leads_to_family(Invocation& invocation, const Components& components, size_t aliases = 0) {
+    constexpr size_t most_aliases = 10;
+    ast::ProbePoint point;
+    point.components = components;
+    const std::string wanted = shape_of(point);
+    const PointShapes shapes = probe_shapes();
+    if (!shapes.matching(components).empty() ||
+        std::any_of(shapes.all().begin(), shapes.all().end(),
+                    [&](const PointShape& each) { return each.shape == wanted; }))
+        return true;
+    if (aliases == most_aliases)
+        return false;
+    for (size_t count = components.size(); count > 0; count--) {
+        const std::string name = dotted(components, count);
+        for (const ast::File* file : invocation.tapsets().files_defining_alias(name))
+            for (const ast::Alias& alias : file->aliases) {
+                const bool named = std::any_of(
+                    alias.names.begin(), alias.names.end(),
+                    [&](const Components& each) { return dotted(each, each.size()) == name; });
+                for (size_t i = 0; named && i < alias.points.size(); i++) {
+                    Components whole = alias.points[i].components;
+                    whole.insert(whole.end(), components.begin() + static_cast<ptrdiff_t>(count),
+                                 components.end());
+                    if (leads_to_family(invocation, whole, aliases + 1))
+                        return true;
+                }
+            }
+    }
+    return false;
+}
+
+// Returns the aliases that the first components name, with the others behind them: vfs.*.return.
+std::vector<std::string> aliases_with_suffix(Invocation& invocation, const Components& components) {
+    std::vector<std::string> found;
+    for (size_t count = components.size() - 1; count > 0 && found.empty(); count--) {
+        const Components suffix(components.begin() + static_cast<ptrdiff_t>(count),
+                                components.end());
+        if (std::any_of(components.begin(), components.begin() + static_cast<ptrdiff_t>(count),
+                        has_argument) ||
+            dotted(suffix, suffix.size()).find('*') != std::string::npos)
+            continue;
+        ast::ProbePoint behind;
+        behind.components = suffix;
+        const std::string pattern = dotted(components, count);
+        for (const std::string& alias : invocation.tapsets().alias_names()) {
+            if (!fits(pattern, alias))
+                continue;
+            Components whole;
+            for (size_t begin = 0; begin < alias.size();) {
+                const size_t end = std::min(alias.find('.', begin), alias.size());
+                whole.emplace_back().name = alias.substr(begin, end - begin);
+                begin = end + 1;
+            }
+            whole.insert(whole.end(), suffix.begin(), suffix.end());
+            if (leads_to_family(invocation, whole))
+                found.push_back(alias + "." + ast::to_string(behind));
+        }
+    }
+    return found;
+}
+
+// Returns what a point names: a tapset's aliases, also with a suffix, and, for a pattern without
+// arguments, the kinds of probe points.
 std::vector<ProbeListing> named_points(Invocation& invocation, const ast::ProbePoint& point) {
-    if (std::any_of(point.components.begin(), point.components.end(), [](const auto& each) {
-            return each.argument != ast::PointComponent::Argument::None;
-        }))
-        return {};
-    const std::string pattern = dotted(point);
+    const Components& components = point.components;
+    const bool arguments = std::any_of(components.begin(), components.end(), has_argument);
+    const std::string pattern = dotted(components, components.size());
     std::vector<ProbeListing> out;
+    auto add_alias = [&](const std::string& alias) {
+        out.push_back({alias, {}, Mechanism::None, "defined by a tapset"});
+    };
     for (const std::string& alias : invocation.tapsets().alias_names())
-        if (fits(pattern, alias))
-            out.push_back({alias, {}, Mechanism::None, "defined by a tapset"});
-    if (pattern.find('*') != std::string::npos)
+        if (!arguments && fits(pattern, alias))
+            add_alias(alias);
+    if (!arguments && pattern.find('*') != std::string::npos)
         for (const std::string& type : probe_types())
             if (fits(pattern, type))
                 out.push_back({type, {}, Mechanism::None, ""});
+    if (out.empty())
+        for (const std::string& alias : aliases_with_suffix(invocation, components))
+            add_alias(alias);
     auto before = [](const auto& a, const auto& b) { return a.point < b.point; };
     std::stable_sort(out.begin(), out.end(), before);
     auto same = [](const auto& a, const auto& b) { return a.point == b.point; };
     out.erase(std::unique(out.begin(), out.end(), same), out.end());
     return out;
+}
+
+// Reports a point that no family of points has, and no tapset, if a tapset has similar names.
+bool reports_unknown_alias(Invocation& invocation, const ast::ProbePoint& point) {
+    const Components& components = point.components;
+    const std::vector<std::string> aliases = invocation.tapsets().alias_names();
+    const PointShapes shapes = probe_shapes();
+    const std::string& first = components.front().name;
+    const bool is_family =
+        std::any_of(shapes.roots().begin(), shapes.roots().end(),
+                    [&](const std::string& root) { return matches_component(first, root); });
+    const std::string name = dotted(components, components.size());
+    if (is_family || name.find('*') != std::string::npos)
+        return false;
+    // An alias with a suffix that none of its points can have.
+    for (size_t count = components.size() - 1; count > 0; count--) {
+        if (std::find(aliases.begin(), aliases.end(), dotted(components, count)) == aliases.end())
+            continue;
+        std::vector<std::string> suffixes;
+        for (const PointShape& each : shapes.all())
+            suffixes.push_back(each.shape.substr(each.shape.rfind('.') + 1));
+        std::erase_if(suffixes, [](const std::string& each) { return each.ends_with(')'); });
+        const ast::PointComponent& wrong = components[count];
+        invocation.diagnostics.report(DiagnosticKind::UnknownProbeFamily, wrong.range, {wrong.name})
+            .hint(did_you_mean(wrong.name, suffixes));
+        return true;
+    }
+    const std::string hint = did_you_mean(name, aliases);
+    if (hint.empty())
+        return false;
+    invocation.diagnostics
+        .report(DiagnosticKind::UnknownProbePoint,
+                components.front().range.to(components.back().range), {name})
+        .hint(hint);
+    return true;
 }
 
 } // namespace
@@ -105,6 +215,10 @@ bool list_points(Invocation& invocation) {
         }
         if (found != before)
             continue;
+        if (reports_unknown_alias(invocation, point)) {
+            good = false;
+            continue;
+        }
         auto listings = list_probes(
             point, invocation.options.list_variables || invocation.output().lists_mechanisms(),
             invocation.images, invocation.diagnostics);

@@ -274,9 +274,11 @@ bool resolve_callees(const ast::ProbePoint& point, Resolver& resolver,
     }
     const bool excused = point.optional || resolver.quiet || images->empty();
     if (callers == 0)
-        return excused || (by_address ? refuse_address(point, resolver, "no function is there",
-                                                       address_hint(images->front()->image()))
-                                      : report_no_function(caller, *pattern, *images, resolver));
+        return point.optional || images->empty() ||
+               (resolver.quiet && has_wildcard(caller.string)) ||
+               (by_address ? refuse_address(point, resolver, "no function is there",
+                                            address_hint(images->front()->image()))
+                           : report_no_function(caller, *pattern, *images, resolver));
     if (found == 0)
         return excused || report_no_callee(point, *wanted, std::move(names), resolver);
     if (!resolver.options.forced && found > 1)

@@ -3,6 +3,8 @@
 // breakpoint of the processor.
 #include "probes/families.h"
 
+#include "diagnostics/suggest.h"
+
 #include "include/script.h"
 
 namespace djstap {
@@ -62,8 +64,12 @@ bool resolve_data(const ast::ProbePoint& point, Resolver& resolver, std::vector<
         if (!symbol && (point.optional || resolver.quiet))
             return true;
         if (!symbol) {
-            resolver.diagnostics.report(DiagnosticKind::UnknownKernelVariable, data.argument_range,
-                                        {data.string, kernel->image().title()});
+            auto info = kernel->debuginfo();
+            resolver.diagnostics
+                .report(DiagnosticKind::UnknownKernelVariable, data.argument_range,
+                        {data.string, kernel->image().title()})
+                .hint(info ? did_you_mean(data.string, (*info)->similar_variables(data.string))
+                           : "");
             return false;
         }
         watched.address = symbol->address;

@@ -129,11 +129,17 @@ bool report_not_supported(const ast::ProbePoint& point, const std::string& shape
         not_supported_yet.begin(), not_supported_yet.end(), [&](std::string_view beginning) {
             return shape == beginning || shape.starts_with(std::string(beginning) + ".");
         });
-    if (known != not_supported_yet.end())
-        resolver.diagnostics
-            .report(DiagnosticKind::ProbeNotSupported, point.range, {std::string(*known)})
-            .hint("djstap --dump-probe-types lists the probe points");
-    return known != not_supported_yet.end();
+    if (known == not_supported_yet.end())
+        return false;
+    const size_t last = split(*known, '.').size() - 1;
+    resolver.diagnostics
+        .report(DiagnosticKind::ProbeNotSupported, point.components[last].range,
+                {std::string(*known)})
+        .hint(std::string_view(*known).starts_with("perf")
+                  ? "without .process the event is counted on all CPUs: a handler selects the "
+                    "process, if (pid() == target())"
+                  : "djstap --dump-probe-types lists the probe points");
+    return true;
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -199,14 +205,21 @@ const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver) {
         std::string name = candidate.substr(0, candidate.find('('));
         names.push_back(name);
         if (name == wrong.name)
-            same_name = candidate;
+            same_name += (same_name.empty() ? "" : " or ") + candidate;
     }
+    // "tracepoint" for "trace"
+    constexpr size_t shortest = 4;
+    const auto beginning = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+        return name.size() >= shortest && wrong.name.starts_with(name);
+    });
     auto& diagnostic =
         resolver.diagnostics.report(DiagnosticKind::UnknownProbeFamily, wrong.range, {wrong.name});
     if (!same_name.empty())
         diagnostic.hint("write it as " + same_name);
     else if (std::string hint = did_you_mean(wrong.name, names); !hint.empty())
         diagnostic.hint(hint);
+    else if (beginning != names.end())
+        diagnostic.hint("did you mean '" + *beginning + "'?");
     else
         diagnostic.hint("djstap --dump-probe-types lists the probe points");
     return nullptr;
@@ -276,7 +289,7 @@ std::optional<std::vector<const ImageView*>> find_modules(const ast::PointCompon
             images.push_back(*module);
             continue;
         }
-        if (optional || resolver.quiet)
+        if (optional || (resolver.quiet && has_wildcard(component.string)))
             continue;
         complain(module.failure());
         return std::nullopt;

@@ -4,6 +4,7 @@
 #include "probes/statement_candidates.h"
 
 #include "diagnostics/suggest.h"
+#include "image/glob.h"
 
 #include <algorithm>
 
@@ -56,10 +57,12 @@ bool resolve_label(const ast::ProbePoint& point, Resolver& resolver, std::vector
         known |= !view->info().functions(*pattern, false).empty() ||
                  view->info().inlined_count(*pattern) > 0;
     }
-    if (!out.empty() || point.optional || resolver.quiet || images->empty())
+    if (!out.empty() || point.optional || images->empty())
         return true;
-    if (!known)
+    if (!known && !(resolver.quiet && has_wildcard(point.components[1].string)))
         return report_no_function(point.components[1], *pattern, *images, resolver);
+    if (resolver.quiet)
+        return true;
     if (refusal.empty())
         return report_no_label(point, *pattern, *images, resolver);
     resolver.diagnostics.report(DiagnosticKind::CannotProbe, label.argument_range,

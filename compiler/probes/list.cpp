@@ -20,6 +20,8 @@ bool list_family(const ast::ProbePoint& point, bool variables, bool quiet, Image
     std::vector<Candidate> candidates;
     if (!forms || !forms->resolve(point, resolver, candidates))
         return false;
+    if (forms->traits & PointIsNeverHit)
+        out.push_back({ast::to_string(point), {}, Mechanism::None, ""});
     auto types_of = [&](const Candidate& candidate) -> const DebugInfo* {
         if (!candidate.image && !images.opened_kernel())
             return nullptr;
@@ -27,14 +29,15 @@ bool list_family(const ast::ProbePoint& point, bool variables, bool quiet, Image
         auto info = view ? (*view)->debuginfo() : view.failure();
         return info ? *info : nullptr;
     };
-    for (const Candidate& candidate : candidates) {
-        ProbeListing listing;
-        listing.point = candidate.site.point;
-        listing.mechanism = candidate.site.mechanism;
-        listing.reason = candidate.site.reason;
+    out.reserve(out.size() + candidates.size());
+    for (Candidate& candidate : candidates) {
+        ProbeListing& listing = out.emplace_back();
         if (const DebugInfo* info = variables ? types_of(candidate) : nullptr)
             listing.variables = describe_variables(make_scope(info, candidate));
-        out.push_back(std::move(listing));
+        listing.point = std::move(candidate.site.point);
+        listing.mechanism = candidate.site.mechanism;
+        listing.reason = std::move(candidate.site.reason);
+        candidate = Candidate(); // a pattern may match very many
     }
     return true;
 }
@@ -46,7 +49,7 @@ std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& poin
     std::vector<ProbeListing> out;
     // * in the name of a component stands for several families, which need not all match.
     const auto families = probe_shapes().matching(point.components);
-    bool good = false;
+    bool good = families.empty();
     std::vector<Diagnostic> errors; // of the first family that does not match
     for (const std::vector<ast::PointComponent>& components : families) {
         ast::ProbePoint meant;
