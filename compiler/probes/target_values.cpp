@@ -109,23 +109,6 @@ std::string pointed_name(const std::string& type, bool& pointer) {
 std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetValue& value,
                                  const VariableScope& scope);
 
-// p[i], where p points to the first of several.
-bool is_indexed(const program::TargetValue& value) {
-    return !value.components.empty() &&
-           value.components.front().kind == program::TargetComponent::Kind::Index;
-}
-
-constexpr int max_origins = 64;
-
-// A type, and the debug information that contains it.
-struct PointedType {
-    const DebugInfo* info = nullptr; // null: it is unknown, or does not point to a type
-    TypeId type = 0;
-};
-PointedType pointed_type(const program::TargetValue& value, const VariableScope& scope, int depth);
-
-// Returns the debug information with a value's types: of the modules that it names ("nfsd:sunrpc")
-// the first that has the type, else that of the value's origin, else that of the probe's own place.
 // Calls `found` with each name in "kernel:kernel<linux/fs.h>:nfsd", until it returns true.
 template <class Found> bool each_module(std::string_view list, Found found) {
     while (!list.empty()) {
@@ -157,6 +140,23 @@ std::string header_failure(const program::TargetValue& value, const VariableScop
     return failure;
 }
 
+// p[i], where p points to the first of several.
+bool is_indexed(const program::TargetValue& value) {
+    return !value.components.empty() &&
+           value.components.front().kind == program::TargetComponent::Kind::Index;
+}
+
+constexpr int max_origins = 64;
+
+// A type, and the debug information that contains it.
+struct PointedType {
+    const DebugInfo* info = nullptr; // null: it is unknown, or does not point to a type
+    TypeId type = 0;
+};
+PointedType pointed_type(const program::TargetValue& value, const VariableScope& scope, int depth);
+
+// Returns the debug information with a value's types: of the modules that it names ("nfsd:sunrpc")
+// the first that has the type, else that of the value's origin, else that of the probe's own place.
 const DebugInfo& info_of(const program::TargetValue& value, const VariableScope& scope) {
     using Base = program::TargetValue::Base;
     if (value.base == Base::Autocast) {
