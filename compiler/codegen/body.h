@@ -262,6 +262,7 @@ class Body {
     Value target_text(const TargetAccess& access, SourceRange range);
     Value access(const Access& access, SourceRange range);
     Value per_cpu_address(const Access& how, SourceRange range);
+    Value computed(const Access& access, SourceRange range);
     void write_target(const program::TargetValue& place, Value value);
     const TargetAccess* find_access(const program::Expression& value);
 

@@ -125,6 +125,12 @@ llvm::Function* compile_by_regs(ScriptModule& script, uint32_t index, Needs need
 bool only_reads_arguments(const Variant& variant) {
     return std::all_of(variant.accesses.begin(), variant.accesses.end(), [](const auto& each) {
         const Access& access = each.second.value;
+        if (access.base == Access::Base::Computed)
+            return std::all_of(access.operations.begin(), access.operations.end(),
+                               [](const LocationOperation& operation) {
+                                   return operation.kind != LocationOperation::Kind::Register ||
+                                          arch::is_argument(operation.reg);
+                               });
         return access.base == Access::Base::Constant ||
                (access.base == Access::Base::Register && arch::is_argument(access.reg));
     });

@@ -136,6 +136,8 @@ class NeedsCheck {
             needs = value(*access.operand);
         else if (access.base == Access::Base::PerfCounter || access.base == Access::Base::FileText)
             return Needs::Context;
+        if (loads(access.operations) && !reads(access.space))
+            return Needs::Context;
         for (const AccessStep& step : access.steps) {
             if (step.kind == AccessStep::Kind::AddIndex)
                 needs = std::max(needs, value(*step.index));
@@ -375,7 +377,8 @@ bool is_read(const AccessMap& accesses, const program::Expression& node) {
     if (access == accesses.end())
         return false;
     const auto& steps = access->second.value.steps;
-    return std::any_of(steps.begin(), steps.end(),
+    return loads(access->second.value.operations) ||
+           std::any_of(steps.begin(), steps.end(),
                        [](const AccessStep& step) { return step.kind == AccessStep::Kind::Load; });
 }
 

@@ -55,6 +55,107 @@ Value Body::per_cpu_address(const Access& how, SourceRange range) {
     return builder_.CreateAdd(added, script_.number(static_cast<int64_t>(how.constant)));
 }
 
+namespace {
+
+// The result of an operation on two numbers; nothing if it is none.
+Value binary(llvm::IRBuilder<>& builder, LocationOperation::Kind kind, Value left, Value right) {
+    using Kind = LocationOperation::Kind;
+    auto flag = [&](llvm::CmpInst::Predicate predicate) {
+        return builder.CreateZExt(builder.CreateICmp(predicate, left, right), left->getType());
+    };
+    constexpr uint64_t bits = 64;
+    // LLVM does not define a shift by as many bits as there are.
+    auto shifted = [&](Value result, Value otherwise) {
+        auto* limit = llvm::ConstantInt::get(left->getType(), bits);
+        return builder.CreateSelect(builder.CreateICmpULT(right, limit), result, otherwise);
+    };
+    auto* zero = llvm::ConstantInt::get(left->getType(), 0);
+    switch (kind) {
+    case Kind::Add:
+        return builder.CreateAdd(left, right);
+    case Kind::Subtract:
+        return builder.CreateSub(left, right);
+    case Kind::Multiply:
+        return builder.CreateMul(left, right);
+    case Kind::And:
+        return builder.CreateAnd(left, right);
+    case Kind::Or:
+        return builder.CreateOr(left, right);
+    case Kind::Xor:
+        return builder.CreateXor(left, right);
+    case Kind::ShiftLeft:
+        return shifted(builder.CreateShl(left, right), zero);
+    case Kind::ShiftRight:
+        return shifted(builder.CreateLShr(left, right), zero);
+    case Kind::ShiftRightSigned:
+        return shifted(builder.CreateAShr(left, right), builder.CreateAShr(left, bits - 1));
+    case Kind::Equal:
+        return flag(llvm::CmpInst::ICMP_EQ);
+    case Kind::NotEqual:
+        return flag(llvm::CmpInst::ICMP_NE);
+    case Kind::Less:
+        return flag(llvm::CmpInst::ICMP_SLT);
+    case Kind::LessOrEqual:
+        return flag(llvm::CmpInst::ICMP_SLE);
+    case Kind::Greater:
+        return flag(llvm::CmpInst::ICMP_SGT);
+    case Kind::GreaterOrEqual:
+        return flag(llvm::CmpInst::ICMP_SGE);
+    default:
+        return nullptr;
+    }
+}
+
+} // namespace
+
+Value Body::computed(const Access& how, SourceRange range) {
+    using Kind = LocationOperation::Kind;
+    std::vector<Value> stack;
+    auto take = [&] {
+        Value top = stack.empty() ? script_.number(0) : stack.back();
+        if (!stack.empty())
+            stack.pop_back();
+        return top;
+    };
+    for (const LocationOperation& operation : how.operations) {
+        switch (operation.kind) {
+        case Kind::Register:
+            stack.push_back(hit_.reg(operation.reg));
+            break;
+        case Kind::Constant:
+            stack.push_back(script_.number(static_cast<int64_t>(operation.number)));
+            break;
+        case Kind::Address:
+            stack.push_back(script_.image_address(builder_, how.image, operation.number,
+                                                  script_.diagnostics.sources().text(range)));
+            break;
+        case Kind::Load: {
+            auto* place = script_.u32(script_.place(
+                "read fault of '" + std::string(script_.diagnostics.sources().text(range)) + "'",
+                range));
+            stack.push_back(
+                read(take(), 0, {operation.size, operation.is_signed, how.space, place}));
+            break;
+        }
+        case Kind::Extend:
+            stack.push_back(narrow(script_, builder_, take(), operation.size, operation.is_signed));
+            break;
+        case Kind::Negate:
+            stack.push_back(builder_.CreateNeg(take()));
+            break;
+        case Kind::Not:
+            stack.push_back(builder_.CreateNot(take()));
+            break;
+        default: {
+            Value right = take(), left = take();
+            stack.push_back(binary(builder_, operation.kind, left, right));
+            break;
+        }
+        }
+    }
+    return take();
+}
+
 Value Body::access(const Access& how, SourceRange range) {
     Value value = nullptr;
     auto add_offset = [&](Value to, int64_t amount) {
@@ -73,6 +174,9 @@ Value Body::access(const Access& how, SourceRange range) {
     case Access::Base::ImageAddress:
         value = script_.image_address(builder_, how.image, how.constant,
                                       script_.diagnostics.sources().text(range));
+        break;
+    case Access::Base::Computed:
+        value = computed(how, range);
         break;
     case Access::Base::Operand:
         value = number(*how.operand);

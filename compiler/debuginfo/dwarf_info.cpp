@@ -187,6 +187,17 @@ void DwarfInfo::add_details(FunctionInfo& function) const {
         return;
     function.return_type = record->return_type;
     function.parameters = parameters(record->first_parameter, record->parameter_count);
+    // The index has no room for what is computed.
+    if (std::none_of(function.parameters.begin(), function.parameters.end(),
+                     [](const Variable& each) { return is_computed(each.location); }))
+        return;
+    for (Variable& parameter : function.parameters)
+        if (is_computed(parameter.location))
+            parameter.location = nowhere("passed in several parts");
+    for (Variable& variable : variables_at(function.entry))
+        for (Variable& parameter : function.parameters)
+            if (variable.is_parameter && parameter.name == variable.name)
+                parameter.location = variable.location;
 }
 
 std::vector<std::string> DwarfInfo::similar_functions(std::string_view name) const {

@@ -136,6 +136,7 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
     LocationContext context;
     context.address = function.entry;
     context.at_entry = true;
+    context.entry = function.entry;
     const auto return_address = static_cast<int64_t>(arch::return_address_bytes());
     context.frame_base = [=] { return FrameBase{arch::stack_pointer(), return_address}; };
     function.first_parameter = result_.parameters.size();

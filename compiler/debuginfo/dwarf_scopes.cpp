@@ -133,6 +133,7 @@ std::vector<Variable> DwarfInfo::variables_at(uint64_t address) const {
     context.address = address;
     // Neither a landing pad nor the fentry call changes a register.
     context.at_entry = address == function->entry || image_.fentry_site(function->entry) == address;
+    context.entry = function->entry;
     context.frame_base = [&] { return frame_base_at(address); };
     ScopeWalk walk(context);
     walk.walk(&die, true);
@@ -141,7 +142,8 @@ std::vector<Variable> DwarfInfo::variables_at(uint64_t address) const {
         for (const Variable& parameter :
              parameters(function->first_parameter, function->parameter_count)) {
             for (Variable& variable : variables) {
-                if (variable.is_parameter && variable.name == parameter.name)
+                if (variable.is_parameter && variable.name == parameter.name &&
+                    !is_computed(parameter.location))
                     variable.location = parameter.location;
             }
         }

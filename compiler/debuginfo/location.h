@@ -21,6 +21,7 @@ struct LocationContext {
     uint64_t address = 0;
     // The registers are still as the caller set them: entry values are current values.
     bool at_entry = false;
+    uint64_t entry = 0; // the function's, if at_entry
     // Returns the function's frame base at `address`; called only if an expression needs it.
     std::function<std::optional<FrameBase>()> frame_base;
 };
@@ -31,6 +32,12 @@ Location location_of(Dwarf_Die* variable, const LocationContext& context);
 // The same for one expression.
 Location location_of_expression(const Dwarf_Op* operations, size_t count,
                                 const LocationContext& context, Dwarf_Attribute* attribute);
+
+// Returns whether a location is more than a register and a number.
+inline bool is_computed(const Location& location) {
+    return location.kind == LocationKind::Computed ||
+           location.kind == LocationKind::ComputedMemory || location.kind == LocationKind::Pieces;
+}
 
 // Returns an attribute's number. gcc writes negative ones only as sdata: the fixed-size forms are
 // unsigned.

@@ -35,16 +35,45 @@ bool AccessBuilder::fail(DiagnosticKind kind, SourceRange range, std::string fir
 bool AccessBuilder::start(const Location& location, TypeId type, const std::string& name,
                           const std::string& where, SourceRange range) {
     type_ = type;
+    name_ = name;
+    where_ = where;
+    if (location.kind == LocationKind::Pieces) {
+        in_parts_ = true;
+        pieces_ = location.pieces;
+        return true;
+    }
+    if (!start_at(location, range))
+        return false;
+    const CTypeKind kind = info_.resolve(type).kind;
+    in_parts_ = !is_address_ &&
+                (kind == CTypeKind::Struct || kind == CTypeKind::Union || kind == CTypeKind::Array);
+    return true;
+}
+
+bool AccessBuilder::check_address(uint64_t address, SourceRange range) {
+    if (has_known_place(info_.image(), address))
+        return true;
+    error_ = {DiagnosticKind::TargetNotAvailable,
+              range,
+              name_,
+              where_,
+              "its address is not known when the module is loaded",
+              {}};
+    return false;
+}
+
+bool AccessBuilder::start_at(const Location& location, SourceRange range) {
     auto add = [this](int64_t amount) {
         if (amount != 0)
             access_.steps.push_back({AccessStep::Kind::Add, amount});
     };
     switch (location.kind) {
     case LocationKind::None:
+    case LocationKind::Pieces: // of pieces
         error_ = {DiagnosticKind::TargetNotAvailable,
                   range,
-                  name,
-                  where,
+                  name_,
+                  where_,
                   location.why.empty() ? "the compiler optimized it away" : location.why,
                   {}};
         return false;
@@ -64,30 +93,71 @@ bool AccessBuilder::start(const Location& location, TypeId type, const std::stri
         is_address_ = true;
         break;
     case LocationKind::Address:
+        is_address_ = true;
+        access_.constant = location.constant;
         if (is_per_cpu(info_.image(), location.constant)) {
             access_.base = Access::Base::PerCpu;
-            access_.constant = location.constant;
-            is_address_ = true;
             break;
         }
-        if (!has_known_place(info_.image(), location.constant)) {
-            error_ = {DiagnosticKind::TargetNotAvailable,
-                      range,
-                      name,
-                      where,
-                      "its address is not known when the module is loaded",
-                      {}};
+        if (!check_address(location.constant, range))
             return false;
-        }
         access_.base = Access::Base::ImageAddress;
         access_.image = number_of_ ? number_of_(info_.image()) : no_index;
-        access_.constant = location.constant;
-        is_address_ = true;
         break;
     case LocationKind::Constant:
         access_.base = Access::Base::Constant;
         access_.constant = location.constant;
         break;
+    case LocationKind::Computed:
+    case LocationKind::ComputedMemory:
+        access_.base = Access::Base::Computed;
+        access_.operations = location.operations;
+        is_address_ = location.kind == LocationKind::ComputedMemory;
+        for (const LocationOperation& operation : location.operations) {
+            if (operation.kind != LocationOperation::Kind::Address)
+                continue;
+            if (!check_address(operation.number, range))
+                return false;
+            access_.image = number_of_ ? number_of_(info_.image()) : no_index;
+        }
+        break;
+    }
+    return true;
+}
+
+bool AccessBuilder::take_part(uint64_t size, SourceRange range) {
+    in_parts_ = false;
+    uint64_t offset = part_offset_;
+    auto unavailable = [&](const std::string& why) {
+        error_ = {DiagnosticKind::TargetNotAvailable, range, name_, where_, why, {}};
+        return false;
+    };
+    if (!pieces_.empty()) {
+        const auto piece =
+            std::find_if(pieces_.begin(), pieces_.end(), [&](const LocationPiece& each) {
+                return offset >= each.offset && offset + size <= each.offset + each.size;
+            });
+        if (piece == pieces_.end())
+            return unavailable("this part of it is split over several locations");
+        offset -= piece->offset;
+        if (piece->location.kind == LocationKind::None)
+            return unavailable("this part of it is " + piece->location.why);
+        if (!start_at(piece->location, range))
+            return false;
+    }
+    if (is_address_) {
+        if (offset != 0)
+            access_.steps.push_back({AccessStep::Kind::Add, static_cast<int64_t>(offset)});
+        return true;
+    }
+    if (offset + size > sizeof(uint64_t))
+        return unavailable("only its first 8 bytes are known");
+    if (offset != 0) {
+        AccessStep part;
+        part.kind = AccessStep::Kind::BitField;
+        part.bit_offset = static_cast<uint8_t>(offset * 8);
+        part.bit_size = static_cast<uint8_t>(size * 8);
+        access_.steps.push_back(part);
     }
     return true;
 }
@@ -97,6 +167,11 @@ void AccessBuilder::start_value(Access::Base base, TypeId type,
     access_.base = base;
     access_.operand = operand;
     type_ = type;
+    const CTypeKind kind = info_.resolve(type).kind;
+    in_parts_ = base == Access::Base::ReturnValue &&
+                (kind == CTypeKind::Struct || kind == CTypeKind::Union);
+    name_ = "$return";
+    where_ = "this function";
 }
 
 void AccessBuilder::start_pointer_to(TypeId type, const program::Expression* operand,
@@ -106,10 +181,13 @@ void AccessBuilder::start_pointer_to(TypeId type, const program::Expression* ope
     is_address_ = true;
 }
 
-void AccessBuilder::load_pointer() {
+bool AccessBuilder::load_pointer(SourceRange range) {
+    if (in_parts_ && !take_part(sizeof(uint64_t), range))
+        return false;
     if (is_address_)
         access_.steps.push_back({AccessStep::Kind::Load, 0, nullptr, 8});
     is_address_ = true; // it is that of its pointee
+    return true;
 }
 
 std::vector<std::string> AccessBuilder::member_names() const {
@@ -132,11 +210,13 @@ std::string AccessBuilder::members_hint() const {
 bool AccessBuilder::member(const std::string& name, SourceRange range) {
     CType type = info_.resolve(type_);
     if (type.kind == CTypeKind::Pointer) {
-        load_pointer();
+        if (!load_pointer(range))
+            return false;
         type_ = type.base_type;
         type = info_.resolve(type_);
     }
-    if ((type.kind != CTypeKind::Struct && type.kind != CTypeKind::Union) || !is_address_)
+    if ((type.kind != CTypeKind::Struct && type.kind != CTypeKind::Union) ||
+        (!is_address_ && !in_parts_))
         return fail(DiagnosticKind::NotAStructure, range, "->" + name,
                     "'" + info_.type_name(type_) + "'");
     auto found = info_.member(type_, name);
@@ -152,9 +232,11 @@ bool AccessBuilder::member(const std::string& name, SourceRange range) {
 }
 
 bool AccessBuilder::member(const CMember& member) {
-    if (!is_address_)
+    if (!is_address_ && !in_parts_)
         return false;
-    if (member.offset != 0)
+    if (in_parts_)
+        part_offset_ += member.offset;
+    else if (member.offset != 0)
         access_.steps.push_back({AccessStep::Kind::Add, static_cast<int64_t>(member.offset)});
     type_ = member.type;
     bit_offset_ = member.bit_offset;
@@ -165,9 +247,10 @@ bool AccessBuilder::member(const CMember& member) {
 bool AccessBuilder::index(const program::Expression* expression, SourceRange range) {
     CType type = info_.resolve(type_);
     if (!of_first_) {
-        if (type.kind == CTypeKind::Pointer)
-            load_pointer();
-        else if (type.kind != CTypeKind::Array || !is_address_)
+        if (type.kind == CTypeKind::Pointer) {
+            if (!load_pointer(range))
+                return false;
+        } else if (type.kind != CTypeKind::Array || (!is_address_ && !in_parts_))
             return fail(DiagnosticKind::NotIndexable, range, "'" + info_.type_name(type_) + "'");
         type_ = type.base_type;
     }
@@ -175,8 +258,18 @@ bool AccessBuilder::index(const program::Expression* expression, SourceRange ran
     auto size = static_cast<int64_t>(std::max<uint64_t>(1, info_.resolve(type_).size));
     if (expression->kind == program::ExpressionKind::Number) {
         int64_t amount = program::as<program::Number>(*expression).value * size;
-        if (amount != 0)
+        if (in_parts_)
+            part_offset_ += static_cast<uint64_t>(amount);
+        else if (amount != 0)
             access_.steps.push_back({AccessStep::Kind::Add, amount});
+    } else if (in_parts_) {
+        error_ = {DiagnosticKind::TargetNotAvailable,
+                  range,
+                  name_,
+                  where_,
+                  "it is not in memory, so its elements need constant indexes",
+                  {}};
+        return false;
     } else {
         access_.steps.push_back({AccessStep::Kind::AddIndex, size, expression});
     }
@@ -202,6 +295,8 @@ bool AccessBuilder::finish(bool address_of, SourceRange range) {
     uint8_t size = bytes <= 1 ? 1 : bytes <= 2 ? 2 : bytes <= 4 ? 4 : 8;
     if (bytes > 8)
         return fail(DiagnosticKind::AggregateValue, range, "a '" + info_.type_name(type_) + "'");
+    if (in_parts_ && !take_part(bytes, range))
+        return false;
     AccessStep step;
     step.kind = is_address_ ? AccessStep::Kind::Load : AccessStep::Kind::Extend;
     step.size = size;
@@ -225,6 +320,11 @@ std::string fingerprint(const Access& access) {
                       std::to_string(access.constant) + "," + std::to_string(access.image) + "," +
                       std::to_string(static_cast<int>(access.space)) + "," +
                       std::to_string(reinterpret_cast<uintptr_t>(access.operand));
+    for (const LocationOperation& operation : access.operations)
+        out += ":" + std::to_string(static_cast<int>(operation.kind)) + "," +
+               std::to_string(static_cast<int>(operation.reg)) + "," +
+               std::to_string(operation.size) + "," + std::to_string(operation.is_signed) + "," +
+               std::to_string(operation.number);
     for (const AccessStep& step : access.steps)
         out += ";" + std::to_string(static_cast<int>(step.kind)) + "," +
                std::to_string(step.amount) + "," +

@@ -53,12 +53,19 @@ class AccessBuilder {
     // Returns "its members are mnt, dentry" if type() is a structure or a union.
     std::string members_hint() const;
     bool in_memory() const { return is_address_; }
+    // Returns whether it is a structure or an array that is not in memory.
+    bool in_parts() const { return in_parts_; }
 
   private:
     bool fail(DiagnosticKind kind, SourceRange range, std::string first, std::string second = {},
               std::string hint = {});
     std::vector<std::string> member_names() const;
-    void load_pointer(); // loads a pointer that is in memory into the accumulator
+    // Loads a pointer that is in memory into the accumulator.
+    bool load_pointer(SourceRange range);
+    bool start_at(const Location& location, SourceRange range);
+    bool check_address(uint64_t address, SourceRange range);
+    // Positions the accumulator at the `size` bytes of a value in registers that are meant.
+    bool take_part(uint64_t size, SourceRange range);
 
     const DebugInfo& info_;
     NumberOf number_of_;
@@ -68,6 +75,12 @@ class AccessBuilder {
     bool of_first_ = false;
     bool is_address_ = false; // the accumulator is the address of the value
     uint32_t bit_offset_ = 0, bit_size_ = 0;
+    // A structure or an array outside memory: the accumulator holds all of it, or `pieces_` do. The
+    // value is its part at part_offset_.
+    bool in_parts_ = false;
+    uint64_t part_offset_ = 0;
+    std::vector<LocationPiece> pieces_;
+    std::string name_, where_; // for messages
 };
 
 // Returns a string that is equal for equal accesses: finds handlers that can be shared.

@@ -7,6 +7,7 @@
 #include "probes/payload.h"
 #include "semantics/program.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -54,6 +55,7 @@ struct Access {
     enum class Base : uint8_t {
         Register, // of the probed context
         Constant,
+        Computed,     // what `operations` compute; their addresses are of images[image]
         PerCpu,       // link-time address `constant` of a variable that each CPU has
         ImageAddress, // link-time address `constant` of ProbePlan::images[image]
         Operand,      // the value of `operand` (@cast)
@@ -65,10 +67,17 @@ struct Access {
     uint64_t constant = 0;
     uint32_t image = 0;
     const program::Expression* operand = nullptr;
+    std::vector<LocationOperation> operations;
     std::vector<AccessStep> steps;
     AddressSpace space = AddressSpace::Kernel; // of the addresses on the way
     TypeId type = 0;                           // of the result, for listings
 };
+// Returns whether a computation reads memory.
+inline bool loads(const std::vector<LocationOperation>& operations) {
+    return std::any_of(operations.begin(), operations.end(), [](const LocationOperation& each) {
+        return each.kind == LocationOperation::Kind::Load;
+    });
+}
 // A target variable: a number, or a string composed of several ($x$, $$vars).
 struct TargetAccess {
     Access value;         // the TargetValue's type is Long

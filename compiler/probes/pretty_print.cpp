@@ -194,8 +194,11 @@ AccessResult pretty_variables(const program::TargetValue& value, const VariableS
             format.text((first ? "" : " ") + name + "=");
             first = false;
             AccessBuilder end = builder;
-            if (!good || !end.finish(false, value.range))
+            const bool in_parts = good && builder.in_parts();
+            if (!good || (!in_parts && !end.finish(false, value.range)))
                 format.text("?");
+            else if (in_parts && value.pretty == 0)
+                format.text("{...}");
             else if (value.pretty > 0)
                 whole(format, builder, *scope.info, value.pretty, value.range);
             else

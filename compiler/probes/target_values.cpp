@@ -57,6 +57,26 @@ const Variable* find_variable(const VariableScope& scope, std::string_view name)
     return nullptr;
 }
 
+// Returns "available variables: $a, $b"; empty if there are none.
+std::string available_variables(const std::vector<std::string>& names) {
+    std::string hint;
+    constexpr size_t most = 16;
+    for (size_t i = 0; i < names.size() && i < most; i++)
+        hint += (i ? ", " : "available variables: ") + names[i];
+    return hint;
+}
+
+// For a variable that is not available: those that are.
+AccessError with_available(AccessError error, const VariableScope& scope) {
+    std::vector<std::string> names;
+    for (const Variable& variable : scope.variables)
+        if (variable.location.kind != LocationKind::None)
+            names.push_back("$" + variable.name);
+    if (error.kind == DiagnosticKind::TargetNotAvailable && error.hint.empty())
+        error.hint = available_variables(names);
+    return error;
+}
+
 AccessError unknown_variable(const program::TargetValue& value, const VariableScope& scope) {
     AccessError error{
         DiagnosticKind::UnknownTargetVariable, value.range, value.name, scope.where, {}, {}};
@@ -73,11 +93,8 @@ AccessError unknown_variable(const program::TargetValue& value, const VariableSc
         error.hint = scope.function->parameters_hint;
     if (error.hint.empty() && names.empty())
         error.hint = "no variables are available there";
-    if (error.hint.empty()) {
-        error.hint = "available variables:";
-        for (size_t i = 0; i < names.size() && i < 16; i++)
-            error.hint += (i ? ", " : " ") + names[i];
-    }
+    if (error.hint.empty())
+        error.hint = available_variables(names);
     return error;
 }
 
@@ -332,7 +349,7 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
         return unknown_variable(value, scope);
     }
     if (!builder.start(variable->location, variable->type, value.name, scope.where, value.range))
-        return builder.error();
+        return with_available(builder.error(), scope);
     return std::nullopt;
 }
 

@@ -30,13 +30,16 @@ std::vector<Location> argument_locations(const std::vector<ArgumentShape>& argum
         } else if (argument.size == 0) {
             location = nowhere("empty type");
         } else if (words <= 2 && next + words <= registers.size()) {
-            if (argument.aggregate && words > 1) {
-                location = nowhere("passed in two registers");
-            } else {
-                location.kind = words == 1 ? LocationKind::Register : LocationKind::None;
-                location.reg = registers[next];
-                if (words == 2)
-                    location.why = "passed in two registers";
+            location.kind = LocationKind::Register;
+            location.reg = registers[next];
+            if (words == 2) {
+                Location second = location;
+                second.reg = registers[next + 1];
+                const std::vector<LocationPiece> pieces{
+                    {location, 0, word_size}, {second, word_size, argument.size - word_size}};
+                location = Location();
+                location.kind = LocationKind::Pieces;
+                location.pieces = pieces;
             }
             next += words;
         } else {

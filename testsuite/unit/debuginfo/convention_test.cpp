@@ -40,7 +40,8 @@ TEST(CallingConvention, Arguments) {
     EXPECT_EQ(places({}), "");
     EXPECT_EQ(places({integer, integer, integer, integer, integer, integer, integer, integer}),
               "rdi rsi rdx rcx r8 r9 [rsp+8] [rsp+16]");
-    EXPECT_EQ(places({pair, integer}), "? rdx"); // rdi and rsi hold it
+    EXPECT_EQ(places({pair, integer}), "{8:rdi 8:rsi} rdx");
+    EXPECT_EQ(places({{12, true, false, true}, integer}), "{8:rdi 4:rsi} rdx");
     EXPECT_EQ(places({large, integer, large, integer}), "[rsp+8] rdi [rsp+32] rsi");
     EXPECT_EQ(places({integer, integer, integer, integer, integer, pair, integer}),
               "rdi rsi rdx rcx r8 [rsp+8] r9");
@@ -61,7 +62,7 @@ TEST(Location, Expressions) {
               "[rax+3]");
     EXPECT_EQ(expression({{DW_OP_reg5, 0, 0, 0}, {DW_OP_piece, 8, 0, 1}, {DW_OP_reg4, 0, 0, 3}}),
               "?");
-    EXPECT_EQ(expression({{DW_OP_breg0, 0, 0, 0}, {DW_OP_deref, 0, 0, 2}}), "?");
+    EXPECT_EQ(expression({{DW_OP_breg0, 0, 0, 0}, {DW_OP_deref, 0, 0, 2}}), "[(rax 8@)]");
     EXPECT_EQ(expression({{DW_OP_plus, 0, 0, 0}}), "?");
     EXPECT_EQ(expression({{DW_OP_reg17, 0, 0, 0}}), "?"); // xmm0
     EXPECT_EQ(expression({{DW_OP_reg5, 0, 0, 0}, {DW_OP_plus_uconst, 8, 0, 0}}), "?");

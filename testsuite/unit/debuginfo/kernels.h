@@ -59,6 +59,39 @@ inline std::string shown_register(PtReg reg) {
     return names[size_t(reg)];
 }
 
+// In reverse Polish notation: "rdi 4@ rcx +".
+inline std::string shown_operations(const std::vector<LocationOperation>& operations) {
+    using Kind = LocationOperation::Kind;
+    static const char* words[] = {"",   "",   "",    "",   "",   "+", "-",  "*", "&",  "|",   "^",
+                                  "<<", ">>", ">>s", "==", "!=", "<", "<=", ">", ">=", "neg", "~"};
+    std::string shown;
+    for (const LocationOperation& operation : operations) {
+        shown += shown.empty() ? "" : " ";
+        const std::string size =
+            (operation.is_signed ? "s" : "") + std::to_string(int(operation.size));
+        switch (operation.kind) {
+        case Kind::Register:
+            shown += shown_register(operation.reg);
+            break;
+        case Kind::Constant:
+            shown += std::to_string(int64_t(operation.number));
+            break;
+        case Kind::Address:
+            shown += "&" + std::to_string(operation.number);
+            break;
+        case Kind::Load:
+            shown += size + "@";
+            break;
+        case Kind::Extend:
+            shown += size + "x";
+            break;
+        default:
+            shown += words[size_t(operation.kind)];
+        }
+    }
+    return shown;
+}
+
 inline std::string shown_location(const Location& location) {
     switch (location.kind) {
     case LocationKind::None:
@@ -73,6 +106,18 @@ inline std::string shown_location(const Location& location) {
         return std::to_string(location.constant);
     case LocationKind::Value:
         return shown_register(location.reg) + "+" + std::to_string(location.offset);
+    case LocationKind::Computed:
+    case LocationKind::ComputedMemory:
+        return (location.kind == LocationKind::Computed ? "(" : "[(") +
+               shown_operations(location.operations) +
+               (location.kind == LocationKind::Computed ? ")" : ")]");
+    case LocationKind::Pieces: {
+        std::string shown = "{";
+        for (const LocationPiece& piece : location.pieces)
+            shown += (piece.offset ? " " : "") + std::to_string(piece.size) + ":" +
+                     shown_location(piece.location);
+        return shown + "}";
+    }
     }
     return {};
 }

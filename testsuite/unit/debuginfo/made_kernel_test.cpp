@@ -89,6 +89,31 @@ std::string written(const std::string& name) {
     return kernel().info->type_name(member(name).type);
 }
 
+// gcc describes a parameter at the call, and after the first statements, at the same address.
+TEST(MadeFunctions, HaveParametersThatTheFirstStatementChanges) {
+    const MadeKernel kernel({{"kernel/first.c", R"c(struct wide { long a; int b; unsigned char c; };
+int shrink(int a, int b)
+{
+    b -= 1;
+    return a * b;
+}
+int widen(struct wide wide, int step)
+{
+    wide.a += step;
+    return wide.a + wide.b * 10 + wide.c * 100;
+}
+)c"}},
+                            {"-O2"});
+    auto parameters = [&](const char* name) {
+        const auto found = find_functions(*kernel.info, name);
+        return found.size() == 1 ? shown_parameters(found[0].parameters) : "";
+    };
+    EXPECT_EQ(parameters("shrink"), "a=rdi b=rsi");
+    EXPECT_EQ(parameters("widen"), "wide={8:rdi 8:rsi} step=rdx");
+    // Those of a statement probe at the entry, too.
+    EXPECT_EQ(shown_parameters(kernel.info->variables_at(kernel.address("shrink"))), "a=rdi b=rsi");
+}
+
 } // namespace
 
 TEST(MadeFunctions, HaveTheirPlaceAndSize) {
