@@ -245,6 +245,15 @@ PointedType pointed_type(const program::TargetValue& value, const VariableScope&
     }
 }
 
+// Returns a global variable: of several with that name, the one in the probed function's own file.
+std::optional<Variable> global_of(const DebugInfo& info, const std::string& name,
+                                  const VariableScope& scope) {
+    if (name.find('@') == std::string::npos && scope.function && !scope.function->file.empty())
+        if (auto own = info.global(name + "@" + scope.function->file))
+            return own;
+    return info.global(name);
+}
+
 // Finds the base of a value and positions `builder`, which uses info_of(), there.
 std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetValue& value,
                                  const VariableScope& scope) {
@@ -303,7 +312,7 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
         return std::nullopt;
     }
     if (value.base == Base::GlobalVariable) {
-        auto variable = builder.info().global(value.name);
+        auto variable = global_of(builder.info(), value.name, scope);
         if (!variable)
             return AccessError{DiagnosticKind::UnknownKernelVariable,
                                value.range,
@@ -342,7 +351,7 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
     const Variable* variable = find_variable(scope, name);
     if (!variable) {
         // It is not a variable of the function: use a global of the kernel with that name.
-        if (auto global = scope.info->global(name);
+        if (auto global = global_of(*scope.info, name, scope);
             global &&
             builder.start(global->location, global->type, value.name, "the kernel", value.range))
             return std::nullopt;
