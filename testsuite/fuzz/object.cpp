@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Reads relocatable objects and finished modules, like the linker's steps and djrun.
+// Reads relocatable objects and finished modules, like the linker's steps, the reader of debug
+// files and djrun.
+#include "image/decompress.h"
+#include "image/module_file.h"
 #include "module/elf.h"
 #include "module/verify.h"
 #include "session/meta.h"
@@ -9,6 +12,9 @@ using namespace djstap;
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string bytes(fuzz::view(data, size));
+    // As the debug information of a module is read.
+    if (auto whole = decompress_sections(bytes, "input"))
+        (void)link_module_image(std::move(*whole), "input");
     auto object = module::ElfObject::read(bytes, "input");
     if (!object) {
         (void)parse_meta(bytes); // JSON, the other description of a module
