@@ -37,7 +37,7 @@ says about a kernel, some 5 GB of text, is kept as a database in the build's fol
 
 ## What they found
 
-- Listings of `*` lacked 442 inlined functions whose first inline instance cannot be probed.
+- Listings of `*` of 6.1 lacked 437 inlined functions whose first inline instance cannot be probed.
 - An alias without a size hid the blacklisted `arch_ftrace_ops_list_func` from the check of inline instances.
 - At the entry of functions that assign to a parameter in their first statement, or whose variables gcc does not track, gcc's
   location is that of the value after the assignment, or of a register that the prologue fills.
