@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the two files of the module share. */
 struct values_pair {
-	int first;
-	short second, third;
+    int first;
+    short second, third;
 };
 
 struct values_wide {
-	long first;
-	int second;
-	unsigned char third;
+    long first;
+    int second;
+    unsigned char third;
 };
 
 struct values_bits {
-	int negative : 3;
-	unsigned low : 7;
-	unsigned long wide : 40;
-	signed char sign : 1;
+    int negative : 3;
+    unsigned low : 7;
+    unsigned long wide : 40;
+    signed char sign : 1;
 };
 
-int values_second(const struct values_bits *bits, int count);
+int values_second(const struct values_bits* bits, int count);
 struct values_pair values_make(struct values_pair pair, int step);
 int values_sum(struct values_wide wide, int step);
