@@ -58,7 +58,7 @@ TEST(SemanticsAliases, WildcardsAndSuffixes) {
     ASSERT_TRUE(crossing.program) << crossing.errors();
     ASSERT_EQ(crossing.program->probes.size(), 2u);
     EXPECT_EQ(ast::to_string(*crossing.program->probes[0]->points[0]),
-              "kernel.function(\"r\").return");
+              "kernel.function(\"r\").return?");
     Analysis optional("probe nowhere.at.all ?, begin { exit() }", {}, library);
     ASSERT_TRUE(optional.program) << optional.errors();
     EXPECT_EQ(optional.program->probes[0]->points.size(), 1u);
