@@ -23,6 +23,22 @@ struct Head {
     }
 };
 
+// Restores the order after the first element has changed.
+void sink_front(std::vector<Head>& heads) {
+    size_t at = 0;
+    for (;;) {
+        size_t next = 2 * at + 1;
+        if (next >= heads.size())
+            return;
+        if (next + 1 < heads.size() && heads[next] < heads[next + 1])
+            next++;
+        if (!(heads[at] < heads[next]))
+            return;
+        std::swap(heads[at], heads[next]);
+        at = next;
+    }
+}
+
 } // namespace
 
 // Returns the time from which records must wait because this ring's next record is still being
@@ -37,13 +53,12 @@ uint64_t RecordMerger::hold_time(size_t ring, bool last) {
 RecordMerger::Sweep RecordMerger::run(uint64_t limit, bool last, const RecordSink& sink) {
     Sweep result;
     std::vector<Head> heads;
-    const auto look = [&](size_t i) {
+    // Returns whether the ring's next record may be passed on in its turn.
+    const auto is_ready = [&](size_t i) {
         switch (rings_[i].state()) {
         case Ring::State::Ready:
             stuck_since_[i] = {};
-            heads.push_back({rings_[i].time(), i});
-            std::push_heap(heads.begin(), heads.end());
-            break;
+            return true;
         case Ring::State::InFlight:
             limit = std::min(limit, hold_time(i, last));
             result.pending = true;
@@ -58,17 +73,20 @@ RecordMerger::Sweep RecordMerger::run(uint64_t limit, bool last, const RecordSin
         case Ring::State::Empty:
             stuck_since_[i] = {};
         }
+        return false;
     };
 
     for (size_t i = 0; i < rings_.size(); i++)
-        look(i);
+        if (is_ready(i))
+            heads.push_back({rings_[i].time(), i});
+    std::make_heap(heads.begin(), heads.end());
     while (!heads.empty() && heads.front().time <= limit) {
         const size_t i = heads.front().ring;
         Ring& ring = rings_[i];
-        std::pop_heap(heads.begin(), heads.end());
-        heads.pop_back();
         // This CPU's records, until another CPU has an older one.
-        const uint64_t until = heads.empty() ? limit : std::min(limit, heads.front().time);
+        uint64_t until = limit;
+        for (size_t next = 1; next < std::min<size_t>(heads.size(), 3); next++)
+            until = std::min(until, heads[next].time);
         do {
             if (ring.record().id != DJS_RECORD_PADDING) {
                 sink(ring);
@@ -80,7 +98,13 @@ RecordMerger::Sweep RecordMerger::run(uint64_t limit, bool last, const RecordSin
                 ring.release();
             }
         } while (ring.state() == Ring::State::Ready && ring.time() < until);
-        look(i);
+        if (is_ready(i)) {
+            heads.front().time = ring.time();
+        } else {
+            heads.front() = heads.back();
+            heads.pop_back();
+        }
+        sink_front(heads);
     }
     result.pending |= !heads.empty();
     for (Ring& ring : rings_)

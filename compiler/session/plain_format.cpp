@@ -2,20 +2,17 @@
 #include "session/plain_format.h"
 
 #include "session/event.h"
-#include "session/writer.h"
 
 #include <algorithm>
 #include <arch_reader.h>
 #include <array>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace djstap {
 
 namespace {
-
-// The most that a conversion writes, including excess bytes that the next one overwrites.
-constexpr size_t longest_number = 24;
 
 constexpr auto digit_pairs = [] {
     std::array<char, 200> pairs{};
@@ -102,21 +99,28 @@ PlainFormat::Kind PlainFormat::kind_of(char conversion) {
     }
 }
 
-// Consumes all of `literal`.
-void PlainFormat::add(std::string& literal, Kind kind) {
-    do {
+// Adds a conversion and all of the literal behind it, which it consumes.
+void PlainFormat::add(Kind kind, std::string& literal) {
+    while (kind != Kind::More || !literal.empty()) {
         Piece& piece = pieces_.emplace_back();
-        piece.length = static_cast<uint8_t>(std::min(literal.size(), stride));
+        piece.kind = kind;
+        const size_t most = kind <= Kind::Char ? shown_bytes - longest_number : stride;
+        piece.length = static_cast<uint8_t>(std::min(literal.size(), most));
         std::copy_n(literal.begin(), piece.length, piece.literal.begin());
         literal.erase(0, piece.length);
-        piece.kind = literal.empty() ? kind : Kind::More;
-        room_ += stride + longest_number;
-    } while (!literal.empty());
+        if (kind <= Kind::Char) {
+            std::array<char, longest_number + shown_bytes> unused{};
+            show(unused.data(), piece, 0);
+        }
+        kind = Kind::More;
+        room_ += longest_number + shown_bytes;
+    }
 }
 
 std::optional<PlainFormat> PlainFormat::of(const ModuleMeta::Format& format) {
     PlainFormat plain;
     std::string literal;
+    Kind last = Kind::More;
     size_t argument = 0;
     for (size_t i = 0; i < format.text.size(); i++) {
         if (format.text[i] != '%') {
@@ -140,63 +144,97 @@ std::optional<PlainFormat> PlainFormat::of(const ModuleMeta::Format& format) {
             plain.has_texts_ = true;
         else
             plain.number_bytes_ += sizeof(int64_t);
-        plain.add(literal, kind);
+        plain.add(std::exchange(last, kind), literal);
     }
-    plain.add(literal, Kind::End);
+    plain.add(last, literal);
+    plain.only_numbers_ = std::all_of(plain.pieces_.begin(), plain.pieces_.end(),
+                                      [](const Piece& piece) { return piece.kind <= Kind::Char; });
+    plain.pieces_.emplace_back().kind = Kind::End;
     return plain;
 }
 
-// Returns the end; null if the arguments are damaged. Without strings, the caller has already
-// checked them.
-template <bool has_texts> char* PlainFormat::format(char* out, std::string_view arguments) const {
-    for (const Piece* piece = pieces_.data();; piece++) {
-        std::memcpy(out, piece->literal.data(), stride);
-        out += piece->length;
-        if (piece->kind <= Kind::End) {
-            if (piece->kind == Kind::End)
-                return out;
-            continue;
-        }
-        if constexpr (has_texts) {
-            if (piece->kind >= Kind::Text) {
-                const auto text =
-                    piece->kind == Kind::Text ? take_text(arguments) : take_name(arguments);
-                if (!text)
-                    return nullptr;
-                std::memcpy(out, text->data(), text->size());
-                out += text->size();
-                continue;
-            }
-            if (arguments.size() < sizeof(uint64_t))
-                return nullptr;
-        }
-        uint64_t value;
-        std::memcpy(&value, arguments.data(), sizeof(value));
-        arguments.remove_prefix(sizeof(value));
-        if (piece->kind == Kind::Hex) {
-            out = put_hex(out, value);
-        } else if (piece->kind == Kind::Signed) {
-            out = put_signed(out, static_cast<int64_t>(value));
-        } else if (piece->kind == Kind::Pointer) {
-            std::memcpy(out, "0x", 2);
-            out = put_hex(out + 2, value);
-        } else if (piece->kind == Kind::Unsigned) {
-            out = put_unsigned(out, value);
-        } else {
-            *out++ = static_cast<char>(value);
-        }
+char* PlainFormat::put_number(char* out, Kind kind, uint64_t value) {
+    switch (kind) {
+    case Kind::Hex:
+        return put_hex(out, value);
+    case Kind::Signed:
+        return put_signed(out, static_cast<int64_t>(value));
+    case Kind::Pointer:
+        std::memcpy(out, "0x", 2);
+        return put_hex(out + 2, value);
+    case Kind::Unsigned:
+        return put_unsigned(out, value);
+    default: // Char
+        *out = static_cast<char>(value);
+        return out + 1;
     }
 }
 
-bool PlainFormat::print(Writer& writer, std::string_view arguments) const {
+// Writes a number other than the last one, and the literal behind it.
+char* PlainFormat::show(char* out, Piece& piece, uint64_t value) {
+    char* const end = put_number(out, piece.kind, value);
+    std::memcpy(end, piece.literal.data(), stride);
+    std::memcpy(piece.shown.data(), out, shown_bytes);
+    piece.number = value;
+    piece.shown_length = static_cast<uint8_t>(end - out + piece.length);
+    return out + piece.shown_length;
+}
+
+// Returns the end.
+char* PlainFormat::put(char* out, Piece& piece, uint64_t value) {
+    if (piece.number != value) [[unlikely]]
+        return show(out, piece, value);
+    std::memcpy(out, piece.shown.data(), shown_bytes);
+    return out + piece.shown_length;
+}
+
+namespace {
+
+// The caller has checked that there is one.
+uint64_t take_known_number(const char*& at) {
+    uint64_t value;
+    std::memcpy(&value, at, sizeof(value));
+    at += sizeof(value);
+    return value;
+}
+
+} // namespace
+
+char* PlainFormat::print(char* out, std::string_view arguments) {
     if (arguments.size() < number_bytes_)
-        return false;
-    char* const begin = writer.reserve(room_ + (has_texts_ ? arguments.size() : 0));
-    char* const end = has_texts_ ? format<true>(begin, arguments) : format<false>(begin, arguments);
-    if (!end)
-        return false;
-    writer.advance(static_cast<size_t>(end - begin));
-    return true;
+        return nullptr;
+    if (!only_numbers_)
+        return print_all(out, arguments);
+    const char* at = arguments.data();
+    for (Piece *piece = pieces_.data(), *end = piece + pieces_.size() - 1; piece != end; piece++)
+        out = put(out, *piece, take_known_number(at));
+    return out;
+}
+
+char* PlainFormat::print_all(char* out, std::string_view arguments) {
+    const char* at = arguments.data();
+    const char* const end = at + arguments.size();
+    for (Piece* piece = pieces_.data();; piece++) {
+        if (piece->kind <= Kind::Char) [[likely]] {
+            if (static_cast<size_t>(end - at) < sizeof(uint64_t))
+                return nullptr;
+            out = put(out, *piece, take_known_number(at));
+            continue;
+        }
+        if (piece->kind == Kind::End)
+            return out;
+        if (piece->kind != Kind::More) {
+            std::string_view left(at, static_cast<size_t>(end - at));
+            const auto text = piece->kind == Kind::Text ? take_text(left) : take_name(left);
+            if (!text)
+                return nullptr;
+            at = left.data();
+            std::memcpy(out, text->data(), text->size());
+            out += text->size();
+        }
+        std::memcpy(out, piece->literal.data(), stride);
+        out += piece->length;
+    }
 }
 
 } // namespace djstap

@@ -14,8 +14,7 @@ RecordPrinter::RecordPrinter(const ModuleMeta& meta, const RecordClock& clock, O
     if (output.prints_text() && !meta.fields)
         for (const ModuleMeta::Format& format : meta.formats) {
             auto plain = PlainFormat::of(format);
-            plain_.push_back(plain ? std::make_unique<const PlainFormat>(std::move(*plain))
-                                   : nullptr);
+            plain_.push_back(plain ? std::make_unique<PlainFormat>(std::move(*plain)) : nullptr);
         }
 }
 

@@ -48,7 +48,7 @@ class RecordPrinter {
     Writer& writer_;
     // Indexed by a record's id; null: the output prints it. Empty: the output prints all, as it
     // does where fields precede the arguments.
-    std::vector<std::unique_ptr<const PlainFormat>> plain_;
+    std::vector<std::unique_ptr<PlainFormat>> plain_;
     Speculations speculations_;
     bool exit_requested_ = false;
     uint64_t errors_ = 0;

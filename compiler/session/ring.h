@@ -4,6 +4,7 @@
 #include "include/record.h"
 
 #include <arch_reader.h>
+#include <bit>
 #include <cstdint>
 
 namespace djstap {
@@ -23,15 +24,22 @@ class Ring {
     State state() {
         if (corrupt_)
             return State::Corrupt;
+        const uint64_t bytes = bytes_, held = read_ - released_;
         // Everything was consumed: what follows in memory is the oldest of it, not new.
-        if (read_ - released_ == bytes_)
+        if (held == bytes)
             return State::Empty;
-        next_ = reinterpret_cast<djs_record*>(data_ + (read_ & (bytes_ - 1)));
-        size_ = __atomic_load_n(&next_->size, __ATOMIC_ACQUIRE);
-        time_ = __atomic_load_n(&next_->time, __ATOMIC_RELAXED);
-        if (size_ == 0)
-            return time_ ? State::InFlight : State::Empty;
-        if (size_ % 8 != 0 || size_ < sizeof(djs_record) || size_ > bytes_ - (read_ - released_)) {
+        auto* const next = reinterpret_cast<djs_record*>(data_ + (read_ & (bytes - 1)));
+        const uint32_t size = __atomic_load_n(&next->size, __ATOMIC_ACQUIRE);
+        const uint64_t time = __atomic_load_n(&next->time, __ATOMIC_RELAXED);
+        next_ = next;
+        size_ = size;
+        time_ = time;
+        if (size == 0)
+            return time ? State::InFlight : State::Empty;
+        // One comparison: a size that is too small, or no multiple of 8, becomes a large number.
+        // What is left of the ring is a multiple of 8.
+        if (std::rotr(uint64_t{size} - sizeof(djs_record), 3) >= (bytes - held - 8) / 8)
+            [[unlikely]] {
             corrupt_ = true;
             return State::Corrupt;
         }

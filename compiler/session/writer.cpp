@@ -16,12 +16,17 @@ void Writer::append(std::string_view bytes) {
 }
 
 void Writer::grow(size_t size) {
-    buffer_.resize(std::max(used_ + size, 2 * flush_at));
+    const auto used = static_cast<size_t>(at_ - buffer_.data());
+    buffer_.resize(std::max(used + size, 2 * flush_at));
+    at_ = buffer_.data() + used;
+    end_ = buffer_.data() + buffer_.size();
+    flush_from_ = buffer_.data() + flush_at;
 }
 
 void Writer::flush() {
-    for (size_t at = 0; at < used_ && !error_;) {
-        const ssize_t written = write(fd_, buffer_.data() + at, used_ - at);
+    const auto used = static_cast<size_t>(at_ - buffer_.data());
+    for (size_t at = 0; at < used && !error_;) {
+        const ssize_t written = write(fd_, buffer_.data() + at, used - at);
         if (written >= 0) {
             at += static_cast<size_t>(written);
         } else if (errno == EAGAIN) {
@@ -31,7 +36,7 @@ void Writer::flush() {
             error_ = errno;
         }
     }
-    used_ = 0;
+    at_ = buffer_.data();
 }
 
 Result<FileDescriptor> open_output(const std::string& path) {

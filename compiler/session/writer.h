@@ -16,17 +16,21 @@ class Writer {
   public:
     // Does not own `fd`. `name` is used in messages ("the output", "FILE").
     Writer(int fd, std::string name) : fd_(fd), name_(std::move(name)) {}
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
 
     void append(std::string_view bytes);
     // Returns room for `size` bytes behind what was appended; advance() tells how many are used.
     char* reserve(size_t size) {
-        if (used_ + size > buffer_.size())
+        if (size > static_cast<size_t>(end_ - at_))
             grow(size);
-        return buffer_.data() + used_;
+        return at_;
     }
-    void advance(size_t size) {
-        used_ += size;
-        if (used_ >= flush_at)
+    void advance(size_t size) { advance_to(at_ + size); }
+    // The same for the end of what is used.
+    void advance_to(char* end) {
+        at_ = end;
+        if (at_ >= flush_from_)
             flush();
     }
     void flush();
@@ -42,7 +46,8 @@ class Writer {
     int fd_;
     std::string name_;
     std::vector<char> buffer_;
-    size_t used_ = 0;
+    // in the buffer: behind what is used, and from where on that is enough to be written
+    char *at_ = nullptr, *end_ = nullptr, *flush_from_ = nullptr;
     int error_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include "include/text.h"
 #include "session/output.h"
 
+#include <array>
 #include <gtest/gtest.h>
 #include <limits>
 #include <random>
@@ -16,7 +17,7 @@ using namespace djstap;
 
 namespace {
 
-std::string printed(const PlainFormat& plain, std::string_view arguments, bool* whole = nullptr) {
+std::string printed(PlainFormat& plain, std::string_view arguments, bool* whole = nullptr) {
     const int fd = memfd_create("output", 0);
     Writer writer(fd, "the output");
     const bool done = plain.print(writer, arguments);
@@ -55,7 +56,7 @@ std::string name_of(const std::string& text) {
 
 TEST(PlainFormat, NamesOfEveryLength) {
     const ModuleMeta::Format format{"<%s>%d", "nl"};
-    const auto plain = PlainFormat::of(format);
+    auto plain = PlainFormat::of(format);
     ASSERT_TRUE(plain);
     for (size_t length = 0; length <= DJS_NAME_BYTES; length++) {
         const std::string text(length, 'n');
@@ -69,6 +70,23 @@ TEST(PlainFormat, NamesOfEveryLength) {
     EXPECT_FALSE(done);
 }
 
+// A number that is the same as before is copied.
+TEST(PlainFormat, NumbersThatStayAndChange) {
+    const ModuleMeta::Format format{"first %d, then a text of many more bytes %x%u\n", "lll"};
+    auto plain = PlainFormat::of(format);
+    ASSERT_TRUE(plain);
+    const std::array<uint64_t, 6> values{0, 0, 7, 7, std::numeric_limits<uint64_t>::max(), 0};
+    for (uint64_t first : values)
+        for (uint64_t second : values)
+            for (uint64_t third : values) {
+                std::string arguments;
+                append(arguments, first);
+                append(arguments, second);
+                append(arguments, third);
+                EXPECT_EQ(printed(*plain, arguments), expected(format, arguments));
+            }
+}
+
 TEST(PlainFormat, NumbersOfEveryLength) {
     std::vector<uint64_t> values{0, std::numeric_limits<uint64_t>::max()};
     for (uint64_t power = 1; power != 0; power <<= 1)
@@ -76,7 +94,7 @@ TEST(PlainFormat, NumbersOfEveryLength) {
     for (uint64_t power = 10; power < 10000000000000000000u; power *= 10)
         values.insert(values.end(), {power - 1, power, 10 * power - 1, 10 * power, 0 - power});
     const ModuleMeta::Format format{"%d|%i %u,%x;%p:%c%%\n", "llllll"};
-    const auto plain = PlainFormat::of(format);
+    auto plain = PlainFormat::of(format);
     ASSERT_TRUE(plain);
     for (uint64_t value : values) {
         std::string arguments;
@@ -117,7 +135,7 @@ TEST(PlainFormat, RandomFormats) {
                 append(arguments, random() >> random() % 64);
             }
         }
-        const auto plain = PlainFormat::of(format);
+        auto plain = PlainFormat::of(format);
         ASSERT_TRUE(plain) << format.text;
         EXPECT_EQ(printed(*plain, arguments), expected(format, arguments)) << format.text;
     }
@@ -133,7 +151,7 @@ TEST(PlainFormat, LeavesOthersToTheFormatter) {
 }
 
 TEST(PlainFormat, RefusesDamagedArguments) {
-    const auto plain = PlainFormat::of({"%s %d %s", "sls"});
+    auto plain = PlainFormat::of({"%s %d %s", "sls"});
     ASSERT_TRUE(plain);
     std::string whole;
     append(whole, std::string("first"));
