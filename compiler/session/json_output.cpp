@@ -4,9 +4,11 @@
 
 #include "include/statistic.h"
 #include "include/text.h"
+#include "session/plain_format.h"
 
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 namespace djstap {
 
@@ -17,6 +19,34 @@ using Object = nlohmann::ordered_json;
 // JSON has only UTF-8: other bytes become U+FFFD.
 std::string dump(const Object& object) {
     return object.dump(-1, ' ', false, Object::error_handler_t::replace);
+}
+
+// Appends a string as dump() writes it. Nearly all are ASCII.
+void append_string(std::string& out, std::string_view text) {
+    const auto is_plain = [](char byte) {
+        return byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\';
+    };
+    const size_t begin = out.size();
+    out += '"';
+    for (size_t at = 0; at < text.size();) {
+        size_t end = at;
+        while (end < text.size() && is_plain(text[end]))
+            end++;
+        out.append(text, at, end - at);
+        if (end == text.size())
+            break;
+        if (text[end] == '\n') {
+            out += "\\n";
+        } else if (text[end] == '"' || text[end] == '\\') {
+            out += '\\';
+            out += text[end];
+        } else {
+            out.replace(begin, std::string::npos, dump(text));
+            return;
+        }
+        at = end + 1;
+    }
+    out += '"';
 }
 
 struct Bounds {
@@ -77,8 +107,10 @@ class JsonOutput : public Output {
 
     void print(const Event& event) override {
         if (event.is_text())
-            return put("printf", event.text(), event.fields);
+            return put_text(event.text(), event.fields);
         if (!event.format.shows.empty() && show(event))
+            return;
+        if (print_plain(event))
             return;
         const char* const text = event.format.text.c_str();
         const char* const types = event.format.types.c_str();
@@ -86,8 +118,7 @@ class JsonOutput : public Output {
         const size_t length = djs_format(nullptr, 0, text, types, bytes.data(), bytes.size());
         text_.resize(length + 1);
         djs_format(text_.data(), length + 1, text, types, bytes.data(), bytes.size());
-        text_.resize(length);
-        put("printf", text_, event.fields);
+        put_text({text_.data(), length}, event.fields);
     }
 
     void error(std::string_view message, std::string_view place) override {
@@ -210,6 +241,39 @@ class JsonOutput : public Output {
         writer_.append(dump(object).append("\n"));
     }
 
+    // put("printf", text, fields), without the objects.
+    void put_text(std::string_view text, const EventFields& fields) {
+        close_array();
+        line_ = R"({"type":"printf")";
+        if (fields.probe) {
+            line_ += R"(,"probe":)";
+            append_string(line_, *fields.probe);
+        }
+        if (fields.pid)
+            line_.append(R"(,"pid":)").append(std::to_string(*fields.pid));
+        if (fields.tid)
+            line_.append(R"(,"tid":)").append(std::to_string(*fields.tid));
+        line_ += R"(,"data":)";
+        append_string(line_, text);
+        writer_.append(line_.append("}\n"));
+    }
+
+    // Returns false if the format, or the record, is one for djs_format().
+    bool print_plain(const Event& event) {
+        auto [known, is_new] = plain_.try_emplace(&event.format);
+        if (is_new)
+            known->second = PlainFormat::of(event.format);
+        if (!known->second)
+            return false;
+        const size_t room = known->second->room_for(event.arguments);
+        if (text_.size() < room)
+            text_.resize(room);
+        const char* const end = known->second->print(text_.data(), event.arguments);
+        if (end)
+            put_text({text_.data(), static_cast<size_t>(end - text_.data())}, event.fields);
+        return end != nullptr;
+    }
+
     // The elements of an array arrive in one record each, and belong in one object: it is written
     // incrementally, so that its size does not matter, and ended by the next record of any other
     // kind.
@@ -283,7 +347,8 @@ class JsonOutput : public Output {
     }
 
     Writer& writer_;
-    std::string text_;
+    std::string text_, line_; // of a print; their memory is kept
+    std::unordered_map<const ModuleMeta::Format*, std::optional<PlainFormat>> plain_;
     std::string open_; // the beginning of the array's object that is being written; empty: none
 };
 
