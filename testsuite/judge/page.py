@@ -46,6 +46,7 @@ says about a kernel, some 5 GB of text, is kept as a database in the build's fol
 
 - Inline instances of functions that are inlined at more than 40 places, and two instances of one function at one address.
 - Parameters whose location llvm-dwarfdump prints as read from memory by the expression; djstap has no value for them, either.
+- Two places of a batch at one address: djstap prints the hits of both under it ("2 hits instead of 1").
 - Hits in interrupts, which the two recordings may see in another order.
 
 """
