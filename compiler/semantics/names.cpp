@@ -198,6 +198,9 @@ void Names::declare(const ast::Function& function, const ast::File& file, bool l
     for (FunctionState* other : functions_by_name_[function.name]) {
         if (other->parameters.size() != state->parameters.size())
             continue;
+        // A private one is no overload of those in other files.
+        if (other->file != &file && (other->declaration->is_private || function.is_private))
+            continue;
         auto agree = [&](TypeVar a, TypeVar b, SourceRange at) {
             if (auto conflict = types_.unify(a, b))
                 diagnostics_
