@@ -38,7 +38,8 @@ SPECIFICATION = importlib.util.spec_from_file_location("kernel_cases", os.path.j
 kernel_cases = importlib.util.module_from_spec(SPECIFICATION)
 SPECIFICATION.loader.exec_module(kernel_cases)
 
-FUNCTION = re.compile(r"^function (?!__)(\w+)(?::(long|string))?\(([^)]*)\)", re.MULTILINE)
+# A procedure without a body does something on other machines only.
+FUNCTION = re.compile(r"^function (?!__)(\w+)(?::(long|string))?\(([^)]*)\)(?! \{ \})", re.MULTILINE)
 ANY_FUNCTION = re.compile(r"(?:private )?function (\w+)(?::(long|string))?\(([^)]*)\)")
 BODIES = {"long": ["{ return 0 }", "{ return 1 }", "{ return 81985529216486895 }"],
           "string": ['{ return "" }', '{ return "x" }'], None: ["{ }"]}

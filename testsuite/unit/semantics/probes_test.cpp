@@ -64,7 +64,7 @@ TEST(SemanticsAliases, WildcardsAndSuffixes) {
     EXPECT_EQ(optional.program->probes[0]->points.size(), 1u);
 }
 
-// What `!` makes superfluous, as "first-end: last" of the points' numbers.
+// What `!` makes superfluous, as "first-last: until" of the points' numbers.
 TEST(SemanticsAliases, AllThatASufficientPointStandsForIsEnough) {
     const std::string library =
         "probe two = kernel.function(\"a\"), kernel.function(\"b\") {}\n"
@@ -73,9 +73,9 @@ TEST(SemanticsAliases, AllThatASufficientPointStandsForIsEnough) {
         Analysis analysis(script, {}, library);
         std::string text;
         if (analysis.program)
-            for (const program::EnoughPoints& each : analysis.program->probes[0]->enough)
-                text += std::to_string(each.first) + "-" + std::to_string(each.end) + ":" +
-                        (each.last == UINT32_MAX ? "" : std::to_string(each.last)) + " ";
+            for (const program::Sufficient& each : analysis.program->probes[0]->sufficient)
+                text += std::to_string(each.first) + "-" + std::to_string(each.last) + ":" +
+                        (each.until == UINT32_MAX ? "" : std::to_string(each.until)) + " ";
         return text;
     };
     EXPECT_EQ("0-2: ", enough("probe two!, begin { exit() }"));
