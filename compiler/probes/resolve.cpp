@@ -194,16 +194,12 @@ class ProbeResolver {
                 pattern_of(point).met = true;
             optional |= point.optional || (forms->traits & PointIsNeverHit);
             const bool aliased = i < probe.alias_names.size() && !probe.alias_names[i].empty();
-            const std::string marked = ast::to_string(point);
-            const std::string written = aliased ? probe.alias_names[i].front() : marked;
+            const std::string written =
+                aliased ? probe.alias_names[i].front() : ast::to_string(point);
             bool placed = false;
             std::vector<AccessError> missing;
             size_t left_out = 0;
             for (Candidate& candidate : candidates) {
-                // ? and ! are not part of a name.
-                if (candidate.site.point == marked &&
-                    marked.find_last_of("?!") + 1 == marked.size())
-                    candidate.site.point.pop_back();
                 candidate.site.name = aliased ? written : candidate.site.point;
                 candidate.site.written = written;
                 const bool is_inlined = candidate.scope != 0;

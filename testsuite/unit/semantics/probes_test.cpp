@@ -44,17 +44,18 @@ TEST(SemanticsAliases, MayExtendABuiltinFamily) {
 }
 
 TEST(SemanticsAliases, WildcardsAndSuffixes) {
-    const std::string library = "probe io.read = kernel.function(\"r\") { name = \"read\" }\n"
-                                "probe io.write = kernel.function(\"w\") { name = \"write\" }\n";
-    Analysis wild("probe io.* { println(name) }", {}, library);
+    const std::string library =
+        "probe unheard.read = kernel.function(\"r\") { name = \"read\" }\n"
+        "probe unheard.write = kernel.function(\"w\") { name = \"write\" }\n";
+    Analysis wild("probe unheard.* { println(name) }", {}, library);
     ASSERT_TRUE(wild.program) << wild.errors();
     EXPECT_EQ(wild.program->probes.size(), 2u);
-    Analysis suffix("probe io.read.return { println(name) }", {}, library);
+    Analysis suffix("probe unheard.read.return { println(name) }", {}, library);
     ASSERT_TRUE(suffix.program) << suffix.errors();
     EXPECT_TRUE(suffix.program->probes[0]->is_return);
     EXPECT_EQ(ast::to_string(*suffix.program->probes[0]->points[0]),
               "kernel.function(\"r\").return");
-    Analysis crossing("probe i**.return { println(name) }", {}, library);
+    Analysis crossing("probe unh**.return { println(name) }", {}, library);
     ASSERT_TRUE(crossing.program) << crossing.errors();
     ASSERT_EQ(crossing.program->probes.size(), 2u);
     EXPECT_EQ(ast::to_string(*crossing.program->probes[0]->points[0]),
