@@ -196,11 +196,15 @@ const DebugInfo& info_of(const program::TargetValue& value, const VariableScope&
     if (!scope.info_of_module)
         return *scope.info;
     const DebugInfo* found = nullptr;
-    each_module(value.module, [&](const std::string& name) {
+    auto try_module = [&](const std::string& name) {
         const DebugInfo* info = scope.info_of_module(name);
         if (info && has(*info))
             found = info;
         return found != nullptr;
+    };
+    // The kernel's own debug information is complete, whereas a header only declares many types.
+    each_module(value.module, [&](const std::string& name) {
+        return (name.starts_with("kernel<") && try_module("kernel")) || try_module(name);
     });
     return found ? *found : *scope.info;
 }

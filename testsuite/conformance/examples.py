@@ -95,7 +95,7 @@ def main():
             print(f"{os.path.relpath(script, SHARE + '/examples')}: {first}")
     if options.list:
         print()
-        for reason, count in reasons.max_common(20):
+        for reason, count in reasons.most_common(20):
             print(f"{count:4} {reason}")
     print(f"{passed} of {len(scripts)} pass -p{options.last}")
     return 0 if passed >= (options.least if options.least is not None else len(scripts)) else 1
