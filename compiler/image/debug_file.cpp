@@ -7,7 +7,6 @@
 #include "image/kernel.h"
 #include "image/module_file.h"
 #include "system/hash.h"
-#include "system/trust.h"
 
 #include <algorithm>
 #include <array>
@@ -223,33 +222,15 @@ class Search {
             if (elf && !has_compressed_sections(**elf))
                 return path;
         }
-        std::error_code error;
-        const auto size = fs::file_size(path, error);
-        const auto time = error ? fs::file_time_type() : fs::last_write_time(path, error);
-        if (error)
-            return Failure{path + ": " + error.message(), ""};
-        const uint64_t key =
-            hash_bytes(path + "/" + std::to_string(size) + "/" +
-                       std::to_string(time.time_since_epoch().count()) + "/" + image_.file());
-        const Kernel& kernel = image_.kernel();
-        const std::string name =
-            cache_directory() + "/kernels/" +
-            (kernel.build_id().empty() ? kernel.release() : kernel.build_id()) + "/debug/" +
-            image_.name() + "-" + image_.build_id() + "-" + hexadecimal(key) + "-v" +
-            std::string(copy_version);
-        if (fs::exists(name, error) && check_trusted(name))
-            return name;
-        auto bytes = module_bytes(path);
-        if (!bytes)
-            return bytes.failure();
-        auto whole = decompress_sections(std::move(*bytes), path);
-        if (whole && is_module)
-            whole = link_module_image(std::move(*whole), path, image_.elf());
-        if (!whole)
-            return whole.failure();
-        if (Status written = write_cached(name, *whole); !written)
-            return written.failure();
-        return name;
+        // A module's copy has the addresses of the image.
+        const std::string name = "debug/" + image_.name() + "-" + image_.build_id() + "-" +
+                                 hexadecimal(hash_bytes(image_.file()));
+        return cached_copy(image_.kernel(), path, name, "-v" + std::string(copy_version),
+                           [&](std::string whole) -> Result<std::string> {
+                               if (!is_module)
+                                   return whole;
+                               return link_module_image(std::move(whole), path, image_.elf());
+                           });
     }
 
     const Image& image_;

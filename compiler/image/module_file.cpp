@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <sstream>
 #include <sys/utsname.h>
 
@@ -98,32 +97,38 @@ std::optional<std::vector<std::string>> loaded_modules(const KernelFiles& kernel
     return names;
 }
 
-Result<std::string> linked_module(const Kernel& kernel, const std::string& path) {
+Result<std::string> cached_copy(const Kernel& kernel, const std::string& path,
+                                const std::string& name, const std::string& suffix,
+                                const std::function<Result<std::string>(std::string)>& link) {
     std::error_code error;
-    auto size = fs::file_size(path, error);
-    auto time = error ? fs::file_time_type() : fs::last_write_time(path, error);
+    const auto size = fs::file_size(path, error);
+    const auto time = error ? fs::file_time_type() : fs::last_write_time(path, error);
     if (error)
         return Failure{path + ": " + error.message(), ""};
     const uint64_t key = hash_bytes(path + "/" + std::to_string(size) + "/" +
                                     std::to_string(time.time_since_epoch().count()));
-    const std::string name = cache_directory() + "/kernels/" +
-                             (kernel.build_id().empty() ? kernel.release() : kernel.build_id()) +
-                             "/modules/" + module_name_of(path) + "-" + hexadecimal(key) + "-v" +
-                             std::string(layout_version) + ".ko";
-    if (fs::exists(name, error) && check_trusted(name))
-        return name;
+    std::string copy = cache_directory() + "/kernels/" +
+                       (kernel.build_id().empty() ? kernel.release() : kernel.build_id()) + "/" +
+                       name + "-" + hexadecimal(key) + suffix;
+    if (fs::exists(copy, error) && check_trusted(copy))
+        return copy;
     auto bytes = module_bytes(path);
     if (!bytes)
         return bytes.failure();
     auto whole = decompress_sections(std::move(*bytes), path);
+    if (whole)
+        whole = link(std::move(*whole));
     if (!whole)
         return whole.failure();
-    auto linked = link_module_image(std::move(*whole), path);
-    if (!linked)
-        return linked.failure();
-    if (Status written = write_cached(name, *linked); !written)
+    if (Status written = write_cached(copy, *whole); !written)
         return written.failure();
-    return name;
+    return copy;
+}
+
+Result<std::string> linked_module(const Kernel& kernel, const std::string& path) {
+    return cached_copy(
+        kernel, path, "modules/" + module_name_of(path), "-v" + std::string(layout_version) + ".ko",
+        [&](std::string whole) { return link_module_image(std::move(whole), path); });
 }
 
 } // namespace djstap

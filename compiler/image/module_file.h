@@ -5,6 +5,7 @@
 #include "image/kernel.h"
 
 #include <array>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -36,6 +37,12 @@ std::optional<std::vector<std::string>> loaded_modules(const KernelFiles& kernel
 Result<std::string> link_module_image(std::string bytes, const std::string& path,
                                       const ElfFile* like = nullptr);
 
+// Returns the path of what `link` makes of the bytes of the file at `path`, decompressed with all
+// their sections. It is kept in the cache of `kernel`, as NAME, a key and SUFFIX, and made anew if
+// the file changes.
+Result<std::string> cached_copy(const Kernel& kernel, const std::string& path,
+                                const std::string& name, const std::string& suffix,
+                                const std::function<Result<std::string>(std::string)>& link);
 // Returns the path of the linked file, which is created in the cache of `kernel` if it is missing.
 Result<std::string> linked_module(const Kernel& kernel, const std::string& path);
 
