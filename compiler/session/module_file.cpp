@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <elf.h>
+#include <fcntl.h>
 #include <filesystem>
 #include <optional>
 
@@ -105,10 +106,15 @@ Failure cannot_open(const std::string& path, int error) {
 } // namespace
 
 Result<ModuleFile> read_module_file(const std::string& path) {
-    const auto bytes = read_file(path);
-    if (!bytes)
+    // Mapped, because only little of what may be megabytes is read.
+    const FileDescriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!descriptor)
         return cannot_open(path, errno);
-    const Sections sections(*bytes);
+    const auto mapped = MappedFile::map(descriptor, path);
+    if (!mapped)
+        return mapped.failure();
+    const std::string_view bytes = (*mapped)->bytes();
+    const Sections sections(bytes);
     if (!sections.valid())
         return Failure{path + ": not a kernel module", ""};
     const auto text = sections.find(".djstap.meta");
@@ -126,7 +132,7 @@ Result<ModuleFile> read_module_file(const std::string& path) {
     file.name = modinfo_value(sections.find(".modinfo").value_or(std::string_view()), "name");
     if (file.name.empty())
         file.name = file.meta.name;
-    file.is_signed = bytes->ends_with("~Module signature appended~\n");
+    file.is_signed = bytes.ends_with("~Module signature appended~\n");
     return file;
 }
 
