@@ -182,9 +182,21 @@ static struct lookup *new_lookup(u32 buckets, u32 slots)
 	return NULL;
 }
 
+/*
+ * Most scripts' handlers do not ask which of their sites was hit. A direct call asks if its
+ * trampoline is marked so, an ftrace_ops if its handler has no code of its own for it; a site that
+ * is planned for a direct call may get an ftrace_ops.
+ */
 static bool is_told_by_address(const struct djs_site_run *run)
 {
-	return run->site->address && !run->absent;
+	const struct djs_site *site = run->site;
+	bool direct = djs_mechanism_can(site->mechanism, DJS_IS_DIRECT);
+
+	if (!site->address || run->absent ||
+	    !(direct || site->mechanism == DJS_MECHANISM_FTRACE))
+		return false;
+	return (direct && djs_script.trampolines[site->trampoline].by_address) ||
+	       !djs_script.handlers[site->handler].by_ftrace;
 }
 
 static void gather_keys(struct lookup_work *work)
