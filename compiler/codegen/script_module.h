@@ -238,7 +238,8 @@ class ScriptModule {
                                   const Variant* variant, const std::string& written);
     llvm::Constant* lock_table(const CompiledHandler& handler);
     void fill_handlers(const std::vector<CompiledHandler>& handlers);
-    void fill_sites();
+    // Returns the texts of the sites.
+    llvm::Constant* fill_sites(uint32_t& text_bytes);
     llvm::Constant* image_table(uint32_t& count);
     llvm::Constant* segment_table(uint32_t& count);
     llvm::Constant* array(llvm::Type* type, const std::vector<llvm::Constant*>& elements,

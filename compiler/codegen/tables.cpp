@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringMap.h>
 #include <llvm/IR/Constants.h>
 
 namespace djstap::codegen {
@@ -142,7 +143,31 @@ llvm::Constant* ScriptModule::segment_table(uint32_t& count) {
     return array(types.djs_segment, elements, "djs_segments");
 }
 
-void ScriptModule::fill_sites() {
+namespace {
+
+// The texts of all sites, each once: an offset takes the place of a pointer, which would need a
+// relocation.
+class SiteTexts {
+  public:
+    uint32_t offset_of(const std::string& text) {
+        if (text.empty())
+            return 0;
+        const auto [at, is_new] = offsets_.try_emplace(text, static_cast<uint32_t>(bytes_.size()));
+        if (is_new)
+            bytes_.append(text.c_str(), text.size() + 1);
+        return at->second;
+    }
+    const std::string& bytes() const { return bytes_; }
+
+  private:
+    llvm::StringMap<uint32_t> offsets_;
+    std::string bytes_ = std::string(1, '\0');
+};
+
+} // namespace
+
+llvm::Constant* ScriptModule::fill_sites(uint32_t& text_bytes) {
+    SiteTexts texts;
     std::vector<llvm::Constant*> elements;
     for (const Site& site : plan.sites)
         elements.push_back(types.make(contract::djs_site{
@@ -154,14 +179,17 @@ void ScriptModule::fill_sites() {
             .next = site.next,
             .segment = site.image == no_index ? no_index
                                               : segment_of(site.image, site.address, site.point),
+            .point = texts.offset_of(site.point),
+            .function = texts.offset_of(site.function),
+            .name = texts.offset_of(site.name),
             .mechanism = static_cast<uint8_t>(site.mechanism),
             .forced = site.forced,
-            .maxactive = site.maxactive ? site.maxactive : options.limits.KRETACTIVE,
-            .point = text(site.point),
-            .function = text(site.function),
-            .name = text(site.name)}));
+            .maxactive = site.maxactive ? site.maxactive : options.limits.KRETACTIVE}));
     sites_->setInitializer(
         llvm::ConstantArray::get(llvm::ArrayType::get(types.djs_site, elements.size()), elements));
+    text_bytes = static_cast<uint32_t>(texts.bytes().size());
+    return constant(llvm::ConstantDataArray::getString(context, texts.bytes(), false),
+                    "djs_site_texts");
 }
 
 llvm::Constant* ScriptModule::map_shape(const program::Global& global) const {
@@ -190,7 +218,8 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
                                const std::vector<CompiledTrampoline>& compiled_trampolines,
                                uint32_t scratch_bytes, const std::string& meta) {
     fill_handlers(handlers);
-    fill_sites();
+    uint32_t site_text_bytes = 0;
+    llvm::Constant* site_texts = fill_sites(site_text_bytes);
 
     std::vector<llvm::Constant*> trampolines, maps, statistics, iterators, format_texts,
         format_types, place_texts;
@@ -247,8 +276,10 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
         .trampoline_count = trampolines.size(),
         .image_count = image_count,
         .segment_count = segment_count,
+        .site_text_bytes = site_text_bytes,
         .handlers = handlers_,
         .sites = sites_,
+        .site_texts = site_texts,
         .maps = array(types.djs_map_use, maps, "djs_maps"),
         .statistics = array(types.djs_statistic_use, statistics, "djs_statistics"),
         .iterators = array(types.djs_iterator_use, iterators, "djs_iterators"),

@@ -15,17 +15,17 @@ static DJS_HANDLER_CODE void copy_text(char *out, const char *text)
 
 DJS_HANDLER_CODE void djs_fn_pp(struct djs_ctx *ctx, char *out)
 {
-	copy_text(out, ctx->site ? ctx->site->point : NULL);
+	copy_text(out, ctx->site ? djs_site_text(ctx->site->point) : "");
 }
 
 DJS_HANDLER_CODE void djs_fn_pn(struct djs_ctx *ctx, char *out)
 {
-	copy_text(out, ctx->site ? ctx->site->name : NULL);
+	copy_text(out, ctx->site ? djs_site_text(ctx->site->name) : "");
 }
 
 DJS_HANDLER_CODE void djs_fn_probefunc(struct djs_ctx *ctx, char *out)
 {
-	copy_text(out, ctx->site ? ctx->site->function : NULL);
+	copy_text(out, ctx->site ? djs_site_text(ctx->site->function) : "");
 }
 
 DJS_HANDLER_CODE void djs_fn_ppfunc(struct djs_ctx *ctx, char *out)
@@ -35,7 +35,7 @@ DJS_HANDLER_CODE void djs_fn_ppfunc(struct djs_ctx *ctx, char *out)
 
 static DJS_HANDLER_CODE bool is_point(const struct djs_site *site, const char *start)
 {
-	return !strncmp(site->point, start, strlen(start));
+	return !strncmp(djs_site_text(site->point), start, strlen(start));
 }
 
 /* The names that SystemTap gives to the mechanisms. */

@@ -389,11 +389,12 @@ static void disarm_overload(u32 owner, u32 percent)
 	count = first && open_to_modules ? disarm_owner(owner) : 0;
 	if (count) {
 		rearm_locked();
-		djs_session_message(DJS_RECORD_WARNING,
-				    "%s used %u %% of a CPU: %u of %u sites %s disarmed; -D STP_NO_OVERLOAD keeps %s armed",
-				    djs_script.handlers[first->handler].written ?: first->point ?: "a probe",
-				    percent, count, sites, count == 1 ? "is" : "are",
-				    count == 1 ? "it" : "them");
+		djs_session_message(
+		    DJS_RECORD_WARNING,
+		    "%s used %u %% of a CPU: %u of %u sites %s disarmed; -D STP_NO_OVERLOAD keeps "
+		    "%s armed",
+		    djs_script.handlers[first->handler].written ?: djs_site_text(first->point),
+		    percent, count, sites, count == 1 ? "is" : "are", count == 1 ? "it" : "them");
 	}
 	djs_sites_unlock();
 }

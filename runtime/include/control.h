@@ -20,7 +20,7 @@
 #include <linux/ioctl.h>
 #endif
 
-#define DJS_ABI_VERSION 13u
+#define DJS_ABI_VERSION 14u
 
 enum djs_state {
 	DJS_STATE_LOADED = 0, /* nothing has run yet */

@@ -76,6 +76,12 @@ extern const struct djs_script djs_script;
 extern struct djs_script djs_script; /* runtime/userspace: a copy of the one that was linked */
 #endif
 
+/* Returns a text of a site: its point, function or name. */
+static inline const char *djs_site_text(u32 offset)
+{
+	return djs_script.site_texts + offset;
+}
+
 /* ---- what a handler sees --------------------------------------------------------------------- */
 
 /* djs_ctx.busy: in use, with locks held (and interrupts disabled) or without. Distinct from all

@@ -380,7 +380,7 @@ static void collect_files(void)
 
 		if (djs_sites[i].mechanism != DJS_MECHANISM_PROCFS)
 			continue;
-		file = file_named(site->function);
+		file = file_named(djs_site_text(site->function));
 		if (handler->arguments[DJS_PROCFS_WRITES])
 			file->writer = site;
 		else

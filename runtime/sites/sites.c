@@ -34,11 +34,18 @@ static bool next_is_valid(const struct djs_site *site)
 	       next->address == site->address && next->segment == site->segment;
 }
 
+/* Returns the site's probe point, for messages. */
+static const char *shown_point(const struct djs_site *site)
+{
+	return site->point ? djs_site_text(site->point) : "a probe";
+}
+
 static bool site_is_valid(const struct djs_site *site)
 {
 	const struct djs_handler *handler;
 
 	if (site->handler >= djs_script.handler_count ||
+	    max3(site->point, site->function, site->name) >= djs_script.site_text_bytes ||
 	    (site->segment != DJS_NO_INDEX && site->segment >= djs_script.segment_count))
 		return false;
 	handler = &djs_script.handlers[site->handler];
@@ -152,7 +159,7 @@ void djs_site_failed(struct djs_site_run *run, int error, const char *why)
 {
 	run->error = error;
 	djs_session_message(DJS_RECORD_WARNING, "cannot attach %s: %s (error %d)",
-			    run->site->point ?: "a probe", why, error);
+			    shown_point(run->site), why, error);
 }
 
 u32 djs_sites_failed_count(void)

@@ -16,11 +16,16 @@ static bool is_tracepoint(const struct djs_site_run *run)
 	return run->mechanism == DJS_MECHANISM_TRACEPOINT && !run->error;
 }
 
+static const char *traced_name(const struct djs_site_run *run)
+{
+	return djs_site_text(run->site->function);
+}
+
 static int compare_names(const void *a, const void *b)
 {
 	struct djs_site_run *const *left = a, *const *right = b;
 
-	return strcmp((*left)->site->function, (*right)->site->function);
+	return strcmp(traced_name(*left), traced_name(*right));
 }
 
 /* Those of modules are known by their addresses, as soon as the module is loaded. */
@@ -45,7 +50,7 @@ static void attach_tracepoint(struct tracepoint *tracepoint, void *unused)
 	while (low < high) {
 		u32 middle = low + (high - low) / 2;
 
-		if (strcmp(traced[middle]->site->function, tracepoint->name) < 0)
+		if (strcmp(traced_name(traced[middle]), tracepoint->name) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -53,7 +58,7 @@ static void attach_tracepoint(struct tracepoint *tracepoint, void *unused)
 	for (; low < traced_count; low++) {
 		struct djs_site_run *run = traced[low];
 
-		if (strcmp(run->site->function, tracepoint->name))
+		if (strcmp(traced_name(run), tracepoint->name))
 			return;
 		if (is_in_module(run))
 			continue;

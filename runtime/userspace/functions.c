@@ -69,12 +69,12 @@ void djs_fn_pexecname(struct djs_ctx *ctx, char *out)
 
 void djs_fn_pp(struct djs_ctx *ctx, char *out)
 {
-	copy_text(out, ctx->site ? ctx->site->point : NULL);
+	copy_text(out, ctx->site ? djs_site_text(ctx->site->point) : "");
 }
 
 void djs_fn_pn(struct djs_ctx *ctx, char *out)
 {
-	copy_text(out, ctx->site ? ctx->site->name : NULL);
+	copy_text(out, ctx->site ? djs_site_text(ctx->site->name) : "");
 }
 
 void djs_fn_probefunc(struct djs_ctx *ctx, char *out)
@@ -94,7 +94,7 @@ void djs_fn_probe_type(struct djs_ctx *ctx, char *out)
 	const bool timer = ctx->handler->kind == DJS_HANDLER_TIMER;
 
 	copy_text(out, !timer						     ? "begin_end"
-		       : strncmp(ctx->site->point, "timer.jiffies", 13) == 0 ? "timer"
+		       : strncmp(djs_site_text(ctx->site->point), "timer.jiffies", 13) == 0 ? "timer"
 									     : "hrtimer");
 }
 
