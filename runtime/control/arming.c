@@ -419,13 +419,15 @@ int djs_sites_arm(void)
 
 static void disarm_locked(void)
 {
-	bool ftrace = false, armed = false, switched_on = false;
+	bool ftrace = false, armed = false, switched_on = false, drained = true;
 	u32 i;
 
 	open_to_modules = false;
 	note_armed();
 	for (i = 0; i < djs_script.site_count; i++) {
 		armed |= djs_sites[i].was_armed;
+		drained &=
+		    !djs_sites[i].was_armed || djs_mechanism_ops(djs_sites[i].mechanism)->drains;
 		ftrace |= djs_sites[i].armed && uses_ftrace(&djs_sites[i]);
 		djs_sites[i].wanted = 0;
 	}
@@ -443,8 +445,10 @@ static void disarm_locked(void)
 	let_go_of_ftrace();
 	for (i = 0; i < djs_script.site_count; i++)
 		djs_sites[i].armed = 0;
-	/* calls that entered a function with a return djprobe are counted now */
-	djs_drain_handlers();
+	/* Each wait takes about a tenth of a second. Afterwards, calls that entered a function with
+	 * a return djprobe are counted. */
+	if (!drained || djs_pinned())
+		djs_drain_handlers();
 	if (switched_on)
 		djs_ftrace_enable(false);
 	if (!djs_pinned())

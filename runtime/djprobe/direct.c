@@ -259,4 +259,5 @@ static void djprobes_disarm(void)
 const struct djs_mechanism_ops djs_ops_djprobe = {
     .attach = djprobes_attach,
     .disarm = djprobes_disarm,
+    .drains = true,
 };

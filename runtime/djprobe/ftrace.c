@@ -83,4 +83,5 @@ static void ftraces_disarm(void)
 const struct djs_mechanism_ops djs_ops_ftrace = {
     .attach = ftraces_attach,
     .disarm = ftraces_disarm,
+    .drains = true, /* the kernel does, for an ops that may be freed */
 };

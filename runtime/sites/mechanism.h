@@ -26,6 +26,8 @@ struct djs_mechanism_ops {
 	bool keeps_ftrace;
 	/* Attached after all others, because it may call handlers immediately. */
 	bool last;
+	/* When disarm returns, no handler that it led to is still running. */
+	bool drains;
 };
 
 #endif
