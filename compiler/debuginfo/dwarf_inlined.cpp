@@ -26,7 +26,7 @@ std::vector<const InlineRecord*> DwarfInfo::matching_inlines(const FunctionPatte
 size_t DwarfInfo::inlined_count(const FunctionPattern& pattern) const {
     size_t count = 0;
     for (const InlineRecord* record : matching_inlines(pattern))
-        count += record->instance_count;
+        count += record->placed_count;
     return count;
 }
 
@@ -50,24 +50,12 @@ std::vector<StatementAddress> DwarfInfo::inlined(const FunctionPattern& pattern,
     };
     for (const InlineRecord* record : matching_inlines(pattern)) {
         const size_t first = found.size();
-        // The index has the first instance, which is mostly accepted.
-        bool accepted =
-            wanted && add(*record, record->die, record->address) && wanted(found.back());
-        if (accepted)
-            continue;
-        found.resize(first);
-        Dwarf* dwarf = dwarf_.get();
-        for (const uint32_t instance : index_.instances(*record)) {
-            if (accepted)
-                break;
-            Dwarf_Die die;
-            const auto address = dwarf && dwarf_offdie(dwarf, instance, &die)
-                                     ? entry_of_inlined(&die)
-                                     : std::nullopt;
-            if (address && add(*record, instance, *address))
-                accepted = wanted && wanted(found.back());
-        }
-        if (accepted)
+        const auto is_accepted = [&](const InstanceRecord& instance) {
+            const uint64_t address = record->address + static_cast<int64_t>(instance.distance);
+            return add(*record, instance.die, address) && wanted && wanted(found.back());
+        };
+        const auto instances = index_.placed_instances(*record);
+        if (std::any_of(instances.begin(), instances.end(), is_accepted))
             found[first] = found.back();
         if (wanted && found.size() > first)
             found.resize(first + 1);

@@ -135,13 +135,13 @@ Result<StatementResult> DwarfInfo::statements(const FunctionPattern& pattern, bo
         bool matches = wild ? glob.matches(name) : name == pattern.function;
         if (!matches || !file_matches(pattern.file, index_.text(record.file)))
             continue;
-        for (uint32_t die : index_.instances(record)) {
+        for (const InstanceRecord& instance : index_.instances(record)) {
             Body body;
             body.name = name;
             body.file = index_.text(record.file);
             body.file_number = record.file;
             body.declared = record.line;
-            body.die = die;
+            body.die = instance.die;
             body.inlined = true;
             bodies.push_back(std::move(body));
         }

@@ -165,8 +165,8 @@ std::vector<LabelAddress> DwarfInfo::labels(const FunctionPattern& pattern,
         if (!is_replaced(*record))
             search(record->die, index_.text(record->name));
     for (const InlineRecord* record : matching_inlines(pattern))
-        for (const uint32_t instance : index_.instances(*record))
-            search(instance, index_.text(record->name));
+        for (const InstanceRecord& instance : index_.instances(*record))
+            search(instance.die, index_.text(record->name));
     std::stable_sort(found.begin(), found.end(),
                      [](const auto& a, const auto& b) { return a.at.address < b.at.address; });
     found.erase(std::unique(found.begin(), found.end(),

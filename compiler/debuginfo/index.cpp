@@ -149,11 +149,16 @@ std::span<const InlineRecord> DwarfIndex::inlines_named(std::string_view name) c
     return equal_names(inlines_, name, false, [&](uint32_t at) { return text(at); });
 }
 
-std::span<const uint32_t> DwarfIndex::instances(const InlineRecord& record) const {
+std::span<const InstanceRecord> DwarfIndex::instances(const InlineRecord& record) const {
     if (record.first_instance > instances_.size() ||
         record.instance_count > instances_.size() - record.first_instance)
         return {};
     return instances_.subspan(record.first_instance, record.instance_count);
+}
+
+std::span<const InstanceRecord> DwarfIndex::placed_instances(const InlineRecord& record) const {
+    const auto all = instances(record);
+    return all.first(std::min<size_t>(record.placed_count, all.size()));
 }
 
 std::span<const TypeRecord> DwarfIndex::types_named(std::string_view name) const {

@@ -28,7 +28,9 @@ class DwarfIndex {
     const SyscallRecord* syscall(std::string_view name) const;
     std::span<const InlineRecord> inlines() const { return inlines_; }
     std::span<const InlineRecord> inlines_named(std::string_view name) const;
-    std::span<const uint32_t> instances(const InlineRecord& record) const;
+    std::span<const InstanceRecord> instances(const InlineRecord& record) const;
+    // Returns those of them that have code.
+    std::span<const InstanceRecord> placed_instances(const InlineRecord& record) const;
     std::span<const TypeRecord> types_named(std::string_view name) const;
     std::span<const VariableRecord> variables_named(std::string_view name) const;
     std::span<const VariableRecord> variables() const { return variables_; }
@@ -48,7 +50,7 @@ class DwarfIndex {
     std::span<const ParameterRecord> parameters_;
     std::span<const SyscallRecord> syscalls_;
     std::span<const InlineRecord> inlines_;
-    std::span<const uint32_t> instances_;
+    std::span<const InstanceRecord> instances_;
     std::span<const TypeRecord> types_;
     std::span<const VariableRecord> variables_;
     std::span<const EnumeratorRecord> enumerators_;

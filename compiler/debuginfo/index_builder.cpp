@@ -67,7 +67,7 @@ struct Merged {
     std::vector<SyscallRecord> syscalls;
     std::vector<ScanResult::Inline> inlined;
     std::vector<InlineRecord> inlines;
-    std::vector<uint32_t> instances;
+    std::vector<InstanceRecord> instances;
     std::vector<TypeRecord> types;
     std::vector<VariableRecord> variables;
     std::vector<EnumeratorRecord> enumerators;
@@ -117,20 +117,19 @@ struct Merged {
                    std::tuple(b.name, ~b.parameter_count, b.first_parameter);
         });
         std::sort(inlined.begin(), inlined.end(), [](auto& a, auto& b) {
-            return std::tuple(a.name, a.file, a.line, a.die) <
-                   std::tuple(b.name, b.file, b.line, b.die);
+            return std::tuple(a.name, a.file, a.line, a.address == 0, a.die) <
+                   std::tuple(b.name, b.file, b.line, b.address == 0, b.die);
         });
         for (const auto& each : inlined) {
             if (inlines.empty() || inlines.back().name != each.name ||
                 inlines.back().file != each.file || inlines.back().line != each.line)
-                inlines.push_back(
-                    {0, 0, each.name, each.file, each.line, uint32_t(instances.size()), 0});
-            if (inlines.back().address == 0) {
-                inlines.back().address = each.address;
-                inlines.back().die = each.die;
-            }
+                inlines.push_back({each.address, each.name, each.file, each.line,
+                                   uint32_t(instances.size()), 0, 0});
             inlines.back().instance_count++;
-            instances.push_back(each.die);
+            inlines.back().placed_count += each.address != 0;
+            instances.push_back(
+                {each.die,
+                 each.address ? static_cast<int32_t>(each.address - inlines.back().address) : 0});
         }
         std::sort(types.begin(), types.end(), [](auto& a, auto& b) {
             return std::tuple(a.name, a.tag, a.die) < std::tuple(b.name, b.tag, b.die);

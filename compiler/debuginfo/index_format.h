@@ -8,7 +8,7 @@
 
 namespace djstap {
 
-inline constexpr TableFormat index_format = {{'d', 'j', 'd', 'w', 'a', 'r', 'f', '\n'}, 8, 11};
+inline constexpr TableFormat index_format = {{'d', 'j', 'd', 'w', 'a', 'r', 'f', '\n'}, 9, 11};
 
 enum class IndexSection : size_t {
     functions,   // FunctionRecord by name, then entry
@@ -17,7 +17,7 @@ enum class IndexSection : size_t {
     parameters,  // ParameterRecord
     syscalls,    // SyscallRecord by name
     inlines,     // InlineRecord by name
-    instances,   // uint32_t: entries of inlined instances
+    instances,   // InstanceRecord
     types,       // TypeRecord by name, then tag
     variables,   // VariableRecord by name
     enumerators, // EnumeratorRecord by name, each name once
@@ -70,13 +70,20 @@ struct SyscallRecord {
 
 // A function that is inlined somewhere.
 struct InlineRecord {
-    uint64_t address; // where its first instance with code begins: listings need no more
-    uint32_t die;     // of that instance
+    uint64_t address; // where its first instance begins; 0: none has code
     uint32_t name;
     uint32_t file;
     uint32_t line;
     uint32_t first_instance;
     uint32_t instance_count;
+    uint32_t placed_count; // the number of those that have code, which come first
+};
+
+// An instance of a function that is inlined. Listings need no more: reading the entries of all
+// instances would touch most of .debug_info.
+struct InstanceRecord {
+    uint32_t die;
+    int32_t distance; // from the address in InlineRecord to where it begins; 0: it has no code
 };
 
 struct TypeRecord {
