@@ -7,6 +7,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
+import bare
 import guest
 import kernels
 import page
@@ -20,6 +21,8 @@ TARGET_SECONDS = 3
 # detached.
 HANDLERS = [1, 20, 100]  # as far as vfs_* has functions
 TARGET_HANDLERS, TARGET_HANDLERS_SECONDS = 20, 0.4
+# Of the time that a module takes which does nothing but attach to the same functions (bare/).
+TARGET_TIMES_BARE = 1.25
 
 # Loads and attaches by leaving the module loaded, then detaches and unloads. $1: module, $2: functions expected. Reads
 # the kernel's own clock from timer_list, the only file that shows it in nanoseconds.
@@ -37,11 +40,23 @@ djrun -w --attach "$name" --stop >/tmp/counted 2>&1
 off=$(now)
 echo "@cycle $((on - began)) $((off - detaching)) $((before - while_on)) $((before - $(free))) $(tail -n 1 /tmp/counted)"
 """
+# The same for the module that does nothing else. $1: module, $2: functions that are called directly.
+BARE_SCRIPT = """#!/bin/sh
+now() { sed -n 's/^now at \\([0-9]*\\) nsecs/\\1/p' /proc/timer_list; }
+began=$(now)
+insmod "$1" direct="$2" || { echo "@failed bare module"; exit; }
+on=$(now)
+detaching=$(now)
+rmmod bare
+off=$(now)
+echo "@bare $((on - began)) $((off - detaching))"
+"""
 MECHANISM_SCRIPT = """#!/bin/sh
 djrun -v -s 1 -F "$1" 2>/tmp/log >/dev/null
 sed -n 's/^kernel\\.function([^)]*)[^:]*: //p' /tmp/log | sort | uniq -c | sed 's/^ */@mechanism /'
 sed -n 's/^\\([0-9]*\\) more: /@mechanism \\1 /p' /tmp/log
 djrun -w --attach "$(basename "$1" .ko)" --stop >/dev/null 2>&1
+grep ': djprobe$' /tmp/log | sed -n 's/^\\([0-9]*\\) more: .*/\\1/p; t; s/.*/1/p' | awk '{ n += $1 } END { print n }' >/tmp/direct
 """
 
 
@@ -57,12 +72,24 @@ class Row:
     detached: list = field(default_factory=list)
     used_mb: list = field(default_factory=list)
     kept_kb: list = field(default_factory=list)
+    bare_attached: list = field(default_factory=list)
+    bare_detached: list = field(default_factory=list)
     mechanisms: dict = field(default_factory=dict)  # {"djprobe", or "ftrace: why": functions}
     problem: str = ""
+    missed: str = ""
 
     @property
     def cycles(self):
         return CYCLES_OF_ALL if self.pattern == PATTERNS[-1] else CYCLES
+
+    @property
+    def is_compared(self):
+        """Whether it is measured beside the bare module."""
+        return self.pattern == PATTERNS[-1]
+
+    def times_bare(self):
+        """What attaching and detaching take as multiples of what they take the bare module."""
+        return min(self.attached) / min(self.bare_attached), min(self.detached) / min(self.bare_detached)
 
     @property
     def what(self):
@@ -117,14 +144,19 @@ def read_console(row, text):
         row.kept_kb.append(int(match[4]))
         if not match[5].isdigit():
             row.problem = f"it did not print how often it was hit: {match[5]}"
+    for match in re.finditer(r"^@bare (\d+) (\d+)$", text, re.MULTILINE):
+        row.bare_attached.append(int(match[1]) / 1e9)
+        row.bare_detached.append(int(match[2]) / 1e9)
     for match in re.finditer(r"^@mechanism (\d+) (.*)$", text, re.MULTILINE):
         how = match[2].strip()
         row.mechanisms[how] = row.mechanisms.get(how, 0) + int(match[1])
     failed = re.search(r"^@failed (.*)$", text, re.MULTILINE)
     if failed:
         row.problem = failed[1]
-    elif len(row.attached) != row.cycles:
+    elif len(row.attached) != row.cycles or row.is_compared and len(row.bare_attached) != row.cycles:
         row.problem = row.problem or f"{len(row.attached)} of {row.cycles} cycles ran"
+    elif row.is_compared and max(row.times_bare()) > TARGET_TIMES_BARE:
+        row.missed = "all functions: {:.2f} x the bare module to attach, {:.2f} x to detach".format(*row.times_bare())
 
 
 def run_cycles(release, djstap, rows, count_instructions):
@@ -133,6 +165,7 @@ def run_cycles(release, djstap, rows, count_instructions):
     archive.program(os.path.join(os.path.dirname(djstap), "djrun"))
     archive.text("bin/cycle", CYCLE_SCRIPT)
     archive.text("bin/mechanisms", MECHANISM_SCRIPT)
+    archive.text("bin/bare", BARE_SCRIPT)
     script = ""
     with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:
         for number, row in enumerate(rows):
@@ -141,8 +174,12 @@ def run_cycles(release, djstap, rows, count_instructions):
             if path:
                 name = os.path.basename(path)
                 archive.file("modules/" + name, path)
-                script += f"echo '@pattern {number}'\n" + f"cycle /modules/{name}\n" * row.cycles + \
-                    f"mechanisms /modules/{name}\n"
+                cycle = f"cycle /modules/{name}\n"
+                if row.is_compared:
+                    os.mkdir(os.path.join(folder, "bare"))
+                    archive.file("modules/bare.ko", bare.build(release, path, os.path.join(folder, "bare")))
+                    cycle = "bare /modules/bare.ko $(cat /tmp/direct)\n" + cycle
+                script += f"echo '@pattern {number}'\nmechanisms /modules/{name}\n" + cycle * row.cycles
         print(f"  attaching and detaching on {release} …", flush=True)
         console = guest.run(release, archive, script, count_instructions)
     for part in console.split("@pattern ")[1:]:
@@ -189,6 +226,11 @@ Functions without an fentry site are excluded (`-D MAXKPROBES=0`) because each n
 
 """
 
+BARE_TEXT = """A module that attaches one empty function to the same functions through the same interfaces of the kernel, and does nothing
+else (testsuite/bench/bare), alternates with djstap in this guest: it is attached in {2} s and detached in {3} s. djstap takes {0:.2f} times
+as long to attach all functions, and {1:.2f} times as long to detach them. Target: {target} times.
+
+"""
 
 HANDLERS_HEADER = ["handlers", "compiled, s", "attached, s", "detached, s", "by"]
 
@@ -214,6 +256,8 @@ def section(everything, djstap):
         if not patterns[-1].problem:
             text += (f"Memory that was available after the first cycle of all functions and no longer after the last of "
                      f"{CYCLES_OF_ALL}: {max(0, sum(patterns[-1].kept_kb[1:])):,} KB.\n\n")
+            text += BARE_TEXT.format(*patterns[-1].times_bare(), seconds(patterns[-1].bare_attached),
+                                     seconds(patterns[-1].bare_detached), target=TARGET_TIMES_BARE)
         text += HANDLERS_TEXT.format(series=kernels.series_of(release), handlers=TARGET_HANDLERS,
                                      target=TARGET_HANDLERS_SECONDS)
         text += page.table(HANDLERS_HEADER, [handler_cells(row) for row in handlers]) + "\n"
@@ -231,4 +275,8 @@ def main(options):
             print(f"             cycles: attached {row.attached}, used {row.used_mb} MB, kept {row.kept_kb} KB")
     if kernels.both_ran(releases):
         page.put("scale", section(everything, djstap))
-    return 1 if any(row.problem for rows in everything.values() for row in rows) else 0
+    for release, rows in everything.items():
+        for row in rows:
+            if row.missed:
+                print(f"bench: {release}: {row.missed}; the target is {TARGET_TIMES_BARE}")
+    return 1 if any(row.problem or row.missed for rows in everything.values() for row in rows) else 0
