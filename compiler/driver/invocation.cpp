@@ -166,6 +166,10 @@ PreprocessorContext Invocation::preprocessor() {
     if (options.user_space)
         invocation.runtime = "user";
     invocation.arguments = options.arguments;
+    // A module that is kept, or that stays loaded, has readers of its own.
+    if (options.last_pass == 5 && !options.recorder && options.output_file.empty() &&
+        output_->prints_text() && isatty(STDOUT_FILENO))
+        invocation.output = "terminal";
     return invocation;
 }
 

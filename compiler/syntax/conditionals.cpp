@@ -259,6 +259,8 @@ std::optional<std::string> Conditionals::named_value(const Lexeme& name) {
         return context_.language_version;
     if (text == "runtime")
         return context_.runtime;
+    if (text == "output")
+        return context_.output;
     if (text == "guru_mode")
         return context_.guru ? "1" : "0";
     // Loading a module requires root: there is only one privilege level.
@@ -266,7 +268,7 @@ std::optional<std::string> Conditionals::named_value(const Lexeme& name) {
         return "stapdev";
     diagnostics_.report(DiagnosticKind::UnknownConditionName, name.range, {std::string(text)})
         .hint(did_you_mean(text, {"kernel_v", "kernel_vr", "arch", "systemtap_v",
-                                  "systemtap_privilege", "guru_mode", "runtime"}));
+                                  "systemtap_privilege", "guru_mode", "runtime", "output"}));
     return std::nullopt;
 }
 

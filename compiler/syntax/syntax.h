@@ -25,6 +25,9 @@ struct PreprocessorContext {
     std::string arch{arch::names().machine};
     std::string language_version = "4.8"; // systemtap_v: the language level that djstap implements
     std::string runtime = "kernel";       // runtime == "kernel" | "user"
+    // output == "terminal" | "stream": what the script prints on, as far as it is known when it is
+    // compiled
+    std::string output = "stream";
     bool guru = false;
     std::vector<std::string> arguments; // script arguments
 };
