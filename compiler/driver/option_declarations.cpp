@@ -16,7 +16,6 @@ constexpr Unsupported unsupported[] = {
     {"--all-modules", false, true, "symbol and unwind tables of all modules"},
     {"--remote", true, false, "running the script on another machine"},
     {"--monitor", false, false, "the interactive monitor"},
-    {"--example", false, false, "running a packaged example by name"},
 };
 
 } // namespace
@@ -87,6 +86,8 @@ void OptionParser::declare() {
     app.footer(R"(Arguments after -- are passed to the script.
 
 Examples:
+  djstap --example opens -T 10 -- --failed
+  run a tool; djstap --examples lists them, djstap --example opens -- --help describes this one
   djstap -L 'kernel.function("vfs_*")'
   list probe points with their variables and mechanism, without running anything
   djstap --guest -c 'ls /' -e 'probe kernel.function("vfs_open") { printf("%s opens\n", execname()) }'
@@ -112,6 +113,11 @@ void OptionParser::declare_script() {
         ->group(group);
     many("-I", options.tapset_folders, "add this folder to the tapset library")
         ->type_name("DIR")
+        ->group(group);
+    one("--example", options.example,
+        "run the example with this name, or the script in a file that has a header as examples "
+        "have; its own options follow --, and -- --help describes them")
+        ->type_name("NAME")
         ->group(group);
     flag("-g,--guru", options.guru, "guru mode: allow embedded C and writes to kernel memory")
         ->group(group);
@@ -229,6 +235,9 @@ void OptionParser::declare_listing() {
     flag("--dump-probe-types", raw.types, "list the kinds of probe points")->group(group);
     flag("--dump-probe-aliases", raw.aliases, "list the aliases that tapsets define")->group(group);
     flag("--dump-functions", raw.functions, "list the functions that tapsets define")->group(group);
+    flag("--examples", raw.examples,
+         "list the examples, or those that the words behind it name: tools for --example")
+        ->group(group);
     flag("--info", raw.info, "report what this machine and kernel support and what is missing")
         ->group(group);
     flag("-h,--help", raw.help, "print this help")->group(group);

@@ -69,18 +69,29 @@ std::optional<Failure> OptionChecks::check_script() {
                    "-E appends to the script of -e");
     if (raw_.list.size() + raw_.list_variables.size() > 1)
         return bad("-l and -L list only one probe point", "braces combine alternatives: {a,b}");
-    bool other = raw_.info || raw_.types || raw_.aliases || raw_.functions;
+    bool other = raw_.info || raw_.types || raw_.aliases || raw_.functions || raw_.examples;
     if (!raw_.list.empty() || !raw_.list_variables.empty()) {
         options_.action = Action::List;
         options_.list_variables = raw_.list.empty();
         options_.list_pattern = raw_.list.empty() ? raw_.list_variables[0] : raw_.list[0];
     } else if (other) {
-        options_.action = raw_.info      ? Action::Info
-                          : raw_.types   ? Action::DumpProbeTypes
-                          : raw_.aliases ? Action::DumpProbeAliases
-                                         : Action::DumpFunctions;
+        options_.action = raw_.info       ? Action::Info
+                          : raw_.types    ? Action::DumpProbeTypes
+                          : raw_.aliases  ? Action::DumpProbeAliases
+                          : raw_.examples ? Action::ListExamples
+                                          : Action::DumpFunctions;
     }
     auto first = raw_.positionals.begin();
+    if (!options_.example.empty()) {
+        if (options_.action != Action::Compile || !raw_.expressions.empty())
+            return bad("--example runs a script of its own and cannot be combined with -e or an "
+                       "option that lists",
+                       "-E appends to its script");
+        options_.arguments.assign(first, raw_.positionals.end());
+        if (raw_.help)
+            options_.arguments = {"--help"};
+        return std::nullopt;
+    }
     if (!raw_.expressions.empty())
         options_.expression = raw_.expressions[0];
     else if (options_.action == Action::Compile && first != raw_.positionals.end())
@@ -292,7 +303,7 @@ ParsedOptions parse_options(std::vector<std::string> arguments) {
     } catch (const CLI::ParseError& error) {
         return Failure{error.what(), "djstap --help lists the options"};
     }
-    if (parser.raw.help)
+    if (parser.raw.help && parser.options.example.empty())
         return Text{parser.app.help()};
     if (parser.raw.version)
         return Text{version_text()};
@@ -300,6 +311,10 @@ ParsedOptions parse_options(std::vector<std::string> arguments) {
         if (extra == "--")
             continue;
         std::string name = extra.substr(0, extra.find('='));
+        if (!parser.options.example.empty())
+            return Failure{"unknown option " + name,
+                           "options of the example follow --: djstap --example " +
+                               parser.options.example + " -- " + extra};
         std::string hint = name.starts_with("--") ? did_you_mean(name, long_options()) : "";
         return Failure{"unknown option " + name,
                        hint.empty() ? "djstap --help lists the options" : hint};

@@ -26,7 +26,8 @@ enum class Action : uint8_t {
     Info,    // --info
     DumpProbeTypes,
     DumpProbeAliases,
-    DumpFunctions
+    DumpFunctions,
+    ListExamples // --examples
 };
 
 using NameValue = std::pair<std::string, std::string>;
@@ -38,7 +39,9 @@ struct Options {
     std::optional<std::string> expression;
     std::string script_file;
     std::vector<std::string> additional;
-    std::vector<std::string> arguments; // $1 … @1 …
+    std::string example; // --example: a name, or a path; its script becomes script_file
+    // $1 … @1 …; with --example the words for it; with --examples those that it searches for
+    std::vector<std::string> arguments;
     std::string list_pattern;
     bool list_variables = false; // -L
 

@@ -2,6 +2,7 @@
 #include "driver/pipeline.h"
 
 #include "driver/caches.h"
+#include "driver/examples.h"
 #include "driver/info.h"
 #include "driver/listing.h"
 #include "driver/passes.h"
@@ -66,6 +67,11 @@ std::optional<int> carry_out(Invocation& invocation) {
     const auto success = [](bool done) { return done ? std::optional(0) : std::nullopt; };
     switch (invocation.options.action) {
     case Action::Compile:
+        if (!invocation.options.example.empty()) {
+            const auto next = take_example(invocation);
+            if (next != ExampleStep::Run)
+                return success(next == ExampleStep::Described);
+        }
         return compile(invocation, Nothing());
     case Action::List:
         return success(list_points(invocation));
@@ -77,6 +83,8 @@ std::optional<int> carry_out(Invocation& invocation) {
         return success(print_aliases(invocation));
     case Action::DumpFunctions:
         return success(print_functions(invocation));
+    case Action::ListExamples:
+        return success(list_examples(invocation));
     }
     return std::nullopt;
 }

@@ -17,6 +17,7 @@ Places find_places() {
     fs::path base =
         fs::is_directory(shared / "runtime", error) ? shared : fs::path(DJSTAP_SOURCE_DIR);
     places.tapsets = base / "tapsets";
+    places.examples = base / "examples";
     places.runtime = base / "runtime";
     places.djrun = program.parent_path() / "djrun";
     return places;

@@ -9,6 +9,7 @@ namespace djstap::driver {
 struct Places {
     std::string programs; // the folder of the running program
     std::string tapsets;  // the library
+    std::string examples; // the tools that --example runs
     std::string runtime;  // the runtime's C sources and their Kbuild
     std::string djrun;    // the small program that loads and reads
 };

@@ -197,6 +197,21 @@ class JsonOutput : public Output {
         line(out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     }
 
+    void tools(const std::vector<ListedTool>& tools) override {
+        for (const ListedTool& tool : tools) {
+            Object options = Object::array();
+            for (const ListedTool::Option& option : tool.options)
+                options.push_back({{"name", option.name},
+                                   {"type", option.type},
+                                   {"default", option.initial},
+                                   {"text", option.text}});
+            line(dump({{"name", tool.name},
+                       {"subject", tool.subject},
+                       {"summary", tool.summary},
+                       {"options", std::move(options)}}));
+        }
+    }
+
     Writer& writer() override { return writer_; }
 
   private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/outputs.h"
 
+#include <algorithm>
+
 namespace djstap {
 
 namespace {
@@ -45,6 +47,20 @@ void Output::facts(const std::string&, const std::string& title,
             if (!fact.remedy.empty())
                 line("      " + fact.remedy);
         }
+    }
+}
+
+void Output::tools(const std::vector<ListedTool>& tools) {
+    size_t widest = 0;
+    for (const ListedTool& tool : tools)
+        widest = std::max(widest, tool.name.size());
+    std::string_view subject;
+    for (const ListedTool& tool : tools) {
+        if (tool.subject != subject) {
+            line((subject.empty() ? "" : "\n") + tool.subject);
+            subject = tool.subject;
+        }
+        line("  " + tool.name + std::string(widest + 2 - tool.name.size(), ' ') + tool.summary);
     }
 }
 

@@ -50,6 +50,19 @@ struct FactChapter {
     std::vector<Fact> facts;
 };
 
+// A script that --example runs: --examples.
+struct ListedTool {
+    std::string name;
+    std::string subject; // "files"
+    std::string summary; // what it answers
+    struct Option {
+        std::string name; // "interval"
+        std::string type; // "seconds"
+        std::string initial, text;
+    };
+    std::vector<Option> options;
+};
+
 class Output {
   public:
     virtual ~Output() = default;
@@ -74,6 +87,8 @@ class Output {
     // `version`: the program's; `title`: the same for display.
     virtual void facts(const std::string& version, const std::string& title,
                        const std::vector<FactChapter>& chapters);
+    // The tools, those with the same subject in a row.
+    virtual void tools(const std::vector<ListedTool>& tools);
     // Prints a line that is the same in all outputs: a name, a path.
     virtual void line(std::string_view text);
 

@@ -239,6 +239,7 @@ TEST(Options, EveryOptionThatPeopleUseIsKnown) {
         {"-i"},
         {"--monitor", "x"},
         {"--example", "x"},
+        {"--examples"},
     };
     for (const auto& line : lines) {
         const ParsedOptions parsed = parse_options(line);
@@ -248,6 +249,21 @@ TEST(Options, EveryOptionThatPeopleUseIsKnown) {
                 << line.front() << ": " << failure->message;
         }
     }
+}
+
+TEST(Options, WordsBehindAnExampleAreItsOwn) {
+    Options options = accept({"--example", "latency", "vfs_read", "-T5", "--", "--rows", "3"});
+    EXPECT_EQ(options.example, "latency");
+    EXPECT_EQ(options.seconds, 5);
+    EXPECT_EQ(options.script_file, "");
+    EXPECT_EQ(options.arguments, (std::vector<std::string>{"vfs_read", "--rows", "3"}));
+    EXPECT_EQ(accept({"--example", "top", "--help"}).arguments, std::vector<std::string>{"--help"});
+    EXPECT_EQ(accept({"--examples", "tcp"}).arguments, std::vector<std::string>{"tcp"});
+    EXPECT_EQ(reject({"--example", "top", "--rows=3"}).hint,
+              "options of the example follow --: djstap --example top -- --rows=3");
+    EXPECT_EQ(reject({"--example", "top", "-e", "probe begin {}"}).hint,
+              "-E appends to its script");
+    EXPECT_EQ(reject({"--example", "top", "--info"}).hint, "-E appends to its script");
 }
 
 TEST(Options, HelpNamesEveryLongOptionAndHasExamples) {
