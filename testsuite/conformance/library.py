@@ -144,6 +144,8 @@ def scripts():
             if "file" in fields:
                 with open(os.path.join(ROOT, folder, fields["file"]), encoding="utf-8") as file:
                     fields["script"] = file.read()
+            if re.search(r"-- .*--\w", fields.get("options", "")):
+                continue  # options of the example: -e does not know them
             if "script" in fields and fields["output"].replace("...", "").strip():
                 found.append(CaseScript(path, fields))
     return sorted(found, key=lambda script: script.cost)

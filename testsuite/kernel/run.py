@@ -5,7 +5,7 @@
 A case is a text file of fields, `name: value`, or `name:` with an indented block below it:
 
     title: what it shows
-    script:                 the script; or `file: NAME.stp`; examples: the .stp next to the .meta
+    script:                 the script; or `file: NAME.stp`; a .meta runs the example with its name (--example)
     prepare:                shell commands on the host, run before; $KERNEL, $T (an empty folder)
     options: -v             further options of djstap ($T and $KERNEL are replaced, in command too)
     command: gtodbench -n 3 for -c
@@ -235,6 +235,8 @@ class Runner:
             command += ["-c", replaced(self.fields["command"])]
         if "script" in self.fields:
             command += ["-e", self.fields["script"]]
+        elif self.path.endswith(".meta"):
+            command += ["--example", os.path.splitext(os.path.basename(self.path))[0]]
         else:
             command.append(os.path.join(os.path.dirname(os.path.abspath(self.path)), self.fields["file"]))
         command += words[end:]
