@@ -24,7 +24,7 @@ EXAMPLES = os.path.join(ROOT, "examples")
 PAGE = os.path.join(EXAMPLES, "README.md")
 SUBJECTS = ["cpu", "disk", "files", "interrupts", "kernel", "locks", "memory", "network", "processes", "system calls"]
 BEGIN, END = "<!-- from the headers, by testsuite/conformance/tools.py --update -->", "<!-- end -->"
-LEAST = 23  # examples
+LEAST = 50  # examples
 CLEAR = b"\033[1;1H\033[J"
 PATIENCE = 60
 
