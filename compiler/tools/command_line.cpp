@@ -51,7 +51,7 @@ Converted convert_duration(const ToolOption& option, const std::string& text) {
     const auto unit = std::ranges::find(units, suffix, &Unit::name);
     if (!count || (!suffix.empty() && unit == units.end()))
         return Misfit{"it is not a duration",
-                      "a duration is a number with ns, us, ms, s, min or h: 500ms"};
+                      "a duration is a whole number with ns, us, ms, s, min or h: 500ms"};
     int64_t nanoseconds = 0;
     const int64_t own = unit_of(option.type);
     if (__builtin_mul_overflow(*count, suffix.empty() ? own : unit->nanoseconds, &nanoseconds))

@@ -129,11 +129,10 @@ TEST_F(ToolTest, ValuesAreConvertedByTheirTypes) {
 
 TEST_F(ToolTest, ValuesThatDoNotFitAreReportedAtTheDeclaration) {
     const std::pair<const char*, const char*> cases[] = {
-        {"--interval=x",
-         "x.stp:9:12: --interval x: it is not a duration [tool-value] a duration is "
-         "a number with ns, us, ms, s, min or h: 500ms"},
+        {"--interval=x", "x.stp:9:12: --interval x: it is not a duration [tool-value] a duration "
+                         "is a whole number with ns, us, ms, s, min or h: 500ms"},
         {"--interval=2m", "x.stp:9:12: --interval 2m: it is not a duration [tool-value] a duration "
-                          "is a number with ns, us, ms, s, min or h: 500ms"},
+                          "is a whole number with ns, us, ms, s, min or h: 500ms"},
         {"--interval=1500ms", "x.stp:9:12: --interval 1500ms: it is not a whole number of seconds "
                               "[tool-value] "},
         {"--interval=9999999h",

@@ -129,6 +129,27 @@ TEST(JsonOutput, FactsAreOneObject) {
         {"title":"Empty","facts":[]}]})"));
 }
 
+const std::vector<ListedTool> some_tools = {
+    {"long-name", "disk", "how slow", {{"rows", "integer", "20", "the \"most\""}}},
+    {"b", "disk", "what", {}},
+    {"c", "files", "which", {}}};
+
+TEST(JsonOutput, EachToolIsAnObject) {
+    EXPECT_EQ(json_of([](Output& output) { output.tools(some_tools); }),
+              R"({"name":"long-name","subject":"disk","summary":"how slow","options":)"
+              R"([{"name":"rows","type":"integer","default":"20","text":"the \"most\""}]})"
+              "\n"
+              R"({"name":"b","subject":"disk","summary":"what","options":[]})"
+              "\n"
+              R"({"name":"c","subject":"files","summary":"which","options":[]})"
+              "\n");
+}
+
+TEST(TextOutput, ToolsAreGroupedBySubject) {
+    EXPECT_EQ(written(false, false, [](Output& output) { output.tools(some_tools); }).out,
+              "disk\n  long-name  how slow\n  b          what\n\nfiles\n  c          which\n");
+}
+
 TEST(JsonOutput, TellsOfAllProbesAndMechanisms) {
     const Written ignored = written(true, false, [](Output& output) {
         EXPECT_TRUE(output.wants_all_probes());
