@@ -24,7 +24,7 @@
 
 struct djs_file {
 	const char *name;
-	const struct djs_site *reader, *writer; /* NULL: none */
+	const struct djs_site *reader, *writer; /* the first of each kind; NULL: none */
 	/* size of the content of either, including the terminator */
 	u32 bytes;
 };
@@ -161,13 +161,24 @@ static bool run_site(const struct djs_site *site, struct djs_open_file *open)
 	return true;
 }
 
-/* False if the session is not running, or a lock cannot be taken. */
-static bool run_file_handler(const struct djs_site *site, struct djs_open_file *open)
+static bool is_of_file(const struct djs_site_run *run, const struct djs_file *file, bool writes)
+{
+	return run->mechanism == DJS_MECHANISM_PROCFS && !strcmp(run->site->function, file->name) &&
+	       !djs_script.handlers[run->site->handler].arguments[DJS_PROCFS_WRITES] == !writes;
+}
+
+/* Runs all probes of the file that a read, or a write, hits, in the script's order. False if the
+ * session is not running, or a lock cannot be taken. */
+static bool run_file_handlers(struct djs_open_file *open, bool writes)
 {
 	bool ran;
+	u32 i;
 
 	down_read(&handlers_run);
-	ran = !session_over && run_site(site, open);
+	ran = !session_over;
+	for (i = 0; i < djs_script.site_count && ran; i++)
+		if (is_of_file(&djs_sites[i], open->file, writes))
+			ran = run_site(djs_sites[i].site, open);
 	up_read(&handlers_run);
 	return ran;
 }
@@ -210,7 +221,7 @@ static ssize_t read_text(struct djs_open_file *open, char __user *to, size_t siz
 	if (*at == 0) {
 		open->text[0] = 0;
 		open->length = 0;
-		if (run_file_handler(open->file->reader, open))
+		if (run_file_handlers(open, false))
 			open->length = djs_text_length(open->text);
 		else
 			result = -EAGAIN;
@@ -248,7 +259,7 @@ static ssize_t write_text(struct djs_open_file *open, const char __user *from, s
 		result = -EFAULT;
 	} else {
 		open->text[taken] = 0;
-		if (!run_file_handler(open->file->writer, open))
+		if (!run_file_handlers(open, true))
 			result = -EAGAIN;
 	}
 	mutex_unlock(&open->use);
@@ -382,9 +393,9 @@ static void collect_files(void)
 			continue;
 		file = file_named(djs_site_text(site->function));
 		if (handler->arguments[DJS_PROCFS_WRITES])
-			file->writer = site;
+			file->writer = file->writer ?: site;
 		else
-			file->reader = site;
+			file->reader = file->reader ?: site;
 		file->bytes = max3(file->bytes, djs_script.string_bytes,
 				   (u32)handler->arguments[DJS_PROCFS_BYTES]);
 		djs_sites[i].armed = 1;
