@@ -19,6 +19,9 @@ struct HitContext {
     // timers).
     std::function<llvm::Value*(PtReg)> reg;
     std::function<llvm::Value*()> return_value;
+    // Returns the address of the value that the function is to return. Null function: it cannot be
+    // changed.
+    std::function<llvm::Value*()> return_value_address;
     // Returns the frame pointer at the function's entry. Null function: it is not known, or the
     // stack pointer (reg) is not that of the entry.
     std::function<llvm::Value*()> frame;

@@ -47,6 +47,9 @@ HitContext hit_by_regs(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::V
     hit.return_value = [&script, &builder, ctx] {
         return field(script, builder, ctx, offsetof(djs_ctx, return_value), script.types.i64);
     };
+    hit.return_value_address = [&script, &builder, ctx] {
+        return builder.CreateConstGEP1_32(script.types.i8, ctx, offsetof(djs_ctx, return_value));
+    };
     hit.accesses = &variant.accesses;
     hit.defined = &variant.defined;
     hit.entry_values = &variant.probe->entry_values;

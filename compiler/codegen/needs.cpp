@@ -461,4 +461,18 @@ bool entry_calls_often(const ScriptModule& script, const Variant& variant) {
     });
 }
 
+bool sets_return_value(const Variant& variant) {
+    bool found = false;
+    program::walk_expressions(*variant.probe->body, [&](program::Expression& node) {
+        const program::Expression* place = nullptr;
+        if (node.kind == ExpressionKind::Assignment)
+            place = program::as<program::Assignment>(node).place.get();
+        else if (node.kind == ExpressionKind::Increment)
+            place = program::as<program::Increment>(node).place.get();
+        found |= place && place->kind == ExpressionKind::TargetValue &&
+                 program::as<program::TargetValue>(*place).name == "$return";
+    });
+    return found;
+}
+
 } // namespace djstap::codegen

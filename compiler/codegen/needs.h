@@ -42,6 +42,9 @@ Attempt attempt_of(const program::Call& call);
 bool calls_often(const ScriptModule& script, const Variant& variant);
 // The same for what a return probe keeps from function entry.
 bool entry_calls_often(const ScriptModule& script, const Variant& variant);
+// Returns whether the handler assigns to $return. Such a handler has a context, which holds the
+// result meanwhile.
+bool sets_return_value(const Variant& variant);
 // Returns whether the handler calls functions of the kernel that may be probed, or may fault, which
 // calls such functions.
 bool may_be_nested(const ScriptModule& script, const Variant& variant);

@@ -276,9 +276,9 @@ Value Body::target_text(const TargetAccess& how, SourceRange range) {
 
 namespace {
 
-// Returns whether it is a variable that is completely in a register.
-bool is_register(const Access& access) {
-    return access.base == Access::Base::Register &&
+// Returns whether it is a variable that is completely in a register, or a result.
+bool is_in(const Access& access, Access::Base base) {
+    return access.base == base &&
            std::all_of(access.steps.begin(), access.steps.end(), [](const AccessStep& step) {
                return step.kind == AccessStep::Kind::Extend;
            });
@@ -294,8 +294,13 @@ void Body::write_target(const program::TargetValue& place, Value value) {
         builder_.CreateCall(script_.runtime("djs_file_set"), {ctx_, value});
         return;
     }
-    if (!found->is_text && is_register(found->value) && hit_.register_address) {
+    if (!found->is_text && is_in(found->value, Access::Base::Register) && hit_.register_address) {
         builder_.CreateStore(value, hit_.register_address(found->value.reg));
+        return;
+    }
+    if (!found->is_text && is_in(found->value, Access::Base::ReturnValue) &&
+        hit_.return_value_address) {
+        builder_.CreateStore(value, hit_.return_value_address());
         return;
     }
     Access address = found->value;

@@ -81,6 +81,7 @@ class TrampolineCompiler {
         FunctionResult results = continuation.call();
         return_value_ = results.low;
         run_handlers(HandlerKind::Return);
+        results.low = return_value_; // a handler may have changed it
         continuation.leave(results);
         return {function_,         continuation.dispatch(), continuation.aim(),
                 std::move(calls_), std::move(parts_),       by_address_};
@@ -343,12 +344,16 @@ class TrampolineCompiler {
         check_saved(number, next);
         with_context(number, [&](Body& body, llvm::Value* ctx) {
             if (return_value_)
-                builder_.CreateStore(return_value_, field(ctx, offsetof(djs_ctx, return_value)));
+                builder_.CreateStore(return_value_, return_value_address(ctx));
             body.compare_conditions(*variant.probe);
             body.emit_probe(*variant.probe->body, variant.probe->condition.get());
         });
         builder_.CreateBr(next);
         builder_.SetInsertPoint(next);
+    }
+
+    llvm::Value* return_value_address(llvm::Value* ctx) {
+        return field(ctx, offsetof(djs_ctx, return_value));
     }
 
     // Takes the CPU's context for the code that `emit` emits, and releases it; skips the code if
@@ -359,21 +364,39 @@ class TrampolineCompiler {
         llvm::Value* ctx =
             builder_.CreateCall(script_.runtime("djs_enter"),
                                 {script_.handler_address(number), site_of(number)}, "ctx");
+        llvm::BasicBlock* before = builder_.GetInsertBlock();
         builder_.CreateCondBr(builder_.CreateIsNotNull(ctx), run, after);
         builder_.SetInsertPoint(run);
         if (script_.heavy.count(number))
             emit_part(number, ctx, emit);
         else
             bound_lifetimes(run, emit_with(number, ctx, emit));
+        llvm::Value* changed =
+            return_value_ && sets_return_value(script_.plan.variants[number])
+                ? builder_.CreateLoad(script_.types.i64, return_value_address(ctx), "changed")
+                : nullptr;
         builder_.CreateCall(script_.runtime("djs_leave"), {ctx});
+        llvm::BasicBlock* done = builder_.GetInsertBlock();
         builder_.CreateBr(after);
         builder_.SetInsertPoint(after);
+        if (changed) {
+            llvm::PHINode* result = builder_.CreatePHI(script_.types.i64, 2, "result");
+            result->addIncoming(return_value_, before);
+            result->addIncoming(changed, done);
+            return_value_ = result;
+        }
     }
 
     // Returns its allocations on the stack.
     std::vector<llvm::AllocaInst*> emit_with(uint32_t number, llvm::Value* ctx, const Emit& emit) {
         const Variant& variant = script_.plan.variants[number];
-        const HitContext hit = hit_of(number);
+        HitContext hit = hit_of(number);
+        if (return_value_ && sets_return_value(variant)) {
+            hit.return_value_address = [this, ctx] { return return_value_address(ctx); };
+            hit.return_value = [this, ctx]() -> llvm::Value* {
+                return builder_.CreateLoad(script_.types.i64, return_value_address(ctx));
+            };
+        }
         llvm::Value* memory =
             builder_.CreateLoad(script_.types.pointer, field(ctx, offsetof(djs_ctx, scratch)));
         // The registers at function entry; they are gone when the function has returned.

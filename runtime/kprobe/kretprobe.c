@@ -73,6 +73,7 @@ static DJS_HANDLER_CODE int kretprobe_returned(struct kretprobe_instance *instan
 	ctx->returned = 1;
 	ctx->return_value = regs_return_value(regs);
 	handler->body(ctx);
+	regs_set_return_value(regs, ctx->return_value); /* the handler may have changed it */
 	leave_kretprobe(ctx);
 	return 0;
 }
