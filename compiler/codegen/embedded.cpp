@@ -7,6 +7,7 @@
 #include "semantics/walk.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace djstap::codegen {
 
@@ -23,6 +24,16 @@ std::string c_text(std::string_view text) {
         out += c;
     }
     return out;
+}
+
+// Returns a version as C code compares it: "4.8" as "STAP_VERSION(4, 8)".
+std::string c_version(const std::string& version) {
+    const size_t dot = version.find('.');
+    const auto number = [](const std::string& digits) {
+        return std::to_string(std::strtoul(digits.c_str(), nullptr, 10));
+    };
+    return "STAP_VERSION(" + number(version.substr(0, dot)) + ", " +
+           (dot == std::string::npos ? "0" : number(version.substr(dot + 1))) + ")";
 }
 
 bool is_suffix(const std::string& code) {
@@ -175,6 +186,7 @@ std::string EmbeddedCode::source() const {
     if (text_.empty())
         return {};
     std::string out = "#define MAXSTRINGLEN " + std::to_string(string_bytes_) +
+                      "\n#define STAP_COMPAT_VERSION " + c_version(program_.language_version) +
                       "\n#include \"include/embedded.h\"\n";
     std::string last; // added at the end
     for (const ast::EmbeddedBlock* block : program_.embedded)

@@ -330,6 +330,7 @@ std::optional<AnalyzedScript> analyze(Invocation& invocation, ParsedScript parse
         return std::nullopt;
     make_room_for_stacks(invocation, *program, limits);
     analyzed.program = std::move(*program);
+    analyzed.program.language_version = invocation.options.language_version;
     return analyzed;
 }
 

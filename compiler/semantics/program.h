@@ -196,6 +196,7 @@ struct Program {
     // begin probes run in the order in which probes/ sorts them
     std::vector<std::unique_ptr<Probe>> probes;
     std::vector<const ast::EmbeddedBlock*> embedded; // top-level C
+    std::string language_version;                    // of SystemTap, for top-level C: "4.8"
     int64_t nesting = 0; // depth of the deepest call chain; 10 more if functions are recursive
     std::vector<ast::File> files; // owns what the pointers above refer to
     // those that alias expansion created

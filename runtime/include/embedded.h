@@ -25,6 +25,10 @@
 
 #define CONTEXT djs_context
 
+/* The version of SystemTap whose language the script is written in, STAP_COMPAT_VERSION, which
+ * djstap defines, is compared with these. */
+#define STAP_VERSION(major, minor) (((major) << 8) + (minor))
+
 /* Ends the function, and the handler unless the error is caught. */
 #define STAP_ERROR(...)                                                                            \
 	do {                                                                                       \
