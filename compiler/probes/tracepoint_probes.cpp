@@ -157,21 +157,22 @@ std::string full_name(const Tracepoint& tracepoint) {
     return (tracepoint.system.empty() ? "" : tracepoint.system + ":") + tracepoint.name;
 }
 
-// kvm_entry is probably in the module kvm; the longest prefix that is a module's name is used.
-std::string module_of(const TracepointPattern& pattern, Resolver& resolver) {
+// Returns the module that defines a tracepoint, or null: kvm_entry is probably in the module kvm.
+// The longest prefix that is a module's name is used.
+const ImageView* module_of(const TracepointPattern& pattern, Resolver& resolver) {
     if (has_wildcard(pattern.name))
-        return {};
+        return nullptr;
     for (size_t end = pattern.name.rfind('_'); end != std::string::npos && end > 0;
          end = pattern.name.rfind('_', end - 1)) {
         auto module = resolver.images.module(pattern.name.substr(0, end));
         if (module && (*module)->image().symbol(std::string(variable_prefix).append(pattern.name)))
-            return (*module)->image().name();
+            return *module;
     }
-    return {};
+    return nullptr;
 }
 
 void report_no_match(const ast::PointComponent& component, const TracepointPattern& pattern,
-                     const std::string& elsewhere, const Image& image, Resolver& resolver) {
+                     const std::string& elsewhere, const Image& image, const Resolver& resolver) {
     auto& diagnostic = resolver.diagnostics.report(
         DiagnosticKind::NoTracepoint, component.argument_range, {component.string, image.title()});
     if (!elsewhere.empty()) { // in another system
@@ -179,11 +180,6 @@ void report_no_match(const ast::PointComponent& component, const TracepointPatte
         return;
     }
     const bool in_kernel = image.kind() == ImageKind::Kernel;
-    if (const std::string module = in_kernel ? module_of(pattern, resolver) : ""; !module.empty()) {
-        diagnostic.hint("it belongs to a module: module(\"" + module + "\").trace(\"" +
-                        pattern.name + "\")");
-        return;
-    }
     std::vector<std::string> names;
     for (const Symbol& symbol : image.symbols_matching(std::string(caller_prefix) + "*"))
         names.emplace_back(symbol.name.substr(caller_prefix.size()));
@@ -241,6 +237,10 @@ bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
         const std::string other = add_tracepoints(*view, *pattern, resolver, out);
         elsewhere = elsewhere.empty() ? other : elsewhere;
     }
+    // As in SystemTap, the tracepoints of modules are reached by kernel.trace, too.
+    if (out.empty() && elsewhere.empty() && point.components.front().name == "kernel")
+        if (const ImageView* module = module_of(*pattern, resolver))
+            elsewhere = add_tracepoints(*module, *pattern, resolver, out);
     if (!out.empty() || point.optional || resolver.quiet || images->empty())
         return true;
     report_no_match(component, *pattern, elsewhere, images->front()->image(), resolver);
