@@ -4,6 +4,8 @@
 #include "driver/machine.h"
 #include "guest/closure.h"
 #include "guest/guest.h"
+#include "session/module_file.h"
+#include "session/typed_input.h"
 #include "system/descriptor.h"
 
 #include <algorithm>
@@ -178,6 +180,12 @@ std::string own_file(GuestJob& job, const std::string& path) {
     return there;
 }
 
+// Without a command only a script that uses input.char or input.line has the standard input.
+bool reads_input(const RunnableScript& runnable) {
+    const auto module = read_module_file(runnable.module_path);
+    return module && TypedInput::wanted(module->meta);
+}
+
 // Kernels with sanitizers take many times as long.
 void be_patient(GuestJob& job, unsigned times) {
     times = std::clamp(times, 1U, 100U);
@@ -207,6 +215,8 @@ Result<GuestJob> guest_job(const Invocation& invocation, const RunnableScript& r
         job.input = STDIN_FILENO;
         for (char** variable = environ; *variable; ++variable)
             job.environment.emplace_back(*variable);
+    } else if (reads_input(runnable)) {
+        job.input = STDIN_FILENO;
     }
     if (runnable.settings.guest_files == GuestFiles::Copied)
         if (Status added = add_copies(job, invocation, runnable); !added)

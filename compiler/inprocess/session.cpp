@@ -71,9 +71,9 @@ class LoadedScript {
 class UserSession {
   public:
     UserSession(const SessionOptions& options, const ModuleMeta& meta, Output& output,
-                Command* command)
+                Command* command, SystemCommands& commands)
         : options_(options), meta_(meta), output_(output), command_(command),
-          printer_(meta, clock_, output) {}
+          printer_(meta, clock_, output, &commands) {}
 
     // The runtime calls this when a ring is full.
     static void drain(void* session) { static_cast<UserSession*>(session)->take_records(); }
@@ -217,7 +217,9 @@ Result<SessionOutcome> run_in_user_space(const std::string& object, const std::s
             return prepared.failure();
         command.emplace(std::move(*prepared));
     }
-    UserSession session(options, *description, (*opened)->output(), command ? &*command : nullptr);
+    SystemCommands commands;
+    UserSession session(options, *description, (*opened)->output(), command ? &*command : nullptr,
+                        commands);
     djs_user_options runtime_options{};
     runtime_options.ring_bytes = ring_bytes;
     runtime_options.traced_pid = command ? command->pid() : options.traced_pid;
@@ -227,6 +229,7 @@ Result<SessionOutcome> run_in_user_space(const std::string& object, const std::s
     if (!loaded.made())
         return Failure{djs_user_complaint(), ""};
     SessionOutcome outcome = session.run();
+    commands.wait();
     (*opened)->finish(outcome);
     return outcome;
 }

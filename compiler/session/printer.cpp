@@ -8,8 +8,9 @@
 
 namespace djstap {
 
-RecordPrinter::RecordPrinter(const ModuleMeta& meta, const RecordClock& clock, Output& output)
-    : meta_(meta), clock_(clock), output_(output), writer_(output.writer()),
+RecordPrinter::RecordPrinter(const ModuleMeta& meta, const RecordClock& clock, Output& output,
+                             SystemCommands* commands)
+    : meta_(meta), clock_(clock), output_(output), commands_(commands), writer_(output.writer()),
       speculations_(meta.max_speculations) {
     if (output.prints_text() && !meta.fields)
         for (const ModuleMeta::Format& format : meta.formats) {
@@ -88,6 +89,15 @@ void RecordPrinter::print_other(const djs_record& record, uint32_t cpu) {
             output_.warning(*text);
         else
             damaged(record);
+        return;
+    case DJS_RECORD_SYSTEM:
+        if (const auto command = take_text(arguments); !command)
+            damaged(record);
+        else if (commands_)
+            commands_->start(*command, output_);
+        else
+            output_.warning("the command '" + std::string(*command) +
+                            "' of system() is not run: no session reads it");
         return;
     case DJS_RECORD_ERROR: {
         errors_++;

@@ -8,6 +8,7 @@
 #include "session/plain_format.h"
 #include "session/ring.h"
 #include "session/speculations.h"
+#include "session/system_commands.h"
 
 #include <memory>
 #include <vector>
@@ -16,8 +17,10 @@ namespace djstap {
 
 class RecordPrinter {
   public:
-    // `clock` is used if an output needs the time.
-    RecordPrinter(const ModuleMeta& meta, const RecordClock& clock, Output& output);
+    // `clock` is used if an output needs the time. `commands` runs those of system(); without it,
+    // a warning is printed in place of each.
+    RecordPrinter(const ModuleMeta& meta, const RecordClock& clock, Output& output,
+                  SystemCommands* commands = nullptr);
 
     // Prints the next record of a ring.
     void print(const Ring& ring) { print(ring.record(), ring.cpu()); }
@@ -45,6 +48,7 @@ class RecordPrinter {
     const ModuleMeta& meta_;
     const RecordClock& clock_;
     Output& output_;
+    SystemCommands* commands_;
     Writer& writer_;
     // Indexed by a record's id; null: the output prints it. Empty: the output prints all, as it
     // does where fields precede the arguments.

@@ -10,10 +10,14 @@
 #include "session/session_output.h"
 #include "session/signals.h"
 #include "session/traced_process.h"
+#include "session/typed_input.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <optional>
 #include <thread>
 #include <unistd.h>
@@ -47,10 +51,11 @@ class Background {
 
 class Session {
   public:
-    Session(const SessionOptions& options, ControlFile& control, Output& output, Command* command)
+    Session(const SessionOptions& options, ControlFile& control, Output& output, Command* command,
+            SystemCommands& commands)
         : options_(options), control_(control), output_(output), command_(command),
           merger_(control.rings()), clock_(control.clock()),
-          printer_(control.meta(), clock_, output), began_(Clock::now()) {}
+          printer_(control.meta(), clock_, output, &commands), began_(Clock::now()) {}
 
     SessionOutcome run();
 
@@ -207,6 +212,9 @@ SessionOutcome Session::run() {
                 go_on = false;
             }
         }
+        std::optional<TypedInput> input;
+        if (go_on && TypedInput::wanted(control_.meta()))
+            input.emplace(control_.meta());
         while (go_on) {
             sweep();
             go_on = !is_over();
@@ -230,9 +238,26 @@ Result<ModuleFile> loadable_module(const SessionOptions& options) {
     return module;
 }
 
+// The local time zone, which the kernel does not know: for tz_gmtoff() and tz_name().
+std::string time_zone_parameters() {
+    const std::time_t now = std::time(nullptr);
+    std::tm local{};
+    if (!localtime_r(&now, &local))
+        return {};
+    const std::string name = local.tm_zone ? local.tm_zone : "";
+    const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char character) {
+        return std::isalnum(character) || character == '+' || character == '-';
+    });
+    std::string parameters = " tz_gmtoff=" + std::to_string(-local.tm_gmtoff);
+    if (plain && !name.empty())
+        parameters += " tz_name=" + name;
+    return parameters;
+}
+
 Status load(const SessionOptions& options, const ModuleFile& module) {
     std::string parameters = options.recorder ? "hold=1 overwrite=1 " : "hold=1 ";
     parameters += Watchdog::watched_parameters();
+    parameters += time_zone_parameters();
     if (options.buffer_mb)
         parameters.append(" ring_kb=").append(std::to_string(uint64_t{options.buffer_mb} * 1024));
     if (!options.parameters.empty())
@@ -275,6 +300,7 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
     };
 
     std::optional<SessionOutcome> outcome;
+    SystemCommands commands;
     bool stays = false;
     {
         auto control = ControlFile::open(name);
@@ -304,7 +330,8 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
             command.emplace(std::move(*prepared));
         }
         if (!outcome)
-            outcome = Session(options, *control, *output, command ? &*command : nullptr).run();
+            outcome =
+                Session(options, *control, *output, command ? &*command : nullptr, commands).run();
     }
     if (stays) {
         watchdog.dismiss();
@@ -325,6 +352,7 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
         }
         watchdog.dismiss();
     }
+    commands.wait();
     (*opened)->finish(*outcome);
     return *outcome;
 }

@@ -8,6 +8,9 @@
 extern atomic_t djs_locked_skips;
 int djs_contexts_init(void);
 void djs_contexts_exit(void);
+void djs_deferred_init(void); /* raise() and printk() */
+/* Waits for what handlers have deferred. None runs any more. */
+void djs_deferred_finish(void);
 /* The context has its own memory, which kvfree(ctx->scratch) frees. */
 int djs_context_make(struct djs_ctx *ctx);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// exit(), abort(), error(), warn().
+// exit(), abort(), error(), warn(), system().
 #include "access/access.h"
 #include "include/functions.h"
 
@@ -27,4 +27,9 @@ DJS_HANDLER_CODE void djs_fn_error(struct djs_ctx *ctx, const char *message)
 DJS_HANDLER_CODE void djs_fn_warn(struct djs_ctx *ctx, const char *message)
 {
 	djs_record_text(ctx, DJS_RECORD_WARNING, message, 0);
+}
+
+DJS_HANDLER_CODE void djs_fn_system(struct djs_ctx *ctx, const char *command)
+{
+	djs_record_text(ctx, DJS_RECORD_SYSTEM, command, 0);
 }

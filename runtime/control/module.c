@@ -11,6 +11,7 @@
 #include "control/arming.h"
 #include "djprobe/djprobe.h"
 #include "globals/globals.h"
+#include "include/functions.h"
 #include "procfs/procfs.h"
 
 static bool hold;
@@ -26,6 +27,24 @@ MODULE_PARM_DESC(target, "process id that target() yields");
 static int reader;
 module_param(reader, int, 0444);
 MODULE_PARM_DESC(reader, "process id of who loads it: whose end is to take it along");
+
+/* The time zone of who loads it: seconds west of UTC, and its name. */
+static int tz_gmtoff;
+module_param(tz_gmtoff, int, 0444);
+MODULE_PARM_DESC(tz_gmtoff, "seconds west of UTC that tz_gmtoff() yields");
+static char *tz_name = "UTC";
+module_param(tz_name, charp, 0444);
+MODULE_PARM_DESC(tz_name, "name of the time zone that tz_name() yields");
+
+DJS_HANDLER_CODE s64 djs_fn_tz_gmtoff(struct djs_ctx *ctx)
+{
+	return tz_gmtoff;
+}
+
+DJS_HANDLER_CODE void djs_fn_tz_name(struct djs_ctx *ctx, char *out)
+{
+	strscpy(out, tz_name, djs_script.string_bytes);
+}
 
 static bool overwrite;
 module_param(overwrite, bool, 0444);
@@ -98,6 +117,7 @@ static void free_all(void)
 	djs_procfs_finish();
 	djs_pin_wait();
 	djs_inside_finish();
+	djs_deferred_finish();
 	djs_conditions_exit();
 	djs_session_exit();
 	djs_arming_exit();
@@ -116,6 +136,7 @@ static int __init djs_module_init(void)
 	djs_overwrite = overwrite;
 	djs_clock_read(&djs_load_time);
 	djs_access_init();
+	djs_deferred_init();
 	djs_process_memory_init();
 	error = djs_rings_init(ring_bytes());
 	if (error) {

@@ -17,14 +17,14 @@
 	F0(pid) F0(tid) F0(ppid) F0(pgrp) F0(sid) F0(uid) F0(euid) F0(gid) F0(egid) \
 	F0(cpu) F0(target) F0(stp_pid) F0(is_return) F0(gettimeofday_ns) F0(get_cycles) \
 	F0(jiffies) F0(ktime_get_ns) F0(local_clock_ns) F0(task_current) F0(addr) \
-	F0(stack_size) F0(stack_used) F0(uaddr) F0(user_mode) F0(registers_valid) F0(returnval)
+	F0(stack_size) F0(stack_used) F0(uaddr) F0(tz_gmtoff) F0(user_mode) F0(registers_valid) F0(returnval)
 #define DJS_LONG_FUNCTIONS_OF_LONG(F1) \
 	F1(cpu_clock_ns) F1(task_pid) F1(task_tid) F1(task_parent) F1(pid2task) F1(task_state) F1(task_prio) \
 	F1(task_nice) F1(task_cpu) F1(task_uid) F1(task_euid) F1(task_gid) F1(task_egid) \
 	F1(stack) F1(long_arg) F1(randint)
 #define DJS_STRING_FUNCTIONS(S0) \
 	S0(execname) S0(pexecname) S0(pp) S0(pn) S0(probefunc) S0(ppfunc) S0(backtrace) \
-	S0(probe_type)
+	S0(probe_type) S0(tz_name)
 #define DJS_STRING_FUNCTIONS_OF_LONG(S1) \
 	S1(symname) S1(symdata) S1(task_execname) S1(kernel_string) S1(user_string) S1(modname) \
 	S1(errno_str) S1(signal_str)
@@ -53,6 +53,9 @@ void djs_fn_exit(struct djs_ctx *ctx);
 void djs_fn_abort(struct djs_ctx *ctx);
 void djs_fn_error(struct djs_ctx *ctx, const char *message);
 void djs_fn_warn(struct djs_ctx *ctx, const char *message);
+void djs_fn_system(struct djs_ctx *ctx, const char *command);
+void djs_fn_raise(struct djs_ctx *ctx, s64 signal);
+void djs_fn_printk(struct djs_ctx *ctx, s64 level, const char *message);
 s64 djs_fn_speculation(struct djs_ctx *ctx);
 void djs_fn_speculate(struct djs_ctx *ctx, s64 id, const char *text);
 void djs_fn_commit(struct djs_ctx *ctx, s64 id);

@@ -37,9 +37,26 @@ PROCESS(user_mode, 0)
 PROCESS(registers_valid, 0)
 PROCESS(addr, 0)
 
+static struct tm local_time(void)
+{
+	time_t now = time(NULL);
+	struct tm local = {0};
+
+	localtime_r(&now, &local);
+	return local;
+}
+
+PROCESS(tz_gmtoff, -local_time().tm_gmtoff)
+
 static void copy_text(char *out, const char *text)
 {
 	djs_text_copy(out, text ? text : "", djs_script.string_bytes);
+}
+
+void djs_fn_tz_name(struct djs_ctx *ctx, char *out)
+{
+	(void)ctx;
+	copy_text(out, local_time().tm_zone);
 }
 
 void djs_fn_execname(struct djs_ctx *ctx, char *out)

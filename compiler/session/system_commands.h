@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The commands of system(): a session's reader runs them, as the user who runs the session.
+#pragma once
+#include "session/output.h"
+#include "system/process.h"
+
+#include <string_view>
+#include <vector>
+
+namespace djstap {
+
+class SystemCommands {
+  public:
+    // Starts `sh -c command` in the background, with an empty standard input. What was printed
+    // before precedes its output.
+    void start(std::string_view command, Output& output);
+    // Waits for the commands that still run, unless a signal has ended the session or does so now:
+    // then they outlive it.
+    void wait();
+
+  private:
+    std::vector<Process> running_;
+};
+
+} // namespace djstap
