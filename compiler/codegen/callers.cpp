@@ -15,12 +15,15 @@ class CallerCheck {
           what_(variant.probe->points.front()->range), others_(others) {}
 
     void run(const ReturnAddresses& addresses) {
-        llvm::Value* slot = nullptr;
+        llvm::Value* slot =
+            builder_.CreateAdd(addresses.reg(callers_.reg), number(callers_.offset));
         llvm::Value* address = nullptr;
         if (addresses.returned) {
             address = addresses.reg(arch::instruction_pointer());
+            // The return took it off the stack.
+            slot = builder_.CreateSub(
+                slot, number(static_cast<int64_t>(arch::return_address_bytes())));
         } else {
-            slot = builder_.CreateAdd(addresses.reg(callers_.reg), number(callers_.offset));
             address = load(slot);
         }
         for (size_t i = 0; i < callers_.frames.size(); i++) {
