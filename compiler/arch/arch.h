@@ -82,6 +82,9 @@ struct ArgumentShape {
 std::vector<Location> argument_locations(const std::vector<ArgumentShape>& arguments,
                                          const ArgumentShape& result);
 
+// Returns whether result_register() holds a result's address instead of the result.
+bool is_returned_in_memory(const ArgumentShape& result);
+
 // The prefix that the kernel adds to NAME of a system call's wrapper, whose only argument is a
 // struct pt_regs *.
 std::string_view syscall_wrapper_prefix();

@@ -266,6 +266,7 @@ class Body {
     Value access(const Access& access, SourceRange range);
     Value per_cpu_address(const Access& how, SourceRange range);
     Value computed(const Access& access, SourceRange range);
+    Value with_bits(Value word, const AccessStep& bits, Value value);
     void write_target(const program::TargetValue& place, Value value);
     const TargetAccess* find_access(const program::Expression& value);
 

@@ -276,15 +276,33 @@ Value Body::target_text(const TargetAccess& how, SourceRange range) {
 
 namespace {
 
+bool is_extension(const AccessStep& step) {
+    return step.kind == AccessStep::Kind::Extend;
+}
+
 // Returns whether it is a variable that is completely in a register, or a result.
 bool is_in(const Access& access, Access::Base base) {
     return access.base == base &&
-           std::all_of(access.steps.begin(), access.steps.end(), [](const AccessStep& step) {
-               return step.kind == AccessStep::Kind::Extend;
-           });
+           std::all_of(access.steps.begin(), access.steps.end(), is_extension);
+}
+
+// Returns whether it is a member of a structure in a register, and no bit-field.
+bool is_part_of_register(const Access& access) {
+    return access.base == Access::Base::Register && !access.steps.empty() &&
+           access.steps.front().kind == AccessStep::Kind::BitField &&
+           std::all_of(access.steps.begin() + 1, access.steps.end(), is_extension);
 }
 
 } // namespace
+
+// Returns a word with some of its bits replaced.
+Value Body::with_bits(Value word, const AccessStep& bits, Value value) {
+    const uint64_t mask = (bits.bit_size >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits.bit_size) - 1)
+                          << bits.bit_offset;
+    return builder_.CreateOr(builder_.CreateAnd(word, script_.number(static_cast<int64_t>(~mask))),
+                             builder_.CreateAnd(builder_.CreateShl(value, bits.bit_offset),
+                                                script_.number(static_cast<int64_t>(mask))));
+}
 
 void Body::write_target(const program::TargetValue& place, Value value) {
     const TargetAccess* found = find_access(place);
@@ -303,6 +321,12 @@ void Body::write_target(const program::TargetValue& place, Value value) {
         builder_.CreateStore(value, hit_.return_value_address());
         return;
     }
+    if (!found->is_text && is_part_of_register(found->value) && hit_.register_address) {
+        const PtReg reg = found->value.reg;
+        builder_.CreateStore(with_bits(hit_.reg(reg), found->value.steps.front(), value),
+                             hit_.register_address(reg));
+        return;
+    }
     Access address = found->value;
     std::optional<AccessStep> bits;
     if (!address.steps.empty() && address.steps.back().kind == AccessStep::Kind::BitField) {
@@ -318,14 +342,7 @@ void Body::write_target(const program::TargetValue& place, Value value) {
     }
     if (bits) {
         // The other bits of its word are preserved.
-        const uint64_t mask =
-            (bits->bit_size >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits->bit_size) - 1)
-            << bits->bit_offset;
-        Value old = access(address, place.range);
-        value =
-            builder_.CreateOr(builder_.CreateAnd(old, script_.number(static_cast<int64_t>(~mask))),
-                              builder_.CreateAnd(builder_.CreateShl(value, bits->bit_offset),
-                                                 script_.number(static_cast<int64_t>(mask))));
+        value = with_bits(access(address, place.range), *bits, value);
     }
     uint8_t size = address.steps.back().size;
     address.steps.pop_back();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "probes/access.h"
 
+#include "arch/arch.h"
 #include "diagnostics/suggest.h"
 #include "image/elf_file.h"
 
@@ -47,6 +48,7 @@ bool AccessBuilder::start(const Location& location, TypeId type, const std::stri
     const CTypeKind kind = info_.resolve(type).kind;
     in_parts_ = !is_address_ &&
                 (kind == CTypeKind::Struct || kind == CTypeKind::Union || kind == CTypeKind::Array);
+    whole_size_ = info_.resolve(type).size;
     return true;
 }
 
@@ -144,6 +146,7 @@ bool AccessBuilder::take_part(uint64_t size, SourceRange range) {
             return unavailable("this part of it is " + piece->location.why);
         if (!start_at(piece->location, range))
             return false;
+        whole_size_ = piece->size;
     }
     if (is_address_) {
         if (offset != 0)
@@ -152,7 +155,7 @@ bool AccessBuilder::take_part(uint64_t size, SourceRange range) {
     }
     if (offset + size > sizeof(uint64_t))
         return unavailable("only its first 8 bytes are known");
-    if (offset != 0) {
+    if (offset != 0 || size < whole_size_) {
         AccessStep part;
         part.kind = AccessStep::Kind::BitField;
         part.bit_offset = static_cast<uint8_t>(offset * 8);
@@ -168,8 +171,12 @@ void AccessBuilder::start_value(Access::Base base, TypeId type,
     access_.operand = operand;
     type_ = type;
     const CTypeKind kind = info_.resolve(type).kind;
-    in_parts_ = base == Access::Base::ReturnValue &&
-                (kind == CTypeKind::Struct || kind == CTypeKind::Union);
+    if (base == Access::Base::ReturnValue &&
+        (kind == CTypeKind::Struct || kind == CTypeKind::Union)) {
+        whole_size_ = info_.resolve(type).size;
+        is_address_ = arch::is_returned_in_memory({.size = whole_size_, .aggregate = true});
+        in_parts_ = !is_address_;
+    }
     name_ = "$return";
     where_ = "this function";
 }

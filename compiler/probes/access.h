@@ -78,7 +78,7 @@ class AccessBuilder {
     // A structure or an array outside memory: the accumulator holds all of it, or `pieces_` do. The
     // value is its part at part_offset_.
     bool in_parts_ = false;
-    uint64_t part_offset_ = 0;
+    uint64_t part_offset_ = 0, whole_size_ = 0;
     std::vector<LocationPiece> pieces_;
     std::string name_, where_; // for messages
 };

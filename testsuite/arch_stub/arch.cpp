@@ -48,6 +48,10 @@ std::vector<Location> argument_locations(const std::vector<ArgumentShape>&, cons
     return {};
 }
 
+bool is_returned_in_memory(const ArgumentShape&) {
+    return false;
+}
+
 std::string_view syscall_wrapper_prefix() {
     return {};
 }

@@ -10,12 +10,16 @@ constexpr uint64_t word_size = 8;
 
 } // namespace
 
+bool is_returned_in_memory(const ArgumentShape& result) {
+    return result.aggregate && result.size > 2 * word_size;
+}
+
 std::vector<Location> argument_locations(const std::vector<ArgumentShape>& arguments,
                                          const ArgumentShape& result) {
     const std::span<const PtReg> registers = argument_registers();
     std::vector<Location> locations;
-    // A result too large for two registers is returned through a pointer in the first one.
-    size_t next = result.aggregate && result.size > 2 * word_size ? 1 : 0;
+    // Such a result is returned through a pointer in the first register.
+    size_t next = is_returned_in_memory(result) ? 1 : 0;
     uint64_t stack = return_address_bytes(); // the arguments on the stack are above it
     bool lost = false;
     for (const ArgumentShape& argument : arguments) {

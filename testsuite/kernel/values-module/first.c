@@ -19,6 +19,12 @@ noinline int values_sum(struct values_wide wide, int step) {
     return wide.first + wide.second * 10 + wide.third * 100;
 }
 
+noinline struct values_list values_list(int step) {
+    struct values_list list = {.first = step, .second = step * 2, .third = step * -3};
+
+    return list;
+}
+
 static int __init values_init(void) {
     struct values_pair pair = {.first = 7, .second = -2, .third = 300};
     struct values_wide wide = {.first = 5, .second = -6, .third = 200};
@@ -27,6 +33,7 @@ static int __init values_init(void) {
     pair = values_make(pair, 1);
     pr_info("values: pair %d %d %d\n", pair.first, pair.second, pair.third);
     pr_info("values: sum %d\n", values_sum(wide, 1));
+    pr_info("values: list %d\n", values_list(100).third);
     pr_info("values: second %d, state %d\n", values_second(&bits, 3), state);
     return 0;
 }

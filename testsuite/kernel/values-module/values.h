@@ -11,6 +11,12 @@ struct values_wide {
     unsigned char third;
 };
 
+/* Too large for two registers: returned in memory. */
+struct values_list {
+    long first, second;
+    int third;
+};
+
 struct values_bits {
     int negative : 3;
     unsigned low : 7;
@@ -20,4 +26,5 @@ struct values_bits {
 
 int values_second(const struct values_bits* bits, int count);
 struct values_pair values_make(struct values_pair pair, int step);
+struct values_list values_list(int step);
 int values_sum(struct values_wide wide, int step);
