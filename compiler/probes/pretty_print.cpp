@@ -3,6 +3,8 @@
 // $$name.
 #include "probes/target_values.h"
 
+#include "diagnostics/suggest.h"
+
 #include <algorithm>
 
 namespace djstap {
@@ -166,6 +168,18 @@ AccessResult pretty_variables(const program::TargetValue& value, const VariableS
     if (!scope.function)
         return AccessError{
             DiagnosticKind::NoTargetVariables, value.range, value.name, "this probe point", {}, {}};
+    static const std::vector<std::string> known{"$$vars", "$$parms", "$$locals", "$$return",
+                                                "$$name"};
+    if (std::find(known.begin(), known.end(), value.name) == known.end()) {
+        const std::string hint = did_you_mean(value.name, known);
+        return AccessError{
+            DiagnosticKind::UnknownTargetVariable,
+            value.range,
+            value.name,
+            scope.where,
+            {},
+            hint.empty() ? "$$vars, $$parms, $$locals, $$return and $$name show variables" : hint};
+    }
     if (value.name == "$$name") {
         if (scope.tracepoint.empty())
             return AccessError{DiagnosticKind::UnknownTargetVariable,

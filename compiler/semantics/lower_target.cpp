@@ -69,6 +69,8 @@ Value Lowering::target(const ast::TargetSymbol& node, bool writing) {
     }
     if (is_procfs_text(node.name) && !check_procfs_text(node, writing))
         return broken(node.range);
+    if (is_text(node.name) && !check_text(node))
+        return broken(node.range);
     // In a return probe, parameters have their values at function entry.
     const bool of_return =
         node.name == "$return" || node.name.rfind("$$return", 0) == 0 || node.name == "$$name";
@@ -96,19 +98,28 @@ bool Lowering::is_procfs_text(const std::string& name) const {
            (body_->probe->point_traits.front() & PointHasFile) != 0;
 }
 
+// A string has no address, no members and no elements.
+bool Lowering::check_text(const ast::TargetSymbol& node) {
+    using Kind = ast::Component::Kind;
+    auto step = std::find_if(node.components.begin(), node.components.end(),
+                             [](const auto& each) { return each.kind != Kind::PrettyPrint; });
+    if (node.address_of)
+        diagnostics_.report(DiagnosticKind::NoAddress, node.range);
+    else if (step == node.components.end())
+        return true;
+    else if (step->kind == Kind::Index)
+        diagnostics_.report(DiagnosticKind::NotIndexable, step->range, {"a string"});
+    else
+        diagnostics_.report(DiagnosticKind::NotAStructure, step->range,
+                            {"->" + step->member, "a string"});
+    return false;
+}
+
 bool Lowering::check_procfs_text(const ast::TargetSymbol& node, bool writing) {
     const bool writes = (body_->probe->point_traits.front() & PointIsWritten) != 0;
-    using Kind = ast::Component::Kind;
-    if (node.address_of) {
-        diagnostics_.report(DiagnosticKind::NoAddress, node.range);
-    } else if (!node.components.empty()) {
-        const ast::Component& step = node.components.front();
-        if (step.kind == Kind::Index)
-            diagnostics_.report(DiagnosticKind::NotIndexable, step.range, {"a string"});
-        else
-            diagnostics_.report(DiagnosticKind::NotAStructure, step.range,
-                                {"->" + step.member, "a string"});
-    } else if (writing && writes) {
+    if (!check_text(node))
+        return false;
+    if (writing && writes) {
         diagnostics_.report(DiagnosticKind::NotAPlace, node.range)
             .hint("it holds the data that was written to the file");
     } else if (!writing && !writes) {
