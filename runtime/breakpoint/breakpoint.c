@@ -29,9 +29,15 @@ static void detach_breakpoint(struct djs_site_run *run)
 
 static const char *breakpoint_failure(int error)
 {
-	return error == -ENOSPC || error == -EBUSY
-		   ? "all breakpoints of the processor are in use"
-		   : "the processor or the kernel does not accept a breakpoint there";
+	switch (error) {
+	case -ENOSPC:
+	case -EBUSY:
+		return "all breakpoints of the processor are in use";
+	case -ENOMEM:
+		return "there is no memory for a breakpoint on each CPU";
+	default:
+		return "the processor or the kernel does not accept a breakpoint there";
+	}
 }
 
 static void attach_breakpoint(struct djs_site_run *run)
