@@ -166,12 +166,13 @@ def expected_lines(text):
 
 
 def run_whole(command, timeout, environment, folder=None):
-    """Runs a command; one that takes too long is ended with all its children, and subprocess.TimeoutExpired is raised."""
+    """Runs a command; one that takes too long is ended with all its children, and subprocess.TimeoutExpired is raised.
+    The children, guests among them, also end if this program is ended meanwhile."""
     with subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, start_new_session=True) as process:
         try:
             output, errors = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
+        except BaseException:  # SystemExit and KeyboardInterrupt, too
             os.killpg(process.pid, signal.SIGKILL)
             raise
     return subprocess.CompletedProcess(command, process.returncode, output, errors)
@@ -358,6 +359,8 @@ def main():
     if not options.djstap:
         parser.error("--djstap is needed")
     os.environ["SEED"] = str(options.seed)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda ended_by, _: sys.exit(128 + ended_by))
     results = [run_case(path, options.djstap, kernel, options.kernel_arguments, options.parallel)
                for path in options.cases
                for kernel in ([options.kernel] if options.kernel else kernels_of(read_case(path)))]
