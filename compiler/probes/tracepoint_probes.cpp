@@ -76,28 +76,41 @@ struct TracepointPattern {
     std::string name;
 };
 
-std::optional<TracepointPattern> parse_pattern(const ast::PointComponent& component,
-                                               Resolver& resolver) {
+std::optional<TracepointPattern> parse_pattern(const std::string& text) {
     TracepointPattern pattern;
-    size_t colon = component.string.find(':');
+    size_t colon = text.find(':');
     if (colon == std::string::npos) {
-        pattern.name = component.string;
+        pattern.name = text;
     } else {
-        pattern.system = component.string.substr(0, colon);
-        pattern.name = component.string.substr(colon + 1);
+        pattern.system = text.substr(0, colon);
+        pattern.name = text.substr(colon + 1);
     }
     bool empty = pattern.name.empty() || (colon != std::string::npos && pattern.system.empty());
-    if (!empty && pattern.name.find(':') == std::string::npos)
-        return pattern;
-    resolver.diagnostics
-        .report(DiagnosticKind::BadFunctionPattern, component.argument_range,
-                {"\"" + component.string + "\" does not name a tracepoint"})
-        .hint("write \"name\" or \"system:name\", as in kernel.trace(\"sched:sched_switch\")");
-    return std::nullopt;
+    if (empty || pattern.name.find(':') != std::string::npos)
+        return std::nullopt;
+    return pattern;
 }
 
-// ---- the existing tracepoints
-// ----------------------------------------------------------------------
+// Returns a pattern for each alternative in braces, which may hold systems: "{a:b,c:d}".
+std::optional<std::vector<TracepointPattern>> parse_patterns(const ast::PointComponent& component,
+                                                             Resolver& resolver) {
+    std::vector<TracepointPattern> patterns;
+    for (const std::string& each : glob_alternatives(component.string)) {
+        auto pattern = parse_pattern(each);
+        if (!pattern) {
+            resolver.diagnostics
+                .report(DiagnosticKind::BadFunctionPattern, component.argument_range,
+                        {"\"" + each + "\" does not name a tracepoint"})
+                .hint("write \"name\" or \"system:name\", as in "
+                      "kernel.trace(\"sched:sched_switch\")");
+            return std::nullopt;
+        }
+        patterns.push_back(std::move(*pattern));
+    }
+    return patterns;
+}
+
+// ---- the existing tracepoints -------------------------------------------------------------------
 
 struct Tracepoint {
     std::string system, name;
@@ -221,8 +234,8 @@ std::string add_tracepoints(const ImageView& view, const TracepointPattern& patt
 bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
                         std::vector<Candidate>& out) {
     const ast::PointComponent& component = point.components[1];
-    auto pattern = parse_pattern(component, resolver);
-    auto images = pattern ? find_images(point, resolver) : std::nullopt;
+    auto patterns = parse_patterns(component, resolver);
+    auto images = patterns ? find_images(point, resolver) : std::nullopt;
     if (!images)
         return false;
     if (resolver.options.forced && *resolver.options.forced != Mechanism::Tracepoint) {
@@ -233,17 +246,21 @@ bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
         return false;
     }
     std::string elsewhere;
-    for (const ImageView* view : *images) {
-        const std::string other = add_tracepoints(*view, *pattern, resolver, out);
+    auto add = [&](const ImageView& view, const TracepointPattern& pattern) {
+        const std::string other = add_tracepoints(view, pattern, resolver, out);
         elsewhere = elsewhere.empty() ? other : elsewhere;
-    }
+    };
+    for (const ImageView* view : *images)
+        for (const TracepointPattern& pattern : *patterns)
+            add(*view, pattern);
     // As in SystemTap, the tracepoints of modules are reached by kernel.trace, too.
     if (out.empty() && elsewhere.empty() && point.components.front().name == "kernel")
-        if (const ImageView* module = module_of(*pattern, resolver))
-            elsewhere = add_tracepoints(*module, *pattern, resolver, out);
+        for (const TracepointPattern& pattern : *patterns)
+            if (const ImageView* module = module_of(pattern, resolver))
+                add(*module, pattern);
     if (!out.empty() || point.optional || resolver.quiet || images->empty())
         return true;
-    report_no_match(component, *pattern, elsewhere, images->front()->image(), resolver);
+    report_no_match(component, patterns->front(), elsewhere, images->front()->image(), resolver);
     return false;
 }
 
