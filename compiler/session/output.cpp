@@ -79,8 +79,10 @@ std::vector<std::string> describe_counts(const djs_counts& counts) {
         {counts.skipped_busy, " hit was skipped because another handler was active on its CPU",
          " hits were skipped because another handler was active on their CPU"},
         {counts.skipped_locked,
-         " hit was skipped because a global variable stayed locked: try a larger MAXTRYLOCK",
-         " hits were skipped because a global variable stayed locked: try a larger MAXTRYLOCK"},
+         " hit was skipped because a global variable stayed locked: try a larger MAXTRYLOCK (an "
+         "NMI never waits)",
+         " hits were skipped because a global variable stayed locked: try a larger MAXTRYLOCK (an "
+         "NMI never waits)"},
         {counts.skipped_stack,
          " hit was skipped because too little kernel stack was left (MINSTACKSPACE)",
          " hits were skipped because too little kernel stack was left (MINSTACKSPACE)"},

@@ -219,7 +219,7 @@ TEST(Counts, EachHasItsOwnLines) {
               "1 hit was skipped because another handler was active on its CPU");
     EXPECT_EQ(lines(&djs_counts::skipped_locked, 3),
               "3 hits were skipped because a global variable stayed locked: try a larger "
-              "MAXTRYLOCK");
+              "MAXTRYLOCK (an NMI never waits)");
     EXPECT_EQ(lines(&djs_counts::skipped_stack, 4),
               "4 hits were skipped because too little kernel stack was left (MINSTACKSPACE)");
     EXPECT_EQ(lines(&djs_counts::skipped_kretprobe, 5),
