@@ -129,6 +129,63 @@ void forbid_functions(const std::vector<uint64_t>& entries, FileSymbols& read) {
     }
 }
 
+// The kernel refuses kprobes at instructions that it patches itself: static branches and static
+// calls. An entry of their tables begins with the distance from itself to the instruction (struct
+// jump_entry with CONFIG_HAVE_ARCH_JUMP_LABEL_RELATIVE, struct static_call_site).
+struct PatchTable {
+    std::string_view section;    // of a module
+    std::string_view begin, end; // in the kernel
+    size_t entry_bytes;
+};
+constexpr PatchTable patch_tables[] = {
+    {"__jump_table", "__start___jump_table", "__stop___jump_table", 16},
+    {".static_call_sites", "__start_static_call_sites", "__stop_static_call_sites", 8},
+};
+constexpr uint64_t shortest_patch = 2; // bytes
+
+void forbid_patched(uint64_t instruction, SymbolSource& source) {
+    if (instruction >= source.text.begin && instruction < source.text.end)
+        source.forbidden.push_back({instruction, instruction + shortest_patch});
+}
+
+void forbid_patched_by_kernel(const ElfFile& elf, Addresses& marks, SymbolSource& source) {
+    for (const PatchTable& table : patch_tables) {
+        const uint64_t begin = marks[table.begin], end = marks[table.end];
+        if (begin == 0 || end <= begin)
+            continue;
+        const std::string_view bytes = elf.bytes_at(begin, end - begin);
+        for (size_t i = 0; i + table.entry_bytes <= bytes.size(); i += table.entry_bytes) {
+            int32_t distance;
+            std::memcpy(&distance, bytes.data() + i, sizeof distance);
+            forbid_patched(begin + i + static_cast<uint64_t>(int64_t{distance}), source);
+        }
+    }
+}
+
+// In a module, relocations have the addresses.
+void forbid_patched_in_module(const ElfFile& elf, SymbolSource& source) {
+    for (const ElfSection& section : elf.sections()) {
+        if (section.type != SHT_RELA || section.info >= elf.sections().size())
+            continue;
+        const std::string_view target = elf.sections()[section.info].name;
+        const auto* table =
+            std::find_if(std::begin(patch_tables), std::end(patch_tables),
+                         [&](const PatchTable& each) { return each.section == target; });
+        if (table == std::end(patch_tables))
+            continue;
+        for (size_t i = 0; i + sizeof(Elf64_Rela) <= section.bytes.size();
+             i += sizeof(Elf64_Rela)) {
+            Elf64_Rela relocation;
+            std::memcpy(&relocation, section.bytes.data() + i, sizeof relocation);
+            const uint64_t symbol = ELF64_R_SYM(relocation.r_info);
+            if (relocation.r_offset % table->entry_bytes == 0 && symbol < elf.symbols().size())
+                forbid_patched(elf.symbols()[symbol].st_value +
+                                   static_cast<uint64_t>(relocation.r_addend),
+                               source);
+        }
+    }
+}
+
 // Returns all 64-bit values in a section.
 std::vector<uint64_t> values_of(const ElfFile& elf, std::string_view name) {
     const ElfSection* section = elf.section(name);
@@ -160,6 +217,7 @@ SymbolSource symbols_of_module(const ElfFile& elf) {
     }
     source.fentry_sites = values_of(elf, "__mcount_loc");
     forbid_functions(values_of(elf, "_kprobe_blacklist"), read);
+    forbid_patched_in_module(elf, source);
     return std::move(source);
 }
 
@@ -178,6 +236,7 @@ SymbolSource symbols_of_kernel(const ElfFile& elf, const ElfFile& with_symbols) 
     forbid_functions(
         values_between(elf, marks["__start_kprobe_blacklist"], marks["__stop_kprobe_blacklist"]),
         read);
+    forbid_patched_by_kernel(elf, marks, source);
     return std::move(source);
 }
 
