@@ -174,8 +174,19 @@ bool reports_unknown_alias(Invocation& invocation, const ast::ProbePoint& point)
         std::any_of(shapes.roots().begin(), shapes.roots().end(),
                     [&](const std::string& root) { return matches_component(first, root); });
     const std::string name = dotted(components, components.size());
-    if (is_family || name.find('*') != std::string::npos)
+    if (is_family)
         return false;
+    if (name.find('*') != std::string::npos) {
+        const std::string kin = first + ".";
+        if (std::none_of(aliases.begin(), aliases.end(),
+                         [&](const std::string& each) { return each.starts_with(kin); }))
+            return false;
+        invocation.diagnostics
+            .report(DiagnosticKind::UnknownProbePoint,
+                    components.front().range.to(components.back().range), {name})
+            .hint("djstap -l '" + kin + "**' lists the aliases that begin with " + first);
+        return true;
+    }
     // An alias with a suffix that none of its points can have.
     for (size_t count = components.size() - 1; count > 0; count--) {
         if (std::find(aliases.begin(), aliases.end(), dotted(components, count)) == aliases.end())
