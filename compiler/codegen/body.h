@@ -127,6 +127,9 @@ class Body {
     Value arithmetic(ast::BinaryOp op, Value left, Value right);
     Value comparison(const program::Comparison& comparison);
     Value logical(const program::Logical& logical);
+    // Calls `use` for the code of each alternative of ?:, and continues behind both.
+    using UseValue = std::function<void(const program::Expression&)>;
+    void choose(const program::Conditional& conditional, const UseValue& use);
     Value conditional(const program::Conditional& conditional, bool keeps_branch = false);
     bool feeds_its_condition(const program::Assignment& assignment) const;
     Value call(const program::Call& call);

@@ -297,27 +297,31 @@ bool Body::feeds_its_condition(const program::Assignment& node) const {
                        program::as<program::LocalValue>(*node.place).local);
 }
 
-Value Body::conditional(const program::Conditional& node, bool keeps_branch) {
-    bool is_text = node.type == Type::String;
+void Body::choose(const program::Conditional& node, const UseValue& use) {
     auto *yes = block("yes"), *no = block("no"), *joined = block("joined");
     builder_.CreateCondBr(condition(*node.condition), yes, no);
-    auto branch = [&](const program::Expression& value) {
-        Value result = is_text ? text(value) : number(value);
-        return std::pair(result, builder_.GetInsertBlock());
-    };
     begin(yes);
-    // keeps it a branch
-    if (keeps_branch)
-        arch::emit_nothing(builder_);
-    auto [yes_value, from_yes] = branch(*node.then_value);
+    use(*node.then_value);
     builder_.CreateBr(joined);
     begin(no);
-    auto [no_value, from_no] = branch(*node.else_value);
+    use(*node.else_value);
     builder_.CreateBr(joined);
     begin(joined);
-    auto* result = builder_.CreatePHI(yes_value->getType(), 2);
-    result->addIncoming(yes_value, from_yes);
-    result->addIncoming(no_value, from_no);
+}
+
+Value Body::conditional(const program::Conditional& node, bool keeps_branch) {
+    bool is_text = node.type == Type::String;
+    std::vector<std::pair<Value, llvm::BasicBlock*>> values;
+    choose(node, [&](const program::Expression& value) {
+        // keeps it a branch
+        if (keeps_branch && values.empty())
+            arch::emit_nothing(builder_);
+        Value result = is_text ? text(value) : number(value);
+        values.emplace_back(result, builder_.GetInsertBlock());
+    });
+    auto* result = builder_.CreatePHI(values.front().first->getType(), 2);
+    for (const auto& [value, from] : values)
+        result->addIncoming(value, from);
     return result;
 }
 

@@ -30,19 +30,10 @@ void Body::stack_into(Value to, const program::Expression& node) {
     case ExpressionKind::Assignment:
         copy(assign_stack(program::as<program::Assignment>(node)));
         break;
-    case ExpressionKind::Conditional: {
-        const auto& choice = program::as<program::Conditional>(node);
-        auto *yes = block("yes"), *no = block("no"), *joined = block("joined");
-        builder_.CreateCondBr(condition(*choice.condition), yes, no);
-        begin(yes);
-        stack_into(to, *choice.then_value);
-        builder_.CreateBr(joined);
-        begin(no);
-        stack_into(to, *choice.else_value);
-        builder_.CreateBr(joined);
-        begin(joined);
+    case ExpressionKind::Conditional:
+        choose(program::as<program::Conditional>(node),
+               [&](const program::Expression& value) { stack_into(to, value); });
         break;
-    }
     default:
         script_.unexpected(node.range, "a stack that is none");
     }

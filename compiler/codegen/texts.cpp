@@ -74,15 +74,7 @@ void Body::text_into(Value to, const program::Expression& node) {
             return;
         }
     }
-    auto *yes = block("yes"), *no = block("no"), *joined = block("joined");
-    builder_.CreateCondBr(condition(*choice.condition), yes, no);
-    begin(yes);
-    text_into(to, *choice.then_value);
-    builder_.CreateBr(joined);
-    begin(no);
-    text_into(to, *choice.else_value);
-    builder_.CreateBr(joined);
-    begin(joined);
+    choose(choice, [&](const program::Expression& value) { text_into(to, value); });
 }
 
 } // namespace djstap::codegen
