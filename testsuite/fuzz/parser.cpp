@@ -1,15 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The preprocessor and the parser. A text that parses must print as a text that parses to the same
-// tree; a text that does not must have an error.
+// tree; a text that does not must have an error. The header of a tool is read, and described, or
+// has an error.
 #include "scripts.h"
 #include "target.h"
+#include "tools/command_line.h"
 
 using namespace djstap;
+
+namespace {
+
+void read_tool(fuzz::Script& script) {
+    Diagnostics diagnostics(script.sources);
+    auto header = read_header(script.sources, script.source, diagnostics);
+    fuzz::require(header.has_value() != diagnostics.has_errors(), "a header without its reason");
+    if (!header)
+        return;
+    const std::string help = help_text(*header, "x");
+    for (const ToolOption& option : header->options)
+        fuzz::require(help.find("--" + option.name) != std::string::npos, "an undescribed option");
+    if (script.file)
+        fuzz::require(take_globals(*header, *script.file, diagnostics) != diagnostics.has_errors(),
+                      "a missing global without its reason");
+}
+
+} // namespace
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::Script script(fuzz::view(data, size));
     fuzz::require(script.file.has_value() != script.diagnostics.has_errors(),
                   "an outcome without its reason");
+    read_tool(script);
     const std::string told = render_all(script.diagnostics);
     if (!script.file) {
         fuzz::require(!told.empty(), "an error that is not shown");

@@ -22,14 +22,15 @@ struct Script {
         parse(text);
     }
     void parse(std::string_view text) {
-        file = parse_file(sources, sources.add("input", std::string(text)), context,
-                          library->macros(), diagnostics);
+        source = sources.add("input", std::string(text));
+        file = parse_file(sources, source, context, library->macros(), diagnostics);
     }
 
     PreprocessorContext context;
     SourceManager sources;
     Diagnostics diagnostics;
     std::unique_ptr<Library> library;
+    uint32_t source = 0;
     std::optional<ast::File> file;
 };
 
