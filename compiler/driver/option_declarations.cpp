@@ -115,8 +115,8 @@ void OptionParser::declare_script() {
         ->type_name("DIR")
         ->group(group);
     one("--example", options.example,
-        "run the example with this name, or the script in a file that has a header as examples "
-        "have; its own options follow --, and -- --help describes them")
+        "run the example with this name, or your own script by its path (./FILE); options of the "
+        "example follow --, and -- --help describes them")
         ->type_name("NAME")
         ->group(group);
     flag("-g,--guru", options.guru, "guru mode: allow embedded C and writes to kernel memory")
@@ -236,7 +236,7 @@ void OptionParser::declare_listing() {
     flag("--dump-probe-aliases", raw.aliases, "list the aliases that tapsets define")->group(group);
     flag("--dump-functions", raw.functions, "list the functions that tapsets define")->group(group);
     flag("--examples", raw.examples,
-         "list the examples, or those that the words behind it name: tools for --example")
+         "list the examples by subject, or those that contain a word: --examples tcp")
         ->group(group);
     flag("--info", raw.info, "report what this machine and kernel support and what is missing")
         ->group(group);

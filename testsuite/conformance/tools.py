@@ -119,7 +119,7 @@ def check_tables(djstap):
             file.write(TABLE)
         command = [djstap, "--runtime=user", "--example", path]
         output, status = on_terminal(command, CLEAR)
-        if status or not re.fullmatch(rb"(\033\[1;1H\033\[JN\n\d+\n){3,}end\n", output):
+        if status or not re.fullmatch(rb"N\n\d+\n(\033\[1;1H\033\[JN\n\d+\n){3,}end\n", output):
             yield f"a terminal: status {status}, {output!r}"
         done = subprocess.run(command + ["-T", "1.5"], capture_output=True, timeout=PATIENCE, check=False)
         if done.returncode or not re.fullmatch(rb"N\n\d+\nend\n", done.stdout):
