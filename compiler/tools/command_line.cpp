@@ -43,20 +43,31 @@ struct Misfit {
 };
 using Converted = std::variant<std::string, Misfit>;
 
-// A number without a unit counts in the unit of the script.
+// A number without a unit counts in the unit of the script. It may have a fraction: 1.5s.
 Converted convert_duration(const ToolOption& option, const std::string& text) {
-    const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-    const auto count = number(std::string_view(text).substr(0, digits));
-    const std::string suffix = text.substr(digits);
+    const Misfit malformed{"it is not a duration",
+                           "a duration is a number with ns, us, ms, s, min or h: 500ms"};
+    const size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+    const std::string amount = text.substr(0, end), suffix = text.substr(end);
+    const size_t point = std::min(amount.find('.'), amount.size());
     const auto unit = std::ranges::find(units, suffix, &Unit::name);
-    if (!count || (!suffix.empty() && unit == units.end()))
-        return Misfit{"it is not a duration",
-                      "a duration is a whole number with ns, us, ms, s, min or h: 500ms"};
-    int64_t nanoseconds = 0;
+    const auto whole = number(std::string_view(amount).substr(0, point));
+    const std::string digits = point < amount.size() ? amount.substr(point + 1) : "0";
+    const auto fraction = number(digits);
+    if (!whole || !fraction || (!suffix.empty() && unit == units.end()))
+        return malformed;
     const int64_t own = unit_of(option.type);
-    if (__builtin_mul_overflow(*count, suffix.empty() ? own : unit->nanoseconds, &nanoseconds))
+    const int64_t of_unit = suffix.empty() ? own : unit->nanoseconds;
+    int64_t scale = 1, part = 0, nanoseconds = 0;
+    for (size_t i = 0; i < digits.size(); i++)
+        if (__builtin_mul_overflow(scale, 10, &scale))
+            return malformed;
+    if (__builtin_mul_overflow(*fraction, of_unit, &part))
+        return malformed;
+    if (__builtin_mul_overflow(*whole, of_unit, &nanoseconds) ||
+        __builtin_add_overflow(nanoseconds, part / scale, &nanoseconds))
         return Misfit{"it is longer than 292 years", ""};
-    if (nanoseconds % own)
+    if (part % scale || nanoseconds % own)
         return Misfit{"it is not a whole number of " + std::string(name_of(option.type)), ""};
     return std::to_string(nanoseconds / own);
 }

@@ -116,6 +116,9 @@ TEST_F(ToolTest, ValuesAreConvertedByTheirTypes) {
     EXPECT_EQ(value({"--interval", "3min"}), "interval=180");
     EXPECT_EQ(value({"--interval", "1h"}), "interval=3600");
     EXPECT_EQ(value({"--interval", "4000ms"}), "interval=4");
+    EXPECT_EQ(value({"--longer-than", "1.5s"}), "longer_than=1500000");
+    EXPECT_EQ(value({"--longer-than", "0.25ms"}), "longer_than=250");
+    EXPECT_EQ(value({"--longer-than", "2.0"}), "longer_than=2");
     EXPECT_EQ(value({"--longer-than", "2ms"}), "longer_than=2000");
     EXPECT_EQ(value({"--longer-than", "7000ns"}), "longer_than=7");
     EXPECT_EQ(value({"--rows", "-5"}), "rows=-5");
@@ -128,11 +131,21 @@ TEST_F(ToolTest, ValuesAreConvertedByTheirTypes) {
 }
 
 TEST_F(ToolTest, ValuesThatDoNotFitAreReportedAtTheDeclaration) {
-    const std::pair<const char*, const char*> cases[] = {
-        {"--interval=x", "x.stp:9:12: --interval x: it is not a duration [tool-value] a duration "
-                         "is a whole number with ns, us, ms, s, min or h: 500ms"},
-        {"--interval=2m", "x.stp:9:12: --interval 2m: it is not a duration [tool-value] a duration "
-                          "is a whole number with ns, us, ms, s, min or h: 500ms"},
+    const auto malformed = [](const std::string& text) {
+        return "x.stp:9:12: --interval " + text +
+               ": it is not a duration [tool-value] a duration is a number with ns, us, ms, s, min "
+               "or h: 500ms";
+    };
+    const std::pair<const char*, std::string> cases[] = {
+        {"--interval=x", malformed("x")},
+        {"--interval=2m", malformed("2m")},
+        {"--interval=.5s", malformed(".5s")},
+        {"--interval=1.s", malformed("1.s")},
+        {"--interval=1.2.3s", malformed("1.2.3s")},
+        {"--interval=1.00000000000000000000s", malformed("1.00000000000000000000s")},
+        {"--interval=1.1234567890123h", malformed("1.1234567890123h")},
+        {"--longer-than=1.0000001ms", "x.stp:11:11: --longer-than 1.0000001ms: it is not a whole "
+                                      "number of microseconds [tool-value] "},
         {"--interval=1500ms", "x.stp:9:12: --interval 1500ms: it is not a whole number of seconds "
                               "[tool-value] "},
         {"--interval=9999999h",
