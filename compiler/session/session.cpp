@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cctype>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <optional>
@@ -29,25 +30,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int shortest_sleep = 1, longest_sleep = 20; // ms
 constexpr auto unload_patience = std::chrono::seconds(5);
-
-// An operation of the module that blocks while records must still be read.
-class Background {
-  public:
-    template <class Work>
-    explicit Background(Work work)
-        : thread_([this, work] {
-              result_ = work();
-              done_.store(true, std::memory_order_release);
-          }) {}
-    ~Background() { thread_.join(); }
-    bool done() const { return done_.load(std::memory_order_acquire); }
-    int result() const { return result_; } // valid after its end
-
-  private:
-    int result_ = 0;
-    std::atomic<bool> done_{false};
-    std::thread thread_;
-};
 
 class Session {
   public:
@@ -63,7 +45,7 @@ class Session {
     void sweep();
     void take(const RecordMerger::Sweep& sweep);
     void rest();
-    void read_until(const Background& work);
+    template <class Work> int while_reading(Work work);
     bool start();
     bool is_over();
     void finish();
@@ -119,11 +101,27 @@ void Session::rest() {
         control_.wait(sleep_);
 }
 
-void Session::read_until(const Background& work) {
-    while (!work.done()) {
-        sweep();
-        rest();
-    }
+// Runs an operation of the module that blocks, while another thread reads the records. This is the
+// process's main thread: begin and end probes run in it, and their C code may walk the kernel's
+// list of processes from there. Signals reach the other thread meanwhile. Returns what `work` does.
+template <class Work> int Session::while_reading(Work work) {
+    std::atomic<bool> done{false};
+    std::thread reader([&] {
+        while (!done.load(std::memory_order_acquire)) {
+            sweep();
+            rest();
+        }
+    });
+    sigset_t ending, before;
+    sigemptyset(&ending);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+        sigaddset(&ending, signal);
+    pthread_sigmask(SIG_BLOCK, &ending, &before);
+    const int result = work();
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    done.store(true, std::memory_order_release);
+    reader.join();
+    return result;
 }
 
 // Runs the begin probes and arms the others. Returns false if the session ends here.
@@ -132,13 +130,11 @@ bool Session::start() {
     if (control_.state() != DJS_STATE_LOADED)
         return true;
     const int traced = command_ ? static_cast<int>(command_->pid()) : options_.traced_pid;
-    const Background starting([&] { return control_.start(traced); });
-    read_until(starting);
-    if (starting.result() == 0)
+    const int error = while_reading([&] { return control_.start(traced); });
+    if (error == 0)
         return true;
     outcome_.status = 1;
-    output_.error(
-        std::string("the probes could not be started: ") + std::strerror(starting.result()), "");
+    output_.error(std::string("the probes could not be started: ") + std::strerror(error), "");
     return false;
 }
 
@@ -166,15 +162,9 @@ void Session::report_command() {
 
 void Session::finish() {
     stopping_ = true;
-    {
-        const Background stop([this] { return control_.stop(); });
-        read_until(stop);
-        if (stop.result()) {
-            outcome_.status = 1;
-            output_.error(std::string("the probes could not be stopped: ") +
-                              std::strerror(stop.result()),
-                          "");
-        }
+    if (const int error = while_reading([this] { return control_.stop(); })) {
+        outcome_.status = 1;
+        output_.error(std::string("the probes could not be stopped: ") + std::strerror(error), "");
     }
     clock_.add(read_clock());
     const auto last = merger_.last_sweep([this](const Ring& ring) { printer_.print(ring); });
