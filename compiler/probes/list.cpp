@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "image/glob.h"
 #include "probes/families.h"
+#include "probes/meanings.h"
 #include "probes/target_values.h"
 
 #include <algorithm>
@@ -49,29 +50,23 @@ std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& poin
     std::vector<ProbeListing> out;
     // * in the name of a component stands for several families, which need not all match.
     const auto families = probe_shapes().matching(point.components);
-    bool good = families.empty();
-    std::vector<Diagnostic> errors; // of the first family that does not match
+    Meanings meanings;
     for (const std::vector<ast::PointComponent>& components : families) {
         ast::ProbePoint meant;
         meant.range = point.range;
         meant.components = components;
         const size_t messages = diagnostics.all().size();
         if (list_family(meant, variables, true, images, diagnostics, out))
-            good = true;
-        else if (errors.empty())
-            errors = diagnostics.take_back(messages);
+            meanings.note_existing();
         else
-            diagnostics.take_back(messages);
+            meanings.leave_out(diagnostics, messages);
     }
-    if (!good)
-        diagnostics.restore(std::move(errors));
     // A pattern may match nothing; a name that does not exist is an error that deserves a hint.
     const bool pattern =
         std::any_of(point.components.begin(), point.components.end(),
                     [](const ast::PointComponent& each) { return has_wildcard(each.string); });
-    if (families.empty())
-        good = list_family(point, variables, pattern, images, diagnostics, out);
-    if (!good)
+    if (families.empty() ? !list_family(point, variables, pattern, images, diagnostics, out)
+                         : !meanings.check(diagnostics))
         return std::nullopt;
     auto by_point = [](const ProbeListing& a, const ProbeListing& b) { return a.point < b.point; };
     std::stable_sort(out.begin(), out.end(), by_point);

@@ -2,6 +2,7 @@
 #include "arch/arch.h"
 #include "probes/body_resolver.h"
 #include "probes/families.h"
+#include "probes/meanings.h"
 #include "probes/target_values.h"
 #include "probes/trampolines.h"
 #include "semantics/walk.h"
@@ -69,7 +70,8 @@ class ProbeResolver {
         for (program::Probe* probe : in_order_of_points())
             resolve_probe(*probe);
         resolve_functions();
-        report_unmet_patterns();
+        for (Pattern& each : patterns_)
+            each.meanings.check(diagnostics_);
         if (diagnostics_.error_count() > errors)
             return std::nullopt;
         choose_trampolines(plan_);
@@ -138,31 +140,16 @@ class ProbeResolver {
     // What became of the meanings of a point with * in its components' names.
     struct Pattern {
         const ast::ProbePoint* point = nullptr;
-        bool met = false;
-        std::vector<Diagnostic> errors; // of the first meaning that does not exist
+        Meanings meanings;
     };
 
-    Pattern& pattern_of(const ast::ProbePoint& meaning) {
+    Meanings& meanings_with(const ast::ProbePoint& meaning) {
         auto known = std::find_if(patterns_.begin(), patterns_.end(), [&](const Pattern& each) {
             return each.point == meaning.one_of;
         });
-        if (known != patterns_.end())
-            return *known;
-        return patterns_.emplace_back(Pattern{meaning.one_of, false, {}});
-    }
-
-    // Withdraws the errors of a meaning, the messages after the first `count`.
-    void leave_out_meaning(const ast::ProbePoint& meaning, size_t count) {
-        Pattern& pattern = pattern_of(meaning);
-        std::vector<Diagnostic> errors = diagnostics_.take_back(count);
-        if (pattern.errors.empty())
-            pattern.errors = std::move(errors);
-    }
-
-    void report_unmet_patterns() {
-        for (Pattern& each : patterns_)
-            if (!each.met)
-                diagnostics_.restore(std::move(each.errors));
+        if (known == patterns_.end())
+            known = patterns_.insert(known, Pattern{meaning.one_of, {}});
+        return known->meanings;
     }
 
     void resolve_probe(program::Probe& probe) {
@@ -186,12 +173,12 @@ class ProbeResolver {
             if (!forms || !check_kernel(point, forms->traits) || !check_maxactive(point) ||
                 !forms->resolve(point, resolver_, candidates)) {
                 if (point.one_of)
-                    leave_out_meaning(point, messages);
+                    meanings_with(point).leave_out(diagnostics_, messages);
                 failed = true;
                 continue;
             }
             if (point.one_of && !candidates.empty())
-                pattern_of(point).met = true;
+                meanings_with(point).note_existing();
             optional |= point.optional || (forms->traits & PointIsNeverHit);
             const bool aliased = i < probe.alias_names.size() && !probe.alias_names[i].empty();
             const std::string written =
