@@ -74,6 +74,13 @@ struct LocationPiece {
     uint64_t offset = 0, size = 0;
 };
 
+inline Location constant_location(uint64_t value) {
+    Location location;
+    location.kind = LocationKind::Constant;
+    location.constant = value;
+    return location;
+}
+
 // Returns no location, and the reason.
 inline Location nowhere(const char* why) {
     Location location;

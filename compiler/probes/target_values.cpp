@@ -309,10 +309,8 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
                                value.module.empty() ? "the kernel" : "'" + value.module + "'",
                                {},
                                did_you_mean(value.name, info.similar_enumerators(value.name))};
-        Location constant;
-        constant.kind = LocationKind::Constant;
-        constant.constant = static_cast<uint64_t>(*number);
-        builder.start(constant, 0, value.name, "the kernel", value.range);
+        builder.start(constant_location(static_cast<uint64_t>(*number)), 0, value.name,
+                      "the kernel", value.range);
         return std::nullopt;
     }
     if (value.base == Base::GlobalVariable) {
