@@ -5,6 +5,7 @@
 #include "driver/script.h"
 
 #include "diagnostics/suggest.h"
+#include "image/glob.h"
 #include "semantics/points.h"
 
 #include <algorithm>
@@ -12,26 +13,6 @@
 namespace djstap::driver {
 
 namespace {
-
-// Returns whether `name` matches `pattern`, in which * stands for any string.
-bool fits(std::string_view pattern, std::string_view name) {
-    size_t star = pattern.find('*');
-    if (star == std::string_view::npos)
-        return pattern == name;
-    if (!name.starts_with(pattern.substr(0, star)))
-        return false;
-    std::string_view rest =
-        pattern.substr(pattern.find_first_not_of('*', star) == std::string_view::npos
-                           ? pattern.size()
-                           : pattern.find_first_not_of('*', star));
-    for (size_t at = star; at <= name.size(); at++) {
-        if (fits(rest, name.substr(at)))
-            return true;
-        if (rest.empty())
-            return true;
-    }
-    return false;
-}
 
 void print_listing(Invocation& invocation, const ProbeListing& listing) {
     ListedPoint point;
@@ -121,7 +102,7 @@ std::vector<std::string> aliases_with_suffix(Invocation& invocation, const Compo
         behind.components = suffix;
         const std::string pattern = dotted(components, count);
         for (const std::string& alias : invocation.tapsets().alias_names()) {
-            if (!fits(pattern, alias))
+            if (!glob_match(pattern, alias))
                 continue;
             Components whole;
             for (size_t begin = 0; begin < alias.size();) {
@@ -148,11 +129,11 @@ std::vector<ProbeListing> named_points(Invocation& invocation, const ast::ProbeP
         out.push_back({alias, {}, Mechanism::None, "defined by a tapset"});
     };
     for (const std::string& alias : invocation.tapsets().alias_names())
-        if (!arguments && fits(pattern, alias))
+        if (!arguments && glob_match(pattern, alias))
             add_alias(alias);
     if (!arguments && pattern.find('*') != std::string::npos)
         for (const std::string& type : probe_types())
-            if (fits(pattern, type))
+            if (glob_match(pattern, type))
                 out.push_back({type, {}, Mechanism::None, ""});
     if (out.empty())
         for (const std::string& alias : aliases_with_suffix(invocation, components))
