@@ -76,7 +76,8 @@ void ScriptModule::fill_handlers(const std::vector<CompiledHandler>& handlers) {
         const Variant& variant = plan.variants[i];
         uint32_t flags = (handlers[i].checks_state ? DJS_HANDLER_CHECKS_STATE : 0) |
                          (variant.kind == HandlerKind::Return ? DJS_HANDLER_MAY_LINGER : 0) |
-                         (contexts.variants[i].task ? DJS_HANDLER_IN_TASK : 0);
+                         (contexts.variants[i].task ? DJS_HANDLER_IN_TASK : 0) |
+                         (variant.syscall ? DJS_HANDLER_SYSCALL : 0);
         elements.push_back(handler_entry(handlers[i], static_cast<uint32_t>(variant.kind), flags,
                                          &variant, written[i]));
     }

@@ -123,6 +123,7 @@ struct Variant {
     bool has_any(uint32_t capabilities) const;
     // Returns whether each of them has one.
     bool has_only(uint32_t capabilities) const;
+    bool syscall = false; // long_arg() is an argument of a system call, by kernel.function("sys_…")
     bool faults_again = false; // it can fail, and its sites are where the kernel handles that fault
     Payload payload;           // the parameters of its mechanism
     Callers callers;

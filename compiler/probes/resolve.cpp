@@ -62,7 +62,9 @@ class ProbeResolver {
   public:
     ProbeResolver(const program::Program& program, Images& images, const ProbeOptions& options,
                   Diagnostics& diagnostics)
-        : program_(program), resolver_{images, options, diagnostics}, diagnostics_(diagnostics) {}
+        : program_(program), resolver_{images, options, diagnostics}, diagnostics_(diagnostics),
+          reads_arguments_(std::any_of(program.functions.begin(), program.functions.end(),
+                                       [](const auto& function) { return function->arguments; })) {}
 
     std::optional<ProbePlan> run() {
         size_t errors = diagnostics_.error_count();
@@ -275,6 +277,7 @@ class ProbeResolver {
         variant.callers = candidate.callers;
         if (!variant.callers.frames.empty())
             variant.callers.image = image_number(candidate.image->image());
+        variant.syscall = reads_arguments_ && candidate.function && candidate.function->is_syscall;
         variant.faults_again =
             probe.effects.can_fail && arch::handles_faults(candidate.site.function);
         VariableScope scope = make_scope(info, candidate);
@@ -398,6 +401,8 @@ class ProbeResolver {
             key += "," + std::to_string(argument);
         if (variant.faults_again)
             key += "/faults again";
+        if (variant.syscall)
+            key += "/system call";
         key += fingerprint(variant.callers);
         // Ordered by the nodes' addresses: this is stable within a run, which is sufficient for a
         // key.
@@ -463,6 +468,7 @@ class ProbeResolver {
     std::map<const program::Probe*, std::unique_ptr<Foreign>> foreign_;
     std::map<std::string, std::string> header_failures_; // by the names of headers
     std::map<std::string, uint32_t> variant_numbers_;
+    bool reads_arguments_; // a function reads arguments by their numbers
     std::vector<Pattern> patterns_;
     std::map<uint32_t, std::vector<program::Sufficient>> found_; // by declaration
     std::set<std::tuple<uint32_t, uint32_t, uint64_t>> seen_;    // variant, image, address

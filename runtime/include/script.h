@@ -43,6 +43,8 @@ enum djs_handler_kind {
 /* Walks over a large array and calls only what is available in a task: it runs in a task, and
  * releases its locks now and then (globals/foreach.c). */
 #define DJS_HANDLER_IN_TASK 8u
+/* At a system call, whose arguments are in the pt_regs that its function receives. */
+#define DJS_HANDLER_SYSCALL 16u
 
 /* Each lock of a script's globals has a cache line of its own. Its first 32 bits count the readers;
  * -1: a writer. */

@@ -136,6 +136,26 @@ static inline u32 djs_sealed_landing_pad(const u8 *text)
 
 #define DJS_REGISTER_ARGUMENTS 6
 
+#define DJS_SYSCALL_ARGUMENTS 6
+
+static __always_inline size_t djs_syscall_argument(s64 n)
+{
+	switch (n) {
+	case 1:
+		return offsetof(struct pt_regs, di);
+	case 2:
+		return offsetof(struct pt_regs, si);
+	case 3:
+		return offsetof(struct pt_regs, dx);
+	case 4:
+		return offsetof(struct pt_regs, r10);
+	case 5:
+		return offsetof(struct pt_regs, r8);
+	default:
+		return offsetof(struct pt_regs, r9);
+	}
+}
+
 static __always_inline u64 djs_register_argument(const struct pt_regs *regs, s64 n)
 {
 	switch (n) {
