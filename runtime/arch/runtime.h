@@ -51,7 +51,7 @@
  *   u64 djs_register_argument(const struct pt_regs *regs, s64 n)
  *     argument `n` of a call, from 1 to DJS_REGISTER_ARGUMENTS
  *   size_t djs_syscall_argument(s64 n)
- *     the offset in struct pt_regs of argument `n` of a system call, from 1 to DJS_SYSCALL_ARGUMENTS
+ *     offset in struct pt_regs of a system call's argument `n`, from 1 to DJS_SYSCALL_ARGUMENTS
  *   unsigned long djs_stack_argument(const struct pt_regs *regs, s64 n)
  *     the address of a later argument, at function entry
  *   void djs_format_registers(char *to, size_t size, const struct pt_regs *regs)
