@@ -155,9 +155,27 @@ void add_jump(const ImageView& view, CalledPlace& place, const Resolver& resolve
     out.push_back(std::move(candidate));
 }
 
+// Leaves out the callers that are gone. Returns whether others are left, or any will do.
+bool keep_callers(const Image& image, Callers& callers) {
+    for (CallerFrame& frame : callers.frames) {
+        std::erase_if(frame.code,
+                      [&](const CodeRange& range) { return is_gone(image, range.begin); });
+        std::erase_if(frame.calls, [&](const CallerFrame::Call& call) {
+            return is_gone(image, call.return_address);
+        });
+        if (frame.code.empty() && frame.calls.empty())
+            return false;
+    }
+    return true;
+}
+
 void add_place(const ast::ProbePoint& point, const ImageView& view, const WantedCallees& wanted,
                CalledPlace& place, const Resolver& resolver, std::vector<Candidate>& out,
                Refusal& refusal) {
+    if (!resolver.options.any_callers && !keep_callers(view.image(), place.callers)) {
+        refusal = {point.components[1].string, gone, true};
+        return;
+    }
     const size_t before = out.size();
     if (resolver.details && place.kind != CallSite::Kind::Inlined)
         view.info().add_details(place.function);

@@ -23,12 +23,6 @@ MechanismChoice refuse_any(std::string why) {
     return choice;
 }
 
-// The code of .init.text has been freed when a module is loaded.
-bool is_gone(const Image& image, uint64_t address) {
-    return image.has_addresses() && !image.in_text(address);
-}
-constexpr const char* gone = "it is initialization code, which the kernel frees after boot";
-
 // Determined by the function that contains the code, even if it was inlined there.
 bool is_without_exceptions(const Image& image, uint64_t address, std::string_view symbol) {
     if (arch::runs_without_exceptions(symbol))
@@ -81,6 +75,10 @@ std::vector<std::string> mechanism_names() {
         if (djs_mechanism_can(i, DJS_CAN_BE_FORCED))
             names.emplace_back(djs_mechanism_name(i));
     return names;
+}
+
+bool is_gone(const Image& image, uint64_t address) {
+    return image.has_addresses() && !image.in_text(address);
 }
 
 MechanismChoice choose_for_entry(const Image& image, uint64_t entry,

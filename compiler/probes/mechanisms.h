@@ -24,6 +24,11 @@ struct MechanismChoice {
     bool never = false;    // for a refusal: other mechanisms would be refused, too
 };
 
+// Code that is freed after the boot or after a module's initialization is never probed: it is gone,
+// or its place is unknown.
+bool is_gone(const Image& image, uint64_t address);
+inline constexpr const char* gone = "it is initialization code, which the kernel frees after boot";
+
 // For the entry of the function at `entry`. `forced`: only that mechanism. `symbol`: its name,
 // which is all that is known if addresses are hidden.
 MechanismChoice choose_for_entry(const Image& image, uint64_t entry,
