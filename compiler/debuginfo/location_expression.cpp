@@ -17,6 +17,10 @@ using Kind = LocationOperation::Kind;
 constexpr size_t longest_computation = 48; // operations: a handler executes them at each hit
 constexpr uint8_t generic_size = sizeof(uint64_t);
 
+bool is_entry_value(uint8_t op) {
+    return op == DW_OP_entry_value || op == DW_OP_GNU_entry_value;
+}
+
 bool is_literal(uint8_t op) {
     return op >= DW_OP_lit0 && op <= DW_OP_lit31;
 }
@@ -123,8 +127,8 @@ class Translator {
         LocationOperation operation;
         operation.kind = Kind::Register;
         operation.reg = reg;
-        push(operation, {}, itself);
-        return offset == 0 || (push_number(offset) && binary(Kind::Add));
+        return push(operation, {}, itself) &&
+               (offset == 0 || (push_number(offset) && binary(Kind::Add)));
     }
 
     bool binary(Kind kind) {
@@ -223,7 +227,8 @@ class Translator {
         Dwarf_Op* operations = nullptr;
         size_t count = 0;
         if (!attribute_ || dwarf_getlocation_attr(attribute_, &operation, &inner) != 0 ||
-            dwarf_getlocation(&inner, &operations, &count) != 0 || count != 1)
+            dwarf_getlocation(&inner, &operations, &count) != 0 || count != 1 ||
+            is_entry_value(operations[0].atom)) // nested as deep as a damaged file says
             return fail(too_complex);
         const Location entry = Translator(context_, &inner).translate(operations, count);
         if (entry.kind != LocationKind::Register)
@@ -252,7 +257,8 @@ class Translator {
             return fail(too_complex);
         uint64_t value = 0;
         std::memcpy(&value, block.data, block.length);
-        push_number(value);
+        if (!push_number(value))
+            return false;
         narrow(*type);
         return true;
     }

@@ -41,6 +41,16 @@ std::string shown(const Operations& operations, bool with_frame = false) {
     return location.kind == LocationKind::None ? "? " + location.why : shown_location(location);
 }
 
+// What finds no room on the stack is not left out: the result would be another one.
+TEST(Location, StackIsFull) {
+    for (const Dwarf_Op& last : {breg(rdi), breg(rdi, 8), op(DW_OP_lit5)}) {
+        Operations operations(48, op(DW_OP_lit7));
+        operations.push_back(last);
+        operations.insert(operations.end(), 47, op(DW_OP_drop));
+        EXPECT_EQ(shown(operations), "? computed by an expression");
+    }
+}
+
 TEST(Location, Simple) {
     EXPECT_EQ(shown({}), "? optimized away here");
     EXPECT_EQ(shown({reg(rax)}), "rax");
