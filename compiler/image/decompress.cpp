@@ -15,6 +15,8 @@ namespace {
 constexpr uint32_t zstd_section = 2; // ELFCOMPRESS_ZSTD, which glibc 2.36 does not define
 // zlib's best; zstd packs debug information no more than a tenth of that.
 constexpr uint64_t highest_ratio = 1100, smallest_bound = 1 << 16;
+// Of all sections of a file together: they may be the same bytes.
+constexpr uint64_t highest_ratio_of_all = 64, smallest_bound_of_all = 1 << 26;
 
 Result<std::string> decompressed(std::string_view section, const std::string& where) {
     const Failure damaged{where + " is damaged", "the file may be truncated: install it again"};
@@ -65,6 +67,7 @@ Result<std::string> decompress_sections(std::string bytes, const std::string& pa
         header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof(Elf64_Shdr) ||
         header.e_shoff > size || header.e_shnum > (size - header.e_shoff) / sizeof(Elf64_Shdr))
         return bytes;
+    uint64_t left = size * highest_ratio_of_all + smallest_bound_of_all;
     for (size_t number = 0; number < header.e_shnum; number++) {
         const uint64_t at = header.e_shoff + number * sizeof(Elf64_Shdr);
         Elf64_Shdr section;
@@ -79,6 +82,10 @@ Result<std::string> decompress_sections(std::string bytes, const std::string& pa
             decompressed(std::string_view(bytes).substr(section.sh_offset, section.sh_size), where);
         if (!whole)
             return whole.failure();
+        if (whole->size() > left)
+            return Failure{path + " has sections that are too large when they are decompressed",
+                           "it may be damaged: install it again"};
+        left -= whole->size();
         bytes.resize((bytes.size() + 15) / 16 * 16);
         section.sh_offset = bytes.size();
         section.sh_size = whole->size();

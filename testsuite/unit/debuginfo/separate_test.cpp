@@ -8,7 +8,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstring>
+#include <elf.h>
 #include <unistd.h>
+#include <zlib.h>
 
 namespace djstap {
 namespace {
@@ -239,6 +242,41 @@ TEST_F(SeparateDebugInfo, DamagedSections) {
         where + " is damaged");
     EXPECT_TRUE(decompress_sections("", "nothing"));
     EXPECT_TRUE(decompress_sections(bytes->substr(0, bytes->size() / 2), "half"));
+}
+
+// Few bytes may stand for very many: 300 sections that are the same megabyte of zeros.
+TEST_F(SeparateDebugInfo, SectionsThatShareBytes) {
+    constexpr size_t sections = 300, megabyte = 1 << 20;
+    const std::string zeros(megabyte, '\0');
+    std::string packed(compressBound(zeros.size()), '\0');
+    uLongf packed_size = packed.size();
+    ASSERT_EQ(compress(reinterpret_cast<Bytef*>(packed.data()), &packed_size,
+                       reinterpret_cast<const Bytef*>(zeros.data()), zeros.size()),
+              Z_OK);
+    packed.resize(packed_size);
+    Elf64_Chdr chunk{};
+    chunk.ch_type = ELFCOMPRESS_ZLIB;
+    chunk.ch_size = zeros.size();
+    packed.insert(0, reinterpret_cast<const char*>(&chunk), sizeof chunk);
+    Elf64_Ehdr header{};
+    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_shentsize = sizeof(Elf64_Shdr);
+    header.e_shnum = sections;
+    header.e_shoff = sizeof header + packed.size();
+    Elf64_Shdr section{};
+    section.sh_type = SHT_PROGBITS;
+    section.sh_flags = SHF_COMPRESSED;
+    section.sh_offset = sizeof header;
+    section.sh_size = packed.size();
+    std::string file(reinterpret_cast<const char*>(&header), sizeof header);
+    file += packed;
+    for (size_t i = 0; i < sections; i++)
+        file.append(reinterpret_cast<const char*>(&section), sizeof section);
+    auto result = decompress_sections(std::move(file), "vmlinux");
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.failure().message,
+              "vmlinux has sections that are too large when they are decompressed");
 }
 
 TEST_F(SeparateDebugInfo, ModuleByLink) {
