@@ -21,8 +21,8 @@ class CallerCheck {
         if (addresses.returned) {
             address = addresses.reg(arch::instruction_pointer());
             // The return took it off the stack.
-            slot = builder_.CreateSub(
-                slot, number(static_cast<int64_t>(arch::return_address_bytes())));
+            slot = builder_.CreateSub(slot,
+                                      number(static_cast<int64_t>(arch::return_address_bytes())));
         } else {
             address = load(slot);
         }

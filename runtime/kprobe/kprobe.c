@@ -162,7 +162,8 @@ void djs_kprobe_follow(struct kprobe *kprobe, const struct djs_site_run *run)
 		error = disable_kprobe(kprobe);
 	if (error)
 		djs_warning("cannot %s the kprobe at %s (error %d)",
-			    run->wanted ? "enable" : "disable", djs_site_text(run->site->point), error);
+			    run->wanted ? "enable" : "disable", djs_site_text(run->site->point),
+			    error);
 }
 
 /* Unregistering tries the same, but reports failures less precisely. */

@@ -192,8 +192,7 @@ static bool is_told_by_address(const struct djs_site_run *run)
 	const struct djs_site *site = run->site;
 	bool direct = djs_mechanism_can(site->mechanism, DJS_IS_DIRECT);
 
-	if (!site->address || run->absent ||
-	    !(direct || site->mechanism == DJS_MECHANISM_FTRACE))
+	if (!site->address || run->absent || !(direct || site->mechanism == DJS_MECHANISM_FTRACE))
 		return false;
 	return (direct && djs_script.trampolines[site->trampoline].by_address) ||
 	       !djs_script.handlers[site->handler].by_ftrace;

@@ -110,9 +110,10 @@ void djs_fn_probe_type(struct djs_ctx *ctx, char *out)
 {
 	const bool timer = ctx->handler->kind == DJS_HANDLER_TIMER;
 
-	copy_text(out, !timer						     ? "begin_end"
-		       : strncmp(djs_site_text(ctx->site->point), "timer.jiffies", 13) == 0 ? "timer"
-									     : "hrtimer");
+	copy_text(out, !timer ? "begin_end"
+		       : strncmp(djs_site_text(ctx->site->point), "timer.jiffies", 13) == 0
+			   ? "timer"
+			   : "hrtimer");
 }
 
 s64 djs_fn_returnval(struct djs_ctx *ctx)
