@@ -7,6 +7,7 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
+#include "access/access.h"
 #include "context/context.h"
 #include "include/functions.h"
 

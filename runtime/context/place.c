@@ -4,28 +4,24 @@
 
 #include "arch/runtime.h"
 #include "access/access.h"
+#include "context/context.h"
 #include "include/functions.h"
 #include "include/text.h"
 #include "sites/sites.h"
 
-static DJS_HANDLER_CODE void copy_text(char *out, const char *text)
-{
-	djs_text_copy(out, text ?: "", djs_script.string_bytes);
-}
-
 DJS_HANDLER_CODE void djs_fn_pp(struct djs_ctx *ctx, char *out)
 {
-	copy_text(out, ctx->site ? djs_site_text(ctx->site->point) : "");
+	djs_return_text(out, ctx->site ? djs_site_text(ctx->site->point) : "");
 }
 
 DJS_HANDLER_CODE void djs_fn_pn(struct djs_ctx *ctx, char *out)
 {
-	copy_text(out, ctx->site ? djs_site_text(ctx->site->name) : "");
+	djs_return_text(out, ctx->site ? djs_site_text(ctx->site->name) : "");
 }
 
 DJS_HANDLER_CODE void djs_fn_probefunc(struct djs_ctx *ctx, char *out)
 {
-	copy_text(out, ctx->site ? djs_site_text(ctx->site->function) : "");
+	djs_return_text(out, ctx->site ? djs_site_text(ctx->site->function) : "");
 }
 
 DJS_HANDLER_CODE void djs_fn_ppfunc(struct djs_ctx *ctx, char *out)
@@ -62,7 +58,7 @@ static DJS_HANDLER_CODE const char *probe_type(const struct djs_ctx *ctx)
 
 DJS_HANDLER_CODE void djs_fn_probe_type(struct djs_ctx *ctx, char *out)
 {
-	copy_text(out, probe_type(ctx));
+	djs_return_text(out, probe_type(ctx));
 }
 
 DJS_HANDLER_CODE s64 djs_fn_is_return(struct djs_ctx *ctx)

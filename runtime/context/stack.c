@@ -10,7 +10,9 @@
 
 #include <asm/unwind.h>
 
+#include "access/access.h"
 #include "arch/runtime.h"
+#include "context/context.h"
 #include "include/functions.h"
 #include "include/text.h"
 #include "sites/sites.h"
@@ -353,7 +355,7 @@ DJS_HANDLER_CODE void djs_print_stack(struct djs_ctx *ctx, const u64 *stack)
 
 DJS_HANDLER_CODE void djs_fn_symdata(struct djs_ctx *ctx, char *out, s64 address)
 {
-	copy_text(out, symbol_of(ctx, address));
+	djs_return_text(out, symbol_of(ctx, address));
 }
 
 DJS_HANDLER_CODE void djs_fn_symname(struct djs_ctx *ctx, char *out, s64 address)
@@ -361,7 +363,7 @@ DJS_HANDLER_CODE void djs_fn_symname(struct djs_ctx *ctx, char *out, s64 address
 	char *symbol = symbol_of(ctx, address);
 
 	symbol[strcspn(symbol, "+ ")] = 0;
-	copy_text(out, symbol);
+	djs_return_text(out, symbol);
 }
 
 /* Returns the module that contains an address, or "kernel". */
@@ -372,7 +374,7 @@ DJS_HANDLER_CODE void djs_fn_modname(struct djs_ctx *ctx, char *out, s64 address
 	*out = 0;
 	if (name) {
 		name[strcspn(name, "]")] = 0;
-		copy_text(out, name + 1);
+		djs_return_text(out, name + 1);
 	} else {
 		djs_fail(ctx, "Cannot determine kernel module name", DJS_NO_PLACE);
 	}

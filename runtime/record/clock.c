@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Converts the records' clock to time.
 #include <linux/irqflags.h>
+#include <linux/ktime.h>
 #include <linux/timekeeping.h>
 
 #include "arch/runtime.h"
