@@ -163,7 +163,8 @@ static bool run_site(const struct djs_site *site, struct djs_open_file *open)
 
 static bool is_of_file(const struct djs_site_run *run, const struct djs_file *file, bool writes)
 {
-	return run->mechanism == DJS_MECHANISM_PROCFS && !strcmp(run->site->function, file->name) &&
+	return run->mechanism == DJS_MECHANISM_PROCFS &&
+	       !strcmp(djs_site_text(run->site->function), file->name) &&
 	       !djs_script.handlers[run->site->handler].arguments[DJS_PROCFS_WRITES] == !writes;
 }
 
