@@ -8,6 +8,8 @@
 #include "system/file.h"
 
 #include <cerrno>
+#include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -26,6 +28,8 @@ inline const std::string session_meta = R"json({"version":1,"name":"demo",
 class SessionTest : public testing::Test {
   protected:
     void SetUp() override {
+        setenv("TZ", "ABC-3", 1);
+        tzset();
         folder_ = testing::TempDir() + "djstap-session-" + std::to_string(getpid());
         std::filesystem::create_directories(folder_);
         options.module = folder_ + "/demo.ko";
@@ -60,7 +64,10 @@ class SessionTest : public testing::Test {
     }
     // The script ends as soon as it has begun.
     void exit_at_once() { module.page().exit_requested = 1; }
-    static std::string reader() { return "reader=" + std::to_string(getpid()); }
+    // What every module is told of this process: its number, and the zone that SetUp chooses.
+    static std::string reader() {
+        return "reader=" + std::to_string(getpid()) + " tz_gmtoff=-10800 tz_name=ABC";
+    }
 
     FakeModule module;
     SessionOptions options;
