@@ -319,6 +319,32 @@ TEST(Kit, SourcesThatCannotBeCombinedAreCompiledOneByOne) {
     EXPECT_TRUE(kit->has_runtime_symbol("djs_double"));
 }
 
+// It takes a minute: with scripts/test --nightly.
+TEST(Kit, DISABLED_TheSourcesOfTheRuntimeCanBeCompiledOneByOne) {
+    CacheFolder cache;
+    TestFolder runtime;
+    fs::copy(std::string(DJSTAP_SOURCE_DIR) + "/runtime", runtime.path,
+             fs::copy_options::recursive);
+    // More sources than parts: two with the same name meet in one.
+    std::string names;
+    for (int i = 0; i < 5; i++) {
+        const std::string name = "extra" + std::to_string(i);
+        ASSERT_TRUE(
+            write_file(runtime.path + "/" + name + ".c",
+                       "#include <linux/types.h>\n"
+                       "static __attribute__((unused)) int same_name(void) { return 1; }\n"));
+        names += "$(DJS_NAME)-y += " + name + ".o\n";
+    }
+    const std::string kbuild = runtime.path + "/Kbuild";
+    ASSERT_TRUE(write_file(kbuild, text_of(kbuild) + names));
+    for (const KernelFiles& files : buildable_kernels()) {
+        auto kernel = open_kernel(files);
+        auto kit = open_runtime_kit(*kernel, {runtime.path});
+        ASSERT_TRUE(kit) << kit.failure().message;
+        EXPECT_FALSE(kit->combined);
+    }
+}
+
 TEST(Kit, CompilerErrorsAreShownShort) {
     ANY_KERNEL(kernel);
     CacheFolder cache;
