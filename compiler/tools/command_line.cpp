@@ -138,6 +138,19 @@ std::string table(const std::string& title, const std::vector<ToolWord>& rows) {
     return out;
 }
 
+// Writes "--NAME=" as "--NAME" and "": CLI11 takes the former for a missing value.
+void split_empty_values(const ToolHeader& header, std::vector<std::string>& words) {
+    for (size_t i = 0; i < words.size() && words[i] != "--"; i++) {
+        for (const ToolOption& option : header.options) {
+            if (option.type != ToolType::Flag && words[i] == "--" + option.name + "=") {
+                words[i].pop_back();
+                words.insert(words.begin() + static_cast<std::ptrdiff_t>(++i), "");
+                break;
+            }
+        }
+    }
+}
+
 } // namespace
 
 std::optional<ToolRequest> parse_request(const ToolHeader& header, const std::string& name,
@@ -163,6 +176,7 @@ std::optional<ToolRequest> parse_request(const ToolHeader& header, const std::st
         return diagnostics.report(DiagnosticKind::BadToolOption, {}, {message});
     };
     const std::string see = "djstap --example " + name + " -- --help lists its options";
+    split_empty_values(header, words);
     try {
         std::reverse(words.begin(), words.end()); // the order that CLI11 expects
         app.parse(words);

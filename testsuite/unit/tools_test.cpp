@@ -124,6 +124,8 @@ TEST_F(ToolTest, ValuesAreConvertedByTheirTypes) {
     EXPECT_EQ(value({"--rows", "-5"}), "rows=-5");
     EXPECT_EQ(value({"--rows", "1", "--rows", "2"}), "rows=2");
     EXPECT_EQ(value({"--who", "a b"}), "who=a b");
+    EXPECT_EQ(value({"--who", ""}), "who=");
+    EXPECT_EQ(value({"--who="}), "who=");
     EXPECT_EQ(value({"--process", "17"}), "process=17");
     EXPECT_EQ(value({"--failed"}), "failed=1");
     EXPECT_EQ(value({"--failed=no"}), "failed=0");
