@@ -233,7 +233,7 @@ std::optional<Failure> OptionChecks::check() {
         char* end = nullptr;
         options_.seconds = strtod(raw_.seconds.c_str(), &end);
         if (*end || !(options_.seconds > 0) || options_.seconds > 1e9)
-            return bad("-T " + raw_.seconds + ": not a number of seconds");
+            return bad("-T " + raw_.seconds + ": expected a number of seconds above 0");
     }
     if (!options_.command.empty() && options_.traced_pid)
         return bad("-c and -x both set the traced process", "give one of them");

@@ -129,6 +129,7 @@ TEST(Options, NumbersAreChecked) {
     EXPECT_DOUBLE_EQ(accept({"-T", "0.5", "x"}).seconds, 0.5);
     for (const char* wrong : {"0", "-1", "x", "1s", "nan", ""})
         reject({"-T", wrong, "x"});
+    EXPECT_EQ(reject({"-T", "0", "x"}).message, "-T 0: expected a number of seconds above 0");
     EXPECT_EQ(accept({"-x", "1", "e"}).traced_pid, 1);
     for (const char* wrong : {"0", "-1", "x", "99999999999"})
         reject({"-x", wrong, "e"});
