@@ -89,7 +89,20 @@ std::optional<int> carry_out(Invocation& invocation) {
     return std::nullopt;
 }
 
+// Tells that standard output did not take what djstap printed.
+void tell_unwritten() {
+    fprintf(stderr, "djstap: error: cannot write to standard output\n");
+}
+
 } // namespace
+
+int print(const Text& text) {
+    const bool printed = fwrite(text.text.data(), 1, text.text.size(), stdout) == text.text.size();
+    if (fflush(stdout) == 0 && printed)
+        return 0;
+    tell_unwritten();
+    return 1;
+}
 
 int run(Options options) {
     Invocation invocation(std::move(options));
@@ -103,7 +116,7 @@ int run(Options options) {
                 invocation.work.made().c_str());
     clean_caches();
     if (!printed)
-        fprintf(stderr, "djstap: error: cannot write to standard output\n");
+        tell_unwritten();
     if (!status || (!printed && *status == 0))
         status = 1;
     report_status(*status);

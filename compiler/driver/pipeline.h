@@ -9,6 +9,9 @@ namespace djstap::driver {
 // 1 after an error that was printed.
 int run(Options options);
 
+// Prints what was asked for instead of a run (--help, --version), and returns the exit status.
+int print(const Text& text);
+
 // Prints a command line error like every other error, and returns the exit status.
 int refuse(const Failure& failure);
 
