@@ -9,6 +9,7 @@
 
 #include "access/access.h"
 #include "context/context.h"
+#include "cpu/level.h"
 #include "include/functions.h"
 
 #define DEFERRED_MAX   16
@@ -27,16 +28,28 @@ static struct deferred {
 	char text[DEFERRED_BYTES];
 } deferred[DEFERRED_MAX];
 
+/* A handler's helper functions do not hit its probes: the context of this level is busy meanwhile.
+ * Otherwise a handler on what printk() calls would raise this interrupt again and again. */
 static void deferred_run(struct irq_work *work)
 {
 	struct deferred *entry = container_of(work, struct deferred, work);
+	struct djs_ctx *ctx = this_cpu_read(djs_cpu.contexts) + djs_level();
+	bool was_free = !ctx->busy;
 
+	if (was_free) {
+		WRITE_ONCE(ctx->handler, NULL);
+		WRITE_ONCE(ctx->busy, DJS_BUSY_UNLOCKED);
+		barrier(); /* from here on a hit at this level is skipped */
+	}
 	if (entry->task) {
 		send_sig(entry->number, entry->task, 0);
 		put_task_struct(entry->task);
 	} else {
 		printk(KERN_SOH "%c%s\n", '0' + entry->number, entry->text);
 	}
+	barrier();
+	if (was_free)
+		WRITE_ONCE(ctx->busy, 0);
 	atomic_set_release(&entry->state, DEFERRED_FREE);
 }
 
