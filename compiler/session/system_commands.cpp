@@ -20,7 +20,7 @@ void SystemCommands::start(std::string_view command, Output& output) {
     output.writer().flush();
     ProcessOptions options;
     options.input = ProcessOptions::none;
-    auto process = Process::start({"/bin/sh", "-c", std::string(command)}, options);
+    auto process = Process::start({"/bin/sh", "-c", "--", std::string(command)}, options);
     if (process)
         running_.push_back(std::move(*process));
     else
