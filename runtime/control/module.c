@@ -177,6 +177,7 @@ not_started:
 	}
 	djs_rings_to_log(LOG_LINES_MAX);
 	djs_inside_finish();
+	djs_deferred_finish();
 	djs_conditions_exit();
 	djs_session_exit();
 no_session:
