@@ -229,7 +229,9 @@ Result<ModuleFile> loadable_module(const SessionOptions& options) {
 }
 
 // The local time zone, which the kernel does not know: for tz_gmtoff() and tz_name().
+// A name that is longer than the kernel lets a parameter be would keep the module from loading.
 std::string time_zone_parameters() {
+    constexpr size_t longest_zone = 64;
     const std::time_t now = std::time(nullptr);
     std::tm local{};
     if (!localtime_r(&now, &local))
@@ -239,7 +241,7 @@ std::string time_zone_parameters() {
         return std::isalnum(character) || character == '+' || character == '-';
     });
     std::string parameters = " tz_gmtoff=" + std::to_string(-local.tm_gmtoff);
-    if (plain && !name.empty())
+    if (plain && !name.empty() && name.size() <= longest_zone)
         parameters += " tz_name=" + name;
     return parameters;
 }
