@@ -3,6 +3,7 @@
 
 #include "session/signals.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -15,8 +16,12 @@ constexpr auto between_looks = std::chrono::milliseconds(5);
 } // namespace
 
 void SystemCommands::start(std::string_view command, Output& output) {
-    // Forgets those that have ended, of which a long session may start many.
-    std::erase_if(running_, [](Process& process) { return process.poll_status().has_value(); });
+    // Forgets those that have ended, of which a long session may start many. Each asks the kernel:
+    // not for every command.
+    if (running_.size() >= look_at_) {
+        std::erase_if(running_, [](Process& process) { return process.poll_status().has_value(); });
+        look_at_ = std::max(first_look, 2 * running_.size());
+    }
     output.writer().flush();
     ProcessOptions options;
     options.input = ProcessOptions::none;

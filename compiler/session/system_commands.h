@@ -4,6 +4,7 @@
 #include "session/output.h"
 #include "system/process.h"
 
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -19,7 +20,9 @@ class SystemCommands {
     void wait();
 
   private:
+    static constexpr size_t first_look = 16;
     std::vector<Process> running_;
+    size_t look_at_ = first_look; // how many are known when their states are looked at next
 };
 
 } // namespace djstap
