@@ -40,7 +40,8 @@ The outcomes of guests and djstap's own status are read from its report ($DJSTAP
 does with them. A guest that is lost, or whose kernel complains, is a failure. Only if the emulator is to blame the
 case is repeated, at most twice: if it died itself; and with --parallel, where QEMU 7.2 does not provide the
 guarantees of hardware for code that is patched while others run it, if the kernel's log shows a fault in bytes that
-were just being patched. Both are printed, and noted in the file that $DJSTAP_TEST_NOTES names.
+were just being patched, or if the guest does not boot. All are printed, and noted in the file that $DJSTAP_TEST_NOTES
+names.
 
 The exit status is 0, 1 for a failure, or 77 if everything was skipped.
 """
@@ -266,6 +267,8 @@ class Runner:
                 return EMULATORS_FAULT, [f"the emulator died: {guest['reason']}"]
             if self.parallel and (place := fault_while_patched(guest.get("complaint", "") + guest.get("log", ""))):
                 return EMULATORS_FAULT, [f"the emulator ran code while it was patched: {place}"]
+            if self.parallel and end == "not-started":
+                return EMULATORS_FAULT, ["the guest did not boot; no module had been loaded"]
             note(f"{end} {os.path.basename(self.path)} on {self.name}: {guest['reason']}")
             problems.append(f"a guest: {end}: {guest['reason']}\n{guest.get('complaint', '')}\n{guest.get('log', '')}")
         failing, wanted = sum(status != 0 for status in statuses), int(self.fields.get("failing", "0"))
