@@ -439,11 +439,7 @@ bool calls_often(const ScriptModule& script, const Variant& variant) {
         found |= node.kind == StatementKind::Delete;
     });
     program::walk_expressions(*variant.probe->body, [&](program::Expression& node) {
-        const program::Expression* place = nullptr;
-        if (node.kind == ExpressionKind::Assignment)
-            place = program::as<program::Assignment>(node).place.get();
-        else if (node.kind == ExpressionKind::Increment)
-            place = program::as<program::Increment>(node).place.get();
+        const program::Expression* place = program::assigned_place(node);
         found |= place && place->kind == ExpressionKind::GlobalValue &&
                  shrinking.count(program::as<program::GlobalValue>(*place).global);
     });
@@ -464,11 +460,7 @@ bool entry_calls_often(const ScriptModule& script, const Variant& variant) {
 bool sets_return_value(const Variant& variant) {
     bool found = false;
     program::walk_expressions(*variant.probe->body, [&](program::Expression& node) {
-        const program::Expression* place = nullptr;
-        if (node.kind == ExpressionKind::Assignment)
-            place = program::as<program::Assignment>(node).place.get();
-        else if (node.kind == ExpressionKind::Increment)
-            place = program::as<program::Increment>(node).place.get();
+        const program::Expression* place = program::assigned_place(node);
         found |= place && place->kind == ExpressionKind::TargetValue &&
                  program::as<program::TargetValue>(*place).name == "$return";
     });

@@ -288,14 +288,7 @@ bool is_pure(program::Function& function, const Names& names) {
         }
     });
     walk_expressions(*function.body, [&](Expression& part) {
-        const Expression* place = nullptr;
         switch (part.kind) {
-        case ExpressionKind::Assignment:
-            place = as<program::Assignment>(part).place.get();
-            break;
-        case ExpressionKind::Increment:
-            place = as<program::Increment>(part).place.get();
-            break;
         case ExpressionKind::Aggregation:
         case ExpressionKind::RegexMatch:
             pure = false;
@@ -312,6 +305,7 @@ bool is_pure(program::Function& function, const Names& names) {
         default:
             break;
         }
+        const Expression* place = program::assigned_place(part);
         if (place && place->kind != ExpressionKind::LocalValue)
             pure = false;
     });

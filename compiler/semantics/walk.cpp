@@ -136,6 +136,17 @@ void walk_expressions(Statement& node, const std::function<void(Expression&)>& v
         [&](StatementPtr& child) { walk_expressions(*child, visit); });
 }
 
+const Expression* assigned_place(const Expression& node) {
+    switch (node.kind) {
+    case ExpressionKind::Assignment:
+        return as<Assignment>(node).place.get();
+    case ExpressionKind::Increment:
+        return as<Increment>(node).place.get();
+    default:
+        return nullptr;
+    }
+}
+
 bool has_probe_of(const Program& program, PointTrait trait) {
     return std::any_of(program.probes.begin(), program.probes.end(), [&](const auto& probe) {
         return std::any_of(probe->point_traits.begin(), probe->point_traits.end(),
