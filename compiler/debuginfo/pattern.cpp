@@ -2,8 +2,7 @@
 #include "debuginfo/pattern.h"
 
 #include "image/glob.h"
-
-#include <charconv>
+#include "system/number.h"
 
 namespace djstap {
 
@@ -21,11 +20,6 @@ std::string quoted(std::string_view text) {
 
 Failure bad(std::string_view text, const std::string& what) {
     return {quoted(text).append(": ").append(what), std::string(forms)};
-}
-
-bool parse_number(std::string_view text, uint32_t& value) {
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
 bool has_bad_character(std::string_view text) {

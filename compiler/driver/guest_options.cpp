@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "driver/guest_options.h"
+#include "system/number.h"
 
 #include <cctype>
-#include <charconv>
 #include <limits>
 #include <string_view>
 #include <unistd.h>
@@ -22,9 +22,7 @@ std::optional<int64_t> megabytes(std::string_view text) {
         text.remove_suffix(1);
     }
     int64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, value);
-    if (unit == units.npos || error != std::errc() || rest != end || value < 0 ||
+    if (unit == units.npos || !parse_number(text, value) || value < 0 ||
         value > std::numeric_limits<int32_t>::max())
         return std::nullopt;
     return value << (10 * unit);

@@ -6,9 +6,9 @@
 #include "driver/option_parser.h"
 #include "driver/version.h"
 #include "probes/mechanisms.h"
+#include "system/number.h"
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 
 namespace djstap::driver {
@@ -21,9 +21,7 @@ Failure bad(std::string message, std::string hint = {}) {
 
 std::optional<int64_t> number(const std::string& text, int64_t low, int64_t high) {
     int64_t value = 0;
-    const char* end = text.data() + text.size();
-    auto [rest, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || rest != end || value < low || value > high)
+    if (!parse_number(text, value) || value < low || value > high)
         return std::nullopt;
     return value;
 }

@@ -14,6 +14,7 @@
 #include "semantics/walk.h"
 #include "syntax/lexing.h"
 #include "system/hash.h"
+#include "system/number.h"
 #include "userspace/userspace.h"
 
 #include <algorithm>
@@ -196,8 +197,7 @@ std::optional<Limits> limits_of(Invocation& invocation) {
             continue;
         }
         int64_t number = 0;
-        auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-        if (error != std::errc() || end != value.data() + value.size() || !limits.set(name, number))
+        if (!parse_number(value, number) || !limits.set(name, number))
             invocation.diagnostics.report(DiagnosticKind::BadLimit, {}, {name, value})
                 .hint("it must be a number from " + Limits::range(name));
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "module/manifest.h"
+#include "system/number.h"
 
-#include <charconv>
 #include <cstring>
 
 namespace djstap::module {
@@ -9,11 +9,6 @@ namespace djstap::module {
 namespace {
 
 constexpr std::string_view first_line = "djstap runtime kit 2\n";
-
-template <class T> bool number(std::string_view text, T& value, int base = 10) {
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-    return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
 
 // Returns the text up to the next space, and removes it from `rest`.
 std::string_view word(std::string_view& rest) {
@@ -59,14 +54,14 @@ bool read_line(std::string_view line, Manifest& manifest) {
     } else if (key == "offset") {
         KitOffset offset;
         offset.name = word(rest);
-        if (!number(word(rest), offset.value))
+        if (!parse_number(word(rest), offset.value))
             return false;
         offset.symbol = rest;
         kit.offsets.push_back(offset);
     } else if (key == "file") {
         KitFile file;
         file.name = word(rest);
-        if (!number(word(rest), file.size) || !number(rest, file.checksum, 16))
+        if (!parse_number(word(rest), file.size) || !parse_number(rest, file.checksum, 16))
             return false;
         manifest.files.push_back(file);
     } else {

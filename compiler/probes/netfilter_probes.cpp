@@ -5,9 +5,9 @@
 #include "arch/arch.h"
 #include "diagnostics/suggest.h"
 #include "include/script.h"
+#include "system/number.h"
 
 #include <array>
-#include <charconv>
 #include <span>
 
 namespace djstap {
@@ -54,8 +54,7 @@ constexpr std::array priorities{Named{"FIRST", INT32_MIN},
 std::optional<int64_t> number_of(std::string_view text, std::span<const Named> names,
                                  std::initializer_list<std::string_view> prefixes = {""}) {
     int32_t number = 0;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc() && end == text.data() + text.size())
+    if (parse_number(text, number))
         return number;
     for (std::string_view prefix : prefixes)
         if (text.starts_with(prefix))

@@ -2,11 +2,11 @@
 #include "tools/command_line.h"
 
 #include "diagnostics/suggest.h"
+#include "system/number.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <deque>
 #include <sstream>
 #include <variant>
@@ -19,9 +19,7 @@ constexpr int64_t largest_pid = 4194304;
 
 std::optional<int64_t> number(std::string_view text) {
     int64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc() && rest == end ? std::optional(value) : std::nullopt;
+    return parse_number(text, value) ? std::optional(value) : std::nullopt;
 }
 
 struct Unit {
