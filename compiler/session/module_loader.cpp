@@ -146,7 +146,7 @@ Status load_module(const ModuleFile& module, const std::string& parameters) {
         return Done{};
     Failure failure = explain_load_error(module.name, errno);
     if (const std::string tail = log.tail(); !tail.empty())
-        failure.message += "; the kernel says:\n" + trimmed(tail);
+        failure.message.append("; the kernel says:\n").append(trimmed(tail));
     return failure;
 }
 
@@ -170,7 +170,7 @@ Status unload_module(const std::string& name, std::chrono::milliseconds patience
             return Failure{"module " + name + " cannot be unloaded: " + std::strerror(error), ""};
         const auto users = read_file("/sys/module/" + name + "/refcnt");
         return Failure{"module " + name + " is disarmed but cannot be unloaded yet: in use by " +
-                           (users ? trimmed(*users) : "some") + " task(s) or file(s)",
+                           (users ? std::string(trimmed(*users)) : "some") + " task(s) or file(s)",
                        "remove it later: rmmod " + name};
     }
     return Done{};
@@ -205,7 +205,7 @@ void Watchdog::watch(int end, const std::string& module, bool loads, const std::
     const std::string parameters = "/sys/module/" + module + "/parameters/";
     const auto value = [&](const char* name) {
         const auto text = read_file(parameters + name);
-        return text ? trimmed(*text) : "";
+        return text ? std::string(trimmed(*text)) : "";
     };
     const auto is_ours = [&] {
         return loads ? value("reader") == reader : value("overwrite") != "Y";

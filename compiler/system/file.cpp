@@ -96,12 +96,12 @@ Result<std::string> read_file(const FileDescriptor& file, const std::string& pat
     return text;
 }
 
-std::string trimmed(std::string_view text) {
+std::string_view trimmed(std::string_view text) {
     constexpr std::string_view space = " \t\r\n";
     const size_t begin = text.find_first_not_of(space);
     if (begin == std::string_view::npos)
         return {};
-    return std::string(text.substr(begin, text.find_last_not_of(space) - begin + 1));
+    return text.substr(begin, text.find_last_not_of(space) - begin + 1);
 }
 
 Status write_file(const std::string& path, std::string_view bytes) {

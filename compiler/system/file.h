@@ -32,7 +32,7 @@ Result<std::string> read_file(const std::string& path);
 // The same for an open file; without a descriptor, the failure is that of opening it.
 Result<std::string> read_file(const FileDescriptor& file, const std::string& path);
 // Returns the text without white space at either end, for one-line files of /proc and /sys.
-std::string trimmed(std::string_view text);
+std::string_view trimmed(std::string_view text);
 
 // Creates or overwrites a file, with mode 0644; on failure no regular file of that name remains.
 Status write_file(const std::string& path, std::string_view bytes);

@@ -2,6 +2,7 @@
 #include "tools/header.h"
 
 #include "diagnostics/suggest.h"
+#include "system/file.h"
 
 #include <algorithm>
 #include <array>
@@ -29,13 +30,6 @@ constexpr std::array types = {
 
 const TypeRow& row_of(ToolType type) {
     return types[static_cast<size_t>(type)];
-}
-
-std::string_view trimmed(std::string_view text) {
-    const size_t begin = text.find_first_not_of(" \t\r");
-    return begin == std::string_view::npos
-               ? std::string_view()
-               : text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
 // A line of the comment without its mark, and where it begins in the source.
