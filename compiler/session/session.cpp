@@ -112,10 +112,8 @@ template <class Work> int Session::while_reading(Work work) {
             rest();
         }
     });
-    sigset_t ending, before;
-    sigemptyset(&ending);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-        sigaddset(&ending, signal);
+    const sigset_t ending = StopSignals::requesting();
+    sigset_t before;
     pthread_sigmask(SIG_BLOCK, &ending, &before);
     const int result = work();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);

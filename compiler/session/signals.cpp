@@ -32,6 +32,15 @@ StopSignals::~StopSignals() {
         sigaction(handled_[i], &before_[i], nullptr);
 }
 
+sigset_t StopSignals::requesting() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : handled_)
+        if (signal != SIGPIPE)
+            sigaddset(&signals, signal);
+    return signals;
+}
+
 bool StopSignals::stop_requested() {
     return stop;
 }

@@ -15,6 +15,8 @@ class StopSignals {
     StopSignals(const StopSignals&) = delete;
     StopSignals& operator=(const StopSignals&) = delete;
     static bool stop_requested();
+    // Returns the signals that request it.
+    static sigset_t requesting();
 
   private:
     static constexpr std::array<int, 4> handled_{SIGINT, SIGTERM, SIGHUP, SIGPIPE};
