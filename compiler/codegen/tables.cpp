@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringMap.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/MC/StringTableBuilder.h>
 
 namespace djstap::codegen {
 
@@ -144,31 +144,11 @@ llvm::Constant* ScriptModule::segment_table(uint32_t& count) {
     return array(types.djs_segment, elements, "djs_segments");
 }
 
-namespace {
-
-// The texts of all sites, each once: an offset takes the place of a pointer, which would need a
-// relocation.
-class SiteTexts {
-  public:
-    uint32_t offset_of(const std::string& text) {
-        if (text.empty())
-            return 0;
-        const auto [at, is_new] = offsets_.try_emplace(text, static_cast<uint32_t>(bytes_.size()));
-        if (is_new)
-            bytes_.append(text.c_str(), text.size() + 1);
-        return at->second;
-    }
-    const std::string& bytes() const { return bytes_; }
-
-  private:
-    llvm::StringMap<uint32_t> offsets_;
-    std::string bytes_ = std::string(1, '\0');
-};
-
-} // namespace
-
 llvm::Constant* ScriptModule::fill_sites(uint32_t& text_bytes) {
-    SiteTexts texts;
+    // An offset takes the place of a pointer, which would need a relocation. The table begins with
+    // an empty text.
+    llvm::StringTableBuilder texts(llvm::StringTableBuilder::ELF);
+    auto offset_of = [&](const std::string& text) { return text.empty() ? 0 : texts.add(text); };
     std::vector<llvm::Constant*> elements;
     for (const Site& site : plan.sites)
         elements.push_back(types.make(contract::djs_site{
@@ -180,17 +160,19 @@ llvm::Constant* ScriptModule::fill_sites(uint32_t& text_bytes) {
             .next = site.next,
             .segment = site.image == no_index ? no_index
                                               : segment_of(site.image, site.address, site.point),
-            .point = texts.offset_of(site.point),
-            .function = texts.offset_of(site.function),
-            .name = texts.offset_of(site.name),
+            .point = offset_of(site.point),
+            .function = offset_of(site.function),
+            .name = offset_of(site.name),
             .mechanism = static_cast<uint8_t>(site.mechanism),
             .forced = site.forced,
             .maxactive = site.maxactive ? site.maxactive : options.limits.KRETACTIVE}));
     sites_->setInitializer(
         llvm::ConstantArray::get(llvm::ArrayType::get(types.djs_site, elements.size()), elements));
-    text_bytes = static_cast<uint32_t>(texts.bytes().size());
-    return constant(llvm::ConstantDataArray::getString(context, texts.bytes(), false),
-                    "djs_site_texts");
+    texts.finalizeInOrder();
+    text_bytes = static_cast<uint32_t>(texts.getSize());
+    std::string bytes(text_bytes, '\0');
+    texts.write(reinterpret_cast<uint8_t*>(bytes.data()));
+    return constant(llvm::ConstantDataArray::getString(context, bytes, false), "djs_site_texts");
 }
 
 llvm::Constant* ScriptModule::map_shape(const program::Global& global) const {
