@@ -4,6 +4,7 @@
 #include "include/control.h"
 #include "include/record.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -16,6 +17,11 @@ constexpr std::pair<const char*, uint32_t> field_names[] = {
     DJS_EVENT_FIELDS(FIELD)
 #undef FIELD
 };
+
+// input.char and input.line are probes of this file: the session writes its standard input to it.
+bool takes_input(const Site& site) {
+    return site.point.starts_with("procfs(\"__stdin\").write");
+}
 
 } // namespace
 
@@ -53,6 +59,8 @@ std::string describe(const ScriptModule& script) {
                 {"probes", probes},
                 {"max_skipped", script.options.limits.MAXSKIPPED},
                 {"max_speculations", script.options.limits.MAXSPECULATIONS}};
+    if (std::any_of(script.plan.sites.begin(), script.plan.sites.end(), takes_input))
+        out["takes_input"] = 1;
     if (script.options.event_fields) {
         out["version"] = 2;
         json& fields = out["fields"] = json::array();

@@ -5,7 +5,6 @@
 #include "guest/closure.h"
 #include "guest/guest.h"
 #include "session/module_file.h"
-#include "session/typed_input.h"
 #include "system/descriptor.h"
 
 #include <algorithm>
@@ -183,7 +182,7 @@ std::string own_file(GuestJob& job, const std::string& path) {
 // Without a command only a script that uses input.char or input.line has the standard input.
 bool reads_input(const RunnableScript& runnable) {
     const auto module = read_module_file(runnable.module_path);
-    return module && TypedInput::wanted(module->meta);
+    return module && module->meta.takes_input;
 }
 
 // Kernels with sanitizers take many times as long.

@@ -45,6 +45,7 @@ struct ModuleMeta {
     // nothing.
     std::vector<std::string> points;
     std::string script;
+    bool takes_input = false; // it has the file procfs("__stdin") for the session's standard input
     uint64_t max_speculations = 65536; // strings of speculate() that a reader keeps
 };
 

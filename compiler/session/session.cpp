@@ -201,7 +201,7 @@ SessionOutcome Session::run() {
             }
         }
         std::optional<TypedInput> input;
-        if (go_on && TypedInput::wanted(control_.meta()))
+        if (go_on && control_.meta().takes_input)
             input.emplace(control_.meta());
         while (go_on) {
             sweep();

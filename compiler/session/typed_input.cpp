@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/typed_input.h"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
@@ -10,12 +9,6 @@
 #include <unistd.h>
 
 namespace djstap {
-
-bool TypedInput::wanted(const ModuleMeta& meta) {
-    return std::any_of(meta.probes.begin(), meta.probes.end(), [](const ModuleMeta::Probe& probe) {
-        return probe.point.starts_with("procfs(\"__stdin\").write");
-    });
-}
 
 TypedInput::TypedInput(const ModuleMeta& meta) {
     const bool terminal = isatty(STDIN_FILENO) != 0;

@@ -14,8 +14,6 @@ namespace djstap {
 // them.
 class TypedInput {
   public:
-    // Returns whether the script has such a file.
-    static bool wanted(const ModuleMeta& meta);
     // Starts; does nothing if the file cannot be opened, or if the process is in the background of
     // its terminal.
     explicit TypedInput(const ModuleMeta& meta);
