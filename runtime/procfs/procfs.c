@@ -163,8 +163,7 @@ static bool run_site(const struct djs_site *site, struct djs_open_file *open)
 
 static bool is_of_file(const struct djs_site_run *run, const struct djs_file *file, bool writes)
 {
-	return run->mechanism == DJS_MECHANISM_PROCFS &&
-	       !strcmp(djs_site_text(run->site->function), file->name) &&
+	return run->mechanism == DJS_MECHANISM_PROCFS && run->data == file &&
 	       !djs_script.handlers[run->site->handler].arguments[DJS_PROCFS_WRITES] == !writes;
 }
 
@@ -399,6 +398,7 @@ static void collect_files(void)
 			file->reader = file->reader ?: site;
 		file->bytes = max3(file->bytes, djs_script.string_bytes,
 				   (u32)handler->arguments[DJS_PROCFS_BYTES]);
+		djs_sites[i].data = file;
 		djs_sites[i].armed = 1;
 	}
 }
