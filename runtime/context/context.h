@@ -3,7 +3,6 @@
 #ifndef DJSTAP_CONTEXT_H
 #define DJSTAP_CONTEXT_H
 
-#include "include/text.h"
 #include "state/state.h"
 
 extern atomic_t djs_locked_skips;
@@ -28,12 +27,6 @@ void djs_job_free(struct djs_job *job);
 /* Runs such a handler in this task; `prepare` is called before its body. False: it must not run. */
 bool djs_run_in_task(const struct djs_handler *handler, const struct djs_site *site,
 		     void (*prepare)(struct djs_ctx *ctx, void *data), void *data);
-
-/* Returns a text, or an empty one for NULL, from a function of the library. */
-static __always_inline void djs_return_text(char *out, const char *text)
-{
-	djs_text_copy(out, text ?: "", djs_script.string_bytes);
-}
 
 /* Runs the handler's body for a hit of a mechanism other than the direct call. */
 void djs_run_handler(const struct djs_handler *handler, const struct djs_site *site,

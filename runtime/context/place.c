@@ -4,7 +4,6 @@
 
 #include "arch/runtime.h"
 #include "access/access.h"
-#include "context/context.h"
 #include "include/functions.h"
 #include "include/text.h"
 #include "sites/sites.h"

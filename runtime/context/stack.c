@@ -12,7 +12,6 @@
 
 #include "access/access.h"
 #include "arch/runtime.h"
-#include "context/context.h"
 #include "include/functions.h"
 #include "include/text.h"
 #include "sites/sites.h"

@@ -43,7 +43,7 @@ DJS_HANDLER_CODE s64 djs_fn_tz_gmtoff(struct djs_ctx *ctx)
 
 DJS_HANDLER_CODE void djs_fn_tz_name(struct djs_ctx *ctx, char *out)
 {
-	strscpy(out, tz_name, djs_script.string_bytes);
+	djs_return_text(out, tz_name);
 }
 
 static bool overwrite;

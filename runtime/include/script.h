@@ -12,6 +12,7 @@
 #include "include/mechanisms.h"
 #include "include/record.h"
 #include "include/statistic.h"
+#include "include/text.h"
 
 struct task_struct;
 
@@ -79,9 +80,15 @@ extern struct djs_script djs_script; /* runtime/userspace: a copy of the one tha
 #endif
 
 /* Returns a text of a site: its point, function or name. */
-static inline const char *djs_site_text(u32 offset)
+static __always_inline const char *djs_site_text(u32 offset)
 {
 	return djs_script.site_texts + offset;
+}
+
+/* Returns a text, or an empty one for NULL, from a function of the library. */
+static __always_inline void djs_return_text(char *out, const char *text)
+{
+	djs_text_copy(out, text ? text : "", djs_script.string_bytes);
 }
 
 /* ---- what a handler sees --------------------------------------------------------------------- */

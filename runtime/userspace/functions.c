@@ -48,15 +48,10 @@ static struct tm local_time(void)
 
 PROCESS(tz_gmtoff, -local_time().tm_gmtoff)
 
-static void copy_text(char *out, const char *text)
-{
-	djs_text_copy(out, text ? text : "", djs_script.string_bytes);
-}
-
 void djs_fn_tz_name(struct djs_ctx *ctx, char *out)
 {
 	(void)ctx;
-	copy_text(out, local_time().tm_zone);
+	djs_return_text(out, local_time().tm_zone);
 }
 
 void djs_fn_execname(struct djs_ctx *ctx, char *out)
@@ -65,7 +60,7 @@ void djs_fn_execname(struct djs_ctx *ctx, char *out)
 
 	(void)ctx;
 	prctl(PR_GET_NAME, name);
-	copy_text(out, name);
+	djs_return_text(out, name);
 }
 
 void djs_fn_pexecname(struct djs_ctx *ctx, char *out)
@@ -81,17 +76,17 @@ void djs_fn_pexecname(struct djs_ctx *ctx, char *out)
 			name[strcspn(name, "\n")] = 0;
 		fclose(file);
 	}
-	copy_text(out, name);
+	djs_return_text(out, name);
 }
 
 void djs_fn_pp(struct djs_ctx *ctx, char *out)
 {
-	copy_text(out, ctx->site ? djs_site_text(ctx->site->point) : "");
+	djs_return_text(out, ctx->site ? djs_site_text(ctx->site->point) : "");
 }
 
 void djs_fn_pn(struct djs_ctx *ctx, char *out)
 {
-	copy_text(out, ctx->site ? djs_site_text(ctx->site->name) : "");
+	djs_return_text(out, ctx->site ? djs_site_text(ctx->site->name) : "");
 }
 
 void djs_fn_probefunc(struct djs_ctx *ctx, char *out)
@@ -110,10 +105,10 @@ void djs_fn_probe_type(struct djs_ctx *ctx, char *out)
 {
 	const bool timer = ctx->handler->kind == DJS_HANDLER_TIMER;
 
-	copy_text(out, !timer ? "begin_end"
-		       : strncmp(djs_site_text(ctx->site->point), "timer.jiffies", 13) == 0
-			   ? "timer"
-			   : "hrtimer");
+	djs_return_text(out, !timer ? "begin_end"
+			     : strncmp(djs_site_text(ctx->site->point), "timer.jiffies", 13) == 0
+				 ? "timer"
+				 : "hrtimer");
 }
 
 s64 djs_fn_returnval(struct djs_ctx *ctx)
