@@ -7,7 +7,6 @@
 Those in exceptions.list must fail, all others must pass -p4. --every 8 takes each eighth of them. --list prints the first
 error of each that fails. The exit status is 77 if the packages are not installed.
 """
-import argparse
 import os
 import subprocess
 import sys
@@ -38,12 +37,8 @@ def compile_example(djstap, name, series, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Compiles SystemTap's packaged examples with djstap's library.")
-    parser.add_argument("--djstap", required=True)
-    parser.add_argument("--kernel", default="6.1")
-    parser.add_argument("--every", type=int, default=1)
+    parser = packaged.parser("Compiles SystemTap's packaged examples with djstap's library.")
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("examples", nargs="*")
     options = parser.parse_args()
     names = packaged.names()
     if not names:
@@ -54,7 +49,7 @@ def main():
     passed, asked = 0, options.examples or names[::options.every]
     with tempfile.TemporaryDirectory() as folder:
         for name in asked:
-            error = compile_example(os.path.abspath(options.djstap), name, options.kernel, folder)
+            error = compile_example(options.djstap, name, options.kernel, folder)
             passed += not error
             if error and options.list:
                 print(f"{name}: {error}", flush=True)

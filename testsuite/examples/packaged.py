@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """SystemTap's packaged examples (Debian's systemtap-doc), and the test commands that their descriptions (.meta) give."""
+import argparse
 import glob
 import os
 import re
@@ -9,6 +10,16 @@ import subprocess
 EXAMPLES = "/usr/share/systemtap/examples"
 HERE = os.path.dirname(os.path.abspath(__file__))
 KERNELS = os.environ.get("DJSTAP_KERNELS", "/var/lib/djstap/kernels")
+
+
+def parser(description):
+    """Returns a parser of the options that each program here has."""
+    made = argparse.ArgumentParser(description=description)
+    made.add_argument("--djstap", required=True, type=os.path.abspath)
+    made.add_argument("--kernel", default="6.1")
+    made.add_argument("--every", type=int, default=1)
+    made.add_argument("examples", nargs="*")
+    return made
 
 
 def names():

@@ -17,7 +17,6 @@ The rest of the test command is the packaged one (test_installcheck), but its ti
 without KVM is slow. --every 8 runs each eighth row, --show prints what the examples print. The exit status is 77 if the
 packages are not installed.
 """
-import argparse
 import os
 import re
 import shlex
@@ -87,15 +86,10 @@ def run_row(row, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Runs SystemTap's packaged examples in guests.")
-    parser.add_argument("--djstap", required=True)
-    parser.add_argument("--kernel", default="6.1")
-    parser.add_argument("--every", type=int, default=1)
+    parser = packaged.parser("Runs SystemTap's packaged examples in guests.")
     parser.add_argument("--limit", default="40")
     parser.add_argument("--show", action="store_true")
-    parser.add_argument("examples", nargs="*")
     options = parser.parse_args()
-    options.djstap = os.path.abspath(options.djstap)
     names = packaged.names()
     if not names:
         print("systemtap-doc is not installed")
