@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -24,10 +25,12 @@ TARGET_HANDLERS, TARGET_HANDLERS_SECONDS = 20, 0.4
 # Of the time that a module takes which does nothing but attach to the same functions (bare/).
 TARGET_TIMES_BARE = 1.25
 
-# Loads and attaches by leaving the module loaded, then detaches and unloads. $1: module, $2: functions expected. Reads
-# the kernel's own clock from timer_list, the only file that shows it in nanoseconds.
-CYCLE_SCRIPT = """#!/bin/sh
+# Reads the kernel's own clock from timer_list, the only file that shows it in nanoseconds.
+NOW = """#!/bin/sh
 now() { sed -n 's/^now at \\([0-9]*\\) nsecs/\\1/p' /proc/timer_list; }
+"""
+# Loads and attaches by leaving the module loaded, then detaches and unloads. $1: module, $2: functions expected.
+CYCLE_SCRIPT = NOW + """
 free() { sync; echo 3 >/proc/sys/vm/drop_caches; sed -n 's/^MemAvailable: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo; }
 name=$(basename "$1" .ko)
 before=$(free)
@@ -41,8 +44,7 @@ off=$(now)
 echo "@cycle $((on - began)) $((off - detaching)) $((before - while_on)) $((before - $(free))) $(tail -n 1 /tmp/counted)"
 """
 # The same for the module that does nothing else. $1: module, $2: functions that are called directly.
-BARE_SCRIPT = """#!/bin/sh
-now() { sed -n 's/^now at \\([0-9]*\\) nsecs/\\1/p' /proc/timer_list; }
+BARE_SCRIPT = NOW + """
 began=$(now)
 insmod "$1" direct="$2" || { echo "@failed bare module"; exit; }
 on=$(now)
@@ -159,14 +161,14 @@ def read_console(row, text):
         row.missed = "all functions: {:.2f} x the bare module to attach, {:.2f} x to detach".format(*row.times_bare())
 
 
-def run_cycles(release, djstap, rows, count_instructions):
-    """Fills in the measurements of a guest in `rows`."""
+def run_cycles(release, djstap, rows, count_instructions, before=""):
+    """Fills in the measurements of a guest in `rows`, which runs `before` first."""
     archive = guest.base_archive()
     archive.program(os.path.join(os.path.dirname(djstap), "djrun"))
     archive.text("bin/cycle", CYCLE_SCRIPT)
     archive.text("bin/mechanisms", MECHANISM_SCRIPT)
     archive.text("bin/bare", BARE_SCRIPT)
-    script = ""
+    script = before
     with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:
         for number, row in enumerate(rows):
             print(f"  {row.what} on {release} …", flush=True)
@@ -264,9 +266,35 @@ def section(everything, djstap):
     return text
 
 
+def add_arguments(parser):
+    kernels.add_arguments(parser)
+    parser.add_argument("--instructions", action="store_true",
+                        help="only all functions beside the bare module, by a clock that advances by one nanosecond per instruction: "
+                             "the same on a busy machine; writes no page")
+
+
+def compare_instructions(djstap, releases):
+    """Prints what attaching all functions takes djstap and the bare module. Returns whether djstap misses the target."""
+    missed = False
+    for release in releases:
+        row = Row(PATTERNS[-1])
+        # The kernel tests its cryptography after it has booted.
+        run_cycles(release, djstap, [row], True, "sleep 30\n")
+        if row.problem:
+            sys.exit(f"bench: {release}: {row.problem}")
+        for what, own, bares, times in zip(("attached", "detached"), (row.attached, row.detached),
+                                           (row.bare_attached, row.bare_detached), row.times_bare()):
+            print(f"{release}: {what} in {min(own) * 1000:.0f} ms, the bare module in {min(bares) * 1000:.0f} ms: {times:.2f} x, "
+                  f"target {TARGET_TIMES_BARE}")
+        missed |= bool(row.missed)
+    return missed
+
+
 def main(options):
     djstap = kernels.djstap_of(options)
     releases = kernels.releases_of(djstap, options)
+    if options.instructions:
+        return int(compare_instructions(djstap, releases))
     everything = {release: measure(release, djstap) for release in releases}
     for release, rows in everything.items():
         print(f"\n{release}: functions, compiled, attached, detached (s), compiler, module, kernel (MB)")
