@@ -229,6 +229,9 @@ void Body::fail(const std::string& message, SourceRange range) {
 }
 
 void Body::fail_if(Value condition, const std::string& message, SourceRange range) {
+    // A handler that cannot fail keeps no error.
+    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition); known && known->isZero())
+        return;
     auto *bad = block("fail"), *good = block("checked");
     branch_unlikely(condition, bad, good);
     begin(bad);

@@ -204,6 +204,27 @@ TEST_F(Generate, DivisionByZeroIsChecked) {
     EXPECT_NE(object->ir.find("djs_locks"), std::string::npos);
 }
 
+// A handler without a context has no place for an error, so a divisor that is no 0 must not need one.
+TEST_F(Generate, DivisionByANumberNeedsNoContext) {
+    Global* n = global("n", Type::Long, Storage::PerCpu);
+    auto division = std::make_unique<Arithmetic>();
+    division->op = ast::BinaryOp::Divide;
+    division->left = number(16);
+    division->right = number(8);
+    auto addition = std::make_unique<Assignment>();
+    addition->op = ast::BinaryOp::Add;
+    addition->place = value_of(n);
+    addition->value = std::move(division);
+    std::vector<StatementPtr> body;
+    body.push_back(evaluate(std::move(addition)));
+    probe(std::move(body))->effects.writes = {n};
+    auto object = generate();
+    ASSERT_TRUE(object) << render_all(diagnostics_);
+    auto code = disassemble(object->object, "djs_direct_0");
+    ASSERT_EQ(code.size(), 2u);
+    EXPECT_EQ(code[0], "addq");
+}
+
 // `.return { n++ }`: checks the remaining stack, counts the call in, continues in the function,
 // counts the hit, counts the call out, and returns past the direct call. No register is saved.
 TEST_F(Generate, ReturnHandlerGoesOnInTheFunction) {
