@@ -182,11 +182,20 @@ llvm::Function* ask_for_stack(ScriptModule& script, uint32_t index, llvm::Functi
     return function;
 }
 
-// A probe of a tracepoint: called with the site, then the tracepoint's arguments.
+// Returns how many arguments a tracepoint or marker passes, at least as many as the registers hold.
+size_t callback_arguments(const ScriptModule& script, uint32_t index) {
+    size_t count = argument_registers().size();
+    for (const Site& site : script.plan.sites)
+        if (site.variant == index && site.info)
+            count = std::max(count, site.info->parameters.size() + 1);
+    return count;
+}
+
+// A probe of a tracepoint or marker: called with the site, then the tracepoint's arguments.
 llvm::Function* compile_tracepoint(ScriptModule& script, uint32_t index, CompiledHandler& handler,
                                    uint32_t& scratch) {
     const Variant& variant = script.plan.variants[index];
-    std::vector<llvm::Type*> parameters(argument_registers().size(), script.types.i64);
+    std::vector<llvm::Type*> parameters(callback_arguments(script, index), script.types.i64);
     auto* type = llvm::FunctionType::get(script.types.void_type, parameters, false);
     const bool heavy = script.heavy.count(index) > 0;
     llvm::Function* function = script.create_function(
@@ -236,7 +245,7 @@ llvm::Function* compile_tracepoint(ScriptModule& script, uint32_t index, Compile
 void compile_callbacks(ScriptModule& script, uint32_t index, CompiledHandler& handler,
                        uint32_t& scratch) {
     const Variant& variant = script.plan.variants[index];
-    if (variant.has(Mechanism::Tracepoint))
+    if (variant.has_any(DJS_HAS_CALLBACK))
         handler.tracepoint = compile_tracepoint(script, index, handler, scratch);
     Needs needs = needs_of(script, variant);
     bool is_session = variant.kind == HandlerKind::Begin || variant.kind == HandlerKind::End ||

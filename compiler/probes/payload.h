@@ -4,9 +4,11 @@
 // (djs_handler.arguments).
 #pragma once
 #include "include/contract.h"
+#include "include/recorder.h"
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <variant>
 
 namespace djstap {
@@ -87,13 +89,24 @@ struct PacketHook {
     }
 };
 
+// The runtime compares the format of the marker that it finds with that for which the handler was
+// compiled.
+constexpr size_t most_marker_arguments = 10;
+struct MarkerFormat {
+    std::string format;
+    MechanismArguments arguments() const {
+        return MechanismArguments().set(DJS_MARKER_FORMAT,
+                                        uint64_t{djs_hash_bytes(format.data(), format.size())});
+    }
+};
+
 // Most families have no parameters.
 struct NoPayload {
     MechanismArguments arguments() const { return {}; }
 };
 
 using Payload = std::variant<NoPayload, SessionOrder, TimerPeriod, PerfEvent, WatchedData,
-                             ProcfsFile, PacketHook>;
+                             ProcfsFile, PacketHook, MarkerFormat>;
 
 inline MechanismArguments mechanism_arguments(const Payload& payload) {
     return std::visit([](const auto& each) { return each.arguments(); }, payload);

@@ -164,6 +164,13 @@ void append_pretty(TargetAccess& out, const AccessBuilder& builder, const DebugI
     whole(format, builder, info, depth, range);
 }
 
+AccessResult constant_text(std::string_view text) {
+    TargetAccess constant;
+    constant.is_text = true;
+    Format(constant).text(text);
+    return constant;
+}
+
 AccessResult pretty_variables(const program::TargetValue& value, const VariableScope& scope) {
     if (!scope.function)
         return AccessError{
@@ -188,10 +195,7 @@ AccessResult pretty_variables(const program::TargetValue& value, const VariableS
                                scope.where,
                                {},
                                "it is the name of a tracepoint; probefunc() is that of a function"};
-        TargetAccess name;
-        name.is_text = true;
-        Format(name).text(scope.tracepoint);
-        return name;
+        return constant_text(scope.tracepoint);
     }
     if (!scope.function->parameters_hint.empty() && value.name != "$$return")
         return AccessError{

@@ -19,9 +19,14 @@ VariableScope make_scope(const DebugInfo* info, const Candidate& candidate) {
     scope.is_return = candidate.kind == HandlerKind::Return;
     if (!scope.function || !info)
         return scope;
-    bool is_tracepoint = candidate.site.mechanism == Mechanism::Tracepoint;
-    scope.where = (is_tracepoint ? "tracepoint '" : "function '") + scope.function->name + "'";
-    if (is_tracepoint)
+    const bool is_tracepoint = candidate.site.mechanism == Mechanism::Tracepoint;
+    if (const auto* marker = std::get_if<MarkerFormat>(&candidate.payload))
+        scope.marker_format = marker->format;
+    const std::string what = is_tracepoint         ? "tracepoint"
+                             : scope.marker_format ? "marker"
+                                                   : "function";
+    scope.where = what + " '" + scope.function->name + "'";
+    if (is_tracepoint || scope.marker_format)
         scope.tracepoint = scope.function->name;
     if (candidate.scope != 0) {
         StatementAddress inlined;
@@ -380,6 +385,9 @@ static bool is_whole_structure(const program::TargetValue& value, const AccessBu
 AccessResult resolve_value(const program::TargetValue& value, const VariableScope& scope) {
     if (value.base == program::TargetValue::Base::Variable && value.name.starts_with("$$"))
         return pretty_variables(value, scope);
+    if (scope.marker_format && value.base == program::TargetValue::Base::Variable &&
+        (value.name == "$name" || value.name == "$format"))
+        return constant_text(value.name == "$name" ? scope.tracepoint : *scope.marker_format);
     if (value.pretty > 0)
         return pretty_value(value, scope);
     AccessBuilder builder = access_builder(info_of(value, scope), scope);

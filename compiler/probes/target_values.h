@@ -19,7 +19,8 @@ struct VariableScope {
     const FunctionInfo* function = nullptr; // null: there are no target variables
     std::vector<Variable> variables;        // visible there
     bool is_return = false;                 // $return is defined
-    std::string tracepoint;                 // the name of a tracepoint: $$name
+    std::string tracepoint;                 // the name of a tracepoint or marker: $$name
+    std::optional<std::string> marker_format; // of a marker: $format
     // Returns the debug information of a module that a script names; null if there is none.
     std::function<const DebugInfo*(const std::string&)> info_of_module;
     // Why headers that a script names cannot be used, by their names.
@@ -41,6 +42,7 @@ AccessResult resolve_value(const program::TargetValue& value, const VariableScop
 
 // The strings of $x$, $x$$, $$vars and the like.
 AccessResult pretty_value(const program::TargetValue& value, const VariableScope& scope);
+AccessResult constant_text(std::string_view text);
 AccessResult pretty_variables(const program::TargetValue& value, const VariableScope& scope);
 
 // Appends the string for the position of `builder`: {.member=value, …}. `depth` 1 shows nested

@@ -113,6 +113,7 @@ class Lowering {
     // ---- target variables (lower_target.cpp)
     Value target(const ast::TargetSymbol& node, bool writing = false);
     bool is_procfs_text(const std::string& name) const;
+    bool is_text(const std::string& name) const;
     bool check_text(const ast::TargetSymbol& node);
     bool check_procfs_text(const ast::TargetSymbol& node, bool writing);
     Value target_at_entry(const ast::TargetSymbol& node);

@@ -11,7 +11,7 @@ using program::Type;
 namespace {
 
 // $$vars and the like are strings.
-bool is_text(const std::string& name) {
+bool is_shown(const std::string& name) {
     return name.size() > 2 && name[0] == '$' && name[1] == '$';
 }
 
@@ -96,6 +96,15 @@ Value Lowering::target(const ast::TargetSymbol& node, bool writing) {
 bool Lowering::is_procfs_text(const std::string& name) const {
     return name == "$value" && body_->probe && !body_->probe->point_traits.empty() &&
            (body_->probe->point_traits.front() & PointHasFile) != 0;
+}
+
+// Returns whether the name means a string: $$vars and its kin, or what a marker has.
+bool Lowering::is_text(const std::string& name) const {
+    if (is_shown(name))
+        return true;
+    return (name == "$name" || name == "$format") && body_->probe &&
+           !body_->probe->point_traits.empty() &&
+           (body_->probe->point_traits.front() & PointIsMarker) != 0;
 }
 
 // A string has no address, no members and no elements.

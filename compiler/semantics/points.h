@@ -20,6 +20,7 @@ enum PointTrait : uint32_t {
     PointEndsSession = 1 << 6, // runs after all other probes are detached
     PointEndsFailed = 1 << 7,  // the same, but instead of it after an error
     PointIsNotSupported = 1 << 8,
+    PointIsMarker = 1 << 9, // $name and $format are texts
 };
 
 // One form of a probe point: "timer.s(NUMBER)".

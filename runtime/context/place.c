@@ -80,7 +80,7 @@ DJS_HANDLER_CODE s64 djs_fn_addr(struct djs_ctx *ctx)
 {
 	const struct djs_site *site = ctx->site;
 
-	if (site && site->mechanism == DJS_MECHANISM_TRACEPOINT)
+	if (site && djs_mechanism_can(site->mechanism, DJS_HAS_CALLBACK))
 		return 0;
 	if (!site || !site->address)
 		return ctx->regs ? instruction_pointer(ctx->regs) : 0;

@@ -39,6 +39,8 @@ enum djs_argument {
 	DJS_NETFILTER_FAMILY = 0,
 	DJS_NETFILTER_HOOK,
 	DJS_NETFILTER_PRIORITY, /* signed */
+	/* djs_hash_bytes() of the marker's format. The site's function holds its name. */
+	DJS_MARKER_FORMAT = 0,
 };
 
 /* Values of djs_image.kind. */

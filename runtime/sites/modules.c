@@ -18,10 +18,18 @@ u32 djs_image_of_module(const char *name)
 	return DJS_NO_INDEX;
 }
 
+struct module **djs_placed_modules;
+
+struct module *djs_module_placed(u32 image)
+{
+	return djs_placed_modules[image];
+}
+
 void djs_module_forget(u32 image)
 {
 	u32 i;
 
+	djs_placed_modules[image] = NULL;
 	for (i = 0; i < djs_script.segment_count; i++)
 		if (djs_script.segments[i].image == image)
 			djs_biases[i] = 0;
@@ -73,6 +81,8 @@ int djs_module_place(u32 image, struct module *module)
 	preempt_enable();
 	if (error)
 		djs_module_forget(image);
+	else
+		djs_placed_modules[image] = module;
 	return error;
 }
 #else

@@ -10,6 +10,7 @@
 
 struct djs_site_run *djs_sites;
 unsigned long *djs_biases;
+extern struct module **djs_placed_modules; /* by image (modules.c) */
 
 /* Protects attaching, detaching and the state of sites. Nests inside session_life, and inside the
  * kernel's lock for module notifiers. */
@@ -81,7 +82,9 @@ static int segments_init(void)
 			return -ENOEXEC;
 		}
 	djs_biases = kcalloc(max(djs_script.segment_count, 1u), sizeof(*djs_biases), GFP_KERNEL);
-	if (!djs_biases)
+	djs_placed_modules =
+	    kcalloc(max(djs_script.image_count, 1u), sizeof(*djs_placed_modules), GFP_KERNEL);
+	if (!djs_biases || !djs_placed_modules)
 		return -ENOMEM;
 	djs_biases[0] = djs_kernel_bias();
 	return 0;
@@ -106,8 +109,10 @@ int djs_sites_init(void)
 			return -ENOEXEC;
 		}
 	error = segments_init();
-	if (error)
+	if (error) {
+		djs_sites_exit();
 		return error;
+	}
 	djs_sites = kvcalloc(max(count, 1u), sizeof(*djs_sites), GFP_KERNEL);
 	if (!djs_sites) {
 		djs_sites_exit();
@@ -140,6 +145,8 @@ void djs_sites_exit(void)
 	djs_lookup_exit();
 	kfree(djs_biases);
 	djs_biases = NULL;
+	kfree(djs_placed_modules);
+	djs_placed_modules = NULL;
 	kvfree(djs_sites);
 	djs_sites = NULL;
 }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "image/markers.h"
+
+#include "image/glob.h"
+#include "system/file.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace djstap {
+
+namespace {
+
+constexpr std::string_view section_name = ".djstap.marks";
+constexpr std::string_view text_prefix = "mark:";
+constexpr std::string_view alias_prefix = "alias djstap_mark:";
+
+// Takes a string with its terminating 0 from the front of `bytes`; nothing if none ends there.
+std::optional<std::string_view> take_string(std::string_view& bytes) {
+    const size_t end = bytes.find('\0');
+    if (end == std::string_view::npos)
+        return std::nullopt;
+    const std::string_view taken = bytes.substr(0, end);
+    bytes.remove_prefix(end + 1);
+    return taken;
+}
+
+template <class T> void sort_unique(std::vector<T>& list) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+}
+
+} // namespace
+
+std::vector<Marker> markers_in(const ElfFile& file) {
+    std::vector<Marker> markers;
+    const ElfSection* section = file.section(section_name);
+    std::string_view rest = section ? section->bytes : std::string_view();
+    while (!rest.empty()) {
+        const auto text = take_string(rest);
+        const auto format = text ? take_string(rest) : std::nullopt;
+        if (!format || !text->starts_with(text_prefix) || text->size() == text_prefix.size())
+            break;
+        markers.push_back({std::string(text->substr(text_prefix.size())), std::string(*format)});
+    }
+    sort_unique(markers);
+    return markers;
+}
+
+std::vector<std::string> modules_with_markers(const KernelFiles& kernel, std::string_view glob) {
+    std::vector<std::string> names;
+    auto text = kernel.modules.empty() ? Result<std::string>(Failure{})
+                                       : read_file(kernel.modules + "/modules.alias");
+    std::istringstream lines(text ? *text : std::string());
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.starts_with(alias_prefix))
+            continue;
+        const size_t end = line.find(' ', alias_prefix.size());
+        if (end == std::string::npos)
+            continue;
+        const std::string marker = line.substr(alias_prefix.size(), end - alias_prefix.size());
+        if (glob_match(glob, marker))
+            names.push_back(line.substr(end + 1));
+    }
+    sort_unique(names);
+    return names;
+}
+
+} // namespace djstap
