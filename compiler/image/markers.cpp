@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "image/markers.h"
 
-#include "image/glob.h"
 #include "system/file.h"
 
 #include <algorithm>
@@ -47,8 +46,8 @@ std::vector<Marker> markers_in(const ElfFile& file) {
     return markers;
 }
 
-std::vector<std::string> modules_with_markers(const KernelFiles& kernel, std::string_view glob) {
-    std::vector<std::string> names;
+std::vector<ListedMarker> listed_markers(const KernelFiles& kernel) {
+    std::vector<ListedMarker> markers;
     auto text = kernel.modules.empty() ? Result<std::string>(Failure{})
                                        : read_file(kernel.modules + "/modules.alias");
     std::istringstream lines(text ? *text : std::string());
@@ -58,12 +57,11 @@ std::vector<std::string> modules_with_markers(const KernelFiles& kernel, std::st
         const size_t end = line.find(' ', alias_prefix.size());
         if (end == std::string::npos)
             continue;
-        const std::string marker = line.substr(alias_prefix.size(), end - alias_prefix.size());
-        if (glob_match(glob, marker))
-            names.push_back(line.substr(end + 1));
+        markers.push_back(
+            {line.substr(alias_prefix.size(), end - alias_prefix.size()), line.substr(end + 1)});
     }
-    sort_unique(names);
-    return names;
+    sort_unique(markers);
+    return markers;
 }
 
 } // namespace djstap

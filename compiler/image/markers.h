@@ -21,8 +21,13 @@ struct Marker {
 // list.
 std::vector<Marker> markers_in(const ElfFile& file);
 
-// Returns the names of the modules that have markers whose names match `glob`, sorted: depmod lists
-// an alias for each marker in modules.alias. A module that depmod has not seen is not found.
-std::vector<std::string> modules_with_markers(const KernelFiles& kernel, std::string_view glob);
+struct ListedMarker {
+    std::string marker, module; // names
+    auto operator<=>(const ListedMarker&) const = default;
+};
+
+// Returns the markers of the kernel's modules, each once, sorted: depmod lists an alias for each of
+// them in modules.alias. Those of a module that it has not seen are missing.
+std::vector<ListedMarker> listed_markers(const KernelFiles& kernel);
 
 } // namespace djstap

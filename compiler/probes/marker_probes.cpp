@@ -117,8 +117,7 @@ TypeId type_of(const MarkerArgument& argument, const DebugInfo& info) {
     static const std::vector<std::string> of_unsigned{"unsigned char", "short unsigned int",
                                                       "unsigned int", "long unsigned int",
                                                       "long long unsigned int"};
-    const auto& names =
-        argument.kind == MarkerArgument::Kind::Signed ? of_signed : of_unsigned;
+    const auto& names = argument.kind == MarkerArgument::Kind::Signed ? of_signed : of_unsigned;
     for (size_t i = static_cast<size_t>(argument.length); i < names.size(); i++)
         if (auto type = info.type_by_name(names[i]))
             return *type;
@@ -215,6 +214,22 @@ bool add_markers(const ImageView& view, Search& search) {
     return true;
 }
 
+// Adds the modules that have the marker, as depmod tells.
+void add_modules(std::vector<const ImageView*>& images, Search& search) {
+    std::vector<std::string> names;
+    auto kernel = search.resolver.images.kernel();
+    for (const ListedMarker& each : listed_markers((*kernel)->files())) {
+        search.seen.push_back(each.marker);
+        if (glob_match(search.name.string, each.marker))
+            names.push_back(each.module);
+    }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    for (const std::string& each : names)
+        if (auto module = search.resolver.images.module(each))
+            images.push_back(*module);
+}
+
 bool report_no_match(const Search& search, const std::string& where, bool in_kernel) {
     Diagnostics& diagnostics = search.resolver.diagnostics;
     if (!search.formats.empty()) {
@@ -240,8 +255,7 @@ bool report_no_match(const Search& search, const std::string& where, bool in_ker
     return false;
 }
 
-bool resolve_marker(const ast::ProbePoint& point, Resolver& resolver,
-                    std::vector<Candidate>& out) {
+bool resolve_marker(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
     const ast::PointComponent& name = point.components[1];
     const bool in_kernel = point.components.front().name == "kernel";
     auto images = find_images(point, resolver);
@@ -254,15 +268,10 @@ bool resolve_marker(const ast::ProbePoint& point, Resolver& resolver,
             .hint("omit --mechanism to let djstap choose");
         return false;
     }
-    const std::string where =
-        images->empty() ? "any module" : images->front()->image().title();
-    if (in_kernel) {
-        auto kernel = resolver.images.kernel();
-        for (const std::string& each : modules_with_markers((*kernel)->files(), name.string))
-            if (auto module = resolver.images.module(each))
-                images->push_back(*module);
-    }
+    const std::string where = images->empty() ? "any module" : images->front()->image().title();
     Search search{name, find_component(point, "format"), resolver, out, {}};
+    if (in_kernel)
+        add_modules(*images, search);
     for (const ImageView* view : *images)
         if (!add_markers(*view, search))
             return false;

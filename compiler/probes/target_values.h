@@ -16,10 +16,10 @@ namespace djstap {
 // The meaning of target variables at one place.
 struct VariableScope {
     const DebugInfo* info = nullptr;
-    const FunctionInfo* function = nullptr; // null: there are no target variables
-    std::vector<Variable> variables;        // visible there
-    bool is_return = false;                 // $return is defined
-    std::string tracepoint;                 // the name of a tracepoint or marker: $$name
+    const FunctionInfo* function = nullptr;   // null: there are no target variables
+    std::vector<Variable> variables;          // visible there
+    bool is_return = false;                   // $return is defined
+    std::string tracepoint;                   // the name of a tracepoint or marker: $$name
     std::optional<std::string> marker_format; // of a marker: $format
     // Returns the debug information of a module that a script names; null if there is none.
     std::function<const DebugInfo*(const std::string&)> info_of_module;
