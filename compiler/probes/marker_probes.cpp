@@ -157,15 +157,24 @@ struct Search {
 };
 
 // A site in an image has an address there. The kernel knows a marker by its name, so this one only
-// tells the image, and is different for each marker.
+// tells the image, and is different for each marker. A module may have no code but its init
+// function. 0: nothing in the image would show on a running system that it is this one.
 uint64_t address_for(const Image& image, size_t index) {
-    for (const Segment& segment : image.segments())
-        if (segment.executable && index < segment.end - segment.begin)
-            return segment.begin + index;
+    for (const bool executable : {true, false})
+        for (const Segment& segment : image.segments())
+            if (segment.executable == executable && index < segment.end - segment.begin)
+                return segment.begin + index;
     return 0;
 }
 
 bool add_marker(const ImageView& view, const Marker& marker, size_t index, Search& search) {
+    const uint64_t address = address_for(view.image(), index);
+    if (address == 0) {
+        search.resolver.diagnostics.report(
+            DiagnosticKind::CannotProbe, search.name.argument_range,
+            {marker.name, view.image().title() + " has no symbol by which it can be recognized"});
+        return false;
+    }
     const auto arguments = arguments_of(marker.format);
     if (!arguments || arguments->size() > most_marker_arguments) {
         search.resolver.diagnostics
@@ -183,7 +192,7 @@ bool add_marker(const ImageView& view, const Marker& marker, size_t index, Searc
     candidate.site.mechanism = Mechanism::Marker;
     candidate.site.reason = "its own call";
     candidate.site.forced = true; // no other mechanism can replace it
-    candidate.site.address = address_for(view.image(), index);
+    candidate.site.address = address;
     candidate.site.point = view.prefix() + ".mark(" + ast::quote(marker.name) + ").format(" +
                            ast::quote(marker.format) + ")";
     candidate.site.function = marker.name;

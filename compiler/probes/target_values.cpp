@@ -90,6 +90,8 @@ AccessError unknown_variable(const program::TargetValue& value, const VariableSc
         names.push_back("$" + variable.name);
     if (scope.is_return)
         names.emplace_back("$return");
+    if (scope.marker_format)
+        names.insert(names.end(), {"$name", "$format"});
     if (value.name == "$return" && !scope.is_return && scope.tracepoint.empty())
         error.hint = "it is available when the function returns: add .return to the probe point";
     if (error.hint.empty())
