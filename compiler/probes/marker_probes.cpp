@@ -177,6 +177,8 @@ bool add_marker(const ImageView& view, const Marker& marker, size_t index, Searc
     }
     const auto arguments = arguments_of(marker.format);
     if (!arguments || arguments->size() > most_marker_arguments) {
+        if (search.resolver.quiet || has_wildcard(search.name.string))
+            return true;
         search.resolver.diagnostics
             .report(DiagnosticKind::CannotProbe, search.name.argument_range,
                     {marker.name, "its format " + ast::quote(marker.format) +
