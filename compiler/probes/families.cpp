@@ -26,7 +26,6 @@ constexpr std::array not_supported_yet{
     "python3",
     "perf.type(NUMBER).config(NUMBER).process",
     "perf.type(NUMBER).config(NUMBER).process(STRING)",
-    "kernel.mark(STRING)",
 };
 
 // Splits at `separator` outside of brackets.

@@ -204,7 +204,8 @@ TEST_F(Generate, DivisionByZeroIsChecked) {
     EXPECT_NE(object->ir.find("djs_locks"), std::string::npos);
 }
 
-// A handler without a context has no place for an error, so a divisor that is no 0 must not need one.
+// A handler without a context has no place for an error, so a divisor that is no 0 must not need
+// one.
 TEST_F(Generate, DivisionByANumberNeedsNoContext) {
     Global* n = global("n", Type::Long, Storage::PerCpu);
     auto division = std::make_unique<Arithmetic>();
