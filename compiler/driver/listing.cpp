@@ -5,6 +5,7 @@
 #include "driver/script.h"
 
 #include "diagnostics/suggest.h"
+#include "documentation/variables.h"
 #include "image/glob.h"
 #include "semantics/points.h"
 
@@ -125,8 +126,15 @@ std::vector<ProbeListing> named_points(Invocation& invocation, const ast::ProbeP
     const bool arguments = std::any_of(components.begin(), components.end(), has_argument);
     const std::string pattern = dotted(components, components.size());
     std::vector<ProbeListing> out;
+    AliasVariables variables(invocation.tapsets());
     auto add_alias = [&](const std::string& alias) {
-        out.push_back({alias, {}, Mechanism::None, "defined by a tapset"});
+        std::vector<std::string> names;
+        if (invocation.options.list_variables)
+            for (const AliasVariable& each : variables.of(alias)) {
+                const std::string_view type = name_of(each.type);
+                names.push_back(each.name + (type.empty() ? "" : ":" + std::string(type)));
+            }
+        out.push_back({alias, std::move(names), Mechanism::None, "defined by a tapset"});
     };
     for (const std::string& alias : invocation.tapsets().alias_names())
         if (!arguments && glob_match(pattern, alias))

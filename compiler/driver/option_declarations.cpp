@@ -240,7 +240,9 @@ void OptionParser::declare_listing() {
         ->group(group);
     flag("--info", raw.info, "report what this machine and kernel support and what is missing")
         ->group(group);
-    flag("-h,--help", raw.help, "print this help")->group(group);
+    flag("-h,--help", raw.help,
+         "print this help, or tell what these names mean: --help errno_str vfs.read 'syscall.*'")
+        ->group(group);
     flag("-V,--version", raw.version, "print the version")->group(group);
 }
 

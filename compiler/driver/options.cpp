@@ -80,6 +80,11 @@ std::optional<Failure> OptionChecks::check_script() {
                                           : Action::DumpFunctions;
     }
     auto first = raw_.positionals.begin();
+    if (raw_.help && options_.example.empty()) {
+        options_.action = Action::ShowHelp;
+        options_.arguments = raw_.positionals;
+        return std::nullopt;
+    }
     if (!options_.example.empty()) {
         if (options_.action != Action::Compile || !raw_.expressions.empty())
             return bad("--example runs a script of its own and cannot be combined with -e or an "
@@ -301,7 +306,7 @@ ParsedOptions parse_options(std::vector<std::string> arguments) {
     } catch (const CLI::ParseError& error) {
         return Failure{error.what(), "djstap --help lists the options"};
     }
-    if (parser.raw.help && parser.options.example.empty())
+    if (parser.raw.help && parser.options.example.empty() && parser.raw.positionals.empty())
         return Text{parser.app.help()};
     if (parser.raw.version)
         return Text{version_text()};

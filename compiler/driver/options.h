@@ -27,7 +27,8 @@ enum class Action : uint8_t {
     DumpProbeTypes,
     DumpProbeAliases,
     DumpFunctions,
-    ListExamples // --examples
+    ListExamples, // --examples
+    ShowHelp      // --help NAME
 };
 
 using NameValue = std::pair<std::string, std::string>;
@@ -40,7 +41,8 @@ struct Options {
     std::string script_file;
     std::vector<std::string> additional;
     std::string example; // --example: a name, or a path; its script becomes script_file
-    // $1 … @1 …; with --example the words for it; with --examples those that it searches for
+    // $1 … @1 …; with --example the words for it; with --examples those that it searches for,
+    // with --help the names
     std::vector<std::string> arguments;
     std::string list_pattern;
     bool list_variables = false; // -L

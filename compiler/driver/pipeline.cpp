@@ -3,6 +3,7 @@
 
 #include "driver/caches.h"
 #include "driver/examples.h"
+#include "driver/help.h"
 #include "driver/info.h"
 #include "driver/listing.h"
 #include "driver/passes.h"
@@ -85,6 +86,8 @@ std::optional<int> carry_out(Invocation& invocation) {
         return success(print_functions(invocation));
     case Action::ListExamples:
         return success(list_examples(invocation));
+    case Action::ShowHelp:
+        return success(show_help(invocation));
     }
     return std::nullopt;
 }

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <dirent.h>
 #include <filesystem>
+#include <numeric>
 #include <sstream>
 #include <sys/stat.h>
 #include <unordered_map>
@@ -132,6 +133,12 @@ class IndexedLibrary final : public Library {
         std::sort(found.begin(), found.end());
         found.erase(std::unique(found.begin(), found.end()), found.end());
         return parsed(found);
+    }
+
+    std::vector<const ast::File*> all_files() override {
+        std::vector<uint32_t> all(files_.size());
+        std::iota(all.begin(), all.end(), 0);
+        return parsed(all);
     }
 
     const MacroTable& macros() override {

@@ -33,6 +33,9 @@ class Library {
     // Returns public macros, for parse_file. Reads the .stpm files on first use.
     virtual const MacroTable& macros() = 0;
 
+    // Parses every .stp file, which takes longer than a script's own needs allow: for documentation.
+    virtual std::vector<const ast::File*> all_files() = 0;
+
     // Names for hints and listings.
     virtual std::vector<std::string> function_names() const = 0;
     virtual std::vector<std::string> alias_names() const = 0; // full dotted names

@@ -212,6 +212,32 @@ class JsonOutput : public Output {
         }
     }
 
+    void documented(const std::vector<Documentation>& names, bool) override {
+        for (const Documentation& name : names) {
+            Object out{{"kind", name_of(name.kind)}, {"name", name.name}};
+            if (!name.signatures.empty())
+                out["signatures"] = name.signatures;
+            out["summary"] = name.summary;
+            out["text"] = name.text;
+            if (!name.points.empty())
+                out["points"] = name.points;
+            if (!name.variables.empty() || name.kind == DocumentedKind::Alias) {
+                Object variables = Object::array();
+                for (const Documentation::Variable& variable : name.variables)
+                    variables.push_back({{"name", variable.name},
+                                         {"type", variable.type},
+                                         {"text", variable.text}});
+                out["variables"] = std::move(variables);
+            }
+            if (!name.file.empty()) {
+                out["file"] = name.file;
+                out["line"] = name.line;
+                out["subject"] = name.subject;
+            }
+            line(dump(out));
+        }
+    }
+
     Writer& writer() override { return writer_; }
 
   private:

@@ -2,6 +2,7 @@
 #include "session/outputs.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace djstap {
 
@@ -61,6 +62,94 @@ void Output::tools(const std::vector<ListedTool>& tools) {
             subject = tool.subject;
         }
         line("  " + tool.name + std::string(widest + 2 - tool.name.size(), ' ') + tool.summary);
+    }
+}
+
+namespace {
+
+// Breaks a text into lines that begin with `indent` spaces; `first` is already written.
+std::string wrapped(const std::string& text, size_t indent, size_t column) {
+    constexpr size_t width = 96;
+    std::string out;
+    for (size_t begin = 0; begin < text.size();) {
+        const size_t end = std::min(text.find('\n', begin), text.size());
+        std::string_view line = std::string_view(text).substr(begin, end - begin);
+        begin = end + 1;
+        const bool as_it_is = line.starts_with("    ");
+        while (!line.empty()) {
+            const size_t stop = as_it_is ? line.size() : std::min(line.find(' '), line.size());
+            const std::string_view word = line.substr(0, stop);
+            if (column > indent && column + word.size() > width) {
+                while (out.ends_with(' '))
+                    out.pop_back();
+                out += "\n" + std::string(indent, ' ');
+                column = indent;
+            }
+            out += word;
+            out += " ";
+            column += word.size() + 1;
+            line.remove_prefix(std::min(stop + 1, line.size()));
+        }
+        while (out.ends_with(' '))
+            out.pop_back();
+        if (begin < text.size()) {
+            out += "\n";
+            if (text[begin] != '\n')
+                out += std::string(indent, ' ');
+            column = indent;
+        }
+    }
+    return out;
+}
+
+std::string title_of(const Documentation& name) {
+    return name.name + (name.kind == DocumentedKind::Function ? "()" : "");
+}
+
+} // namespace
+
+void Output::documented(const std::vector<Documentation>& names, bool brief) {
+    constexpr size_t widest = 32;
+    size_t width = 0;
+    for (const Documentation& name : names)
+        if (const size_t own = title_of(name).size(); own <= widest)
+            width = std::max(width, own);
+    bool first = true;
+    for (const Documentation& name : names) {
+        if (brief) {
+            const std::string title = title_of(name);
+            line(title + std::string(title.size() < width ? width - title.size() : 0, ' ') + "  " +
+                 name.summary);
+            continue;
+        }
+        if (!std::exchange(first, false))
+            line("");
+        for (const std::string& signature : name.signatures)
+            line(signature);
+        if (name.kind == DocumentedKind::ProbePoint)
+            line("probe " + name.name);
+        for (const std::string& point : name.points)
+            line((name.kind == DocumentedKind::Alias ? "    = " : "    ") + point);
+        if (!name.text.empty())
+            line("\n  " + wrapped(name.text, 2, 2));
+        if (!name.variables.empty())
+            line("");
+        size_t column = 0;
+        const auto typed = [](const Documentation::Variable& variable) {
+            return variable.name + (variable.type.empty() ? "" : ":" + variable.type);
+        };
+        for (const Documentation::Variable& variable : name.variables)
+            column = std::max(column, typed(variable).size());
+        for (const Documentation::Variable& variable : name.variables) {
+            const std::string own = typed(variable);
+            line("  " + own +
+                 (variable.text.empty()
+                      ? ""
+                      : std::string(column + 2 - own.size(), ' ') +
+                            wrapped(variable.text, column + 4, column + 4)));
+        }
+        line(name.file.empty() ? "\n  A " + std::string(name_of(name.kind)) + " of the language."
+                               : "\n  " + name.file + ":" + std::to_string(name.line));
     }
 }
 

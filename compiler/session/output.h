@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The output of results: one interface, and a row of outputs.def for each class that implements it.
 #pragma once
+#include "documentation/documentation.h"
 #include "include/control.h"
 #include "session/event.h"
 #include "session/writer.h"
@@ -89,6 +90,8 @@ class Output {
                        const std::vector<FactChapter>& chapters);
     // The tools, those with the same subject in a row.
     virtual void tools(const std::vector<ListedTool>& tools);
+    // What a name means; with `brief` a line for each.
+    virtual void documented(const std::vector<Documentation>& names, bool brief);
     // Prints a line that is the same in all outputs: a name, a path.
     virtual void line(std::string_view text);
 
