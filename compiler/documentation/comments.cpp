@@ -140,8 +140,10 @@ class BlockReader {
             items_->back().text += " " + std::string(words);
         } else if (indent > item_indent) {
             // An example keeps its lines.
-            *text_ += (text_->empty() ? "" : new_paragraph_ ? "\n\n" : "\n") + std::string("    ") +
-                      std::string(words);
+            *text_ += (text_->empty()   ? ""
+                       : new_paragraph_ ? "\n\n"
+                                        : "\n") +
+                      std::string("    ") + std::string(words);
             new_paragraph_ = false;
             as_it_is_ = true;
         } else {
@@ -221,8 +223,8 @@ Entry comment_above(std::string_view text, uint32_t line) {
             return entry;
         begin--;
     } else {
-        while (begin > 0 && (is_comment(lines[begin - 1]) ||
-                             (lines[begin - 1].starts_with("#") && begin > 1)))
+        while (begin > 0 &&
+               (is_comment(lines[begin - 1]) || (lines[begin - 1].starts_with("#") && begin > 1)))
             begin--;
     }
     for (size_t i = begin; i < end; i++) {

@@ -70,8 +70,8 @@ class FileReader {
     void define(const std::string& name) { names_.insert(name); }
     // Reads the comments once all names are defined.
     void read() {
-        comments_ = documentation::read_comments(
-            sources_.file(source_).text, [&](const std::string& name) {
+        comments_ =
+            documentation::read_comments(sources_.file(source_).text, [&](const std::string& name) {
                 return name.find('*') == std::string::npos
                            ? names_.contains(name)
                            : std::ranges::any_of(names_, [&](const std::string& each) {
@@ -99,7 +99,7 @@ class FileReader {
         }
         if (own.empty())
             out.text = above(out.line).text;
-        out.summary = first_sentence(out.text);
+        out.summary = first_sentence(own.empty() ? out.text : own.front()->text);
         return out;
     }
     // Returns what the comments tell of a variable of an alias, also that of the file.
@@ -132,10 +132,9 @@ class FileReader {
                                          uint32_t line, bool exact) const {
         std::vector<const Entry*> found;
         for (const Entry& entry : comments_.entries) {
-            const bool named =
-                std::ranges::any_of(entry.heads, [&](const Entry::Head& head) {
-                    return matches(head.name, name) && (head.name == name) == exact;
-                });
+            const bool named = std::ranges::any_of(entry.heads, [&](const Entry::Head& head) {
+                return matches(head.name, name) && (head.name == name) == exact;
+            });
             if (!named)
                 continue;
             // Each definition of an alias has its own comment, which precedes it; those of a
@@ -181,16 +180,18 @@ void add_parameters(const FileReader& reader, Documentation& out) {
 }
 
 // A sentence begins with a capital letter, unless its first word is a name.
-void capitalize(Documentation& documentation, const std::vector<std::string>& names) {
-    std::string& text = documentation.text;
+void capitalize(std::string& text, const std::vector<std::string>& names) {
     const std::string word = text.substr(0, text.find_first_of(" ,:"));
     const bool is_word = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
         return std::isalpha(c) || c == '\'' || c == '-';
     });
-    if (!is_word || std::ranges::find(names, word) != names.end())
-        return;
-    text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
-    documentation.summary = first_sentence(text);
+    if (is_word && std::ranges::find(names, word) == names.end())
+        text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+}
+
+void capitalize(Documentation& documentation, const std::vector<std::string>& names) {
+    capitalize(documentation.text, names);
+    capitalize(documentation.summary, names);
 }
 
 class LibraryReader {
@@ -252,15 +253,14 @@ class LibraryReader {
 
     void add_alias(const ast::File& file, const ast::Alias& alias, const std::string& name) {
         const FileReader& reader = readers_.at(&file);
-        Documentation& out = out_.emplace_back(
-            reader.documentation_of(DocumentedKind::Alias, name, alias.range));
+        Documentation& out =
+            out_.emplace_back(reader.documentation_of(DocumentedKind::Alias, name, alias.range));
         capitalize(out, {});
         out.signatures.push_back("probe " + name);
         for (const ast::ProbePoint& point : alias.points)
-            out.points.push_back(ast::to_string(point) +
-                                 (point.optional     ? " ?"
-                                  : point.sufficient ? " !"
-                                                     : ""));
+            out.points.push_back(ast::to_string(point) + (point.optional     ? " ?"
+                                                          : point.sufficient ? " !"
+                                                                             : ""));
         for (const AliasVariable& variable : variables_.of(file, alias)) {
             std::string text = reader.text_of(name, variable.name, out.line);
             if (text.empty() && variable.origin != &alias) {
@@ -283,8 +283,8 @@ class LibraryReader {
             reader.read();
         for (const auto& [name, macro] : library_.macros()) {
             const FileReader& reader = readers.at(macro->range.file);
-            Documentation& out = out_.emplace_back(reader.documentation_of(
-                DocumentedKind::Macro, "@" + macro->name, macro->range));
+            Documentation& out = out_.emplace_back(
+                reader.documentation_of(DocumentedKind::Macro, "@" + macro->name, macro->range));
             capitalize(out, macro->parameters);
             std::string signature = out.name;
             for (const std::string& parameter : macro->parameters)

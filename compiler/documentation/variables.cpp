@@ -206,10 +206,10 @@ void AliasVariables::add_of_point(const ast::ProbePoint& point, size_t depth,
             for (const ast::Alias& alias : file->aliases)
                 for (const auto& each : alias.names) {
                     const std::string whole = dotted_name(each);
-                    const bool same =
-                        pattern ? each.size() == own.size() &&
-                                      whole.starts_with(name.substr(0, name.find('*')))
-                                : whole == name;
+                    const bool same = pattern
+                                          ? each.size() == own.size() &&
+                                                whole.starts_with(name.substr(0, name.find('*')))
+                                          : whole == name;
                     if (!same)
                         continue;
                     found = true;

@@ -33,7 +33,8 @@ class Library {
     // Returns public macros, for parse_file. Reads the .stpm files on first use.
     virtual const MacroTable& macros() = 0;
 
-    // Parses every .stp file, which takes longer than a script's own needs allow: for documentation.
+    // Parses every .stp file, which takes longer than a script's own needs allow: for
+    // documentation.
     virtual std::vector<const ast::File*> all_files() = 0;
 
     // Names for hints and listings.

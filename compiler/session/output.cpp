@@ -143,10 +143,9 @@ void Output::documented(const std::vector<Documentation>& names, bool brief) {
         for (const Documentation::Variable& variable : name.variables) {
             const std::string own = typed(variable);
             line("  " + own +
-                 (variable.text.empty()
-                      ? ""
-                      : std::string(column + 2 - own.size(), ' ') +
-                            wrapped(variable.text, column + 4, column + 4)));
+                 (variable.text.empty() ? ""
+                                        : std::string(column + 2 - own.size(), ' ') +
+                                              wrapped(variable.text, column + 4, column + 4)));
         }
         line(name.file.empty() ? "\n  A " + std::string(name_of(name.kind)) + " of the language."
                                : "\n  " + name.file + ":" + std::to_string(name.line));

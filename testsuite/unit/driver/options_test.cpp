@@ -277,6 +277,16 @@ TEST(Options, HelpNamesEveryLongOptionAndHasExamples) {
     EXPECT_NE(text.find("Examples:"), std::string::npos);
 }
 
+TEST(Options, HelpWithNamesTellsWhatTheyMean) {
+    const Options options = accept({"--json", "--help", "errno_str()", "vfs.*", "-I", "own"});
+    EXPECT_EQ(options.action, Action::ShowHelp);
+    EXPECT_EQ(options.arguments, (std::vector<std::string>{"errno_str()", "vfs.*"}));
+    EXPECT_EQ(options.tapset_folders, std::vector<std::string>{"own"});
+    EXPECT_EQ(accept({"-h", "printf"}).action, Action::ShowHelp);
+    EXPECT_EQ(reject({"--help", "printf", "--no-such-option"}).message,
+              "unknown option --no-such-option");
+}
+
 TEST(Options, HelpAndVersionNeedNoScript) {
     EXPECT_TRUE(std::holds_alternative<Text>(parse_options({"-h"})));
     EXPECT_TRUE(std::holds_alternative<Text>(parse_options({"-V"})));

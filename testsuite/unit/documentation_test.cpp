@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "documentation/documentation.h"
+
+#include "documentation/comments.h"
+#include "documentation/variables.h"
+#include "library/library.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+namespace djstap {
+namespace {
+
+using documentation::Comments;
+using documentation::Entry;
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+Comments read(std::string_view text, const Names& defined) {
+    return documentation::read_comments(text, [&](const std::string& name) {
+        return name.find('*') != std::string::npos ||
+               std::ranges::find(defined, name) != defined.end();
+    });
+}
+
+Names heads(const Entry& entry) {
+    Names names;
+    for (const Entry::Head& head : entry.heads)
+        names.push_back(head.name);
+    return names;
+}
+
+TEST(Comments, AnEntryBeginsWithTheNamesThatItDescribes) {
+    const Comments comments = read("// a(), b(n): what they yield,\n// in two lines.\n"
+                                   "// c.d, .return, c.e, .return: two aliases.\n// c.*: others.\n",
+                                   {"a", "b", "c.d", "c.d.return", "c.e", "c.e.return"});
+    ASSERT_EQ(comments.entries.size(), 3u);
+    EXPECT_EQ(heads(comments.entries[0]), (Names{"a", "b"}));
+    EXPECT_EQ(comments.entries[0].heads[1].arguments, "(n)");
+    EXPECT_EQ(comments.entries[0].text, "what they yield, in two lines.");
+    EXPECT_EQ(heads(comments.entries[1]), (Names{"c.d", "c.d.return", "c.e", "c.e.return"}));
+    EXPECT_EQ(heads(comments.entries[2]), Names{"c.*"});
+    EXPECT_EQ(comments.entries[2].line, 4u);
+}
+
+TEST(Comments, AListOfNamesMayContinue) {
+    const Comments comments =
+        read("// first(a),\n// second(a,\n// b): both.\n", {"first", "second"});
+    ASSERT_EQ(comments.entries.size(), 1u);
+    EXPECT_EQ(heads(comments.entries[0]), (Names{"first", "second"}));
+    EXPECT_EQ(comments.entries[0].text, "both.");
+}
+
+TEST(Comments, WordsThatAreNoNamesBelongToTheText) {
+    const Comments comments = read("// a(): text.\n// Note: this is no name.\n", {"a"});
+    ASSERT_EQ(comments.entries.size(), 1u);
+    EXPECT_EQ(comments.entries[0].text, "text. Note: this is no name.");
+}
+
+TEST(Comments, IndentedLinesAreItemsOrExamples) {
+    const Comments comments = read("// SPDX-License-Identifier: X\n// About the file.\n"
+                                   "//   every, where: in all\n\n"
+                                   "// a.b: an alias.\n//   x, y: two\n//     lines\n//   z: one\n"
+                                   "//\n//     an example\n//     of two lines\n//\n// More.\n",
+                                   {"a.b"});
+    EXPECT_EQ(comments.text, "About the file.");
+    ASSERT_EQ(comments.items.size(), 1u);
+    EXPECT_EQ(comments.items[0].names, (Names{"every", "where"}));
+    ASSERT_EQ(comments.entries.size(), 1u);
+    const Entry& entry = comments.entries[0];
+    ASSERT_EQ(entry.items.size(), 2u);
+    EXPECT_EQ(entry.items[0].names, (Names{"x", "y"}));
+    EXPECT_EQ(entry.items[0].text, "two lines");
+    EXPECT_EQ(entry.text, "an alias.\n\n    an example\n    of two lines\n\nMore.");
+}
+
+TEST(Comments, BrokenOnesAreText) {
+    for (const char* text : {"//", "// ", "// (", "// a(", "// .return: x", "// a(: x", "//   :",
+                             "//   x:", "//      ", "// a,", "// a(),\n// ", "// @: x", "// a.: x"})
+        EXPECT_TRUE(read(text, {"b"}).entries.empty()) << text;
+    EXPECT_EQ(documentation::comment_above("", 1).text, "");
+    EXPECT_EQ(documentation::comment_above("*/", 2).text, "");
+    EXPECT_EQ(documentation::comment_above("//\n", 900).text, "");
+}
+
+TEST(Comments, TheCommentAboveMayBeOfAnyKind) {
+    EXPECT_EQ(documentation::comment_above("x\n// One.\n// Two.\nprobe a = b {}\n", 4).text,
+              "One. Two.");
+    const Entry block = documentation::comment_above(
+        "/**\n * What it is.\n * @n: a number\n */\nfunction f(n) {}\n", 5);
+    EXPECT_EQ(block.text, "What it is.");
+    ASSERT_EQ(block.items.size(), 1u);
+    EXPECT_EQ(block.items[0].names, Names{"n"});
+    EXPECT_EQ(documentation::comment_above("// Apart.\n\nprobe a = b {}\n", 3).text, "");
+}
+
+TEST(Documentation, NamesHaveNoArguments) {
+    EXPECT_EQ(plain_name("errno_str()"), "errno_str");
+    EXPECT_EQ(plain_name("kernel.function(\"a)b\").return"), "kernel.function.return");
+    EXPECT_EQ(plain_name("timer.s(1)"), "timer.s");
+    EXPECT_EQ(plain_name("f("), "f");
+    EXPECT_EQ(plain_name(")"), ")");
+    EXPECT_EQ(plain_name(""), "");
+}
+
+TEST(Documentation, TheFirstSentenceEndsWithItsSign) {
+    EXPECT_EQ(first_sentence("One. Two."), "One.");
+    EXPECT_EQ(first_sentence("With 0.5 of it. Two."), "With 0.5 of it.");
+    EXPECT_EQ(first_sentence("no end"), "no end");
+    EXPECT_EQ(first_sentence("One\n\ntwo."), "One");
+}
+
+struct OwnLibrary : testing::Test {
+    void SetUp() override {
+        std::string name = fs::temp_directory_path() / "djstap-documentation-XXXXXX";
+        path = mkdtemp(name.data());
+        setenv("DJSTAP_CACHE", (path + "/cache").c_str(), 1);
+        context.kernel_release = [] { return "6.1.0-test"; };
+        context.kernel_config = [](const std::string&) { return ""; };
+        fs::create_directories(path + "/lib");
+    }
+    void TearDown() override { fs::remove_all(path); }
+    std::vector<Documentation> document(const std::string& text, const std::string& macros = "") {
+        std::ofstream(path + "/lib/own.stp") << text;
+        std::ofstream(path + "/lib/own.stpm") << macros;
+        library = Library::open({path + "/lib"}, sources, context, diagnostics);
+        return document_library(*library, sources);
+    }
+    static std::string variables(const Documentation& name) {
+        std::string text;
+        for (const Documentation::Variable& each : name.variables)
+            text += (text.empty() ? "" : " ") + each.name + ":" + each.type;
+        return text;
+    }
+
+    std::string path;
+    SourceManager sources;
+    Diagnostics diagnostics{sources};
+    PreprocessorContext context;
+    std::unique_ptr<Library> library;
+};
+
+TEST_F(OwnLibrary, VariablesHaveTheTypesOfWhatIsAssigned) {
+    const auto names =
+        document("private function hidden() { return \"x\" }\n"
+                 "function shown(a:long, b) { if (a) return sprint(b) return \"\" }\n"
+                 "global counted\n"
+                 "probe own.first = begin {\n"
+                 "  a = 1 b = \"x\" c = $x d = $x$ e = hidden() f = a . b g = shown(1, 2)\n"
+                 "  try { h = @entry($y) } catch { h = 0 } i = a ? b : \"\" j = $$parms\n"
+                 "  __own = 1 counted++ k = l = m++ n = $x->y[1] o .= \"z\" p = unknown()\n"
+                 "}\n");
+    ASSERT_EQ(names.size(), 2u);
+    EXPECT_EQ(names[0].signatures, Names{"shown:string (a:long, b)"});
+    EXPECT_EQ(variables(names[1]),
+              "a:long b:string c:long d:string e:string f:string g:string h:long i:string j:string "
+              "m:long l:long k:long n:long o:string p:");
+}
+
+TEST_F(OwnLibrary, AnAliasHasTheVariablesOfThoseThatItStandsFor) {
+    const auto names = document("// own.base: the base.\n//   a: of the base\n//   b: as well\n"
+                                "probe own.base = begin { a = 1 b = \"\" }\n"
+                                "// own.next: more.\n//   c: its own\n//   b: another meaning\n"
+                                "probe own.next = own.base, own.base.return ? { b = 2 c = a }\n"
+                                "probe own.circle = own.circle { d = 1 }\n");
+    ASSERT_EQ(names.size(), 3u);
+    EXPECT_EQ(names[1].points, (Names{"own.base", "own.base.return ?"}));
+    EXPECT_EQ(variables(names[1]), "a:long b:long c:long");
+    EXPECT_EQ(names[1].variables[0].text, "of the base");
+    EXPECT_EQ(names[1].variables[1].text, "another meaning");
+    EXPECT_EQ(variables(names[2]), "d:long");
+}
+
+TEST_F(OwnLibrary, EachDefinitionOfAnAliasHasItsOwnComment) {
+    const auto names =
+        document("// own.a: the first.\n//   x: one\nprobe own.a = begin { x = 1 }\n\n"
+                 "// own.a: the second.\n//   x: two\nprobe own.a = end { x = 1 }\n");
+    ASSERT_EQ(names.size(), 2u);
+    EXPECT_EQ(names[0].text, "The first.");
+    EXPECT_EQ(names[0].variables[0].text, "one");
+    EXPECT_EQ(names[1].text, "The second.");
+    EXPECT_EQ(names[1].variables[0].text, "two");
+}
+
+TEST_F(OwnLibrary, OverloadsAreDocumentedTogether) {
+    const auto names =
+        document("// f(n): n as it is.\n//   n: a number\nfunction f:long(n:long) { return n }\n"
+                 "// f(n, s): with text.\nfunction f:long(n:long, s:string) { return n }\n",
+                 "// @m(a): a macro.\n@define m(a) %( @a %)\n");
+    ASSERT_EQ(names.size(), 2u);
+    EXPECT_EQ(names[0].signatures, (Names{"f:long (n:long)", "f:long (n:long, s:string)"}));
+    EXPECT_EQ(names[0].text, "f(n): n as it is.\n\nf(n, s): with text.");
+    EXPECT_EQ(names[0].summary, "n as it is.");
+    EXPECT_EQ(variables(names[0]), "n:long");
+    EXPECT_EQ(names[1].name, "@m");
+    EXPECT_EQ(names[1].signatures, Names{"@m(a)"});
+    EXPECT_EQ(names[1].text, "A macro.");
+    EXPECT_EQ(names[1].line, 2u);
+}
+
+} // namespace
+} // namespace djstap
