@@ -95,7 +95,7 @@ def entries_of(text, defined):
             words += " " + lines[at][3:]
         names = heads_of(words)
         # What looks like a name in a sentence is none: "Note: …".
-        if names and (names[0] in defined or re.match(r"@?\w+\(|\w+\.[\w.*]+(,|:)", words)):
+        if names and (fnmatch.filter(defined, names[0]) or re.match(r"@?\w+\(|\w+\.[\w.*]+(,|:)", words)):
             current = (at + 1, names, [])
             entries.append(current)
         item = ITEM.match(line[5:]) if re.match(r"//   \w", line) else None
