@@ -179,13 +179,13 @@ void add_parameters(const FileReader& reader, Documentation& out) {
             out.variables.push_back({name, "", item.text});
 }
 
-// A sentence begins with a capital letter, unless its first word is a name.
+// A sentence begins with a capital letter, unless its first word is a name; "a" is the article.
 void capitalize(std::string& text, const std::vector<std::string>& names) {
     const std::string word = text.substr(0, text.find_first_of(" ,:"));
     const bool is_word = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
         return std::isalpha(c) || c == '\'' || c == '-';
     });
-    if (is_word && std::ranges::find(names, word) == names.end())
+    if (is_word && (word == "a" || std::ranges::find(names, word) == names.end()))
         text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
 }
 
@@ -258,9 +258,7 @@ class LibraryReader {
         capitalize(out, {});
         out.signatures.push_back("probe " + name);
         for (const ast::ProbePoint& point : alias.points)
-            out.points.push_back(ast::to_string(point) + (point.optional     ? " ?"
-                                                          : point.sufficient ? " !"
-                                                                             : ""));
+            out.points.push_back(ast::to_string(point));
         for (const AliasVariable& variable : variables_.of(file, alias)) {
             std::string text = reader.text_of(name, variable.name, out.line);
             if (text.empty() && variable.origin != &alias) {

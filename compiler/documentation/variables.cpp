@@ -163,13 +163,16 @@ TypeName AliasVariables::result_of(const ast::File& file, const ast::Function& f
         return function.return_type;
     // A function that calls itself has the type of its other results.
     const auto [known, added] = results_.try_emplace(&function, TypeName::None);
-    if (!added)
+    constexpr size_t most_calls = 100;
+    if (!added || calls_ == most_calls)
         return known->second;
+    calls_++;
     Scope scope{file, {}, {}, TypeName::None};
     for (const ast::Parameter& parameter : function.parameters)
         if (parameter.type != TypeName::None)
             scope.types.emplace(parameter.name, parameter.type);
     collect(*function.body, scope);
+    calls_--;
     return results_[&function] = scope.returned;
 }
 
@@ -186,11 +189,7 @@ TypeName AliasVariables::result_of(const ast::File& file, const std::string& fun
     return TypeName::None;
 }
 
-void AliasVariables::add_of_point(const ast::ProbePoint& point, size_t depth,
-                                  std::vector<AliasVariable>& out) {
-    constexpr size_t most = 10; // aliases of aliases
-    if (depth == most)
-        return;
+void AliasVariables::add_of_point(const ast::ProbePoint& point, Found& out) {
     const bool arguments = std::ranges::any_of(point.components, [](const auto& component) {
         return component.argument != ast::PointComponent::Argument::None;
     });
@@ -213,18 +212,21 @@ void AliasVariables::add_of_point(const ast::ProbePoint& point, size_t depth,
                     if (!same)
                         continue;
                     found = true;
-                    add(*file, alias, depth + 1, out);
+                    add(*file, alias, out);
                 }
         if (found)
             return;
     }
 }
 
-void AliasVariables::add(const ast::File& file, const ast::Alias& alias, size_t depth,
-                         std::vector<AliasVariable>& out) {
+void AliasVariables::add(const ast::File& file, const ast::Alias& alias, Found& found) {
+    constexpr size_t most = 100; // a chain of aliases is followed by recursion
+    if (found.seen.size() == most || !found.seen.insert(&alias).second)
+        return;
     // The body of an alias runs before those that stand for it.
     for (const ast::ProbePoint& point : alias.points)
-        add_of_point(point, depth, out);
+        add_of_point(point, found);
+    std::vector<AliasVariable>& out = found.variables;
     Scope scope{file, {}, {}, TypeName::None};
     for (const AliasVariable& inherited : out)
         scope.types.emplace(inherited.name, inherited.type);
@@ -245,9 +247,9 @@ void AliasVariables::add(const ast::File& file, const ast::Alias& alias, size_t 
 }
 
 std::vector<AliasVariable> AliasVariables::of(const ast::File& file, const ast::Alias& alias) {
-    std::vector<AliasVariable> out;
-    add(file, alias, 0, out);
-    return out;
+    Found found;
+    add(file, alias, found);
+    return std::move(found.variables);
 }
 
 std::vector<AliasVariable> AliasVariables::of(const std::string& name) {
@@ -257,9 +259,9 @@ std::vector<AliasVariable> AliasVariables::of(const std::string& name) {
         point.components.emplace_back().name = name.substr(begin, end - begin);
         begin = end + 1;
     }
-    std::vector<AliasVariable> out;
-    add_of_point(point, 0, out);
-    return out;
+    Found found;
+    add_of_point(point, found);
+    return std::move(found.variables);
 }
 
 } // namespace djstap

@@ -5,6 +5,7 @@
 #include "library/library.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,12 +46,16 @@ class AliasVariables {
     void collect(const ast::Expression& expression, Scope& scope);
     void assign(const ast::Expression& place, ast::TypeName type, Scope& scope);
     ast::TypeName type_of(const ast::Expression& expression, const Scope& scope);
-    void add(const ast::File& file, const ast::Alias& alias, size_t depth,
-             std::vector<AliasVariable>& out);
-    void add_of_point(const ast::ProbePoint& point, size_t depth, std::vector<AliasVariable>& out);
+    struct Found {
+        std::vector<AliasVariable> variables;
+        std::set<const ast::Alias*> seen;
+    };
+    void add(const ast::File& file, const ast::Alias& alias, Found& out);
+    void add_of_point(const ast::ProbePoint& point, Found& out);
 
     Library& library_;
     std::map<const ast::Function*, ast::TypeName> results_;
+    size_t calls_ = 0; // that lead to the function whose result is being determined
 };
 
 } // namespace djstap

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The preprocessor and the parser. A text that parses must print as a text that parses to the same
 // tree; a text that does not must have an error. The header of a tool is read, and described, or
-// has an error.
+// has an error. The doc comments of a tapset are read from any text.
+#include "documentation/comments.h"
+#include "documentation/documentation.h"
 #include "scripts.h"
 #include "target.h"
 #include "tools/command_line.h"
@@ -24,6 +26,20 @@ void read_tool(fuzz::Script& script) {
                       "a missing global without its reason");
 }
 
+void read_comments(std::string_view text) {
+    const auto comments =
+        documentation::read_comments(text, [](const std::string& name) { return !name.empty(); });
+    for (const documentation::Entry& entry : comments.entries) {
+        fuzz::require(!entry.heads.empty(), "an entry about nothing");
+        for (const documentation::Item& item : entry.items)
+            fuzz::require(!item.names.empty(), "an item about nothing");
+        fuzz::require(entry.text.starts_with(first_sentence(entry.text)), "a wrong sentence");
+    }
+    for (uint32_t line = 1; line < 10; line++)
+        documentation::comment_above(text, line);
+    plain_name(text);
+}
+
 } // namespace
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -31,6 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::require(script.file.has_value() != script.diagnostics.has_errors(),
                   "an outcome without its reason");
     read_tool(script);
+    read_comments(fuzz::view(data, size));
     const std::string told = render_all(script.diagnostics);
     if (!script.file) {
         fuzz::require(!told.empty(), "an error that is not shown");

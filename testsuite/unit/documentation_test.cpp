@@ -167,11 +167,30 @@ TEST_F(OwnLibrary, AnAliasHasTheVariablesOfThoseThatItStandsFor) {
                                 "probe own.next = own.base, own.base.return ? { b = 2 c = a }\n"
                                 "probe own.circle = own.circle { d = 1 }\n");
     ASSERT_EQ(names.size(), 3u);
-    EXPECT_EQ(names[1].points, (Names{"own.base", "own.base.return ?"}));
+    EXPECT_EQ(names[1].points, (Names{"own.base", "own.base.return?"}));
     EXPECT_EQ(variables(names[1]), "a:long b:long c:long");
     EXPECT_EQ(names[1].variables[0].text, "of the base");
     EXPECT_EQ(names[1].variables[1].text, "another meaning");
     EXPECT_EQ(variables(names[2]), "d:long");
+}
+
+TEST_F(OwnLibrary, CirclesAndChainsEnd) {
+    std::string text = "probe own.a = own.a, own.b, own.a { x = f0() }\n"
+                       "probe own.b = own.a, own.b, own.b { y = \"\" }\n"
+                       "function loop(n) { return loop(n) }\nprobe own.c = own.* { z = loop(1) }\n";
+    constexpr int length = 300;
+    for (int i = 0; i < length; i++) {
+        const std::string own = std::to_string(i), next = std::to_string(i + 1);
+        text += "function f" + own + "() { return f" + next + "() }\n";
+        text += "probe own.d" + own + " = own.d" + next + " { v" + own + " = 1 }\n";
+    }
+    const auto names = document(text + "function f300() { return 1 }\n");
+    const auto a = std::ranges::find(names, "own.a", &Documentation::name);
+    ASSERT_NE(a, names.end());
+    EXPECT_EQ(a->variables.size(), 2u);
+    const auto d = std::ranges::find(names, "own.d299", &Documentation::name);
+    ASSERT_NE(d, names.end());
+    EXPECT_EQ(variables(*d), "v299:long");
 }
 
 TEST_F(OwnLibrary, EachDefinitionOfAnAliasHasItsOwnComment) {
