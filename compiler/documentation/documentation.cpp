@@ -205,6 +205,7 @@ class LibraryReader {
             readers_.emplace(file, read_comments(*file));
         for (const ast::File* file : files) {
             add_functions(*file);
+            add_globals(*file);
             for (const ast::Alias& alias : file->aliases)
                 for (const auto& name : alias.names)
                     add_alias(*file, alias, dotted_name(name));
@@ -221,6 +222,8 @@ class LibraryReader {
         for (const ast::Alias& alias : file.aliases)
             for (const auto& name : alias.names)
                 reader.define(dotted_name(name));
+        for (const ast::Global& global : file.globals)
+            reader.define(global.name);
         reader.read();
         return reader;
     }
@@ -248,6 +251,21 @@ class LibraryReader {
                 for (const ast::Parameter& parameter : function.parameters)
                     if (parameter.name == variable.name)
                         variable.type = name_of(parameter.type);
+        }
+    }
+
+    void add_globals(const ast::File& file) {
+        for (const ast::Global& global : file.globals) {
+            if (global.is_private)
+                continue;
+            Documentation& out = out_.emplace_back(readers_.at(&file).documentation_of(
+                DocumentedKind::Global, global.name, global.range));
+            capitalize(out, {});
+            out.signatures.push_back(
+                "global " + global.name +
+                (global.size ? "[" + std::to_string(*global.size) + "]" : "") +
+                (global.wrap ? "%" : "") +
+                (global.initial ? " = " + std::string(sources_.text(global.initial->range)) : ""));
         }
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a name means: functions, aliases and macros of the library, as their doc comments tell, and
-// the words of the language. tapsets/README.md describes the comments.
+// What a name means: functions, aliases, macros and globals of the library, as their doc comments
+// tell, and the words of the language. tapsets/README.md describes the comments.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +13,19 @@ namespace djstap {
 class Library;
 class SourceManager;
 
-enum class DocumentedKind : uint8_t { Function, Alias, Macro, ProbePoint, Statement, Operator };
+enum class DocumentedKind : uint8_t {
+    Function,
+    Alias,
+    Macro,
+    Global,
+    ProbePoint,
+    Statement,
+    Operator
+};
 
 // "function", "probe point"
 constexpr std::string_view name_of(DocumentedKind kind) {
-    constexpr std::string_view names[] = {"function",    "alias",     "macro",
+    constexpr std::string_view names[] = {"function",    "alias",     "macro",   "global",
                                           "probe point", "statement", "operator"};
     return names[static_cast<size_t>(kind)];
 }

@@ -38,6 +38,17 @@ std::vector<Documentation> with_name(const std::vector<Documentation>& all,
     return found;
 }
 
+// Returns the longest beginning of a probe point that is known: "ioblock.end" of
+// "ioblock.end.return".
+std::string known_beginning(std::string name, const std::vector<Documentation>& all) {
+    for (size_t dot = name.rfind('.'); dot != std::string::npos; dot = name.rfind('.')) {
+        name.resize(dot);
+        if (std::ranges::find(all, name, &Documentation::name) != all.end())
+            return name;
+    }
+    return "";
+}
+
 void report_unknown(Invocation& invocation, const std::string& word, const std::string& name,
                     const std::vector<Documentation>& all) {
     std::vector<std::string> names;
@@ -48,11 +59,14 @@ void report_unknown(Invocation& invocation, const std::string& word, const std::
     std::error_code error;
     if (std::filesystem::is_regular_file(word, error))
         hint = "a script with a header describes itself: --example ./" + word + " -- --help";
+    else if (const std::string beginning = known_beginning(name, all);
+             hint.empty() && !beginning.empty())
+        hint = "djstap --help " + beginning + " tells of its beginning";
     else if (hint.empty())
         hint = "djstap --help '*' lists all names";
     invocation.diagnostics
         .report(DiagnosticKind::NotDocumented, {},
-                {"there is no function, alias, macro, probe point or statement '" + word + "'"})
+                {"there is nothing with the name '" + word + "'"})
         .hint(hint);
 }
 

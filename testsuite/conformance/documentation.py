@@ -4,7 +4,7 @@
 
     documentation.py --djstap build/release/bin/djstap
 
-Every public function, alias and macro has a comment of the form that tapsets/README.md describes; each name of such a
+Every public function, alias, macro and global has a comment of the form that tapsets/README.md describes; each name of such a
 comment is defined in the file; each variable of an alias is described, and each one that is described exists; the type of
 each is known. Every kind of probe point has a text. The check is first tried on a tapset that breaks each rule.
 """
@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-DEFINITION = re.compile(r"^(?:private )?function (\w+)|^@define (\w+)|^probe ((?:[\w.]+ \+?= )+)", re.MULTILINE)
+DEFINITION = re.compile(r"^(?:private )?function (\w+)|^@define (\w+)|^probe ((?:[\w.]+ \+?= )+)|^global (.*)$", re.MULTILINE)
 NAME = r"@?[\w*]+(?:\.[\w*]+)*|\.\w+(?:\.\w+)*"
 HEAD = re.compile(rf"((?:{NAME})(?:\([^)]*\))?(?:, (?:{NAME})(?:\([^)]*\))?)*):(?: |$)")
 ITEM = re.compile(r"(\w+(?:, \w+)*): \S")
@@ -38,12 +38,16 @@ function other:long() { return 2 }
 //   missing: is not assigned
 //   known: is assigned
 probe broken.alias = begin { known = 1 undescribed = 2 untyped = untyped_before }
+// bare: a global.
+//   part: is no parameter
+global bare, other_bare = 1
 // private_name(): needs no comment, but may have one.
 private function private_name:long() { return 3 }
 """
 BROKEN_RULES = ["'without_comment' has no comment", "'no_such_name' is not defined", "'everywhere' is no variable of",
                 "'n' is no parameter of other", "'missing' is no variable of broken.alias",
-                "'undescribed' of broken.alias is not described", "the type of 'untyped' of broken.alias is not known"]
+                "'undescribed' of broken.alias is not described", "the type of 'untyped' of broken.alias is not known",
+                "'part' is no parameter of bare", "'other_bare' has no comment"]
 
 
 def definitions(text, is_macros):
@@ -54,6 +58,8 @@ def definitions(text, is_macros):
             found.append((match[1], match[0].startswith("private")))
         elif match[2] and is_macros:
             found.append(("@" + match[2], False))
+        elif match[4]:
+            found += [(name, False) for name in re.findall(r"(?:^|,)\s*(\w+)", match[4])]
         elif match[3]:
             found += [(name, False) for name in re.split(r" \+?= ", match[3]) if name]
     return found

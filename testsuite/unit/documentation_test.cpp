@@ -153,9 +153,9 @@ TEST_F(OwnLibrary, VariablesHaveTheTypesOfWhatIsAssigned) {
                  "  try { h = @entry($y) } catch { h = 0 } i = a ? b : \"\" j = $$parms\n"
                  "  __own = 1 counted++ k = l = m++ n = $x->y[1] o .= \"z\" p = unknown()\n"
                  "}\n");
-    ASSERT_EQ(names.size(), 2u);
+    ASSERT_EQ(names.size(), 3u);
     EXPECT_EQ(names[0].signatures, Names{"shown:string (a:long, b)"});
-    EXPECT_EQ(variables(names[1]),
+    EXPECT_EQ(variables(names[2]),
               "a:long b:string c:long d:string e:string f:string g:string h:long i:string j:string "
               "m:long l:long k:long n:long o:string p:");
 }
@@ -172,6 +172,15 @@ TEST_F(OwnLibrary, AnAliasHasTheVariablesOfThoseThatItStandsFor) {
     EXPECT_EQ(names[1].variables[0].text, "of the base");
     EXPECT_EQ(names[1].variables[1].text, "another meaning");
     EXPECT_EQ(variables(names[2]), "d:long");
+}
+
+TEST_F(OwnLibrary, GlobalsAreShownAsWritten) {
+    const auto names = document("// size, table: two globals.\n"
+                                "global size = 3, table[5]%\nprivate global hidden\n");
+    ASSERT_EQ(names.size(), 2u);
+    EXPECT_EQ(names[0].signatures, Names{"global size = 3"});
+    EXPECT_EQ(names[0].text, "Two globals.");
+    EXPECT_EQ(names[1].signatures, Names{"global table[5]%"});
 }
 
 TEST_F(OwnLibrary, CirclesAndChainsEnd) {
