@@ -261,11 +261,11 @@ class LibraryReader {
             Documentation& out = out_.emplace_back(readers_.at(&file).documentation_of(
                 DocumentedKind::Global, global.name, global.range));
             capitalize(out, {});
-            out.signatures.push_back(
-                "global " + global.name +
-                (global.size ? "[" + std::to_string(*global.size) + "]" : "") +
-                (global.wrap ? "%" : "") +
-                (global.initial ? " = " + std::string(sources_.text(global.initial->range)) : ""));
+            const std::string initial =
+                global.initial ? " = " + std::string(sources_.text(global.initial->range)) : "";
+            out.signatures.push_back("global " + global.name + (global.wrap ? "%" : "") +
+                                     (global.size ? "[" + std::to_string(*global.size) + "]" : "") +
+                                     initial);
         }
     }
 

@@ -176,11 +176,11 @@ TEST_F(OwnLibrary, AnAliasHasTheVariablesOfThoseThatItStandsFor) {
 
 TEST_F(OwnLibrary, GlobalsAreShownAsWritten) {
     const auto names = document("// size, table: two globals.\n"
-                                "global size = 3, table[5]%\nprivate global hidden\n");
+                                "global size = 3, table%[5]\nprivate global hidden\n");
     ASSERT_EQ(names.size(), 2u);
     EXPECT_EQ(names[0].signatures, Names{"global size = 3"});
     EXPECT_EQ(names[0].text, "Two globals.");
-    EXPECT_EQ(names[1].signatures, Names{"global table[5]%"});
+    EXPECT_EQ(names[1].signatures, Names{"global table%[5]"});
 }
 
 TEST_F(OwnLibrary, CirclesAndChainsEnd) {
