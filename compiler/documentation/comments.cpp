@@ -160,6 +160,17 @@ class BlockReader {
     bool in_item_ = false, new_paragraph_ = false, as_it_is_ = false;
 };
 
+// Returns the text behind "probe NAME - ", "sfunction NAME - ".
+std::string_view without_title(std::string_view words) {
+    const size_t name = words.find(' ');
+    const size_t dash = words.find(" - ");
+    const std::string_view kind = words.substr(0, name);
+    const bool titled =
+        dash != std::string_view::npos && name < dash && words.find(' ', name + 1) == dash &&
+        (kind == "probe" || kind == "function" || kind == "sfunction" || kind == "macro");
+    return titled ? trimmed(words.substr(dash + 3)) : words;
+}
+
 bool is_comment(std::string_view line) {
     return line.starts_with("//") && line.find("SPDX-License-Identifier") == std::string_view::npos;
 }
@@ -227,6 +238,7 @@ Entry comment_above(std::string_view text, uint32_t line) {
                (is_comment(lines[begin - 1]) || (lines[begin - 1].starts_with("#") && begin > 1)))
             begin--;
     }
+    bool in_item = false;
     for (size_t i = begin; i < end; i++) {
         std::string_view words = trimmed(lines[i]);
         if (block && words.ends_with("*/"))
@@ -234,11 +246,16 @@ Entry comment_above(std::string_view text, uint32_t line) {
         while (!words.empty() && std::string_view("/*#").find(words[0]) != std::string_view::npos)
             words.remove_prefix(1);
         words = trimmed(words);
-        // "@name: text" in comments of SystemTap's kind
-        if (words.starts_with("@") && read_item(words.substr(1)))
+        // Comments of SystemTap's kind: "probe NAME - text", then "@name: text", which may continue
+        // in the next line.
+        const bool item = words.starts_with("@") && read_item(words.substr(1));
+        in_item = item || (in_item && !words.empty() && !words.starts_with("@"));
+        if (item)
             reader.add("   " + std::string(words.substr(1)));
+        else if (in_item)
+            reader.add("    " + std::string(words));
         else
-            reader.add(words);
+            reader.add(entry.text.empty() ? without_title(words) : words);
     }
     return entry;
 }

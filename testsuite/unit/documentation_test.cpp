@@ -94,6 +94,15 @@ TEST(Comments, TheCommentAboveMayBeOfAnyKind) {
     EXPECT_EQ(block.text, "What it is.");
     ASSERT_EQ(block.items.size(), 1u);
     EXPECT_EQ(block.items[0].names, Names{"n"});
+    const Entry titled = documentation::comment_above(
+        "/**\n * sfunction f - What it is\n * @n: a number\n *     of things\n *\n"
+        " * Description: more - or less.\n */\nfunction f(n) {}\n",
+        8);
+    EXPECT_EQ(titled.text, "What it is\n\nDescription: more - or less.");
+    ASSERT_EQ(titled.items.size(), 1u);
+    EXPECT_EQ(titled.items[0].text, "a number of things");
+    EXPECT_EQ(documentation::comment_above("// probe a\nprobe a = b {}\n", 2).text, "probe a");
+    EXPECT_EQ(documentation::comment_above("// probe - b\nprobe a = b {}\n", 2).text, "probe - b");
     EXPECT_EQ(documentation::comment_above("// Apart.\n\nprobe a = b {}\n", 3).text, "");
 }
 
