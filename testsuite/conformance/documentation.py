@@ -6,7 +6,7 @@
 
 Every public function, alias, macro and global has a comment of the form that tapsets/README.md describes; each name of such a
 comment is defined in the file; each variable of an alias is described, and each one that is described exists; the type of
-each is known. Every kind of probe point has a text. The check is first tried on a tapset that breaks each rule.
+each is known. Every kind of probe point has a text, every name a manual page. The check is first tried on a tapset that breaks each rule.
 """
 import argparse
 import fnmatch
@@ -183,6 +183,27 @@ def control(djstap):
     return not missed
 
 
+def problems_of_manual(djstap, told):
+    """Yields the names without a manual page, and pages that lead nowhere."""
+    prefix = {"function": "function", "alias": "probe", "macro": "macro", "global": "variable"}
+    wanted = {f"{prefix[one['kind']]}::{name.lstrip('@')}.3stap": name
+              for names in told.values() for name, several in names.items() for one in several}
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([os.path.join(ROOT, "scripts/tapset-docs"), "--djstap", djstap, "--man", folder], check=True)
+        pages = {}
+        for path in glob.glob(f"{folder}/man3/*"):
+            with open(path, encoding="utf-8") as file:
+                pages[os.path.basename(path)] = file.read()
+    for page, name in wanted.items():
+        text = pages.get(page, "")
+        if text.startswith(".so man3/"):
+            text = pages.get(text[len(".so man3/"):].strip(), "")
+        if not re.search(r"^\.SH NAME\n.*" + re.escape(page[:-len(".3stap")].replace("-", "\\-")) + r"[, ]", text, re.MULTILINE):
+            yield f"{name} has no manual page {page}"
+    for page in pages.keys() - wanted.keys():
+        yield f"the manual page {page} is about nothing"
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1])
     parser.add_argument("--djstap", required=True)
@@ -197,6 +218,9 @@ def main():
         for problem in problems_of(path, names):
             print(f"{os.path.relpath(path, ROOT)}: {problem}")
             failed = True
+    for problem in problems_of_manual(os.path.abspath(options.djstap), told):
+        print(problem)
+        failed = True
     if count < LEAST:
         print(f"only {count} names: is this the project?")
         failed = True
