@@ -185,6 +185,7 @@ constexpr std::array runtime_functions{
     RUNTIME(djs_copy_stack),
     RUNTIME(djs_stack_text),
     RUNTIME(djs_print_stack),
+    RUNTIME(djs_symbols_argument),
     RUNTIME(djs_format),
     RUNTIME(djs_text_copy),
     RUNTIME(djs_text_concat),

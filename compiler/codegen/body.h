@@ -158,6 +158,7 @@ class Body {
     void take_stack(Value to);
     Value assign_stack(const program::Assignment& assignment);
     void stack_text_into(Value out, const program::Expression& stack);
+    void print_backtrace();
 
     // histograms.cpp
     void foreach_bucket(const program::Foreach& loop);
@@ -215,12 +216,13 @@ class Body {
     bool is_own_name(const program::Expression& node) const;
     Value print_lean(const program::Print& print);
     struct Argument {
-        char type;              // l, s, n, k, h
-        Value value = nullptr;  // number, address of a string, a name or a djs_statistic
-        Value length = nullptr; // of a string, or of a stack with its first word
+        char type;              // l, s, n, k, h; B, N, D
+        Value value = nullptr;  // number, address of a string, a name, words or a djs_statistic
+        Value length = nullptr; // of a string, or of the words of a stack and of B, N and D
         const GlobalStorage* storage = nullptr;
         uint32_t histogram_bytes = 0;
     };
+    Argument symbols_argument(const program::Expression& node); // stacks.cpp
     Argument memory_argument(const program::FormatPiece& piece, Value address, Value precision,
                              SourceRange range);
     bool check_record(uint64_t bytes, SourceRange range);

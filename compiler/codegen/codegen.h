@@ -32,6 +32,7 @@ struct Limits {
     int64_t MAXTRYLOCK = 1000;
     int64_t MAXNESTING = 0; // 0: the depth of the script's calls, plus 10 for recursive functions
     int64_t MAXBACKTRACE = 20;
+    int64_t MAXSYMBOLS = 8192;    // addresses whose symbols are looked up only once
     int64_t MINSTACKSPACE = 1024; // bytes of stack that a handler must leave
     int64_t KRETACTIVE = 0; // instances of a kretprobe without .maxactive; 0: the runtime's default
     int64_t MAXKPROBES = 1000;        // for one pattern of functions

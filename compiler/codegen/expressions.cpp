@@ -343,7 +343,12 @@ Value Body::call(const program::Call& node) {
     if (!ctx_)
         if (const Attempt attempt = attempt_of(node); attempt.value)
             return attempted(node, attempt);
-    if (node.arguments.size() == 1 && node.arguments[0]->type == Type::Stack) { // print_stack()
+    if (function.intrinsic == "print_backtrace") {
+        print_backtrace();
+        return script_.number(0);
+    }
+    // print_stack(), print_syms()
+    if (node.arguments.size() == 1 && node.arguments[0]->type == Type::Stack) {
         builder_.CreateCall(script_.runtime("djs_print_stack"), {ctx_, stack(*node.arguments[0])});
         return script_.number(0);
     }

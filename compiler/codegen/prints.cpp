@@ -3,9 +3,11 @@
 
 #include "codegen/lean.h"
 #include "codegen/needs.h"
+#include "codegen/stacks.h"
 
 #include "include/record.h"
 #include "include/statistic.h"
+#include "include/symbols.h"
 
 #include <llvm/IR/Constants.h>
 
@@ -51,6 +53,15 @@ Format Body::make_format(const std::vector<FormatPiece>& pieces,
     return out;
 }
 
+namespace {
+
+// Returns whether an argument is a number of words that is known when it is evaluated.
+bool has_words(char type) {
+    return type == 'k' || djs_is_symbols(type);
+}
+
+} // namespace
+
 // Copies a task's name, which is as long as in the record; returns the address after it.
 Value Body::store_name(Value name, Value at) {
     for (unsigned i = 0; i < DJS_NAME_BYTES; i += 8) {
@@ -76,7 +87,7 @@ Value Body::store_arguments(const std::vector<Argument>& arguments, Value at) {
             at = builder_.CreateGEP(script_.types.i8, at, size);
         } else if (argument.type == 'n') {
             at = store_name(argument.value, at);
-        } else if (argument.type == 'k') {
+        } else if (has_words(argument.type)) {
             builder_.CreateCall(script_.runtime("memcpy"), {at, argument.value, argument.length});
             at = builder_.CreateGEP(script_.types.i8, at, argument.length);
         } else {
@@ -262,6 +273,8 @@ Value Body::print(const program::Print& node) {
         } else if (is_own_name(*expression)) {
             argument.type = 'n';
             argument.value = task_name(script_, builder_);
+        } else if (!node.to_string && symbols_of(*expression)) {
+            argument = symbols_argument(*expression);
         } else if (expression->type == Type::Stack) {
             argument.type = 'k';
             argument.value = stack(*expression);
@@ -289,7 +302,7 @@ Value Body::print(const program::Print& node) {
                 builder_.CreateAdd(argument.length, script_.number(4 + 7)), script_.number(~7));
             bytes = bytes ? builder_.CreateAdd(bytes, size) : size;
             min_bytes += DJS_ALIGN8(sizeof(uint32_t));
-        } else if (argument.type == 'k') {
+        } else if (has_words(argument.type)) {
             bytes = bytes ? builder_.CreateAdd(bytes, argument.length) : argument.length;
             min_bytes += sizeof(uint64_t);
         } else {

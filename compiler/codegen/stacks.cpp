@@ -1,13 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Call stacks as addresses (program::Type::Stack). A value is the address of words: the number of
-// addresses, then these (runtime/include/script.h).
+// addresses, then these (runtime/include/script.h). What is printed of their symbols is recorded as
+// slots of the table of symbols (runtime/include/symbols.h), and made text by readers.
+#include "codegen/stacks.h"
 #include "codegen/body.h"
 
 #include "include/script.h"
+#include "include/symbols.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace djstap::codegen {
 
 using program::ExpressionKind;
+
+bool walks_stack(const std::string& intrinsic) {
+    return intrinsic == "backtrace" || intrinsic == "print_backtrace" ||
+           intrinsic == "sprint_backtrace";
+}
+
+bool uses_symbols(const program::Program& program) {
+    constexpr std::array<std::string_view, 7> names{
+        "print_backtrace", "sprint_backtrace", "print_stack", "print_syms",
+        "symname",         "symdata",          "modname"};
+    return std::any_of(program.functions.begin(), program.functions.end(), [&](const auto& each) {
+        return std::find(names.begin(), names.end(), each->intrinsic) != names.end();
+    });
+}
+
+char symbols_of(const program::Expression& node) {
+    if (node.kind != ExpressionKind::Call)
+        return 0;
+    const std::string& name = program::as<program::Call>(node).function->intrinsic;
+    return name == "sprint_backtrace" ? DJS_SYMBOLS_BACKTRACE
+           : name == "symname"        ? DJS_SYMBOLS_NAME
+           : name == "symdata"        ? DJS_SYMBOLS_DATA
+                                      : 0;
+}
 
 // Yields a stack for the duration of the statement.
 Value Body::stack(const program::Expression& node) {
@@ -46,6 +77,34 @@ void Body::take_stack(Value to) {
                             {ctx_, to, hit_.reg(arch::stack_pointer()), hit_.frame()});
     else
         builder_.CreateCall(script_.runtime("djs_take_stack"), {ctx_, to});
+}
+
+// print_backtrace()
+void Body::print_backtrace() {
+    Value to = scratch_stack();
+    take_stack(to);
+    builder_.CreateCall(script_.runtime("djs_print_stack"), {ctx_, to});
+}
+
+// An argument of a record from which a reader makes the text of sprint_backtrace(), symname() or
+// symdata().
+Body::Argument Body::symbols_argument(const program::Expression& node) {
+    Argument argument{symbols_of(node)};
+    const auto text_bytes =
+        static_cast<uint32_t>(DJS_ALIGN8(sizeof(uint64_t) + script_.string_bytes()));
+    argument.value = scratch(std::max(script_.stack_bytes(), text_bytes));
+    if (argument.type == DJS_SYMBOLS_BACKTRACE) {
+        take_stack(argument.value);
+    } else {
+        Value address = number(*program::as<program::Call>(node).arguments[0]);
+        builder_.CreateStore(script_.number(1), argument.value);
+        builder_.CreateStore(address,
+                             builder_.CreateConstGEP1_32(script_.types.i8, argument.value, 8));
+    }
+    argument.length = builder_.CreateCall(
+        script_.runtime("djs_symbols_argument"),
+        {ctx_, argument.value, script_.u32(static_cast<unsigned char>(argument.type))});
+    return argument;
 }
 
 // Returns the variable, a local one.

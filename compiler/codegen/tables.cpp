@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Emits djs_script and everything it points to: the tables of runtime/include/script.h.
 #include "codegen/script_module.h"
+#include "codegen/stacks.h"
 
 #include "include/script.h"
 
@@ -291,6 +292,7 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
         .max_nesting = max_nesting(),
         .string_bytes = string_bytes(),
         .max_backtrace = limits.MAXBACKTRACE,
+        .max_symbols = uses_symbols(program) ? limits.MAXSYMBOLS : 0,
         .ring_bytes = limits.RING_KB * 1024,
         .overload_ms = limits.STP_OVERLOAD_INTERVAL / 1000000,
         .overload_percent = overload_percent(limits),

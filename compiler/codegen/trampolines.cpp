@@ -10,6 +10,7 @@
 #include "codegen/lean.h"
 #include "codegen/locked.h"
 #include "codegen/needs.h"
+#include "codegen/stacks.h"
 #include "include/script.h"
 
 #include <llvm/IR/Intrinsics.h>
@@ -41,7 +42,7 @@ bool asks_for_registers(const ScriptModule& script) {
 
 bool takes_stacks(const ScriptModule& script) {
     return std::any_of(script.program.functions.begin(), script.program.functions.end(),
-                       [](const auto& function) { return function->intrinsic == "backtrace"; });
+                       [](const auto& function) { return walks_stack(function->intrinsic); });
 }
 
 // A task's stack (THREAD_SIZE), and how much of it a trampoline with return handlers leaves free: a

@@ -36,6 +36,10 @@ bool is_source(const Expression& node) {
     return node.kind == ExpressionKind::Call && as<Call>(node).function->intrinsic == source;
 }
 
+bool prints_symbols(const Call& node) {
+    return node.function->intrinsic == "print_stack" || node.function->intrinsic == "print_syms";
+}
+
 // Calls `visit` for each body of the program, with the variables that it uses.
 template <class Visit> void for_each_body(Program& program, const Visit& visit) {
     for (auto& function : program.functions)
@@ -245,7 +249,7 @@ class Conversion {
             children(*node, true);
             break;
         case ExpressionKind::Call:
-            children(*node, as<Call>(*node).function->intrinsic == "print_stack");
+            children(*node, prints_symbols(as<Call>(*node)));
             break;
         default:
             children(*node, false);

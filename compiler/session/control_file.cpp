@@ -21,6 +21,7 @@ namespace {
 
 constexpr uint32_t max_cpus = 8192;
 constexpr uint64_t largest_ring = uint64_t{1} << 31;
+constexpr uint32_t most_symbol_pages = 1U << 18;
 
 std::string_view fallback_reason(uint32_t fallback) {
     switch (fallback) {
@@ -121,7 +122,29 @@ Status ControlFile::map_all(const std::string& path) {
         if (ring->base)
             rings_.push_back(*ring);
     }
+    return map_symbols(path);
+}
+
+Status ControlFile::map_symbols(const std::string& path) {
+    if (page_->symbol_pages == 0)
+        return Done{};
+    if (page_->symbol_pages > most_symbol_pages)
+        return Failure{path + ": the module's table of symbols has an invalid size", ""};
+    const uint64_t bytes = uint64_t{page_->symbol_pages} * DJS_PAGE;
+    void* symbols = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file_.get(),
+                         static_cast<off_t>(DJS_MMAP_SYMBOLS(page_->cpus, ring_bytes_)));
+    if (symbols == MAP_FAILED)
+        return Failure{path + ": the table of symbols cannot be mapped: " + std::strerror(errno),
+                       ""};
+    symbols_ = symbols;
+    symbol_bytes_ = bytes;
     return Done{};
+}
+
+Symbols ControlFile::symbols() const {
+    if (!symbols_)
+        return {};
+    return {symbols_, symbol_bytes_, [file = file_.get()] { ioctl(file, DJS_IOC_SYMBOLS); }};
 }
 
 // Returns a null base for a CPU that can never exist.
@@ -149,7 +172,9 @@ Result<ControlFile::RingMapping> ControlFile::map_ring(uint32_t cpu, const std::
 ControlFile::~ControlFile() {
     for (const RingMapping& ring : rings_)
         munmap(ring.base, DJS_PAGE + 2 * ring_bytes_);
-    if (page_ && file_) // not moved away
+    if (symbols_ && file_) // not moved away
+        munmap(symbols_, symbol_bytes_);
+    if (page_ && file_)
         munmap(const_cast<djs_control_page*>(page_), DJS_PAGE);
 }
 

@@ -7,6 +7,7 @@
 #include "session/output.h"
 #include "session/ring.h"
 #include "session/snapshot.h"
+#include "session/symbols.h"
 #include "system/descriptor.h"
 
 #include <optional>
@@ -25,6 +26,8 @@ class ControlFile {
 
     const ModuleMeta& meta() const { return meta_; }
     std::vector<Ring> rings() const;
+    // Returns the symbols of the addresses in its records; valid as long as the file.
+    Symbols symbols() const;
     // When the module was loaded.
     const djs_clock& clock() const { return page_->clock; }
     uint32_t state() const { return __atomic_load_n(&page_->state, __ATOMIC_ACQUIRE); }
@@ -54,6 +57,7 @@ class ControlFile {
     };
     ControlFile() = default;
     Status map_all(const std::string& path);
+    Status map_symbols(const std::string& path);
     // Returns nothing if the module has no site with this number.
     std::optional<djs_site_state> site(size_t index) const;
     void add_unlisted(std::vector<AttachedProbe>& probes) const;
@@ -63,6 +67,8 @@ class ControlFile {
     ModuleMeta meta_;
     const djs_control_page* page_ = nullptr;
     uint64_t ring_bytes_ = 0;
+    void* symbols_ = nullptr; // null: the module has none
+    uint64_t symbol_bytes_ = 0;
     std::vector<RingMapping> rings_;
 };
 

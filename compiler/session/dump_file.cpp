@@ -85,8 +85,12 @@ struct Frames {
 
 // `most`: the largest ring that is possible. A damaged page may contain anything.
 void add_dump_page(const djs_dump_page& page, uint64_t most, std::map<uint32_t, Frames>& rings) {
+    // A ring has a page in front of its data, and its size is a power of two.
+    const bool is_ring = page.cpu != DJS_DUMP_SYMBOLS;
+    const uint64_t odd_bytes =
+        page.ring_bytes & (is_ring ? page.ring_bytes - 1 : page_bytes - 1);
     const bool possible = page.ring_bytes >= page_bytes && page.ring_bytes <= most &&
-                          (page.ring_bytes & (page.ring_bytes - 1)) == 0 &&
+                          odd_bytes == 0 &&
                           page.count <= DJS_DUMP_PAGES &&
                           page.first <= page.ring_bytes / page_bytes;
     if (!possible)
@@ -95,7 +99,7 @@ void add_dump_page(const djs_dump_page& page, uint64_t most, std::map<uint32_t, 
     frames.ring_bytes = page.ring_bytes;
     frames.overwrite = page.overwrite != 0;
     frames.clock = page.clock;
-    frames.numbers.resize(1 + page.ring_bytes / page_bytes);
+    frames.numbers.resize((is_ring ? 1 : 0) + page.ring_bytes / page_bytes);
     for (uint32_t i = 0; i < page.count && page.first + i < frames.numbers.size(); i++)
         frames.numbers[page.first + i] = page.frames[i];
 }
@@ -119,9 +123,21 @@ DumpedRing read_ring(const Memory& memory, uint32_t cpu, const Frames& frames) {
     return ring;
 }
 
+void read_symbols(const Memory& memory, const Frames& frames, Dump& dump) {
+    dump.symbols.resize(frames.ring_bytes);
+    for (size_t i = 0; i < frames.numbers.size(); i++) {
+        const auto bytes =
+            frames.numbers[i] ? memory.page(frames.numbers[i] * page_bytes) : std::nullopt;
+        if (bytes)
+            std::memcpy(dump.symbols.data() + i * page_bytes, bytes->data(), page_bytes);
+        else
+            dump.missing_symbol_pages++;
+    }
+}
+
 } // namespace
 
-Result<std::vector<DumpedRing>> find_rings(const std::string& path, uint64_t identity) {
+Result<Dump> find_rings(const std::string& path, uint64_t identity) {
     auto file = MappedFile::open(path);
     if (!file)
         return file.failure();
@@ -146,16 +162,20 @@ Result<std::vector<DumpedRing>> find_rings(const std::string& path, uint64_t ide
                 others++;
         }
     }
+    Dump dump;
+    if (const auto symbols = rings.find(DJS_DUMP_SYMBOLS); symbols != rings.end()) {
+        read_symbols(*memory, symbols->second, dump);
+        rings.erase(symbols);
+    }
     if (rings.empty() && others)
         return Failure{path + ": contains only records of other modules",
                        "use the same module file that was loaded"};
     if (rings.empty())
         return Failure{path + ": contains no records of djstap",
                        "was the module loaded at the time?"};
-    std::vector<DumpedRing> out;
     for (const auto& [cpu, frames] : rings)
-        out.push_back(read_ring(*memory, cpu, frames));
-    return out;
+        dump.rings.push_back(read_ring(*memory, cpu, frames));
+    return dump;
 }
 
 } // namespace djstap

@@ -19,9 +19,15 @@ struct DumpedRing {
     uint64_t missing_pages = 0; // not in the dump: read as zeros
 };
 
-// Returns the rings of the script with this `identity` (ModuleFile::identity), by CPU. `path`: a
+struct Dump {
+    std::vector<DumpedRing> rings;      // by CPU
+    std::vector<char> symbols;          // the table of symbols; empty: the module has none
+    uint64_t missing_symbol_pages = 0; // not in the dump: read as zeros
+};
+
+// Returns the memory of the script with this `identity` (ModuleFile::identity). `path`: a
 // core file of a machine's physical memory, 64-bit ELF: /proc/vmcore and its copies, QEMU's
 // dump-guest-memory. Fails if it is something else, or contains no such ring.
-Result<std::vector<DumpedRing>> find_rings(const std::string& path, uint64_t identity);
+Result<Dump> find_rings(const std::string& path, uint64_t identity);
 
 } // namespace djstap

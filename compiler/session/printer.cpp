@@ -3,15 +3,24 @@
 
 #include "include/text.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 namespace djstap {
 
 RecordPrinter::RecordPrinter(const ModuleMeta& meta, const RecordClock& clock, Output& output,
-                             SystemCommands* commands)
+                             SystemCommands* commands, Symbols symbols)
     : meta_(meta), clock_(clock), output_(output), commands_(commands), writer_(output.writer()),
-      speculations_(meta.max_speculations) {
+      symbols_(std::move(symbols)), speculations_(meta.max_speculations) {
+    for (const ModuleMeta::Format& format : meta.formats) {
+        auto& expanded = expanded_.emplace_back();
+        if (std::any_of(format.types.begin(), format.types.end(), djs_is_symbols)) {
+            expanded = std::make_unique<ModuleMeta::Format>(format);
+            expanded->types = Symbols::expanded(format.types);
+        }
+    }
     if (output.prints_text() && !meta.fields)
         for (const ModuleMeta::Format& format : meta.formats) {
             auto plain = PlainFormat::of(format);
@@ -27,6 +36,36 @@ void RecordPrinter::damaged(const djs_record& record) {
 
 void RecordPrinter::print_text(uint32_t cpu, uint64_t cycles, std::string_view arguments) {
     output_.print({cpu, cycles, clock_, Event::as_it_is, arguments});
+}
+
+// One event a line, as if the handler had printed each.
+void RecordPrinter::print_stack(const djs_record& record, uint32_t cpu) {
+    auto arguments = arguments_of(record);
+    const auto count = take_number(arguments);
+    if (!count || static_cast<uint64_t>(*count) > arguments.size() / sizeof(uint64_t))
+        return damaged(record);
+    for (int64_t i = 0; i < *count; i++) {
+        const auto slot = static_cast<uint64_t>(*take_number(arguments));
+        const std::string line = symbols_.line(slot);
+        const auto length = static_cast<uint32_t>(line.size());
+        strings_.assign(reinterpret_cast<const char*>(&length), sizeof length).append(line);
+        print_text(cpu, record.time, strings_);
+    }
+}
+
+void RecordPrinter::print_formatted(const djs_record& record, uint32_t cpu) {
+    auto arguments = arguments_of(record);
+    const auto fields = take_fields(meta_, arguments);
+    if (!fields)
+        return damaged(record);
+    const ModuleMeta::Format* format = &meta_.formats[record.id];
+    if (const auto& expanded = expanded_[record.id]) {
+        if (!symbols_.expand(format->types, arguments, strings_))
+            return damaged(record);
+        arguments = strings_;
+        format = expanded.get();
+    }
+    output_.print({cpu, record.time, clock_, *format, arguments, *fields});
 }
 
 void RecordPrinter::speculation(const djs_record& record, uint32_t cpu) {
@@ -60,13 +99,8 @@ void RecordPrinter::finish() {
 
 void RecordPrinter::print_other(const djs_record& record, uint32_t cpu) {
     auto arguments = arguments_of(record);
-    if (record.id < meta_.formats.size()) {
-        const auto fields = take_fields(meta_, arguments);
-        if (!fields)
-            return damaged(record);
-        output_.print({cpu, record.time, clock_, meta_.formats[record.id], arguments, *fields});
-        return;
-    }
+    if (record.id < meta_.formats.size())
+        return print_formatted(record, cpu);
     switch (record.id) {
     case DJS_RECORD_PADDING:
         return;
@@ -76,6 +110,8 @@ void RecordPrinter::print_other(const djs_record& record, uint32_t cpu) {
         else
             damaged(record);
         return;
+    case DJS_RECORD_STACK:
+        return print_stack(record, cpu);
     case DJS_RECORD_SPECULATION:
     case DJS_RECORD_COMMIT:
     case DJS_RECORD_DISCARD:

@@ -8,6 +8,7 @@
 #include "session/plain_format.h"
 #include "session/ring.h"
 #include "session/speculations.h"
+#include "session/symbols.h"
 #include "session/system_commands.h"
 
 #include <memory>
@@ -18,9 +19,9 @@ namespace djstap {
 class RecordPrinter {
   public:
     // `clock` is used if an output needs the time. `commands` runs those of system(); without it,
-    // a warning is printed in place of each.
+    // a warning is printed in place of each. `symbols`: of the addresses in records.
     RecordPrinter(const ModuleMeta& meta, const RecordClock& clock, Output& output,
-                  SystemCommands* commands = nullptr);
+                  SystemCommands* commands = nullptr, Symbols symbols = {});
 
     // Prints the next record of a ring.
     void print(const Ring& ring) { print(ring.record(), ring.cpu()); }
@@ -44,6 +45,8 @@ class RecordPrinter {
     void damaged(const djs_record& record);
     void speculation(const djs_record& record, uint32_t cpu);
     void print_text(uint32_t cpu, uint64_t cycles, std::string_view arguments);
+    void print_stack(const djs_record& record, uint32_t cpu);
+    void print_formatted(const djs_record& record, uint32_t cpu);
 
     const ModuleMeta& meta_;
     const RecordClock& clock_;
@@ -53,6 +56,11 @@ class RecordPrinter {
     // Indexed by a record's id; null: the output prints it. Empty: the output prints all, as it
     // does where fields precede the arguments.
     std::vector<std::unique_ptr<PlainFormat>> plain_;
+    // The same, with strings in place of what is made of symbols: as the output prints it. Null: no
+    // argument is.
+    std::vector<std::unique_ptr<ModuleMeta::Format>> expanded_;
+    std::string strings_; // of such a record; its memory is kept
+    Symbols symbols_;
     Speculations speculations_;
     bool exit_requested_ = false;
     uint64_t errors_ = 0;

@@ -10,14 +10,15 @@
 #include <cerrno>
 #include <cstring>
 #include <unistd.h>
+#include <utility>
 
 namespace djstap {
 
 namespace {
 
 void print_snapshot(const Snapshot& snapshot, const ModuleMeta& meta, const RecordClock& clock,
-                    Output& output, SessionOutcome& outcome) {
-    RecordPrinter printer(meta, clock, output);
+                    Output& output, Symbols symbols, SessionOutcome& outcome) {
+    RecordPrinter printer(meta, clock, output, nullptr, std::move(symbols));
     for (const auto& [record, cpu] : snapshot.records()) {
         printer.print(*record, cpu);
         outcome.records++;
@@ -59,7 +60,8 @@ SessionOutcome read_recorder(ControlFile& control, Output& output, bool stop) {
     const bool live = control.state() != DJS_STATE_STOPPED;
     RecordClock clock(control.clock());
     clock.add(read_clock());
-    print_snapshot(control.snapshot(live), control.meta(), clock, output, outcome);
+    print_snapshot(control.snapshot(live), control.meta(), clock, output,
+                   control.symbols(), outcome);
     if (const auto counts = control.counts()) {
         outcome.counts = *counts;
         output.counts(*counts);
@@ -73,9 +75,9 @@ Result<SessionOutcome> read_dump(const std::string& dump, const SessionOptions& 
     const auto module = read_module_file(options.module);
     if (!module)
         return module.failure();
-    const auto rings = find_rings(dump, module->identity);
-    if (!rings)
-        return rings.failure();
+    const auto found = find_rings(dump, module->identity);
+    if (!found)
+        return found.failure();
     auto opened = SessionOutput::open(options);
     if (!opened)
         return opened.failure();
@@ -83,8 +85,8 @@ Result<SessionOutcome> read_dump(const std::string& dump, const SessionOptions& 
     RecordClock clock;
     Snapshot snapshot;
     SessionOutcome outcome;
-    uint64_t missing = 0;
-    for (const DumpedRing& ring : *rings) {
+    uint64_t missing = found->missing_symbol_pages;
+    for (const DumpedRing& ring : found->rings) {
         missing += ring.missing_pages;
         clock.add(ring.clock);
         if (ring.overwrite)
@@ -92,7 +94,8 @@ Result<SessionOutcome> read_dump(const std::string& dump, const SessionOptions& 
         else
             snapshot.add_unread(ring.page, ring.data.data(), ring.data.size(), ring.cpu);
     }
-    print_snapshot(snapshot, module->meta, clock, output, outcome);
+    print_snapshot(snapshot, module->meta, clock, output,
+                   {found->symbols.data(), found->symbols.size()}, outcome);
     if (missing)
         output.warning("the dump lacks " + std::to_string(missing) + " pages of the buffers");
     if (const Status written = (*opened)->flush(); !written)

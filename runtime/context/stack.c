@@ -4,7 +4,6 @@
 // A stack is an array of words: the number of its addresses, then these, the innermost first.
 // Generated code keeps stacks in this form, as keys of arrays and in records (record.h), and
 // calls djs_stack_text() only where a script looks at the characters.
-#include <linux/kallsyms.h>
 #include <linux/sched/task_stack.h>
 #include <linux/stacktrace.h>
 
@@ -14,13 +13,12 @@
 #include "arch/runtime.h"
 #include "include/functions.h"
 #include "include/text.h"
+#include "record/symbols.h"
 #include "sites/sites.h"
 
 #define TRACE_MAX 144 /* addresses of a walk, including those above the probe */
 #define SYMBOL_AT ((1 + TRACE_MAX) * sizeof(u64))
-#define OF_KERNEL " [kernel]"
-DJS_STATIC_ASSERT(SYMBOL_AT + KSYM_SYMBOL_LEN <= DJS_WORK_BYTES, "the work area is too small");
-DJS_STATIC_ASSERT(sizeof(OF_KERNEL) <= MODULE_NAME_LEN, "there is no room behind a symbol");
+DJS_STATIC_ASSERT(SYMBOL_AT + DJS_SYMBOL_MAX <= DJS_WORK_BYTES, "the work area is too small");
 
 #define NOT_FOUND (~0u)
 
@@ -260,9 +258,8 @@ static DJS_HANDLER_CODE char *symbol_of(struct djs_ctx *ctx, unsigned long addre
 {
 	char *symbol = ctx->work + SYMBOL_AT;
 
-	sprint_symbol(symbol, address);
-	if (strchr(symbol, '+') && !strchr(symbol, '['))
-		memcpy(symbol + strlen(symbol), OF_KERNEL, sizeof(OF_KERNEL));
+	if (!djs_symbol_copy(symbol, address))
+		djs_symbol_of(symbol, address);
 	return symbol;
 }
 
@@ -292,39 +289,45 @@ static DJS_HANDLER_CODE void print_line(struct djs_ctx *ctx, unsigned long addre
 	djs_commit(ctx, record, size);
 }
 
-DJS_HANDLER_CODE void djs_fn_print_backtrace(struct djs_ctx *ctx)
+/*
+ * Records the addresses, whose symbols readers know by their slots; if some have no slot, the lines.
+ * `addresses`: not in the work area.
+ */
+static DJS_HANDLER_CODE void print_addresses(struct djs_ctx *ctx, const u64 *addresses, u32 count)
 {
-	u64 *trace;
-	u32 count = trace_stack(ctx, &trace), i;
+	u32 size = sizeof(struct djs_record) + (1 + count) * sizeof(u64), i;
+	u64 *slots = (u64 *)ctx->work;
+	struct djs_record *record;
 
-	for (i = 0; i < count; i++)
-		print_line(ctx, trace[i]);
-}
-
-#define CUT_MARK "...\n" /* the last line of a truncated trace */
-
-DJS_HANDLER_CODE void djs_fn_sprint_backtrace(struct djs_ctx *ctx, char *out)
-{
-	u64 *trace;
-	u32 count = trace_stack(ctx, &trace), i;
-	size_t done = 0, size = djs_script.string_bytes;
-
-	*out = 0;
-	for (i = 0; i < count; i++) {
-		const char *symbol = symbol_without_size(ctx, trace[i]);
-		size_t mark = i + 1 < count ? strlen(CUT_MARK) : 0;
-
-		if (done + strlen(symbol) + 1 + mark >= size) {
-			scnprintf(out + done, size - done, CUT_MARK);
-			break; /* no partial names */
-		}
-		done += scnprintf(out + done, size - done, "%s\n", symbol);
+	if (!count)
+		return;
+	if (!djs_symbol_slots(addresses, count, slots)) {
+		for (i = 0; i < count; i++)
+			if (addresses[i])
+				print_line(ctx, addresses[i]);
+		return;
 	}
+	record = djs_reserve(ctx, DJS_RECORD_STACK, size);
+	if (!record)
+		return;
+	*(u64 *)(record + 1) = count;
+	memcpy((u64 *)(record + 1) + 1, slots, count * sizeof(u64));
+	djs_commit(ctx, record, size);
 }
+
+DJS_HANDLER_CODE void djs_print_stack(struct djs_ctx *ctx, const u64 *stack)
+{
+	print_addresses(ctx, stack + 1, stack[0]);
+}
+
+#define ADDRESSES_AT_ONCE 16
 
 /* Prints a line for each address of a string that backtrace() returned. */
 DJS_HANDLER_CODE void djs_fn_print_stack(struct djs_ctx *ctx, const char *addresses)
 {
+	u64 parsed[ADDRESSES_AT_ONCE];
+	u32 count = 0;
+
 	while (*addresses) {
 		unsigned long address = 0;
 		int digit;
@@ -336,20 +339,79 @@ DJS_HANDLER_CODE void djs_fn_print_stack(struct djs_ctx *ctx, const char *addres
 		for (; (digit = hex_to_bin(*addresses)) >= 0; addresses++)
 			address = address << 4 | digit;
 		if (address)
-			print_line(ctx, address);
+			parsed[count++] = address;
 		while (*addresses && *addresses != ' ')
 			addresses++;
+		if (count == ADDRESSES_AT_ONCE) {
+			print_addresses(ctx, parsed, count);
+			count = 0;
+		}
+	}
+	print_addresses(ctx, parsed, count);
+}
+
+DJS_HANDLER_CODE void djs_fn_print_syms(struct djs_ctx *ctx, const char *addresses)
+{
+	djs_fn_print_stack(ctx, addresses);
+}
+
+/* "name", from "name+0x1/0x20 [module]" */
+static DJS_HANDLER_CODE const char *only_name(char *symbol)
+{
+	symbol[strcspn(symbol, "+ ")] = 0;
+	return symbol;
+}
+
+#define CUT_MARK "...\n" /* the last line of a truncated trace */
+
+/* sprint_backtrace(), of addresses that may be in the work area. */
+static DJS_HANDLER_CODE void trace_text(struct djs_ctx *ctx, char *out, const u64 *addresses,
+					u32 count)
+{
+	size_t done = 0, size = djs_script.string_bytes;
+	u32 i;
+
+	*out = 0;
+	for (i = 0; i < count; i++) {
+		const char *symbol = symbol_without_size(ctx, addresses[i]);
+		size_t mark = i + 1 < count ? strlen(CUT_MARK) : 0;
+
+		if (done + strlen(symbol) + 1 + mark >= size) {
+			scnprintf(out + done, size - done, CUT_MARK);
+			break; /* no partial names */
+		}
+		done += scnprintf(out + done, size - done, "%s\n", symbol);
 	}
 }
 
-/* The same for a stack. */
-DJS_HANDLER_CODE void djs_print_stack(struct djs_ctx *ctx, const u64 *stack)
+DJS_HANDLER_CODE void djs_fn_sprint_backtrace(struct djs_ctx *ctx, char *out)
 {
-	u64 i;
+	u64 *trace;
+	u32 count = trace_stack(ctx, &trace);
 
-	for (i = 1; i <= stack[0]; i++)
-		if (stack[i])
-			print_line(ctx, stack[i]);
+	trace_text(ctx, out, trace, count);
+}
+
+/* The work area keeps the addresses while slots, or the text, replace them. */
+DJS_HANDLER_CODE u64 djs_symbols_argument(struct djs_ctx *ctx, u64 *words, u32 type)
+{
+	u64 *addresses = (u64 *)ctx->work;
+	char *text = (char *)(words + 1);
+	u32 count = words[0];
+
+	memcpy(addresses, words + 1, count * sizeof(u64));
+	if (djs_symbol_slots(addresses, count, words + 1))
+		return (1 + (u64)count) * sizeof(u64);
+	if (type == DJS_SYMBOLS_BACKTRACE)
+		trace_text(ctx, text, addresses, count);
+	else if (type == DJS_SYMBOLS_NAME)
+		djs_return_text(text, only_name(symbol_of(ctx, addresses[0])));
+	else
+		djs_return_text(text, symbol_of(ctx, addresses[0]));
+	words[0] = strlen(text);
+	count = DJS_ALIGN8(words[0]);
+	words[0] |= DJS_SYMBOLS_ARE_TEXT;
+	return sizeof(u64) + count;
 }
 
 DJS_HANDLER_CODE void djs_fn_symdata(struct djs_ctx *ctx, char *out, s64 address)
@@ -359,10 +421,7 @@ DJS_HANDLER_CODE void djs_fn_symdata(struct djs_ctx *ctx, char *out, s64 address
 
 DJS_HANDLER_CODE void djs_fn_symname(struct djs_ctx *ctx, char *out, s64 address)
 {
-	char *symbol = symbol_of(ctx, address);
-
-	symbol[strcspn(symbol, "+ ")] = 0;
-	djs_return_text(out, symbol);
+	djs_return_text(out, only_name(symbol_of(ctx, address)));
 }
 
 /* Returns the module that contains an address, or "kernel". */

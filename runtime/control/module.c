@@ -13,6 +13,7 @@
 #include "globals/globals.h"
 #include "include/functions.h"
 #include "procfs/procfs.h"
+#include "record/symbols.h"
 
 static bool hold;
 module_param(hold, bool, 0444);
@@ -123,6 +124,7 @@ static void free_all(void)
 	djs_arming_exit();
 	djs_globals_exit();
 	djs_contexts_exit();
+	djs_symbols_exit();
 	djs_rings_exit();
 }
 
@@ -144,6 +146,11 @@ static int __init djs_module_init(void)
 			  ring_bytes() / 1024);
 		return error;
 	}
+	error = djs_symbols_init();
+	if (error) {
+		djs_error("no memory for the table of symbols");
+		goto no_symbols;
+	}
 	error = djs_contexts_init();
 	if (error)
 		goto no_contexts;
@@ -160,6 +167,7 @@ static int __init djs_module_init(void)
 	if (error)
 		goto no_session;
 	djs_control->clock = djs_load_time;
+	djs_control->symbol_pages = djs_symbol_pages();
 	error = hold ? 0 : djs_session_start();
 	if (error)
 		goto not_started;
@@ -187,6 +195,8 @@ no_sites:
 no_globals:
 	djs_contexts_exit();
 no_contexts:
+	djs_symbols_exit();
+no_symbols:
 	djs_rings_exit();
 	djs_error("not loaded: error %d", error);
 	return error;

@@ -11,6 +11,7 @@
 #include "djprobe/djprobe.h"
 #include "kprobe/kprobe.h"
 #include "procfs/procfs.h"
+#include "record/symbols.h"
 
 static struct proc_dir_entry *file_entry;
 
@@ -66,6 +67,25 @@ static void set_vma_flags(struct vm_area_struct *vma, unsigned long set, unsigne
 #endif
 }
 
+/* Readers never write to it: not even the owner may make the mapping writable. */
+static int map_symbols(struct vm_area_struct *vma, unsigned long at)
+{
+	unsigned long pages = vma_pages(vma), i;
+	int error;
+
+	if (at >= djs_symbol_pages() || pages > djs_symbol_pages() - at ||
+	    (vma->vm_flags & (VM_WRITE | VM_EXEC)))
+		return -EINVAL;
+	set_vma_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE);
+	for (i = 0; i < pages; i++) {
+		error =
+		    vm_insert_page(vma, vma->vm_start + i * PAGE_SIZE, djs_symbol_page(at + i));
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
 static int file_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	unsigned long pages = vma_pages(vma), per_cpu_pages = djs_ring_pages(), at, i;
@@ -83,6 +103,8 @@ static int file_mmap(struct file *file, struct vm_area_struct *vma)
 	}
 	if (!(file->f_mode & FMODE_WRITE))
 		return -EACCES; /* only the owner may map and move it */
+	if (vma->vm_pgoff - 1 >= nr_cpu_ids * per_cpu_pages)
+		return map_symbols(vma, vma->vm_pgoff - 1 - nr_cpu_ids * per_cpu_pages);
 	cpu = (vma->vm_pgoff - 1) / per_cpu_pages;
 	at = (vma->vm_pgoff - 1) % per_cpu_pages;
 	if (!djs_ring_page(cpu, at) || pages > per_cpu_pages - at || (vma->vm_flags & VM_EXEC))
@@ -163,6 +185,9 @@ static long file_ioctl(struct file *file, unsigned int command, unsigned long ar
 		return djs_session_start();
 	case DJS_IOC_STOP:
 		djs_session_stop();
+		return 0;
+	case DJS_IOC_SYMBOLS:
+		djs_symbols_fill();
 		return 0;
 	}
 	return -ENOTTY;

@@ -4,7 +4,8 @@
  * read() yields the module's description (JSON: formats, probes, limits; the section .djstap.meta).
  * mmap() yields the control page at offset 0, and the ring of a CPU at DJS_MMAP_RING(cpu, info):
  * one page whose first u64 is the tail (written by the reader), then the data, `ring_bytes` long. A
- * reader maps the data twice in a row so that no record is ever split. One reader at a time may
+ * reader maps the data twice in a row so that no record is ever split. The table of symbols
+ * (symbols.h), which readers only read, is at DJS_MMAP_SYMBOLS(cpus, ring_bytes). One reader at a time may
  * open the file for writing (the owner). When the owner closes it without DJS_IOC_STOP, the module
  * detaches its probes on its own, unless it is a flight recorder. Opening it for writing requires
  * CAP_SYS_ADMIN in the initial user namespace, for reading CAP_PERFMON. The module is in use while
@@ -20,7 +21,7 @@
 #include <linux/ioctl.h>
 #endif
 
-#define DJS_ABI_VERSION 14u
+#define DJS_ABI_VERSION 15u
 
 enum djs_state {
 	DJS_STATE_LOADED = 0, /* nothing has run yet */
@@ -40,12 +41,13 @@ struct djs_control_page {
 	u32 errors;	    /* run-time errors so far */
 	u64 ring_bytes;	    /* a power of two */
 	u32 overwrite;	    /* a flight recorder: include/recorder.h */
-	u32 pad;
+	u32 symbol_pages;	/* of the table of symbols; 0: the script needs none */
 	struct djs_clock clock; /* when the module was loaded */
 };
 
 #define DJS_PAGE		       4096u
 #define DJS_MMAP_RING(cpu, ring_bytes) (DJS_PAGE + (u64)(cpu) * (DJS_PAGE + (ring_bytes)))
+#define DJS_MMAP_SYMBOLS(cpus, ring_bytes) DJS_MMAP_RING(cpus, ring_bytes)
 
 /* The argument of DJS_IOC_START. */
 struct djs_start {
@@ -86,5 +88,7 @@ struct djs_site_state {
 #define DJS_IOC_STOP   _IO('j', 2) /* returns when all is detached and the end probes have run */
 #define DJS_IOC_COUNTS _IOR('j', 3, struct djs_counts)
 #define DJS_IOC_SITE   _IOWR('j', 4, struct djs_site_state)
+#define DJS_IOC_SYMBOLS                                                                            \
+	_IO('j', 5) /* looks up the symbols of all addresses that records mention already */
 
 #endif

@@ -19,6 +19,7 @@
  *   n  DJS_NAME_BYTES: a name, which ends at the first NUL
  *   k  a call stack: u64 number of addresses, then these
  *   h  struct djs_histogram_header, then its buckets (s64 each)
+ *   B, N, D  a text that is made of symbols (symbols.h): u64 number of slots, then these
  * The fields of the event (below) precede the arguments of a format, where the script has them.
  */
 struct djs_record {
@@ -35,13 +36,14 @@ struct djs_record {
 #define DJS_RECORD_WARNING	 0xffffff01u /* s message */
 #define DJS_RECORD_EXIT		 0xffffff02u /* exit() was called; nothing follows */
 #define DJS_RECORD_PADDING	 0xffffff03u /* skipped by readers */
-#define DJS_RECORD_TEXT		 0xffffff04u /* s text, printed unchanged: print_backtrace() */
+#define DJS_RECORD_TEXT		 0xffffff04u /* s text, printed unchanged: print_regs() */
 
 /* s text, l id: kept by readers until COMMIT or DISCARD */
 #define DJS_RECORD_SPECULATION 0xffffff05u
 #define DJS_RECORD_COMMIT      0xffffff06u /* l id: prints what was kept under it */
 #define DJS_RECORD_DISCARD     0xffffff07u /* l id: drops it */
 #define DJS_RECORD_SYSTEM      0xffffff08u /* s command: the reader of the session runs it */
+#define DJS_RECORD_STACK       0xffffff09u /* print_backtrace(): u64 number of slots (symbols.h), these */
 
 /* The largest record that every session accepts. A longer one may fit a ring that is large enough,
  * but never a part of a flight recorder's ring; records that do not fit are counted

@@ -6,6 +6,7 @@
 
 #include "include/text.h"
 #include "record/rings.h"
+#include "record/symbols.h"
 
 #define LOG_LINE_MAX 900 /* printk truncates at about 1000 */
 
@@ -43,6 +44,18 @@ static const char *text_argument(char *out, size_t size, const void *from, size_
 	return out;
 }
 
+/* print_backtrace(): a line for each slot that it recorded. */
+static void log_stack(const u64 *words, size_t bytes, char *buffer, size_t size)
+{
+	const struct djs_symbol_view view = djs_symbols_here();
+	u64 i, count = bytes < sizeof(u64) ? 0 : words[0];
+
+	for (i = 1; i <= count && i < bytes / sizeof(u64); i++) {
+		djs_symbol_line(&view, buffer, size, words[i]);
+		log_text(buffer);
+	}
+}
+
 static void log_special(const struct djs_record *record, size_t bytes, char *buffer, size_t size)
 {
 	u64 place_at;
@@ -50,6 +63,8 @@ static void log_special(const struct djs_record *record, size_t bytes, char *buf
 
 	if (record->id == DJS_RECORD_TEXT)
 		log_text(text_argument(buffer, size, record + 1, bytes));
+	if (record->id == DJS_RECORD_STACK)
+		log_stack((const u64 *)(record + 1), bytes, buffer, size);
 	if (record->id != DJS_RECORD_ERROR && record->id != DJS_RECORD_WARNING)
 		return;
 	if (log_line_length)
@@ -79,17 +94,35 @@ static s64 last_number(const struct djs_record *record)
 
 static void log_speculations(const struct djs_record *end, char *buffer, size_t size);
 
+/* A format whose arguments are made of symbols: these become strings in the second half of the buffer. */
+static void format_symbols(const char *format, const char *types, const char *args, size_t bytes,
+			   char *buffer, size_t size)
+{
+	const struct djs_symbol_view view = djs_symbols_here();
+	char *strings = buffer + size / 2;
+	size_t used = djs_symbols_expand(&view, strings, size / 2, types, args, bytes);
+
+	if (used != DJS_SYMBOLS_DAMAGED)
+		djs_format(buffer, size / 2, format, types, strings, min(used, size / 2));
+}
+
 static void log_formatted(const struct djs_record *record, size_t bytes, char *buffer, size_t size)
 {
-	const char *types = djs_script.format_types[record->id];
+	const char *types = djs_script.format_types[record->id], *type;
+	const char *format = djs_script.formats[record->id], *args = (const char *)(record + 1);
 	size_t fields = 0;
 
 	for (; *types == DJS_EVENT_FIELD_TYPE; types++)
 		fields += sizeof(u64);
 	if (fields > bytes)
 		return;
-	djs_format(buffer, size, djs_script.formats[record->id], types,
-		   (const char *)(record + 1) + fields, bytes - fields);
+	buffer[0] = 0;
+	for (type = types; *type && !djs_is_symbols(*type);)
+		type++;
+	if (*type)
+		format_symbols(format, types, args + fields, bytes - fields, buffer, size);
+	else
+		djs_format(buffer, size, format, types, args + fields, bytes - fields);
 	log_text(buffer);
 }
 
@@ -205,6 +238,7 @@ void djs_rings_to_log(unsigned int max_lines)
 	log_lines = 0;
 	log_lines_max = max_lines;
 	log_line_length = 0;
+	djs_symbols_fill();
 	walk_begin(&all_records);
 	while ((record = next_record(&all_records))) {
 		log_record(record, buffer, size);

@@ -115,25 +115,45 @@ int djs_dump_pages_init(unsigned long pages_of_a_ring)
 	return dump_pages ? 0 : -ENOMEM;
 }
 
+/* Returns a marker page for pages from `first` on, of `count` in all, whose numbers are still to come. */
+static struct djs_dump_page *dump_page_new(u32 cpu, u64 bytes, unsigned long first,
+					   unsigned long count)
+{
+	struct djs_dump_page *page = (struct djs_dump_page *)get_zeroed_page(GFP_KERNEL);
+
+	BUILD_BUG_ON(sizeof(struct djs_dump_page) > PAGE_SIZE);
+	if (!page)
+		return NULL;
+	page->identity = identity();
+	page->ring_bytes = bytes;
+	page->cpu = cpu;
+	page->first = first;
+	page->count = min_t(unsigned long, count - first, DJS_DUMP_PAGES);
+	page->overwrite = djs_overwrite;
+	page->clock = djs_load_time;
+	return page;
+}
+
+static void dump_page_free(struct djs_dump_page *page)
+{
+	if (!page)
+		return;
+	memset(page, 0, sizeof(*page)); /* a later dump must not find it */
+	free_page((unsigned long)page);
+}
+
 /* Writes the marker pages of one CPU's ring. */
 int djs_dump_pages_add(unsigned int cpu, struct page **pages, unsigned long count)
 {
 	u32 number, i;
 
-	BUILD_BUG_ON(sizeof(struct djs_dump_page) > PAGE_SIZE);
 	for (number = 0; number < dump_pages_per_ring; number++) {
-		struct djs_dump_page *page = (struct djs_dump_page *)get_zeroed_page(GFP_KERNEL);
+		struct djs_dump_page *page =
+		    dump_page_new(cpu, djs_ring_bytes, number * DJS_DUMP_PAGES, count);
 
 		if (!page)
 			return -ENOMEM;
 		dump_pages[cpu * dump_pages_per_ring + number] = page;
-		page->identity = identity();
-		page->ring_bytes = djs_ring_bytes;
-		page->cpu = cpu;
-		page->first = number * DJS_DUMP_PAGES;
-		page->count = min_t(unsigned long, count - page->first, DJS_DUMP_PAGES);
-		page->overwrite = djs_overwrite;
-		page->clock = djs_load_time;
 		for (i = 0; i < page->count; i++)
 			page->frames[i] = page_to_pfn(pages[page->first + i]);
 		memcpy(page->magic, DJS_DUMP_MAGIC, sizeof(page->magic));
@@ -141,17 +161,50 @@ int djs_dump_pages_add(unsigned int cpu, struct page **pages, unsigned long coun
 	return 0;
 }
 
+static struct djs_dump_page **symbol_dump_pages;
+static u32 symbol_dump_page_count;
+
+/* The same for the table of symbols, `count` pages from `area` on, mapped by vmalloc. */
+int djs_dump_symbols_add(char *area, unsigned long count)
+{
+	u32 number, i;
+
+	symbol_dump_page_count = DIV_ROUND_UP(count, DJS_DUMP_PAGES);
+	symbol_dump_pages =
+	    kcalloc(symbol_dump_page_count, sizeof(*symbol_dump_pages), GFP_KERNEL);
+	if (!symbol_dump_pages)
+		return -ENOMEM;
+	for (number = 0; number < symbol_dump_page_count; number++) {
+		struct djs_dump_page *page = dump_page_new(DJS_DUMP_SYMBOLS, count * PAGE_SIZE,
+							   number * DJS_DUMP_PAGES, count);
+
+		if (!page)
+			return -ENOMEM;
+		symbol_dump_pages[number] = page;
+		for (i = 0; i < page->count; i++)
+			page->frames[i] =
+			    vmalloc_to_pfn(area + (page->first + i) * PAGE_SIZE);
+		memcpy(page->magic, DJS_DUMP_MAGIC, sizeof(page->magic));
+	}
+	return 0;
+}
+
+void djs_dump_symbols_exit(void)
+{
+	u32 number;
+
+	for (number = 0; symbol_dump_pages && number < symbol_dump_page_count; number++)
+		dump_page_free(symbol_dump_pages[number]);
+	kfree(symbol_dump_pages);
+	symbol_dump_pages = NULL;
+}
+
 void djs_dump_pages_exit(void)
 {
 	size_t i;
 
-	for (i = 0; dump_pages && i < (size_t)nr_cpu_ids * dump_pages_per_ring; i++) {
-		if (!dump_pages[i])
-			continue;
-		memset(dump_pages[i], 0,
-		       sizeof(*dump_pages[i])); /* a later dump must not find it */
-		free_page((unsigned long)dump_pages[i]);
-	}
+	for (i = 0; dump_pages && i < (size_t)nr_cpu_ids * dump_pages_per_ring; i++)
+		dump_page_free(dump_pages[i]);
 	kvfree(dump_pages);
 	dump_pages = NULL;
 }

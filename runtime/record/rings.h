@@ -31,6 +31,8 @@ void djs_clock_read(struct djs_clock *clock);
 int djs_dump_pages_init(unsigned long pages_of_a_ring);
 int djs_dump_pages_add(unsigned int cpu, struct page **pages, unsigned long count);
 void djs_dump_pages_exit(void);
+int djs_dump_symbols_add(char *area, unsigned long count);
+void djs_dump_symbols_exit(void);
 
 /* Writes a record of one string (and one number, for DJS_RECORD_ERROR and DJS_RECORD_SPECULATION).
  * Any context. */

@@ -4,6 +4,7 @@
  */
 #include "include/text.h"
 #include "include/record.h"
+#include "include/symbols.h"
 #include "text/sink.h"
 
 /* The widest possible field, whatever a script's "*" says: SystemTap's print buffer. */
@@ -50,7 +51,7 @@ static DJS_HANDLER_CODE bool take_text(struct arguments *args, const char **text
 		args->types++;
 		return true;
 	}
-	if (*args->types != 's' || left < sizeof(bytes))
+	if ((*args->types != 's' && !djs_is_symbols(*args->types)) || left < sizeof(bytes))
 		return false;
 	memcpy(&bytes, args->at, sizeof(bytes));
 	if (bytes > left - sizeof(bytes))

@@ -15,11 +15,11 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::require(file >= 0 && ftruncate(file, 0) == 0 &&
                       pwrite(file, data, size, 0) == static_cast<ssize_t>(size),
                   "the input cannot be written to memory");
-    auto rings = find_rings("/proc/self/fd/" + std::to_string(file), 1);
-    if (!rings)
+    auto dump = find_rings("/proc/self/fd/" + std::to_string(file), 1);
+    if (!dump)
         return 0;
     Snapshot snapshot;
-    for (const DumpedRing& ring : *rings)
+    for (const DumpedRing& ring : dump->rings)
         snapshot.add_still(ring.page, ring.data.data(), ring.data.size());
     return snapshot.records().size() == SIZE_MAX;
 }

@@ -253,8 +253,8 @@ TEST_F(DumpFile, FindsARingInScatteredPages) {
     save();
     const auto rings = find_rings(path, 77);
     ASSERT_TRUE(rings) << rings.failure().message;
-    ASSERT_EQ(rings->size(), 1u);
-    const DumpedRing& found = rings->front();
+    ASSERT_EQ(rings->rings.size(), 1u);
+    const DumpedRing& found = rings->rings.front();
     EXPECT_EQ(found.cpu, 2u);
     EXPECT_TRUE(found.overwrite);
     EXPECT_EQ(found.missing_pages, 0u);
@@ -273,7 +273,7 @@ TEST_F(DumpFile, SaysWhatIsMissing) {
     save();
     const auto rings = find_rings(path, 77);
     ASSERT_TRUE(rings);
-    EXPECT_EQ(rings->front().missing_pages, 1u);
+    EXPECT_EQ(rings->rings.front().missing_pages, 1u);
 }
 
 TEST_F(DumpFile, RefusesOthers) {

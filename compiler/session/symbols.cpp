@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/symbols.h"
+
+#include <algorithm>
+
+namespace djstap {
+
+djs_symbol_view Symbols::view() const {
+    djs_symbol_view view{};
+    view.area = static_cast<const djs_symbol_area*>(area_);
+    view.bytes = bytes_;
+    view.data = const_cast<Symbols*>(this);
+    if (refresh_)
+        view.refresh = [](void* symbols) { static_cast<Symbols*>(symbols)->refresh_(); };
+    return view;
+}
+
+std::string Symbols::line(uint64_t slot) const {
+    const djs_symbol_view table = view();
+    std::string text(DJS_SYMBOL_LINE_MAX, '\0');
+    text.resize(djs_symbol_line(&table, text.data(), text.size(), slot));
+    return text;
+}
+
+bool Symbols::expand(const std::string& types, std::string_view arguments, std::string& out) const {
+    const djs_symbol_view table = view();
+    const auto run = [&] {
+        return djs_symbols_expand(&table, out.data(), out.size(), types.c_str(), arguments.data(),
+                                  arguments.size());
+    };
+    out.resize(out.capacity());
+    size_t length = run();
+    if (length != DJS_SYMBOLS_DAMAGED && length > out.size()) {
+        out.resize(length);
+        length = run();
+    }
+    out.resize(length == DJS_SYMBOLS_DAMAGED ? 0 : length);
+    return length != DJS_SYMBOLS_DAMAGED;
+}
+
+std::string Symbols::expanded(std::string types) {
+    std::replace_if(types.begin(), types.end(), djs_is_symbols, 's');
+    return types;
+}
+
+} // namespace djstap

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The table of symbols of a module (runtime/include/symbols.h) as its reader sees it.
+#pragma once
+#include "include/symbols.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace djstap {
+
+class Symbols {
+  public:
+    // There is no table: addresses have no symbols.
+    Symbols() = default;
+    // `area`: aligned to 8 bytes; it may contain anything. `refresh` has slots filled that handlers
+    // have claimed.
+    Symbols(const void* area, uint64_t bytes, std::function<void()> refresh = {})
+        : area_(area), bytes_(bytes), refresh_(std::move(refresh)) {}
+
+    // Returns the line that print_backtrace() prints for a slot.
+    std::string line(uint64_t slot) const;
+    // Replaces arguments of a record that are made of symbols by strings. Returns false if the
+    // arguments are damaged.
+    bool expand(const std::string& types, std::string_view arguments, std::string& out) const;
+
+    // Returns the types of the arguments after expand().
+    static std::string expanded(std::string types);
+
+  private:
+    djs_symbol_view view() const;
+
+    const void* area_ = nullptr;
+    uint64_t bytes_ = 0;
+    std::function<void()> refresh_;
+};
+
+} // namespace djstap
