@@ -216,9 +216,9 @@ class Body {
     bool is_own_name(const program::Expression& node) const;
     Value print_lean(const program::Print& print);
     struct Argument {
-        char type;              // l, s, n, k, h; B, N, D
+        char type;              // l, s, n, k, h; B, L, N, D
         Value value = nullptr;  // number, address of a string, a name, words or a djs_statistic
-        Value length = nullptr; // of a string, or of the words of a stack and of B, N and D
+        Value length = nullptr; // of a string, or of the words of a stack and of symbols
         const GlobalStorage* storage = nullptr;
         uint32_t histogram_bytes = 0;
     };

@@ -3,6 +3,7 @@
 
 #include "ast/ast.h"
 #include "codegen/needs.h"
+#include "codegen/stacks.h"
 
 #include <map>
 
@@ -101,6 +102,9 @@ std::vector<std::string> explain(const ScriptModule& script,
     }
     for (const auto& global : script.program.globals)
         lines.push_back("global " + global->name + ": " + in_words(script.storage(*global).kind));
+    if (uses_symbols(script.program))
+        lines.push_back("symbols: looked up once for each address, outside of the handlers; what "
+                        "these only print of them is recorded as numbers");
     return lines;
 }
 

@@ -22,9 +22,9 @@ bool walks_stack(const std::string& intrinsic) {
 }
 
 bool uses_symbols(const program::Program& program) {
-    constexpr std::array<std::string_view, 7> names{
-        "print_backtrace", "sprint_backtrace", "print_stack", "print_syms",
-        "symname",         "symdata",          "modname"};
+    constexpr std::array<std::string_view, 9> names{
+        "print_backtrace", "sprint_backtrace", "print_stack", "print_syms", "sprint_stack",
+        "sprint_syms",     "symname",          "symdata",     "modname"};
     return std::any_of(program.functions.begin(), program.functions.end(), [&](const auto& each) {
         return std::find(names.begin(), names.end(), each->intrinsic) != names.end();
     });
@@ -33,7 +33,10 @@ bool uses_symbols(const program::Program& program) {
 char symbols_of(const program::Expression& node) {
     if (node.kind != ExpressionKind::Call)
         return 0;
-    const std::string& name = program::as<program::Call>(node).function->intrinsic;
+    const auto& call = program::as<program::Call>(node);
+    const std::string& name = call.function->intrinsic;
+    if (name == "sprint_syms" || name == "sprint_stack")
+        return call.arguments[0]->type == program::Type::Stack ? DJS_SYMBOLS_LINES : 0;
     return name == "sprint_backtrace" ? DJS_SYMBOLS_BACKTRACE
            : name == "symname"        ? DJS_SYMBOLS_NAME
            : name == "symdata"        ? DJS_SYMBOLS_DATA
@@ -86,8 +89,7 @@ void Body::print_backtrace() {
     builder_.CreateCall(script_.runtime("djs_print_stack"), {ctx_, to});
 }
 
-// An argument of a record from which a reader makes the text of sprint_backtrace(), symname() or
-// symdata().
+// An argument of a record from which a reader makes the text of a call that symbols_of() knows.
 Body::Argument Body::symbols_argument(const program::Expression& node) {
     Argument argument{symbols_of(node)};
     const auto text_bytes =
@@ -95,6 +97,8 @@ Body::Argument Body::symbols_argument(const program::Expression& node) {
     argument.value = scratch(std::max(script_.stack_bytes(), text_bytes));
     if (argument.type == DJS_SYMBOLS_BACKTRACE) {
         take_stack(argument.value);
+    } else if (argument.type == DJS_SYMBOLS_LINES) {
+        stack_into(argument.value, *program::as<program::Call>(node).arguments[0]);
     } else {
         Value address = number(*program::as<program::Call>(node).arguments[0]);
         builder_.CreateStore(script_.number(1), argument.value);

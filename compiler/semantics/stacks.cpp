@@ -40,6 +40,14 @@ bool prints_symbols(const Call& node) {
     return node.function->intrinsic == "print_stack" || node.function->intrinsic == "print_syms";
 }
 
+// What these yield is made of symbols by the reader, if it is printed at once.
+bool is_lines(const Expression& node) {
+    if (node.kind != ExpressionKind::Call)
+        return false;
+    const std::string& name = as<Call>(node).function->intrinsic;
+    return name == "sprint_syms" || name == "sprint_stack";
+}
+
 // Calls `visit` for each body of the program, with the variables that it uses.
 template <class Visit> void for_each_body(Program& program, const Visit& visit) {
     for (auto& function : program.functions)
@@ -246,7 +254,12 @@ class Conversion {
             break;
         }
         case ExpressionKind::Print: // %s
-            children(*node, true);
+            for_each_child(*node, [&](ExpressionPtr& child) {
+                if (!as<Print>(*node).to_string && is_lines(*child))
+                    children(*child, true);
+                else
+                    expression(child, true);
+            });
             break;
         case ExpressionKind::Call:
             children(*node, prints_symbols(as<Call>(*node)));

@@ -392,6 +392,55 @@ DJS_HANDLER_CODE void djs_fn_sprint_backtrace(struct djs_ctx *ctx, char *out)
 	trace_text(ctx, out, trace, count);
 }
 
+/* Adds a line of sprint_syms(), the first one as far as it fits. False: there is no room for it. */
+static DJS_HANDLER_CODE bool add_line(struct djs_ctx *ctx, char *out, size_t *done,
+				      const char *word, size_t length, u64 address)
+{
+	const char *symbol = symbol_of(ctx, address);
+	size_t size = djs_script.string_bytes;
+
+	if (*done && *done + length + strlen(symbol) + strlen("  : \n") >= size)
+		return false;
+	*done += scnprintf(out + *done, size - *done, " %.*s : %s\n", (int)length, word, symbol);
+	return true;
+}
+
+DJS_HANDLER_CODE void djs_fn_sprint_syms(struct djs_ctx *ctx, char *out, const char *addresses)
+{
+	size_t done = 0, length;
+
+	*out = 0;
+	for (;; addresses += length) {
+		addresses += strspn(addresses, " ");
+		length = strcspn(addresses, " ");
+		if (!length || !add_line(ctx, out, &done, addresses, length,
+					 djs_text_to_long(addresses, 16)))
+			return;
+	}
+}
+
+DJS_HANDLER_CODE void djs_fn_sprint_stack(struct djs_ctx *ctx, char *out, const char *addresses)
+{
+	djs_fn_sprint_syms(ctx, out, addresses);
+}
+
+/* The same of a stack, whose addresses may be in the work area. */
+static DJS_HANDLER_CODE void lines_text(struct djs_ctx *ctx, char *out, const u64 *addresses,
+					u32 count)
+{
+	size_t done = 0;
+	char word[20];
+	u32 i;
+
+	*out = 0;
+	for (i = 0; i < count; i++) {
+		int length = scnprintf(word, sizeof(word), "0x%llx", addresses[i]);
+
+		if (!add_line(ctx, out, &done, word, length, addresses[i]))
+			return;
+	}
+}
+
 /* The work area keeps the addresses while slots, or the text, replace them. */
 DJS_HANDLER_CODE u64 djs_symbols_argument(struct djs_ctx *ctx, u64 *words, u32 type)
 {
@@ -404,6 +453,8 @@ DJS_HANDLER_CODE u64 djs_symbols_argument(struct djs_ctx *ctx, u64 *words, u32 t
 		return (1 + (u64)count) * sizeof(u64);
 	if (type == DJS_SYMBOLS_BACKTRACE)
 		trace_text(ctx, text, addresses, count);
+	else if (type == DJS_SYMBOLS_LINES)
+		lines_text(ctx, text, addresses, count);
 	else if (type == DJS_SYMBOLS_NAME)
 		djs_return_text(text, only_name(symbol_of(ctx, addresses[0])));
 	else

@@ -47,6 +47,8 @@ void djs_fn___buffer_quoted(struct djs_ctx *ctx, char *out, s64 address, s64 siz
 s64 djs_fn_HZ(struct djs_ctx *ctx);
 void djs_fn_sprint_backtrace(struct djs_ctx *ctx, char *out);
 void djs_fn_print_stack(struct djs_ctx *ctx, const char *addresses);
+void djs_fn_sprint_syms(struct djs_ctx *ctx, char *out, const char *addresses);
+void djs_fn_sprint_stack(struct djs_ctx *ctx, char *out, const char *addresses);
 void djs_fn_print_syms(struct djs_ctx *ctx, const char *addresses);
 void djs_fn_print_regs(struct djs_ctx *ctx);
 void djs_fn_exit(struct djs_ctx *ctx);

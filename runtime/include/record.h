@@ -19,7 +19,7 @@
  *   n  DJS_NAME_BYTES: a name, which ends at the first NUL
  *   k  a call stack: u64 number of addresses, then these
  *   h  struct djs_histogram_header, then its buckets (s64 each)
- *   B, N, D  a text that is made of symbols (symbols.h): u64 number of slots, then these
+ *   B, L, N, D  a text that is made of symbols (symbols.h): u64 number of slots, then these
  * The fields of the event (below) precede the arguments of a format, where the script has them.
  */
 struct djs_record {

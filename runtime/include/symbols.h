@@ -99,12 +99,13 @@ struct djs_symbol_view {
  * What a record's argument (record.h) is made to: the letters in the types of a format.
  */
 #define DJS_SYMBOLS_BACKTRACE 'B' /* sprint_backtrace() */
+#define DJS_SYMBOLS_LINES     'L' /* sprint_syms(), sprint_stack() */
 #define DJS_SYMBOLS_NAME      'N' /* symname() */
 #define DJS_SYMBOLS_DATA      'D' /* symdata() */
 static inline bool djs_is_symbols(char type)
 {
-	return type == DJS_SYMBOLS_BACKTRACE || type == DJS_SYMBOLS_NAME ||
-	       type == DJS_SYMBOLS_DATA;
+	return type == DJS_SYMBOLS_BACKTRACE || type == DJS_SYMBOLS_LINES ||
+	       type == DJS_SYMBOLS_NAME || type == DJS_SYMBOLS_DATA;
 }
 /* The first word of such an argument is the number of slots that follow; with this bit, the length
  * of a text that follows instead, and is padded to words. */

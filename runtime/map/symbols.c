@@ -27,11 +27,10 @@ static inline u64 exchange_if(u64 *at, u64 old, u64 value)
 }
 #endif
 
+/* `count` symbols of usual length, the last of which is claimed when all others are filled. */
 static u32 text_bytes(u32 count)
 {
-	u32 bytes = count * DJS_SYMBOL_LEAST;
-
-	return bytes < DJS_SYMBOL_MAX ? DJS_SYMBOL_MAX : bytes;
+	return (count - 1) * DJS_SYMBOL_LEAST + DJS_SYMBOL_MAX;
 }
 
 /* Half of the slots remain free. */

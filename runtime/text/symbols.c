@@ -72,19 +72,27 @@ static size_t length_until(const char *text, size_t length, char end, char other
 	return at;
 }
 
+/* A line of print_backtrace(). */
+static void put_line(struct sink *sink, const struct symbol_text *found)
+{
+	struct symbol_text address;
+
+	only_address(&address, found->address);
+	sink_char(sink, ' ');
+	sink_bytes(sink, address.text, address.length);
+	sink_bytes(sink, " : ", 3);
+	sink_bytes(sink, found->text, found->length);
+	sink_char(sink, '\n');
+}
+
 size_t djs_symbol_line(const struct djs_symbol_view *view, char *out, size_t size, u64 slot)
 {
-	struct symbol_text found, address;
+	struct symbol_text found;
 	struct sink sink;
 
 	find_text(view, slot, &found);
-	only_address(&address, found.address);
 	sink_open(&sink, out, size);
-	sink_char(&sink, ' ');
-	sink_bytes(&sink, address.text, address.length);
-	sink_bytes(&sink, " : ", 3);
-	sink_bytes(&sink, found.text, found.length);
-	sink_char(&sink, '\n');
+	put_line(&sink, &found);
 	return sink_close(&sink, size);
 }
 
@@ -118,6 +126,28 @@ static void put_backtrace(const struct djs_symbol_view *view, struct sink *sink,
 		sink_bytes(sink, found.text, slash);
 		sink_bytes(sink, found.text + rest, found.length - rest);
 		sink_char(sink, '\n');
+	}
+}
+
+/* sprint_syms(): as many lines as its string has room for, the first one as far as it fits. */
+static void put_lines(const struct djs_symbol_view *view, struct sink *sink, const char *slots,
+		      u64 count, size_t size)
+{
+	size_t begin = sink->length;
+	u64 i;
+
+	for (i = 0; i < count; i++) {
+		size_t before = sink->length;
+		struct symbol_text found;
+		u64 slot;
+
+		memcpy(&slot, slots + i * sizeof(slot), sizeof(slot));
+		find_text(view, slot, &found);
+		put_line(sink, &found);
+		if (sink->length - begin < size)
+			continue;
+		sink->length = i ? before : begin + size - 1;
+		break;
 	}
 }
 
@@ -169,6 +199,8 @@ static size_t expand_symbols(const struct djs_symbol_view *view, struct sink *si
 			return 0;
 		if (type == DJS_SYMBOLS_BACKTRACE)
 			put_backtrace(view, sink, args, words, size);
+		else if (type == DJS_SYMBOLS_LINES)
+			put_lines(view, sink, args, words, size);
 		else
 			put_symbol(view, sink, args, words, size, type);
 		bytes = (size_t)words * sizeof(u64);

@@ -83,7 +83,7 @@ class Case:
 
     @property
     def records(self):
-        return self.body.startswith("printf")
+        return self.body.startswith(("printf", "print_backtrace"))
 
 
 # The scripts of the table "Cost per hit".
@@ -99,6 +99,10 @@ COST = [
          targets=(200, 200)),
     Case("map-stack", "`a[backtrace()]++`", POINT, "a[backtrace()]++", mechanism="djprobe",
          targets=(2000, 2100)),
+    Case("print-stack", "`print_backtrace()`", POINT, "print_backtrace()", mechanism="djprobe", targets=(2000, 2100)),
+    Case("record-stack", "`printf` of sprint_backtrace()", POINT, r'printf("%s\n", sprint_backtrace())', mechanism="djprobe",
+         targets=(2000, 2100)),
+    Case("record-symbol", "`printf` of symname() of the address", POINT, r'printf("%s\n", symname(addr()))', mechanism="djprobe"),
     Case("walk-none", "embedded C that does nothing", POINT, "", ["-g"], mechanism="djprobe",
          whole=WALK.replace("BODY", "")),
     Case("walk", "embedded C: `stack_trace_save()` of 20 addresses", POINT, "", ["-g"], mechanism="djprobe",

@@ -32,6 +32,11 @@ class FakeModule {
     djs_ring_page& ring_page(uint32_t cpu);
     char* ring_data(uint32_t cpu) { return reinterpret_cast<char*>(&ring_page(cpu)) + DJS_PAGE; }
 
+    // Where the table of symbols is, if the control page says that there is one.
+    static constexpr uint32_t symbol_pages = 4;
+    char* symbols() { return memory_ + DJS_MMAP_SYMBOLS(cpus_, ring_bytes_); }
+    std::function<void()> on_symbols = [] {}; // when they are to be looked up
+
     // Puts a record behind those that its CPU has written.
     void write(uint32_t id, uint64_t time, const std::string& arguments = "", uint32_t cpu = 0);
     static std::string number(int64_t value);
