@@ -87,11 +87,9 @@ struct Frames {
 void add_dump_page(const djs_dump_page& page, uint64_t most, std::map<uint32_t, Frames>& rings) {
     // A ring has a page in front of its data, and its size is a power of two.
     const bool is_ring = page.cpu != DJS_DUMP_SYMBOLS;
-    const uint64_t odd_bytes =
-        page.ring_bytes & (is_ring ? page.ring_bytes - 1 : page_bytes - 1);
+    const uint64_t odd_bytes = page.ring_bytes & (is_ring ? page.ring_bytes - 1 : page_bytes - 1);
     const bool possible = page.ring_bytes >= page_bytes && page.ring_bytes <= most &&
-                          odd_bytes == 0 &&
-                          page.count <= DJS_DUMP_PAGES &&
+                          odd_bytes == 0 && page.count <= DJS_DUMP_PAGES &&
                           page.first <= page.ring_bytes / page_bytes;
     if (!possible)
         return;

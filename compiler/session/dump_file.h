@@ -20,8 +20,8 @@ struct DumpedRing {
 };
 
 struct Dump {
-    std::vector<DumpedRing> rings;      // by CPU
-    std::vector<char> symbols;          // the table of symbols; empty: the module has none
+    std::vector<DumpedRing> rings;     // by CPU
+    std::vector<char> symbols;         // the table of symbols; empty: the module has none
     uint64_t missing_symbol_pages = 0; // not in the dump: read as zeros
 };
 

@@ -60,8 +60,8 @@ SessionOutcome read_recorder(ControlFile& control, Output& output, bool stop) {
     const bool live = control.state() != DJS_STATE_STOPPED;
     RecordClock clock(control.clock());
     clock.add(read_clock());
-    print_snapshot(control.snapshot(live), control.meta(), clock, output,
-                   control.symbols(), outcome);
+    print_snapshot(control.snapshot(live), control.meta(), clock, output, control.symbols(),
+                   outcome);
     if (const auto counts = control.counts()) {
         outcome.counts = *counts;
         output.counts(*counts);

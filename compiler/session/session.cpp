@@ -37,7 +37,8 @@ class Session {
             SystemCommands& commands)
         : options_(options), control_(control), output_(output), command_(command),
           merger_(control.rings()), clock_(control.clock()),
-          printer_(control.meta(), clock_, output, &commands, control.symbols()), began_(Clock::now()) {}
+          printer_(control.meta(), clock_, output, &commands, control.symbols()),
+          began_(Clock::now()) {}
 
     SessionOutcome run();
 

@@ -290,8 +290,8 @@ static DJS_HANDLER_CODE void print_line(struct djs_ctx *ctx, unsigned long addre
 }
 
 /*
- * Records the addresses, whose symbols readers know by their slots; if some have no slot, the lines.
- * `addresses`: not in the work area.
+ * Records the addresses, whose symbols readers know by their slots; if some have no slot, the
+ * lines. `addresses`: not in the work area.
  */
 static DJS_HANDLER_CODE void print_addresses(struct djs_ctx *ctx, const u64 *addresses, u32 count)
 {
@@ -413,8 +413,8 @@ DJS_HANDLER_CODE void djs_fn_sprint_syms(struct djs_ctx *ctx, char *out, const c
 	for (;; addresses += length) {
 		addresses += strspn(addresses, " ");
 		length = strcspn(addresses, " ");
-		if (!length || !add_line(ctx, out, &done, addresses, length,
-					 djs_text_to_long(addresses, 16)))
+		if (!length ||
+		    !add_line(ctx, out, &done, addresses, length, djs_text_to_long(addresses, 16)))
 			return;
 	}
 }

@@ -78,8 +78,7 @@ static int map_symbols(struct vm_area_struct *vma, unsigned long at)
 		return -EINVAL;
 	set_vma_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE);
 	for (i = 0; i < pages; i++) {
-		error =
-		    vm_insert_page(vma, vma->vm_start + i * PAGE_SIZE, djs_symbol_page(at + i));
+		error = vm_insert_page(vma, vma->vm_start + i * PAGE_SIZE, djs_symbol_page(at + i));
 		if (error)
 			return error;
 	}

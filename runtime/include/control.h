@@ -5,11 +5,11 @@
  * mmap() yields the control page at offset 0, and the ring of a CPU at DJS_MMAP_RING(cpu, info):
  * one page whose first u64 is the tail (written by the reader), then the data, `ring_bytes` long. A
  * reader maps the data twice in a row so that no record is ever split. The table of symbols
- * (symbols.h), which readers only read, is at DJS_MMAP_SYMBOLS(cpus, ring_bytes). One reader at a time may
- * open the file for writing (the owner). When the owner closes it without DJS_IOC_STOP, the module
- * detaches its probes on its own, unless it is a flight recorder. Opening it for writing requires
- * CAP_SYS_ADMIN in the initial user namespace, for reading CAP_PERFMON. The module is in use while
- * the file is open. */
+ * (symbols.h), which readers only read, is at DJS_MMAP_SYMBOLS(cpus, ring_bytes). One reader at a
+ * time may open the file for writing (the owner). When the owner closes it without DJS_IOC_STOP,
+ * the module detaches its probes on its own, unless it is a flight recorder. Opening it for writing
+ * requires CAP_SYS_ADMIN in the initial user namespace, for reading CAP_PERFMON. The module is in
+ * use while the file is open. */
 #ifndef DJSTAP_CONTROL_H
 #define DJSTAP_CONTROL_H
 
@@ -34,19 +34,19 @@ enum djs_state {
 /* The control page, read-only to the reader. */
 struct djs_control_page {
 	u32 abi_version;
-	u32 state;	    /* enum djs_state */
-	u32 exit_requested; /* exit() or an error: the reader should stop the session */
-	u32 error;	    /* MAXERRORS was exceeded, or probes could not be attached */
-	u32 cpus;	    /* rings 0 … cpus-1 (possible CPUs) */
-	u32 errors;	    /* run-time errors so far */
-	u64 ring_bytes;	    /* a power of two */
-	u32 overwrite;	    /* a flight recorder: include/recorder.h */
+	u32 state;		/* enum djs_state */
+	u32 exit_requested;	/* exit() or an error: the reader should stop the session */
+	u32 error;		/* MAXERRORS was exceeded, or probes could not be attached */
+	u32 cpus;		/* rings 0 … cpus-1 (possible CPUs) */
+	u32 errors;		/* run-time errors so far */
+	u64 ring_bytes;		/* a power of two */
+	u32 overwrite;		/* a flight recorder: include/recorder.h */
 	u32 symbol_pages;	/* of the table of symbols; 0: the script needs none */
 	struct djs_clock clock; /* when the module was loaded */
 };
 
-#define DJS_PAGE		       4096u
-#define DJS_MMAP_RING(cpu, ring_bytes) (DJS_PAGE + (u64)(cpu) * (DJS_PAGE + (ring_bytes)))
+#define DJS_PAGE			   4096u
+#define DJS_MMAP_RING(cpu, ring_bytes)	   (DJS_PAGE + (u64)(cpu) * (DJS_PAGE + (ring_bytes)))
 #define DJS_MMAP_SYMBOLS(cpus, ring_bytes) DJS_MMAP_RING(cpus, ring_bytes)
 
 /* The argument of DJS_IOC_START. */
@@ -88,7 +88,7 @@ struct djs_site_state {
 #define DJS_IOC_STOP   _IO('j', 2) /* returns when all is detached and the end probes have run */
 #define DJS_IOC_COUNTS _IOR('j', 3, struct djs_counts)
 #define DJS_IOC_SITE   _IOWR('j', 4, struct djs_site_state)
-#define DJS_IOC_SYMBOLS                                                                            \
-	_IO('j', 5) /* looks up the symbols of all addresses that records mention already */
+/* Looks up the symbols of all addresses that records mention. */
+#define DJS_IOC_SYMBOLS _IO('j', 5)
 
 #endif

@@ -43,7 +43,8 @@ struct djs_record {
 #define DJS_RECORD_COMMIT      0xffffff06u /* l id: prints what was kept under it */
 #define DJS_RECORD_DISCARD     0xffffff07u /* l id: drops it */
 #define DJS_RECORD_SYSTEM      0xffffff08u /* s command: the reader of the session runs it */
-#define DJS_RECORD_STACK       0xffffff09u /* print_backtrace(): u64 number of slots (symbols.h), these */
+/* print_backtrace(): u64 number of slots (symbols.h), then these */
+#define DJS_RECORD_STACK 0xffffff09u
 
 /* The largest record that every session accepts. A longer one may fit a ring that is large enough,
  * but never a part of a flight recorder's ring; records that do not fit are counted

@@ -25,8 +25,9 @@ struct djs_ring_page {
 /*
  * Marker pages, for crash dumps: they describe where the rings lie in physical memory and are found
  * there by their magic. Nothing else in the kernel needs to be intact or known. A ring has as many
- * marker pages as its pages require; the first page listed is its djs_ring_page. The table of symbols
- * (symbols.h) is described in the same way, without such a page, as the ring of DJS_DUMP_SYMBOLS.
+ * marker pages as its pages require; the first page listed is its djs_ring_page. The table of
+ * symbols (symbols.h) is described in the same way, without such a page, as the ring of
+ * DJS_DUMP_SYMBOLS.
  */
 static inline u64 djs_hash_bytes(const char *bytes, size_t size) /* FNV-1a */
 {
@@ -37,8 +38,8 @@ static inline u64 djs_hash_bytes(const char *bytes, size_t size) /* FNV-1a */
 	return hash;
 }
 
-#define DJS_DUMP_MAGIC "djstap rings \x01\x02\x05" /* 16 bytes, without the terminator */
-#define DJS_DUMP_PAGES 502u
+#define DJS_DUMP_MAGIC	 "djstap rings \x01\x02\x05" /* 16 bytes, without the terminator */
+#define DJS_DUMP_PAGES	 502u
 #define DJS_DUMP_SYMBOLS (~0u) /* in place of a CPU's number */
 
 struct djs_dump_page {

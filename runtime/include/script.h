@@ -234,9 +234,9 @@ void djs_stack_text(char *out, const u64 *stack);
 /* print_stack(): a line for each address. */
 void djs_print_stack(struct djs_ctx *ctx, const u64 *stack);
 /*
- * Makes an argument of a record (symbols.h) of a stack, in place: a text if there is no room in the table
- * of symbols. `type`: DJS_SYMBOLS_*. Returns its size. `words` has room for a stack, and for a string
- * after the first word.
+ * Makes an argument of a record (symbols.h) of a stack, in place: a text if there is no room in the
+ * table of symbols. `type`: DJS_SYMBOLS_*. Returns its size. `words` has room for a stack, and for
+ * a string after the first word.
  */
 u64 djs_symbols_argument(struct djs_ctx *ctx, u64 *words, u32 type);
 

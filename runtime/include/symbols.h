@@ -8,8 +8,8 @@
  *
  * An address is sought from the slot of its hash on; a slot that is claimed keeps its number and,
  * once it has one, its text, as long as the table exists. When what an address means changes,
- * because a module comes or goes, the slot is retired: it is not found any more, and the next record
- * of the same address has another slot.
+ * because a module comes or goes, the slot is retired: it is not found any more, and the next
+ * record of the same address has another slot.
  */
 #ifndef DJSTAP_SYMBOLS_H
 #define DJSTAP_SYMBOLS_H
@@ -41,7 +41,7 @@ struct djs_symbol {
 struct djs_symbol_area {
 	u32 slots; /* a power of two */
 	u32 text_bytes;
-	u32 string_bytes; /* MAXSTRINGLEN, terminator included: for texts that the script would have */
+	u32 string_bytes; /* MAXSTRINGLEN, terminator included: a text ends where it would */
 	u32 pad;
 };
 
@@ -49,7 +49,7 @@ struct djs_symbol_area {
 extern "C" {
 #endif
 
-/* ---- the table: runtime/map/symbols.c --------------------------------------------------------- */
+/* ---- the table: runtime/map/symbols.c -------------------------------------------------------- */
 
 struct djs_symbol_table {
 	struct djs_symbol_area *area;
@@ -65,15 +65,15 @@ u64 djs_symbol_area_bytes(u32 count);
 /* `area`: as large, and zero. */
 void djs_symbol_table_init(struct djs_symbol_table *table, void *area, u32 count, u32 string_bytes);
 /*
- * Returns the slot of an address, which it claims if there is none: then *fresh is set, and somebody
- * must fill it. DJS_NO_SYMBOL: there is no room, or its text cannot be kept. Any context.
+ * Returns the slot of an address, which it claims if there is none: then *fresh is set, and
+ * somebody must fill it. DJS_NO_SYMBOL: there is no room, or its text cannot be kept. Any context.
  */
 u32 djs_symbol_claim(struct djs_symbol_table *table, u64 address, bool *fresh);
 /* Returns the text of a slot, or NULL if it is still to come. Any context. */
 const char *djs_symbol_known(const struct djs_symbol_table *table, u32 slot, u32 *length);
 /*
- * Returns the first slot from `from` on that is to be filled, or the number of slots. Of this and of
- * what follows only one call may run at a time.
+ * Returns the first slot from `from` on that is to be filled, or the number of slots. Of this and
+ * of what follows only one call may run at a time.
  */
 u32 djs_symbol_next(const struct djs_symbol_table *table, u32 from);
 /* Returns whether there may be such a slot. */
@@ -84,7 +84,7 @@ void djs_symbol_fill(struct djs_symbol_table *table, u32 slot, const char *text,
 /* Retires a slot, if it has been filled. */
 void djs_symbol_retire(struct djs_symbol_table *table, u32 slot);
 
-/* ---- the texts that are made of it: runtime/text/symbols.c ------------------------------------- */
+/* ---- the texts that are made of it: runtime/text/symbols.c ----------------------------------- */
 
 /* An area that may contain anything, as its readers know it. */
 struct djs_symbol_view {
@@ -95,9 +95,7 @@ struct djs_symbol_view {
 	void *data;
 };
 
-/*
- * What a record's argument (record.h) is made to: the letters in the types of a format.
- */
+/* What is made of a record's argument (record.h): the letters in the types of a format. */
 #define DJS_SYMBOLS_BACKTRACE 'B' /* sprint_backtrace() */
 #define DJS_SYMBOLS_LINES     'L' /* sprint_syms(), sprint_stack() */
 #define DJS_SYMBOLS_NAME      'N' /* symname() */
@@ -116,9 +114,9 @@ static inline bool djs_is_symbols(char type)
 size_t djs_symbol_line(const struct djs_symbol_view *view, char *out, size_t size, u64 slot);
 #define DJS_SYMBOL_LINE_MAX (DJS_SYMBOL_MAX + 32)
 /*
- * Copies the arguments of a record, and replaces those that are made of symbols by strings, as which
- * djs_format() takes them. Returns the number of bytes that these need; what does not fit `size` is not written.
- * DJS_SYMBOLS_DAMAGED: the arguments do not agree with `types`.
+ * Copies the arguments of a record, and replaces those that are made of symbols by strings, as
+ * which djs_format() takes them. Returns the number of bytes that these need; what does not fit
+ * `size` is not written. DJS_SYMBOLS_DAMAGED: the arguments do not agree with `types`.
  */
 size_t djs_symbols_expand(const struct djs_symbol_view *view, char *out, size_t size,
 			  const char *types, const void *args, size_t args_bytes);

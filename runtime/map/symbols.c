@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The table of symbols (include/symbols.h). Handlers claim slots with one compare-and-exchange, in any
- * context, on any CPU. A claim is counted before it is made as if its text were the longest one: a
- * claimed slot can always be filled.
+ * The table of symbols (include/symbols.h). Handlers claim slots with one compare-and-exchange, in
+ * any context, on any CPU. A claim is counted before it is made as if its text were the longest
+ * one: a claimed slot can always be filled.
  */
 #include "include/symbols.h"
 #ifdef __KERNEL__

@@ -94,7 +94,8 @@ static s64 last_number(const struct djs_record *record)
 
 static void log_speculations(const struct djs_record *end, char *buffer, size_t size);
 
-/* A format whose arguments are made of symbols: these become strings in the second half of the buffer. */
+/* A format whose arguments are made of symbols: these become strings in the second half of the
+ * buffer. */
 static void format_symbols(const char *format, const char *types, const char *args, size_t bytes,
 			   char *buffer, size_t size)
 {

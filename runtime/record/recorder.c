@@ -115,7 +115,8 @@ int djs_dump_pages_init(unsigned long pages_of_a_ring)
 	return dump_pages ? 0 : -ENOMEM;
 }
 
-/* Returns a marker page for pages from `first` on, of `count` in all, whose numbers are still to come. */
+/* Returns a marker page for pages from `first` on, of `count` in all, whose numbers are still to
+ * come. */
 static struct djs_dump_page *dump_page_new(u32 cpu, u64 bytes, unsigned long first,
 					   unsigned long count)
 {
@@ -170,8 +171,7 @@ int djs_dump_symbols_add(char *area, unsigned long count)
 	u32 number, i;
 
 	symbol_dump_page_count = DIV_ROUND_UP(count, DJS_DUMP_PAGES);
-	symbol_dump_pages =
-	    kcalloc(symbol_dump_page_count, sizeof(*symbol_dump_pages), GFP_KERNEL);
+	symbol_dump_pages = kcalloc(symbol_dump_page_count, sizeof(*symbol_dump_pages), GFP_KERNEL);
 	if (!symbol_dump_pages)
 		return -ENOMEM;
 	for (number = 0; number < symbol_dump_page_count; number++) {
@@ -182,8 +182,7 @@ int djs_dump_symbols_add(char *area, unsigned long count)
 			return -ENOMEM;
 		symbol_dump_pages[number] = page;
 		for (i = 0; i < page->count; i++)
-			page->frames[i] =
-			    vmalloc_to_pfn(area + (page->first + i) * PAGE_SIZE);
+			page->frames[i] = vmalloc_to_pfn(area + (page->first + i) * PAGE_SIZE);
 		memcpy(page->magic, DJS_DUMP_MAGIC, sizeof(page->magic));
 	}
 	return 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The table of symbols (include/symbols.h): what looks them up, and when.
 //
-// A handler that claims a slot raises an interrupt, which wakes a work item: kallsyms is searched in a
-// task. Readers do not wait for this task but have the slots filled, and so does a module that comes
-// or goes: a slot gets the symbol that its address had when it was recorded.
+// A handler that claims a slot has the next timer tick wake a work item: kallsyms is searched in a
+// task, and the handler raises no interrupt of its own. Readers do not wait for this task but have
+// the slots filled, and so does a module that comes or goes: a slot gets the symbol that its
+// address had when it was recorded. The work item is for crash dumps, which nobody prepares.
 #include <linux/irq_work.h>
 #include <linux/kallsyms.h>
 #include <linux/mm.h>
@@ -34,8 +35,8 @@ DJS_HANDLER_CODE void djs_symbol_of(char *symbol, unsigned long address)
 }
 
 /*
- * Modules announce that they come and go. BPF programs and the kernel's trampolines, which are in the
- * same range of addresses, do not; nor do they say what was there before.
+ * Modules announce that they come and go. BPF programs and the kernel's trampolines, which are in
+ * the same range of addresses, do not; nor do they say what was there before.
  */
 static enum djs_symbol_state state_of(unsigned long address, const char *symbol)
 {
@@ -88,7 +89,7 @@ static void wake_work_run(struct irq_work *work)
 {
 	queue_work(system_unbound_wq, &fill_work);
 }
-static DEFINE_IRQ_WORK(wake_work, wake_work_run);
+static struct irq_work wake_work = IRQ_WORK_INIT_LAZY(wake_work_run);
 
 DJS_HANDLER_CODE bool djs_symbol_slots(const u64 *addresses, u32 count, u64 *slots)
 {
@@ -127,7 +128,7 @@ DJS_HANDLER_CODE bool djs_symbol_copy(char *symbol, unsigned long address)
 	return true;
 }
 
-/* ---- modules that come and go ------------------------------------------------------------------ */
+/* ---- modules that come and go ---------------------------------------------------------------- */
 
 #ifdef CONFIG_MODULES
 static bool is_in_init(const struct module *module, u64 address)
@@ -135,7 +136,8 @@ static bool is_in_init(const struct module *module, u64 address)
 	return within_module_init(address, module);
 }
 
-/* The module's addresses mean something else from now on: all of them, or those of its init part. */
+/* The module's addresses mean something else from now on: all of them, or those of its init part.
+ */
 static void retire(const struct module *module, bool only_init)
 {
 	u32 slot, slots = table.area->slots;
@@ -150,8 +152,8 @@ static void retire(const struct module *module, bool only_init)
 }
 
 /*
- * A module that goes still has its symbols; what was recorded before it came did not mean it. When it
- * lives, its init part, and the symbols of that, are about to be freed.
+ * A module that goes still has its symbols; what was recorded before it came did not mean it. When
+ * it lives, its init part, and the symbols of that, are about to be freed.
  */
 static int module_changes(struct notifier_block *block, unsigned long state, void *data)
 {
@@ -167,7 +169,7 @@ static int module_changes(struct notifier_block *block, unsigned long state, voi
 static struct notifier_block module_block = {.notifier_call = module_changes};
 #endif
 
-/* ---- begin and end ----------------------------------------------------------------------------- */
+/* ---- begin and end -------------------------------------------------------------------------- */
 
 int djs_symbols_init(void)
 {

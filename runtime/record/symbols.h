@@ -14,8 +14,8 @@ int djs_symbols_init(void);
 void djs_symbols_exit(void);
 
 /*
- * Finds the slots of addresses, in any context. False: some address has none, because there is no room
- * for it, or its symbol is not known for long.
+ * Finds the slots of addresses, in any context. False: some address has none, because there is no
+ * room for it, or its symbol is not known for long.
  */
 bool djs_symbol_slots(const u64 *addresses, u32 count, u64 *slots);
 /* Writes "name+0x1/0x20 [module]", or [kernel] when no module contains the address. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The texts that are made of symbols (include/symbols.h), as the functions of the language yield them:
- * one source for the kernel and for readers.
+ * The texts that are made of symbols (include/symbols.h), as the functions of the language yield
+ * them: one source for the kernel and for readers.
  */
 #include "include/record.h"
 #include "include/symbols.h"
@@ -190,10 +190,10 @@ static size_t expand_symbols(const struct djs_symbol_view *view, struct sink *si
 		bytes = (size_t)DJS_ALIGN8(words);
 		bytes = bytes < left ? bytes : left;
 	} else {
-		size_t size = view->area && view->bytes >= sizeof(*view->area) &&
-				      view->area->string_bytes
-				  ? view->area->string_bytes
-				  : DJS_SYMBOL_MAX;
+		size_t size =
+		    view->area && view->bytes >= sizeof(*view->area) && view->area->string_bytes
+			? view->area->string_bytes
+			: DJS_SYMBOL_MAX;
 
 		if (words > left / sizeof(u64))
 			return 0;
@@ -208,12 +208,13 @@ static size_t expand_symbols(const struct djs_symbol_view *view, struct sink *si
 	length = (u32)(sink->length - begin - sizeof(length));
 	if (sink->length <= sink->room)
 		memcpy(sink->out + begin, &length, sizeof(length));
-	sink_fill(sink, 0, (size_t)DJS_ALIGN8(sizeof(length) + (u64)length) - sizeof(length) - length);
+	sink_fill(sink, 0,
+		  (size_t)DJS_ALIGN8(sizeof(length) + (u64)length) - sizeof(length) - length);
 	return sizeof(words) + bytes;
 }
 
-/* Returns the size of an argument that is copied; more than `left`: it is damaged. The padding of the
- * last one may be missing. */
+/* Returns the size of an argument that is copied; more than `left`: it is damaged. The padding of
+ * the last one may be missing. */
 static size_t argument_bytes(char type, const char *args, size_t left)
 {
 	struct djs_histogram_header header;
@@ -236,8 +237,7 @@ static size_t argument_bytes(char type, const char *args, size_t left)
 		if (left < sizeof(count))
 			return left + 1;
 		memcpy(&count, args, sizeof(count));
-		return count > left / sizeof(u64) ? left + 1
-						  : (size_t)(1 + count) * sizeof(u64);
+		return count > left / sizeof(u64) ? left + 1 : (size_t)(1 + count) * sizeof(u64);
 	case 'h':
 		if (left < sizeof(header))
 			return left + 1;
@@ -266,7 +266,8 @@ size_t djs_symbols_expand(const struct djs_symbol_view *view, char *out, size_t 
 			if (bytes > left)
 				return DJS_SYMBOLS_DAMAGED;
 			sink_bytes(&sink, at, bytes);
-			if (*types == 's') /* the last one of the record, but not of what is written */
+			if (*types ==
+			    's') /* the last one of the record, but not of what is written */
 				sink_fill(&sink, 0, DJS_ALIGN8(bytes) - bytes);
 		}
 		at += bytes;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Reads a crash dump, from which `djrun --from-dump` takes rings and their records: it may be any
-// file.
+// Reads a crash dump, from which `djrun --from-dump` takes rings, their records and the symbols
+// that these mention: it may be any file.
 #include "session/dump_file.h"
+#include "session/event.h"
 #include "session/snapshot.h"
+#include "session/symbols.h"
 #include "target.h"
 
 #include <sys/mman.h>
@@ -21,5 +23,14 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Snapshot snapshot;
     for (const DumpedRing& ring : dump->rings)
         snapshot.add_still(ring.page, ring.data.data(), ring.data.size());
-    return snapshot.records().size() == SIZE_MAX;
+    const Symbols symbols(dump->symbols.data(), dump->symbols.size());
+    size_t bytes = 0;
+    for (uint64_t slot = 0; slot < 8; slot++)
+        bytes += symbols.line(slot).size();
+    std::string strings;
+    for (const auto& [record, cpu] : snapshot.records())
+        for (const char* types : {"B", "lL", "sN", "kD", "nhB", "BLND"})
+            if (symbols.expand(types, arguments_of(*record), strings))
+                bytes += strings.size();
+    return bytes == SIZE_MAX;
 }

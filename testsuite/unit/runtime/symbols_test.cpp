@@ -87,7 +87,8 @@ TEST(Symbols, WhatIsNoAddressHasNone) {
 // Whatever the texts are, a slot that was claimed can be filled.
 TEST(Symbols, AreNotPromisedMoreThanThereIs) {
     for (const u32 count : {1u, 2u, 100u, 1000u}) {
-        for (const size_t length : {size_t{3}, size_t{64}, size_t{65}, size_t{DJS_SYMBOL_MAX - 1}}) {
+        for (const size_t length :
+             {size_t{3}, size_t{64}, size_t{65}, size_t{DJS_SYMBOL_MAX - 1}}) {
             Table table(count);
             const std::string text(length, 'x');
             u32 claimed = 0, filled = 0;
@@ -145,8 +146,8 @@ TEST(Symbols, ASearchEnds) {
     std::map<u32, std::vector<u64>> by_home;
     std::vector<u64> same;
     for (u64 i = 0; same.empty(); i++) {
-        auto& those = by_home[static_cast<u32>(address_of(i) * 0x9e3779b97f4a7c15ull >>
-                                               table.table.shift)];
+        auto& those =
+            by_home[static_cast<u32>(address_of(i) * 0x9e3779b97f4a7c15ull >> table.table.shift)];
         those.push_back(address_of(i));
         if (those.size() == 40)
             same = those;
@@ -161,15 +162,16 @@ TEST(Symbols, ASearchEnds) {
     }
     EXPECT_EQ(found, 16u);
     for (const u64 address : same)
-        if (const u32 slot = table.claim(address); slot != DJS_NO_SYMBOL)
+        if (const u32 slot = table.claim(address); slot != DJS_NO_SYMBOL) {
             EXPECT_EQ(table.known(slot), text_of(address));
+        }
 }
 
 // Handlers on several CPUs want the same addresses while a task fills the slots, and retires some.
 TEST(Symbols, AreClaimedByManyAtOnce) {
     constexpr u64 addresses = 500, rounds = 200;
     constexpr unsigned handlers = 4;
-    Table table(4000);
+    Table table(8000); // room for each address, even if nothing is filled until the end
     std::atomic<unsigned> running{handlers};
     std::atomic<u64> wrong{0}, none{0}, used{0}, fresh_claims{0};
     std::vector<std::thread> threads;
@@ -198,7 +200,8 @@ TEST(Symbols, AreClaimedByManyAtOnce) {
         const u32 slots = table.table.area->slots;
         for (u32 at = djs_symbol_next(&table.table, 0); at < slots;
              at = djs_symbol_next(&table.table, at + 1)) {
-            table.fill(at, text_of(__atomic_load_n(&table.table.symbols[at].key, __ATOMIC_RELAXED)));
+            table.fill(at,
+                       text_of(__atomic_load_n(&table.table.symbols[at].key, __ATOMIC_RELAXED)));
             if (++filled % 50 == 0 && retired < 1000) {
                 djs_symbol_retire(&table.table, at);
                 retired++;
@@ -217,6 +220,7 @@ TEST(Symbols, AreClaimedByManyAtOnce) {
     EXPECT_FALSE(djs_symbols_pending(&table.table));
     std::set<u64> seen;
     for (u32 at = 0; at < table.table.area->slots; at++)
-        if (const u64 key = table.table.symbols[at].key; key > DJS_SYMBOL_RETIRED)
+        if (const u64 key = table.table.symbols[at].key; key > DJS_SYMBOL_RETIRED) {
             EXPECT_TRUE(seen.insert(key).second) << "an address has two slots";
+        }
 }

@@ -25,8 +25,8 @@ char* shared_memory(size_t size, int fd) {
 
 FakeModule::FakeModule(std::string name, uint32_t cpus, uint64_t ring_bytes)
     : name_(std::move(name)), cpus_(cpus), ring_bytes_(ring_bytes),
-      memory_file_(memfd_create("control", MFD_CLOEXEC)), size_(DJS_MMAP_SYMBOLS(cpus, ring_bytes) + uint64_t{symbol_pages} * DJS_PAGE),
-      heads_(cpus) {
+      memory_file_(memfd_create("control", MFD_CLOEXEC)),
+      size_(DJS_MMAP_SYMBOLS(cpus, ring_bytes) + uint64_t{symbol_pages} * DJS_PAGE), heads_(cpus) {
     if (ftruncate(memory_file_.get(), static_cast<off_t>(size_)) == 0)
         memory_ = shared_memory(size_, memory_file_.get());
     shared_ = new (shared_memory(sizeof(Shared), -1)) Shared{};

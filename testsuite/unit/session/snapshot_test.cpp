@@ -264,6 +264,33 @@ TEST_F(DumpFile, FindsARingInScatteredPages) {
     EXPECT_EQ(snapshot.records().size(), 500u);
 }
 
+TEST_F(DumpFile, FindsTheTableOfSymbols) {
+    djs_dump_page told{};
+    std::memcpy(told.magic, DJS_DUMP_MAGIC, sizeof told.magic);
+    told.identity = 77;
+    told.ring_bytes = 3 * page;
+    told.cpu = DJS_DUMP_SYMBOLS;
+    told.count = 3;
+    told.frames[0] = base / page + 122;
+    told.frames[1] = base / page + 119;
+    told.frames[2] = 0xfffff;
+    memory[122 * page] = 'a';
+    memory[119 * page] = 'b';
+    std::memcpy(&memory[121 * page], &told, sizeof told);
+    save();
+    const auto dump = find_rings(path, 77);
+    ASSERT_TRUE(dump);
+    EXPECT_EQ(dump->rings.size(), 1u);
+    ASSERT_EQ(dump->symbols.size(), 3 * page);
+    EXPECT_EQ(dump->symbols[0], 'a');
+    EXPECT_EQ(dump->symbols[page], 'b');
+    EXPECT_EQ(dump->symbols[2 * page], '\0');
+    EXPECT_EQ(dump->missing_symbol_pages, 1u);
+    std::memset(&memory[120 * page], 0, page);
+    save();
+    EXPECT_NE(find_rings(path, 77).failure().message.find("no records"), std::string::npos);
+}
+
 TEST_F(DumpFile, SaysWhatIsMissing) {
     memory.resize(122 * page);
     djs_dump_page told;

@@ -81,8 +81,9 @@ TEST_F(SymbolTexts, AreThoseOfTheLanguage) {
     EXPECT_EQ(text('B', slots({module, read, nothing})),
               "fat_fill+0x4 [fat]\nvfs_read+0x10 [kernel]\n0x5\n");
     EXPECT_EQ(text('B', slots({})), "");
-    EXPECT_EQ(text('L', slots({module, read})), " 0xffffffffc0000004 : fat_fill+0x4/0x80 [fat]\n"
-                                                " 0xffffffff81000010 : vfs_read+0x10/0x2f0 [kernel]\n");
+    EXPECT_EQ(text('L', slots({module, read})),
+              " 0xffffffffc0000004 : fat_fill+0x4/0x80 [fat]\n"
+              " 0xffffffff81000010 : vfs_read+0x10/0x2f0 [kernel]\n");
     EXPECT_EQ(symbols().line(read), " 0xffffffff81000010 : vfs_read+0x10/0x2f0 [kernel]\n");
     EXPECT_EQ(text('B', made("as it was\n")), "as it was\n");
 }
@@ -90,7 +91,8 @@ TEST_F(SymbolTexts, AreThoseOfTheLanguage) {
 // A string holds 23 characters, and whole lines.
 TEST_F(ShortTexts, EndLikeStrings) {
     const uint64_t one = add(0x10, "abcdef+0x1/0x2 [k]"), other = add(0x20, "g+0x1/0x2 [k]");
-    EXPECT_EQ(text('D', slots({add(0x30, "abcdefghijklmnopqrstuvwxyz")})), "abcdefghijklmnopqrstuvw");
+    EXPECT_EQ(text('D', slots({add(0x30, "abcdefghijklmnopqrstuvwxyz")})),
+              "abcdefghijklmnopqrstuvw");
     EXPECT_EQ(text('B', slots({one})), "abcdef+0x1 [k]\n");
     EXPECT_EQ(text('B', slots({other, other})), "g+0x1 [k]\ng+0x1 [k]\n");
     EXPECT_EQ(text('B', slots({one, other})), "abcdef+0x1 [k]\n...\n");
@@ -102,10 +104,11 @@ TEST_F(ShortTexts, EndLikeStrings) {
 
 TEST_F(SymbolTexts, ReplaceTheirArgumentsAlone) {
     const uint64_t read = add(0xffffffff81000010, "vfs_read+0x10/0x2f0 [kernel]");
-    const std::string before = words({7}) + FakeModule::text("between") + slots({1, 2}) +
-                               std::string(DJS_NAME_BYTES, 'n');
+    const std::string before =
+        words({7}) + FakeModule::text("between") + slots({1, 2}) + std::string(DJS_NAME_BYTES, 'n');
     std::string out;
-    ASSERT_TRUE(symbols().expand("lsknNs", before + slots({read}) + FakeModule::text("end").substr(0, 7), out));
+    ASSERT_TRUE(symbols().expand(
+        "lsknNs", before + slots({read}) + FakeModule::text("end").substr(0, 7), out));
     EXPECT_EQ(out, before + FakeModule::text("vfs_read") + FakeModule::text("end"));
     EXPECT_EQ(Symbols::expanded("lsknNBDLh"), "lsknssssh");
 }
