@@ -23,7 +23,7 @@ constexpr std::array limits_table{
     LimitEntry{"MAXTRYLOCK", &Limits::MAXTRYLOCK, 1, INT32_MAX},
     LimitEntry{"MAXNESTING", &Limits::MAXNESTING, 1, 100},
     LimitEntry{"MAXBACKTRACE", &Limits::MAXBACKTRACE, 1, 128},
-    LimitEntry{"MAXSYMBOLS", &Limits::MAXSYMBOLS, 1, 1 << 20},
+    LimitEntry{"MAXSYMBOLS", &Limits::MAXSYMBOLS, 1, 1 << 17},
     LimitEntry{"MINSTACKSPACE", &Limits::MINSTACKSPACE, 0, 4096},
     LimitEntry{"KRETACTIVE", &Limits::KRETACTIVE, 0, 65535},
     LimitEntry{"MAXKPROBES", &Limits::MAXKPROBES, 0, INT32_MAX},

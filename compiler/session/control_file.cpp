@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint32_t max_cpus = 8192;
 constexpr uint64_t largest_ring = uint64_t{1} << 31;
-constexpr uint32_t most_symbol_pages = 1U << 18;
+constexpr uint32_t most_symbol_pages = 1U << 16;
 
 std::string_view fallback_reason(uint32_t fallback) {
     switch (fallback) {
