@@ -27,6 +27,7 @@ constexpr std::array limits_table{
     LimitEntry{"MINSTACKSPACE", &Limits::MINSTACKSPACE, 0, 4096},
     LimitEntry{"KRETACTIVE", &Limits::KRETACTIVE, 0, 65535},
     LimitEntry{"MAXKPROBES", &Limits::MAXKPROBES, 0, INT32_MAX},
+    LimitEntry{"MAXPERFTHREADS", &Limits::MAXPERFTHREADS, 1, 1 << 20},
     LimitEntry{"STAP_CALLEE_MATCHALL", &Limits::STAP_CALLEE_MATCHALL, 0, 1},
     LimitEntry{"MAXSPECULATIONS", &Limits::MAXSPECULATIONS, 1, INT32_MAX},
     LimitEntry{"RING_KB", &Limits::RING_KB, 16, 1 << 20},

@@ -46,6 +46,7 @@ llvm::Constant* ScriptModule::handler_entry(const CompiledHandler& handler, uint
         is_session ? options.limits.MAXACTION_INTERRUPTIBLE : options.limits.MAXACTION;
     const MechanismArguments arguments =
         variant ? mechanism_arguments(variant->payload) : MechanismArguments{};
+    const std::string of = variant ? mechanism_program(variant->payload) : "";
     auto function = [&](llvm::Function* f) { return f ? static_cast<llvm::Constant*>(f) : null(); };
     if (!handler.locks.empty())
         flags |= DJS_HANDLER_IRQS_OFF;
@@ -64,7 +65,8 @@ llvm::Constant* ScriptModule::handler_entry(const CompiledHandler& handler, uint
         .condition = condition,
         .stack = 0, // stored in the object when it is known: store_stacks()
         .arguments = llvm::ConstantDataArray::get(context, llvm::ArrayRef<uint64_t>(arguments)),
-        .written = written.empty() ? null() : text(written)});
+        .written = written.empty() ? null() : text(written),
+        .program = of.empty() ? null() : text(of)});
 }
 
 void ScriptModule::fill_handlers(const std::vector<CompiledHandler>& handlers) {
@@ -293,6 +295,7 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
         .string_bytes = string_bytes(),
         .max_backtrace = limits.MAXBACKTRACE,
         .max_symbols = uses_symbols(program) ? limits.MAXSYMBOLS : 0,
+        .max_perf_threads = limits.MAXPERFTHREADS,
         .ring_bytes = limits.RING_KB * 1024,
         .overload_ms = limits.STP_OVERLOAD_INTERVAL / 1000000,
         .overload_percent = overload_percent(limits),

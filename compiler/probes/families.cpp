@@ -24,8 +24,8 @@ constexpr std::array not_supported_yet{
     "java(NUMBER)",
     "python2",
     "python3",
-    "perf.type(NUMBER).config(NUMBER).process",
-    "perf.type(NUMBER).config(NUMBER).process(STRING)",
+    "perf.type(NUMBER).config(NUMBER).process.counter(STRING)",
+    "perf.type(NUMBER).config(NUMBER).process(STRING).counter(STRING)",
 };
 
 // Splits at `separator` outside of brackets.
@@ -135,8 +135,8 @@ bool report_not_supported(const ast::ProbePoint& point, const std::string& shape
         .report(DiagnosticKind::ProbeNotSupported, point.components[last].range,
                 {std::string(*known)})
         .hint(std::string_view(*known).starts_with("perf")
-                  ? "without .process the event is counted on all CPUs: a handler selects the "
-                    "process, if (pid() == target())"
+                  ? "@perf of a process needs probes of user programs; without .process it is the "
+                    "count on the current CPU"
                   : "djstap --dump-probe-types lists the probe points");
     return true;
 }

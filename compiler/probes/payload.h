@@ -46,6 +46,7 @@ struct PerfEvent {
     uint64_t type = 0, config = 0; // of struct perf_event_attr
     uint64_t how = 0;              // enum djs_perf_how
     uint64_t rate = 0;             // units between two events, or events per second
+    std::string program;           // whose threads it concerns; empty: see `how`
     MechanismArguments arguments() const {
         return MechanismArguments()
             .set(DJS_PERF_TYPE, type)
@@ -110,6 +111,12 @@ using Payload = std::variant<NoPayload, SessionOrder, TimerPeriod, PerfEvent, Wa
 
 inline MechanismArguments mechanism_arguments(const Payload& payload) {
     return std::visit([](const auto& each) { return each.arguments(); }, payload);
+}
+
+// Returns the path of the program to whose threads the handler is limited; empty: it is to none.
+inline std::string mechanism_program(const Payload& payload) {
+    const auto* event = std::get_if<PerfEvent>(&payload);
+    return event ? event->program : std::string();
 }
 
 } // namespace djstap

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// perf.type(T).config(C), timer.profile: an event on each CPU.
+// perf.type(T).config(C), timer.profile: an event on each CPU, or on each thread of a program.
 #include "probes/families.h"
 
 #include "include/script.h"
@@ -19,7 +19,10 @@ Candidate make_candidate(const ast::ProbePoint& point, const PerfEvent& event) {
     candidate.kind = HandlerKind::Timer;
     candidate.payload = event;
     candidate.site.mechanism = Mechanism::Perf;
-    candidate.site.reason = "an event on each CPU";
+    candidate.site.reason = event.how & DJS_PERF_OF_PROGRAM ? "an event on each thread of a program"
+                            : event.how & DJS_PERF_OF_TARGET
+                                ? "an event on each thread of the process of -c or -x"
+                                : "an event on each CPU";
     candidate.site.point = ast::to_string(point);
     return candidate;
 }
@@ -28,7 +31,8 @@ PerfEvent event_of(const ast::ProbePoint& point, uint64_t how, int64_t rate) {
     return {.type = static_cast<uint64_t>(point.components[1].number),
             .config = static_cast<uint64_t>(point.components[2].number),
             .how = how,
-            .rate = static_cast<uint64_t>(rate)};
+            .rate = static_cast<uint64_t>(rate),
+            .program = {}};
 }
 
 // The CPU clock, at the rate of the kernel's tick unless a rate is given.
@@ -49,7 +53,34 @@ bool resolve_profile(const ast::ProbePoint& point, Resolver& resolver,
     out.push_back(make_candidate(point, {.type = type_software,
                                          .config = software_cpu_clock,
                                          .how = DJS_PERF_BY_COUNT,
-                                         .rate = 1'000'000'000 / static_cast<uint64_t>(hz)}));
+                                         .rate = 1'000'000'000 / static_cast<uint64_t>(hz),
+                                         .program = {}}));
+    return true;
+}
+
+// Limits the event to the threads of what .process or .process("PATH") names. The path is looked up
+// when the module is loaded, which may be on another system.
+bool select_program(const ast::ProbePoint& point, Resolver& resolver, PerfEvent& event) {
+    const ast::PointComponent* process = find_component(point, "process");
+    if (!process)
+        return true;
+    if (process->argument == ast::PointComponent::Argument::None) {
+        event.how |= DJS_PERF_OF_TARGET;
+        return true;
+    }
+    const std::string& path = process->string;
+    if (!path.starts_with('/')) {
+        resolver.diagnostics
+            .report(DiagnosticKind::CannotProbe, process->argument_range,
+                    {path, "it is not the absolute path of a program"})
+            .hint(path.empty() ? "without an argument, .process is the process of -c or -x"
+                               : "the path is looked up where the module is loaded: write "
+                                 "\"/usr/bin/" +
+                                     path.substr(path.rfind('/') + 1) + "\"");
+        return false;
+    }
+    event.how |= DJS_PERF_OF_PROGRAM;
+    event.program = path;
     return true;
 }
 
@@ -63,8 +94,11 @@ bool resolve_perf(const ast::ProbePoint& point, Resolver& resolver, std::vector<
                                     {std::to_string(period)});
         return false;
     }
-    out.push_back(make_candidate(
-        point, event_of(point, frequency ? DJS_PERF_BY_FREQUENCY : DJS_PERF_BY_COUNT, period)));
+    PerfEvent event =
+        event_of(point, frequency ? DJS_PERF_BY_FREQUENCY : DJS_PERF_BY_COUNT, period);
+    if (!select_program(point, resolver, event))
+        return false;
+    out.push_back(make_candidate(point, event));
     return true;
 }
 
@@ -87,8 +121,8 @@ bool resolve_perf_counter(const ast::ProbePoint& point, Resolver& resolver,
 
 const std::vector<ProbeForms> perf_family{
     {"timer.profile[.tick|.freq.hz(NUMBER)]", resolve_profile, PointTellsOfTask},
-    {"perf.type(NUMBER).config(NUMBER)[.sample(NUMBER)|.hz(NUMBER)]", resolve_perf,
-     PointTellsOfTask},
+    {"perf.type(NUMBER).config(NUMBER)[.sample(NUMBER)|.hz(NUMBER)][.process[(STRING)]]",
+     resolve_perf, PointTellsOfTask},
     {"perf.type(NUMBER).config(NUMBER).counter(STRING)", resolve_perf_counter, PointTellsOfTask},
 };
 

@@ -399,6 +399,7 @@ class ProbeResolver {
                           "/" + std::to_string(static_cast<int>(variant.kind));
         for (const uint64_t argument : mechanism_arguments(variant.payload))
             key += "," + std::to_string(argument);
+        key += mechanism_program(variant.payload);
         if (variant.faults_again)
             key += "/faults again";
         if (variant.syscall)

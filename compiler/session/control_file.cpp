@@ -198,9 +198,10 @@ Snapshot ControlFile::snapshot(bool live) const {
     return snapshot;
 }
 
-int ControlFile::start(int traced_pid) const {
+int ControlFile::start(int traced_pid, bool executes) const {
     djs_start start{};
     start.traced_pid = traced_pid;
+    start.flags = executes ? DJS_START_EXECUTES : 0;
     return ioctl(file_.get(), DJS_IOC_START, &start) == 0 ? 0 : errno;
 }
 

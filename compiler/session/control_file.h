@@ -41,7 +41,8 @@ class ControlFile {
     bool failed() const { return __atomic_load_n(&page_->error, __ATOMIC_ACQUIRE); }
 
     // Both block until the module has finished; return 0 or errno.
-    int start(int traced_pid) const;
+    // `executes`: the process has not executed its program yet.
+    int start(int traced_pid, bool executes) const;
     int stop() const;
     std::optional<djs_counts> counts() const;
     // Returns the probes that the module lists. `all`: also the others, one element for all that

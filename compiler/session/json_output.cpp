@@ -161,6 +161,7 @@ class JsonOutput : public Output {
                             {"skipped_stack", counts.skipped_stack},
                             {"skipped_kretprobe", counts.skipped_kretprobe},
                             {"skipped_kprobe", counts.skipped_kprobe},
+                            {"not_followed", counts.not_followed},
                             {"errors", counts.errors},
                             {"failed_sites", counts.failed_sites},
                             {"inside", counts.inside},

@@ -179,6 +179,9 @@ std::vector<std::string> describe_counts(const djs_counts& counts) {
          " returns were missed because all instances were in use: try .maxactive(N)"},
         {counts.skipped_kprobe, " hit was missed inside another kprobe",
          " hits were missed inside another kprobe"},
+        {counts.not_followed,
+         " thread of a program was not followed by perf events: try a larger MAXPERFTHREADS",
+         " threads of a program were not followed by perf events: try a larger MAXPERFTHREADS"},
         {counts.failed_sites, " probe could not be attached", " probes could not be attached"},
     };
     std::vector<std::string> lines;

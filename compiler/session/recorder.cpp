@@ -38,7 +38,7 @@ void print_snapshot(const Snapshot& snapshot, const ModuleMeta& meta, const Reco
 
 RecorderStart start_recorder(ControlFile& control, const SessionOptions& options, Output& output) {
     RecorderStart start;
-    if (const int error = control.start(options.traced_pid)) {
+    if (const int error = control.start(options.traced_pid, false)) {
         start.outcome.status = 1;
         output.error(std::string("the probes could not be started: ") + std::strerror(error), "");
         return start;

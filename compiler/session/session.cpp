@@ -129,7 +129,7 @@ bool Session::start() {
     if (control_.state() != DJS_STATE_LOADED)
         return true;
     const int traced = command_ ? static_cast<int>(command_->pid()) : options_.traced_pid;
-    const int error = while_reading([&] { return control_.start(traced); });
+    const int error = while_reading([&] { return control_.start(traced, command_ != nullptr); });
     if (error == 0)
         return true;
     outcome_.status = 1;

@@ -10,6 +10,7 @@
 #include "control/arming.h"
 #include "djprobe/djprobe.h"
 #include "kprobe/kprobe.h"
+#include "perf/perf.h"
 #include "procfs/procfs.h"
 #include "record/symbols.h"
 
@@ -129,6 +130,7 @@ static void fill_counts(struct djs_counts *counts)
 	counts->skipped_stack = DJS_CPU_SUM(skipped_stack);
 	counts->skipped_kprobe = djs_kprobes_missed();
 	counts->skipped_kretprobe = djs_kretprobes_missed();
+	counts->not_followed = djs_perf_not_followed();
 	counts->errors = djs_error_count();
 	counts->failed_sites = djs_sites_failed_count();
 	counts->inside = djs_inside_count() + djs_procfs_calls();
@@ -181,6 +183,7 @@ static long file_ioctl(struct file *file, unsigned int command, unsigned long ar
 			return -EFAULT;
 		if (start.traced_pid)
 			djs_traced_pid = start.traced_pid;
+		djs_traced_executes = start.flags & DJS_START_EXECUTES;
 		return djs_session_start();
 	case DJS_IOC_STOP:
 		djs_session_stop();

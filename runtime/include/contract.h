@@ -26,7 +26,7 @@ enum djs_argument {
 	/* A perf event fires after a number of units, or a number of times per second. */
 	DJS_PERF_TYPE = 0,
 	DJS_PERF_CONFIG,
-	DJS_PERF_HOW, /* enum djs_perf_how, or DJS_PERF_COUNTER + a number */
+	DJS_PERF_HOW, /* enum djs_perf_how, or DJS_PERF_COUNTER + a number; | DJS_PERF_OF_… */
 	DJS_PERF_RATE,
 	/* The watched bytes: address, number, and enum djs_breakpoint_how. */
 	DJS_BREAKPOINT_ADDRESS = 0,

@@ -52,8 +52,9 @@ struct djs_control_page {
 /* The argument of DJS_IOC_START. */
 struct djs_start {
 	s32 traced_pid; /* target(), from -c or -x; 0: none */
-	u32 flags;
+	u32 flags;	/* DJS_START_EXECUTES */
 };
+#define DJS_START_EXECUTES 1u /* the process has not executed its program yet */
 
 /* Counts of hits that were not handled and records that were not kept. */
 struct djs_counts {
@@ -66,6 +67,7 @@ struct djs_counts {
 	u64 skipped_stack;     /* too little of the kernel's stack was left (MINSTACKSPACE) */
 	u64 skipped_kretprobe; /* no free kretprobe instance (nmissed) */
 	u64 skipped_kprobe;    /* kprobe nmissed: hit inside another kprobe */
+	u64 not_followed;      /* threads to which an event of their program was not attached */
 	u64 errors;
 	u64 failed_sites; /* probes that could not be attached */
 	/* calls of functions with a return djprobe, and of readers and writers of procfs files,

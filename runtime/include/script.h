@@ -61,6 +61,10 @@ enum djs_perf_how {
 	DJS_PERF_COUNTER = 2, /* + its number: no handler runs, @perf reads it */
 };
 #define DJS_MOST_PERF_COUNTERS 64
+/* Bits of DJS_PERF_HOW: only threads of one program (djs_handler.program), or of the process of -c
+ * or -x. Neither: each CPU. */
+#define DJS_PERF_OF_PROGRAM 0x100
+#define DJS_PERF_OF_TARGET  0x200
 /* Bits of DJS_BREAKPOINT_HOW. */
 enum djs_breakpoint_how {
 	DJS_BREAKPOINT_READS = 1 << 0,	   /* reads count, too */

@@ -1,30 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // perf.*, timer.profile: a perf event on each CPU that is online when the session begins. Its
 // overflow calls the handler with the registers of the interrupted code. perf.….counter: the same
-// without a handler; @perf reads its count.
+// without a handler; @perf reads its count. perf.….process is attached by follow.c.
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 
 #include "context/context.h"
+#include "perf/perf.h"
 #include "sites/mechanism.h"
 
 struct djs_perf {
 	struct djs_site_run *run;
+	struct djs_perf *next;	     /* detached */
 	struct perf_event *events[]; /* [nr_cpu_ids] */
 };
 
 static struct djs_perf *counters[DJS_MOST_PERF_COUNTERS];
 
-static DJS_HANDLER_CODE void perf_overflowed(struct perf_event *event,
-					     struct perf_sample_data *data, struct pt_regs *regs)
+DJS_HANDLER_CODE void djs_perf_hit(const struct djs_site_run *run, struct pt_regs *regs)
 {
-	const struct djs_perf *perf = event->overflow_handler_context;
-	const struct djs_handler *handler = &djs_script.handlers[perf->run->site->handler];
+	const struct djs_handler *handler = &djs_script.handlers[run->site->handler];
 
 	if (handler->by_regs)
 		handler->by_regs(NULL, regs);
 	else
-		djs_run_handler(handler, perf->run->site, regs);
+		djs_run_handler(handler, run->site, regs);
+}
+
+static DJS_HANDLER_CODE void perf_overflowed(struct perf_event *event,
+					     struct perf_sample_data *data, struct pt_regs *regs)
+{
+	const struct djs_perf *perf = event->overflow_handler_context;
+
+	djs_perf_hit(perf->run, regs);
 }
 
 /*
@@ -63,6 +71,22 @@ static u32 counter_of(const struct djs_site_run *run)
 				      : min_t(u64, how - DJS_PERF_COUNTER, DJS_MOST_PERF_COUNTERS);
 }
 
+static struct djs_perf *detached;
+
+/* An event may be released by an interrupt of its own handler. */
+static void free_detached(void)
+{
+	if (!detached)
+		return;
+	synchronize_rcu(); /* handlers run with preemption disabled */
+	while (detached) {
+		struct djs_perf *perf = detached;
+
+		detached = perf->next;
+		kfree(perf);
+	}
+}
+
 static void detach_perf(struct djs_site_run *run)
 {
 	struct djs_perf *perf = run->data;
@@ -78,7 +102,8 @@ static void detach_perf(struct djs_site_run *run)
 			perf_event_release_kernel(perf->events[cpu]);
 	run->armed = 0;
 	run->data = NULL;
-	kfree(perf);
+	perf->next = detached;
+	detached = perf;
 }
 
 static int attach_perf(struct djs_site_run *run)
@@ -116,6 +141,7 @@ static int attach_perf(struct djs_site_run *run)
 	cpus_read_unlock();
 	if (error) {
 		detach_perf(run);
+		free_detached();
 		djs_site_failed(run, error, "this machine has no such perf event");
 	} else if (counter < DJS_MOST_PERF_COUNTERS) {
 		WRITE_ONCE(counters[counter], perf);
@@ -131,24 +157,27 @@ static int perf_attach(void)
 		struct djs_site_run *run = &djs_sites[i];
 
 		if (run->mechanism == DJS_MECHANISM_PERF && run->wanted && !run->armed &&
-		    !run->error && attach_perf(run))
+		    !run->error && !djs_is_followed(run) && attach_perf(run))
 			return -ENOMEM;
 	}
-	return 0;
+	return djs_follow_attach();
 }
 
 static void perf_disarm(void)
 {
 	u32 i;
 
+	djs_follow_disarm();
 	for (i = 0; i < djs_script.site_count; i++)
 		if (djs_sites[i].mechanism == DJS_MECHANISM_PERF && djs_sites[i].armed &&
 		    !djs_sites[i].wanted)
 			detach_perf(&djs_sites[i]);
+	free_detached();
 }
 
 const struct djs_mechanism_ops djs_ops_perf = {
     .attach = perf_attach,
     .disarm = perf_disarm,
+    .free = djs_follow_free,
     .last = true,
 };

@@ -9,6 +9,7 @@
 
 struct djs_control_page *djs_control;
 s32 djs_traced_pid;
+bool djs_traced_executes;
 u32 djs_gate = DJS_HANDLER_IRQS_OFF | DJS_HANDLER_CHECKS_STATE;
 struct djs_ctx djs_session_ctx;
 

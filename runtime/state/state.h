@@ -8,6 +8,7 @@
 
 extern struct djs_control_page *djs_control;
 extern s32 djs_traced_pid;
+extern bool djs_traced_executes; /* djs_traced_pid has not executed its program yet */
 
 /* Flags of handlers that make djs_enter take its slow path: DJS_HANDLER_IRQS_OFF always,
  * DJS_HANDLER_CHECKS_STATE unless the session is running, DJS_HANDLER_MAY_LINGER after the

@@ -348,6 +348,27 @@ TEST(PerfPlans, HaveTheirEventAndRate) {
     EXPECT_EQ(often.rate, 99u);
     EXPECT_NE(refusal("perf.type(0).config(1).sample(0)"), "fine");
     EXPECT_NE(refusal("perf.type(0).config(1).hz(0)"), "fine");
+    EXPECT_EQ(usual.program, "");
+}
+
+TEST(PerfPlans, AreLimitedToAProgramOrAProcess) {
+    const PerfEvent program =
+        payload_of<PerfEvent>("perf.type(0).config(1).hz(9).process(\"/a/b\")");
+    EXPECT_EQ(program.how, uint64_t{DJS_PERF_BY_FREQUENCY | DJS_PERF_OF_PROGRAM});
+    EXPECT_EQ(program.rate, 9u);
+    EXPECT_EQ(program.program, "/a/b");
+    const PerfEvent target = payload_of<PerfEvent>("perf.type(0).config(1).sample(3).process");
+    EXPECT_EQ(target.how, uint64_t{DJS_PERF_BY_COUNT | DJS_PERF_OF_TARGET});
+    EXPECT_EQ(target.program, "");
+    EXPECT_NE(refusal("perf.type(0).config(1).process(\"b\")"), "fine");
+    EXPECT_NE(refusal("perf.type(0).config(1).process(\"\")"), "fine");
+    EXPECT_NE(refusal("perf.type(0).config(1).process(\"/b\").sample(0)"), "fine");
+    // One handler cannot be of two programs.
+    const Planned two(
+        "probe perf.type(0).config(1).process(\"/a\"), perf.type(0).config(1).process(\"/b\"), "
+        "perf.type(0).config(1) {}");
+    ASSERT_TRUE(two.plan) << two.errors();
+    EXPECT_EQ(two.plan->variants.size(), 3u);
 }
 
 TEST(PerfPlans, ProfilesGoByTheKernelsTick) {

@@ -90,14 +90,15 @@ TEST(JsonOutput, EachCountHasItsName) {
                                  .skipped_stack = 6,
                                  .skipped_kretprobe = 7,
                                  .skipped_kprobe = 8,
-                                 .errors = 9,
-                                 .failed_sites = 10,
-                                 .inside = 11,
-                                 .pinned = 12});
+                                 .not_followed = 9,
+                                 .errors = 10,
+                                 .failed_sites = 11,
+                                 .inside = 12,
+                                 .pinned = 13});
               }),
               R"({"type":"lost_events","data":{"events":1,"oversized":2,"overwritten":3,)"
               R"("skipped_busy":4,"skipped_locked":5,"skipped_stack":6,"skipped_kretprobe":7,)"
-              R"("skipped_kprobe":8,"errors":9,"failed_sites":10,"inside":11,"pinned":12}})"
+              R"("skipped_kprobe":8,"not_followed":9,"errors":10,"failed_sites":11,"inside":12,"pinned":13}})"
               "\n");
 }
 
@@ -225,6 +226,11 @@ TEST(Counts, EachHasItsOwnLines) {
     EXPECT_EQ(lines(&djs_counts::skipped_kretprobe, 5),
               "5 returns were missed because all instances were in use: try .maxactive(N)");
     EXPECT_EQ(lines(&djs_counts::skipped_kprobe, 6), "6 hits were missed inside another kprobe");
+    EXPECT_EQ(lines(&djs_counts::not_followed, 1),
+              "1 thread of a program was not followed by perf events: try a larger MAXPERFTHREADS");
+    EXPECT_EQ(lines(&djs_counts::not_followed, 2),
+              "2 threads of a program were not followed by perf events: try a larger "
+              "MAXPERFTHREADS");
     EXPECT_EQ(lines(&djs_counts::failed_sites, 1), "1 probe could not be attached");
     for (auto said_elsewhere :
          {&djs_counts::overwritten, &djs_counts::errors, &djs_counts::inside, &djs_counts::pinned})

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// perf.….process: attaches events to the threads that run a program at the start, and to each that
+// executes it later. An event cannot be attached where the kernel reports an exec. The task does it
+// itself, before it returns to user space and runs the first instruction of the program.
+#include <linux/kprobes.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/task_work.h>
+#include <linux/tracepoint.h>
+#include <linux/wait.h>
+
+#include "perf/perf.h"
+
+static atomic64_t not_followed = ATOMIC64_INIT(0);
+
+u64 djs_perf_not_followed(void)
+{
+	return atomic64_read(&not_followed);
+}
+
+static bool is_site_to_follow(const struct djs_site_run *run)
+{
+	return run->mechanism == DJS_MECHANISM_PERF && djs_is_followed(run);
+}
+
+#if defined(DJS_HAVE_REMOVE_ON_EXEC) && defined(DJS_HAVE_TRACEPOINTS)
+
+/* ---- what a task is to do on its way to user space --------------------------------------------
+ */
+
+struct visit {
+	struct callback_head work;
+	struct visit *next; /* free */
+};
+static struct visit *visits, *free_visits;
+static DEFINE_RAW_SPINLOCK(visits_lock);
+static atomic_t visits_due = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(visits_queue);
+
+static int (*add_task_work)(struct task_struct *task, struct callback_head *work,
+			    enum task_work_notify_mode mode);
+
+static DJS_HANDLER_CODE struct visit *take_visit(void)
+{
+	struct visit *visit;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&visits_lock, flags);
+	visit = free_visits;
+	if (visit) {
+		free_visits = visit->next;
+		atomic_inc(&visits_due);
+	}
+	raw_spin_unlock_irqrestore(&visits_lock, flags);
+	return visit;
+}
+
+static DJS_HANDLER_CODE void put_visit(struct visit *visit)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&visits_lock, flags);
+	visit->next = free_visits;
+	free_visits = visit;
+	raw_spin_unlock_irqrestore(&visits_lock, flags);
+	if (atomic_dec_and_test(&visits_due))
+		wake_up(&visits_queue);
+}
+
+static void visit_current(struct callback_head *work)
+{
+	if (djs_roots_attach(current))
+		atomic64_inc(&not_followed);
+	put_visit(container_of(work, struct visit, work));
+}
+
+static DJS_HANDLER_CODE void visit_soon(struct task_struct *task)
+{
+	struct visit *visit = take_visit();
+
+	if (!visit) {
+		atomic64_inc(&not_followed);
+		return;
+	}
+	init_task_work(&visit->work, visit_current);
+	if (add_task_work(task, &visit->work, TWA_RESUME))
+		put_visit(visit); /* it exits */
+}
+
+/* Not every kernel exports task_work_add. register_kprobe resolves a symbol before it refuses the
+ * address, and a disabled kprobe changes no code. */
+static int find_task_work_add(void)
+{
+#ifdef DJS_HAVE_TASK_WORK
+	add_task_work = task_work_add;
+#else
+	struct kprobe kprobe = {.symbol_name = "task_work_add", .flags = KPROBE_FLAG_DISABLED};
+
+	if (!register_kprobe(&kprobe))
+		unregister_kprobe(&kprobe);
+	add_task_work = (void *)kprobe.addr;
+#endif
+	return add_task_work ? 0 : -EOPNOTSUPP;
+}
+
+/* ---- execs and forks --------------------------------------------------------------------------
+ */
+
+static DJS_HANDLER_CODE void program_executed(void *unused, struct task_struct *task, pid_t old_pid,
+					      struct linux_binprm *binary)
+{
+	if (task->tgid == djs_traced_pid)
+		WRITE_ONCE(djs_traced_executes, false);
+	if (djs_roots_lack(task))
+		visit_soon(task);
+}
+
+/* Whoever is created by a thread that has the event inherits it, unless that was being attached
+ * while the new task was being created. */
+static DJS_HANDLER_CODE void task_forked(void *unused, struct task_struct *parent,
+					 struct task_struct *child)
+{
+	if (djs_roots_lack(child))
+		visit_soon(child);
+}
+
+static struct watched {
+	const char *name;
+	void *callback;
+	struct tracepoint *tracepoint; /* NULL: not found */
+	bool registered;
+} watched[] = {
+    {.name = "sched_process_exec", .callback = program_executed},
+    {.name = "sched_process_fork", .callback = task_forked},
+};
+
+static void note_watched(struct tracepoint *tracepoint, void *unused)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(watched); i++)
+		if (!strcmp(tracepoint->name, watched[i].name))
+			watched[i].tracepoint = tracepoint;
+}
+
+/* Afterwards no task is to attach anything, and none will be. */
+static void stop_following(void)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(watched); i++)
+		if (watched[i].registered)
+			tracepoint_probe_unregister(watched[i].tracepoint, watched[i].callback,
+						    NULL);
+	tracepoint_synchronize_unregister();
+	for (i = 0; i < ARRAY_SIZE(watched); i++)
+		watched[i].registered = false;
+	wait_event(visits_queue, !atomic_read(&visits_due));
+}
+
+static int start_following(void)
+{
+	int error = 0;
+	u32 i;
+
+	for_each_kernel_tracepoint(note_watched, NULL);
+	for (i = 0; i < ARRAY_SIZE(watched) && !error; i++) {
+		if (watched[i].registered)
+			continue;
+		error = watched[i].tracepoint ? tracepoint_probe_register(watched[i].tracepoint,
+									  watched[i].callback, NULL)
+					      : -ENOENT;
+		watched[i].registered = !error;
+	}
+	if (error)
+		stop_following();
+	return error;
+}
+
+/* ---- probes -----------------------------------------------------------------------------------
+ */
+
+static const char *program_failure(const struct djs_program *program, int error)
+{
+	if (!program->path)
+		return "there is no process of -c or -x";
+	switch (error) {
+	case -ENOENT:
+	case -ENOTDIR:
+		return "there is no such program";
+	case -EACCES:
+		return "the path does not name a file";
+	default:
+		return "the path of the program cannot be looked up";
+	}
+}
+
+static int find_program(struct djs_followed *followed)
+{
+	const struct djs_handler *handler = &djs_script.handlers[followed->run->site->handler];
+	int error;
+
+	followed->program.path =
+	    handler->arguments[DJS_PERF_HOW] & DJS_PERF_OF_PROGRAM ? handler->program : NULL;
+	followed->attr = (struct perf_event_attr){
+	    .size = sizeof(followed->attr),
+	    .type = handler->arguments[DJS_PERF_TYPE],
+	    .config = handler->arguments[DJS_PERF_CONFIG],
+	    .freq = handler->arguments[DJS_PERF_HOW] & DJS_PERF_BY_FREQUENCY,
+	    .sample_period = handler->arguments[DJS_PERF_RATE], /* or the frequency: a union */
+	    .inherit = 1,
+	    .remove_on_exec = 1,
+	};
+	error = djs_program_find(&followed->program);
+	if (error)
+		djs_site_failed(followed->run, error, program_failure(&followed->program, error));
+	return error;
+}
+
+/* Later calls may come from a task with another root directory. */
+static int find_programs(void)
+{
+	u32 i, count = 0;
+	int error = 0;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		count += is_site_to_follow(&djs_sites[i]);
+	if (!count || djs_followed)
+		return 0;
+	djs_followed = kcalloc(count, sizeof(*djs_followed), GFP_KERNEL);
+	visits = kvcalloc(djs_script.max_perf_threads, sizeof(*visits), GFP_KERNEL);
+	if (!djs_followed || !visits) {
+		djs_follow_free();
+		return -ENOMEM;
+	}
+	for (i = 0; i < djs_script.max_perf_threads; i++) {
+		visits[i].next = free_visits;
+		free_visits = &visits[i];
+	}
+	for (i = 0; i < djs_script.site_count && !error; i++) {
+		if (!is_site_to_follow(&djs_sites[i]))
+			continue;
+		djs_followed[djs_followed_count].run = &djs_sites[i];
+		error = find_program(&djs_followed[djs_followed_count++]);
+	}
+	return error ?: find_task_work_add();
+}
+
+static void prepare_event(struct djs_followed *followed)
+{
+	struct perf_event_attr attr = followed->attr;
+	struct perf_event *anchor;
+
+	attr.inherit = 0;
+	attr.remove_on_exec = 0;
+	attr.disabled = 1;
+	anchor = perf_event_create_kernel_counter(&attr, -1, current, NULL, NULL);
+	if (IS_ERR(anchor)) {
+		djs_site_failed(followed->run, PTR_ERR(anchor),
+				"this machine has no such perf event");
+		return;
+	}
+	WRITE_ONCE(followed->anchor, anchor);
+	followed->run->armed = 1;
+}
+
+int djs_follow_attach(void)
+{
+	int error = find_programs();
+	bool any = false;
+	s64 lacking;
+	u32 i;
+
+	for (i = 0; i < djs_followed_count && !error; i++) {
+		struct djs_followed *followed = &djs_followed[i];
+
+		if (followed->run->wanted && !followed->run->armed && !followed->run->error) {
+			prepare_event(followed);
+			any |= followed->run->armed;
+		}
+	}
+	if (error || !any)
+		return error;
+	error = start_following();
+	if (error)
+		return error;
+	lacking = djs_roots_attach_all();
+	if (lacking < 0)
+		return lacking;
+	atomic64_add(lacking, &not_followed);
+	for (i = 0; i < djs_followed_count; i++)
+		WRITE_ONCE(djs_followed[i].open, djs_followed[i].run->armed);
+	return 0;
+}
+
+void djs_follow_disarm(void)
+{
+	bool any = false, others = false;
+	u32 i;
+
+	for (i = 0; i < djs_followed_count; i++) {
+		struct djs_followed *followed = &djs_followed[i];
+
+		if (followed->run->armed && !followed->run->wanted) {
+			djs_roots_release(followed);
+			followed->run->armed = 0;
+			any = true;
+		}
+		others |= followed->run->armed;
+	}
+	if (any && !others)
+		stop_following();
+}
+
+void djs_follow_free(void)
+{
+	kfree(djs_followed);
+	djs_followed = NULL;
+	djs_followed_count = 0;
+	kvfree(visits);
+	visits = NULL;
+	free_visits = NULL;
+}
+
+#else
+
+int djs_follow_attach(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		if (is_site_to_follow(&djs_sites[i]) && !djs_sites[i].error)
+			djs_site_failed(&djs_sites[i], -EOPNOTSUPP,
+					"this kernel cannot limit perf events to a program");
+	return 0;
+}
+
+void djs_follow_disarm(void)
+{
+}
+
+void djs_follow_free(void)
+{
+}
+#endif

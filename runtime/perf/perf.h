@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * perf.….process: perf events of the threads that run a program. The kernel passes an event on to
+ * the threads and child processes that such a thread creates (attr.inherit), and removes it when
+ * one of them executes a program (attr.remove_on_exec). follow.c attaches an event to each thread
+ * that runs the program at the start, and to each that executes it later; roots.c keeps these.
+ */
+#ifndef DJSTAP_PERF_H
+#define DJSTAP_PERF_H
+
+#include <linux/perf_event.h>
+
+#include "sites/sites.h"
+
+/* Runs the handler of a site. Any context. */
+void djs_perf_hit(const struct djs_site_run *run, struct pt_regs *regs);
+
+/* ---- programs: program.c --------------------------------------------------------------------- */
+
+struct djs_program {
+	const char *path; /* NULL: the process of -c or -x, whatever it executes */
+	u64 inode;
+	dev_t device;
+	u32 generation; /* of the inode: its number may be used again */
+};
+
+/* Finds the file by its path. May sleep. */
+int djs_program_find(struct djs_program *program);
+/* Returns whether the current task, or one that is not running yet, runs the program. */
+bool djs_program_of_still(const struct djs_program *program, struct task_struct *task);
+/* The same for any task. Task context. */
+bool djs_program_of(const struct djs_program *program, struct task_struct *task);
+
+/* ---- events: roots.c ------------------------------------------------------------------------- */
+
+/* A probe of a program. */
+struct djs_followed {
+	struct djs_site_run *run;
+	struct djs_program program;
+	struct perf_event_attr attr;
+	/* Shows that the machine has such an event, and keeps the kernel prepared for events of
+	 * tasks. NULL: the probe is not armed. */
+	struct perf_event *anchor;
+	/* All threads that run the program have the event: from now on, hits are handled. */
+	bool open;
+};
+extern struct djs_followed *djs_followed;
+extern u32 djs_followed_count;
+
+/* Returns whether the task, which is current or not running yet, should have an event of some armed
+ * probe, and has none. */
+bool djs_roots_lack(struct task_struct *task);
+/* Attaches to the task what it lacks. Returns 0, also if the task exits, or an error. May sleep. */
+int djs_roots_attach(struct task_struct *task);
+/* The same for all tasks that exist. Returns the number of those that still lack something, or an
+ * error. */
+s64 djs_roots_attach_all(void);
+/* Releases the events of a probe that is armed, with those that threads and children inherited. May
+ * sleep. */
+void djs_roots_release(struct djs_followed *followed);
+
+/* ---- threads: follow.c ----------------------------------------------------------------------- */
+
+static inline bool djs_is_followed(const struct djs_site_run *run)
+{
+	return djs_script.handlers[run->site->handler].arguments[DJS_PERF_HOW] &
+	       (DJS_PERF_OF_PROGRAM | DJS_PERF_OF_TARGET);
+}
+/* Attaches and detaches the sites for which djs_is_followed is true. */
+int djs_follow_attach(void);
+void djs_follow_disarm(void);
+void djs_follow_free(void);
+/* Returns the number of threads to which an event could not be attached. */
+u64 djs_perf_not_followed(void);
+
+#endif

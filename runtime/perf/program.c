@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Which program a task runs: the file that it executed, or the process that the script is about.
+#include <linux/fs.h>
+#include <linux/mm_types.h>
+#include <linux/namei.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+
+#include "perf/perf.h"
+
+/* A file is known by its inode: a hard link is the same program, and a file that replaces it under
+ * its name is another one. */
+int djs_program_find(struct djs_program *program)
+{
+	const struct inode *inode;
+	struct path path;
+	int error;
+
+	if (!program->path)
+		return djs_traced_pid ? 0 : -ESRCH;
+	error = kern_path(program->path, LOOKUP_FOLLOW, &path);
+	if (error)
+		return error;
+	inode = d_inode(path.dentry);
+	if (S_ISREG(inode->i_mode)) {
+		program->inode = inode->i_ino;
+		program->device = inode->i_sb->s_dev;
+		program->generation = inode->i_generation;
+	} else {
+		error = -EACCES;
+	}
+	path_put(&path);
+	return error;
+}
+
+/* The caller keeps the mm. The kernel may replace its file meanwhile, and use the structure of the
+ * file again; RCU keeps the memory of both the file and its inode. */
+static DJS_HANDLER_CODE bool mm_executes(const struct djs_program *program,
+					 const struct mm_struct *mm)
+{
+	const struct file *file;
+	const struct inode *inode;
+	bool is;
+
+	rcu_read_lock();
+	file = rcu_dereference(mm->exe_file);
+	inode = file ? READ_ONCE(file->f_inode) : NULL;
+	is = inode && inode->i_ino == program->inode && inode->i_sb->s_dev == program->device &&
+	     inode->i_generation == program->generation;
+	rcu_read_unlock();
+	return is;
+}
+
+static DJS_HANDLER_CODE bool is_target_process(const struct task_struct *task)
+{
+	return task->tgid == djs_traced_pid && !READ_ONCE(djs_traced_executes);
+}
+
+DJS_HANDLER_CODE bool djs_program_of_still(const struct djs_program *program,
+					   struct task_struct *task)
+{
+	if (task->flags & (PF_KTHREAD | PF_EXITING) || !task->mm)
+		return false;
+	return program->path ? mm_executes(program, task->mm) : is_target_process(task);
+}
+
+bool djs_program_of(const struct djs_program *program, struct task_struct *task)
+{
+	bool is;
+
+	task_lock(task); /* it keeps its mm meanwhile */
+	is = djs_program_of_still(program, task);
+	task_unlock(task);
+	return is;
+}
