@@ -36,7 +36,7 @@ struct Limits {
     int64_t MINSTACKSPACE = 1024; // bytes of stack that a handler must leave
     int64_t KRETACTIVE = 0; // instances of a kretprobe without .maxactive; 0: the runtime's default
     int64_t MAXKPROBES = 1000;        // for one pattern of functions
-    int64_t MAXPERFTHREADS = 1024;    // that perf.….process attaches to at the same time
+    int64_t MAXPERFTHREADS = 4096;    // that perf.….process attaches to at the same time
     int64_t STAP_CALLEE_MATCHALL = 0; // 1: callees are probed whoever calls them
     int64_t MAXSPECULATIONS = 65536;  // strings of speculate() that a reader keeps
     int64_t RING_KB = 1024;           // per CPU (-s)

@@ -3,6 +3,7 @@
 #include "probes/families.h"
 
 #include "include/script.h"
+#include "system/process.h"
 
 #include <algorithm>
 
@@ -58,8 +59,8 @@ bool resolve_profile(const ast::ProbePoint& point, Resolver& resolver,
     return true;
 }
 
-// Limits the event to the threads of what .process or .process("PATH") names. The path is looked up
-// when the module is loaded, which may be on another system.
+// Limits the event to the threads of what .process or .process("PATH") names. A name is looked up
+// as the shell does; a path when the module is loaded, which may be on another system.
 bool select_program(const ast::ProbePoint& point, Resolver& resolver, PerfEvent& event) {
     const ast::PointComponent* process = find_component(point, "process");
     if (!process)
@@ -68,20 +69,22 @@ bool select_program(const ast::ProbePoint& point, Resolver& resolver, PerfEvent&
         event.how |= DJS_PERF_OF_TARGET;
         return true;
     }
-    const std::string& path = process->string;
-    if (!path.starts_with('/')) {
-        resolver.diagnostics
-            .report(DiagnosticKind::CannotProbe, process->argument_range,
-                    {path, "it is not the absolute path of a program"})
-            .hint(path.empty() ? "without an argument, .process is the process of -c or -x"
-                               : "the path is looked up where the module is loaded: write "
-                                 "\"/usr/bin/" +
-                                     path.substr(path.rfind('/') + 1) + "\"");
-        return false;
-    }
+    const std::string& name = process->string;
+    const bool is_path = name.find('/') != std::string::npos;
     event.how |= DJS_PERF_OF_PROGRAM;
-    event.program = path;
-    return true;
+    event.program = is_path || name.empty() ? name : find_program(name);
+    if (event.program.starts_with('/'))
+        return true;
+    auto& diagnostic =
+        resolver.diagnostics.report(DiagnosticKind::CannotProbe, process->argument_range,
+                                    {name, is_path ? "it is a path relative to an unknown folder"
+                                                   : "no folder of $PATH contains such a program"});
+    if (is_path)
+        diagnostic.hint("the file is looked up where the module is loaded: write a path that "
+                        "begins with /");
+    else if (name.empty())
+        diagnostic.hint("without an argument, .process is the process of -c or -x");
+    return false;
 }
 
 bool resolve_perf(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {

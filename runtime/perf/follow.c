@@ -91,6 +91,8 @@ static DJS_HANDLER_CODE void visit_soon(struct task_struct *task)
  * address, and a disabled kprobe changes no code. */
 static int find_task_work_add(void)
 {
+	if (add_task_work)
+		return 0;
 #ifdef DJS_HAVE_TASK_WORK
 	add_task_work = task_work_add;
 #else
@@ -211,6 +213,11 @@ static int find_program(struct djs_followed *followed)
 	    .inherit = 1,
 	    .remove_on_exec = 1,
 	};
+	error = find_task_work_add();
+	if (error) {
+		djs_site_failed(followed->run, error, "this kernel has no task_work_add");
+		return error;
+	}
 	error = djs_program_find(&followed->program);
 	if (error)
 		djs_site_failed(followed->run, error, program_failure(&followed->program, error));
@@ -243,7 +250,7 @@ static int find_programs(void)
 		djs_followed[djs_followed_count].run = &djs_sites[i];
 		error = find_program(&djs_followed[djs_followed_count++]);
 	}
-	return error ?: find_task_work_add();
+	return error;
 }
 
 static void prepare_event(struct djs_followed *followed)

@@ -11,6 +11,7 @@
 //   fork N      creates a process that touches N pages, and waits for it
 //   say         writes a line
 //   read        reads a line
+//   times N     executes itself with the same arguments, N times
 //   exec PROGRAM …
 #include <pthread.h>
 #include <stdio.h>
@@ -111,6 +112,14 @@ int main(int count, char** words) {
         } else if (strcmp(word, "read") == 0) {
             if (read(0, line, 1) != 1)
                 fail("read");
+        } else if (strcmp(word, "times") == 0) {
+            const long left = atol(next);
+            if (left > 0) {
+                snprintf(words[i + 1], strlen(next) + 1, "%ld", left - 1);
+                execv(words[0], words);
+                fail(words[0]);
+            }
+            i++;
         } else if (strcmp(word, "exec") == 0) {
             execv(next, words + i + 1);
             fail(next);

@@ -360,7 +360,10 @@ TEST(PerfPlans, AreLimitedToAProgramOrAProcess) {
     const PerfEvent target = payload_of<PerfEvent>("perf.type(0).config(1).sample(3).process");
     EXPECT_EQ(target.how, uint64_t{DJS_PERF_BY_COUNT | DJS_PERF_OF_TARGET});
     EXPECT_EQ(target.program, "");
-    EXPECT_NE(refusal("perf.type(0).config(1).process(\"b\")"), "fine");
+    EXPECT_TRUE(
+        payload_of<PerfEvent>("perf.type(0).config(1).process(\"sh\")").program.ends_with("/sh"));
+    EXPECT_NE(refusal("perf.type(0).config(1).process(\"no such program\")"), "fine");
+    EXPECT_NE(refusal("perf.type(0).config(1).process(\"bin/sh\")"), "fine");
     EXPECT_NE(refusal("perf.type(0).config(1).process(\"\")"), "fine");
     EXPECT_NE(refusal("perf.type(0).config(1).process(\"/b\").sample(0)"), "fine");
     // One handler cannot be of two programs.

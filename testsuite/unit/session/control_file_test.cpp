@@ -176,12 +176,15 @@ TEST(ControlFile, MappingThatFailsIsAnError) {
 
 TEST(ControlFile, PassesErrorsOfTheModuleOn) {
     FakeModule module;
-    module.on_start = [](const djs_start& start) { return start.traced_pid == 42 ? EIO : EINVAL; };
+    module.on_start = [](const djs_start& start) {
+        return start.traced_pid == 42 && start.flags == DJS_START_EXECUTES ? EIO : EINVAL;
+    };
     module.on_stop = [] { return EBUSY; };
     const auto control = ControlFile::open("demo");
     ASSERT_TRUE(control);
-    EXPECT_EQ(control->start(42), EIO);
-    EXPECT_EQ(control->start(43), EINVAL);
+    EXPECT_EQ(control->start(42, true), EIO);
+    EXPECT_EQ(control->start(42, false), EINVAL);
+    EXPECT_EQ(control->start(43, true), EINVAL);
     EXPECT_EQ(control->stop(), EBUSY);
     module.on_stop = [] { return 0; };
     EXPECT_EQ(control->stop(), 0);

@@ -47,6 +47,7 @@ TEST_F(SessionTest, TellsTheModuleTheTracedProcess) {
     int told = 0;
     module.on_start = [&](const djs_start& start) {
         told = start.traced_pid;
+        EXPECT_EQ(start.flags, 0u); // it runs already
         return 0;
     };
     run();
@@ -59,6 +60,7 @@ TEST_F(SessionTest, TheCommandIsTheTracedProcessAndFollowsWhatBeginProbesPrint) 
     options.traced_pid = getpid();
     module.on_start = [&](const djs_start& start) {
         told = start.traced_pid;
+        EXPECT_EQ(start.flags, DJS_START_EXECUTES);
         module.write(0, 1, FakeModule::number(7));
         return 0;
     };
