@@ -81,25 +81,26 @@ TEST(JsonOutput, ProbesAreCountedAndDescribed) {
 }
 
 TEST(JsonOutput, EachCountHasItsName) {
-    EXPECT_EQ(json_of([](Output& output) {
-                  output.counts({.lost_records = 1,
-                                 .oversized = 2,
-                                 .overwritten = 3,
-                                 .skipped_busy = 4,
-                                 .skipped_locked = 5,
-                                 .skipped_stack = 6,
-                                 .skipped_kretprobe = 7,
-                                 .skipped_kprobe = 8,
-                                 .not_followed = 9,
-                                 .errors = 10,
-                                 .failed_sites = 11,
-                                 .inside = 12,
-                                 .pinned = 13});
-              }),
-              R"({"type":"lost_events","data":{"events":1,"oversized":2,"overwritten":3,)"
-              R"("skipped_busy":4,"skipped_locked":5,"skipped_stack":6,"skipped_kretprobe":7,)"
-              R"("skipped_kprobe":8,"not_followed":9,"errors":10,"failed_sites":11,"inside":12,"pinned":13}})"
-              "\n");
+    EXPECT_EQ(
+        json_of([](Output& output) {
+            output.counts({.lost_records = 1,
+                           .oversized = 2,
+                           .overwritten = 3,
+                           .skipped_busy = 4,
+                           .skipped_locked = 5,
+                           .skipped_stack = 6,
+                           .skipped_kretprobe = 7,
+                           .skipped_kprobe = 8,
+                           .not_followed = 9,
+                           .errors = 10,
+                           .failed_sites = 11,
+                           .inside = 12,
+                           .pinned = 13});
+        }),
+        R"({"type":"lost_events","data":{"events":1,"oversized":2,"overwritten":3,)"
+        R"("skipped_busy":4,"skipped_locked":5,"skipped_stack":6,"skipped_kretprobe":7,)"
+        R"("skipped_kprobe":8,"not_followed":9,"errors":10,"failed_sites":11,"inside":12,"pinned":13}})"
+        "\n");
 }
 
 TEST(JsonOutput, ListsPointsWithWhatIsKnownOfThem) {

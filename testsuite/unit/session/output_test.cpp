@@ -292,7 +292,7 @@ TEST(Output, WarningsCanBeTurnedOff) {
                      .skipped_stack = 0,
                      .skipped_kretprobe = 0,
                      .skipped_kprobe = 0,
-               .not_followed = 0,
+                     .not_followed = 0,
                      .errors = 0,
                      .failed_sites = 0,
                      .inside = 0,
