@@ -118,7 +118,8 @@ static DJS_HANDLER_CODE void program_executed(void *unused, struct task_struct *
 }
 
 /* Whoever is created by a thread that has the event inherits it, unless it was being attached while
- * the new task was being created. A thread that could not be followed may have followed children. */
+ * the new task was being created. A thread that could not be followed may have followed children.
+ */
 static DJS_HANDLER_CODE void task_forked(void *unused, struct task_struct *parent,
 					 struct task_struct *child)
 {
