@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What an architecture must provide to the compiler: its names, its registers and calling
-// conventions, its instructions and relocations. arch/codegen.h has what takes LLVM's types; what
-// readers inline is described at the end. An architecture is a folder that defines all of these
+// conventions, its instructions and relocations. arch/codegen.h has what takes LLVM's types,
+// arch/instructions.h the decoder; what readers inline is described at the end. An architecture is a folder that defines all of these
 // (compiler/arch/x86_64; the CMake variable DJSTAP_ARCH selects it), and nothing outside it names a
 // register, an instruction or a relocation.
 #pragma once
@@ -120,6 +120,8 @@ bool is_loadable_relocation(uint32_t type);
 bool is_branch_relocation(uint32_t type);
 // The size of the absolute address that is stored: 0 for relocations of other kinds.
 size_t absolute_relocation_bytes(uint32_t type);
+// True if the dynamic linker stores the load address plus the addend.
+bool is_relative_relocation(uint32_t type);
 
 // A direct call or jump, whose target is part of the instruction.
 struct DirectBranch {

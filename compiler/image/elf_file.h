@@ -40,6 +40,7 @@ class ElfFile {
     static Result<std::unique_ptr<ElfFile>> hold(std::string bytes, const std::string& path);
 
     const std::string& path() const { return path_; }
+    uint16_t type() const { return type_; } // ET_*
     std::span<const ElfSection> sections() const { return sections_; }
     const ElfSection* section(std::string_view name) const;
     // Returns bytes of an allocated section at a link-time address; empty if not all of them are in
@@ -59,6 +60,7 @@ class ElfFile {
     Status read(std::string_view bytes);
 
     std::string path_;
+    uint16_t type_ = ET_NONE;
     std::unique_ptr<MappedFile> file_; // or held_
     std::string held_;
     std::vector<ElfSection> sections_;

@@ -92,6 +92,10 @@ size_t absolute_relocation_bytes(uint32_t) {
     return 0;
 }
 
+bool is_relative_relocation(uint32_t) {
+    return false;
+}
+
 std::vector<DirectBranch> direct_branches_before(uint64_t, std::string_view, bool) {
     return {};
 }

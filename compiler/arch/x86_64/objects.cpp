@@ -69,6 +69,10 @@ size_t absolute_relocation_bytes(uint32_t type) {
     }
 }
 
+bool is_relative_relocation(uint32_t type) {
+    return type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE || type == R_X86_64_RELATIVE64;
+}
+
 // call rel32, or jmp rel32 and rel8.
 std::vector<DirectBranch> direct_branches_before(uint64_t end, std::string_view bytes, bool jump) {
     std::vector<DirectBranch> found;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What an architecture must provide to the analysis of compiled code (regions/): what an
+// instruction does to the flow of control, which addresses it names, and whether it runs elsewhere.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace djstap::arch {
+
+// How control continues after an instruction.
+enum class Flow : uint8_t {
+    Next,
+    Branch, // to `target`, or with the next instruction
+    Jump,   // to `target`
+    Call,   // to `target`
+    IndirectJump,
+    IndirectCall,
+    Return,
+    Trap // an exception that is handled by the address where it occurs
+};
+
+// Why an instruction cannot run anywhere but at its own address.
+enum class Fixed : uint8_t {
+    No,
+    Trap,     // it raises an exception whose handler looks up its address
+    Relative, // its relative operand has no longer form
+    Adjacent  // it is only right beside the instruction before or after it
+};
+
+// An address that an instruction names.
+struct NamedAddress {
+    enum class Use : uint8_t {
+        Computed,  // a register receives it, relative to the instruction
+        Immediate, // the same, or memory does, as a constant
+        Read       // memory there, or there plus a register, is an operand
+    };
+    uint64_t address = 0;
+    Use use = Use::Computed;
+};
+
+struct Instruction {
+    uint8_t length = 0;
+    Flow flow = Flow::Next;
+    Fixed fixed = Fixed::No;
+    // The kernel's optimizer of kprobes copies it; newer kernels copy more groups of instructions.
+    bool kernel_copies = false, newer_kernel_copies = false;
+    bool breakpoint = false;
+    bool filler = false; // may stand between functions: a no-op or a breakpoint
+    bool landing_pad = false;
+    bool jumps_through_slot = false; // an indirect jump to what is in memory at a fixed address
+    uint8_t prefixes = 0;            // bytes before the operation that a jump may skip
+    uint64_t target = 0;             // of a Branch, a Jump or a Call
+    uint8_t named_count = 0;
+    std::array<NamedAddress, 2> names{};
+
+    std::span<const NamedAddress> named() const { return {names.data(), named_count}; }
+    bool is_direct_jump() const { return flow == Flow::Branch || flow == Flow::Jump; }
+    bool is_call() const { return flow == Flow::Call || flow == Flow::IndirectCall; }
+};
+
+// Decodes instructions. Not to be shared between threads.
+class InstructionDecoder {
+  public:
+    // Returns null if this LLVM lacks the architecture.
+    static std::unique_ptr<InstructionDecoder> create();
+    virtual ~InstructionDecoder() = default;
+    // Decodes the instruction at the beginning of the bytes; its length is 0 if there is none.
+    virtual Instruction decode(std::string_view bytes, uint64_t address) = 0;
+    // Returns it as an assembler writes it; "" if there is none.
+    virtual std::string text(std::string_view bytes, uint64_t address) = 0;
+};
+
+// The bytes that a jump to any place takes, which replaces the instructions of a region.
+size_t planted_jump_bytes();
+
+// The kernel replaces a call of an indirect thunk by a shorter call where no mitigation is needed.
+// Returns the length of that call; 0 if `symbol` is no such thunk.
+size_t shorter_call_bytes(std::string_view symbol);
+
+} // namespace djstap::arch

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Instructions as LLVM's MC layer decodes them, and what their opcodes say.
+#include "arch/instructions.h"
+
+#include "arch/arch.h"
+#include "arch/x86_64/opcode.h"
+
+#include <llvm/MC/MCAsmInfo.h>
+#include <llvm/MC/MCContext.h>
+#include <llvm/MC/MCDisassembler/MCDisassembler.h>
+#include <llvm/MC/MCInst.h>
+#include <llvm/MC/MCInstPrinter.h>
+#include <llvm/MC/MCInstrInfo.h>
+#include <llvm/MC/MCRegisterInfo.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/MCTargetOptions.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace djstap::arch {
+
+namespace {
+
+const char* const triple = "x86_64-pc-linux-gnu";
+
+const llvm::Target* find_target() {
+    static const llvm::Target* target = [] {
+        LLVMInitializeX86TargetInfo();
+        LLVMInitializeX86TargetMC();
+        LLVMInitializeX86Disassembler();
+        std::string error;
+        return llvm::TargetRegistry::lookupTarget(triple, error);
+    }();
+    return target;
+}
+
+// An operand that addresses memory is five of LLVM's: base, scale, index, displacement, segment.
+constexpr unsigned base_part = 0, displacement_part = 3, segment_part = 4;
+
+class Decoder final : public InstructionDecoder {
+  public:
+    explicit Decoder(const llvm::Target& target);
+    Instruction decode(std::string_view bytes, uint64_t address) override;
+    std::string text(std::string_view bytes, uint64_t address) override;
+
+  private:
+    bool read(std::string_view bytes, uint64_t address, uint64_t& length);
+    void add_memory(Instruction& out, const x86_64::Opcode& opcode, uint64_t address) const;
+    void add_immediates(Instruction& out) const;
+
+    std::unique_ptr<llvm::MCRegisterInfo> registers_;
+    std::unique_ptr<llvm::MCAsmInfo> assembler_;
+    std::unique_ptr<llvm::MCSubtargetInfo> subtarget_;
+    std::unique_ptr<llvm::MCInstrInfo> instructions_;
+    std::unique_ptr<llvm::MCContext> context_;
+    std::unique_ptr<llvm::MCDisassembler> disassembler_;
+    std::unique_ptr<llvm::MCInstPrinter> printer_;
+    unsigned instruction_pointer_ = 0;
+    std::vector<uint8_t> memory_at_; // of each of LLVM's opcodes: its first memory operand, plus 1
+    llvm::MCInst instruction_;
+};
+
+Decoder::Decoder(const llvm::Target& target) {
+    const llvm::MCTargetOptions options;
+    registers_.reset(target.createMCRegInfo(triple));
+    assembler_.reset(target.createMCAsmInfo(*registers_, triple, options));
+    subtarget_.reset(target.createMCSubtargetInfo(triple, "", ""));
+    instructions_.reset(target.createMCInstrInfo());
+    context_ = std::make_unique<llvm::MCContext>(llvm::Triple(triple), assembler_.get(),
+                                                 registers_.get(), subtarget_.get());
+    disassembler_.reset(target.createMCDisassembler(*subtarget_, *context_));
+    printer_.reset(target.createMCInstPrinter(llvm::Triple(triple), 0, *assembler_, *instructions_,
+                                              *registers_));
+    printer_->setPrintImmHex(true);
+    printer_->setPrintBranchImmAsAddress(true);
+    for (unsigned number = 1; number < registers_->getNumRegs(); number++)
+        if (llvm::StringRef(registers_->getName(number)) == "RIP")
+            instruction_pointer_ = number;
+    memory_at_.resize(instructions_->getNumOpcodes());
+    for (unsigned number = 0; number < memory_at_.size(); number++) {
+        const llvm::MCInstrDesc& description = instructions_->get(number);
+        for (unsigned i = 0; i < description.getNumOperands(); i++)
+            if (description.operands()[i].OperandType == llvm::MCOI::OPERAND_MEMORY) {
+                memory_at_[number] = static_cast<uint8_t>(i + 1);
+                break;
+            }
+    }
+}
+
+bool Decoder::read(std::string_view bytes, uint64_t address, uint64_t& length) {
+    instruction_.clear();
+    const llvm::ArrayRef<uint8_t> view(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                       bytes.size());
+    return disassembler_->getInstruction(instruction_, length, view, address, llvm::nulls()) !=
+           llvm::MCDisassembler::Fail;
+}
+
+void add_name(Instruction& out, uint64_t address, NamedAddress::Use use) {
+    if (out.named_count < out.names.size())
+        out.names[out.named_count++] = {address, use};
+}
+
+void Decoder::add_memory(Instruction& out, const x86_64::Opcode& opcode, uint64_t address) const {
+    const unsigned at = memory_at_[instruction_.getOpcode()];
+    if (!at || at - 1 + segment_part >= instruction_.getNumOperands())
+        return;
+    const llvm::MCOperand& base = instruction_.getOperand(at - 1 + base_part);
+    const llvm::MCOperand& displacement = instruction_.getOperand(at - 1 + displacement_part);
+    if (!base.isReg() || !displacement.isImm() || displacement.getImm() == 0)
+        return;
+    const bool relative = base.getReg() == instruction_pointer_;
+    const auto offset = static_cast<uint64_t>(displacement.getImm());
+    const bool computes = opcode.computes_address();
+    // What an instruction only reads relative to itself is one place, no table.
+    if (relative && computes)
+        add_name(out, address + out.length + offset, NamedAddress::Use::Computed);
+    else if (!relative && !instruction_.getOperand(at - 1 + segment_part).getReg())
+        add_name(out, offset, computes ? NamedAddress::Use::Immediate : NamedAddress::Use::Read);
+    out.jumps_through_slot = relative && out.flow == Flow::IndirectJump;
+}
+
+void Decoder::add_immediates(Instruction& out) const {
+    const unsigned memory = memory_at_[instruction_.getOpcode()];
+    for (unsigned i = 0; i < instruction_.getNumOperands(); i++) {
+        const bool of_memory = memory && i >= memory - 1 && i <= memory - 1 + segment_part;
+        const llvm::MCOperand& operand = instruction_.getOperand(i);
+        // A smaller number is no address of code: the first page is never mapped.
+        if (operand.isImm() && !of_memory && static_cast<uint64_t>(operand.getImm()) >= 4096)
+            add_name(out, static_cast<uint64_t>(operand.getImm()), NamedAddress::Use::Immediate);
+    }
+}
+
+Instruction Decoder::decode(std::string_view bytes, uint64_t address) {
+    Instruction out;
+    uint64_t length = 0;
+    if (!read(bytes, address, length) || length == 0 || length > x86_64::longest_instruction)
+        return out;
+    const x86_64::Opcode opcode = x86_64::Opcode::of(bytes.substr(0, length));
+    out.length = static_cast<uint8_t>(length);
+    out.flow = opcode.flow();
+    out.fixed = opcode.fixed();
+    out.kernel_copies = opcode.kernel_copies(false);
+    out.newer_kernel_copies = opcode.kernel_copies(true);
+    out.breakpoint = opcode.is_breakpoint();
+    out.filler = out.breakpoint || opcode.is_no_op();
+    out.landing_pad = bytes.starts_with(landing_pad());
+    out.prefixes = opcode.prefixes;
+    if (out.is_direct_jump() || out.flow == Flow::Call || opcode.is_transaction()) {
+        if (instruction_.getNumOperands() > 0 && instruction_.getOperand(0).isImm())
+            out.target =
+                address + length + static_cast<uint64_t>(instruction_.getOperand(0).getImm());
+        return out;
+    }
+    if (out.filler)
+        return out;
+    add_memory(out, opcode, address);
+    add_immediates(out);
+    return out;
+}
+
+std::string Decoder::text(std::string_view bytes, uint64_t address) {
+    uint64_t length = 0;
+    if (!read(bytes, address, length))
+        return {};
+    std::string out;
+    llvm::raw_string_ostream stream(out);
+    printer_->printInst(&instruction_, address, "", *subtarget_, stream);
+    std::replace(out.begin(), out.end(), '\t', ' ');
+    return out.substr(std::min(out.find_first_not_of(' '), out.size()));
+}
+
+} // namespace
+
+std::unique_ptr<InstructionDecoder> InstructionDecoder::create() {
+    const llvm::Target* target = find_target();
+    return target ? std::make_unique<Decoder>(*target) : nullptr;
+}
+
+size_t planted_jump_bytes() {
+    return 5; // jmp rel32
+}
+
+size_t shorter_call_bytes(std::string_view symbol) {
+    constexpr std::string_view thunks = "__x86_indirect_thunk_";
+    if (!symbol.starts_with(thunks))
+        return 0;
+    // call *%rax; call *%r8 has a prefix.
+    symbol.remove_prefix(thunks.size());
+    return symbol.starts_with("r") && symbol.size() > 1 && symbol[1] >= '0' && symbol[1] <= '9' ? 3
+                                                                                                : 2;
+}
+
+} // namespace djstap::arch

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The code of a file, with what is known of each of its bytes.
+#pragma once
+#include "image/elf_file.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace djstap::regions {
+
+// Traits of an instruction, at its first byte.
+enum Trait : uint16_t {
+    FixedTrap = 1 << 0,
+    FixedRelative = 1 << 1,
+    FixedAdjacent = 1 << 2,
+    Calls = 1 << 3,
+    Leaves = 1 << 4, // the next instruction does not follow it
+    Filler = 1 << 5,
+    KernelRefuses = 1 << 6,
+    Faults = 1 << 7, // an entry of the exception table names it
+    ReturnThunk = 1 << 8,
+    HasPrefix = 1 << 9,
+    Breakpoint = 1 << 10
+};
+
+// Who may enter at a byte other than from the instruction before.
+enum Entry : uint16_t {
+    ByJump = 1 << 0,
+    ByOwnJump = 1 << 1,   // the same, as the kernel sees it: from within the symbol
+    ByOtherJump = 1 << 2, // from code that belongs to no function, or may be data
+    ByCall = 1 << 3,
+    ByTable = 1 << 4,
+    ByAddress = 1 << 5,     // its address is taken, by a relocation, an instruction or data
+    ByException = 1 << 6,   // an exception of C++ continues there
+    ByFixup = 1 << 7,       // the kernel's exception table
+    ByJumpLabel = 1 << 8,   // the jump that a jump label becomes
+    ByLandingPad = 1 << 9,  // an instruction that marks targets of indirect branches
+    BySymbol = 1 << 10,     // a symbol or a function begins
+    ByPatchedCall = 1 << 11 // a call that the kernel shortens returns there
+};
+
+// Who writes to a byte while the system runs, or before it does.
+enum Written : uint8_t {
+    ByFtrace = 1 << 0,
+    AsJumpLabel = 1 << 1,
+    AsStaticCall = 1 << 2,
+    AsAlternative = 1 << 3,
+    AsLockPrefix = 1 << 4,
+    NoProbes = 1 << 5 // not written: the kernel allows no probe there
+};
+
+// An index counts the bytes of all sections with code.
+using Index = uint32_t;
+
+struct CodeSection {
+    uint64_t address = 0;
+    std::string_view bytes;
+    Index first = 0;
+
+    Index end() const { return first + static_cast<Index>(bytes.size()); }
+};
+
+// A direct jump.
+struct Edge {
+    Index from = 0, to = 0;
+};
+
+struct IndirectJump {
+    Index at = 0;
+    bool through_slot = false; // to what is in memory at a fixed address
+    bool through_thunk = false;
+};
+
+class Code {
+  public:
+    // Fails if the file has no code, or more than an Index counts.
+    static Result<Code> of(const ElfFile& file);
+
+    const ElfFile& file() const { return *file_; }
+    const std::vector<CodeSection>& sections() const { return sections_; }
+    Index size() const { return static_cast<Index>(lengths.size()); }
+    std::optional<Index> index(uint64_t address) const;
+    uint64_t address(Index index) const;
+    const CodeSection& section_at(Index index) const;
+    // Returns the bytes from there to the end of the section.
+    std::string_view bytes(Index index) const;
+    bool begins_instruction(Index index) const { return lengths[index] != 0; }
+    // Returns the index if an instruction begins at the address.
+    std::optional<Index> instruction(uint64_t address) const;
+    // Does nothing if the address is not in the code.
+    void enter(uint64_t address, Entry entry);
+    void write(uint64_t address, size_t bytes, Written written);
+    // Returns the jumps from [first, end).
+    std::pair<const Edge*, const Edge*> jumps_from(Index first, Index end) const;
+
+    // For each byte: the length of the instruction that begins there or 0, Traits, Entries,
+    // Writers.
+    std::vector<uint8_t> lengths;
+    std::vector<uint16_t> traits;
+    std::vector<uint16_t> entries;
+    std::vector<uint8_t> written;
+
+    std::vector<Edge> jumps; // in the order of `from`
+    std::vector<IndirectJump> indirect_jumps;
+
+  private:
+    const ElfFile* file_ = nullptr;
+    std::vector<CodeSection> sections_;
+};
+
+} // namespace djstap::regions

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "regions/judge.h"
+
+#include "arch/instructions.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace djstap::regions {
+
+namespace {
+
+// The return that the kernel puts where the compiler wrote a jump to a thunk.
+constexpr Index return_bytes = 1;
+
+bool is_decoded(const Code& code, Index first, Index end) {
+    Index at = first;
+    while (at < end && code.begins_instruction(at))
+        at += code.lengths[at];
+    return at >= end;
+}
+
+bool has_fault(const Code& code, Index first, Index end) {
+    for (Index at = first; at < end && code.begins_instruction(at); at += code.lengths[at])
+        if (code.traits[at] & Faults)
+            return true;
+    return false;
+}
+
+Reason written_reason(unsigned written) {
+    static constexpr std::array<std::pair<Written, Reason>, 5> reasons{
+        {{ByFtrace, Reason::Ftrace},
+         {AsJumpLabel, Reason::PatchedJumpLabel},
+         {AsStaticCall, Reason::PatchedStaticCall},
+         {AsAlternative, Reason::PatchedAlternative},
+         {AsLockPrefix, Reason::PatchedLock}}};
+    for (const auto& [bit, reason] : reasons)
+        if (written & bit)
+            return reason;
+    return Reason::None;
+}
+
+} // namespace
+
+std::vector<Scope> find_scopes(Code& code, const std::vector<FunctionRange>& functions,
+                               const std::vector<Symbol>& symbols, const KernelRule& rule) {
+    std::vector<Scope> scopes;
+    if (rule.is_kernel) {
+        for (const Symbol& symbol : symbols) {
+            const Index at = *code.index(symbol.address);
+            if (scopes.empty() || scopes.back().first != at)
+                scopes.push_back({at, code.section_at(at).end(), false});
+        }
+        for (size_t i = 0; i + 1 < scopes.size(); i++)
+            scopes[i].end = std::min(scopes[i].end, scopes[i + 1].first);
+    } else {
+        for (const FunctionRange& function : functions)
+            scopes.push_back({function.first, function.end, false});
+    }
+    size_t jump = 0, indirect = 0;
+    for (Scope& scope : scopes) {
+        scope.refused =
+            !is_decoded(code, scope.first, scope.end) || has_fault(code, scope.first, scope.end);
+        for (; jump < code.jumps.size() && code.jumps[jump].from < scope.end; jump++) {
+            const Edge& edge = code.jumps[jump];
+            if (edge.from >= scope.first && edge.to >= scope.first && edge.to <= scope.end)
+                code.entries[edge.to] |= ByOwnJump;
+        }
+        for (;
+             indirect < code.indirect_jumps.size() && code.indirect_jumps[indirect].at < scope.end;
+             indirect++)
+            if (code.indirect_jumps[indirect].at >= scope.first && rule.refuses_indirect_jumps)
+                scope.refused = true;
+    }
+    return scopes;
+}
+
+Reason Judge::entered(Index at) const {
+    static constexpr std::array<std::pair<unsigned, Reason>, 9> reasons{
+        {{ByJump | ByOtherJump | ByCall, Reason::Jump},
+         {ByJumpLabel, Reason::JumpLabel},
+         {ByFixup, Reason::Fixup},
+         {ByTable, Reason::Table},
+         {ByException, Reason::Exception},
+         {ByPatchedCall, Reason::ReturnInside},
+         {ByLandingPad, Reason::LandingPad},
+         {BySymbol, Reason::Symbol},
+         {ByAddress, Reason::Address}}};
+    const unsigned entries = code_.entries[at];
+    if (entries)
+        for (const auto& [bits, reason] : reasons)
+            if (entries & bits)
+                return reason;
+    return Reason::None;
+}
+
+Reason Judge::cannot_move(Index at) const {
+    const unsigned traits = code_.traits[at];
+    if (traits & Faults)
+        return Reason::Fault;
+    if (model_ == Model::Kernel)
+        return (traits & KernelRefuses) && !(traits & ReturnThunk) ? Reason::NotCopied
+                                                                   : Reason::None;
+    if (traits & FixedTrap)
+        return Reason::Trap;
+    if (traits & FixedRelative)
+        return Reason::Relative;
+    return traits & FixedAdjacent ? Reason::Adjacent : Reason::None;
+}
+
+Judge::Region Judge::region(Index first, Index limit) const {
+    const auto needed = static_cast<Index>(arch::planted_jump_bytes());
+    Region region{first, Reason::None};
+    bool left = false; // what follows is not executed from here
+    while (region.end - first < needed) {
+        const Index at = region.end;
+        if (at >= limit)
+            return {at, Reason::FunctionEnd};
+        if (!code_.begins_instruction(at))
+            return {at, Reason::NotDecoded};
+        const unsigned traits = code_.traits[at];
+        Index length = code_.lengths[at];
+        // The kernel decodes all of the region, whether or not it is executed.
+        if (!left || model_ == Model::Kernel)
+            if (const Reason reason = cannot_move(at); reason != Reason::None)
+                return {at + length, reason};
+        if (model_ == Model::Kernel && (traits & ReturnThunk)) {
+            // Breakpoints follow it.
+            length = return_bytes;
+            if (at + length - first < needed)
+                return {at + length, Reason::NotCopied};
+        }
+        if (!left && (traits & Calls) && at + length - first < needed)
+            return {at + length, Reason::ReturnInside};
+        left |= (traits & Leaves) != 0;
+        region.end = at + length;
+    }
+    return region.end > limit ? Region{region.end, Reason::FunctionEnd} : region;
+}
+
+bool Judge::passes_kernel(Index at, const Scope& scope) const {
+    const auto needed = static_cast<Index>(arch::planted_jump_bytes());
+    if (scope.refused || scope.end - at < needed || (code_.written[at] & NoProbes))
+        return false;
+    const Region replaced = region(at, code_.section_at(at).end());
+    if (replaced.reason != Reason::None)
+        return false;
+    for (Index each = at; each < replaced.end; each++)
+        if (code_.written[each] & (ByFtrace | AsJumpLabel | AsStaticCall))
+            return false;
+    // Including the byte after the jump, as the kernel does.
+    for (Index each = at + 1; each <= at + needed && each < code_.size(); each++)
+        if (code_.entries[each] & ByOwnJump)
+            return false;
+    return true;
+}
+
+Reason Judge::reason(Index at, const Function& function, Index& end) const {
+    end = at;
+    if (function.refused != Reason::None)
+        return function.refused;
+    if (code_.written[at] & NoProbes)
+        return Reason::NoProbes;
+    const Region replaced =
+        region(at, model_ == Model::Kernel ? function.range.end : function.range.filled_end);
+    end = replaced.end;
+    if (replaced.reason != Reason::None)
+        return replaced.reason;
+    const auto needed = static_cast<Index>(arch::planted_jump_bytes());
+    for (Index each = at + 1; each < at + needed; each++)
+        if (const Reason reason = entered(each); reason != Reason::None)
+            return reason;
+    unsigned written = 0;
+    for (Index each = at; each < replaced.end; each++)
+        written |= code_.written[each];
+    return written_reason(written);
+}
+
+} // namespace djstap::regions

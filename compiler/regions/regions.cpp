@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "regions/regions.h"
+
+#include "regions/decode.h"
+#include "regions/judge.h"
+#include "regions/kernel_tables.h"
+#include "regions/parallel.h"
+#include "regions/targets.h"
+#include "system/number.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace djstap::regions {
+
+std::string_view reason_tag(Reason reason) {
+    static constexpr std::array<std::string_view, static_cast<size_t>(Reason::Count)> tags{
+        "",
+#define DJS_REASON(name, tag, text) tag,
+#include "regions/reasons.def"
+#undef DJS_REASON
+    };
+    return tags[static_cast<size_t>(reason)];
+}
+
+std::string_view reason_text(Reason reason) {
+    static constexpr std::array<std::string_view, static_cast<size_t>(Reason::Count)> texts{
+        "",
+#define DJS_REASON(name, tag, text) text,
+#include "regions/reasons.def"
+#undef DJS_REASON
+    };
+    return texts[static_cast<size_t>(reason)];
+}
+
+double Totals::percent(uint64_t part) const {
+    return instructions ? 100.0 * static_cast<double>(part) / static_cast<double>(instructions) : 0;
+}
+
+struct Analysis::State {
+    State(Code&& all, const Options& given) : code(std::move(all)), options(given) {}
+
+    Code code;
+    Options options;
+    std::vector<Symbol> symbols;
+    std::vector<Function> functions;
+    std::vector<Scope> scopes;
+    std::vector<FunctionResult> results;
+    std::vector<UnknownJump> unknown_jumps;
+
+    Status collect();
+    void evaluate();
+    const Scope* scope_at(Index at) const;
+    template <class Visit> void each_instruction(const Function& function, Visit visit) const;
+
+  private:
+    void enter_by_symbols(const std::vector<FunctionRange>& ranges);
+    void extend_over_fillers();
+    void find_unknown_jumps(const Frames& frames, const std::vector<bool>& leads_into);
+    bool has_label_inside(const FunctionRange& range) const;
+    bool is_decoded(const FunctionRange& range) const;
+    void evaluate(size_t number);
+};
+
+namespace {
+
+std::string hexadecimal(uint64_t value) {
+    char text[24];
+    snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+    return text;
+}
+
+// Returns the function that contains the index, or the end.
+template <class Functions> auto function_with(Functions& functions, Index at) {
+    auto after = std::upper_bound(
+        functions.begin(), functions.end(), at,
+        [](Index value, const Function& each) { return value < each.range.first; });
+    if (after == functions.begin() || at >= (after - 1)->range.end)
+        return functions.end();
+    return after - 1;
+}
+
+unsigned thread_count(unsigned wanted) {
+    constexpr unsigned most = 8;
+    return wanted ? wanted : std::clamp(std::thread::hardware_concurrency(), 1U, most);
+}
+
+} // namespace
+
+void Analysis::State::enter_by_symbols(const std::vector<FunctionRange>& ranges) {
+    for (const Symbol& symbol : symbols)
+        code.enter(symbol.address, BySymbol);
+    for (const FunctionRange& range : ranges)
+        code.entries[range.first] |= BySymbol;
+}
+
+// What follows a function up to the next one is never executed.
+void Analysis::State::extend_over_fillers() {
+    for (size_t i = 0; i < functions.size(); i++) {
+        FunctionRange& range = functions[i].range;
+        if (range.end == range.first)
+            continue;
+        Index limit = code.section_at(range.first).end();
+        if (i + 1 < functions.size())
+            limit = std::min(limit, functions[i + 1].range.first);
+        Index at = range.end;
+        while (at < limit && (code.traits[at] & Filler) && code.begins_instruction(at) &&
+               !(code.entries[at] & BySymbol))
+            at += code.lengths[at];
+        range.filled_end = std::min(at, limit);
+    }
+}
+
+bool Analysis::State::has_label_inside(const FunctionRange& range) const {
+    for (Index at = range.first + 1; at < range.end; at++)
+        if (code.entries[at] & ByAddress)
+            return true;
+    return false;
+}
+
+void Analysis::State::find_unknown_jumps(const Frames& frames,
+                                         const std::vector<bool>& leads_into) {
+    for (const IndirectJump& jump : code.indirect_jumps) {
+        auto function = function_with(functions, jump.at);
+        if (function == functions.end() || jump.through_slot ||
+            leads_into[static_cast<size_t>(function - functions.begin())] ||
+            has_label_inside(function->range) || frames.stack_is_empty(code.address(jump.at)))
+            continue;
+        function->refused = Reason::UnknownTargets;
+        unknown_jumps.push_back({code.address(jump.at), function->range.name});
+    }
+}
+
+// Whether the function consists of instructions, and no jump leads into the middle of one. (A jump
+// may skip a prefix.)
+bool Analysis::State::is_decoded(const FunctionRange& range) const {
+    Index at = range.first;
+    while (at < range.end) {
+        const Index length = code.lengths[at];
+        if (length == 0 || at + length > range.end)
+            return false;
+        for (Index inside = 1; inside < length; inside++)
+            if ((code.entries[at + inside] & ByJump) &&
+                (inside > 1 || !(code.traits[at] & HasPrefix)))
+                return false;
+        at += length;
+    }
+    return true;
+}
+
+Status Analysis::State::collect() {
+    const unsigned threads = thread_count(options.threads);
+    symbols = code_symbols(code);
+    const Frames frames = Frames::of(code.file());
+    const std::vector<FunctionRange> ranges = find_functions(code, symbols, frames);
+    const KernelRule rule = kernel_rule(code, symbols);
+    const auto named = decode(code, ranges, symbols, {rule.newer, threads});
+    if (!named)
+        return named.failure();
+    enter_by_symbols(ranges);
+    if (rule.is_kernel)
+        enter_by_kernel_tables(code, symbols);
+    enter_by_data(code, patch_tables(code));
+    for (uint64_t handler : frames.handlers(code.file()))
+        code.enter(handler, ByException);
+    const std::vector<bool> leads_into = enter_by_tables(code, ranges, *named);
+    scopes = find_scopes(code, ranges, symbols, rule);
+    for (const FunctionRange& range : ranges)
+        functions.push_back({range, is_decoded(range) ? Reason::None : Reason::NotDecoded});
+    extend_over_fillers();
+    find_unknown_jumps(frames, leads_into);
+    return Done{};
+}
+
+const Scope* Analysis::State::scope_at(Index at) const {
+    auto after =
+        std::upper_bound(scopes.begin(), scopes.end(), at,
+                         [](Index value, const Scope& each) { return value < each.first; });
+    return after == scopes.begin() || at >= (after - 1)->end ? nullptr : &*(after - 1);
+}
+
+// Calls visit(index, scope or null) for each instruction.
+template <class Visit>
+void Analysis::State::each_instruction(const Function& function, Visit visit) const {
+    const Scope* scope = nullptr;
+    for (Index at = function.range.first; at < function.range.end;) {
+        if (!code.begins_instruction(at)) {
+            at++;
+            continue;
+        }
+        if (!scope || at >= scope->end)
+            scope = scope_at(at);
+        visit(at, scope);
+        at += code.lengths[at];
+    }
+}
+
+void Analysis::State::evaluate(size_t number) {
+    const Judge judge(code, options.model);
+    const Function& function = functions[number];
+    FunctionResult& result = results[number];
+    result.name = function.range.name;
+    result.address = code.address(function.range.first);
+    result.size = function.range.end - function.range.first;
+    each_instruction(function, [&](Index at, const Scope* scope) {
+        Index end = at;
+        const Reason reason = judge.reason(at, function, end);
+        result.instructions++;
+        result.by_kernel += scope && judge.passes_kernel(at, *scope);
+        result.safe += reason == Reason::None;
+        if (reason != Reason::None)
+            result.reasons[static_cast<size_t>(reason)]++;
+    });
+}
+
+void Analysis::State::evaluate() {
+    results.resize(functions.size());
+    constexpr size_t share = 256;
+    in_parallel((functions.size() + share - 1) / share, thread_count(options.threads),
+                [&](size_t part) {
+                    const size_t end = std::min(functions.size(), (part + 1) * share);
+                    for (size_t i = part * share; i < end; i++)
+                        evaluate(i);
+                });
+}
+
+Analysis::Analysis(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Analysis::Analysis(Analysis&&) noexcept = default;
+Analysis& Analysis::operator=(Analysis&&) noexcept = default;
+Analysis::~Analysis() = default;
+
+Result<Analysis> Analysis::of(const ElfFile& file, const Options& options) {
+    if (file.type() != ET_EXEC && file.type() != ET_DYN)
+        return Failure{file.path() + ": is not a linked program, library or kernel image",
+                       "link it first: the addresses in it are not final"};
+    Result<Code> code = Code::of(file);
+    if (!code)
+        return code.failure();
+    auto state = std::make_unique<State>(std::move(*code), options);
+    if (Status collected = state->collect(); !collected)
+        return collected.failure();
+    state->evaluate();
+    return Analysis(std::move(state));
+}
+
+const std::vector<FunctionResult>& Analysis::functions() const {
+    return state_->results;
+}
+
+const std::vector<UnknownJump>& Analysis::unknown_jumps() const {
+    return state_->unknown_jumps;
+}
+
+Totals Analysis::totals() const {
+    Totals totals;
+    double gains = 0;
+    for (const FunctionResult& each : state_->results) {
+        if (each.instructions < 2)
+            continue;
+        totals.functions++;
+        totals.instructions += each.instructions;
+        totals.by_kernel += each.by_kernel;
+        totals.safe += each.safe;
+        gains += (static_cast<double>(each.safe) - static_cast<double>(each.by_kernel)) /
+                 each.instructions;
+    }
+    if (totals.functions)
+        totals.average_gain_percent = 100 * gains / static_cast<double>(totals.functions);
+    return totals;
+}
+
+std::optional<size_t> Analysis::function(std::string_view name) const {
+    for (const Symbol& symbol : state_->symbols)
+        if (symbol.name == name)
+            return function_at(symbol.address);
+    return std::nullopt;
+}
+
+std::optional<size_t> Analysis::function_at(uint64_t address) const {
+    const auto at = state_->code.index(address);
+    if (!at)
+        return std::nullopt;
+    const auto found = function_with(state_->functions, *at);
+    if (found == state_->functions.end())
+        return std::nullopt;
+    return static_cast<size_t>(found - state_->functions.begin());
+}
+
+std::vector<Place> Analysis::places(size_t function) const {
+    const State& state = *state_;
+    const Judge judge(state.code, state.options.model);
+    const Function& of = state.functions[function];
+    std::vector<Place> places;
+    bool returned_to = false;
+    state.each_instruction(of, [&](Index at, const Scope* scope) {
+        Place place;
+        Index end = at;
+        place.address = state.code.address(at);
+        place.length = state.code.lengths[at];
+        place.reason = judge.reason(at, of, end);
+        place.region = static_cast<uint8_t>(end - at);
+        place.leader = returned_to || judge.entered(at) != Reason::None;
+        place.by_kernel = scope && judge.passes_kernel(at, *scope);
+        returned_to = state.code.traits[at] & Calls;
+        places.push_back(place);
+    });
+    return places;
+}
+
+std::optional<Place> Analysis::place(uint64_t address) const {
+    const std::optional<size_t> number = function_at(address);
+    if (!number)
+        return std::nullopt;
+    for (const Place& each : places(*number))
+        if (each.address == address)
+            return each;
+    return std::nullopt;
+}
+
+std::vector<UnsafePlace> Analysis::unsafe() const {
+    const State& state = *state_;
+    const Judge judge(state.code, Model::Kernel);
+    std::vector<UnsafePlace> found;
+    for (const Function& function : state.functions)
+        state.each_instruction(function, [&](Index at, const Scope* scope) {
+            if (!scope || !judge.passes_kernel(at, *scope))
+                return;
+            for (Index inside = at + 1; inside < at + arch::planted_jump_bytes(); inside++)
+                if (const Reason reason = judge.entered(inside); reason != Reason::None) {
+                    UnsafePlace place;
+                    place.address = state.code.address(at);
+                    place.reason = reason;
+                    place.entered_at = state.code.address(inside);
+                    for (const Edge& edge : state.code.jumps)
+                        if (edge.to == inside) {
+                            place.entered_from = state.code.address(edge.from);
+                            break;
+                        }
+                    found.push_back(place);
+                    return;
+                }
+        });
+    return found;
+}
+
+std::string Analysis::describe(uint64_t address) const {
+    const std::optional<size_t> number = function_at(address);
+    if (!number)
+        return hexadecimal(address);
+    const FunctionResult& function = state_->results[*number];
+    const std::string name =
+        function.name.empty() ? "sub_" + hexadecimal(function.address).substr(2) : function.name;
+    return name + "+" + hexadecimal(address - function.address);
+}
+
+} // namespace djstap::regions

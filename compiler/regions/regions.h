@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Which instructions of a program or a kernel may be replaced by a jump that takes more bytes than
+// they do: nothing may enter the replaced bytes other than at their beginning, and the instructions
+// in them must be able to run elsewhere.
+#pragma once
+#include "image/elf_file.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace djstap::regions {
+
+// What runs elsewhere.
+enum class Model : uint8_t {
+    Kernel,  // what the kernel's optimizer of kprobes copies
+    Relocate // what can be encoded again: also calls and jumps
+};
+
+enum class Reason : uint8_t {
+    None,
+#define DJS_REASON(name, tag, text) name,
+#include "regions/reasons.def"
+#undef DJS_REASON
+    Count
+};
+
+std::string_view reason_tag(Reason reason);
+std::string_view reason_text(Reason reason);
+
+struct Options {
+    Model model = Model::Relocate;
+    unsigned threads = 0; // 0: as many as there are CPUs
+};
+
+// The answer for one instruction.
+struct Place {
+    uint64_t address = 0;
+    uint8_t length = 0;           // of the instruction
+    uint8_t region = 0;           // bytes of the instructions that a jump would replace; 0: unknown
+    bool leader = false;          // control may enter here
+    bool by_kernel = false;       // the kernel's way of looking for jumps finds nothing against it
+    Reason reason = Reason::None; // None: a jump may be planted
+
+    bool safe() const { return reason == Reason::None; }
+};
+
+struct FunctionResult {
+    std::string name;
+    uint64_t address = 0, size = 0;
+    uint32_t instructions = 0; // I
+    uint32_t by_kernel = 0;    // K
+    uint32_t safe = 0;         // B
+    std::array<uint32_t, static_cast<size_t>(Reason::Count)> reasons{};
+};
+
+// An indirect jump whose targets are unknown.
+struct UnknownJump {
+    uint64_t address = 0;
+    std::string_view function;
+};
+
+// A place where the kernel would plant a jump and must not.
+struct UnsafePlace {
+    uint64_t address = 0;
+    Reason reason{};
+    uint64_t entered_at = 0;              // where control enters the region
+    std::optional<uint64_t> entered_from; // a jump to there
+};
+
+// Of all functions of more than one instruction.
+struct Totals {
+    uint64_t functions = 0, instructions = 0, by_kernel = 0, safe = 0;
+    double average_gain_percent = 0;
+
+    double percent(uint64_t part) const;
+    double overall_gain_percent() const { return percent(safe) - percent(by_kernel); }
+};
+
+class Analysis {
+  public:
+    // Fails if the file is not linked or contains no code. The file must outlive the object.
+    static Result<Analysis> of(const ElfFile& file, const Options& options);
+    Analysis(Analysis&&) noexcept;
+    Analysis& operator=(Analysis&&) noexcept;
+    ~Analysis();
+
+    const std::vector<FunctionResult>& functions() const;
+    const std::vector<UnknownJump>& unknown_jumps() const;
+    Totals totals() const;
+    // Returns the number of the function with this name or alias, or that contains the address.
+    std::optional<size_t> function(std::string_view name) const;
+    std::optional<size_t> function_at(uint64_t address) const;
+    // Returns the answers for all instructions of a function.
+    std::vector<Place> places(size_t function) const;
+    // Returns nothing if no instruction of a function begins at the address.
+    std::optional<Place> place(uint64_t address) const;
+    // Always about what the kernel copies, whatever the model.
+    std::vector<UnsafePlace> unsafe() const;
+    // Returns "function+0x12", or the address if it is in no function.
+    std::string describe(uint64_t address) const;
+
+  private:
+    struct State;
+    explicit Analysis(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+} // namespace djstap::regions

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "arch/instructions.h"
+
+namespace djstap::arch {
+
+std::unique_ptr<InstructionDecoder> InstructionDecoder::create() {
+    return nullptr;
+}
+
+size_t planted_jump_bytes() {
+    return 0;
+}
+
+size_t shorter_call_bytes(std::string_view) {
+    return 0;
+}
+
+} // namespace djstap::arch
