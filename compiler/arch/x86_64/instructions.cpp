@@ -41,6 +41,14 @@ const llvm::Target* find_target() {
 // An operand that addresses memory is five of LLVM's: base, scale, index, displacement, segment.
 constexpr unsigned base_part = 0, displacement_part = 3, segment_part = 4;
 
+// Its number plus 1, or 0 if there is none.
+uint8_t first_memory_operand(const llvm::MCInstrDesc& description) {
+    for (unsigned i = 0; i < description.getNumOperands(); i++)
+        if (description.operands()[i].OperandType == llvm::MCOI::OPERAND_MEMORY)
+            return static_cast<uint8_t>(i + 1);
+    return 0;
+}
+
 class Decoder final : public InstructionDecoder {
   public:
     explicit Decoder(const llvm::Target& target);
@@ -83,11 +91,9 @@ Decoder::Decoder(const llvm::Target& target) {
     memory_at_.resize(instructions_->getNumOpcodes());
     for (unsigned number = 0; number < memory_at_.size(); number++) {
         const llvm::MCInstrDesc& description = instructions_->get(number);
-        for (unsigned i = 0; i < description.getNumOperands(); i++)
-            if (description.operands()[i].OperandType == llvm::MCOI::OPERAND_MEMORY) {
-                memory_at_[number] = static_cast<uint8_t>(i + 1);
-                break;
-            }
+        // LLVM does not say so of the operand of lea, which accesses no memory.
+        const bool computes = instructions_->getName(number).starts_with("LEA");
+        memory_at_[number] = computes ? 2 : first_memory_operand(description);
     }
 }
 
