@@ -126,9 +126,9 @@ int run(Options options) {
     return *status;
 }
 
-int refuse(const Failure& failure) {
+int refuse(const Failure& failure, DiagnosticKind kind) {
     Invocation invocation{Options()};
-    invocation.fail(DiagnosticKind::BadOption, failure);
+    invocation.fail(kind, failure);
     invocation.show_diagnostics();
     report_status(1);
     return 1;

@@ -12,7 +12,7 @@ int run(Options options);
 // Prints what was asked for instead of a run (--help, --version), and returns the exit status.
 int print(const Text& text);
 
-// Prints a command line error like every other error, and returns the exit status.
-int refuse(const Failure& failure);
+// Prints an error that has no place in a script like every other one, and returns the exit status.
+int refuse(const Failure& failure, DiagnosticKind kind = DiagnosticKind::BadOption);
 
 } // namespace djstap::driver

@@ -15,12 +15,15 @@ void add_symbols(const Code& code, const ElfSection& table, std::string_view nam
         Elf64_Sym symbol;
         std::memcpy(&symbol, table.bytes.data() + at, sizeof symbol);
         const unsigned type = ELF64_ST_TYPE(symbol.st_info);
-        const bool function = type == STT_FUNC || type == STT_GNU_IFUNC;
+        const std::string_view name = pool_string(names, symbol.st_name);
+        // Space before a kernel's function, for code that is written there.
+        const bool padding = name.starts_with("__pfx_") || name.starts_with("__cfi_");
+        const bool function = (type == STT_FUNC && !padding) || type == STT_GNU_IFUNC;
         if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS ||
-            (!function && type != STT_NOTYPE) || !code.index(symbol.st_value))
+            (!function && !padding && type != STT_NOTYPE) || !code.index(symbol.st_value))
             continue;
-        out.push_back({pool_string(names, symbol.st_name), symbol.st_value, symbol.st_size,
-                       function, ELF64_ST_BIND(symbol.st_info) != STB_LOCAL});
+        out.push_back({name, symbol.st_value, symbol.st_size, function,
+                       ELF64_ST_BIND(symbol.st_info) != STB_LOCAL});
     }
 }
 

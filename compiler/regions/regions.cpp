@@ -199,8 +199,9 @@ void Analysis::State::evaluate(size_t number) {
     const Judge judge(code, options.model);
     const Function& function = functions[number];
     FunctionResult& result = results[number];
-    result.name = function.range.name;
     result.address = code.address(function.range.first);
+    result.name = function.range.name.empty() ? "sub_" + hexadecimal(result.address).substr(2)
+                                              : std::string(function.range.name);
     result.size = function.range.end - function.range.first;
     each_instruction(function, [&](Index at, const Scope* scope) {
         Index end = at;
@@ -255,7 +256,7 @@ Totals Analysis::totals() const {
     Totals totals;
     double gains = 0;
     for (const FunctionResult& each : state_->results) {
-        if (each.instructions < 2)
+        if (!each.is_counted())
             continue;
         totals.functions++;
         totals.instructions += each.instructions;
@@ -269,11 +270,20 @@ Totals Analysis::totals() const {
     return totals;
 }
 
-std::optional<size_t> Analysis::function(std::string_view name) const {
-    for (const Symbol& symbol : state_->symbols)
-        if (symbol.name == name)
-            return function_at(symbol.address);
+std::optional<uint64_t> Analysis::address_of(std::string_view symbol) const {
+    for (const Symbol& each : state_->symbols)
+        if (each.name == symbol)
+            return each.address;
+    // As describe() names functions that have no symbol.
+    for (const FunctionResult& each : state_->results)
+        if (each.name == symbol)
+            return each.address;
     return std::nullopt;
+}
+
+std::optional<size_t> Analysis::function(std::string_view name) const {
+    const std::optional<uint64_t> address = address_of(name);
+    return address ? function_at(*address) : std::nullopt;
 }
 
 std::optional<size_t> Analysis::function_at(uint64_t address) const {
@@ -348,9 +358,7 @@ std::string Analysis::describe(uint64_t address) const {
     if (!number)
         return hexadecimal(address);
     const FunctionResult& function = state_->results[*number];
-    const std::string name =
-        function.name.empty() ? "sub_" + hexadecimal(function.address).substr(2) : function.name;
-    return name + "+" + hexadecimal(address - function.address);
+    return function.name + "+" + hexadecimal(address - function.address);
 }
 
 } // namespace djstap::regions

@@ -56,6 +56,12 @@ struct FunctionResult {
     uint32_t by_kernel = 0;    // K
     uint32_t safe = 0;         // B
     std::array<uint32_t, static_cast<size_t>(Reason::Count)> reasons{};
+
+    // Whether it is part of the totals: not if it has one instruction, or if no probe is allowed
+    // anywhere in it.
+    bool is_counted() const {
+        return instructions > 1 && reasons[static_cast<size_t>(Reason::NoProbes)] < instructions;
+    }
 };
 
 // An indirect jump whose targets are unknown.
@@ -72,7 +78,7 @@ struct UnsafePlace {
     std::optional<uint64_t> entered_from; // a jump to there
 };
 
-// Of all functions of more than one instruction.
+// Of all functions that count.
 struct Totals {
     uint64_t functions = 0, instructions = 0, by_kernel = 0, safe = 0;
     double average_gain_percent = 0;
@@ -95,6 +101,7 @@ class Analysis {
     // Returns the number of the function with this name or alias, or that contains the address.
     std::optional<size_t> function(std::string_view name) const;
     std::optional<size_t> function_at(uint64_t address) const;
+    std::optional<uint64_t> address_of(std::string_view symbol) const;
     // Returns the answers for all instructions of a function.
     std::vector<Place> places(size_t function) const;
     // Returns nothing if no instruction of a function begins at the address.

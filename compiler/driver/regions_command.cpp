@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "driver/regions_command.h"
+
+#include "diagnostics/suggest.h"
+#include "driver/pipeline.h"
+#include "driver/regions_output.h"
+#include "image/kernel_files.h"
+#include "system/number.h"
+
+namespace djstap::driver {
+
+namespace {
+
+using regions::Analysis;
+
+Result<std::string> path_of(const RegionsOptions& options) {
+    if (options.kernel.empty())
+        return options.file;
+    Result<KernelFiles> files = find_kernel(options.kernel);
+    if (!files)
+        return files.failure();
+    if (files->vmlinux.empty())
+        return Failure{"kernel " + files->release + " has no vmlinux",
+                       "install its debug symbols, or name the file"};
+    return files->vmlinux;
+}
+
+std::optional<uint64_t> number(std::string_view text) {
+    uint64_t value = 0;
+    if (text.starts_with("0x") || text.starts_with("0X"))
+        text.remove_prefix(2);
+    return parse_number(text, value, 16) ? std::optional(value) : std::nullopt;
+}
+
+Failure no_function(const Analysis& analysis, const std::string& name) {
+    std::vector<std::string> names;
+    for (const regions::FunctionResult& each : analysis.functions())
+        names.push_back(each.name);
+    return {"there is no function " + name, did_you_mean(name, names)};
+}
+
+// Finds an address, NAME or NAME+OFFSET; the offset is hexadecimal.
+Result<uint64_t> find_place(const Analysis& analysis, const std::string& place) {
+    if (place.starts_with("0x"))
+        if (const auto address = number(place))
+            return *address;
+    const size_t plus = place.rfind('+');
+    const std::string name = place.substr(0, plus);
+    if (const auto function = analysis.function(name)) {
+        const auto offset =
+            plus == std::string::npos ? std::optional<uint64_t>(0) : number(place.substr(plus + 1));
+        if (!offset)
+            return Failure{place + ": the offset is no hexadecimal number", ""};
+        return *analysis.address_of(name) + *offset;
+    }
+    if (const auto address = number(place))
+        return *address;
+    return no_function(analysis, name);
+}
+
+Result<std::string> answer(const RegionsOptions& options) {
+    const Result<std::string> path = path_of(options);
+    if (!path)
+        return path.failure();
+    const auto file = ElfFile::open(*path);
+    if (!file)
+        return file.failure();
+    auto analysis = Analysis::of(**file, {options.model, 0});
+    if (!analysis)
+        return analysis.failure();
+    if (!options.places.empty()) {
+        std::vector<AskedPlace> places;
+        for (const std::string& asked : options.places) {
+            const Result<uint64_t> address = find_place(*analysis, asked);
+            if (!address)
+                return address.failure();
+            places.push_back({asked, *address, analysis->place(*address)});
+        }
+        return options.json ? places_as_json(*analysis, places) : places_as_text(*analysis, places);
+    }
+    if (!options.function.empty()) {
+        const auto function = analysis->function(options.function);
+        if (!function)
+            return no_function(*analysis, options.function);
+        return options.json ? function_as_json(*analysis, **file, *function)
+                            : function_as_text(*analysis, **file, *function);
+    }
+    if (options.unsafe)
+        return options.json ? unsafe_as_json(*analysis) : unsafe_as_text(*analysis);
+    return options.json ? functions_as_json(*analysis) : functions_as_text(*analysis);
+}
+
+} // namespace
+
+int run_regions(const RegionsOptions& options) {
+    const Result<std::string> text = answer(options);
+    return text ? print({*text}) : refuse(text.failure(), DiagnosticKind::CannotAnalyze);
+}
+
+} // namespace djstap::driver

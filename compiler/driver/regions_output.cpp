@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "driver/regions_output.h"
+
+#include "arch/instructions.h"
+#include "debuginfo/line_lookup.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace djstap::driver {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using regions::Analysis;
+using regions::FunctionResult;
+using regions::Place;
+using regions::Reason;
+
+constexpr size_t reason_count = static_cast<size_t>(Reason::Count);
+
+__attribute__((format(printf, 2, 3))) void add(std::string& text, const char* format, ...) {
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    const int size = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (size > 0)
+        text.append(line, std::min(static_cast<size_t>(size), sizeof line - 1));
+}
+
+std::string address_text(uint64_t address) {
+    char text[24];
+    snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
+    return text;
+}
+
+std::string tag(Reason reason) {
+    return std::string(regions::reason_tag(reason));
+}
+
+std::vector<std::pair<Reason, uint64_t>> reasons_of(const std::vector<FunctionResult>& functions) {
+    std::array<uint64_t, reason_count> counts{};
+    for (const FunctionResult& each : functions)
+        if (each.is_counted())
+            for (size_t i = 0; i < reason_count; i++)
+                counts[i] += each.reasons[i];
+    std::vector<std::pair<Reason, uint64_t>> sorted;
+    for (size_t i = 0; i < reason_count; i++)
+        if (counts[i])
+            sorted.emplace_back(static_cast<Reason>(i), counts[i]);
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    return sorted;
+}
+
+std::string verdict(const Place& place) {
+    return place.safe() ? "" : std::string(regions::reason_text(place.reason));
+}
+
+Json place_json(const Analysis& analysis, const Place& place) {
+    return {{"address", address_text(place.address)},
+            {"place", analysis.describe(place.address)},
+            {"length", place.length},
+            {"leader", place.leader},
+            {"kernel", place.by_kernel},
+            {"safe", place.safe()},
+            {"reason", tag(place.reason)}};
+}
+
+std::string byte_text(std::string_view bytes) {
+    std::string text;
+    for (unsigned char byte : bytes)
+        add(text, "%s%02x", text.empty() ? "" : " ", byte);
+    return text;
+}
+
+// JSON that need not be valid UTF-8: names come from the file.
+std::string printed(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+} // namespace
+
+std::string functions_as_text(const Analysis& analysis) {
+    std::string text;
+    add(text, "%8s %8s %8s  %s\n", "I", "K", "B", "function: refusals");
+    for (const FunctionResult& each : analysis.functions()) {
+        add(text, "%8u %8u %8u  ", each.instructions, each.by_kernel, each.safe);
+        text += each.name;
+        const char* separator = ": ";
+        for (size_t i = 0; i < reason_count; i++) {
+            if (each.reasons[i] == 0)
+                continue;
+            text += separator + tag(static_cast<Reason>(i)) + " " + std::to_string(each.reasons[i]);
+            separator = ", ";
+        }
+        text += "\n";
+    }
+    const regions::Totals totals = analysis.totals();
+    add(text, "\n%llu functions, %llu instructions\n",
+        static_cast<unsigned long long>(totals.functions),
+        static_cast<unsigned long long>(totals.instructions));
+    add(text, "K %.2f %%, B %.2f %%, overall gain %.2f %%, average gain %.2f %%\n",
+        totals.percent(totals.by_kernel), totals.percent(totals.safe),
+        totals.overall_gain_percent(), totals.average_gain_percent);
+    const auto reasons = reasons_of(analysis.functions());
+    if (!reasons.empty())
+        text += "\nRefused:\n";
+    for (const auto& [reason, count] : reasons)
+        add(text, "%8llu %6.2f %%  %-20s %s\n", static_cast<unsigned long long>(count),
+            totals.percent(count), tag(reason).c_str(),
+            std::string(regions::reason_text(reason)).c_str());
+    if (!analysis.unknown_jumps().empty())
+        text += "\nIndirect jumps with unknown targets:\n";
+    for (const regions::UnknownJump& jump : analysis.unknown_jumps())
+        text += "  " + address_text(jump.address) + "  " + analysis.describe(jump.address) + "\n";
+    return text;
+}
+
+std::string functions_as_json(const Analysis& analysis) {
+    Json functions = Json::array();
+    for (const FunctionResult& each : analysis.functions()) {
+        Json reasons = Json::object();
+        for (size_t i = 0; i < reason_count; i++)
+            if (each.reasons[i])
+                reasons[tag(static_cast<Reason>(i))] = each.reasons[i];
+        functions.push_back({{"name", each.name},
+                             {"address", address_text(each.address)},
+                             {"I", each.instructions},
+                             {"K", each.by_kernel},
+                             {"B", each.safe},
+                             {"reasons", std::move(reasons)}});
+    }
+    const regions::Totals totals = analysis.totals();
+    return printed({{"functions", std::move(functions)},
+                    {"totals",
+                     {{"functions", totals.functions},
+                      {"instructions", totals.instructions},
+                      {"K_percent", totals.percent(totals.by_kernel)},
+                      {"B_percent", totals.percent(totals.safe)},
+                      {"overall_gain_percent", totals.overall_gain_percent()},
+                      {"average_gain_percent", totals.average_gain_percent}}}});
+}
+
+std::string unsafe_as_text(const Analysis& analysis) {
+    std::string text;
+    const std::vector<regions::UnsafePlace> places = analysis.unsafe();
+    for (const regions::UnsafePlace& each : places) {
+        text += address_text(each.address) + "  " + analysis.describe(each.address) + ": " +
+                std::string(regions::reason_text(each.reason)) + " at " +
+                analysis.describe(each.entered_at);
+        if (each.entered_from)
+            text += ", from " + analysis.describe(*each.entered_from);
+        text += "\n";
+    }
+    add(text, "%s%zu places\n", text.empty() ? "" : "\n", places.size());
+    return text;
+}
+
+std::string unsafe_as_json(const Analysis& analysis) {
+    Json places = Json::array();
+    for (const regions::UnsafePlace& each : analysis.unsafe()) {
+        Json place = {{"address", address_text(each.address)},
+                      {"place", analysis.describe(each.address)},
+                      {"reason", tag(each.reason)},
+                      {"entered_at", address_text(each.entered_at)}};
+        if (each.entered_from)
+            place["entered_from"] = analysis.describe(*each.entered_from);
+        places.push_back(std::move(place));
+    }
+    return printed({{"unsafe", std::move(places)}});
+}
+
+std::string places_as_text(const Analysis& analysis, const std::vector<AskedPlace>& places) {
+    std::string text;
+    for (const AskedPlace& each : places) {
+        text += address_text(each.address) + "  " + analysis.describe(each.address) + ": ";
+        if (!each.place)
+            text += "no instruction of a function begins here\n";
+        else
+            text += std::string("K ") + (each.place->by_kernel ? "yes" : "no") + ", B " +
+                    (each.place->safe() ? "yes" : "no: " + verdict(*each.place)) + "\n";
+    }
+    return text;
+}
+
+std::string places_as_json(const Analysis& analysis, const std::vector<AskedPlace>& places) {
+    Json out = Json::array();
+    for (const AskedPlace& each : places)
+        out.push_back(each.place ? place_json(analysis, *each.place)
+                                 : Json{{"address", address_text(each.address)},
+                                        {"place", analysis.describe(each.address)},
+                                        {"reason", "no-instruction"}});
+    return printed({{"places", std::move(out)}});
+}
+
+std::string function_as_text(const Analysis& analysis, const ElfFile& file, size_t function) {
+    const FunctionResult& of = analysis.functions()[function];
+    const LineLookup lines(file.path());
+    const auto decoder = arch::InstructionDecoder::create();
+    std::string text = of.name + " at " + address_text(of.address);
+    add(text, ", %u instructions, K %u, B %u\n", of.instructions, of.by_kernel, of.safe);
+    text += "> control may enter, + a jump may be planted, k only the kernel would plant one\n";
+    std::string line;
+    for (const Place& place : analysis.places(function)) {
+        const std::string here = lines.at(place.address);
+        if (!here.empty() && here != line)
+            text += here + "\n";
+        line = here;
+        const std::string_view bytes = file.bytes_at(place.address, place.length);
+        std::string row;
+        add(row, "%c%c +%-5llx %-31s ", place.leader ? '>' : ' ',
+            place.safe()      ? '+'
+            : place.by_kernel ? 'k'
+                              : ' ',
+            static_cast<unsigned long long>(place.address - of.address), byte_text(bytes).c_str());
+        const std::string instruction = decoder ? decoder->text(bytes, place.address) : "";
+        add(row, place.safe() ? "%s" : "%-40s", instruction.c_str());
+        if (!place.safe())
+            row += " " + verdict(place);
+        text += row + "\n";
+    }
+    return text;
+}
+
+std::string function_as_json(const Analysis& analysis, const ElfFile& file, size_t function) {
+    const LineLookup lines(file.path());
+    const auto decoder = arch::InstructionDecoder::create();
+    Json places = Json::array();
+    for (const Place& place : analysis.places(function)) {
+        Json one = place_json(analysis, place);
+        const std::string_view bytes = file.bytes_at(place.address, place.length);
+        one["bytes"] = byte_text(bytes);
+        one["instruction"] = decoder ? decoder->text(bytes, place.address) : "";
+        one["line"] = lines.at(place.address);
+        places.push_back(std::move(one));
+    }
+    const FunctionResult& of = analysis.functions()[function];
+    return printed(
+        {{"name", of.name}, {"address", address_text(of.address)}, {"places", std::move(places)}});
+}
+
+} // namespace djstap::driver

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What `djstap regions` prints, as text and as JSON.
+#pragma once
+#include "regions/regions.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace djstap::driver {
+
+// A place that was asked for.
+struct AskedPlace {
+    std::string asked;
+    uint64_t address = 0;
+    std::optional<regions::Place> place; // nothing: no instruction of a function begins there
+};
+
+std::string functions_as_text(const regions::Analysis& analysis);
+std::string functions_as_json(const regions::Analysis& analysis);
+std::string unsafe_as_text(const regions::Analysis& analysis);
+std::string unsafe_as_json(const regions::Analysis& analysis);
+std::string places_as_text(const regions::Analysis& analysis,
+                           const std::vector<AskedPlace>& places);
+std::string places_as_json(const regions::Analysis& analysis,
+                           const std::vector<AskedPlace>& places);
+// Draws a function with its bytes, instructions and source lines.
+std::string function_as_text(const regions::Analysis& analysis, const ElfFile& file,
+                             size_t function);
+std::string function_as_json(const regions::Analysis& analysis, const ElfFile& file,
+                             size_t function);
+
+} // namespace djstap::driver
