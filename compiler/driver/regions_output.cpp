@@ -77,6 +77,17 @@ std::string byte_text(std::string_view bytes) {
     return text;
 }
 
+// As an assembler writes it, with the function that it calls or jumps to.
+std::string instruction_text(const Analysis& analysis, arch::InstructionDecoder* decoder,
+                             const Place& place, std::string_view bytes) {
+    if (!decoder)
+        return {};
+    std::string text = decoder->text(bytes, place.address);
+    if (const uint64_t target = decoder->decode(bytes, place.address).target)
+        text += " <" + analysis.describe(target) + ">";
+    return text;
+}
+
 // JSON that need not be valid UTF-8: names come from the file.
 std::string printed(const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -217,7 +228,7 @@ std::string function_as_text(const Analysis& analysis, const ElfFile& file, size
             : place.by_kernel ? 'k'
                               : ' ',
             static_cast<unsigned long long>(place.address - of.address), byte_text(bytes).c_str());
-        const std::string instruction = decoder ? decoder->text(bytes, place.address) : "";
+        const std::string instruction = instruction_text(analysis, decoder.get(), place, bytes);
         add(row, place.safe() ? "%s" : "%-40s", instruction.c_str());
         if (!place.safe())
             row += " " + verdict(place);
@@ -234,7 +245,7 @@ std::string function_as_json(const Analysis& analysis, const ElfFile& file, size
         Json one = place_json(analysis, place);
         const std::string_view bytes = file.bytes_at(place.address, place.length);
         one["bytes"] = byte_text(bytes);
-        one["instruction"] = decoder ? decoder->text(bytes, place.address) : "";
+        one["instruction"] = instruction_text(analysis, decoder.get(), place, bytes);
         one["line"] = lines.at(place.address);
         places.push_back(std::move(one));
     }

@@ -139,7 +139,7 @@ uint64_t symbol_end(const std::vector<Symbol>& symbols, uint64_t address) {
     auto after =
         std::upper_bound(symbols.begin(), symbols.end(), address,
                          [](uint64_t value, const Symbol& each) { return value < each.address; });
-    return after == symbols.end() ? address : after->address;
+    return after == symbols.end() ? UINT64_MAX : after->address;
 }
 
 void forbid_probes(Code& code, const Bounds& bounds, const std::vector<Symbol>& symbols) {

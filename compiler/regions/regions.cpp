@@ -358,7 +358,8 @@ std::string Analysis::describe(uint64_t address) const {
     if (!number)
         return hexadecimal(address);
     const FunctionResult& function = state_->results[*number];
-    return function.name + "+" + hexadecimal(address - function.address);
+    const uint64_t offset = address - function.address;
+    return offset ? function.name + "+" + hexadecimal(offset) : function.name;
 }
 
 } // namespace djstap::regions

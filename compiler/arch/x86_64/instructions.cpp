@@ -174,7 +174,8 @@ std::string Decoder::text(std::string_view bytes, uint64_t address) {
         return {};
     std::string out;
     llvm::raw_string_ostream stream(out);
-    printer_->printInst(&instruction_, address, "", *subtarget_, stream);
+    // Targets are relative to the next instruction, whose address the printer expects.
+    printer_->printInst(&instruction_, address + length, "", *subtarget_, stream);
     std::replace(out.begin(), out.end(), '\t', ' ');
     return out.substr(std::min(out.find_first_not_of(' '), out.size()));
 }

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The tables of a kernel image, on small ones, and the kernels of this machine.
+#include "program.h"
+
+#include "image/kernel_files.h"
+
+#include <algorithm>
+
+using namespace djstap;
+using namespace djstap::test;
+using regions::Model;
+
+namespace {
+
+// What makes an image a kernel's, with these lines in its tables.
+std::string kernel(const std::string& code, const std::string& tables = "",
+                   const std::string& ftrace = "", const std::string& exceptions = "") {
+    return code + R"(
+    .section .init.data, "a"
+    .balign 8
+    .globl __start_mcount_loc, __stop_mcount_loc
+__start_mcount_loc:
+    )" + ftrace +
+           R"(
+__stop_mcount_loc:
+    .section __ex_table, "a"
+    .balign 4
+    .long 0, 0, 0
+    )" + exceptions +
+           "\n" + tables;
+}
+
+std::string bounded(const std::string& name, const std::string& lines) {
+    return ".data\n.balign 8\n.globl __start_" + name + ", __stop_" + name + "\n__start_" + name +
+           ":\n" + lines + "\n__stop_" + name + ":\n";
+}
+
+// A function whose region at p can be replaced, unless a table says otherwise. .Lsite is in it.
+const std::string code = R"(
+    .text
+    .globl f, p
+    .type f, @function
+f:  xor %ecx, %ecx
+p:  mov %rdi, %rax
+.Lsite:
+    mov %rsi, %rdx
+    mov %rcx, %rdx
+    mov %rcx, %rdx
+    ret
+    .size f, .-f
+)";
+
+std::string reason(const std::string& text, Model model = Model::Relocate) {
+    return reason_at_p(text, {}, model);
+}
+
+std::optional<std::string> vmlinux(const char* release) {
+    auto files = find_kernel(release);
+    return files && !files->vmlinux.empty() ? std::optional(files->vmlinux) : std::nullopt;
+}
+
+} // namespace
+
+TEST(KernelTables, Nothing) {
+    EXPECT_EQ(reason(kernel(code)), "");
+    EXPECT_EQ(reason(kernel(code), Model::Kernel), "");
+}
+
+TEST(KernelTables, Ftrace) {
+    EXPECT_EQ(reason(kernel(code, "", ".quad .Lsite")), "ftrace");
+}
+
+// The sites of ftrace are no targets.
+TEST(KernelTables, FtraceSitesAreNotEntered) {
+    const Program program = Program::assembled(kernel(code, "", ".quad .Lsite"));
+    const Analyzed analysis(program.path());
+    EXPECT_EQ(analysis.place("p").by_kernel, false);
+    EXPECT_TRUE(analysis->unsafe().empty());
+}
+
+TEST(KernelTables, ExceptionTable) {
+    const std::string fixup = ".long f - ., .Lsite - ., 0";
+    EXPECT_EQ(reason(kernel(code, "", "", fixup)), "fixup");
+    const std::string fault = ".long .Lsite - ., f - ., 0";
+    const Program program = Program::assembled(kernel(code, "", "", fault));
+    const Analyzed analysis(program.path());
+    EXPECT_EQ(analysis.reason("p"), "fault");
+    // The kernel refuses all of the function.
+    EXPECT_EQ(analysis->functions()[0].by_kernel, 0U);
+    EXPECT_EQ(analysis.reason("p"), "fault");
+}
+
+TEST(KernelTables, JumpLabels) {
+    const std::string other =
+        ".text\n.type g, @function\ng: .Lg: nopl 0(%rax,%rax)\nret\n.size g, .-g\n";
+    EXPECT_EQ(
+        reason(kernel(code + other, bounded("__jump_table", ".long .Lg - ., .Lsite - .\n.quad 0"))),
+        "jump-label");
+    EXPECT_EQ(
+        reason(kernel(code + other, bounded("__jump_table", ".long .Lsite - ., .Lg - .\n.quad 0"))),
+        "patched-jump-label");
+}
+
+TEST(KernelTables, StaticCalls) {
+    EXPECT_EQ(reason(kernel(code, bounded("static_call_sites", ".long .Lsite - ., 0"))),
+              "patched-static-call");
+    EXPECT_EQ(reason(kernel(code + "\n.globl __static_call_text_end\n__static_call_text_end:\n"
+                                   ".globl __static_call_text_start\n"
+                                   ".set __static_call_text_start, f\n")),
+              "patched-static-call");
+}
+
+TEST(KernelTables, Alternatives) {
+    for (const char* features : {".short 7", ".long 7"}) {
+        const std::string tables = std::string(".section .altinstructions, \"a\"\n") +
+                                   ".long .Lsite - ., .Lnew - .\n" + features +
+                                   "\n.byte 3, 1\n.section .altinstr_replacement, \"ax\"\n"
+                                   ".Lnew: nop\n";
+        EXPECT_EQ(reason(kernel(code, tables)), "patched-alternative") << features;
+    }
+}
+
+// Where a replacement jumps to.
+TEST(KernelTables, AReplacementIsExecutedElsewhere) {
+    const std::string tables = ".section .altinstructions, \"a\"\n"
+                               ".long f - ., .Lnew - .\n.short 7\n.byte 2, 5\n"
+                               ".section .altinstr_replacement, \"ax\"\n"
+                               ".Lnew: jmp .Lsite\n";
+    EXPECT_EQ(reason(kernel(code, tables)), "jump");
+}
+
+TEST(KernelTables, ParavirtSites) {
+    EXPECT_EQ(reason(kernel(code, ".section .parainstructions, \"a\"\n.balign 8\n.quad .Lsite\n"
+                                  ".byte 1, 3\n.balign 8\n")),
+              "patched-alternative");
+}
+
+TEST(KernelTables, LockPrefixes) {
+    EXPECT_EQ(reason(kernel(code, ".section .smp_locks, \"a\"\n.long .Lsite - .\n")),
+              "patched-lock");
+}
+
+TEST(KernelTables, NoProbes) {
+    EXPECT_EQ(reason(kernel(code, bounded("kprobe_blacklist", ".quad p"))), "no-probes");
+    for (const char* part : {"entry", "noinstr", "kprobes"}) {
+        const std::string name = std::string("__") + part + "_text_";
+        EXPECT_EQ(reason(kernel(code + ".globl " + name + "start, " + name + "end\n.set " + name +
+                                "start, f\n" + name + "end:\n")),
+                  "no-probes");
+    }
+    std::string boot = code;
+    boot.replace(boot.find(".text"), 5, ".section .init.text, \"ax\"");
+    EXPECT_EQ(reason(kernel(boot)), "no-probes");
+}
+
+// The call becomes shorter where the mitigation is not needed.
+TEST(KernelTables, CallsOfThunks) {
+    const std::string thunk = ".globl __x86_indirect_thunk_rax, __x86_indirect_thunk_r11\n"
+                              "__x86_indirect_thunk_rax: ret\nret\n__x86_indirect_thunk_r11: ret\n";
+    const std::string calls = R"(
+    .text
+    .globl f, p, q
+    .type f, @function
+f:  xor %ecx, %ecx
+p:  call __x86_indirect_thunk_rax
+    mov %rcx, %rdx
+q:  mov %ecx, %edx
+    call __x86_indirect_thunk_r11
+    mov %rcx, %rdx
+    ret
+    .size f, .-f
+)";
+    const Program program = Program::assembled(kernel(calls + thunk));
+    const Analyzed analysis(program.path());
+    EXPECT_EQ(analysis.reason("p"), "return-inside");
+    // It returns to 2 + 3 bytes from q: behind the jump.
+    EXPECT_EQ(analysis.reason("q"), "");
+}
+
+// A return through a thunk becomes a return of one byte, and breakpoints.
+TEST(KernelTables, ReturnThunks) {
+    const std::string text = R"(
+    .text
+    .globl f, p, q, __x86_return_thunk
+    .type f, @function
+f:  xor %ecx, %ecx
+q:  mov 8(%rax,%rcx,8), %edx
+    mov %rcx, %rdx
+p:  mov %ecx, %edx
+    jmp __x86_return_thunk
+    .size f, .-f
+    .balign 8, 0xcc
+__x86_return_thunk: ret
+)";
+    const Program program = Program::assembled(kernel(text));
+    const Analyzed kernels(program.path(), Model::Kernel);
+    EXPECT_EQ(kernels.reason("p"), "not-copied");
+    EXPECT_EQ(kernels.reason("q"), "");
+    EXPECT_EQ(Analyzed(program.path()).reason("p"), "");
+}
+
+TEST(KernelTables, TheKernelSeesOneSymbolAtATime) {
+    const std::string text = R"(
+    .text
+    .globl f, p
+    .type f, @function
+f:  xor %ecx, %ecx
+p:  mov %rdi, %rax
+.Lback:
+    mov %rsi, %rdx
+    ret
+    .size f, .-f
+    .type f.cold, @function
+f.cold: jmp .Lback
+    .size f.cold, .-f.cold
+)";
+    const Program program = Program::assembled(kernel(text));
+    const Analyzed analysis(program.path());
+    EXPECT_TRUE(analysis.place("p").by_kernel);
+    EXPECT_EQ(analysis.reason("p"), "jump");
+    const auto unsafe = analysis->unsafe();
+    ASSERT_EQ(unsafe.size(), 1U);
+    EXPECT_EQ(analysis->describe(unsafe[0].address), "f+0x2");
+    EXPECT_EQ(analysis->describe(unsafe[0].entered_at), "f+0x5");
+    ASSERT_TRUE(unsafe[0].entered_from);
+    EXPECT_EQ(analysis->describe(*unsafe[0].entered_from), "f.cold");
+}
+
+// The crash that was reproduced on this kernel: the cold part jumps back to three bytes behind.
+TEST(KernelTables, TheKnownUnsafePlaces) {
+    const auto path = vmlinux("6.1");
+    if (!path)
+        GTEST_SKIP() << "the vmlinux of 6.1 is not installed (scripts/kernels)";
+    const Analyzed analysis(*path);
+    const auto unsafe = analysis->unsafe();
+    EXPECT_TRUE(std::any_of(unsafe.begin(), unsafe.end(), [&](const auto& each) {
+        return analysis->describe(each.address) == "uevent_store+0x24";
+    }));
+    EXPECT_GT(unsafe.size(), 200U);
+    EXPECT_LT(unsafe.size(), 400U);
+    EXPECT_GT(analysis->totals().percent(analysis->totals().safe), 90);
+}
+
+// It copies more instructions, and no longer looks for indirect jumps.
+TEST(KernelTables, ANewerKernel) {
+    const auto older = vmlinux("6.1"), newer = vmlinux("6.12");
+    if (!older || !newer)
+        GTEST_SKIP() << "the two kernels are not installed (scripts/kernels)";
+    auto share = [](const std::string& path) {
+        const Analyzed analysis(path, Model::Kernel);
+        const regions::Totals totals = analysis->totals();
+        return totals.percent(totals.safe);
+    };
+    EXPECT_GT(share(*newer), share(*older) + 2);
+}
