@@ -93,7 +93,9 @@ Examples:
   djstap --guest -c 'ls /' -e 'probe kernel.function("vfs_open") { printf("%s opens\n", execname()) }'
   try a script in a disposable virtual machine
   djstap -e 'global n probe kernel.function("vfs_read") { n[execname()]++ }' -T 5
-  count reads on this machine for 5 seconds; globals that are never read are printed at the end)");
+  count reads on this machine for 5 seconds; globals that are never read are printed at the end
+  djstap regions /bin/true
+  where a jump may be planted in a program or a kernel image; djstap regions --help)");
 }
 
 void OptionParser::declare_script() {

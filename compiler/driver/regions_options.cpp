@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "driver/regions_options.h"
 
+#include "diagnostics/suggest.h"
 #include "system/file.h"
 
 #include <CLI/CLI.hpp>
@@ -51,6 +52,7 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
     CLI::App app{description};
     app.name("djstap regions");
     app.set_help_flag();
+    app.allow_extras();
     app.add_flag("-h,--help", help, "print this help");
     app.add_option("--model", model,
                    "what runs outside of its function: what the kernel copies for its kprobes, or "
@@ -82,6 +84,18 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
     }
     if (help)
         return Text{app.help()};
+    for (const std::string& extra : app.remaining()) {
+        const std::string name = extra.substr(0, extra.find('='));
+        if (!name.starts_with('-'))
+            return Failure{"more than one file was given: " + extra, "analyze one at a time"};
+        std::vector<std::string> names;
+        for (const CLI::Option* option : app.get_options())
+            for (const std::string& each : option->get_lnames())
+                names.push_back("--" + each);
+        const std::string hint = did_you_mean(name, names);
+        return Failure{"unknown option " + name,
+                       hint.empty() ? "djstap regions --help lists the options" : hint};
+    }
     if (!model.empty() && model != "kernel" && model != "relocate")
         return Failure{"--model=" + model + " is not one of kernel, relocate", ""};
     if (model == "kernel")

@@ -214,7 +214,7 @@ std::string function_as_text(const Analysis& analysis, const ElfFile& file, size
     const auto decoder = arch::InstructionDecoder::create();
     std::string text = of.name + " at " + address_text(of.address);
     add(text, ", %u instructions, K %u, B %u\n", of.instructions, of.by_kernel, of.safe);
-    text += "> control may enter, + a jump may be planted, k only the kernel would plant one\n";
+    text += "> control may enter, + a jump may be planted, k only the kernel's rule allows one\n";
     std::string line;
     for (const Place& place : analysis.places(function)) {
         const std::string here = lines.at(place.address);
