@@ -9,6 +9,8 @@
 #include <thread>
 #include <tuple>
 
+#include <dwarf.h>
+
 namespace djstap {
 
 namespace {

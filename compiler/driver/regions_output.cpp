@@ -167,7 +167,8 @@ std::string unsafe_as_text(const Analysis& analysis) {
             text += ", from " + analysis.describe(*each.entered_from);
         text += "\n";
     }
-    add(text, "%s%zu places\n", text.empty() ? "" : "\n", places.size());
+    add(text, "%s%zu place%s\n", text.empty() ? "" : "\n", places.size(),
+        places.size() == 1 ? "" : "s");
     return text;
 }
 

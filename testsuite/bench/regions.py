@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""scripts/bench regions: where a jump may be planted, in programs and kernels; writes the tables of docs/regions.md.
+
+Programs that are not installed are unpacked to the cache from Debian's packages; what is unavailable is left out.
+"""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import packages
+
+BEGIN, END = "<!-- written by scripts/bench regions -->\n", "<!-- end -->\n"
+# The talk's table: kprobe %, with basic blocks %, overall gain %, average gain %.
+PUBLISHED = {"firefox": (68.63, 86.22, 17.59, 3.35), "gcc": (72.66, 87.02, 14.37, 2.81),
+             "guix": (74.39, 87.15, 12.75, 2.65), "kcachegrind": (76.07, 87.28, 11.21, 3.96),
+             "lttng": (67.75, 85.64, 17.89, 4.73)}
+# What the page calls it, the package (None: installed with the compiler), the file, the talk's name.
+PROGRAMS = (("gcc, the driver", None, "/usr/bin/gcc", "gcc"),
+            ("gcc, cc1", None, "/usr/lib/gcc/x86_64-linux-gnu/*/cc1", "gcc"),
+            ("libxul (firefox-esr)", "firefox-esr", "usr/lib/firefox-esr/libxul.so", "firefox"),
+            ("libguile (guile 3.0)", "guile-3.0-libs", "usr/lib/x86_64-linux-gnu/libguile-3.0.so.1", "guix"),
+            ("kcachegrind", "kcachegrind", "usr/bin/kcachegrind", "kcachegrind"),
+            ("lttng", "lttng-tools", "usr/bin/lttng", "lttng"),
+            ("libc", None, "/lib/x86_64-linux-gnu/libc.so.6", None),
+            ("libstdc++", None, "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", None))
+
+
+def add_arguments(parser):
+    parser.add_argument("--kernels", nargs="+", default=["6.1", "6.12"])
+    parser.add_argument("--installed", action="store_true", help="only what is installed: download no package")
+    parser.add_argument("--output", help="default: docs/regions.md")
+
+
+def found(package, pattern, options):
+    """Returns the file's path, or "" if there is none."""
+    if package and not os.path.exists("/" + pattern):
+        folder = "" if options.installed else packages.unpacked(package)
+        pattern = os.path.join(folder, pattern) if folder else ""
+    elif package:
+        pattern = "/" + pattern
+    paths = sorted(glob.glob(pattern)) if pattern else []
+    return paths[-1] if paths else ""
+
+
+# A process of its own, since the kernel counts the memory of the process that forks, too.
+MEASURE = """import resource, subprocess, sys, time
+with open(sys.argv[1], "wb") as output:
+    began = time.perf_counter()
+    status = subprocess.run(sys.argv[2:], stdout=output).returncode
+    print(status, time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+"""
+
+
+def analyzed(djstap, words, model):
+    """Returns (totals, seconds, megabytes)."""
+    with tempfile.NamedTemporaryFile() as output:
+        command = [djstap, "regions", "--json", f"--model={model}", *words]
+        done = subprocess.run([sys.executable, "-c", MEASURE, output.name, *command], stdout=subprocess.PIPE, text=True,
+                              check=True)
+        status, seconds, memory = done.stdout.split()
+        if status != "0":
+            raise SystemExit(f"bench: {' '.join(command)} failed")
+        return json.load(output)["totals"], float(seconds), float(memory)
+
+
+def row(cells):
+    return "| " + " | ".join(cells) + " |\n"
+
+
+def report(djstap, options):
+    subjects = []
+    for name, package, pattern, published in PROGRAMS:
+        path = found(package, pattern, options)
+        if path:
+            subjects.append((name, [path], published))
+        else:
+            print(f"  {name}: not available", flush=True)
+    subjects += [(f"vmlinux {kernel}", ["-r", kernel], None) for kernel in options.kernels]
+    table = row(["file", "functions", "instructions", "K %", "B %", "overall gain %", "average gain %", "the talk: K, B, gains"])
+    table += row(["---"] * 8)
+    copied = row(["file", "K %", "B %", "overall gain %", "average gain %"]) + row(["---"] * 5)
+    costs = row(["file", "seconds", "memory, MB"]) + row(["---"] * 3)
+    for name, words, published in subjects:
+        print(f"  {name} …", flush=True)
+        totals, seconds, memory = analyzed(djstap, words, "relocate")
+        figures = [f"{totals[key]:.2f}" for key in ("K_percent", "B_percent", "overall_gain_percent", "average_gain_percent")]
+        talk = ", ".join(f"{value:.2f}" for value in PUBLISHED[published]) if published else ""
+        table += row([name, f"{totals['functions']:,}", f"{totals['instructions']:,}", *figures, talk])
+        costs += row([name, f"{seconds:.1f}", f"{memory:.0f}"])
+        totals, _, _ = analyzed(djstap, words, "kernel")
+        copied += row([name] + [f"{totals[key]:.2f}" for key in
+                                ("K_percent", "B_percent", "overall_gain_percent", "average_gain_percent")])
+    return (f"### What can be encoded again (`--model=relocate`)\n\n{table}\n"
+            f"### What the kernel copies (`--model=kernel`)\n\n{copied}\n"
+            f"### Time and memory\n\nOf one run with {os.cpu_count()} CPUs, with its output as JSON.\n\n{costs}")
+
+
+def run(options, root):
+    djstap = os.path.join(root, "build", "release", "bin", "djstap")
+    path = options.output or os.path.join(root, "docs", "regions.md")
+    text = report(djstap, options)
+    with open(path, encoding="utf-8") as file:
+        page = file.read()
+    page, count = re.subn(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: BEGIN + "\n" + text + "\n" + END, page, flags=re.DOTALL)
+    if count != 1:
+        raise SystemExit(f"bench: {path} has no place for the tables")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(page)
+    print(f"wrote {path}")
