@@ -33,6 +33,8 @@ Result<Code> Code::of(const ElfFile& file) {
         section.first = first;
         first = section.end();
     }
+    code.low_ = code.sections_.front().address;
+    code.high_ = end;
     code.lengths.resize(size);
     code.traits.resize(size);
     code.entries.resize(size);
@@ -41,6 +43,8 @@ Result<Code> Code::of(const ElfFile& file) {
 }
 
 std::optional<Index> Code::index(uint64_t address) const {
+    if (address < low_ || address >= high_) // most numbers in data
+        return std::nullopt;
     auto after = std::upper_bound(
         sections_.begin(), sections_.end(), address,
         [](uint64_t value, const CodeSection& section) { return value < section.address; });

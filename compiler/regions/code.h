@@ -109,6 +109,7 @@ class Code {
   private:
     const ElfFile* file_ = nullptr;
     std::vector<CodeSection> sections_;
+    uint64_t low_ = 0, high_ = 0; // the addresses from the first section to the end of the last
 };
 
 } // namespace djstap::regions

@@ -190,11 +190,8 @@ bool TableReader::jumps_indirectly(const FunctionRange& function) const {
 const std::vector<Index>& TableReader::offsets_at(uint64_t table, uint64_t base) {
     std::vector<Index>& entries = unnamed_;
     entries.clear();
-    if (table == base) {
-        auto [known, added] = offsets_.try_emplace(table);
-        if (!added)
-            return known->second;
-    }
+    if (auto known = offsets_.find(table); table == base && known != offsets_.end())
+        return known->second;
     Reader reader(data_from(table));
     while (!reader.at_end()) {
         const auto offset = reader.fixed<int32_t>();
@@ -206,17 +203,20 @@ const std::vector<Index>& TableReader::offsets_at(uint64_t table, uint64_t base)
     }
     for (Index each : entries)
         code_.entries[each] |= ByTable;
-    if (table != base)
+    if (table != base || entries.empty())
         return entries;
     return offsets_[table] = entries;
 }
 
 const std::vector<Index>& TableReader::addresses_at(uint64_t table) {
+    unnamed_.clear();
+    Reader reader(data_from(table));
+    if (!code_.instruction(Reader(reader).fixed<uint64_t>()))
+        return unnamed_;
     auto [known, added] = addresses_.try_emplace(table);
     std::vector<Index>& entries = known->second;
     if (!added)
         return entries;
-    Reader reader(data_from(table));
     while (!reader.at_end()) {
         const std::optional<Index> at = code_.instruction(reader.fixed<uint64_t>());
         if (reader.failed() || !at)
@@ -253,6 +253,10 @@ void TableReader::read(const FunctionRange& function, size_t number, const Namin
     // Tables of distances to a label (&&this - &&that).
     if (!jumps_indirectly(function))
         return;
+    for (auto* each : {&labels, &tables}) {
+        std::sort(each->begin(), each->end());
+        each->erase(std::unique(each->begin(), each->end()), each->end());
+    }
     for (uint64_t label : labels)
         for (uint64_t table : tables)
             into(offsets_at(table, label));

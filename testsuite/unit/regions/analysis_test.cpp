@@ -140,7 +140,7 @@ TEST(Analysis, RefusesOtherFiles) {
     changed[EI_CLASS] = ELFCLASS32;
     EXPECT_NE(failure_of(changed).message.find("is not a 64-bit"), std::string::npos);
     changed = whole;
-    changed[offsetof(Elf64_Ehdr, e_machine)] = EM_AARCH64 & 0xff;
+    changed[offsetof(Elf64_Ehdr, e_machine)] ^= 1;
     EXPECT_NE(failure_of(changed).message.find("is not a 64-bit"), std::string::npos);
     changed = whole;
     changed[offsetof(Elf64_Ehdr, e_type)] = ET_REL;
