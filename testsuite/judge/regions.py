@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compares what `djstap regions --model=kernel` says with what the kernel does.
+
+Chooses places in the kernel at random, arms a kprobe at each of them in a guest, by a module of its own
+(regions-module/), and compares the kernel's list of kprobes, where [OPTIMIZED] marks those that became jumps, with the
+column K of `djstap regions --at`. Places where the kernel would plant a jump and must not are left out, and so are
+places near another one: a jump cannot be planted over a probe.
+
+Differences remain where the kernel patches its text at boot (alternatives, paravirtualized calls): the file has other
+instructions there.
+"""
+import argparse
+import bisect
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Bytes between two places: the jump, and the longest instruction that it cuts.
+APART = 20
+# Waits until as many kprobes are jumps as expected, or until the number stays the same for long.
+COMMANDS = """
+mount -t debugfs none /sys/kernel/debug 2>/dev/null
+insmod {folder}/regions_judge.ko || exit 1
+list=/sys/kernel/debug/kprobes/list
+before=0 same=0
+while [ $same -lt 30 ]; do
+    now=$(grep -c OPTIMIZED $list)
+    [ $now -ge {expected} ] && [ $same -ge 3 ] && break
+    if [ $now = $before ]; then same=$((same + 1)); else same=0; fi
+    before=$now
+    sleep 1
+done
+cat $list
+grep -w _printk /proc/kallsyms
+rmmod regions_judge
+"""
+
+
+def regions(options, *words):
+    command = [options.djstap, "regions", "--json", "--model=kernel", "-r", options.kernel, *words]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+
+
+def choose(options, folder):
+    """Returns [place], as `--at` describes them."""
+    functions = [each for each in regions(options)["functions"]
+                 if each["I"] > 1 and each["reasons"].get("no-probes", 0) < each["I"]]
+    starts = sorted(int(each["address"], 16) for each in functions)
+    numbers = random.Random(options.seed)
+    tried = set()
+    for each in numbers.choices(functions, weights=[each["I"] for each in functions], k=options.places * 2):
+        start = int(each["address"], 16)
+        following = bisect.bisect(starts, start)
+        size = each["I"] * 4  # about
+        if following < len(starts):
+            size = min(size, starts[following] - start)
+        tried.update(start + numbers.randrange(max(size, 1)) for _ in range(3))
+    names = os.path.join(folder, "places")
+    with open(names, "w", encoding="utf-8") as file:
+        file.write("\n".join(map(hex, sorted(tried))))
+    places = [each for each in regions(options, "--at", f"@{names}")["places"] if "kernel" in each]
+    unsafe = {each["address"] for each in regions(options, "--unsafe")["unsafe"]}
+    numbers.shuffle(places)
+    chosen, taken = [], []
+    for each in places:
+        address = int(each["address"], 16)
+        at = bisect.bisect(taken, address)
+        near = [other for other in taken[max(at - 1, 0):at + 1] if abs(other - address) < APART]
+        if near or each["address"] in unsafe:
+            continue
+        taken.insert(at, address)
+        chosen.append(each)
+        if len(chosen) == options.places:
+            break
+    return chosen
+
+
+def kernel_files(options):
+    """Returns (the folder to build modules in, the address of _printk in vmlinux)."""
+    text = subprocess.run([options.djstap, "regions", "--json", "-r", options.kernel, "--at", "_printk"],
+                          stdout=subprocess.PIPE, check=True).stdout
+    printk = json.loads(text)["places"][0]["address"]
+    info = subprocess.run([options.djstap, "--info", "-r", options.kernel], capture_output=True, text=True).stdout
+    release = re.search(r"Compiling for kernel (\S+)", info)[1]
+    root = os.environ.get("DJSTAP_KERNELS") or "/var/lib/djstap/kernels"
+    for base in (os.path.join(root, release), ""):
+        build = os.path.realpath(f"{base}/lib/modules/{release}/build")
+        if os.path.isdir(build):
+            return build, printk
+    return "", printk
+
+
+def build_module(build, printk, places, folder):
+    for name in ("regions_judge.c", "Kbuild"):
+        shutil.copy(os.path.join(HERE, "regions-module", name), folder)
+    with open(os.path.join(folder, "places.h"), "w", encoding="utf-8") as file:
+        file.write(f"#define JUDGE_PRINTK {printk}UL\n#define JUDGE_PLACES " +
+                   ", ".join(each["address"] + "UL" for each in places) + "\n")
+    done = subprocess.run(["make", "-C", build, f"M={folder}", "modules"], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"regions.py: the module cannot be built:\n{done.stdout}{done.stderr}")
+
+
+def in_guest(options, folder, expected):
+    """Returns what the guest printed."""
+    script = os.path.join(folder, "judge.sh")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(COMMANDS.format(folder=folder, expected=expected))
+    done = subprocess.run([options.djstap, f"--guest={options.kernel}", "-w", "-c", f"sh {script}", "-e",
+                           "probe begin { }"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"regions.py: the guest failed:\n{done.stdout[-2000:]}{done.stderr}")
+    return done.stdout
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Compares djstap regions with the kernel's optimizer of kprobes.")
+    parser.add_argument("--djstap", required=True)
+    parser.add_argument("--kernel", required=True)
+    parser.add_argument("--places", type=int, default=1500)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--least", type=float, default=99.7, help="percent of the places that must agree")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="djstap-regions-") as folder:
+        places = choose(options, folder)
+        build, printk = kernel_files(options)
+        if not build:
+            print(f"the headers of {options.kernel} are not installed")
+            return 77
+        build_module(build, printk, places, folder)
+        output = in_guest(options, folder, sum(each["kernel"] for each in places))
+    bias = int(re.search(r"^([0-9a-f]{16}) T _printk$", output, re.MULTILINE)[1], 16) - int(printk, 16)
+    listed = {int(address, 16) - bias: flags
+              for address, flags in re.findall(r"^([0-9a-f]{16})\s+k\s+\S+(.*)$", output, re.MULTILINE)}
+    armed = differing = jumps = 0
+    for each in places:
+        flags = listed.get(int(each["address"], 16))
+        if flags is None:
+            continue
+        armed += 1
+        jumps += "[OPTIMIZED]" in flags
+        if ("[OPTIMIZED]" in flags) != each["kernel"]:
+            differing += 1
+            print(f"{each['place']}: djstap says {'a jump' if each['kernel'] else 'no jump'}, the kernel's list: "
+                  f"{flags.strip() or 'no flag'}; {each['reason']}")
+    agreeing = 100 * (armed - differing) / max(armed, 1)
+    print(f"{options.kernel}: {len(places)} places, {armed} armed, {jumps} became jumps, {differing} differ "
+          f"({agreeing:.2f} % agree)")
+    # Nearly every place must be armed: else nothing was compared.
+    return 0 if agreeing >= options.least and armed >= 0.9 * options.places else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
