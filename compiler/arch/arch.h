@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What an architecture must provide to the compiler: its names, its registers and calling
 // conventions, its instructions and relocations. arch/codegen.h has what takes LLVM's types,
-// arch/instructions.h the decoder; what readers inline is described at the end. An architecture is a folder that defines all of these
-// (compiler/arch/x86_64; the CMake variable DJSTAP_ARCH selects it), and nothing outside it names a
-// register, an instruction or a relocation.
+// arch/instructions.h the decoder; what readers inline is described at the end. An architecture is
+// a folder that defines all of these (compiler/arch/x86_64; the CMake variable DJSTAP_ARCH selects
+// it), and nothing outside it names a register, an instruction or a relocation.
 #pragma once
 #include "arch/location.h"
 
