@@ -32,12 +32,13 @@
  * As long as no script probes the marker, it is one no-op of five bytes, and its arguments are not
  * evaluated; the kernel patches this to a jump when a script comes (a static key).
  * DJSTAP_MARK_GENERIC is for code that cannot be patched, such as kernels whose text is read-only
- * for good: it loads a pointer, compares it with 0 and does not branch. DJSTAP_MARK_NOPREEMPT is
- * for places where preemption is disabled already, and saves two instructions while probed.
+ * for good: it loads a pointer, compares it with 0 and does not branch. DJSTAP_MARK_NOPREEMPT and
+ * DJSTAP_MARK_GENERIC_NOPREEMPT are for places where preemption is disabled already, and save three
+ * instructions while probed.
  *
  * A marker is a tracepoint of the module that contains it, named "mark:NAME": the kernel keeps,
  * connects and releases it (include/linux/tracepoint.h). Its text, with the format behind it,
- *stands in the section .djstap.marks, from which djstap lists it.
+ * stands in the section .djstap.marks, from which djstap lists it.
  */
 #ifndef DJSTAP_MARKER_H
 #define DJSTAP_MARKER_H
@@ -57,6 +58,9 @@
 		      preempt_enable_notrace, format, ##__VA_ARGS__)
 #define DJSTAP_MARK_NOPREEMPT(name, format, ...)                                                   \
 	__DJSTAP_MARK(name, #name, __djstap_patched, __djstap_nothing, __djstap_nothing, format,   \
+		      ##__VA_ARGS__)
+#define DJSTAP_MARK_GENERIC_NOPREEMPT(name, format, ...)                                           \
+	__DJSTAP_MARK(name, #name, __djstap_loaded, __djstap_nothing, __djstap_nothing, format,    \
 		      ##__VA_ARGS__)
 #define DJSTAP_MARK_GENERIC(name, format, ...)                                                     \
 	__DJSTAP_MARK(name, #name, __djstap_loaded, preempt_disable_notrace,                       \
@@ -141,60 +145,124 @@ static inline __printf(2, 3) void __djstap_check(const char *name, const char *f
 #define __DJSTAP_TEN(_, a, b, c, d, e, f, g, h, i, j, ...)                                         \
 	__DJSTAP_N(a), __DJSTAP_N(b), __DJSTAP_N(c), __DJSTAP_N(d), __DJSTAP_N(e), __DJSTAP_N(f),  \
 	    __DJSTAP_N(g), __DJSTAP_N(h), __DJSTAP_N(i), __DJSTAP_N(j)
-#define __DJSTAP_N(argument) (unsigned long)(argument)
+#define __DJSTAP_N(argument) (__djstap_n)(argument)
+
+/*
+ * Usually one handler is connected. Its call needs no variable that outlives it, so that a function
+ * saves no registers for its marker. Several handlers are called by a function of its own, which is
+ * compiled only for numbers of arguments that the file's markers have.
+ */
+typedef unsigned long __djstap_n;
+#define __DJSTAP_HANDLERS(count, types, parameters, ...)                                           \
+	typedef void(*__djstap_handler_##count) types;                                             \
+	static noinline notrace __cold __maybe_unused void __djstap_call_all_##count parameters    \
+	{                                                                                          \
+		do {                                                                               \
+			((__djstap_handler_##count)at->func)(data, ##__VA_ARGS__);                 \
+			data = (++at)->data;                                                       \
+		} while (at->func);                                                                \
+	}
+#define __DJSTAP_CALL(count, ...)                                                                  \
+	do {                                                                                       \
+		if (likely(!at[1].func))                                                           \
+			((__djstap_handler_##count)at->func)(at->data, ##__VA_ARGS__);             \
+		else                                                                               \
+			__djstap_call_all_##count(at->data, ##__VA_ARGS__, at);                    \
+	} while (0)
+
+__DJSTAP_HANDLERS(0, (void *), (void *data, struct tracepoint_func *at))
+__DJSTAP_HANDLERS(1, (void *, __djstap_n), (void *data, __djstap_n a, struct tracepoint_func *at),
+		  a)
+__DJSTAP_HANDLERS(2, (void *, __djstap_n, __djstap_n),
+		  (void *data, __djstap_n a, __djstap_n b, struct tracepoint_func *at), a, b)
+__DJSTAP_HANDLERS(3, (void *, __djstap_n, __djstap_n, __djstap_n),
+		  (void *data, __djstap_n a, __djstap_n b, __djstap_n c,
+		   struct tracepoint_func *at),
+		  a, b, c)
+__DJSTAP_HANDLERS(4, (void *, __djstap_n, __djstap_n, __djstap_n, __djstap_n),
+		  (void *data, __djstap_n a, __djstap_n b, __djstap_n c, __djstap_n d,
+		   struct tracepoint_func *at),
+		  a, b, c, d)
+__DJSTAP_HANDLERS(5, (void *, __djstap_n, __djstap_n, __djstap_n, __djstap_n, __djstap_n),
+		  (void *data, __djstap_n a, __djstap_n b, __djstap_n c, __djstap_n d, __djstap_n e,
+		   struct tracepoint_func *at),
+		  a, b, c, d, e)
+__DJSTAP_HANDLERS(6,
+		  (void *, __djstap_n, __djstap_n, __djstap_n, __djstap_n, __djstap_n, __djstap_n),
+		  (void *data, __djstap_n a, __djstap_n b, __djstap_n c, __djstap_n d, __djstap_n e,
+		   __djstap_n f, struct tracepoint_func *at),
+		  a, b, c, d, e, f)
+__DJSTAP_HANDLERS(7,
+		  (void *, __djstap_n, __djstap_n, __djstap_n, __djstap_n, __djstap_n, __djstap_n,
+		   __djstap_n),
+		  (void *data, __djstap_n a, __djstap_n b, __djstap_n c, __djstap_n d, __djstap_n e,
+		   __djstap_n f, __djstap_n g, struct tracepoint_func *at),
+		  a, b, c, d, e, f, g)
+__DJSTAP_HANDLERS(8,
+		  (void *, __djstap_n, __djstap_n, __djstap_n, __djstap_n, __djstap_n, __djstap_n,
+		   __djstap_n, __djstap_n),
+		  (void *data, __djstap_n a, __djstap_n b, __djstap_n c, __djstap_n d, __djstap_n e,
+		   __djstap_n f, __djstap_n g, __djstap_n h, struct tracepoint_func *at),
+		  a, b, c, d, e, f, g, h)
+__DJSTAP_HANDLERS(9,
+		  (void *, __djstap_n, __djstap_n, __djstap_n, __djstap_n, __djstap_n, __djstap_n,
+		   __djstap_n, __djstap_n, __djstap_n),
+		  (void *data, __djstap_n a, __djstap_n b, __djstap_n c, __djstap_n d, __djstap_n e,
+		   __djstap_n f, __djstap_n g, __djstap_n h, __djstap_n i,
+		   struct tracepoint_func *at),
+		  a, b, c, d, e, f, g, h, i)
+__DJSTAP_HANDLERS(10,
+		  (void *, __djstap_n, __djstap_n, __djstap_n, __djstap_n, __djstap_n, __djstap_n,
+		   __djstap_n, __djstap_n, __djstap_n, __djstap_n),
+		  (void *data, __djstap_n a, __djstap_n b, __djstap_n c, __djstap_n d, __djstap_n e,
+		   __djstap_n f, __djstap_n g, __djstap_n h, __djstap_n i, __djstap_n j,
+		   struct tracepoint_func *at),
+		  a, b, c, d, e, f, g, h, i, j)
 
 /* Calls the handlers that are connected with the first `count` numbers, a constant. */
-static __always_inline void __djstap_call(struct tracepoint *point, int count, unsigned long a,
-					  unsigned long b, unsigned long c, unsigned long d,
-					  unsigned long e, unsigned long f, unsigned long g,
-					  unsigned long h, unsigned long i, unsigned long j)
+static __always_inline void __djstap_call(struct tracepoint *point, int count, __djstap_n a,
+					  __djstap_n b, __djstap_n c, __djstap_n d, __djstap_n e,
+					  __djstap_n f, __djstap_n g, __djstap_n h, __djstap_n i,
+					  __djstap_n j)
 {
-	typedef unsigned long n;
 	struct tracepoint_func *at = rcu_dereference_raw(point->funcs);
 
 	if (!at)
 		return;
-	do {
-		void *call = at->func, *data = at->data;
-
-		switch (count) {
-		case 0:
-			((void (*)(void *))call)(data);
-			break;
-		case 1:
-			((void (*)(void *, n))call)(data, a);
-			break;
-		case 2:
-			((void (*)(void *, n, n))call)(data, a, b);
-			break;
-		case 3:
-			((void (*)(void *, n, n, n))call)(data, a, b, c);
-			break;
-		case 4:
-			((void (*)(void *, n, n, n, n))call)(data, a, b, c, d);
-			break;
-		case 5:
-			((void (*)(void *, n, n, n, n, n))call)(data, a, b, c, d, e);
-			break;
-		case 6:
-			((void (*)(void *, n, n, n, n, n, n))call)(data, a, b, c, d, e, f);
-			break;
-		case 7:
-			((void (*)(void *, n, n, n, n, n, n, n))call)(data, a, b, c, d, e, f, g);
-			break;
-		case 8:
-			((void (*)(void *, n, n, n, n, n, n, n, n))call)(data, a, b, c, d, e, f, g,
-									 h);
-			break;
-		case 9:
-			((void (*)(void *, n, n, n, n, n, n, n, n, n))call)(data, a, b, c, d, e, f,
-									    g, h, i);
-			break;
-		default:
-			((void (*)(void *, n, n, n, n, n, n, n, n, n, n))call)(data, a, b, c, d, e,
-									       f, g, h, i, j);
-		}
-	} while ((++at)->func);
+	switch (count) {
+	case 0:
+		__DJSTAP_CALL(0);
+		break;
+	case 1:
+		__DJSTAP_CALL(1, a);
+		break;
+	case 2:
+		__DJSTAP_CALL(2, a, b);
+		break;
+	case 3:
+		__DJSTAP_CALL(3, a, b, c);
+		break;
+	case 4:
+		__DJSTAP_CALL(4, a, b, c, d);
+		break;
+	case 5:
+		__DJSTAP_CALL(5, a, b, c, d, e);
+		break;
+	case 6:
+		__DJSTAP_CALL(6, a, b, c, d, e, f);
+		break;
+	case 7:
+		__DJSTAP_CALL(7, a, b, c, d, e, f, g);
+		break;
+	case 8:
+		__DJSTAP_CALL(8, a, b, c, d, e, f, g, h);
+		break;
+	case 9:
+		__DJSTAP_CALL(9, a, b, c, d, e, f, g, h, i);
+		break;
+	default:
+		__DJSTAP_CALL(10, a, b, c, d, e, f, g, h, i, j);
+	}
 }
 
 #endif

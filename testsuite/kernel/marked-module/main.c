@@ -37,6 +37,7 @@ static int run(const char* text, const struct kernel_param* parameter) {
         DJSTAP_MARK_GENERIC(generic, "%d", evaluate(7));
         preempt_disable();
         DJSTAP_MARK_NOPREEMPT(atomic, "%d", evaluate(9));
+        DJSTAP_MARK_GENERIC_NOPREEMPT(generic_atomic, "%d", evaluate(5));
         preempt_enable();
     }
     return error;
