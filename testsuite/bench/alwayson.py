@@ -118,9 +118,9 @@ def compiler_files(sources):
     return programs, sorted(files)
 
 
-def archive_of(djstap, folder, release):
-    archive = guest.base_archive()
-    sources = [os.path.join(RUNTIME, name) for name in SOURCES]
+def add_compiler(archive, names):
+    """Adds gcc, the runtime's sources of these names, and the program `job`, which compiles them."""
+    sources = [os.path.join(RUNTIME, name) for name in names]
     (gcc, cc1, assembler), files = compiler_files(sources)
     archive.program(gcc)
     archive.file("usr/bin/gcc", gcc)
@@ -133,7 +133,12 @@ def archive_of(djstap, folder, release):
         name = path.replace(RUNTIME, IN_GUEST).lstrip("/")
         archive.folder(os.path.dirname(name))
         archive.file(os.path.normpath(name), path)
-    archive.text("bin/job", JOB % {"sources": " ".join(f"{IN_GUEST}/{name}" for name in SOURCES), "folder": IN_GUEST})
+    archive.text("bin/job", JOB % {"sources": " ".join(f"{IN_GUEST}/{name}" for name in names), "folder": IN_GUEST})
+
+
+def archive_of(djstap, folder, release):
+    archive = guest.base_archive()
+    add_compiler(archive, SOURCES)
     archive.text("bin/measure", MEASURE)
     archive.program(os.path.join(os.path.dirname(djstap), "djrun"))
     subprocess.run([djstap, "-r", release, "-p4", "-w", "-m", "flight_recorder", SCRIPT], cwd=folder, check=True,

@@ -112,6 +112,20 @@ def build(release, folder, flags="", goals=("modules",)):
         raise guest.Failed(f"{FOLDER} does not build:\n{done.stdout}{done.stderr}")
 
 
+def program(folder, name):
+    """Compiles a program of markers/ and returns its path."""
+    path = os.path.join(folder, name)
+    subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", path, os.path.join(FOLDER, name + ".c")], check=True)
+    return path
+
+
+def natively():
+    """Returns {row of markers/userspace.c: nanoseconds} on this machine."""
+    with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:
+        done = subprocess.run([program(folder, "userspace")], capture_output=True, text=True, check=True)
+    return {name: float(value) for name, value in (line.split() for line in done.stdout.splitlines())}
+
+
 def compile_script(djstap, release, folder, name, script, options, module):
     command = [djstap, "-r", release, "-p4", "-w", "-m", name, *options, "-e", script, module]
     done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)

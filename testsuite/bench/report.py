@@ -37,7 +37,7 @@ AGAIN = """## How to repeat the measurements
     scripts/bench overhead --with-peers        # installs bpftrace, SystemTap and LTTng first (apt-get, root)
     scripts/bench overhead --kernels 6.1       # one kernel; prints the results and writes nothing
     scripts/bench overhead --on-this-machine   # the running kernel, in nanoseconds; requires loadable modules
-    scripts/bench irqs-off, two-cpus, always-on, records, scale   # the other sections, one command each
+    scripts/bench irqs-off, two-cpus, always-on, records, scale, markers   # the other sections, one command each
 
 `scripts/bench compile` measures the time from a script to its module.
 """

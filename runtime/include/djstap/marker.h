@@ -29,11 +29,11 @@
  * preemption can be disabled and RCU is watching, interrupt handlers included; not in code that is
  * marked noinstr.
  *
- * As long as no script probes the marker, it is one no-op of five bytes, and its arguments are not
- * evaluated; the kernel patches this to a jump when a script comes (a static key).
+ * As long as no script probes the marker, it is one no-op of two or five bytes, and its arguments
+ * are not evaluated; the kernel patches this to a jump when a script comes (a static key).
  * DJSTAP_MARK_GENERIC is for code that cannot be patched, such as kernels whose text is read-only
  * for good: it loads a pointer, compares it with 0 and does not branch. DJSTAP_MARK_NOPREEMPT and
- * DJSTAP_MARK_GENERIC_NOPREEMPT are for places where preemption is disabled already, and save three
+ * DJSTAP_MARK_GENERIC_NOPREEMPT are for places where preemption is disabled already, and save two
  * instructions while probed.
  *
  * A marker is a tracepoint of the module that contains it, named "mark:NAME": the kernel keeps,
@@ -59,12 +59,12 @@
 #define DJSTAP_MARK_NOPREEMPT(name, format, ...)                                                   \
 	__DJSTAP_MARK(name, #name, __djstap_patched, __djstap_nothing, __djstap_nothing, format,   \
 		      ##__VA_ARGS__)
-#define DJSTAP_MARK_GENERIC_NOPREEMPT(name, format, ...)                                           \
-	__DJSTAP_MARK(name, #name, __djstap_loaded, __djstap_nothing, __djstap_nothing, format,    \
-		      ##__VA_ARGS__)
 #define DJSTAP_MARK_GENERIC(name, format, ...)                                                     \
 	__DJSTAP_MARK(name, #name, __djstap_loaded, preempt_disable_notrace,                       \
 		      preempt_enable_notrace, format, ##__VA_ARGS__)
+#define DJSTAP_MARK_GENERIC_NOPREEMPT(name, format, ...)                                           \
+	__DJSTAP_MARK(name, #name, __djstap_loaded, __djstap_nothing, __djstap_nothing, format,    \
+		      ##__VA_ARGS__)
 
 /* What follows is private. */
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Markers in the way of a whole system, for scripts/bench markers: one for each packet that the
-// machine receives, and one each at system calls, page faults and context switches. macro_without.c
-// is the same module without them.
+// Markers in the way of a whole system, for scripts/bench markers: one at each packet that the
+// machine receives (packets=1), or one each at system calls, page faults and context switches.
+// macro_without.c is the same module without them.
 #include <linux/module.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter_ipv4.h>
@@ -20,6 +20,9 @@
     do {                                                                                           \
     } while (0)
 #endif
+
+static bool packets;
+module_param(packets, bool, 0400);
 
 static unsigned int received(void* private, struct sk_buff* skb,
                              const struct nf_hook_state* state) {
@@ -71,7 +74,7 @@ static void attach(struct tracepoint* point, void* error) {
     }
 }
 
-static void detach(void) {
+static void detach_all(void) {
     int i;
 
     for (i = 0; i < ARRAY_SIZE(all); i++)
@@ -80,25 +83,27 @@ static void detach(void) {
     tracepoint_synchronize_unregister();
 }
 
-static int __init macro_init(void) {
-    int i, error = nf_register_net_hook(&init_net, &hook);
+static int attach_all(void) {
+    int i, error = 0;
 
-    if (error)
-        return error;
     for_each_kernel_tracepoint(attach, &error);
-    for (i = 0; i < ARRAY_SIZE(all); i++)
+    for (i = 0; i < ARRAY_SIZE(all) && !error; i++)
         if (!all[i].point)
-            error = error ?: -ENOENT;
-    if (error) {
-        detach();
-        nf_unregister_net_hook(&init_net, &hook);
-    }
+            error = -ENOENT;
+    if (error)
+        detach_all();
     return error;
 }
 
+static int __init macro_init(void) {
+    return packets ? nf_register_net_hook(&init_net, &hook) : attach_all();
+}
+
 static void __exit macro_exit(void) {
-    detach();
-    nf_unregister_net_hook(&init_net, &hook);
+    if (packets)
+        nf_unregister_net_hook(&init_net, &hook);
+    else
+        detach_all();
 }
 
 module_init(macro_init);

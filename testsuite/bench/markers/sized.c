@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The same function without a marker and with one of each kind: scripts/bench markers compares
-// their text, and the sections with MARKED 0 (none), 1 (the optimized one) and 2 (the generic one).
+// their text. MARKED tells which of the markers there are: 1: the optimized, 2: the generic one.
 #include <linux/module.h>
 
 #include <djstap/marker.h>
@@ -17,19 +17,19 @@ int sized_none(int value, void* pointer) {
     return value;
 }
 
-#if MARKED & 1
 int sized_optimized(int value, void* pointer) {
+#if MARKED & 1
     DJSTAP_MARK(sized, "%d %p", value, pointer);
+#endif
     return value;
 }
-#endif
 
-#if MARKED & 2
 int sized_generic(int value, void* pointer) {
+#if MARKED & 2
     DJSTAP_MARK_GENERIC(sized, "%d %p", value, pointer);
+#endif
     return value;
 }
-#endif
 
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("functions with and without a static marker");
