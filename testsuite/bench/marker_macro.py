@@ -13,8 +13,7 @@ import marker_cost
 STATES = ("without", "unconnected", "connected")
 LOADS = ("packets", "system")
 SOURCES = ["text/format.c"]
-RUNS = 3  # of which the first is not counted, where instructions are
-TURNS = 5  # of which the first is not counted, where time is
+TURNS = 5  # of which the first is not counted
 PINGS = {True: 2000, False: 10000}  # where instructions are counted, and where time is
 SCRIPT = "global n probe module(@1).mark(\"*\") { n++ } probe end { println(n) }"
 
@@ -55,13 +54,8 @@ class Load:
     counted: int = 0
 
 
-def _script(counting):
+def _script():
     text = SETUP
-    if counting:
-        for load in LOADS:
-            for state in STATES:
-                text += f"on {state} {load}\n" + f"load {state} {load}\n" * RUNS + f"off {state}\n"
-        return text
     for _ in range(TURNS):
         for load in LOADS:
             text += "".join(f"on {state} {load}\nload {state} {load}\noff {state}\n" for state in STATES)
@@ -110,10 +104,10 @@ def measure(release, djstap):
             archive.text("bin/tools", TOOLS % {"pings": PINGS[counting]})
             for path in (counts, os.path.join(folder, "macro.ko"), os.path.join(folder, "macro_without.ko")):
                 archive.file("modules/" + os.path.basename(path), path)
-            _read(guest.run(release, archive, _script(counting), counting, memory_mb=3072, timeout=3000), counting, found)
+            _read(guest.run(release, archive, _script(), counting, memory_mb=3072, timeout=3000), counting, found)
     for load in LOADS:
         # Every request and every reply is received once.
-        floor = sum(PINGS[counting] * 2 * (RUNS if counting else TURNS) for counting in PINGS) if load == "packets" else 1000
+        floor = 2 * TURNS * sum(PINGS.values()) if load == "packets" else 1000
         if found[load, "connected"].counted < floor:
             raise guest.Failed(f"{load}: {found[load, 'connected'].counted} of at least {floor} hits were counted")
     return found
