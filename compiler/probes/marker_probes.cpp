@@ -30,14 +30,14 @@ size_t skip_any(std::string_view text, size_t at, std::string_view characters) {
 }
 
 Length take_length(std::string_view format, size_t& at) {
-    const size_t end = skip_any(format, at, "hlqjzt");
+    const size_t end = skip_any(format, at, "hlLqjzt");
     const std::string_view modifier = format.substr(at, end - at);
     at = end;
     if (modifier == "hh")
         return Length::Char;
     if (modifier == "h")
         return Length::Short;
-    if (modifier == "ll" || modifier == "q")
+    if (modifier == "ll" || modifier == "L" || modifier == "q")
         return Length::LongLong;
     return modifier.empty() ? Length::Int : Length::Long;
 }
@@ -82,6 +82,8 @@ std::optional<std::vector<MarkerArgument>> arguments_of(std::string_view format)
             arguments.push_back({Kind::Unsigned, length});
             break;
         case 's':
+            if (length != Length::Int)
+                return std::nullopt;
             arguments.push_back({Kind::Text, Length::Long});
             break;
         case 'p': // the kernel's extensions follow: %pS
@@ -154,6 +156,7 @@ struct Search {
     std::vector<Candidate>& out;
     std::vector<std::string> seen;      // names of markers, for hints
     std::vector<std::string> formats{}; // of markers with the right name, but another format
+    std::string unreadable{};           // why a module that has the marker cannot be opened
 };
 
 // A site in an image has an address there. The kernel knows a marker by its name, so this one only
@@ -161,30 +164,34 @@ struct Search {
 // function. 0: nothing in the image would show on a running system that it is this one.
 uint64_t address_for(const Image& image, size_t index) {
     for (const bool executable : {true, false})
-        for (const Segment& segment : image.segments())
-            if (segment.executable == executable && index < segment.end - segment.begin)
-                return segment.begin + index;
+        for (const Segment& segment : image.segments()) {
+            const uint64_t first = std::max(segment.begin, segment.address);
+            if (segment.executable == executable && index < segment.end - first)
+                return first + index;
+        }
     return 0;
 }
 
 bool add_marker(const ImageView& view, const Marker& marker, size_t index, Search& search) {
     const uint64_t address = address_for(view.image(), index);
-    if (address == 0) {
-        search.resolver.diagnostics.report(
-            DiagnosticKind::CannotProbe, search.name.argument_range,
-            {marker.name, view.image().title() + " has no symbol by which it can be recognized"});
-        return false;
-    }
     const auto arguments = arguments_of(marker.format);
-    if (!arguments || arguments->size() > most_marker_arguments) {
-        if (search.resolver.quiet || has_wildcard(search.name.string))
+    const bool fits = arguments && arguments->size() <= most_marker_arguments;
+    if (address == 0 || !fits) {
+        const std::string why =
+            fits ? view.image().title() + " has no symbol by which it can be recognized"
+                 : "its format " + ast::quote(marker.format) + " is not one that a marker can have";
+        if (has_wildcard(search.name.string)) {
+            search.resolver.diagnostics.report(DiagnosticKind::MarkerLeftOut,
+                                               search.name.argument_range,
+                                               {search.name.string, marker.name, why});
             return true;
-        search.resolver.diagnostics
-            .report(DiagnosticKind::CannotProbe, search.name.argument_range,
-                    {marker.name, "its format " + ast::quote(marker.format) +
-                                      " is not one that a marker can have"})
-            .hint("%d, %u, %x, %c, %s and %p with h, l and ll, for at most " +
-                  std::to_string(most_marker_arguments) + " arguments");
+        }
+        auto& diagnostic = search.resolver.diagnostics.report(
+            DiagnosticKind::CannotProbe, search.name.argument_range, {marker.name, why});
+        if (!fits)
+            diagnostic.hint("%d, %i, %u, %x, %X, %o, %c, %s and %p, numbers with h, l, z or t, for "
+                            "at most " +
+                            std::to_string(most_marker_arguments) + " arguments");
         return false;
     }
     Candidate candidate;
@@ -193,7 +200,6 @@ bool add_marker(const ImageView& view, const Marker& marker, size_t index, Searc
     candidate.payload = MarkerFormat{marker.format};
     candidate.site.mechanism = Mechanism::Marker;
     candidate.site.reason = "its own call";
-    candidate.site.forced = true; // no other mechanism can replace it
     candidate.site.address = address;
     candidate.site.point = view.prefix() + ".mark(" + ast::quote(marker.name) + ").format(" +
                            ast::quote(marker.format) + ")";
@@ -239,6 +245,8 @@ void add_modules(std::vector<const ImageView*>& images, Search& search) {
     for (const std::string& each : names)
         if (auto module = search.resolver.images.module(each))
             images.push_back(*module);
+        else
+            search.unreadable = module.failure().message;
 }
 
 bool report_no_match(const Search& search, const std::string& where, bool in_kernel) {
@@ -255,7 +263,9 @@ bool report_no_match(const Search& search, const std::string& where, bool in_ker
                                           {search.name.string, where});
     const std::string near =
         has_wildcard(search.name.string) ? "" : did_you_mean(search.name.string, search.seen);
-    if (!near.empty())
+    if (!search.unreadable.empty())
+        diagnostic.hint("a module that has it cannot be read: " + search.unreadable);
+    else if (!near.empty())
         diagnostic.hint(near);
     else if (in_kernel)
         diagnostic.hint("djstap -l 'kernel.mark(\"*\")' lists the markers of the kernel and of the "
@@ -279,7 +289,7 @@ bool resolve_marker(const ast::ProbePoint& point, Resolver& resolver, std::vecto
             .hint("omit --mechanism to let djstap choose");
         return false;
     }
-    const std::string where = images->empty() ? "any module" : images->front()->image().title();
+    const std::string where = images->size() != 1 ? "any module" : images->front()->image().title();
     Search search{name, find_component(point, "format"), resolver, out, {}};
     if (in_kernel)
         add_modules(*images, search);

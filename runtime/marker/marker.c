@@ -82,6 +82,7 @@ static void attach_marker(struct djs_site_run *run)
 	visit_places(&search);
 	if (search.error) {
 		detach_places(run, search.done);
+		tracepoint_synchronize_unregister();
 		djs_site_failed(run, search.error, "the marker rejects a callback");
 	} else if (!search.done) {
 		djs_site_failed(run, -ENOENT, "there is no such marker, or its format differs");

@@ -23,7 +23,7 @@ DJS_STATIC_ASSERT(KSYM_SYMBOL_LEN + sizeof(DJS_OF_KERNEL) <= DJS_SYMBOL_MAX,
 
 static struct djs_symbol_table table;
 static unsigned long table_pages;
-static bool watching;
+static bool watching_symbols;
 static DEFINE_MUTEX(filling);
 static char symbol_text[DJS_SYMBOL_MAX]; /* under `filling` */
 
@@ -155,7 +155,7 @@ static void retire(const struct module *module, bool only_init)
  * A module that goes still has its symbols; what was recorded before it came did not mean it. When
  * it lives, its init part, and the symbols of that, are about to be freed.
  */
-static int module_changes(struct notifier_block *block, unsigned long state, void *data)
+static int symbols_module_changes(struct notifier_block *block, unsigned long state, void *data)
 {
 	if (state == MODULE_STATE_UNFORMED)
 		return NOTIFY_DONE;
@@ -166,7 +166,7 @@ static int module_changes(struct notifier_block *block, unsigned long state, voi
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block module_block = {.notifier_call = module_changes};
+static struct notifier_block module_block = {.notifier_call = symbols_module_changes};
 #endif
 
 /* ---- begin and end -------------------------------------------------------------------------- */
@@ -190,7 +190,7 @@ int djs_symbols_init(void)
 #ifdef CONFIG_MODULES
 	if (!error) {
 		error = register_module_notifier(&module_block);
-		watching = !error;
+		watching_symbols = !error;
 	}
 #endif
 	if (error)
@@ -204,10 +204,10 @@ void djs_symbols_exit(void)
 	void *area = table.area;
 
 #ifdef CONFIG_MODULES
-	if (watching)
+	if (watching_symbols)
 		unregister_module_notifier(&module_block);
 #endif
-	watching = false;
+	watching_symbols = false;
 	irq_work_sync(&wake_work);
 	cancel_work_sync(&fill_work);
 	djs_dump_symbols_exit();

@@ -18,18 +18,31 @@ u32 djs_image_of_module(const char *name)
 	return DJS_NO_INDEX;
 }
 
-struct module **djs_placed_modules;
+static struct module **placed_modules;
+
+int djs_placed_init(void)
+{
+	placed_modules =
+	    kcalloc(max(djs_script.image_count, 1u), sizeof(*placed_modules), GFP_KERNEL);
+	return placed_modules ? 0 : -ENOMEM;
+}
+
+void djs_placed_exit(void)
+{
+	kfree(placed_modules);
+	placed_modules = NULL;
+}
 
 struct module *djs_module_placed(u32 image)
 {
-	return djs_placed_modules[image];
+	return placed_modules[image];
 }
 
 void djs_module_forget(u32 image)
 {
 	u32 i;
 
-	djs_placed_modules[image] = NULL;
+	placed_modules[image] = NULL;
 	for (i = 0; i < djs_script.segment_count; i++)
 		if (djs_script.segments[i].image == image)
 			djs_biases[i] = 0;
@@ -82,7 +95,7 @@ int djs_module_place(u32 image, struct module *module)
 	if (error)
 		djs_module_forget(image);
 	else
-		djs_placed_modules[image] = module;
+		placed_modules[image] = module;
 	return error;
 }
 #else

@@ -10,7 +10,6 @@
 
 struct djs_site_run *djs_sites;
 unsigned long *djs_biases;
-extern struct module **djs_placed_modules; /* by image (modules.c) */
 
 /* Protects attaching, detaching and the state of sites. Nests inside session_life, and inside the
  * kernel's lock for module notifiers. */
@@ -82,9 +81,7 @@ static int segments_init(void)
 			return -ENOEXEC;
 		}
 	djs_biases = kcalloc(max(djs_script.segment_count, 1u), sizeof(*djs_biases), GFP_KERNEL);
-	djs_placed_modules =
-	    kcalloc(max(djs_script.image_count, 1u), sizeof(*djs_placed_modules), GFP_KERNEL);
-	if (!djs_biases || !djs_placed_modules)
+	if (!djs_biases || djs_placed_init())
 		return -ENOMEM;
 	djs_biases[0] = djs_kernel_bias();
 	return 0;
@@ -145,8 +142,7 @@ void djs_sites_exit(void)
 	djs_lookup_exit();
 	kfree(djs_biases);
 	djs_biases = NULL;
-	kfree(djs_placed_modules);
-	djs_placed_modules = NULL;
+	djs_placed_exit();
 	kvfree(djs_sites);
 	djs_sites = NULL;
 }

@@ -59,6 +59,9 @@ u32 djs_image_of_module(const char *name);
 struct module *djs_module_get(u32 image);
 /* Sets the biases of a module's segments. -ENOEXEC: a different module has the same name. */
 int djs_module_place(u32 image, struct module *module);
+/* By image; for djs_module_placed. */
+int djs_placed_init(void);
+void djs_placed_exit(void);
 /* Returns the module that djs_module_place found right, until djs_module_forget; else NULL. Call it
  * with the sites locked. */
 struct module *djs_module_placed(u32 image);

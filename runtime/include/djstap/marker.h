@@ -24,8 +24,9 @@
  *
  * DJSTAP_MARK(name, format, arguments…) is a statement. The name is a C identifier, which may stand
  * in any number of places and in inline functions. The format is a literal of printf's language: it
- * gives the number of the arguments, at most 10, and their types, which the compiler checks. %s is
- * read when a script prints it, as safely as kernel_string() reads. A marker may stand wherever
+ * gives the number of the arguments, at most 10, and their types, which the compiler checks. A
+ * conversion of another kind than d, i, u, x, o, c, s and p compiles, but cannot be probed. A %s is
+ * an address, from which a script reads by kernel_string(). A marker may stand wherever
  * preemption can be disabled and RCU is watching, interrupt handlers included; not in code that is
  * marked noinstr.
  *
@@ -38,7 +39,8 @@
  *
  * A marker is a tracepoint of the module that contains it, named "mark:NAME": the kernel keeps,
  * connects and releases it (include/linux/tracepoint.h). Its text, with the format behind it,
- * stands in the section .djstap.marks, from which djstap lists it.
+ * stands in the section .djstap.marks, from which djstap lists it. Text, tracepoint and alias stand
+ *behind the statement: where the compiler drops it, there is no marker.
  */
 #ifndef DJSTAP_MARKER_H
 #define DJSTAP_MARKER_H
@@ -54,32 +56,32 @@
 #endif
 
 #define DJSTAP_MARK(name, format, ...)                                                             \
-	__DJSTAP_MARK(name, #name, __djstap_patched, preempt_disable_notrace,                      \
-		      preempt_enable_notrace, format, ##__VA_ARGS__)
+	__DJSTAP_MARK(__djstap_the_name_of_a_marker_is_an_identifier_##name, #name,                \
+		      __djstap_patched, preempt_disable_notrace, preempt_enable_notrace, format,   \
+		      ##__VA_ARGS__)
 #define DJSTAP_MARK_NOPREEMPT(name, format, ...)                                                   \
-	__DJSTAP_MARK(name, #name, __djstap_patched, __djstap_nothing, __djstap_nothing, format,   \
-		      ##__VA_ARGS__)
+	__DJSTAP_MARK(__djstap_the_name_of_a_marker_is_an_identifier_##name, #name,                \
+		      __djstap_patched, __djstap_nothing, __djstap_nothing, format, ##__VA_ARGS__)
 #define DJSTAP_MARK_GENERIC(name, format, ...)                                                     \
-	__DJSTAP_MARK(name, #name, __djstap_loaded, preempt_disable_notrace,                       \
-		      preempt_enable_notrace, format, ##__VA_ARGS__)
-#define DJSTAP_MARK_GENERIC_NOPREEMPT(name, format, ...)                                           \
-	__DJSTAP_MARK(name, #name, __djstap_loaded, __djstap_nothing, __djstap_nothing, format,    \
+	__DJSTAP_MARK(__djstap_the_name_of_a_marker_is_an_identifier_##name, #name,                \
+		      __djstap_loaded, preempt_disable_notrace, preempt_enable_notrace, format,    \
 		      ##__VA_ARGS__)
+#define DJSTAP_MARK_GENERIC_NOPREEMPT(name, format, ...)                                           \
+	__DJSTAP_MARK(__djstap_the_name_of_a_marker_is_an_identifier_##name, #name,                \
+		      __djstap_loaded, __djstap_nothing, __djstap_nothing, format, ##__VA_ARGS__)
 
 /* What follows is private. */
 
-#define __DJSTAP_MARK(mark_name, text, connected, enter, leave, format, ...)                       \
+#define __DJSTAP_MARK(identifier, text, connected, enter, leave, format, ...)                      \
 	do {                                                                                       \
-		extern char __djstap_the_name_of_a_marker_is_an_identifier_##mark_name             \
-		    __maybe_unused;                                                                \
+		extern char identifier __maybe_unused;                                             \
 		_Static_assert(__DJSTAP_COUNT(__VA_ARGS__) <= 10,                                  \
 			       "the marker " text " has more than 10 arguments");                  \
-		static const char __djstap_text[] __used __aligned(1) __section(".djstap.marks") = \
+		static const char __djstap_text[] __aligned(1) __section(".djstap.marks") =        \
 		    "mark:" text "\0" format;                                                      \
 		static struct tracepoint __djstap_point __aligned(8)                               \
 		    __section("__tracepoints") = {.name = __djstap_text};                          \
-		__djstap_alias(text);                                                              \
-		__djstap_list(__djstap_point);                                                     \
+		__djstap_list(__djstap_point, text);                                               \
 		if (0) {                                                                           \
 			_Pragma("GCC diagnostic push")                                             \
 			    _Pragma("GCC diagnostic error \"-Wformat\"")                           \
@@ -109,13 +111,10 @@ static inline __printf(2, 3) void __djstap_check(const char *name, const char *f
 
 /* depmod lists the aliases of all modules, so that djstap finds those with markers. */
 #ifdef MODULE
-#define __djstap_alias(text)                                                                       \
-	static const char __djstap_module_alias[] __used __aligned(1) __section(".modinfo") =      \
-	    "alias=djstap_mark:" text
+#define __DJSTAP_ALIAS(text)                                                                       \
+	".pushsection .modinfo, \"a\"\n\t.asciz \"alias=djstap_mark:" text "\"\n\t.popsection\n\t"
 #else
-#define __djstap_alias(text)                                                                       \
-	do {                                                                                       \
-	} while (0)
+#define __DJSTAP_ALIAS(text) ""
 #endif
 
 /*
@@ -129,12 +128,11 @@ static inline __printf(2, 3) void __djstap_check(const char *name, const char *f
 #else
 #define __DJSTAP_ENTRY ".balign 4\n\t.long %c0\n\t"
 #endif
-#define __djstap_list(point)                                                                       \
+#define __djstap_list(point, text)                                                                 \
 	asm_inline volatile(".ifndef .Ldjstap_%c0\n\t"                                             \
 			    ".set .Ldjstap_%c0, 1\n\t"                                             \
 			    ".pushsection __tracepoints_ptrs, \"a\"\n\t" __DJSTAP_ENTRY            \
-			    ".popsection\n\t"                                                      \
-			    ".endif" : : "i"(&(point)))
+			    ".popsection\n\t" __DJSTAP_ALIAS(text) ".endif" : : "i"(&(point)))
 
 #define __DJSTAP_COUNT(...)                                                                        \
 	__DJSTAP_TWENTY_FIRST(_, ##__VA_ARGS__, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7,   \
