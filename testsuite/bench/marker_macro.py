@@ -13,7 +13,7 @@ import marker_cost
 STATES = ("without", "unconnected", "connected")
 LOADS = ("packets", "system")
 SOURCES = ["text/format.c"]
-TURNS = 5  # of which the first is not counted
+TURNS = 4  # of which the first is not counted; in the others, each state is once the first, the second and the third
 PINGS = {True: 2000, False: 10000}  # where instructions are counted, and where time is
 SCRIPT = "global n probe module(@1).mark(\"*\") { n++ } probe end { println(n) }"
 
@@ -58,9 +58,11 @@ def _script(counting):
     # What loading and unloading leaves to be done later is done before the load; a guest that counts skips the wait.
     settle = "sleep 10\n" if counting else ""
     text = SETUP
-    for _ in range(TURNS):
+    for turn in range(TURNS):
+        first = turn % len(STATES)
         for load in LOADS:
-            text += "".join(f"on {state} {load}\n{settle}load {state} {load}\noff {state}\n" for state in STATES)
+            for state in STATES[first:] + STATES[:first]:
+                text += f"on {state} {load}\n{settle}load {state} {load}\noff {state}\n"
     return text
 
 
