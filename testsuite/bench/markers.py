@@ -62,8 +62,9 @@ of system calls, page faults and context switches contain a marker each.
 
 All are run in {turns} turns after one that is not counted, in a guest that counts instructions and in one that does not, by its clock.
 Each state is in turn the first, the second and the third of a turn. The table shows the median, and in parentheses the least and the
-greatest; the last column is how much more the least number of instructions is. It is the least because a module's place and what
-ran before it change a request by some 50 instructions, with markers or without, which is more than two connected markers add.
+greatest; the last column is how much more the least number of instructions is. It is the least because the larger
+module, with markers, takes some 50 instructions a request more or not, depending on what ran before it, connected or not: more than
+its two markers execute when they are connected. What makes this difference is not known.
 
 """
 
