@@ -28,8 +28,8 @@ adds up the arguments, which it gets as numbers, by `va_arg`, or by `va_arg` whi
 every hit reached the function or the script. A script's handlers get numbers: no script takes variable arguments or decodes a format
 when a marker is hit.
 
-The call of a connected function takes four instructions here, because the guest's processor needs the kernel's thunk for indirect
-calls (retpoline). Where the processor needs none, the kernel replaces the thunk by the call, and three instructions less remain.
+A connected function is called through the kernel's thunk for indirect calls (retpoline), because the guest's processor needs it. In a
+guest of 6.1 that is booted with `mitigations=off`, the call takes two instructions less.
 A tracepoint calls a single function directly (a static call). On 6.12 a function that is called indirectly begins with `endbr64`.
 
 The nanoseconds are those of the emulator without instruction counting, in {timed:,} iterations. Only their order is significant;
