@@ -115,6 +115,7 @@ struct page {
 #define __free_page(page) cpus_page_free(page)
 #define page_address(page) ((page)->address)
 #define page_to_pfn(page) ((page)->offset >> PAGE_SHIFT)
+#define vmalloc_to_pfn(address) ((unsigned long)(address) >> PAGE_SHIFT) /* one for each page */
 #define vmap(pages, count, flags, protection) cpus_map(pages, count)
 #define vunmap(mapping) cpus_unmap(mapping)
 #define cpu_to_node(cpu) ((void)(cpu), 0)
