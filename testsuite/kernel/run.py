@@ -40,7 +40,7 @@ The outcomes of guests and djstap's own status are read from its report ($DJSTAP
 does with them. A guest that is lost, or whose kernel complains, is a failure. Only if the emulator is to blame the
 case is repeated, at most twice: if it died itself; and with --parallel, where QEMU 7.2 does not provide the
 guarantees of hardware for code that is patched while others run it, if the kernel's log shows a fault in bytes that
-were just being patched, or if the guest does not boot. All are printed, and noted in the file that $DJSTAP_TEST_NOTES
+were just being patched, or if the guest does not boot, or if one of its programs crashes before a module is loaded. All are printed, and noted in the file that $DJSTAP_TEST_NOTES
 names.
 
 The exit status is 0, 1 for a failure, or 77 if everything was skipped.
@@ -94,6 +94,13 @@ def fault_while_patched(log):
     if fault[2]:  # a loop may have calls and jumps, but none stops at a no-op, and for a breakpoint at that
         forms = PATCHED[:1] if "asm_exc_int3" in text else []
     return place[1] if any(behind.startswith(each) for each in forms) else None
+
+
+def fell_before_modules(guest):
+    """Returns whether all that the kernel complains about is a crash of a program, before it loaded a module of ours."""
+    complaint = guest.get("complaint", "")
+    programs = re.findall(r"^\[ *[\d.]+\] traps: \S+\[\d+\] ", complaint, re.MULTILINE)
+    return len(programs) == len(complaint.splitlines()) > 0 and "out-of-tree module" not in guest.get("log", "")
 
 
 def read_case(path):
@@ -269,6 +276,8 @@ class Runner:
                 return EMULATORS_FAULT, [f"the emulator ran code while it was patched: {place}"]
             if self.parallel and end == "not-started":
                 return EMULATORS_FAULT, ["the guest did not boot; no module had been loaded"]
+            if self.parallel and fell_before_modules(guest):
+                return EMULATORS_FAULT, ["a program of the guest crashed; no module had been loaded"]
             note(f"{end} {os.path.basename(self.path)} on {self.name}: {guest['reason']}")
             problems.append(f"a guest: {end}: {guest['reason']}\n{guest.get('complaint', '')}\n{guest.get('log', '')}")
         failing, wanted = sum(status != 0 for status in statuses), int(self.fields.get("failing", "0"))
