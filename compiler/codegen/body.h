@@ -28,6 +28,8 @@ struct HitContext {
     // Returns the address of a register's saved value, whose changes take effect. Null function:
     // none.
     std::function<llvm::Value*(PtReg)> register_address;
+    // The arguments on the stack are copies that a tracepoint or marker made for the handlers.
+    bool copied_arguments = false;
     const AccessMap* accesses = nullptr; // of the variant, or of functions
     const DefinedMap* defined = nullptr;
     const std::vector<program::ExpressionPtr>* entry_values = nullptr; // of a return probe

@@ -35,6 +35,7 @@ HitContext hit_of(ScriptModule& script, const Variant& variant) {
 HitContext hit_by_arguments(ScriptModule& script, llvm::IRBuilder<>& builder,
                             llvm::Function* function, const Variant& variant) {
     HitContext hit = hit_of(script, variant);
+    hit.copied_arguments = true;
     hit.reg = [&script, &builder, function](PtReg reg) -> llvm::Value* {
         for (unsigned i = 0; i < argument_registers().size(); i++)
             if (argument_registers()[i] == reg)

@@ -293,6 +293,14 @@ bool is_part_of_register(const Access& access) {
            std::all_of(access.steps.begin() + 1, access.steps.end(), is_extension);
 }
 
+// Returns whether the value is stored on the stack itself, not where a pointer there points to.
+bool is_on_stack(const Access& access) {
+    return access.base == Access::Base::Register && access.reg == arch::stack_pointer() &&
+           std::count_if(access.steps.begin(), access.steps.end(), [](const AccessStep& step) {
+               return step.kind == AccessStep::Kind::Load;
+           }) == 1;
+}
+
 } // namespace
 
 // Returns a word with some of its bits replaced.
@@ -335,7 +343,8 @@ void Body::write_target(const program::TargetValue& place, Value value) {
     }
     const std::string name(script_.diagnostics.sources().text(place.range));
     if (found->is_text || address.steps.empty() || address.space != AddressSpace::Kernel ||
-        address.steps.back().kind != AccessStep::Kind::Load) {
+        address.steps.back().kind != AccessStep::Kind::Load ||
+        (hit_.copied_arguments && is_on_stack(address))) {
         script_.diagnostics.report(DiagnosticKind::TargetNotWritable, place.range, {name})
             .hint("the memory that it points to can be changed with -g");
         return;
