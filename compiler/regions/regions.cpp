@@ -13,24 +13,30 @@
 
 namespace djstap::regions {
 
-std::string_view reason_tag(Reason reason) {
-    static constexpr std::array<std::string_view, static_cast<size_t>(Reason::Count)> tags{
-        "",
-#define DJS_REASON(name, tag, text) tag,
+namespace {
+
+struct ReasonWords {
+    std::string_view tag, text;
+};
+
+const ReasonWords& words_of(Reason reason) {
+    static constexpr std::array<ReasonWords, static_cast<size_t>(Reason::Count)> words{{
+        {},
+#define DJS_REASON(name, tag, text) {tag, text},
 #include "regions/reasons.def"
 #undef DJS_REASON
-    };
-    return tags[static_cast<size_t>(reason)];
+    }};
+    return words[static_cast<size_t>(reason)];
+}
+
+} // namespace
+
+std::string_view reason_tag(Reason reason) {
+    return words_of(reason).tag;
 }
 
 std::string_view reason_text(Reason reason) {
-    static constexpr std::array<std::string_view, static_cast<size_t>(Reason::Count)> texts{
-        "",
-#define DJS_REASON(name, tag, text) text,
-#include "regions/reasons.def"
-#undef DJS_REASON
-    };
-    return texts[static_cast<size_t>(reason)];
+    return words_of(reason).text;
 }
 
 double Totals::percent(uint64_t part) const {
