@@ -110,8 +110,7 @@ PointShapes probe_shapes() {
     for (const Form& form : all_forms())
         shapes.push_back({form.shape, form.forms->traits});
     for (const std::string_view shape : not_supported_yet) {
-        const bool in_code = shape.starts_with("process") || shape.starts_with("kernel") ||
-                             shape.starts_with("module");
+        const bool in_code = shape.starts_with("process");
         shapes.push_back({std::string(shape), PointIsNotSupported | (in_code ? code_traits : 0)});
     }
     // A point with * matches shapes in the order of their names.
