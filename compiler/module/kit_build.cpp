@@ -301,7 +301,9 @@ Status Builder::link_runtime() {
         return Failure{kept(plain_runtime) + ": cannot write: " + error.message(), ""};
     words = kit_.objtool;
     words.push_back(kept(runtime_object));
-    return run(words);
+    if (Status ok = run(words); !ok)
+        return ok;
+    return run({"strip", "--wildcard", "--strip-symbol=__pfx_*", kept(runtime_object)});
 }
 
 Status Builder::link_module_object() {
