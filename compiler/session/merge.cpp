@@ -93,7 +93,7 @@ RecordMerger::Sweep RecordMerger::run(uint64_t limit, bool last, const RecordSin
                 result.records++;
             }
             ring.take();
-            if (ring.taken() >= ring.bytes() / 4) {
+            if (ring.is_quarter_taken()) {
                 result.full = true;
                 ring.release();
             }

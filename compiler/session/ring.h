@@ -22,13 +22,10 @@ class Ring {
         Corrupt, // the next size is impossible; nothing more can be read
     };
     State state() {
-        if (corrupt_)
-            return State::Corrupt;
-        const uint64_t bytes = bytes_, held = read_ - released_;
         // Everything was consumed: what follows in memory is the oldest of it, not new.
-        if (held == bytes)
-            return State::Empty;
-        auto* const next = reinterpret_cast<djs_record*>(data_ + (read_ & (bytes - 1)));
+        if (read_ == end_) [[unlikely]]
+            return corrupt_ ? State::Corrupt : State::Empty;
+        auto* const next = reinterpret_cast<djs_record*>(data_ + (read_ & (bytes_ - 1)));
         const uint32_t size = __atomic_load_n(&next->size, __ATOMIC_ACQUIRE);
         const uint64_t time = __atomic_load_n(&next->time, __ATOMIC_RELAXED);
         next_ = next;
@@ -38,9 +35,10 @@ class Ring {
             return time ? State::InFlight : State::Empty;
         // One comparison: a size that is too small, or no multiple of 8, becomes a large number.
         // What is left of the ring is a multiple of 8.
-        if (std::rotr(uint64_t{size} - sizeof(djs_record), 3) >= (bytes - held - 8) / 8)
+        if (std::rotr(uint64_t{size} - sizeof(djs_record), 3) >= (end_ - read_ - 8) / 8)
             [[unlikely]] {
             corrupt_ = true;
+            end_ = read_;
             return State::Corrupt;
         }
         return State::Ready;
@@ -56,8 +54,8 @@ class Ring {
     }
     // Returns the memory of all consumed records to the writer.
     void release();
-    // Bytes consumed and not yet released.
-    uint64_t taken() const { return read_ - released_; }
+    // Whether at least a quarter of the ring was consumed and not yet released.
+    bool is_quarter_taken() const { return static_cast<int64_t>(read_ - quarter_) >= 0; }
     uint64_t bytes() const { return bytes_; }
     uint32_t cpu() const { return cpu_; }
 
@@ -67,11 +65,15 @@ class Ring {
     uint64_t bytes_;
     uint64_t read_;
     uint64_t released_;
+    // How far the writer may be, and a quarter of that: sums that would otherwise be made for each
+    // record. A corrupt ring ends where it was read last.
+    uint64_t end_;
+    uint64_t quarter_;
     djs_record* next_ = nullptr;
     uint32_t size_ = 0;
     uint64_t time_ = 0;
     uint32_t cpu_;
-    bool corrupt_ = false;
+    bool corrupt_;
 };
 
 } // namespace djstap

@@ -20,7 +20,8 @@ inline uint64_t cycles_in_order() {
 inline void clear_words(void* at, uint32_t bytes) {
     auto* next = static_cast<char*>(at);
     char* const end = next + bytes;
-    while (static_cast<size_t>(end - next) >= sizeof(__m128i)) {
+    char* const last = end - sizeof(__m128i);
+    while (next <= last) {
         _mm_storeu_si128(reinterpret_cast<__m128i*>(next), _mm_setzero_si128());
         next += sizeof(__m128i);
         __asm__("" : "+r"(next)); // else the compiler would make this a call of memset()
