@@ -27,6 +27,7 @@ def add_arguments(parser):
     parser.add_argument("--program", help="default: build/release/bin/bench_handlers")
     parser.add_argument("--repetitions", type=int, default=40)
     parser.add_argument("--output", help="default: docs/benchmarks-user.md")
+    parser.add_argument("--records", action="store_true", help="only count the instructions of a record; writes no page")
 
 
 def times(program, repetitions):
@@ -57,7 +58,50 @@ def instructions(program, case):
     return (totals[1] - totals[0]) / 2_000_000
 
 
-def report(time, rate, counts):
+RECORD_SCRIPT = """probe begin {{
+    for (i = 0; i < {records} / 500; i++)
+        for (j = 0; j < 500; j++)
+            printf("%d %d %d %d %p\\n", {numbers})
+    exit()
+}}"""
+RECORDS = {"the numbers of the record before": "1234, 5, 987654, 7, 0xffff8880",
+           "numbers that all differ from those of the record before": "1000 + j, j, 100000 + j, -j, 0xffff8880 + j"}
+RECORD_AIM = 250
+# What the same record takes a handler in a kernel, from its function's entry on: the first column of docs/benchmarks.md.
+RECORD_ROW = re.compile(r"^\| `printf` of pid and four arguments \| djprobe \| \*\*(\d+)\*\*", re.MULTILINE)
+
+
+def record_instructions(djstap, numbers):
+    """Returns the instructions of one record in the reader: until its text is in the output's buffer."""
+    totals = []
+    with tempfile.TemporaryDirectory() as folder:
+        for records in (10_000, 210_000):
+            done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out",
+                                   "--toggle-collect=djstap::RecordMerger::run*", djstap, "--runtime=user", "-D",
+                                   "MAXACTION=10000000", "-o", f"{folder}/text", "-e",
+                                   RECORD_SCRIPT.format(records=records, numbers=numbers)],
+                                  capture_output=True, text=True, check=True)
+            with open(f"{folder}/text", "rb") as text:
+                if text.read().count(b"\n") != records:
+                    raise SystemExit(f"bench: not all of {records} records were printed")
+            totals.append(int(re.search(r"Collected\s*:\s*(\d+)", done.stderr)[1]))
+    return (totals[1] - totals[0]) / 200_000
+
+
+def record_section(counts, root):
+    with open(os.path.join(root, "docs", "benchmarks.md"), encoding="utf-8") as page:
+        made = [int(cost) for cost in RECORD_ROW.findall(page.read())]
+    lines = ["\n## A record, from the handler to the text\n",
+             "Instructions of `printf` with five numbers: in the handler, on the kernels of docs/benchmarks.md (QEMU's), and in the reader, "
+             "until its text\nis in the output's buffer (callgrind's).\n",
+             "| what | handler | reader | together | aim |", "|---|---|---|---|---|"]
+    for number, (what, count) in enumerate(counts.items()):
+        lines.append(f"| {what} | {' / '.join(str(cost) for cost in made)} | {count:.0f} "
+                     f"| {' / '.join(f'{cost + count:.0f}' for cost in made)} | {f'≤ {RECORD_AIM}' if number == 0 else ''} |")
+    return lines
+
+
+def report(time, rate, counts, records):
     lines = [HEAD, "## Beside the same in C and C++\n", "| what | djstap | beside | ratio | aim |", "|---|---|---|---|---|"]
 
     def row(what, ours, other, aim):
@@ -91,6 +135,7 @@ def report(time, rate, counts):
         for use in ("Update", "Lookup"):
             lines.append(f"| {use.lower()}, three mixed keys, 1,000 entries | {counts[f'Mixed{use}Script<1000>']:.1f} "
                          f"| {counts[f'Mixed{use}Unordered<1000>']:.1f} | |")
+    lines += records
     lines += ["\n## Two threads\n", "| what | one thread | two threads | gain |", "|---|---|---|---|"]
     for name, what in (("CounterOnCpus", "a counter (per CPU)"), ("StatisticOnCpus", "a statistic (per CPU)"),
                        ("ArrayOnCpus", "an array (its lock held for the handler, 10,000 updates)")):
@@ -104,13 +149,20 @@ COUNTED = [f"{use}{kind}<{size}>" for use in ("Update", "Lookup") for kind in ("
 
 
 def run(options, root):
+    djstap = os.path.join(root, "build", "release", "bin", "djstap")
+    records = []
+    if shutil.which("valgrind"):
+        records = record_section({what: record_instructions(djstap, numbers) for what, numbers in RECORDS.items()}, root)
+    if options.records:
+        print("\n".join(records[1:]))
+        return
     program = options.program or os.path.join(root, "build", "release", "bin", "bench_handlers")
     time, rate = times(program, options.repetitions)
     counts = {}
     if shutil.which("valgrind"):
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # a count does not depend on concurrent load
             counts = dict(zip(COUNTED, pool.map(lambda case: instructions(program, case), COUNTED)))
-    text = report(time, rate, counts)
+    text = report(time, rate, counts, records)
     with open(options.output or os.path.join(root, "docs", "benchmarks-user.md"), "w", encoding="utf-8") as file:
         file.write(text)
     print(text[len(HEAD):])
