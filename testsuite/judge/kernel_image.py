@@ -58,6 +58,17 @@ class KernelImage:
         for start in self._words("__start_kprobe_blacklist", "__stop_kprobe_blacklist"):
             self.forbidden.append((start, start + max(functions.get(start, 1), 1)))
 
+        # Instructions that the kernel replaces while it runs: it refuses kprobes there. Both tables begin each entry with the
+        # distance of the code from that word: struct jump_entry, struct static_call_site.
+        self.replaced = {place for begin, end, size in (("__start___jump_table", "__stop___jump_table", 16),
+                                                        ("__start_static_call_sites", "__stop_static_call_sites", 8))
+                         for place in self._places(begin, end, size)}
+
+    def _places(self, begin, end, size):
+        first, last = self.address.get(begin, 0), self.address.get(end, 0)
+        content = self.bytes_at(first, last - first)
+        return [first + at + struct.unpack_from("<i", content, at)[0] for at in range(0, len(content), size)]
+
     def _readelf(self, option):
         return subprocess.run(["readelf", option, self.path], capture_output=True, text=True,
                               check=True).stdout.splitlines()

@@ -28,6 +28,7 @@ INIT = "initialization code, which the kernel frees after boot"
 REPLACED = "weak definitions that a strong one replaces: no symbol is at their code"
 FORBIDDEN = "without an fentry site, in code that the kernel forbids to kprobes"
 NO_IDT = "what a CPU runs while it cannot take an exception (compiler/arch/x86_64/without_idt.cpp)"
+REPLACED_AT_RUN = "the code begins with the instruction of a static branch or static call, where the kernel refuses kprobes"
 NO_CODE = "inline instances that no code is left of"
 ALIAS = "other names of code that is listed under one of its names (memmove, __memmove)"
 
@@ -97,6 +98,8 @@ class Walk:
             return NO_IDT
         if self.image.has_fentry(entry) is None and self.image.kprobe_forbidden(entry):
             return FORBIDDEN
+        if self.image.has_fentry(entry) is None and entry in self.image.replaced:
+            return REPLACED_AT_RUN
         return None
 
     def reason_of_instance(self, address, function):
@@ -111,7 +114,9 @@ class Walk:
             return REPLACED
         if self.runs_without_exceptions(address):
             return NO_IDT
-        return FORBIDDEN if self.image.kprobe_forbidden(address) else None
+        if self.image.kprobe_forbidden(address):
+            return FORBIDDEN
+        return REPLACED_AT_RUN if address in self.image.replaced else None
 
 
 def listed_by(djstap, kernel, cache=None):
