@@ -40,6 +40,10 @@ MOST_INSTANCES = 40  # of an inlined function: its probe point has all of them
 # Called by the witness itself, while it reads memory.
 BY_THE_WITNESS = re.compile(r"copy_from_kernel_nofault|.*ftrace.*|.*kprobe.*|.*trampoline.*")
 
+# gcc's location at the entry of a function that assigns to a parameter in its first statement (copy_strings(): argc--).
+# That of a clone cannot be told from a value that the caller of the original passed.
+AFTER_THE_FIRST_STATEMENT = re.compile(r"DW_OP_breg\d+ [A-Z0-9]+[+-][1-9]\d*, DW_OP_stack_value")
+
 Parameter = collections.namedtuple("Parameter", "name kind size is_signed location")
 
 
@@ -64,6 +68,8 @@ class Site:
     def place(self, parameter, registers):
         if parameter.location is None:
             raise locations.Unavailable("optimized away")
+        if self.is_clone and AFTER_THE_FIRST_STATEMENT.fullmatch(parameter.location):
+            raise locations.Unavailable("computed at a clone's entry, perhaps after its first statement")
         return locations.evaluate(parameter.location, registers, self.rule, not self.inlined)
 
     def expected(self, parameter, words, memory):
@@ -295,7 +301,8 @@ def drawn_instances(kernel, calls, listed, options, random_):
     return chosen
 
 
-PARAMETER = re.compile(r"(\w*)=(\?|0x[0-9a-f]+|0)(?: |$)")
+STRUCTURE = "{...}"
+PARAMETER = re.compile(r"(\w*)=(\?|0x[0-9a-f]+|0|\{\.\.\.\})(?: |$)")
 
 
 class Verdict:
@@ -318,6 +325,12 @@ class Verdict:
             if not parameter.name:
                 continue
             value = shown[parameter.name]
+            if (value == STRUCTURE) != (parameter.kind == "aggregate") and value != "?":
+                self.wrong.append((site, "%s=%s is of kind %s" % (parameter.name, value, parameter.kind), ""))
+                continue
+            if value == STRUCTURE:
+                self.not_judged["a structure, whose members $$parms does not show"] += 1
+                continue
             try:
                 expected = site.expected(parameter, words, memory)
             except locations.Unavailable as why:
