@@ -185,7 +185,8 @@ BPFTRACE = [
     Peer("kfunc-stats", "kfunc `@ = stats(pid)`", f"kfunc:{FUNCTION} {{ @ = stats(pid) }}", "statistic"),
     Peer("kfunc-map", "kfunc `@[pid]++`", f"kfunc:{FUNCTION} {{ @[pid]++ }}", "map"),
     Peer("kfunc-map-name", "kfunc `@[comm]++`", f"kfunc:{FUNCTION} {{ @[comm]++ }}", "map-name"),
-    Peer("kfunc-map-names", "kfunc `@[comm, func]++`", f"kfunc:{FUNCTION} {{ @[comm, func]++ }}", "map-names"),
+    # A kfunc has no `func`.
+    Peer("kfunc-map-names", "kfunc `@[comm, probe]++`", f"kfunc:{FUNCTION} {{ @[comm, probe]++ }}", "map-names"),
     Peer("kfunc-map-stack", "kfunc `@[kstack]++`", f"kfunc:{FUNCTION} {{ @[kstack]++ }}", "map-stack"),
     Peer("kfunc-map-user", "kfunc `@[str(…->di, 8)]++`", f"kfunc:{FUNCTION} {{ @[str(args->regs->di, 8)]++ }}", "map-user"),
     Peer("kfunc-target", "kfunc `/pid == …/ { @++ }`", f"kfunc:{FUNCTION} /pid == 1/ {{ @++ }}", "target"),
@@ -225,7 +226,8 @@ BPFTRACE = [
          r'tracepoint:syscalls:sys_enter_gettimeofday { printf("%p %p\n", args->tv, args->tz) }', "record-names"),
 ]
 
-# Compiled with -u, which keeps a body that does nothing.
+# Compiled with -u, which keeps a body that does nothing. SystemTap 4.8 finds no sys_gettimeofday on these kernels, and therefore
+# no $tv and $tz: they are members of $regs.
 SYSTEMTAP = [
     Peer("stap-empty", "`{ }`", f"probe {POINT} {{ }}", "empty"),
     Peer("stap-count", "`n++`", f"global n probe {POINT} {{ n++ }}", "count"),
@@ -235,24 +237,24 @@ SYSTEMTAP = [
     Peer("stap-map-names", "`a[execname(), probefunc()]++`", f"global a probe {POINT} {{ a[execname(), probefunc()]++ }}",
          "map-names"),
     Peer("stap-map-stack", "`a[backtrace()]++`", f"global a probe {POINT} {{ a[backtrace()]++ }}", "map-stack"),
-    Peer("stap-map-user", "`a[user_string_n($tv, 8)]++`",
-         'global a probe kernel.function("sys_gettimeofday") { a[user_string_n($tv, 8)]++ }', "map-user"),
+    Peer("stap-map-user", "`a[user_string_n($regs->di, 8)]++`",
+         f"global a probe {POINT} {{ a[user_string_n($regs->di, 8)]++ }}", "map-user"),
     Peer("stap-target", "`if (pid() == target()) n++`", f"global n probe {POINT} {{ if (pid() == target()) n++ }}", "target"),
     Peer("stap-task", "`printf` of pid, tid, cpu and uid",
          f'probe {POINT} {{ printf("%d %d %d %d\\n", pid(), tid(), cpu(), uid()) }}', "record-task"),
     Peer("stap-parent", "`printf` of the same and ppid",
          f'probe {POINT} {{ printf("%d %d %d %d %d\\n", pid(), tid(), cpu(), uid(), ppid()) }}', "record-parent"),
-    Peer("stap-read-user", "`s <<< user_long($tv)`",
-         'global s probe kernel.function("sys_gettimeofday") { s <<< user_long($tv) }', "read-user"),
+    Peer("stap-read-user", "`s <<< user_long($regs->di)`",
+         f"global s probe {POINT} {{ s <<< user_long($regs->di) }}", "read-user"),
     Peer("stap-map-clock", "`t[tid()] = gettimeofday_ns()`",
          f"global t probe {POINT} {{ t[tid()] = gettimeofday_ns() }}", "map-clock"),
     Peer("stap-latency", "the same", latency(POINT), "latency"),
     Peer("stap-record", "`printf` of pid and four arguments", f"probe {POINT} {{ {RECORD} }}", "record"),
-    Peer("stap-read", "`s <<< $tv`", 'global s probe kernel.function("sys_gettimeofday") { s <<< $tv }', "read"),
+    Peer("stap-read", "`s <<< $regs->di`", f"global s probe {POINT} {{ s <<< $regs->di }}", "read"),
     Peer("stap-read-twice", "`s <<<` the current task's `->mm->map_count`",
          f"global s probe {POINT} {{ {MAP_COUNT} }}", "read-twice"),
-    Peer("stap-first", "`printf` of execname, pid, `$tv` and `$tz`",
-         r'probe kernel.function("sys_gettimeofday") { printf("%s(%d) tv=%p tz=%p\n", execname(), pid(), $tv, $tz) }',
+    Peer("stap-first", "`printf` of execname, pid, `$regs->di` and `$regs->si`",
+         f'probe {POINT} {{ printf("%s(%d) tv=%p tz=%p\\n", execname(), pid(), $regs->di, $regs->si) }}',
          "record-first"),
     Peer("stap-return", "`.return { n++ }`", f"global n probe {POINT}.return {{ n++ }}", "return-count"),
     Peer("stap-return-record", '`.return { printf("%d", $return) }`',

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "probes/jump_safety.h"
+
+#include "probes/mechanisms.h"
+#include "regions/regions.h"
+
+#include <set>
+
+namespace djstap {
+
+namespace {
+
+using regions::Analysis;
+
+Result<Analysis> analyze(Images& images) {
+    const auto kernel = images.kernel_view();
+    if (!kernel)
+        return kernel.failure();
+    const ElfFile* file = (*kernel)->image().elf();
+    if (!file)
+        return Failure{"the kernel's vmlinux is not available", ""};
+    return Analysis::of(*file, {regions::Model::Kernel, 0});
+}
+
+// Returns why no jump may be planted at a site; "" if one may, or if the kernel will plant none.
+std::string refusal_of(const ProbePlan& plan, const Site& site, const Result<Analysis>& analysis) {
+    if (!analysis)
+        return "whether control may enter the bytes that a jump replaces is unknown: " +
+               analysis.failure().message;
+    if (plan.images[site.image].kind != ImageKind::Kernel)
+        return "djstap does not know whether control may enter the bytes that a jump in a module "
+               "replaces";
+    const auto place = analysis->place(site.address);
+    if (!place || !place->by_kernel || place->safe())
+        return "";
+    return "the kernel would replace the breakpoint by a jump, although " +
+           std::string(regions::reason_text(place->reason)) + " (djstap regions --unsafe)";
+}
+
+} // namespace
+
+bool check_jumps(const ProbePlan& plan, Images& images, Diagnostics& diagnostics) {
+    std::optional<Result<Analysis>> analysis;
+    std::set<uint64_t> reported;
+    for (const Site& site : plan.sites) {
+        if (site.mechanism != Mechanism::KprobeJump)
+            continue;
+        if (!analysis)
+            analysis.emplace(analyze(images));
+        const std::string refusal = refusal_of(plan, site, *analysis);
+        if (refusal.empty() || !reported.insert(site.address).second)
+            continue;
+        diagnostics
+            .report(DiagnosticKind::CannotProbe, plan.variants[site.variant].probe->range,
+                    {site.point, refusal})
+            .hint("--mechanism=kprobe-int3 probes it by a breakpoint");
+    }
+    return reported.empty();
+}
+
+} // namespace djstap
