@@ -2,6 +2,7 @@
 #include "arch/arch.h"
 #include "probes/body_resolver.h"
 #include "probes/families.h"
+#include "probes/jump_safety.h"
 #include "probes/meanings.h"
 #include "probes/target_values.h"
 #include "probes/trampolines.h"
@@ -482,7 +483,10 @@ class ProbeResolver {
 
 std::optional<ProbePlan> resolve_probes(const program::Program& program, Images& images,
                                         const ProbeOptions& options, Diagnostics& diagnostics) {
-    return ProbeResolver(program, images, options, diagnostics).run();
+    auto plan = ProbeResolver(program, images, options, diagnostics).run();
+    if (plan && options.forced == Mechanism::KprobeJump && !check_jumps(*plan, images, diagnostics))
+        return std::nullopt;
+    return plan;
 }
 
 } // namespace djstap
