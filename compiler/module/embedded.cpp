@@ -7,6 +7,7 @@
 #include "module/manifest.h"
 #include "module/module.h"
 #include "module/tool.h"
+#include "module/versions.h"
 #include "system/temporary.h"
 
 #include <algorithm>
@@ -121,38 +122,6 @@ Result<std::set<std::string>> missing_symbols(std::string_view bytes, std::strin
     return missing;
 }
 
-// Returns a C file with an entry of the module's version table for each symbol. Symbols without an
-// entry remain in `symbols`.
-Result<std::string> version_table(const RuntimeKit& kit, std::set<std::string>& symbols) {
-    auto list = read_file(kit.build_dir + "/Module.symvers");
-    if (!list)
-        return list.failure();
-    std::string rows;
-    std::string_view text = *list;
-    while (!text.empty() && !symbols.empty()) {
-        const size_t end = std::min(text.find('\n'), text.size());
-        std::string_view line = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
-        const size_t crc = line.find('\t'), name = line.find('\t', crc + 1);
-        if (crc == std::string_view::npos || name == std::string_view::npos)
-            continue;
-        const auto found = symbols.find(std::string(line.substr(crc + 1, name - crc - 1)));
-        if (found == symbols.end())
-            continue;
-        // struct modversion_info; a kit's table already contains these.
-        const bool known =
-            std::binary_search(kit.versioned_symbols.begin(), kit.versioned_symbols.end(), *found);
-        if (found->size() < 56 && !known)
-            rows += "{" + std::string(line.substr(0, crc)) + ", \"" + *found + "\"},\n";
-        symbols.erase(found);
-    }
-    if (rows.empty())
-        return std::string();
-    return "static const struct { unsigned long crc; char name[56]; } djs_versions[]\n"
-           "__attribute__((__section__(\"__versions\"), __used__)) = {\n" +
-           rows + "};\n";
-}
-
 } // namespace
 
 Result<EmbeddedObject> add_embedded_code(const RuntimeKit& kit, const RuntimeSources& sources,
@@ -167,21 +136,23 @@ Result<EmbeddedObject> add_embedded_code(const RuntimeKit& kit, const RuntimeSou
     auto needed = missing_symbols(*code, object, kit);
     if (!needed)
         return needed.failure();
-    std::set<std::string> unknown = *needed;
-    auto table = version_table(kit, unknown);
-    if (!table)
-        return table.failure();
-    if (!unknown.empty())
-        return Failure{"the script's C code refers to '" + *unknown.begin() +
+    auto rows = version_rows(
+        kit.build_dir, *needed,
+        std::set<std::string>(kit.versioned_symbols.begin(), kit.versioned_symbols.end()));
+    if (!rows)
+        return rows.failure();
+    if (!rows->unknown.empty())
+        return Failure{"the script's C code refers to '" + *rows->unknown.begin() +
                            "', which the kernel does not export to modules",
                        "use only functions that the C code or a kernel header declares"};
+    const std::string table = version_source(*rows);
     std::vector<std::string> parts{"script.o", "code.o"};
     Status ok = write_file(scratch->file("script.o"), object);
     if (ok)
         ok = write_file(scratch->file("code.o"), *code);
-    if (ok && !table->empty()) {
+    if (ok && !table.empty()) {
         parts.push_back("versions.o");
-        ok = write_file(scratch->file("versions.c"), *table);
+        ok = write_file(scratch->file("versions.c"), table);
         if (ok)
             ok = compiler.assemble("versions");
     }

@@ -4,9 +4,11 @@
 #include "arch/arch.h"
 #include "diagnostics/suggest.h"
 #include "module/build_output.h"
+#include "module/direct_build.h"
 #include "module/name.h"
 #include "module/offsets.h"
 #include "module/tool.h"
+#include "module/units.h"
 #include "module/verify.h"
 #include "system/file.h"
 #include "system/stopwatch.h"
@@ -37,33 +39,13 @@ bool is_c_source(const SourceFile& file) {
     return file.name.ends_with(".c");
 }
 
-// Returns the compiler and its options for a source, as a shell command, from what Kbuild noted
-// when it compiled the source ("cmd_X := gcc … -c -o X Y.c ; objtool …").
-std::string compiler_of(std::string_view note, std::string_view scratch) {
-    const size_t begin = note.find(":= ");
-    if (begin == std::string_view::npos)
-        return {};
-    std::string_view line = note.substr(begin + 3, note.find('\n', begin) - begin - 3);
-    line = line.substr(0, line.find(" ; "));
-    std::string result;
-    std::istringstream words{std::string(line)};
-    for (std::string word; words >> word;) {
-        if (word == "-c")
-            return result;
-        if (word.starts_with("-Wp,-MMD") || word.find(scratch) != std::string::npos)
-            continue;
-        result += (result.empty() ? "" : " ") + word;
-    }
-    return {};
-}
-
 // The build of one kit: paths and intermediate results.
 class Builder {
   public:
     Builder(const Kernel& kernel, const std::vector<SourceFile>& sources, const std::string& folder,
-            const ModuleProgress& progress, const TemporaryFolder& scratch)
+            const ModuleProgress& progress, const TemporaryFolder& scratch, bool directly)
         : kernel_(kernel), sources_(sources), folder_(folder), progress_(progress),
-          scratch_(scratch) {}
+          scratch_(scratch), directly_(directly) {}
 
     Result<RuntimeKit> run() {
         Stopwatch watch;
@@ -73,9 +55,10 @@ class Builder {
         if (Status ok = make(); !ok)
             return ok.failure();
         kit_.times.kbuild = watch.lap();
-        for (auto step : {&Builder::read_commands, &Builder::link_runtime,
-                          &Builder::link_module_object, &Builder::read_symbols,
-                          &Builder::read_offsets, &Builder::try_link, &Builder::finish}) {
+        for (auto step :
+             {&Builder::read_commands, &Builder::link_runtime, &Builder::link_module_object,
+              &Builder::complete_module_object, &Builder::read_symbols, &Builder::read_offsets,
+              &Builder::try_link, &Builder::finish}) {
             if (Status ok = (this->*step)(); !ok)
                 return ok.failure();
         }
@@ -87,10 +70,16 @@ class Builder {
 
   private:
     Status make();
+    Status write_sources();
+    Status make_directly();
+    Status make_by_kbuild();
+    std::vector<std::string> make_command(unsigned jobs) const;
+    std::string title() const { return "building the runtime for " + kit_.release; }
     Result<ProgramOutcome> run_make(unsigned jobs, const std::string& objects, size_t total);
     Status read_commands();
     Status link_runtime();
     Status link_module_object();
+    Status complete_module_object();
     Status read_symbols();
     Status read_offsets();
     Status try_link();
@@ -127,6 +116,7 @@ class Builder {
     const std::string& folder_;
     const ModuleProgress& progress_;
     const TemporaryFolder& scratch_;
+    const bool directly_; // not all by Kbuild
     RuntimeKit kit_;
     std::string features_;               // options for the compiler
     std::vector<std::string> objects_;   // of the runtime, excluding the stub
@@ -134,6 +124,12 @@ class Builder {
 };
 
 Status Builder::make() {
+    if (Status ok = write_sources(); !ok)
+        return ok;
+    return directly_ ? make_directly() : make_by_kbuild();
+}
+
+Status Builder::write_sources() {
     for (const SourceFile& file : sources_) {
         std::error_code ignored;
         fs::create_directories(fs::path(built(file.name)).parent_path(), ignored);
@@ -147,6 +143,30 @@ Status Builder::make() {
                 features_.append(features_.empty() ? "-D" : " -D").append(feature).append("=1");
         }
     }
+    return Done{};
+}
+
+Status Builder::make_directly() {
+    if (progress_)
+        progress_(title() + " (once)");
+    const unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
+    const std::vector<std::string> command = make_command(1);
+    DirectBuild build{kernel_, sources_, scratch_, command, std::string(name_placeholder),
+                      jobs,    {}};
+    if (progress_)
+        build.progress = [this](size_t done, size_t total) {
+            progress_(title() + " (once): " + std::to_string(done) + " of " +
+                      std::to_string(total));
+        };
+    auto objects = build_directly(build);
+    if (!objects)
+        return objects.failure();
+    objects_ = std::move(*objects);
+    kit_.combined = true;
+    return Done{};
+}
+
+Status Builder::make_by_kbuild() {
     unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
     // One of the parts holds the sources without kernel headers; on two processors both parts take
     // equally long.
@@ -157,8 +177,6 @@ Status Builder::make() {
             return ok;
         objects.append(file.name.substr(0, file.name.size() - 1)).append("o ");
     }
-    if (progress_)
-        progress_("building the runtime for " + kit_.release + " (once)");
     // Sources that cannot be compiled together (two have a static function of one name) are
     // compiled one by one: slower, but correct. If that fails, too, the sources themselves are at
     // fault.
@@ -173,11 +191,27 @@ Status Builder::make() {
     if (!outcome)
         return outcome.failure();
     if (outcome->status != 0 || has_warnings(outcome->output))
-        return Failure{"building the runtime for " + kit_.release +
-                           (outcome->status ? " failed:" : " gave warnings:") +
+        return Failure{title() + (outcome->status ? " failed:" : " gave warnings:") +
                            relevant_lines(outcome->output, scratch_.path()),
                        ""};
     return Done{};
+}
+
+// No debug information: nothing reads it, and it would be most of gcc's output. No BTF either: it
+// needs pahole and vmlinux.
+std::vector<std::string> Builder::make_command(unsigned jobs) const {
+    return {"make",
+            "-C",
+            kernel_.files().build_dir,
+            "M=" + scratch_.path(),
+            "-j" + std::to_string(jobs),
+            "-s",
+            "V=0",
+            "quiet=quiet_",
+            "DJS_NAME=" + std::string(name_placeholder),
+            "DJS_FEATURES=" + features_,
+            "KCFLAGS=-g0",
+            "CONFIG_DEBUG_INFO_BTF_MODULES="};
 }
 
 // Runs Kbuild for the objects that runtime/Kbuild lists, or for others instead.
@@ -189,23 +223,9 @@ Result<ProgramOutcome> Builder::run_make(unsigned jobs, const std::string& objec
             text.find(".mod") != std::string_view::npos)
             return;
         done = std::min(done + 1, total);
-        progress_("building the runtime for " + kit_.release + " (once): " + std::to_string(done) +
-                  " of " + std::to_string(total));
+        progress_(title() + " (once): " + std::to_string(done) + " of " + std::to_string(total));
     };
-    // No debug information: nothing reads it, and it would be most of gcc's output. No BTF either:
-    // it needs pahole and vmlinux.
-    std::vector<std::string> words{"make",
-                                   "-C",
-                                   kernel_.files().build_dir,
-                                   "M=" + scratch_.path(),
-                                   "-j" + std::to_string(jobs),
-                                   "-s",
-                                   "V=0",
-                                   "quiet=quiet_",
-                                   "DJS_NAME=" + std::string(name_placeholder),
-                                   "DJS_FEATURES=" + features_,
-                                   "KCFLAGS=-g0",
-                                   "CONFIG_DEBUG_INFO_BTF_MODULES="};
+    std::vector<std::string> words = make_command(jobs);
     if (!objects.empty())
         words.push_back(std::string(name_placeholder) + "-y=" + objects);
     words.push_back("modules");
@@ -220,7 +240,7 @@ Status Builder::read_commands() {
     auto list = read_file(placeholder(".mod"));
     if (!link || !list)
         return !link ? link.failure() : list.failure();
-    for (const std::string& object : split(*list)) {
+    for (const std::string& object : directly_ ? std::vector<std::string>() : split(*list)) {
         std::string path = object.starts_with('/') ? object : built(object);
         if (fs::path(path).filename() != stub_object)
             objects_.push_back(path);
@@ -244,8 +264,13 @@ Status Builder::read_commands() {
     if (Status ok = write_file(kept(linker_script), *text); !ok)
         return ok;
 
+    // "cmd_X := gcc … -c -o X Y.c ; objtool …"
     auto compile = read_file(scratch_.file("." + std::string(stub_object) + ".cmd"));
-    kit_.compiler = compile ? compiler_of(*compile, scratch_.path()) : std::string();
+    const size_t noted = compile ? compile->find(":= ") : std::string::npos;
+    if (noted != std::string::npos)
+        kit_.compiler = compiler_of(
+            std::string_view(*compile).substr(noted + 3, compile->find('\n', noted) - noted - 3),
+            scratch_.path());
     kit_.build_dir = build_dir;
     if (kit_.compiler.empty())
         return Failure{"unexpected Kbuild compile command for " + kit_.release, ""};
@@ -314,6 +339,13 @@ Status Builder::link_module_object() {
     if (Status ok = run(words); !ok)
         return ok;
     return run({"strip", "--strip-debug", "-R", ".comment", kept(module_object)});
+}
+
+Status Builder::complete_module_object() {
+    if (!directly_)
+        return Done{};
+    return complete_versions(kit_, scratch_, prelinker_, kept(runtime_object), kept(module_object),
+                             kernel_.config("MODVERSIONS") == "y");
 }
 
 Status Builder::read_symbols() {
@@ -392,6 +424,11 @@ Status Builder::read_offsets() {
 // Links a whole module with the stub: runs every check that a script's module must pass once in
 // advance.
 Status Builder::try_link() {
+    if (directly_)
+        if (Status ok = run(ld({"-T", kept(linker_script), "-o", placeholder(".ko"),
+                                kept(runtime_object), built(stub_object), kept(module_object)}));
+            !ok)
+            return ok;
     auto bytes = read_file(placeholder(".ko"));
     if (!bytes)
         return bytes.failure();
@@ -465,10 +502,19 @@ Result<std::vector<SourceFile>> read_sources(const RuntimeSources& sources) {
 
 Result<RuntimeKit> build_kit(const Kernel& kernel, const std::vector<SourceFile>& sources,
                              const std::string& folder, const ModuleProgress& progress) {
-    auto scratch = TemporaryFolder::create_in_memory();
-    if (!scratch)
-        return scratch.failure();
-    return Builder(kernel, sources, folder, progress, *scratch).run();
+    std::string why;
+    for (const bool directly : {true, false}) {
+        auto scratch = TemporaryFolder::create_in_memory();
+        if (!scratch)
+            return scratch.failure();
+        auto kit = Builder(kernel, sources, folder, progress, *scratch, directly).run();
+        if (kit)
+            kit->indirect_because = why;
+        if (kit || !directly)
+            return kit;
+        why = kit.failure().message;
+    }
+    return Failure{why, ""}; // not reached
 }
 
 } // namespace djstap::module

@@ -7,7 +7,7 @@
 namespace djstap::module {
 
 // Part of a kit's key: changes whenever kits are built differently.
-inline constexpr std::string_view recipe_version = "3";
+inline constexpr std::string_view recipe_version = "4";
 
 // A source of a kit: its name relative to the folder, by which lists are sorted, and its content.
 struct SourceFile {
@@ -22,6 +22,18 @@ Result<std::vector<std::string>> find_features(const std::string& build_dir, std
 // Returns new sources, at most `parts` + 1, which include all sources that Kbuild lists as objects
 // (but not the stub): compiling them instead takes a fraction of the time.
 std::vector<SourceFile> combine_sources(const std::vector<SourceFile>& sources, size_t parts);
+
+// A source that includes others.
+struct Unit {
+    SourceFile source;
+    bool cold = false; // handlers do not execute its code
+
+    std::string name() const { return source.name.substr(0, source.name.rfind('.')); }
+};
+// Divides the sources into units that can be compiled at once, the one that takes longest first: by
+// the lists djs-…-objects of Kbuild, which give every object but the stub once, else by
+// combine_sources().
+std::vector<Unit> divide_sources(const std::vector<SourceFile>& sources);
 
 // Fails if headers, compiler or tools for building `kernel`'s modules are missing; names the Debian
 // package that contains them.

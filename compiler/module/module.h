@@ -64,6 +64,8 @@ struct RuntimeKit {
     KitTimes times;
     bool built = false;    // by this call
     bool combined = false; // built from a few large sources that include the small ones
+    // Built by this call by Kbuild alone, which takes longer: the reason.
+    std::string indirect_because;
 
     // Returns the offset of that name; nothing if the runtime has none.
     std::optional<KitOffset> offset(std::string_view name) const;

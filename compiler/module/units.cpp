@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "module/units.h"
+
+#include <algorithm>
+#include <atomic>
+#include <sstream>
+#include <thread>
+
+namespace djstap::module {
+
+namespace {
+
+std::string replaced(std::string text, std::string_view what, std::string_view by) {
+    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+        text.replace(at, what.size(), by);
+    return text;
+}
+
+} // namespace
+
+bool run_jobs(const std::vector<std::function<bool()>>& jobs, unsigned threads) {
+    std::atomic<size_t> next = 0;
+    std::atomic<bool> failed = false;
+    auto work = [&] {
+        for (size_t job; !failed && (job = next++) < jobs.size();)
+            if (!jobs[job]())
+                failed = true;
+    };
+    std::vector<std::thread> others;
+    for (unsigned i = 1; i < std::min<size_t>(threads, jobs.size()); i++)
+        others.emplace_back(work);
+    work();
+    for (std::thread& thread : others)
+        thread.join();
+    return !failed;
+}
+
+std::string compile_command(std::string_view commands, std::string_view folder,
+                            std::string_view source) {
+    const std::string path = std::string(folder) + "/" + std::string(source);
+    const size_t files = commands.find(" -c -o " + path + ".o " + path + ".c");
+    if (files == std::string_view::npos)
+        return {};
+    const size_t before = commands.rfind("; ", files);
+    const size_t line = commands.rfind('\n', files);
+    size_t begin = before == std::string_view::npos ? 0 : before + 2;
+    if (line != std::string_view::npos && line > begin)
+        begin = line + 1;
+    // What follows notes how the object was made, for a later make.
+    const size_t end = commands.find("; scripts/basic/fixdep ", files);
+    if (end == std::string_view::npos ||
+        commands.substr(files, end - files).find('\n') != std::string_view::npos)
+        return {};
+    std::istringstream words{std::string(commands.substr(begin, end - begin))};
+    std::string result;
+    for (std::string word; words >> word;)
+        if (!word.starts_with("-Wp,-MMD,"))
+            result += (result.empty() ? "" : " ") + word;
+    return result;
+}
+
+std::string command_for(const std::string& command, std::string_view source, std::string_view other,
+                        bool cold) {
+    std::string text =
+        replaced(command, "/" + std::string(source) + ".", "/" + std::string(other) + ".");
+    text = replaced(text, "\"" + std::string(source) + "\"", "\"" + std::string(other) + "\"");
+    return cold ? replaced(text, " -O2 ", " -O1 ") : text;
+}
+
+std::string compiler_of(std::string_view command, std::string_view folder) {
+    command = command.substr(0, command.find(" ; "));
+    std::string result;
+    std::istringstream words{std::string(command)};
+    for (std::string word; words >> word;) {
+        if (word == "-c")
+            return result;
+        if (word.starts_with("-Wp,-MMD") || word.find(folder) != std::string::npos)
+            continue;
+        result += (result.empty() ? "" : " ") + word;
+    }
+    return {};
+}
+
+} // namespace djstap::module
