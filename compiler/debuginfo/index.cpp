@@ -47,7 +47,7 @@ std::string debuginfo_index_path(const std::string& build_id) {
 
 DwarfIndex::DwarfIndex(TableView view) : view_(std::move(view)) {
     auto section = [&]<class Record>(IndexSection which, std::span<const Record>& records) {
-        records = view_.section<Record>(size_t(which));
+        records = view_->section<Record>(size_t(which));
     };
     section(IndexSection::functions, functions_);
     section(IndexSection::by_symbol, by_symbol_);
@@ -59,11 +59,13 @@ DwarfIndex::DwarfIndex(TableView view) : view_(std::move(view)) {
     section(IndexSection::types, types_);
     section(IndexSection::variables, variables_);
     section(IndexSection::enumerators, enumerators_);
-    strings_ = view_.raw(size_t(IndexSection::strings));
+    strings_ = view_->raw(size_t(IndexSection::strings));
 }
 
-Result<DwarfIndex> DwarfIndex::open(const Image& image, const std::string& file,
-                                    void (*progress)(const std::string&)) {
+namespace {
+
+// Returns the path of the cached index; "" if it cannot be cached.
+Result<std::string> cached_path(const Image& image, const std::string& file) {
     std::string path = image.build_id().empty() ? "" : debuginfo_index_path(image.build_id());
     // Separate files of one build may differ: dwz rewrites them.
     if (!path.empty() && (!image.elf() || file != image.elf()->path())) {
@@ -72,10 +74,37 @@ Result<DwarfIndex> DwarfIndex::open(const Image& image, const std::string& file,
             return fingerprint.failure();
         path += "-" + hexadecimal(*fingerprint);
     }
-    if (!path.empty()) {
-        if (auto view = TableView::map(path, index_format))
+    return path;
+}
+
+} // namespace
+
+std::optional<DwarfIndex> DwarfIndex::cached(const Image& image, const std::string& file) {
+    const auto path = cached_path(image, file);
+    if (path && !path->empty())
+        if (auto view = TableView::map(*path, index_format))
             return DwarfIndex(std::move(*view));
-    }
+    return std::nullopt;
+}
+
+Result<DwarfIndex> DwarfIndex::of_units(const Image& image, const std::string& file,
+                                        const std::vector<uint64_t>& units) {
+    auto bytes = build_index(image, file, units);
+    if (!bytes)
+        return bytes.failure();
+    auto view = TableView::hold(std::move(*bytes), index_format);
+    if (!view)
+        return Failure{"the index of " + image.title() + " cannot be read back", ""};
+    return DwarfIndex(std::move(*view));
+}
+
+Result<DwarfIndex> DwarfIndex::open(const Image& image, const std::string& file,
+                                    void (*progress)(const std::string&)) {
+    if (auto known = cached(image, file))
+        return std::move(*known);
+    const auto path = cached_path(image, file);
+    if (!path)
+        return path.failure();
     if (progress)
         progress("indexing the debug information of " + image.title() + " (once per kernel)");
     const Stopwatch watch;
@@ -86,8 +115,8 @@ Result<DwarfIndex> DwarfIndex::open(const Image& image, const std::string& file,
     if (progress)
         progress("indexed the debug information of " + image.title() + " in " +
                  std::to_string(took) + " ms");
-    if (!path.empty()) {
-        Status written = write_cached(path, *bytes);
+    if (!path->empty()) {
+        Status written = write_cached(*path, *bytes);
         if (!written && progress)
             progress("cannot cache the index: " + written.failure().message);
     }

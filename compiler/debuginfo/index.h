@@ -5,12 +5,16 @@
 #include "debuginfo/index_format.h"
 #include "image/image.h"
 
+#include <optional>
 #include <span>
+#include <vector>
 
 namespace djstap {
 
 // Reads all of an image's DWARF, from the file at `path`, with two threads. Fails if there is none.
-Result<std::string> build_index(const Image& image, const std::string& path);
+// If `wanted` is not empty: only the units at these offsets.
+Result<std::string> build_index(const Image& image, const std::string& path,
+                                const std::vector<uint64_t>& wanted = {});
 
 class DwarfIndex {
   public:
@@ -18,6 +22,15 @@ class DwarfIndex {
     // tries to cache it).
     static Result<DwarfIndex> open(const Image& image, const std::string& path,
                                    void (*progress)(const std::string&));
+
+    // Returns the cached index; nothing if there is none.
+    static std::optional<DwarfIndex> cached(const Image& image, const std::string& path);
+    // Returns an index of some units, which is not cached.
+    static Result<DwarfIndex> of_units(const Image& image, const std::string& path,
+                                       const std::vector<uint64_t>& units);
+
+    // Returns an index without records.
+    static DwarfIndex empty() { return DwarfIndex(); }
 
     std::span<const FunctionRecord> functions() const { return functions_; }
     std::span<const FunctionRecord> functions_named(std::string_view name) const;
@@ -42,8 +55,9 @@ class DwarfIndex {
     std::span<const InlineRecord> inlines_with_prefix(std::string_view prefix) const;
 
   private:
+    DwarfIndex() = default;
     explicit DwarfIndex(TableView view);
-    TableView view_;
+    std::optional<TableView> view_;
     std::span<const FunctionRecord> functions_;
     std::span<const uint32_t> by_symbol_;
     std::span<const RangeRecord> ranges_;

@@ -15,7 +15,7 @@ namespace djstap {
 
 namespace {
 
-constexpr size_t thread_count = 2;
+constexpr size_t all_threads = 2;
 constexpr size_t units_at_once = 16;
 
 // The strings of all threads in one sorted pool, so that neighbouring names are adjacent.
@@ -189,7 +189,9 @@ size_t split_units(Dwarf* dwarf, const std::vector<Dwarf_Off>& units) {
 
 } // namespace
 
-Result<std::string> build_index(const Image& image, const std::string& path) {
+Result<std::string> build_index(const Image& image, const std::string& path,
+                                const std::vector<uint64_t>& wanted) {
+    const size_t thread_count = wanted.empty() ? all_threads : 1;
     std::vector<std::unique_ptr<DwarfFile>> files;
     for (size_t i = 0; i < thread_count; i++) {
         auto file = DwarfFile::open(path);
@@ -207,6 +209,8 @@ Result<std::string> build_index(const Image& image, const std::string& path) {
                            std::to_string(units.size()) +
                            " units have their debug information in .dwo files, which are not read",
                        "build the kernel without CONFIG_DEBUG_INFO_SPLIT"};
+    if (!wanted.empty())
+        units.assign(wanted.begin(), wanted.end());
     std::vector<ScanResult> parts(thread_count);
     std::atomic<size_t> next = 0;
     auto scan = [&](size_t which) {

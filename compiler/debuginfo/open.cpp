@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "debuginfo/btf_info.h"
 #include "debuginfo/dwarf_info.h"
+#include "debuginfo/first_info.h"
 
 #include "image/debug_file.h"
 
 #include <cstdlib>
+#include <filesystem>
 
 namespace djstap {
 
@@ -13,6 +15,22 @@ namespace {
 bool may_use_dwarf() {
     const char* without = std::getenv("DJSTAP_NO_DWARF");
     return !without || !*without || std::string_view(without) == "0";
+}
+
+// The first script on a kernel does not wait for the index if it needs only little of it. A file in
+// the cache tells that there was one: the next script builds the index.
+std::unique_ptr<DebugInfo> open_first(const Image& image, const std::string& path,
+                                      void (*progress)(const std::string&)) {
+    if (image.build_id().empty() || DwarfIndex::cached(image, path))
+        return nullptr;
+    const std::string mark = debuginfo_index_path(image.build_id()) + ".first";
+    std::error_code error;
+    if (std::filesystem::exists(mark, error) || error)
+        return nullptr;
+    auto names = NameSearch::open(path);
+    if (!names || !write_cached(mark, "1"))
+        return nullptr;
+    return std::make_unique<FirstInfo>(image, path, std::move(*names), progress);
 }
 
 Failure refusal(const Image& image, const std::vector<std::string>& refused) {
@@ -32,6 +50,13 @@ Result<std::unique_ptr<DebugInfo>> DebugInfo::open(const Image& image,
     DebugFileSearch search;
     if (may_use_dwarf())
         search = find_debug_file(image, DebugServers::Ask, progress);
+    if (search.found && image.kind() == ImageKind::Kernel) {
+        if (auto info = open_first(image, search.found->path, progress)) {
+            info->origin_ = search.found->origin;
+            info->refused_ = std::move(search.refused);
+            return info;
+        }
+    }
     if (search.found) {
         // A module's takes only moments.
         auto index = DwarfIndex::open(image, search.found->path,
