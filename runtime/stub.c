@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Replaces a script's object while the runtime is built, so that modpost sees every kernel symbol
 // that a script's object may need, and gives a version to it. It is not linked into scripts.
-#include <linux/kernel.h>
-#include <linux/percpu.h>
-#include <linux/preempt.h>
+// Only names matter here: without the kernel's headers it is compiled in a moment.
+#if !defined(DJS_HAVE_PCPU_HOT) && !defined(DJS_HAVE_CURRENT_TASK)
 #include <linux/sched.h>
-#include <linux/smp.h>
-#include <linux/string.h>
+#define djs_current current
+#endif
 
-#include "arch/runtime.h"
-#include "include/script.h"
+#include "arch/stub.h"
 
-const struct djs_script djs_script = {.abi_version = 0};
+/* In the place of a struct djs_script: the version of an ABI that no runtime has. */
+extern const unsigned int djs_script;
+const unsigned int djs_script = 0;
 
+extern void *volatile djs_stub_sink;
 void *volatile djs_stub_sink;
-int (*volatile djs_stub_call)(void);
 
 #define CALL(name) DJS_STUB_CALL(#name)
+/* Its type does not matter. */
+#define VARIABLE(name)                                                                             \
+	do {                                                                                       \
+		extern char name[];                                                                \
+		djs_stub_sink = name;                                                              \
+	} while (0);
 #define SIZES(name, end)                                                                           \
 	CALL(name##1##end)                                                                         \
 	CALL(name##2##end) CALL(name##4##end) CALL(name##8##end) CALL(name##16##end)
@@ -28,23 +34,23 @@ int (*volatile djs_stub_call)(void);
 void djs_stub(void);
 void djs_stub(void)
 {
-	djs_stub_sink = &memcpy;
-	djs_stub_sink = &memset;
-	djs_stub_sink = &memmove;
-	djs_stub_sink = &memcmp;
-	djs_stub_sink = &strlen;
-	djs_stub_sink = current;
+	/* clang-format off */
+	CALL(memcpy) CALL(memset) CALL(memmove) CALL(memcmp) CALL(strlen)
+	/* clang-format on */
+#ifdef djs_current
+	    djs_stub_sink = djs_current;
+#endif
 #ifdef DJS_HAVE_PCPU_HOT
-	djs_stub_sink = (void __force *)&pcpu_hot;
+	VARIABLE(pcpu_hot)
 #endif
 #ifdef DJS_HAVE_CURRENT_TASK
-	djs_stub_sink = (void __force *)&current_task;
+	VARIABLE(current_task)
 #endif
 #ifdef DJS_HAVE_PREEMPT_COUNT
-	djs_stub_sink = (void __force *)&__preempt_count;
+	VARIABLE(__preempt_count)
 #endif
 #ifdef DJS_HAVE_CPU_NUMBER
-	djs_stub_sink = (void __force *)&cpu_number;
+	VARIABLE(cpu_number)
 #endif
 	/* clang-format off */
 	DJS_STUB_THUNKS

@@ -62,14 +62,15 @@
  *   DJS_EMIT_LINE(section, text, operands…)
  *     emits a line of text into a section of the object that is not loaded; %c0 in it is a number
  *     among the operands
- *   DJS_STUB_CALL(symbol), DJS_STUB_THUNKS
- *     a reference to a symbol that code calls, and to all that the compiler inserts calls of: see
- *     stub.c
- *
  * user.h also has:
  *   cpu_relax()
  *   void djs_set_percpu_base(u64 distance)
  *     redirects this thread's accesses to per-CPU memory to `distance` behind that of CPU 0
+ *
+ * stub.h:
+ *   DJS_STUB_CALL(symbol), DJS_STUB_THUNKS
+ *     a reference to a symbol that code calls, and to all that the compiler inserts calls of: see
+ *     stub.c
  *
  * entry.S and entry.h, for modules with djprobes of their own (capi):
  *   djprobe_entry
