@@ -62,10 +62,7 @@ DwarfIndex::DwarfIndex(TableView view) : view_(std::move(view)) {
     strings_ = view_->raw(size_t(IndexSection::strings));
 }
 
-namespace {
-
-// Returns the path of the cached index; "" if it cannot be cached.
-Result<std::string> cached_path(const Image& image, const std::string& file) {
+Result<std::string> DwarfIndex::path_in_cache(const Image& image, const std::string& file) {
     std::string path = image.build_id().empty() ? "" : debuginfo_index_path(image.build_id());
     // Separate files of one build may differ: dwz rewrites them.
     if (!path.empty() && (!image.elf() || file != image.elf()->path())) {
@@ -75,16 +72,6 @@ Result<std::string> cached_path(const Image& image, const std::string& file) {
         path += "-" + hexadecimal(*fingerprint);
     }
     return path;
-}
-
-} // namespace
-
-std::optional<DwarfIndex> DwarfIndex::cached(const Image& image, const std::string& file) {
-    const auto path = cached_path(image, file);
-    if (path && !path->empty())
-        if (auto view = TableView::map(*path, index_format))
-            return DwarfIndex(std::move(*view));
-    return std::nullopt;
 }
 
 Result<DwarfIndex> DwarfIndex::of_units(const Image& image, const std::string& file,
@@ -100,11 +87,13 @@ Result<DwarfIndex> DwarfIndex::of_units(const Image& image, const std::string& f
 
 Result<DwarfIndex> DwarfIndex::open(const Image& image, const std::string& file,
                                     void (*progress)(const std::string&)) {
-    if (auto known = cached(image, file))
-        return std::move(*known);
-    const auto path = cached_path(image, file);
+    const auto path = path_in_cache(image, file);
     if (!path)
         return path.failure();
+    if (!path->empty()) {
+        if (auto view = TableView::map(*path, index_format))
+            return DwarfIndex(std::move(*view));
+    }
     if (progress)
         progress("indexing the debug information of " + image.title() + " (once per kernel)");
     const Stopwatch watch;

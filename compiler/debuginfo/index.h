@@ -23,8 +23,8 @@ class DwarfIndex {
     static Result<DwarfIndex> open(const Image& image, const std::string& path,
                                    void (*progress)(const std::string&));
 
-    // Returns the cached index; nothing if there is none.
-    static std::optional<DwarfIndex> cached(const Image& image, const std::string& path);
+    // Returns where the index is cached; "" if it cannot be cached.
+    static Result<std::string> path_in_cache(const Image& image, const std::string& path);
     // Returns an index of some units, which is not cached.
     static Result<DwarfIndex> of_units(const Image& image, const std::string& path,
                                        const std::vector<uint64_t>& units);

@@ -21,12 +21,14 @@ bool may_use_dwarf() {
 // the cache tells that there was one: the next script builds the index.
 std::unique_ptr<DebugInfo> open_first(const Image& image, const std::string& path,
                                       void (*progress)(const std::string&)) {
-    if (image.build_id().empty() || DwarfIndex::cached(image, path))
+    const auto index = DwarfIndex::path_in_cache(image, path);
+    if (!index || index->empty())
         return nullptr;
-    const std::string mark = debuginfo_index_path(image.build_id()) + ".first";
+    const std::string mark = *index + ".first";
     std::error_code error;
-    if (std::filesystem::exists(mark, error) || error)
-        return nullptr;
+    for (const std::string& file : {*index, mark})
+        if (std::filesystem::exists(file, error) || error)
+            return nullptr;
     auto names = NameSearch::open(path);
     if (!names || !write_cached(mark, "1"))
         return nullptr;

@@ -137,6 +137,7 @@ TEST(Kit, IsBuiltForEveryKernelOnce) {
         ASSERT_TRUE(kit) << kit.failure().message;
         EXPECT_TRUE(kit->built);
         EXPECT_TRUE(kit->combined);
+        EXPECT_EQ(kit->indirect_because, "");
         ASSERT_GE(told.size(), 2u);
         EXPECT_EQ(told[0], "building the runtime for " + files.release + " (once)");
         EXPECT_NE(told[1].find("1 of "), std::string::npos);
@@ -177,6 +178,7 @@ TEST(Kit, TheRuntimeItselfIsBuiltFromFewSources) {
         auto kit = open_runtime_kit(*kernel, {std::string(DJSTAP_SOURCE_DIR) + "/runtime"});
         ASSERT_TRUE(kit) << kit.failure().message;
         EXPECT_TRUE(kit->combined) << "two sources of the runtime cannot be compiled in one";
+        EXPECT_EQ(kit->indirect_because, "");
         for (const char* name : {"djs_enter", "djs_leave", "djs_reserve", "djs_commit", "djs_load"})
             EXPECT_TRUE(kit->has_runtime_symbol(name)) << name;
         for (const char* name : {"memcpy", "memset", "__x86_return_thunk"})

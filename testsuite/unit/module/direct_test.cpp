@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Kits that are built beside Kbuild, and what makes Kbuild build them alone.
+#include "common.h"
+#include "module/kit_build.h"
+#include "module/option_tries.h"
+#include "module/units.h"
+#include "module/versions.h"
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+using namespace djstap;
+using namespace djstap::module;
+using namespace djstap::module::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+// Programs that take the place of others while it exists.
+class Programs {
+  public:
+    Programs() : path_(getenv("PATH")) { setenv("PATH", (folder_.path + ":" + path_).c_str(), 1); }
+    ~Programs() { setenv("PATH", path_.c_str(), 1); }
+    void add(const std::string& name, const std::string& script) {
+        const std::string file = folder_.path + "/" + name;
+        std::ofstream(file) << "#!/bin/sh\n" << script;
+        fs::permissions(file, fs::perms::owner_all);
+    }
+
+  private:
+    TestFolder folder_;
+    std::string path_;
+};
+
+std::unique_ptr<Kernel> opened_kernel(const KernelFiles& files) {
+    auto kernel = Kernel::open(files);
+    EXPECT_TRUE(kernel) << kernel.failure().message;
+    return kernel ? std::move(*kernel) : nullptr;
+}
+
+RuntimeKit build(const Kernel& kernel, const RuntimeSources& sources) {
+    CacheFolder cache;
+    auto kit = open_runtime_kit(kernel, sources);
+    EXPECT_TRUE(kit) << kit.failure().message;
+    return kit ? *kit : RuntimeKit();
+}
+
+// A folder with a Makefile that asks a compiler for options as Kbuild does.
+struct AskingFolder : TestFolder {
+    explicit AskingFolder(const std::string& questions) {
+        std::ofstream(path + "/Makefile")
+            << "CC = " << path << "/cc\n"
+            << "try-run = $(shell if ($(1)) >/dev/null 2>&1; then echo '$(2)'; else echo '$(3)'; "
+               "fi)\n"
+               "cc-option = $(call try-run,$(CC) -Werror $(flags) $(1) -c -x c /dev/null -o "
+               "\"$$TMP\",$(1),$(2))\n"
+               "flags := -DX\n"
+            << questions << "all:\n\tuse $(flags)\n";
+    }
+    void compiler(const std::string& script) {
+        std::ofstream(path + "/cc") << "#!/bin/sh\n" << script;
+        fs::permissions(path + "/cc", fs::perms::owner_all);
+    }
+    std::optional<OptionTries> ask() const {
+        return answer_option_tries({"make", "-C", path, "-s", "all"}, path, path);
+    }
+};
+
+// Rejects options that contain "bad", as gcc does.
+constexpr const char* choosy_compiler = "s=0\nfor w; do case $w in *bad*) echo \"cc: error: "
+                                        "unrecognized command-line option '$w'\"; s=1;; "
+                                        "esac; done\nexit $s\n";
+
+} // namespace
+
+TEST(OptionTries, AreAnsweredAsTheCompilerWould) {
+    AskingFolder folder("flags += $(call cc-option,-fgood)\n"
+                        "flags += $(call cc-option,-fbad-one,-finstead)\n"
+                        "flags += $(call cc-option,-fbad-two)\n"
+                        "flags += $(call cc-option,-fgood-two)\n"
+                        "flags += $(call try-run,echo x | grep -q x,-Dyes,-Dno)\n"
+                        "flags += $(call try-run,echo x | grep -q y,-Dmaybe,-Dno)\n");
+    folder.compiler(choosy_compiler);
+    const auto tries = folder.ask();
+    ASSERT_TRUE(tries);
+    EXPECT_EQ(tries->questions.size(), 6u);
+    EXPECT_NE(tries->commands.find("use -DX -fgood -finstead  -fgood-two -Dyes -Dno"),
+              std::string::npos)
+        << tries->commands;
+    // The same make, when it runs: its questions are known, and others are noticed.
+    std::vector<std::string> words{"make", "-C", folder.path, "-s", "-n", "all"};
+    words.insert(words.end(), tries->variables.begin(), tries->variables.end());
+    auto outcome = run_tool(words);
+    ASSERT_TRUE(outcome);
+    std::string output = outcome->output;
+    EXPECT_TRUE(asked_nothing_else(*tries, output));
+    EXPECT_EQ(output.find("djs-try"), std::string::npos) << output;
+    words.push_back("flags=-DOTHER");
+    outcome = run_tool(words);
+    ASSERT_TRUE(outcome);
+    EXPECT_FALSE(asked_nothing_else(*tries, outcome->output));
+}
+
+TEST(OptionTries, WithoutCertainAnswersAreLeftToKbuild) {
+    // The compiler fails and does not say which option is at fault.
+    AskingFolder folder("flags += $(call cc-option,-fgood)\nflags += $(call cc-option,-fbad)\n");
+    folder.compiler("case \"$*\" in *bad*) echo 'cc: error: no'; exit 1;; esac\n");
+    EXPECT_FALSE(folder.ask());
+    // No compiler at all.
+    fs::remove(folder.path + "/cc");
+    EXPECT_FALSE(folder.ask());
+    // Kbuild asks in another way, or nothing.
+    AskingFolder silent("");
+    silent.compiler(choosy_compiler);
+    EXPECT_FALSE(silent.ask());
+    // Make itself fails.
+    EXPECT_FALSE(answer_option_tries({"make", "-C", "/no/such/folder"}, "/", folder.path));
+}
+
+TEST(Units, CommandsAreThoseOfKbuild) {
+    const std::string printed =
+        "set -e;  echo '  CC [M]  /x/stub.o';  trap 'rm -f /x/stub.o' INT; gcc "
+        "-Wp,-MMD,/x/.stub.o.d "
+        "-O2 -I/x -DKBUILD_BASENAME='\"stub\"' -c -o /x/stub.o /x/stub.c  ; "
+        "./tools/objtool/objtool "
+        "--orc /x/stub.o ; scripts/basic/fixdep /x/.stub.o.d /x/stub.o 'gcc' > /x/.stub.o.cmd\n";
+    const std::string command = compile_command(printed, "/x", "stub");
+    EXPECT_EQ(command, "gcc -O2 -I/x -DKBUILD_BASENAME='\"stub\"' -c -o /x/stub.o /x/stub.c ; "
+                       "./tools/objtool/objtool --orc /x/stub.o");
+    EXPECT_EQ(command_for(command, "stub", "unit", false),
+              "gcc -O2 -I/x -DKBUILD_BASENAME='\"unit\"' -c -o /x/unit.o /x/unit.c ; "
+              "./tools/objtool/objtool --orc /x/unit.o");
+    EXPECT_TRUE(command_for(command, "stub", "unit", true).starts_with("gcc -O1 -I/x "));
+    EXPECT_EQ(compiler_of(command, "/x"), "gcc -O2 -DKBUILD_BASENAME='\"stub\"'");
+    EXPECT_EQ(compile_command(printed, "/x", "other"), "");
+    EXPECT_EQ(compile_command("gcc -c -o /x/stub.o /x/stub.c\n", "/x", "stub"), "");
+}
+
+TEST(Units, JobsRunUntilOneFails) {
+    std::atomic<int> ran = 0;
+    const auto good = [&] { return ++ran > 0; };
+    const auto bad = [] { return false; };
+    EXPECT_TRUE(run_jobs({good, good, good}, 2));
+    EXPECT_EQ(ran, 3);
+    EXPECT_FALSE(run_jobs({good, bad, good, good}, 1));
+    EXPECT_EQ(ran, 4);
+    EXPECT_FALSE(run_jobs({bad}, 8));
+    EXPECT_TRUE(run_jobs({}, 2));
+}
+
+TEST(Units, HoldEverySourceOnce) {
+    auto sources = read_sources({std::string(DJSTAP_SOURCE_DIR) + "/runtime"});
+    ASSERT_TRUE(sources);
+    std::string all;
+    for (const SourceFile& file : combine_sources(*sources, 1))
+        all += file.text;
+    const std::vector<Unit> units = divide_sources(*sources);
+    ASSERT_EQ(units.size(), 3u);
+    size_t size = 0, cold = 0;
+    for (const Unit& unit : units) {
+        size += unit.source.text.size();
+        cold += unit.cold;
+        std::istringstream lines(unit.source.text);
+        for (std::string line; std::getline(lines, line);)
+            EXPECT_NE(all.find(line + "\n"), std::string::npos) << line;
+    }
+    EXPECT_EQ(size, all.size());
+    EXPECT_EQ(cold, 1u);
+    // Without such lists.
+    auto tiny = read_sources(tiny_runtime());
+    ASSERT_TRUE(tiny);
+    EXPECT_EQ(divide_sources(*tiny).size(), 2u);
+    EXPECT_TRUE(divide_sources({}).empty());
+}
+
+TEST(Versions, OnlyPlainExportsAreEnough) {
+    TestFolder folder;
+    std::ofstream(folder.path + "/Module.symvers")
+        << "0x00000001\tplain\tvmlinux\tEXPORT_SYMBOL\t\n"
+           "0x00000002\told_format\tvmlinux\tEXPORT_SYMBOL_GPL\n"
+           "0x00000003\tof_module\tdrivers/x\tEXPORT_SYMBOL\t\n"
+           "0x00000004\tin_namespace\tvmlinux\tEXPORT_SYMBOL\tSPACE\n"
+           "0x00000005\tknown\tvmlinux\tEXPORT_SYMBOL\t\n";
+    auto rows = version_rows(folder.path,
+                             {"plain", "old_format", "of_module", "in_namespace", "known", "none"},
+                             {"known"});
+    ASSERT_TRUE(rows);
+    EXPECT_EQ(rows->unknown, std::set<std::string>{"none"});
+    EXPECT_EQ(rows->special, (std::set<std::string>{"in_namespace", "of_module"}));
+    EXPECT_NE(rows->text.find("{0x00000001, \"plain\"}"), std::string::npos);
+    EXPECT_EQ(rows->text.find("known\""), std::string::npos);
+    EXPECT_EQ(version_source({}), "");
+    EXPECT_FALSE(version_rows("/no/such/folder", {}, {}));
+}
+
+// Whatever is not as expected, Kbuild builds the kit alone, and the kit is the same.
+TEST(Kit, IsTheSameIfKbuildBuildsItAlone) {
+    for (const KernelFiles& files : buildable_kernels()) {
+        SCOPED_TRACE(files.release);
+        auto kernel = opened_kernel(files);
+        ASSERT_TRUE(kernel);
+        const RuntimeKit direct = build(*kernel, tiny_runtime());
+        EXPECT_EQ(direct.indirect_because, "");
+        Programs programs;
+        programs.add("make",
+                     "case \" $* \" in *' -n '*) exit 2;; esac\nexec /usr/bin/make \"$@\"\n");
+        const RuntimeKit alone = build(*kernel, tiny_runtime());
+        EXPECT_EQ(alone.indirect_because, "Kbuild's tries of options have no certain answers");
+        EXPECT_TRUE(alone.combined);
+        EXPECT_EQ(direct.compiler, alone.compiler);
+        EXPECT_EQ(direct.linker, alone.linker);
+        EXPECT_EQ(direct.objtool, alone.objtool);
+        EXPECT_EQ(direct.runtime_symbols, alone.runtime_symbols);
+        EXPECT_EQ(direct.runtime_functions, alone.runtime_functions);
+        EXPECT_EQ(direct.kernel_symbols, alone.kernel_symbols);
+        EXPECT_EQ(direct.versioned_symbols, alone.versioned_symbols);
+        ASSERT_EQ(direct.offsets.size(), alone.offsets.size());
+    }
+}
+
+TEST(Kit, WrongAnswersAreNoticed) {
+    auto kernels = buildable_kernels();
+    if (kernels.empty())
+        GTEST_SKIP() << "no kernel with headers and vmlinux is installed";
+    auto kernel = opened_kernel(kernels.front());
+    ASSERT_TRUE(kernel);
+    const auto because = [&](const std::string& make) {
+        Programs programs;
+        programs.add("make", make);
+        const RuntimeKit kit = build(*kernel, tiny_runtime());
+        EXPECT_TRUE(kit.has_runtime_symbol("djs_double"));
+        return kit.indirect_because;
+    };
+    // Kbuild compiles with an option that it had not printed.
+    EXPECT_EQ(because("case \" $* \" in *' -n '*) ;; *djs-refused*) set -- \"$@\" 'KCFLAGS=-g0 "
+                      "-DOTHER';; esac\nexec /usr/bin/make \"$@\"\n"),
+              "Kbuild compiles with another command");
+    // It asks what it had not asked.
+    EXPECT_EQ(
+        because("case \" $* \" in *' -n '*) /usr/bin/make \"$@\" | sed '/mskip-rax-setup -c/d'; "
+                "exit 2;; esac\nexec /usr/bin/make \"$@\"\n"),
+        "Kbuild tries other options");
+    // It prints no command.
+    EXPECT_EQ(because("case \" $* \" in *' -n '*) /usr/bin/make \"$@\" | sed '/-c -o/d'; "
+                      "exit 2;; esac\nexec /usr/bin/make \"$@\"\n"),
+              "Kbuild's command for a source is not known");
+    // It fails.
+    EXPECT_TRUE(because("case \" $* \" in *' -n '*) ;; *djs-refused*) echo broken; exit 2;; esac\n"
+                        "exec /usr/bin/make \"$@\"\n")
+                    .starts_with("Kbuild fails:\n  broken"));
+}
