@@ -88,8 +88,8 @@ std::string made_up_name(const Invocation& invocation, uint32_t source) {
     return std::string("djstap_") + digits + "_" + std::to_string(getpid());
 }
 
-// Begins to open the runtime's kit, or to build it if the kernel has none yet: that takes as long
-// as indexing the kernel's debug information, and neither needs the other. Does nothing if the
+// Begins to open the runtime's kit, or to build it if the kernel has none yet: that takes longer
+// than resolving the probes, and neither needs the other. Does nothing if the
 // kernel cannot be opened: resolving the probes reports that. A run that ends before generate()
 // waits for the kit after its last message, so that the next run has it.
 void begin_kit(Invocation& invocation) {

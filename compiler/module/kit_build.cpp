@@ -463,58 +463,24 @@ Status Builder::finish() {
     return write_file(folder_ + "/" + std::string(manifest_name), write_manifest(kit_, files));
 }
 
-bool is_source(const fs::path& path) {
-    std::string name = path.filename();
-    // left by a build in the folder itself
-    if (name.starts_with('.') || name.ends_with(".mod.c"))
-        return false;
-    return name == "Kbuild" || name.ends_with(".c") || name.ends_with(".h") ||
-           name.ends_with(".list") || name.ends_with(".def") || name.ends_with(".S");
-}
-
 } // namespace
-
-Result<std::vector<SourceFile>> read_sources(const RuntimeSources& sources) {
-    std::vector<SourceFile> files;
-    std::error_code error;
-    fs::recursive_directory_iterator at(sources.directory, error), end;
-    for (; !error && at != end; at.increment(error)) {
-        if (!is_source(at->path()))
-            continue;
-        auto text = read_file(at->path());
-        if (!text)
-            return text.failure();
-        files.push_back({at->path().lexically_relative(sources.directory), std::move(*text)});
-    }
-    if (error)
-        return Failure{"the runtime's sources cannot be read: " + sources.directory + ": " +
-                           error.message(),
-                       ""};
-    std::sort(files.begin(), files.end(),
-              [](const SourceFile& a, const SourceFile& b) { return a.name < b.name; });
-    bool has_kbuild = std::any_of(files.begin(), files.end(),
-                                  [](const SourceFile& file) { return file.name == "Kbuild"; });
-    if (!has_kbuild)
-        return Failure{
-            "the runtime's sources are not in " + sources.directory + ": Kbuild is missing", ""};
-    return files;
-}
 
 Result<RuntimeKit> build_kit(const Kernel& kernel, const std::vector<SourceFile>& sources,
                              const std::string& folder, const ModuleProgress& progress) {
-    std::string why;
-    for (const bool directly : {true, false}) {
+    const auto build = [&](bool directly) -> Result<RuntimeKit> {
         auto scratch = TemporaryFolder::create_in_memory();
         if (!scratch)
             return scratch.failure();
-        auto kit = Builder(kernel, sources, folder, progress, *scratch, directly).run();
-        if (kit)
-            kit->indirect_because = why;
-        if (kit || !directly)
-            return kit;
-        why = kit.failure().message;
-    }
-    return Failure{why, ""}; // not reached
+        return Builder(kernel, sources, folder, progress, *scratch, directly).run();
+    };
+    auto kit = build(true);
+    if (kit)
+        return kit;
+    const std::string why = kit.failure().message;
+    kit = build(false);
+    if (kit)
+        kit->indirect_because = why;
+    return kit;
 }
 
 } // namespace djstap::module

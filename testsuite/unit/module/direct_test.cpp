@@ -86,7 +86,7 @@ TEST(OptionTries, AreAnsweredAsTheCompilerWould) {
     const auto tries = folder.ask();
     ASSERT_TRUE(tries);
     EXPECT_EQ(tries->questions.size(), 6u);
-    EXPECT_NE(tries->commands.find("use -DX -fgood -finstead  -fgood-two -Dyes -Dno"),
+    EXPECT_NE(tries->commands.find("use -DX -fgood -finstead -fgood-two -Dyes -Dno"),
               std::string::npos)
         << tries->commands;
     // The same make, when it runs: its questions are known, and others are noticed.
@@ -97,7 +97,7 @@ TEST(OptionTries, AreAnsweredAsTheCompilerWould) {
     std::string output = outcome->output;
     EXPECT_TRUE(asked_nothing_else(*tries, output));
     EXPECT_EQ(output.find("djs-try"), std::string::npos) << output;
-    words.push_back("flags=-DOTHER");
+    words.push_back("CC=" + folder.path + "/cc -DOTHER");
     outcome = run_tool(words);
     ASSERT_TRUE(outcome);
     EXPECT_FALSE(asked_nothing_else(*tries, outcome->output));
