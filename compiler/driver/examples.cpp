@@ -77,6 +77,33 @@ std::string lower_case(std::string text) {
     return text;
 }
 
+// Adds what the tool's own options request to the outputs of the run.
+bool take_outputs(Invocation& invocation, const std::vector<std::string>& outputs) {
+    Options& options = invocation.options;
+    for (const std::string& text : outputs) {
+        const auto request = parse_output(text);
+        if (!request) {
+            invocation.fail(DiagnosticKind::BadToolOption, request.failure());
+            return false;
+        }
+        options.event_fields |= request->kind->has.fields;
+        options.output_requests.push_back(*request);
+    }
+    if (outputs.empty())
+        return true;
+    if (options.recorder) {
+        invocation.fail(
+            DiagnosticKind::BadToolOption,
+            {"-F leaves the example loaded, but what it writes at the end is wanted", "omit -F"});
+        return false;
+    }
+    if (const Status checked = check_outputs(options.outputs()); !checked) {
+        invocation.fail(DiagnosticKind::BadToolOption, checked.failure());
+        return false;
+    }
+    return true;
+}
+
 } // namespace
 
 ExampleStep take_example(Invocation& invocation) {
@@ -100,7 +127,7 @@ ExampleStep take_example(Invocation& invocation) {
     // -G, which comes later, has the last word.
     options.global_values.insert(options.global_values.begin(), request->global_values.begin(),
                                  request->global_values.end());
-    return ExampleStep::Run;
+    return take_outputs(invocation, request->outputs) ? ExampleStep::Run : ExampleStep::Failed;
 }
 
 bool list_examples(Invocation& invocation) {

@@ -26,21 +26,14 @@ namespace fs = std::filesystem;
 // The size of buffers that a guest of the usual memory size can hold.
 constexpr unsigned usual_memory_mb = 512, usual_buffers_mb = 64;
 
-// The destination of the guest's output: standard output, or the file of -o.
+// A file that the guest's output is written to.
 class Sink {
   public:
-    Status open(const std::string& path) {
-        file_ =
-            FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-        if (!file_)
-            return Failure{"cannot write " + path + ": " + strerror(errno), ""};
-        fd_ = file_.get();
-        return Done();
-    }
+    explicit Sink(OutputFile file = {}) : file_(std::move(file)) {}
     // Returns false after a failed write.
     bool write(std::string_view bytes) {
         while (!bytes.empty() && !error_) {
-            ssize_t count = ::write(fd_, bytes.data(), bytes.size());
+            ssize_t count = ::write(file_.fd(), bytes.data(), bytes.size());
             if (count >= 0)
                 bytes.remove_prefix(static_cast<size_t>(count));
             else if (errno == EAGAIN)
@@ -50,18 +43,66 @@ class Sink {
         }
         return !error_;
     }
-    // Returns errno of a failed write; a reader that is gone is not a failure.
-    int error() const { return error_ == EPIPE ? 0 : error_; }
+    // Returns why the output was not written; a reader that is gone is not a failure.
+    std::optional<Failure> failure() const {
+        if (!error_ || error_ == EPIPE)
+            return std::nullopt;
+        return unwritable(file_.path.empty() ? "the output" : file_.path, error_);
+    }
+    bool is_closed() const { return error_ != 0; }
 
   private:
     void wait_for_room() const {
-        pollfd ready{fd_, POLLOUT, 0};
+        pollfd ready{file_.fd(), POLLOUT, 0};
         poll(&ready, 1, 1000);
     }
 
-    FileDescriptor file_;
-    int fd_ = STDOUT_FILENO;
+    OutputFile file_;
     int error_ = 0;
+};
+
+// Distributes what the reader in the guest writes for all files (PieceHeader) to these files.
+class Channels {
+  public:
+    explicit Channels(std::vector<OutputFile> files) {
+        for (OutputFile& file : files)
+            sinks_.emplace_back(std::move(file));
+    }
+    // Returns false if a file cannot be written, or the readers of all of them are gone.
+    bool write(std::string_view bytes) {
+        while (!bytes.empty()) {
+            if (left_ == 0) {
+                const size_t missing = sizeof header_ - known_;
+                const size_t taken = std::min(missing, bytes.size());
+                std::memcpy(reinterpret_cast<char*>(&header_) + known_, bytes.data(), taken);
+                bytes.remove_prefix(taken);
+                known_ += taken;
+                if (known_ == sizeof header_) {
+                    known_ = 0;
+                    left_ = header_.bytes;
+                }
+                continue;
+            }
+            const size_t taken = std::min<size_t>(left_, bytes.size());
+            if (header_.channel < sinks_.size())
+                sinks_[header_.channel].write(bytes.substr(0, taken));
+            bytes.remove_prefix(taken);
+            left_ -= static_cast<uint32_t>(taken);
+        }
+        return !failure() && !std::ranges::all_of(sinks_, &Sink::is_closed);
+    }
+    std::optional<Failure> failure() const {
+        for (const Sink& sink : sinks_)
+            if (auto failure = sink.failure())
+                return failure;
+        return std::nullopt;
+    }
+
+  private:
+    std::vector<Sink> sinks_;
+    PieceHeader header_{};
+    size_t known_ = 0;  // bytes of the header
+    uint32_t left_ = 0; // bytes of the piece
 };
 
 // During its life, the user's signals are forwarded to the guest's command.
@@ -97,14 +138,20 @@ std::vector<std::string> reader_command(const Invocation& invocation, const std:
     std::vector<std::string> words = {invocation.places.djrun};
     if (!options.command.empty())
         words.insert(words.end(), {"-c", options.command});
+    // The files are this machine's: the guest's reader sends what belongs into them.
+    const bool has_files = std::ranges::any_of(
+        options.output_requests, [](const auto& request) { return !request.file.empty(); });
+    if (has_files || !options.output_file.empty())
+        words.insert(words.end(), {"--channels", guest_trace_file});
     if (!options.output_file.empty())
-        words.insert(words.end(), {"-o", guest_trace_file});
+        words.insert(words.end(), {"-o", options.output_file});
+    for (const OutputRequest& request : options.output_requests)
+        words.push_back("--output=" + std::string(request.kind->name) +
+                        (request.file.empty() ? "" : ":" + request.file));
     if (options.seconds > 0)
         words.insert(words.end(), {"-T", std::to_string(options.seconds)});
     if (options.buffer_megabytes)
         words.insert(words.end(), {"-s", std::to_string(options.buffer_megabytes)});
-    if (options.output != &text_kind())
-        words.push_back("--" + std::string(options.output->name));
     if (!options.warnings)
         words.push_back("-w");
     if (options.verbosity[4] > 0)
@@ -274,18 +321,19 @@ std::optional<FinishedRun> run_in_guest(Invocation& invocation, const RunnableSc
         invocation.fail(DiagnosticKind::GuestUnavailable, job.failure());
         return std::nullopt;
     }
-    Sink output, trace;
-    if (!invocation.options.output_file.empty())
-        if (Status opened = trace.open(invocation.options.output_file); !opened) {
-            invocation.fail(DiagnosticKind::WorkFiles, opened.failure());
-            return std::nullopt;
-        }
+    Result<std::vector<OutputFile>> files = open_outputs(invocation.options.outputs());
+    if (!files) {
+        invocation.fail(DiagnosticKind::WorkFiles, files.failure());
+        return std::nullopt;
+    }
+    Sink output;
+    Channels trace(std::move(*files));
     GuestCallbacks callbacks;
     callbacks.progress = show_progress;
     callbacks.output = [&](GuestStream stream, std::string_view bytes) {
         if (stream == GuestStream::Errors)
             return fwrite(bytes.data(), 1, bytes.size(), stderr) == bytes.size();
-        return (stream == GuestStream::Trace ? trace : output).write(bytes);
+        return stream == GuestStream::Trace ? trace.write(bytes) : output.write(bytes);
     };
     ForwardedSignals signals;
     Result<GuestOutcome> outcome = run_guest(*job, callbacks, &signals.mailbox());
@@ -296,9 +344,8 @@ std::optional<FinishedRun> run_in_guest(Invocation& invocation, const RunnableSc
     }
     if (!report_end(invocation, *outcome))
         return std::nullopt;
-    if (const int error = output.error() ? output.error() : trace.error()) {
-        invocation.fail(DiagnosticKind::WorkFiles,
-                        {std::string("cannot write the output: ") + strerror(error), ""});
+    if (const auto failure = output.failure() ? output.failure() : trace.failure()) {
+        invocation.fail(DiagnosticKind::WorkFiles, *failure);
         return std::nullopt;
     }
     return FinishedRun{outcome->exit_code};

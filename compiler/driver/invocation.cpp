@@ -129,7 +129,8 @@ Invocation::Invocation(Options given)
       images(options.release(), show_progress,
              options.guest ? Images::Completion(ask_the_guest) : nullptr),
       writer_(STDOUT_FILENO, "standard output"), messages_(STDERR_FILENO, "the messages"),
-      output_(options.output->make({writer_, messages_, options.warnings, options.verbose() > 0})) {
+      output_(options.listing_kind().make(
+          {writer_, messages_, options.warnings, options.verbose() > 0})) {
     images.set_header_compiler([this](const Kernel& kernel, const auto& headers,
                                       AddressSpace space) -> Result<std::string> {
         if (space == AddressSpace::User)
@@ -167,8 +168,13 @@ PreprocessorContext Invocation::preprocessor() {
         invocation.runtime = "user";
     invocation.arguments = options.arguments;
     // A module that is kept, or that stays loaded, has readers of its own.
+    const auto is_shown = [this](const OutputRequest& request) {
+        return request.kind == &text_kind() && request.file.empty();
+    };
     if (options.last_pass == 5 && !options.recorder && options.output_file.empty() &&
-        output_->prints_text() && isatty(STDOUT_FILENO))
+        (options.output_requests.empty() ||
+         std::ranges::any_of(options.output_requests, is_shown)) &&
+        isatty(STDOUT_FILENO))
         invocation.output = "terminal";
     return invocation;
 }

@@ -30,8 +30,8 @@ std::vector<std::string> event_fields() {
 std::string outputs_with_fields() {
     std::vector<std::string> names;
     for (const OutputKind& kind : output_kinds())
-        if (kind.shows_fields)
-            names.push_back("--" + std::string(kind.name));
+        if (kind.has.shows_fields)
+            names.push_back("--output=" + std::string(kind.name));
     return listed(names);
 }
 
@@ -43,7 +43,7 @@ std::string listed(const std::vector<std::string>& words) {
 }
 
 CLI::Option* OptionParser::many(const char* names, std::vector<std::string>& values,
-                                const char* help) {
+                                const std::string& help) {
     return app.add_option(names, values, help)
         ->type_size(1)
         ->expected(1)
@@ -197,11 +197,19 @@ void OptionParser::declare_run() {
     flag("--exclude-self", options.exclude_self,
          "exclude hits by djstap's own processes: the reader and, in a guest, the agent")
         ->group(group);
-    for (const OutputKind& kind : output_kinds().subspan(1))
-        app.add_flag_callback(
-               "--" + std::string(kind.name), [this, &kind] { options.output = &kind; },
-               "print output, listings and --info as " + std::string(kind.title))
-            ->group(group);
+    many("--output", raw.outputs,
+         "write the output in this format, in place of text on standard output (repeatable): " +
+             listed(output_names()))
+        ->type_name("FORMAT[:FILE]")
+        ->group(group);
+    for (const OutputKind& kind : output_kinds())
+        if (kind.has.has_option)
+            app.add_flag_callback(
+                   "--" + std::string(kind.name),
+                   [this, &kind] { raw.outputs.emplace_back(kind.name); },
+                   "print output, listings and --info as " + std::string(kind.title) +
+                       ": --output=" + std::string(kind.name))
+                ->group(group);
     one("--event-fields", raw.event_fields,
         "record these with everything that the script prints, for " + outputs_with_fields() + ": " +
             listed(event_fields()))

@@ -22,7 +22,7 @@ struct Unsupported {
 // Values as given on the command line, before they are checked.
 struct RawOptions {
     std::vector<std::string> expressions, list, list_variables, positionals;
-    std::vector<std::string> definitions, global_values, ignored;
+    std::vector<std::string> definitions, global_values, ignored, outputs;
     int ignored_flag = 0;
     std::string pass, pass_verbosity, seconds, compatible, runtime, color, mechanism, diagnostics,
         module_name, pid, buffer, guest, guest_memory, guest_disk, event_fields;
@@ -45,7 +45,7 @@ struct OptionParser {
 
   private:
     // An option that may be repeated takes one value each time.
-    CLI::Option* many(const char* names, std::vector<std::string>& values, const char* help);
+    CLI::Option* many(const char* names, std::vector<std::string>& values, const std::string& help);
     CLI::Option* one(const char* names, std::string& value, const std::string& help);
     CLI::Option* flag(const char* names, bool& value, const char* help);
     void declare_script();

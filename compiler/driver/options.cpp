@@ -54,6 +54,7 @@ class OptionChecks {
     std::optional<Failure> check_verbosity();
     std::optional<Failure> check_names();
     std::optional<Failure> check_event_fields();
+    std::optional<Failure> check_outputs();
 
     OptionParser& parser_;
     Options& options_;
@@ -198,11 +199,41 @@ std::optional<Failure> OptionChecks::check_event_fields() {
         options_.event_fields |= field->bit;
     }
     // What reads a module of -p4 or a flight recorder has its own output.
-    if (options_.last_pass == 5 && !options_.recorder && !options_.output->shows_fields)
-        return bad("--event-fields: " + std::string(options_.output->title) +
+    const auto& requests = options_.output_requests;
+    if (options_.last_pass == 5 && !options_.recorder &&
+        std::ranges::none_of(requests,
+                             [](const OutputRequest& each) { return each.kind->has.shows_fields; }))
+        return bad("--event-fields: " +
+                       std::string((requests.empty() ? text_kind() : *requests[0].kind).title) +
                        " output does not show these fields",
                    "use " + outputs_with_fields());
     return std::nullopt;
+}
+
+std::optional<Failure> OptionChecks::check_outputs() {
+    for (const std::string& text : raw_.outputs) {
+        auto request = parse_output(text);
+        if (!request)
+            return request.failure();
+        const bool lists = options_.action != Action::Compile;
+        if (lists && (!request->kind->has.lists || !request->file.empty()))
+            return bad("--output=" + text +
+                           ": what only lists or informs is printed as text or JSON",
+                       "use --output=json without a file, or none");
+        if (options_.recorder && !request->file.empty())
+            return bad("--output=" + text +
+                           ": -F leaves the script loaded and prints only its name",
+                       "djrun --attach NAME --output=" + text +
+                           " reads what it has recorded; here "
+                           "the format alone has the fields recorded that it shows");
+        options_.event_fields |= request->kind->has.fields;
+        options_.output_requests.push_back(std::move(*request));
+    }
+    // What only makes a module, or leaves one loaded, writes no such files.
+    if (options_.action != Action::Compile || options_.last_pass < 5 || options_.recorder)
+        return std::nullopt;
+    const Status checked = djstap::check_outputs(options_.outputs());
+    return checked ? std::nullopt : std::optional(checked.failure());
 }
 
 std::optional<Failure> OptionChecks::check() {
@@ -215,7 +246,8 @@ std::optional<Failure> OptionChecks::check() {
         options_.without_effect.push_back(name + " has no effect: djstap does not support " +
                                           what->what);
     }
-    for (auto failure : {check_script(), check_verbosity(), check_names(), check_event_fields()}) {
+    for (auto failure : {check_script(), check_verbosity(), check_names(), check_outputs(),
+                         check_event_fields()}) {
         if (failure)
             return failure;
     }
@@ -279,6 +311,13 @@ void close_optional_values(std::vector<std::string>& arguments) {
 
 int Options::verbose() const {
     return *std::max_element(std::begin(verbosity), std::end(verbosity));
+}
+
+const OutputKind& Options::listing_kind() const {
+    for (const OutputRequest& request : output_requests)
+        if (request.kind->has.lists && request.file.empty())
+            return *request.kind;
+    return text_kind();
 }
 
 std::string Options::script_name() const {

@@ -3,7 +3,7 @@
 #pragma once
 #include "diagnostics/diagnostic.h"
 #include "diagnostics/result.h"
-#include "session/output.h"
+#include "session/output_request.h"
 
 #include <cstdint>
 #include <functional>
@@ -80,8 +80,8 @@ struct Options {
     std::optional<unsigned> guest_disk_mb; // --guest-disk; 0: none
     bool user_space = false;               // --runtime=user
 
-    const OutputKind* output = &text_kind();
-    uint32_t event_fields = 0; // --event-fields: DJS_EVENT_*
+    std::vector<OutputRequest> output_requests; // --output, --json; empty: text
+    uint32_t event_fields = 0;                  // --event-fields: DJS_EVENT_*
     const DiagnosticStyle* diagnostics = &text_style();
     enum class Color : uint8_t { Auto, Always, Never } color = Color::Auto;
 
@@ -92,6 +92,10 @@ struct Options {
     int verbose() const; // the highest of verbosity[]
     // Returns the script's name for messages: "<input>", "<stdin>" or its path.
     std::string script_name() const;
+    // Returns what a session writes, and where.
+    OutputChoice outputs() const { return {output_requests, output_file}; }
+    // Returns the kind of listings and --info.
+    const OutputKind& listing_kind() const;
     // Returns the kernel to compile for, in the form for find_kernel().
     const std::string& release() const { return guest ? *guest : kernel; }
 };

@@ -24,9 +24,12 @@ SessionOptions session_options(const Options& options) {
     SessionOptions session;
     session.command = options.command;
     session.traced_pid = options.traced_pid;
-    session.output_file = options.output_file;
+    session.outputs = options.outputs();
+    // The other formats only have their fields recorded.
+    if (options.recorder)
+        std::erase_if(session.outputs.requests,
+                      [](const OutputRequest& request) { return !request.kind->has.lists; });
     session.time_limit = std::chrono::milliseconds(static_cast<int64_t>(options.seconds * 1e3));
-    session.output = options.output;
     session.verbose = options.verbosity[4];
     session.warnings = options.warnings;
     session.recorder = options.recorder;

@@ -110,7 +110,7 @@ bool UserSession::is_over() {
         outcome_.ended_by_signal = true;
         return true;
     }
-    if (djs_user_exit_requested() || command_failed_ || output_.writer().error() ||
+    if (djs_user_exit_requested() || command_failed_ || output_.is_closed() ||
         (command_ && command_->ended()))
         return true;
     const auto limit = static_cast<uint64_t>(options_.time_limit.count()) * 1'000'000;
@@ -127,7 +127,7 @@ void UserSession::wait() {
                          began_ + static_cast<uint64_t>(options_.time_limit.count()) * 1'000'000);
     if (until <= now)
         return;
-    output_.writer().flush();
+    output_.flush();
     sleep_until(until);
 }
 
@@ -175,7 +175,7 @@ SessionOutcome UserSession::run() {
                           .planned = probe.mechanism,
                           .reason = ""});
     output_.probes(probes);
-    output_.writer().flush(); // before the command's output
+    output_.flush(); // before the command's output
     if (command_ && !is_over())
         release_command();
     while (!is_over()) {

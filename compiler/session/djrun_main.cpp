@@ -83,7 +83,7 @@ void declare_running(CLI::App& app, SessionOptions& options, double& seconds, bo
         ->type_name("SECONDS")
         ->check(in_range(0.001, 1e9))
         ->group(group);
-    app.add_option("-o", options.output_file, "write the script's output to this file")
+    app.add_option("-o", options.outputs.file, "write the script's output to this file")
         ->type_name("FILE")
         ->group(group);
     app.add_flag("-F", options.recorder,
@@ -96,11 +96,39 @@ void declare_running(CLI::App& app, SessionOptions& options, double& seconds, bo
         ->group(group);
     app.add_flag("-v", options.verbose, "print how each probe is attached")->group(group);
     app.add_flag("-w", no_warnings, "suppress warnings")->group(group);
-    for (const OutputKind& kind : output_kinds().subspan(1))
-        app.add_flag_callback(
-               "--" + std::string(kind.name), [&options, &kind] { options.output = &kind; },
-               "print " + std::string(kind.unit))
-            ->group(group);
+    std::string formats;
+    for (const std::string& name : output_names())
+        formats += (formats.empty() ? "" : ", ") + name;
+    const auto request = [&options](const std::string& text) {
+        auto output = parse_output(text);
+        if (!output) {
+            const Failure& why = output.failure();
+            throw CLI::ValidationError(why.message + "\n  hint: " + why.hint);
+        }
+        options.outputs.requests.push_back(*output);
+    };
+    app.add_option_function<std::vector<std::string>>(
+           "--output",
+           [request](const std::vector<std::string>& texts) {
+               for (const std::string& text : texts)
+                   request(text);
+           },
+           "write the output as " + formats)
+        ->type_name("FORMAT[:FILE]")
+        ->type_size(1)
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false)
+        ->group(group);
+    for (const OutputKind& kind : output_kinds())
+        if (kind.has.has_option)
+            app.add_flag_callback(
+                   "--" + std::string(kind.name),
+                   [&options, &kind] { options.outputs.requests.push_back({&kind, ""}); },
+                   "print " + std::string(kind.unit))
+                ->group(group);
+    // For djstap, which writes the files of a guest's outputs; an empty group hides it.
+    app.add_option("--channels", options.outputs.channels)->group("");
 }
 
 } // namespace
@@ -169,6 +197,13 @@ int main(int argc, char** argv) {
     if (options.stop && !options.attach)
         return report({"--stop requires --attach", ""});
 
+    for (const OutputRequest& each : options.outputs.requests)
+        if (options.recorder && (!each.kind->has.lists || !each.file.empty()))
+            return report({"--output=" + std::string(each.kind->name) +
+                               ": -F leaves the module loaded and prints only its name",
+                           "djrun --attach NAME --output=… reads what it has recorded"});
+    if (auto outputs = check_outputs(options.outputs); !outputs)
+        return report(outputs.failure());
     const auto outcome = dump.empty() ? run_session(options) : read_dump(dump, options);
     return outcome ? outcome->status : report(outcome.failure());
 }

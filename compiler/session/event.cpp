@@ -27,7 +27,24 @@ std::optional<EventFields> take_fields(const ModuleMeta& meta, std::string_view&
         if (site < meta.points.size() && !meta.points[site].empty())
             fields.probe = meta.points[site];
     }
+    fields.cpu = meta.fields & DJS_EVENT_CPU;
+    fields.time = meta.fields & DJS_EVENT_TIME;
     return fields;
+}
+
+std::string_view Event::printed(std::string& memory) const {
+    if (is_text())
+        return text();
+    const char* const how = format.text.c_str();
+    const char* const types = format.types.c_str();
+    size_t length =
+        djs_format(memory.data(), memory.size(), how, types, arguments.data(), arguments.size());
+    if (length + 1 >= memory.size()) { // it may have been cut
+        memory.resize(djs_format(nullptr, 0, how, types, arguments.data(), arguments.size()) + 1);
+        length = djs_format(memory.data(), memory.size(), how, types, arguments.data(),
+                            arguments.size());
+    }
+    return {memory.data(), length};
 }
 
 std::string StackArgument::text() const {

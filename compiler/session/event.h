@@ -96,6 +96,8 @@ class Arguments {
 struct EventFields {
     std::optional<std::string_view> probe; // its probe point; also absent if it is unknown
     std::optional<int32_t> pid, tid;
+    // Every record has these: whether they were requested.
+    bool cpu = false, time = false;
 };
 
 // Removes and decodes the fields at the beginning of `arguments`. Returns nothing if these are
@@ -108,7 +110,9 @@ struct Event {
     const RecordClock& clock;
     const ModuleMeta::Format& format;
     std::string_view arguments; // as bytes, for djs_format()
-    EventFields fields = {};    // none for what the runtime prints: is_text()
+    EventFields fields = {};    // none but CPU and time for what the runtime prints: is_text()
+    // The types of the arguments as they were recorded: what is made of symbols is a string now.
+    std::string_view recorded_types = format.types;
 
     // The time of the record, in nanoseconds.
     uint64_t monotonic_ns() const { return clock.monotonic_ns(cycles); }
@@ -126,6 +130,15 @@ struct Event {
         std::string_view rest = arguments;
         return take_text(rest).value_or(std::string_view());
     }
+
+    // Returns an event of the same hit that prints this text; `memory` holds it.
+    Event with_text(std::string_view text, std::string& memory) const {
+        const auto length = static_cast<uint32_t>(text.size());
+        memory.assign(reinterpret_cast<const char*>(&length), sizeof length).append(text);
+        return {cpu, cycles, clock, as_it_is, memory, fields};
+    }
+    // Returns the text as it is printed; `memory` holds it.
+    std::string_view printed(std::string& memory) const;
 
     // The format of what log(), print_backtrace() and speculate() print.
     static const ModuleMeta::Format as_it_is;

@@ -2,8 +2,8 @@
 // Writes the output as JSON, one object per line, all to the writer: docs/json.md.
 #include "session/outputs.h"
 
-#include "include/statistic.h"
 #include "include/text.h"
+#include "session/histogram.h"
 #include "session/plain_format.h"
 
 #include <charconv>
@@ -49,52 +49,17 @@ void append_string(std::string& out, std::string_view text) {
     out += '"';
 }
 
-struct Bounds {
-    std::optional<int64_t> least, most; // none: unbounded
-};
-
-// Returns the range of a bucket; see include/statistic.h.
-Bounds bounds_of(const djs_histogram_header& header, uint32_t bucket) {
-    if (header.kind == DJS_HISTOGRAM_LOG) {
-        const int64_t power = static_cast<int64_t>(bucket) - DJS_LOG_ZERO;
-        if (power == 0)
-            return {0, 0};
-        const uint64_t near = uint64_t{1} << ((power > 0 ? power : -power) - 1);
-        // The smallest number of all is alone in its bucket.
-        const uint64_t far = power > -64 ? near - 1 + near : near;
-        return power > 0 ? Bounds{static_cast<int64_t>(near), static_cast<int64_t>(far)}
-                         : Bounds{static_cast<int64_t>(0 - far), static_cast<int64_t>(0 - near)};
-    }
-    const auto width = static_cast<uint64_t>(header.width);
-    const auto least = static_cast<int64_t>(static_cast<uint64_t>(header.low) +
-                                            (static_cast<uint64_t>(bucket) - 1) * width);
-    if (bucket == 0)
-        return {std::nullopt, header.low == INT64_MIN ? INT64_MIN : header.low - 1};
-    if (bucket == header.buckets - 1)
-        return {least, std::nullopt};
-    return {least, static_cast<int64_t>(static_cast<uint64_t>(least) + width - 1)};
-}
-
-// Returns its buckets from the first to the last that is not empty.
-Object rows_of(const HistogramArgument& histogram) {
+Object buckets_of(const HistogramArgument& histogram) {
     Object rows = Object::array();
-    size_t behind_last = 0; // end of the rows without the empty ones at the end
-    for (uint32_t bucket = 0; bucket < histogram.header.buckets; bucket++) {
-        const int64_t count = histogram.count(bucket);
-        if (!count && rows.empty())
-            continue;
-        const Bounds bounds = bounds_of(histogram.header, bucket);
+    for (const HistogramRow& bucket : rows_of(histogram)) {
         Object row = Object::object();
-        if (bounds.least)
-            row["min"] = *bounds.least;
-        if (bounds.most)
-            row["max"] = *bounds.most;
-        row["count"] = count;
+        if (bucket.least)
+            row["min"] = *bucket.least;
+        if (bucket.most)
+            row["max"] = *bucket.most;
+        row["count"] = bucket.count;
         rows.push_back(std::move(row));
-        if (count)
-            behind_last = rows.size();
     }
-    rows.get_ref<Object::array_t&>().resize(behind_last);
     return rows;
 }
 
@@ -107,7 +72,7 @@ class JsonOutput : public Output {
 
     void print(const Event& event) override {
         if (event.is_text())
-            return put_text(event.text(), event.fields);
+            return put_text(event.text(), event);
         if (!event.format.shows.empty() && show(event))
             return;
         if (print_plain(event))
@@ -118,7 +83,7 @@ class JsonOutput : public Output {
         const size_t length = djs_format(nullptr, 0, text, types, bytes.data(), bytes.size());
         text_.resize(length + 1);
         djs_format(text_.data(), length + 1, text, types, bytes.data(), bytes.size());
-        put_text({text_.data(), length}, event.fields);
+        put_text({text_.data(), length}, event);
     }
 
     void error(std::string_view message, std::string_view place) override {
@@ -151,6 +116,8 @@ class JsonOutput : public Output {
         }
         put("attached_probes", {{"probes", attached}, {"list", std::move(list)}});
     }
+
+    void end() override { close_array(); }
 
     void counts(const djs_counts& counts) override {
         put("lost_events", {{"events", counts.lost_records},
@@ -264,38 +231,39 @@ class JsonOutput : public Output {
         return value;
     }
 
-    // Returns an object with its type and what is known about the hit.
-    static Object head_of(const char* type, const EventFields& fields) {
-        Object object{{"type", type}};
-        if (fields.probe)
-            object["probe"] = *fields.probe;
-        if (fields.pid)
-            object["pid"] = *fields.pid;
-        if (fields.tid)
-            object["tid"] = *fields.tid;
-        return object;
-    }
-
-    void put(const char* type, const Object& data, const EventFields& fields = {}) {
-        close_array();
-        Object object = head_of(type, fields);
-        object["data"] = data;
-        writer_.append(dump(object).append("\n"));
-    }
-
-    // put("printf", text, fields), without the objects.
-    void put_text(std::string_view text, const EventFields& fields) {
-        close_array();
-        line_ = R"({"type":"printf")";
+    // Returns the beginning of an object: its type and what is known about the hit.
+    static std::string head_of(const char* type, const Event& event, bool with_moment = true) {
+        const EventFields& fields = event.fields;
+        std::string head = R"({"type":")";
+        head.append(type).append("\"");
+        if (fields.cpu && with_moment)
+            head.append(R"(,"cpu":)").append(std::to_string(event.cpu));
+        if (fields.time && with_moment)
+            head.append(R"(,"time":)").append(std::to_string(event.realtime_ns()));
         if (fields.probe) {
-            line_ += R"(,"probe":)";
-            append_string(line_, *fields.probe);
+            head += R"(,"probe":)";
+            append_string(head, *fields.probe);
         }
         if (fields.pid)
-            line_.append(R"(,"pid":)").append(std::to_string(*fields.pid));
+            head.append(R"(,"pid":)").append(std::to_string(*fields.pid));
         if (fields.tid)
-            line_.append(R"(,"tid":)").append(std::to_string(*fields.tid));
-        line_ += R"(,"data":)";
+            head.append(R"(,"tid":)").append(std::to_string(*fields.tid));
+        return head += R"(,"data":)";
+    }
+
+    void put(const char* type, const Object& data) {
+        close_array();
+        writer_.append(dump({{"type", type}, {"data", data}}).append("\n"));
+    }
+
+    void put_value(const char* type, const Event& event, const Object& data) {
+        close_array();
+        writer_.append(head_of(type, event) + dump(data) + "}\n");
+    }
+
+    void put_text(std::string_view text, const Event& event) {
+        close_array();
+        line_ = head_of("printf", event);
         append_string(line_, text);
         writer_.append(line_.append("}\n"));
     }
@@ -312,24 +280,24 @@ class JsonOutput : public Output {
             text_.resize(room);
         const char* const end = known->second->print(text_.data(), event.arguments);
         if (end)
-            put_text({text_.data(), static_cast<size_t>(end - text_.data())}, event.fields);
+            put_text({text_.data(), static_cast<size_t>(end - text_.data())}, event);
         return end != nullptr;
     }
 
     // The elements of an array arrive in one record each, and belong in one object: it is written
     // incrementally, so that its size does not matter, and ended by the next record of any other
     // kind.
-    void put_element(const char* type, const EventFields& fields, const std::string& name,
+    void put_element(const char* type, const Event& event, const std::string& name,
                      const std::string& key, const Object& value) {
-        std::string head = dump(head_of(type, fields));
-        head.back() = ',';
-        head += "\"data\":{" + dump(name) + ":{";
+        const std::string begin = "{" + dump(name) + ":{";
+        // Each element has a moment of its own: the array has that of the first one.
+        const std::string head = head_of(type, event, false) + begin;
         if (open_ == head) {
             writer_.append(",");
         } else {
             close_array();
             open_ = head;
-            writer_.append(head);
+            writer_.append(head_of(type, event) + begin);
         }
         writer_.append(dump(key).append(":").append(dump(value)));
     }
@@ -353,7 +321,7 @@ class JsonOutput : public Output {
                 return false;
             Object value;
             if (const auto* histogram = std::get_if<HistogramArgument>(&*argument)) {
-                value = rows_of(*histogram);
+                value = buckets_of(*histogram);
                 kind = "hist";
             } else if (const auto* text = std::get_if<std::string_view>(&*argument)) {
                 value = *text;
@@ -382,9 +350,9 @@ class JsonOutput : public Output {
             return false;
         }
         if (format.keys)
-            put_element(kind, event.fields, format.shows, key, value);
+            put_element(kind, event, format.shows, key, value);
         else
-            put(kind, {{format.shows, value}}, event.fields);
+            put_value(kind, event, {{format.shows, value}});
         return true;
     }
 

@@ -8,9 +8,10 @@ namespace djstap {
 
 namespace {
 
+constexpr std::string_view ctf_files[] = {"stream", "metadata"};
+
 constexpr OutputKind kinds[] = {
-#define OUTPUT(name, title, unit, shows_fields)                                                    \
-    {#name, title, unit, make_##name##_output, shows_fields},
+#define OUTPUT(name, title, unit, ...) {#name, title, unit, make_##name##_output, __VA_ARGS__},
 #include "session/outputs.def"
 #undef OUTPUT
 };
@@ -19,6 +20,13 @@ constexpr OutputKind kinds[] = {
 
 std::span<const OutputKind> output_kinds() {
     return kinds;
+}
+
+std::vector<std::string> output_names() {
+    std::vector<std::string> names;
+    for (const OutputKind& kind : kinds)
+        names.emplace_back(kind.name);
+    return names;
 }
 
 void Output::line(std::string_view text) {

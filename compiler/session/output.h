@@ -68,9 +68,14 @@ class Output {
   public:
     virtual ~Output() = default;
 
+    // Called once, before any print(). Both live as long as the events.
+    virtual void begin(const ModuleMeta&, const RecordClock&) {}
     // Sessions. Prints what the script printed, in the order of time; what speculate() kept is
     // printed when it is committed, with the time of the speculation.
     virtual void print(const Event& event) = 0;
+    // Prints a stack of print_backtrace() or print_stack(), the innermost function first. Returns
+    // false if it is to be printed by print(), an event for each line.
+    virtual bool print_stack(const Event&, std::span<const std::string>) { return false; }
     // Reports a run-time error of the script, or an error of the session; `place` may be empty.
     virtual void error(std::string_view message, std::string_view place) = 0;
     virtual void warning(std::string_view message) = 0;
@@ -78,6 +83,8 @@ class Output {
     virtual void probes(const std::vector<AttachedProbe>& probes) = 0;
     // Reports what was lost or skipped; called once, at the end.
     virtual void counts(const djs_counts& counts) = 0;
+    // Writes what is known only at the end; called once, after everything else.
+    virtual void end() {}
     // Returns whether probes() also receives the probes that the module does not list.
     virtual bool wants_all_probes() const { return true; }
 
@@ -99,23 +106,41 @@ class Output {
     // Returns whether the text of an event is written to writer() unchanged: readers then write
     // most events there themselves (plain_format.h), and print() receives only the others.
     virtual bool prints_text() const { return false; }
+    // Writes what is collected.
+    virtual void flush() { writer().flush(); }
+    // Returns whether nothing more can be written.
+    virtual bool is_closed() { return writer().error() != 0; }
 };
 
 // The streams that an output is created with.
 struct OutputStreams {
-    Writer& writer;
+    Writer& writer;   // of the kind's first file
     Writer& messages; // for outputs that do not include errors and warnings
     bool warnings = true;
     bool verbose = false;
+    bool tells = true;              // false: another output of the session writes to `messages`
+    bool same_boot = true;          // addresses are those of the running kernel
+    std::vector<Writer*> more = {}; // of the kind's other files
+};
+
+// What is the same for all outputs of a kind.
+struct OutputProperties {
+    bool lists = false;        // listings and --info
+    bool has_option = false;   // --NAME stands for --output=NAME
+    bool is_binary = false;    // it is not for terminals
+    bool tells = true;         // its errors and warnings are messages: MessageOutput
+    bool shows_fields = false; // it prints an event's fields: --event-fields
+    uint32_t fields = 0;       // DJS_EVENT_*: recorded without being requested
+    std::span<const std::string_view> files = {}; // it is a folder with these
 };
 
 // A kind of output: a row of outputs.def.
 struct OutputKind {
-    std::string_view name;  // "json": the option is --json
+    std::string_view name;  // "json": --output=json
     std::string_view title; // "JSON"
     std::string_view unit;  // of what is written: "one JSON object per line"
     std::unique_ptr<Output> (*make)(const OutputStreams& streams);
-    bool shows_fields = false; // it prints an event's fields: --event-fields
+    OutputProperties has = {};
 };
 
 // Returns all kinds. The first is text, which needs no option.
@@ -123,6 +148,8 @@ std::span<const OutputKind> output_kinds();
 inline const OutputKind& text_kind() {
     return output_kinds().front();
 }
+// Returns the names of these kinds.
+std::vector<std::string> output_names();
 
 // The message after a session that ended because its script accessed unmapped memory.
 inline constexpr const char* ended_by_fault =

@@ -6,7 +6,7 @@
 
 namespace djstap {
 
-#define OUTPUT(name, title, unit, shows_fields)                                                    \
+#define OUTPUT(name, title, unit, ...)                                                             \
     std::unique_ptr<Output> make_##name##_output(const OutputStreams& streams);
 #include "session/outputs.def"
 #undef OUTPUT

@@ -12,7 +12,12 @@ namespace djstap {
 
 RecordPrinter::RecordPrinter(const ModuleMeta& meta, const RecordClock& clock, Output& output,
                              SystemCommands* commands, Symbols symbols)
-    : meta_(meta), clock_(clock), output_(output), commands_(commands), writer_(output.writer()),
+    : meta_(meta), of_text_{.probe = {},
+                            .pid = {},
+                            .tid = {},
+                            .cpu = (meta.fields & DJS_EVENT_CPU) != 0,
+                            .time = (meta.fields & DJS_EVENT_TIME) != 0},
+      clock_(clock), output_(output), commands_(commands), writer_(output.writer()),
       symbols_(std::move(symbols)), speculations_(meta.max_speculations) {
     for (const ModuleMeta::Format& format : meta.formats) {
         auto& expanded = expanded_.emplace_back();
@@ -21,6 +26,7 @@ RecordPrinter::RecordPrinter(const ModuleMeta& meta, const RecordClock& clock, O
             expanded->types = Symbols::expanded(format.types);
         }
     }
+    output.begin(meta, clock);
     if (output.prints_text() && !meta.fields)
         for (const ModuleMeta::Format& format : meta.formats) {
             auto plain = PlainFormat::of(format);
@@ -35,22 +41,23 @@ void RecordPrinter::damaged(const djs_record& record) {
 }
 
 void RecordPrinter::print_text(uint32_t cpu, uint64_t cycles, std::string_view arguments) {
-    output_.print({cpu, cycles, clock_, Event::as_it_is, arguments});
+    output_.print({cpu, cycles, clock_, Event::as_it_is, arguments, of_text_});
 }
 
-// One event a line, as if the handler had printed each.
+// One event a line, as if the handler had printed each, unless the output takes it whole.
 void RecordPrinter::print_stack(const djs_record& record, uint32_t cpu) {
     auto arguments = arguments_of(record);
     const auto count = take_number(arguments);
     if (!count || static_cast<uint64_t>(*count) > arguments.size() / sizeof(uint64_t))
         return damaged(record);
-    for (int64_t i = 0; i < *count; i++) {
-        const auto slot = static_cast<uint64_t>(*take_number(arguments));
-        const std::string line = symbols_.line(slot);
-        const auto length = static_cast<uint32_t>(line.size());
-        strings_.assign(reinterpret_cast<const char*>(&length), sizeof length).append(line);
-        print_text(cpu, record.time, strings_);
-    }
+    std::vector<std::string> lines;
+    for (int64_t i = 0; i < *count; i++)
+        lines.push_back(symbols_.line(static_cast<uint64_t>(*take_number(arguments))));
+    const Event event{cpu, record.time, clock_, Event::as_it_is, {}, of_text_};
+    if (output_.print_stack(event, lines))
+        return;
+    for (const std::string& line : lines)
+        output_.print(event.with_text(line, strings_));
 }
 
 void RecordPrinter::print_formatted(const djs_record& record, uint32_t cpu) {
@@ -65,7 +72,8 @@ void RecordPrinter::print_formatted(const djs_record& record, uint32_t cpu) {
         arguments = strings_;
         format = expanded.get();
     }
-    output_.print({cpu, record.time, clock_, *format, arguments, *fields});
+    output_.print(
+        {cpu, record.time, clock_, *format, arguments, *fields, meta_.formats[record.id].types});
 }
 
 void RecordPrinter::speculation(const djs_record& record, uint32_t cpu) {

@@ -49,6 +49,7 @@ class RecordPrinter {
     void print_formatted(const djs_record& record, uint32_t cpu);
 
     const ModuleMeta& meta_;
+    const EventFields of_text_; // of what the runtime prints
     const RecordClock& clock_;
     Output& output_;
     SystemCommands* commands_;

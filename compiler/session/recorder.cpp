@@ -78,7 +78,7 @@ Result<SessionOutcome> read_dump(const std::string& dump, const SessionOptions& 
     const auto found = find_rings(dump, module->identity);
     if (!found)
         return found.failure();
-    auto opened = SessionOutput::open(options);
+    auto opened = SessionOutput::open(options, false);
     if (!opened)
         return opened.failure();
     Output& output = (*opened)->output();
@@ -98,7 +98,7 @@ Result<SessionOutcome> read_dump(const std::string& dump, const SessionOptions& 
                    {found->symbols.data(), found->symbols.size()}, outcome);
     if (missing)
         output.warning("the dump lacks " + std::to_string(missing) + " pages of the buffers");
-    if (const Status written = (*opened)->flush(); !written)
+    if (const Status written = (*opened)->end(); !written)
         return written.failure();
     return outcome;
 }

@@ -86,7 +86,7 @@ void Session::sweep() {
     if (done.records || done.pending) {
         sleep_ = shortest_sleep;
     } else {
-        output_.writer().flush();
+        output_.flush();
         sleep_ = std::min(2 * sleep_, longest_sleep);
     }
 }
@@ -142,7 +142,7 @@ bool Session::is_over() {
         outcome_.ended_by_signal = true;
         return true;
     }
-    if (control_.exit_requested() || printer_.exit_requested() || output_.writer().error())
+    if (control_.exit_requested() || printer_.exit_requested() || output_.is_closed())
         return true;
     if (control_.state() == DJS_STATE_STOPPED || (command_ && command_->ended()))
         return true;
@@ -194,7 +194,7 @@ SessionOutcome Session::run() {
             // second sweep that sees it.
             sweep();
             sweep();
-            output_.writer().flush();
+            output_.flush();
             if (auto released = command_->release(); !released) {
                 outcome_.status = 1;
                 output_.error(released.failure().message, "");

@@ -3,7 +3,7 @@
 #pragma once
 #include "diagnostics/result.h"
 #include "include/control.h"
-#include "session/output.h"
+#include "session/output_request.h"
 
 #include <chrono>
 #include <string>
@@ -20,9 +20,8 @@ struct SessionOptions {
     std::string command;    // -c: a command line; empty: none
     std::vector<std::string> command_arguments; // the same as a vector, which has precedence
     int traced_pid = 0;                         // -x
-    std::string output_file;                    // -o; empty: standard output
+    OutputChoice outputs;                       // --output, --json, -o
     std::chrono::milliseconds time_limit{0};    // -T; 0: none
-    const OutputKind* output = &text_kind();    // --json and the others in outputs.def
     int verbose = 0;                            // from 1 on, the mechanism of every probe is shown
     bool warnings = true;                       // -w disables them
     unsigned buffer_mb = 0;                     // -s: of each CPU; 0: the module's default

@@ -1,29 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The output of one session, as its options define it.
+// The outputs of one session, as its options define them.
 #pragma once
 #include "session/output.h"
 #include "session/session.h"
+
+#include <deque>
 
 namespace djstap {
 
 class SessionOutput {
   public:
-    // Creates the file of -o, if given.
-    static Result<std::unique_ptr<SessionOutput>> open(const SessionOptions& options);
+    // Creates the files of --output and -o. `same_boot`: see OutputStreams.
+    static Result<std::unique_ptr<SessionOutput>> open(const SessionOptions& options,
+                                                       bool same_boot = true);
     SessionOutput(const SessionOutput&) = delete;
     SessionOutput& operator=(const SessionOutput&) = delete;
 
     Output& output() { return *output_; }
-    // Writes the rest. Output that could not be written is a Failure; a reader that is gone is not.
-    Status flush();
+    // Ends the outputs and writes the rest. Output that could not be written is a Failure; a reader
+    // that is gone is not.
+    Status end();
     // The same at the end of a session: reports failures as messages and in the outcome's status.
     void finish(SessionOutcome& outcome);
 
   private:
-    SessionOutput(FileDescriptor file, const SessionOptions& options);
+    SessionOutput(std::vector<OutputFile> files, FileDescriptor channels,
+                  const SessionOptions& options, bool same_boot);
 
-    FileDescriptor file_;
-    Writer writer_, messages_;
+    std::vector<OutputFile> files_;
+    FileDescriptor channels_;
+    std::deque<Writer> writers_; // of the files
+    Writer messages_;
     std::unique_ptr<Output> output_;
 };
 

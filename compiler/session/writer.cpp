@@ -23,10 +23,9 @@ void Writer::grow(size_t size) {
     flush_from_ = buffer_.data() + flush_at;
 }
 
-void Writer::flush() {
-    const auto used = static_cast<size_t>(at_ - buffer_.data());
-    for (size_t at = 0; at < used && !error_;) {
-        const ssize_t written = write(fd_, buffer_.data() + at, used - at);
+void Writer::write_all(const char* bytes, size_t size) {
+    for (size_t at = 0; at < size && !error_;) {
+        const ssize_t written = write(fd_, bytes + at, size - at);
         if (written >= 0) {
             at += static_cast<size_t>(written);
         } else if (errno == EAGAIN) {
@@ -36,6 +35,15 @@ void Writer::flush() {
             error_ = errno;
         }
     }
+}
+
+void Writer::flush() {
+    const auto used = static_cast<size_t>(at_ - buffer_.data());
+    if (used && channel_) {
+        const PieceHeader header{*channel_, static_cast<uint32_t>(used)};
+        write_all(reinterpret_cast<const char*>(&header), sizeof header);
+    }
+    write_all(buffer_.data(), used);
     at_ = buffer_.data();
 }
 

@@ -5,17 +5,27 @@
 #include "system/descriptor.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace djstap {
 
+// Precedes each piece of a writer that shares its descriptor.
+struct PieceHeader {
+    uint32_t channel, bytes;
+};
+
 // Collects bytes and writes them in large pieces.
 class Writer {
   public:
     // Does not own `fd`. `name` is used in messages ("the output", "FILE").
     Writer(int fd, std::string name) : fd_(fd), name_(std::move(name)) {}
+    // Shares `fd` with other writers: each piece follows a header.
+    Writer(int fd, std::string name, uint32_t channel)
+        : fd_(fd), name_(std::move(name)), channel_(channel) {}
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
 
@@ -42,9 +52,11 @@ class Writer {
   private:
     static constexpr size_t flush_at = 256 * 1024;
     void grow(size_t size);
+    void write_all(const char* bytes, size_t size);
 
     int fd_;
     std::string name_;
+    std::optional<uint32_t> channel_;
     std::vector<char> buffer_;
     // in the buffer: behind what is used, and from where on that is enough to be written
     char *at_ = nullptr, *end_ = nullptr, *flush_from_ = nullptr;

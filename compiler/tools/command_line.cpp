@@ -90,6 +90,10 @@ Converted convert(const ToolOption& option, const std::string& text) {
             if (text == no)
                 return "0";
         return Misfit{"it is neither yes nor no", "--" + option.name + " alone means yes"};
+    case ToolType::Output:
+        return text.empty() ? Converted(Misfit{"the name of the file is missing",
+                                               "--" + option.name + " FILE"})
+                            : Converted("1");
     case ToolType::Nanoseconds:
     case ToolType::Microseconds:
     case ToolType::Milliseconds:
@@ -208,6 +212,8 @@ std::optional<ToolRequest> parse_request(const ToolHeader& header, const std::st
                 .hint(misfit->hint);
         else
             request.global_values.emplace_back(option->global(), std::get<std::string>(value));
+        if (option->type == ToolType::Output)
+            request.outputs.push_back(option->name + ":" + text);
     }
     if (request.arguments.size() < header.arguments.size()) {
         const ToolWord& missing = header.arguments[request.arguments.size()];
@@ -235,7 +241,9 @@ std::string help_text(const ToolHeader& header, const std::string& call) {
     for (const ToolOption& option : header.options) {
         const std::string value(value_of(option.type));
         std::string text = option.text;
-        if (option.type != ToolType::Flag)
+        if (option.type == ToolType::Output)
+            text += " (output)";
+        else if (option.type != ToolType::Flag)
             text += " (" + std::string(name_of(option.type)) + ", default: " + option.initial + ")";
         else if (option.initial == "1")
             text += " (flag, default: yes)";

@@ -14,6 +14,7 @@ struct ToolRequest {
     bool help = false;
     std::vector<std::pair<std::string, std::string>> global_values; // as -G sets them
     std::vector<std::string> arguments;                             // $1 … @1 …
+    std::vector<std::string> outputs;                               // as --output requests them
 };
 
 // Parses the words for the tool `name`. Reports unknown options, values that do not fit their type

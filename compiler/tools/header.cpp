@@ -22,6 +22,7 @@ constexpr std::array types = {
     TypeRow{ToolType::Text, "text", "TEXT", 0},
     TypeRow{ToolType::Pid, "pid", "PID", 0},
     TypeRow{ToolType::Flag, "flag", "", 0},
+    TypeRow{ToolType::Output, "output", "FILE", 0},
     TypeRow{ToolType::Nanoseconds, "nanoseconds", "DURATION", 1},
     TypeRow{ToolType::Microseconds, "microseconds", "DURATION", 1'000},
     TypeRow{ToolType::Milliseconds, "milliseconds", "DURATION", 1'000'000},

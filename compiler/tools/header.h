@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What a script says about itself in the comment at its beginning: what it answers, its options,
-// its columns, its cost. docs/examples.md describes the form.
+// its columns, its cost. examples/README.md describes the form.
 #pragma once
 #include "ast/ast.h"
 #include "diagnostics/diagnostic.h"
@@ -17,8 +17,9 @@ namespace djstap {
 enum class ToolType : uint8_t {
     Integer,
     Text,
-    Pid,  // 0: none, as initial value only
-    Flag, // the global is 0 or 1
+    Pid,    // 0: none, as initial value only
+    Flag,   // the global is 0 or 1
+    Output, // the value is a file: --output=NAME:FILE; the global is 0 or 1
     Nanoseconds,
     Microseconds,
     Milliseconds,

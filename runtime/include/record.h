@@ -60,8 +60,15 @@ struct djs_record {
 #define DJS_EVENT_PROBE 1u
 #define DJS_EVENT_PID	2u
 #define DJS_EVENT_TID	4u
+/* Every record has these: readers are told to show them. */
+#define DJS_EVENT_CPU  8u
+#define DJS_EVENT_TIME 16u
 #define DJS_EVENT_FIELDS(FIELD)                                                                    \
-	FIELD(probe, DJS_EVENT_PROBE) FIELD(pid, DJS_EVENT_PID) FIELD(tid, DJS_EVENT_TID)
+	FIELD(probe, DJS_EVENT_PROBE)                                                              \
+	FIELD(pid, DJS_EVENT_PID)                                                                  \
+	FIELD(tid, DJS_EVENT_TID)                                                                  \
+	FIELD(cpu, DJS_EVENT_CPU)                                                                  \
+	FIELD(time, DJS_EVENT_TIME)
 #define DJS_EVENT_NO_SITE (~(u64)0)
 
 /* Each is valid only if it is requested. */

@@ -168,7 +168,7 @@ class Bench {
         dup2(messages, STDERR_FILENO);
         SessionOptions session;
         session.traced_pid = static_cast<int>(rules.target);
-        session.output_file = "/proc/self/fd/" + std::to_string(output);
+        session.outputs.file = "/proc/self/fd/" + std::to_string(output);
         auto outcome = run_in_user_space(object->object, object->meta, 64 * 1024, session);
         dup2(standard_error, STDERR_FILENO);
         if (!outcome) {

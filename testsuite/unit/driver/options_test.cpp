@@ -168,15 +168,73 @@ TEST(Options, FieldsOfEvents) {
     EXPECT_EQ(accept({"--event-fields=pid", "-F", "x"}).event_fields, DJS_EVENT_PID);
     Failure failure = reject({"--event-fields=pid", "x"});
     EXPECT_EQ(failure.message, "--event-fields: text output does not show these fields");
-    EXPECT_EQ(failure.hint, "use --json");
+    EXPECT_EQ(failure.hint, "use --output=json, --output=perfetto, --output=ctf");
     failure = reject({"--json", "--event-fields=pid,prob", "x"});
-    EXPECT_EQ(failure.message, "--event-fields=pid,prob: 'prob' is not one of probe, pid, tid");
+    EXPECT_EQ(failure.message,
+              "--event-fields=pid,prob: 'prob' is not one of probe, pid, tid, cpu, time");
     EXPECT_EQ(failure.hint, "did you mean 'probe'?");
     failure = reject({"--json", "--event-fields=execname", "x"});
-    EXPECT_EQ(failure.message, "--event-fields=execname: 'execname' is not one of probe, pid, tid");
+    EXPECT_EQ(failure.message,
+              "--event-fields=execname: 'execname' is not one of probe, pid, tid, cpu, time");
     EXPECT_EQ(failure.hint, "");
     for (const char* wrong : {"", ",", "pid,", "pid,,tid", "PID"})
         reject({"--json", "--event-fields=" + std::string(wrong), "x"});
+}
+
+TEST(Options, OutputsAreRequested) {
+    EXPECT_TRUE(accept({"x"}).output_requests.empty());
+    const Options options =
+        accept({"--output=json:a:b", "--output", "text", "--output=perfetto:t", "x"});
+    ASSERT_EQ(options.output_requests.size(), 3u);
+    EXPECT_EQ(options.output_requests[0].kind->name, "json");
+    EXPECT_EQ(options.output_requests[0].file, "a:b");
+    EXPECT_EQ(options.output_requests[1].kind->name, "text");
+    EXPECT_EQ(options.output_requests[1].file, "");
+    EXPECT_EQ(options.event_fields, uint32_t{DJS_EVENT_PROBE | DJS_EVENT_PID | DJS_EVENT_TID});
+    EXPECT_EQ(accept({"--json", "x"}).output_requests.at(0).kind->name, "json");
+    EXPECT_EQ(accept({"--output=svg:x", "y"}).event_fields, 0u);
+    // Only the fields matter to a module that other programs read.
+    for (const char* elsewhere : {"-p4", "-F"})
+        EXPECT_NE(accept({elsewhere, "--output=ctf", "x"}).event_fields, 0u) << elsewhere;
+    EXPECT_EQ(accept({"--output=json", "-l", "begin"}).listing_kind().name, "json");
+    EXPECT_EQ(accept({"--output=json:f", "x"}).listing_kind().name, "text");
+}
+
+TEST(Options, OutputsThatCannotBeAreRefused) {
+    const auto told = [](std::vector<std::string> words) {
+        const Failure failure = reject(std::move(words));
+        return failure.message + "\n" + failure.hint;
+    };
+    EXPECT_EQ(told({"--output=perfeto:x", "s"}),
+              "--output=perfeto:x: 'perfeto' is not one of text, json, csv, folded, svg, pprof, "
+              "perfetto, ctf\ndid you mean 'perfetto'?");
+    EXPECT_EQ(
+        told({"--output=x.svg", "s"}),
+        "--output=x.svg: 'x.svg' is not one of text, json, csv, folded, svg, pprof, perfetto, "
+        "ctf\nthe format comes first: --output=FORMAT:FILE");
+    EXPECT_EQ(told({"--output=csv:", "s"}),
+              "--output=csv:: the name of the file is missing\n--output=csv:FILE, or without the "
+              "colon for standard output");
+    EXPECT_EQ(told({"--output=csv:x", "--output=json:x", "s"}),
+              "--output=json:x: another output writes to x, too\neach output needs a file of its "
+              "own: --output=json:FILE");
+    EXPECT_EQ(told({"--output=csv:x", "--json", "-o", "x", "s"}),
+              "--output=json: another output writes to x, too\neach output needs a file of its "
+              "own: --output=json:FILE");
+    EXPECT_EQ(told({"--output=csv", "--json", "s"}),
+              "--output=json: another output writes to standard output, too\neach output needs a "
+              "file of its own: --output=json:FILE");
+    EXPECT_EQ(told({"--output=ctf", "s"}),
+              "--output=ctf: CTF output is a folder, whose name is missing\nname one: "
+              "--output=ctf:FOLDER");
+    EXPECT_EQ(told({"--output=svg", "-l", "begin"}),
+              "--output=svg: what only lists or informs is printed as text or JSON\nuse "
+              "--output=json without a file, or none");
+    EXPECT_EQ(
+        told({"--output=svg:x", "-F", "s"}),
+        "--output=svg:x: -F leaves the script loaded and prints only its name\ndjrun --attach "
+        "NAME --output=svg:x reads what it has recorded; here the format alone has the fields "
+        "recorded that it shows");
 }
 
 TEST(Options, ConflictsAreNamed) {

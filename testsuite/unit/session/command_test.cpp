@@ -142,6 +142,6 @@ TEST(Session, MissingThingsAreNamed) {
     options.attach = true;
     options.module = "not_loaded";
     EXPECT_EQ(run_session(options).failure().message, "no module 'not_loaded' of djstap is loaded");
-    options.output_file = "/nowhere/x";
+    options.outputs.file = "/nowhere/x";
     EXPECT_EQ(run_session(options).failure().message, "/nowhere/x: No such file or directory");
 }

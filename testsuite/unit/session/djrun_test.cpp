@@ -102,14 +102,14 @@ TEST_F(Djrun, HelpReadsLikeThatOfDjstap) {
     EXPECT_TRUE(help.output.starts_with("djrun loads a module")) << help.output;
     std::istringstream lines(help.output);
     size_t options = 0;
-    const std::regex row("  \\S+( [A-Z]+(\\.ko| \\.\\.\\.)?)? {2,}[a-z].*");
+    const std::regex row("  \\S+( [A-Z]+(\\.ko| \\.\\.\\.|\\[:FILE\\])?)? {2,}[a-z].*");
     for (std::string line; std::getline(lines, line);) {
         if (!line.starts_with("  "))
             continue;
         EXPECT_TRUE(std::regex_match(line, row)) << line;
         options++;
     }
-    EXPECT_EQ(options, 17u);
+    EXPECT_EQ(options, 18u);
 }
 
 TEST_F(Djrun, WantsAModuleFileOrAName) {
@@ -159,7 +159,8 @@ TEST_F(Djrun, MakesTheOutputsFileFirst) {
               (Told{1, "djrun: /nowhere/x.ko: No such file or directory\n"}));
     EXPECT_TRUE(std::filesystem::exists(output));
     EXPECT_EQ(told({"-o", "/nowhere/out", "/nowhere/x.ko"}),
-              (Told{1, "djrun: /nowhere/out: No such file or directory\n"}));
+              (Told{1, "djrun: /nowhere/out: No such file or directory\n  hint: its folder does "
+                       "not exist: create it, or name another file\n"}));
 }
 
 TEST_F(Djrun, LooksForTheTracedProcessAndTheCommandBefore) {

@@ -347,7 +347,7 @@ TEST(OutputKinds, TextIsFirstAndNamesDiffer) {
     Writer nowhere(-1, "nowhere");
     for (const OutputKind& kind : output_kinds()) {
         EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
-        EXPECT_TRUE(kind.make({nowhere, nowhere}));
+        EXPECT_TRUE(kind.make({.writer = nowhere, .messages = nowhere, .more = {&nowhere}}));
     }
     EXPECT_TRUE(names.count("json"));
 }

@@ -33,7 +33,7 @@ class SessionTest : public testing::Test {
         folder_ = testing::TempDir() + "djstap-session-" + std::to_string(getpid());
         std::filesystem::create_directories(folder_);
         options.module = folder_ + "/demo.ko";
-        options.output_file = folder_ + "/out";
+        options.outputs.file = folder_ + "/out";
         std::ofstream(options.module, std::ios::binary)
             << elf({{".djstap.meta", session_meta}, {".modinfo", std::string("name=demo\0", 10)}});
         module.files["/proc/djstap-demo"] = session_meta;
@@ -51,8 +51,8 @@ class SessionTest : public testing::Test {
         testing::internal::CaptureStderr();
         const auto done = run_session(options);
         messages = testing::internal::GetCapturedStderr();
-        if (std::filesystem::is_regular_file(options.output_file))
-            output = *read_file(options.output_file);
+        if (std::filesystem::is_regular_file(options.outputs.file))
+            output = *read_file(options.outputs.file);
         EXPECT_TRUE(done) << done.failure().message;
         outcome = done ? *done : SessionOutcome();
         return outcome;

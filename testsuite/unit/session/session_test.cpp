@@ -56,7 +56,7 @@ TEST_F(SessionTest, TellsTheModuleTheTracedProcess) {
 
 TEST_F(SessionTest, TheCommandIsTheTracedProcessAndFollowsWhatBeginProbesPrint) {
     int told = 0;
-    options.command_arguments = {"sh", "-c", "echo $$ >> " + options.output_file};
+    options.command_arguments = {"sh", "-c", "echo $$ >> " + options.outputs.file};
     options.traced_pid = getpid();
     module.on_start = [&](const djs_start& start) {
         told = start.traced_pid;
@@ -76,7 +76,7 @@ TEST_F(SessionTest, ACommandThatFailsIsNamed) {
 }
 
 TEST_F(SessionTest, ACommandThatCannotBeRunEndsIt) {
-    const std::string program = options.output_file + ".sh";
+    const std::string program = options.outputs.file + ".sh";
     std::ofstream(program) << "#!/nowhere/interpreter\n";
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
     options.command_arguments = {program};
@@ -88,7 +88,7 @@ TEST_F(SessionTest, ACommandThatCannotBeRunEndsIt) {
 
 TEST_F(SessionTest, ACommandIsNotRunWhereTheScriptHasEndedBefore) {
     exit_at_once();
-    options.command = "sh -c 'echo ran >> " + options.output_file + "'";
+    options.command = "sh -c 'echo ran >> " + options.outputs.file + "'";
     EXPECT_EQ(run().status, 0);
     EXPECT_EQ(output, "");
 }
@@ -149,13 +149,14 @@ TEST_F(SessionTest, EndsWhenTheModuleHasStopped) {
 }
 
 TEST_F(SessionTest, EndsWhenNothingMoreCanBeWritten) {
-    options.output_file = "/dev/full";
+    options.outputs.file = "/dev/full";
     module.on_start = [&](const djs_start&) {
         module.write(0, 1, FakeModule::number(7));
         return 0;
     };
     EXPECT_EQ(run().status, 1);
-    EXPECT_EQ(messages, "ERROR: /dev/full: No space left on device\n");
+    EXPECT_EQ(messages, "ERROR: /dev/full: No space left on device; what was written before is "
+                        "kept; name a file where there is more room\n");
 }
 
 TEST_F(SessionTest, AttachesToAModuleThatRuns) {
@@ -338,7 +339,7 @@ TEST_F(SessionTest, TimesComeFromMomentsOfTheSession) {
     const OutputKind kind{"times", "", "", [](const OutputStreams& streams) {
                               return std::unique_ptr<Output>(new TimesOutput(streams));
                           }};
-    options.output = &kind;
+    options.outputs.requests = {{&kind, ""}};
     module.page().clock.cycles = 1;
     module.page().clock.monotonic_ns = 1;
     module.on_start = [&](const djs_start&) {

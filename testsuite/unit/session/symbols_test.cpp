@@ -188,12 +188,12 @@ TEST(SymbolsOfAModule, ArePrinted) {
         SessionOptions options;
         options.module = "demo";
         options.attach = true;
-        options.output = &kind;
-        options.output_file = testing::TempDir() + "symbols-" + std::string(kind.name);
+        options.outputs.requests = {{&kind, ""}};
+        options.outputs.file = testing::TempDir() + "symbols-" + std::string(kind.name);
         const auto outcome = run_session(options);
         ASSERT_TRUE(outcome) << outcome.failure().message;
         EXPECT_EQ(outcome->status, 1) << "two records are damaged";
-        std::ifstream file(options.output_file);
+        std::ifstream file(options.outputs.file);
         const std::string printed{std::istreambuf_iterator<char>(file), {}};
         const std::string expected =
             kind.name == "text"
@@ -206,7 +206,7 @@ TEST(SymbolsOfAModule, ArePrinted) {
                   R"({"type":"printf","data":" 0xffffffff81000010 : f+0x0/0x1 [m]\n"})"
                   "\n";
         EXPECT_NE(printed.find(expected), std::string::npos) << printed;
-        unlink(options.output_file.c_str());
+        unlink(options.outputs.file.c_str());
     }
 }
 

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What each format makes of events, as the independent readers of testsuite/outputs/ see it.
+#include "session/flame_graph.h"
+#include "session/kernel_symbols.h"
+#include "session/output_group.h"
+#include "session/outputs.h"
+#include "session/printed_values.h"
+#include "session/printer.h"
+#include "session/session_output.h"
+#include "session/stack_samples.h"
+#include "system/file.h"
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <memory>
+#include <unistd.h>
+
+namespace djstap {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string bytes_of(const void* at, size_t size) {
+    return {static_cast<const char*>(at), size};
+}
+std::string number(int64_t value) {
+    return bytes_of(&value, sizeof value);
+}
+std::string text(const std::string& value) {
+    const auto length = static_cast<uint32_t>(value.size());
+    std::string bytes = bytes_of(&length, sizeof length) + value;
+    bytes.resize(DJS_ALIGN8(bytes.size()));
+    return bytes;
+}
+std::string stack(std::initializer_list<uint64_t> addresses) {
+    std::string bytes = number(static_cast<int64_t>(addresses.size()));
+    for (const uint64_t address : addresses)
+        bytes += number(static_cast<int64_t>(address));
+    return bytes;
+}
+
+// The words of fields in front of a record's arguments.
+std::string fields(int32_t pid, int32_t tid, uint64_t site) {
+    const djs_event_task task{pid, tid};
+    return bytes_of(&task, sizeof task) + number(static_cast<int64_t>(site));
+}
+
+constexpr uint32_t all_fields = DJS_EVENT_PROBE | DJS_EVENT_PID | DJS_EVENT_TID;
+
+// A session's outputs in a folder of their own, fed with records made by hand.
+class Formats : public testing::Test {
+  protected:
+    void SetUp() override {
+        folder_ = testing::TempDir() + "djstap-formats-" + std::to_string(getpid());
+        fs::remove_all(folder_);
+        fs::create_directories(folder_);
+        djs_clock loaded{};
+        loaded.cycles = 1000;
+        loaded.monotonic_ns = 1'000'000;
+        loaded.realtime_ns = 1'700'000'000'000'000'000;
+        loaded.cycles_khz = 1'000'000; // a cycle a nanosecond
+        clock_.add(loaded);
+        meta_.name = "made_up";
+        meta_.release = "6.1";
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    uint32_t format(const std::string& printed, const std::string& types,
+                    const std::string& shows = "", uint64_t keys = 0) {
+        meta_.formats.push_back({printed, types, shows, keys});
+        return static_cast<uint32_t>(meta_.formats.size() - 1);
+    }
+
+    // Begins with the formats and points that the test has set.
+    void open(const std::vector<std::string>& outputs) {
+        SessionOptions options;
+        for (const std::string& each : outputs) {
+            const size_t colon = each.find(':');
+            auto request = parse_output(each.substr(0, colon));
+            ASSERT_TRUE(request);
+            request->file = path(each.substr(colon == std::string::npos ? 0 : colon + 1));
+            options.outputs.requests.push_back(*request);
+        }
+        testing::internal::CaptureStderr();
+        auto opened = SessionOutput::open(options, false);
+        ASSERT_TRUE(opened) << opened.failure().message;
+        output_ = std::move(*opened);
+        printer_ =
+            std::make_unique<RecordPrinter>(meta_, clock_, output_->output(), nullptr, Symbols());
+    }
+    std::string path(const std::string& name) const { return folder_ + "/" + name; }
+
+    void record(uint32_t id, uint64_t time, const std::string& arguments, uint32_t cpu = 0) {
+        const std::unique_ptr<char[]> memory(new char[sizeof(djs_record) + arguments.size()]);
+        auto* record = new (memory.get()) djs_record{};
+        record->size = static_cast<uint32_t>(sizeof(djs_record) + arguments.size());
+        record->id = id;
+        record->time = time;
+        arguments.copy(reinterpret_cast<char*>(record + 1), arguments.size());
+        printer_->print(*record, cpu);
+    }
+    // Returns what was told on standard error.
+    std::string close() {
+        printer_->finish();
+        const Status done = output_->end();
+        EXPECT_TRUE(done) << done.failure().message;
+        printer_.reset();
+        output_.reset();
+        return testing::internal::GetCapturedStderr();
+    }
+
+    // What the Python expression `shown` makes of a reader's result `r`.
+    std::string read(const std::string& format, const std::string& file,
+                     const std::string& shown) const {
+        const std::string command = "python3 -B " DJSTAP_SOURCE_DIR "/testsuite/outputs/read.py " +
+                                    format + " " + path(file) + " '" + shown + "' 2>&1";
+        FILE* const pipe = popen(command.c_str(), "r");
+        std::string out;
+        std::array<char, 4096> piece{};
+        for (size_t count; (count = fread(piece.data(), 1, piece.size(), pipe)) > 0;)
+            out.append(piece.data(), count);
+        EXPECT_EQ(pclose(pipe), 0) << out;
+        return out;
+    }
+
+    ModuleMeta meta_;
+    RecordClock clock_;
+
+  private:
+    std::string folder_;
+    std::unique_ptr<SessionOutput> output_;
+    std::unique_ptr<RecordPrinter> printer_;
+};
+
+constexpr const char* in_lines = "\"\\n\".join(map(str, r))";
+
+TEST_F(Formats, PerfettoHasSlicesOfPairsOnTheTracksOfThreads) {
+    meta_.fields = all_fields;
+    meta_.points = {"kernel.function(\"outer@a.c:1\").call",
+                    "kernel.function(\"outer@a.c:1\").return", "kernel.function(\"inner@a.c:9\")",
+                    "kernel.function(\"inner@a.c:9\").return", "kernel.function(\"alone@a.c:5\")"};
+    const uint32_t enters = format("in fd=%d path=%s\n", "ls"), leaves = format("out %d\n", "l"),
+                   more = format("more\n", "");
+    open({"perfetto:t"});
+    record(enters, 1100, fields(7, 8, 0) + number(3) + text("/a\xff"), 1);
+    record(more, 1150, fields(7, 8, 0), 1);
+    record(enters, 1200, fields(7, 8, 2) + number(-4) + text("b"), 1);
+    record(enters, 1250, fields(7, 9, 2) + number(5) + text("c"), 2);
+    record(leaves, 1300, fields(7, 8, 3) + number(0), 1);
+    record(more, 1310, fields(7, 8, 3), 1);
+    record(leaves, 1400, fields(7, 8, 1) + number(1), 1);
+    record(leaves, 1500, fields(7, 8, 1) + number(2), 1); // its entry was not seen
+    record(enters, 1600, fields(7, 8, 4) + number(6) + text("d"), 1);
+    record(more, 1700, fields(0, 0, 4), 3); // the idle task
+    EXPECT_EQ(close(), "");
+    EXPECT_EQ(read("perfetto", "t",
+                   "\"\\n\".join(\" \".join([str(e[\"time\"]), e[\"type\"], e[\"track\"], "
+                   "e.get(\"name\", \"-\")]) for e in r)"),
+              "1000100 begin thread 8 of 7 outer\n"
+              "1000150 instant thread 8 of 7 more\n"
+              "1000200 begin thread 8 of 7 inner\n"
+              "1000250 begin thread 9 of 7 inner\n"
+              "1000300 end thread 8 of 7 inner\n"
+              "1000310 instant thread 8 of 7 more\n"
+              "1000400 end thread 8 of 7 outer\n"
+              "1000500 instant thread 8 of 7 out 2\n"
+              "1000600 instant thread 8 of 7 in fd=6 path=d\n"
+              "1000700 instant CPU 3 more\n");
+    EXPECT_EQ(
+        read("perfetto", "t", "[r[0][\"category\"], r[0][\"arguments\"], r[2][\"arguments\"]]"),
+        "['kernel.function(\"outer@a.c:1\").call', {'cpu': 1, 'text': 'in fd=3 "
+        "path=/a\xef\xbf\xbd\\n', "
+        "'fd': 3, 'path': '/a\xef\xbf\xbd'}, {'cpu': 1, 'text': 'in fd=-4 path=b\\n', 'fd': -4, "
+        "'path': 'b'}]\n");
+}
+
+TEST_F(Formats, PerfettoEndsSlicesWhoseReturnWasLost) {
+    meta_.fields = all_fields;
+    meta_.points = {"kernel.function(\"f\")", "kernel.function(\"f\").return",
+                    "kernel.function(\"g\")", "kernel.function(\"g\").return"};
+    const uint32_t any = format("x\n", "");
+    open({"perfetto:t"});
+    uint64_t time = 1100;
+    for (const uint64_t site : {0, 2, 2, 1})
+        record(any, time++, fields(1, 1, site));
+    close();
+    EXPECT_EQ(read("perfetto", "t", "[e[\"type\"] for e in r]"),
+              "['begin', 'begin', 'begin', 'end', 'end', 'end']\n");
+}
+
+TEST_F(Formats, PerfettoShowsNumbersAsCounters) {
+    meta_.fields = all_fields;
+    meta_.points = {"timer.ms(10)", "end"};
+    const uint32_t named = format("reads=%d writes: %d\n", "ll"), unnamed = format("%d\n", "l"),
+                   texts = format("n=%d %s\n", "ls"), scalar = format("n=%d\n", "l", "n"),
+                   element = format("a[%s]=%d\n", "sl", "a", 1);
+    open({"perfetto:t"});
+    record(named, 1100, fields(5, 5, 0) + number(1) + number(-2));
+    record(unnamed, 1200, fields(5, 5, 0) + number(3));
+    record(texts, 1300, fields(5, 5, 0) + number(4) + text("x"));
+    record(named, 1400, fields(5, 5, 1) + number(5) + number(6));
+    record(scalar, 1500, fields(5, 5, 1) + number(7));
+    record(element, 1600, fields(5, 5, 1) + text("k") + number(8));
+    close();
+    EXPECT_EQ(
+        read(
+            "perfetto", "t",
+            "\" \".join(e[\"track\"] + \"=\" + str(e.get(\"value\", e.get(\"name\"))) for e in r)"),
+        "counter reads=1 counter writes=-2 thread 5 of 5=3 thread 5 of 5=n=4 x "
+        "thread 5 of 5=reads=5 writes: 6 counter n=7 counter a[k]=8\n");
+}
+
+TEST_F(Formats, ReadersTellWhatTheModuleDoesNotRecord) {
+    meta_.fields = DJS_EVENT_PID;
+    const uint32_t any = format("x\n", "");
+    open({"perfetto:t", "ctf:c", "csv:v"});
+    record(any, 1100, number(5), 2);
+    EXPECT_EQ(close(),
+              "WARNING: the module does not record these fields of events: probe, tid; events "
+              "without them are shown on the track of their CPU, and never as slices or counters. "
+              "djstap -p4 --output=perfetto makes a module that records them\n"
+              "WARNING: the module does not record these fields of events: probe, tid; the trace "
+              "lacks them. djstap -p4 --output=ctf makes a module that records them\n"
+              "WARNING: " +
+                  path("v") +
+                  ": the script has neither globals that are printed at the end, which it never "
+                  "reads, nor histograms: the table stays empty\n");
+    EXPECT_EQ(read("perfetto", "t", "[e[\"track\"] for e in r]"), "['CPU 2']\n");
+    EXPECT_EQ(read("ctf", "c", in_lines), "x: { cpu_id = 2, pid = 5 }, { }\n");
+}
+
+TEST_F(Formats, CtfHasATypeForEachFormat) {
+    meta_.fields = all_fields;
+    meta_.points = {"begin"};
+    const uint32_t mixed = format("event=%d \"%s\" \\ at %p %s\n", "lskn"),
+                   histogram = format("%s", "h", "h");
+    open({"ctf:c"});
+    std::string name = "task";
+    name.resize(DJS_NAME_BYTES);
+    record(mixed, 1200, fields(3, 4, 0) + number(-9) + text("a\"b") + stack({0x10, 0x20}) + name);
+    djs_histogram_header header{};
+    header.kind = 1; // logarithmic
+    header.buckets = 128;
+    std::string buckets(128 * sizeof(int64_t), '\0');
+    buckets[66 * sizeof(int64_t)] = 5;
+    record(histogram, 1100, fields(3, 4, 0) + bytes_of(&header, sizeof header) + buckets, 7);
+    record(DJS_RECORD_TEXT, 1300, text("as it is\n"));
+    record(DJS_RECORD_ERROR, 1400, text("bad") + number(-1));
+    EXPECT_EQ(close(), "ERROR: bad\n");
+    EXPECT_EQ(read("ctf", "c", in_lines),
+              "event=%d \"%s\" \\ at %p %s: { cpu_id = 0, pid = 3, tid = 4, probe = \"begin\" }, "
+              "{ event = -9, arg2 = \"a\\\"b\", _arg3_length = 2, arg3 = [ [0] = 0x10, [1] = 0x20 "
+              "], arg4 = "
+              "\"task\" }\n"
+              "h: { cpu_id = 7, pid = 3, tid = 4, probe = \"begin\" }, { _arg1_length = 1, arg1 = "
+              "[ [0] = { "
+              "least = 2, most = 3, count = 5 } ] }\n"
+              "text: { cpu_id = 0, pid = -1, tid = -1, probe = \"\" }, { text = \"as it is\\n\" }\n"
+              "error: { cpu_id = 0, pid = -1, tid = -1, probe = \"\" }, { message = \"bad\", place "
+              "= \"\" }\n");
+}
+
+TEST_F(Formats, CtfWithoutEventsCanBeRead) {
+    open({"ctf:c"});
+    close();
+    EXPECT_EQ(read("ctf", "c", "r"), "[]\n");
+}
+
+TEST_F(Formats, StacksAreCountedByAllFormatsAlike) {
+    const uint32_t element = format("found[%s,%s]=%d\n", "skl", "found", 2),
+                   printed = format("%s %s %d\n", "skl"), only = format("%s\n", "k"),
+                   statistic = format("", "klllll", "t", 1), none = format("%d\n", "l");
+    open({"folded:f", "svg:s", "pprof:p"});
+    record(element, 1100, text("a;b\n") + stack({0x30, 0x20, 0x10}) + number(4));
+    record(printed, 1200, text("c") + stack({0x20, 0x10}) + number(5));
+    record(only, 1300, stack({0x20, 0x10}));
+    record(only, 1400, stack({0x20, 0x10}));
+    record(statistic, 1500,
+           stack({0x10}) + number(2) + number(1) + number(9) + number(10) + number(5));
+    record(none, 1600, number(1));
+    record(printed, 1700, text("zero") + stack({0x10}) + number(0));
+    const std::string told = close();
+    for (const char* file : {"f", "s", "p"}) {
+        EXPECT_NE(told.find(path(file) + ": 1 stack was omitted: its count is not positive"),
+                  std::string::npos);
+        EXPECT_NE(told.find(path(file) + ": functions are shown as addresses"), std::string::npos);
+    }
+    const std::string expected = "{'0x10': 10, '0x10;0x20': 2, 'a:b ;0x10;0x20;0x30': 4, "
+                                 "'c;0x10;0x20': 5}\n";
+    EXPECT_EQ(read("folded", "f", "dict(sorted(r.items()))"), expected);
+    EXPECT_EQ(read("pprof", "p", "dict(sorted(r.items()))"), expected);
+    EXPECT_EQ(read("svg", "s", "sorted((d, b, n, c) for (n, d, b), c in r.items())"),
+              "[(0, 0, 'all', 21), (1, 0, '0x10', 12), (1, 12, 'a:b ', 4), (1, 16, 'c', 5), "
+              "(2, 10, '0x20', 2), (2, 12, '0x10', 4), (2, 16, '0x10', 5), (3, 12, '0x20', 4), "
+              "(3, 16, '0x20', 5), (4, 12, '0x30', 4)]\n");
+}
+
+TEST_F(Formats, PrintedBacktracesAreStacks) {
+    meta_.formats.push_back({"%s|%d\n", "Bl"});
+    open({"folded:f", "text:t"});
+    // Without a table the symbols are addresses.
+    record(DJS_RECORD_STACK, 1100, stack({9, 8}));
+    record(0, 1200, stack({7}) + number(3));
+    close();
+    EXPECT_EQ(read("folded", "f", "r"), "{'0x0': 3, '0x0;0x0': 1}\n");
+    EXPECT_EQ(*read_file(path("t")), " 0x0 : 0x0\n 0x0 : 0x0\n0x0\n|3\n");
+}
+
+TEST_F(Formats, WithoutStacksTheFilesAreEmptyButValid) {
+    open({"folded:f", "svg:s", "pprof:p"});
+    const std::string told = close();
+    EXPECT_NE(told.find(path("s") + ": no call stack was printed"), std::string::npos) << told;
+    EXPECT_EQ(read("folded", "f", "r") + read("svg", "s", "r") + read("pprof", "p", "r"),
+              "{}\n{}\n{}\n");
+}
+
+TEST_F(Formats, CsvIsOneTable) {
+    const uint32_t scalar = format("n=%d\n", "l", "n"),
+                   element = format("a[%s,%d]=%s\n", "sls", "a", 2),
+                   statistic = format("", "llllll", "s", 1), any = format("%d\n", "l");
+    open({"csv:v"});
+    record(scalar, 1100, number(-3));
+    record(any, 1150, number(99));
+    record(element, 1200, text("x,\"y\"\n") + number(1) + text(" one"));
+    record(statistic, 1300, number(7) + number(2) + number(4) + number(6) + number(10) + number(5));
+    EXPECT_EQ(close(), "");
+    EXPECT_EQ(read("csv", "v", "\"\\n\".join(str([v for v in each.values()]) for each in r)"),
+              "['map', 'n', '', '', '-3', '', '', '', '', '']\n"
+              "['map', 'a', 'x,\"y\"\\n', '1', ' one', '', '', '', '', '']\n"
+              "['stats', 's', '7', '', '', '2', '4', '6', '10', '5']\n");
+    EXPECT_EQ(read("csv", "v", "list(r[0])"),
+              "['kind', 'name', 'key1', 'key2', 'value', 'count', 'min', 'max', 'total', "
+              "'average']\n");
+}
+
+TEST_F(Formats, JsonShowsCpuAndTimeOnRequest) {
+    meta_.fields = DJS_EVENT_CPU | DJS_EVENT_TIME;
+    const uint32_t any = format("x\n", ""), element = format("", "ll", "a", 1);
+    open({"json:j"});
+    record(any, 1100, "", 3);
+    record(DJS_RECORD_TEXT, 1200, text("y"), 2);
+    record(element, 1300, number(1) + number(2), 1);
+    record(element, 1400, number(3) + number(4), 1);
+    close();
+    EXPECT_EQ(*read_file(path("j")),
+              R"({"type":"printf","cpu":3,"time":1700000000000000100,"data":"x\n"})"
+              "\n"
+              R"({"type":"printf","cpu":2,"time":1700000000000000200,"data":"y"})"
+              "\n"
+              R"({"type":"map","cpu":1,"time":1700000000000000300,"data":{"a":{"1":2,"3":4}}})"
+              "\n");
+    EXPECT_EQ(read("json", "j", "len(r)"), "3\n");
+}
+
+TEST(ArgumentNames, ComeFromTheFormat) {
+    const auto names = [](const char* text, const char* types) {
+        std::string all;
+        for (const std::string& name : argument_names({text, types}))
+            all += name + " ";
+        return all;
+    };
+    EXPECT_EQ(names("fd=%d path: \"%s\" %d 5%%=%d\n", "lsll"), "fd path arg3 arg4 ");
+    EXPECT_EQ(names("a=%d a=%d arg4=%d %d", "llll"), "a arg2 arg4 arg4_ ");
+    EXPECT_EQ(names("n=%*d %-8.3s|", "lls"), "arg1 n arg3 ");
+    EXPECT_EQ(names("%", "l"), "arg1 ");
+    EXPECT_EQ(names("9x=%d", "l"), "arg1 ");
+}
+
+TEST(Utf8, ReplacesWhatIsNot) {
+    const std::string mark = "\xef\xbf\xbd";
+    EXPECT_EQ(utf8("plain"), "plain");
+    EXPECT_EQ(utf8("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"), "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
+    EXPECT_EQ(utf8("a\xff\xc3"), "a" + mark + mark);
+    EXPECT_EQ(utf8("\xe2\x82z\xc0\x80"), mark + mark + "z" + mark + mark);
+}
+
+TEST(ProbedFunction, IsInThePoint) {
+    bool returns = false;
+    EXPECT_EQ(probed_function("kernel.function(\"f@a.c:1\").return", returns), "f");
+    EXPECT_TRUE(returns);
+    EXPECT_EQ(probed_function("module(\"m\").function(\"g\").call", returns), "g");
+    EXPECT_FALSE(returns);
+    EXPECT_EQ(probed_function("kernel.function(\"h\").return.maxactive(5)", returns), "h");
+    EXPECT_TRUE(returns);
+    for (const char* other :
+         {"begin", "kernel.function(\"f", "kernel.function(\"f\").inline", "kernel.trace(\"x\")"})
+        EXPECT_EQ(probed_function(other, returns), "") << other;
+}
+
+TEST(FunctionOf, IsWithoutOffsetAndModule) {
+    EXPECT_EQ(function_of(" 0xffffffff81234567 : vfs_read+0x10/0x120 [kernel]\n"), "vfs_read");
+    EXPECT_EQ(function_of("ext4_map+0x1 [ext4]"), "ext4_map");
+    EXPECT_EQ(function_of("0x12"), "0x12");
+    EXPECT_EQ(function_of(""), "");
+}
+
+TEST(KernelSymbols, NamesTheFunctionOfAnAddress) {
+    const KernelSymbols symbols("ffffffff81000000 T first\n"
+                                "ffffffff81000010 t second\t[mod]\n"
+                                "ffffffff81000018 d data\n"
+                                "ffffffff81000010 T alias\n"
+                                "0000000000000000 A hidden\n"
+                                "broken\n");
+    EXPECT_EQ(symbols.name_of(0xffffffff81000000), "first");
+    EXPECT_EQ(symbols.name_of(0xffffffff8100000f), "first");
+    EXPECT_EQ(symbols.name_of(0xffffffff81000019), "second");
+    EXPECT_EQ(symbols.name_of(0xffffffff80ffffff), "");
+    EXPECT_EQ(symbols.name_of(0xffffffff82000000), "");
+    EXPECT_EQ(KernelSymbols().name_of(1), "");
+}
+
+TEST_F(Formats, AReaderThatIsGoneEndsOnlyItsOutput) {
+    const uint32_t any = format("x\n", "");
+    const auto pipe = Pipe::open();
+    ASSERT_TRUE(pipe);
+    std::vector<std::unique_ptr<Output>> outputs;
+    const FileDescriptor kept(::open(path("kept").c_str(), O_WRONLY | O_CREAT, 0600));
+    Writer gone(pipe->writer.get(), "gone"), stays(kept.get(), "kept"), messages(-1, "none");
+    outputs.push_back(make_json_output({.writer = gone, .messages = messages}));
+    outputs.push_back(make_text_output({.writer = stays, .messages = messages}));
+    OutputGroup group(std::move(outputs));
+    const_cast<FileDescriptor&>(pipe->reader).reset();
+    const auto before = signal(SIGPIPE, SIG_IGN);
+    const Event event{0, 1, clock_, meta_.formats[any], ""};
+    group.print(event);
+    group.flush();
+    EXPECT_FALSE(group.is_closed());
+    group.print(event);
+    group.flush();
+    EXPECT_EQ(*read_file(path("kept")), "x\nx\n");
+    signal(SIGPIPE, before);
+}
+
+TEST_F(Formats, TwoNamesOfAFileAreOneFile) {
+    ASSERT_TRUE(write_file(path("a"), "kept"));
+    fs::create_symlink(path("a"), path("b"));
+    OutputChoice choice;
+    choice.requests = {{&output_kinds()[1], path("a")}, {&output_kinds()[2], path("b")}};
+    const auto opened = open_outputs(choice);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.failure().message,
+              "--output=csv:" + path("b") + ": another output writes to " + path("b") + ", too");
+    EXPECT_EQ(*read_file(path("a")), "kept");
+}
+
+TEST_F(Formats, FilesOfAnotherProcessAreWrittenInPieces) {
+    const uint32_t any = format("x\n", "");
+    SessionOptions options;
+    options.outputs.channels = path("channels");
+    options.outputs.requests = {{&text_kind(), "/nowhere/1"}, {&output_kinds()[1], "/nowhere/2"}};
+    auto opened = SessionOutput::open(options);
+    ASSERT_TRUE(opened);
+    (*opened)->output().print({0, 1, clock_, meta_.formats[any], ""});
+    ASSERT_TRUE((*opened)->end());
+    const std::string json = "{\"type\":\"printf\",\"data\":\"x\\n\"}\n";
+    const PieceHeader first{0, 2}, second{1, static_cast<uint32_t>(json.size())};
+    EXPECT_EQ(*read_file(path("channels")),
+              bytes_of(&first, sizeof first) + "x\n" + bytes_of(&second, sizeof second) + json);
+}
+
+} // namespace
+} // namespace djstap
