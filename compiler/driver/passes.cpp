@@ -208,6 +208,10 @@ std::optional<Limits> limits_of(Invocation& invocation) {
     };
     if (!is_set("MAXACTION_INTERRUPTIBLE"))
         limits.MAXACTION_INTERRUPTIBLE = std::min<int64_t>(10 * limits.MAXACTION, INT32_MAX);
+    // Stacks that lack their outermost functions would not be drawn upon these.
+    if (!is_set("MAXBACKTRACE"))
+        for (const OutputRequest& request : invocation.options.output_requests)
+            limits.MAXBACKTRACE = std::max(limits.MAXBACKTRACE, request.kind->has.stack_depth);
     if (invocation.options.buffer_megabytes)
         limits.RING_KB = int64_t{invocation.options.buffer_megabytes} * 1024;
     return invocation.diagnostics.has_errors() ? std::nullopt : std::optional(limits);

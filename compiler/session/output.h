@@ -131,6 +131,7 @@ struct OutputProperties {
     bool tells = true;         // its errors and warnings are messages: MessageOutput
     bool shows_fields = false; // it prints an event's fields: --event-fields
     uint32_t fields = 0;       // DJS_EVENT_*: recorded without being requested
+    int64_t stack_depth = 0;   // the least MAXBACKTRACE, unless -D sets it
     std::span<const std::string_view> files = {}; // it is a folder with these
 };
 

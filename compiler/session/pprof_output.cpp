@@ -40,7 +40,7 @@ class PprofOutput : public StackOutput {
             return;
         message_.add_int64(profile::time_nanos, static_cast<int64_t>(first_ns()));
         message_.add_int64(profile::duration_nanos, static_cast<int64_t>(last_ns() - first_ns()));
-        send();
+        write_message();
         compressed_.finish();
     }
 
@@ -54,7 +54,7 @@ class PprofOutput : public StackOutput {
             type.add_int64(profile::type_unit, count);
         }
         message_.add_int64(profile::comment, string("script " + name_));
-        send();
+        write_message();
     }
 
     void write_sample(std::string_view stack, int64_t count) {
@@ -73,7 +73,7 @@ class PprofOutput : public StackOutput {
                                      locations_.end());
             sample.add_packed_int64(profile::sample_value, &count, &count + 1);
         }
-        send();
+        write_message();
     }
 
     // Returns the number of a function, which is that of its location, too. Both are written when
@@ -105,7 +105,7 @@ class PprofOutput : public StackOutput {
         return strings_++;
     }
 
-    void send() {
+    void write_message() {
         compressed_.append(bytes_);
         bytes_.clear();
     }

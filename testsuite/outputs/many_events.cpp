@@ -3,12 +3,12 @@
 // the CPU time that it took in milliseconds, and the most memory that the process had, in KB.
 #include "session/printer.h"
 #include "session/session_output.h"
+#include "system/file.h"
 #include "system/number.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <sys/resource.h>
 
 using namespace djstap;
 
@@ -47,6 +47,15 @@ class Records {
     uint32_t id_ = 0;
     uint64_t time_ = 0;
 };
+
+// getrusage() would also count what the parent process had before exec.
+long most_memory_kb() {
+    constexpr std::string_view name = "VmHWM:";
+    const auto status = read_file("/proc/self/status");
+    const size_t at = status ? status->find(name) : std::string::npos;
+    return at == std::string::npos ? -1
+                                   : std::strtol(status->c_str() + at + name.size(), nullptr, 10);
+}
 
 ModuleMeta made_up(std::string_view format) {
     ModuleMeta meta;
@@ -121,9 +130,7 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "%s\n", ended.failure().message.c_str());
         return 1;
     }
-    rusage used{};
-    getrusage(RUSAGE_SELF, &used);
     std::printf("%ld %ld\n", static_cast<long>((std::clock() - began) * 1000 / CLOCKS_PER_SEC),
-                used.ru_maxrss);
+                most_memory_kb());
     return 0;
 }

@@ -90,9 +90,10 @@ TEST_F(ToolTest, MalformedHeadersAreReportedAtTheirPlace) {
                                       "[tool-header] did you mean '@option'?"},
         {"// @option a intger: b\n",
          "x.stp:1:14: 'intger' is not a type [tool-header] did you mean 'integer'?"},
-        {"// @option a: b\n", "x.stp:1:12: the option has no type [tool-header] the types are "
-                              "integer, text, pid, flag, output, nanoseconds, microseconds, milliseconds, "
-                              "seconds"},
+        {"// @option a: b\n",
+         "x.stp:1:12: the option has no type [tool-header] the types are "
+         "integer, text, pid, flag, output, nanoseconds, microseconds, milliseconds, "
+         "seconds"},
         {"// @option A integer: b\n", "x.stp:1:12: 'A' is not a name of an option [tool-header] a "
                                       "name consists of small letters, digits and -"},
         {"// @option help flag: b\n",
