@@ -133,6 +133,21 @@ TEST_F(ToolTest, ValuesAreConvertedByTheirTypes) {
     EXPECT_FALSE(diagnostics.has_errors()) << last();
 }
 
+TEST_F(ToolTest, FilesOfOutputsAreRequested) {
+    const auto header =
+        read("// @tool a: b\n// @option svg output: a graph\n// @option csv output: a table\n");
+    ASSERT_TRUE(header);
+    const auto found = parse_request(*header, "x", {"--svg", "a b.svg"}, diagnostics);
+    ASSERT_TRUE(found) << last();
+    EXPECT_EQ(found->outputs, std::vector<std::string>{"svg:a b.svg"});
+    ASSERT_EQ(found->global_values.size(), 1u);
+    EXPECT_EQ(found->global_values[0], std::pair(std::string("svg"), std::string("1")));
+    EXPECT_NE(help_text(*header, "x").find("--svg FILE  a graph (output)"), std::string::npos);
+    EXPECT_FALSE(parse_request(*header, "x", {"--csv="}, diagnostics));
+    EXPECT_EQ(last(),
+              "x.stp:3:12: --csv : the name of the file is missing [tool-value] --csv FILE");
+}
+
 TEST_F(ToolTest, ValuesThatDoNotFitAreReportedAtTheDeclaration) {
     const auto malformed = [](const std::string& text) {
         return "x.stp:9:12: --interval " + text +
