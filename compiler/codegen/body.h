@@ -272,6 +272,7 @@ class Body {
     Value target_text(const TargetAccess& access, SourceRange range);
     Value access(const Access& access, SourceRange range);
     Value per_cpu_address(const Access& how, SourceRange range);
+    Value image_address(uint32_t image, uint64_t address, SourceRange range);
     Value computed(const Access& access, SourceRange range);
     Value with_bits(Value word, const AccessStep& bits, Value value);
     void write_target(const program::TargetValue& place, Value value);

@@ -20,8 +20,10 @@ std::optional<uint32_t> ImageTable::number_of(uint32_t image, uint64_t address) 
     };
     // All code of a module is compared with that of the file that the addresses come from, also
     // where nothing is probed: the module that is loaded may be another build of it.
+    // Of a program the file is compared, in which the build-id may be in any segment.
     for (const Segment& segment : wanted.segments)
-        if (segment.executable && find(segment) == segments_.end())
+        if ((segment.executable || wanted.kind == ImageKind::Program) &&
+            find(segment) == segments_.end())
             segments_.push_back({&wanted, &segment});
     for (const Segment& segment : wanted.segments) {
         if (!segment.contains(address))

@@ -132,6 +132,10 @@ class NeedsCheck {
             return Needs::Context;
         const Access& access = found->second.value;
         Needs needs = Needs::Nothing;
+        // Only the context knows where the process has the program.
+        if (uses_image_address(access) &&
+            script_.plan.images[access.image].kind == ImageKind::Program)
+            return Needs::Context;
         if (access.base == Access::Base::Operand)
             needs = value(*access.operand);
         else if (access.base == Access::Base::PerfCounter || access.base == Access::Base::FileText)

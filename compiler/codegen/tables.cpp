@@ -14,7 +14,8 @@
 namespace djstap::codegen {
 
 static_assert(static_cast<int>(ImageKind::Kernel) == DJS_IMAGE_KERNEL &&
-              static_cast<int>(ImageKind::Module) == DJS_IMAGE_MODULE);
+              static_cast<int>(ImageKind::Module) == DJS_IMAGE_MODULE &&
+              static_cast<int>(ImageKind::Program) == DJS_IMAGE_PROGRAM);
 
 llvm::Constant* ScriptModule::array(llvm::Type* type, const std::vector<llvm::Constant*>& elements,
                                     const std::string& name) {
@@ -141,6 +142,7 @@ llvm::Constant* ScriptModule::segment_table(uint32_t& count) {
             .check_symbol = text(segment->check_symbol),
             .address = segment->address,
             .check_address = segment->check_address,
+            .file_distance = segment->file_distance,
             .image = std::find(images.begin(), images.end(), image) - images.begin(),
             .executable = segment->executable}));
     count = static_cast<uint32_t>(elements.size());

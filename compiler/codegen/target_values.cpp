@@ -55,6 +55,20 @@ Value Body::per_cpu_address(const Access& how, SourceRange range) {
     return builder_.CreateAdd(added, script_.number(static_cast<int64_t>(how.constant)));
 }
 
+// In a program, the hit tells where the process has it.
+Value Body::image_address(uint32_t image, uint64_t address, SourceRange range) {
+    if (script_.plan.images[image].kind != ImageKind::Program)
+        return script_.image_address(builder_, image, address,
+                                     script_.diagnostics.sources().text(range));
+    Value here = load_field(offsetof(djs_ctx, address), script_.types.i64, "here");
+    Value site = load_field(offsetof(djs_ctx, site), script_.types.pointer, "site");
+    Value linked = builder_.CreateLoad(
+        script_.types.i64,
+        builder_.CreateConstGEP1_32(script_.types.i8, site, offsetof(djs_site, address)));
+    return builder_.CreateAdd(builder_.CreateSub(here, linked),
+                              script_.number(static_cast<int64_t>(address)));
+}
+
 namespace {
 
 // The result of an operation on two numbers; nothing if it is none.
@@ -126,8 +140,7 @@ Value Body::computed(const Access& how, SourceRange range) {
             stack.push_back(script_.number(static_cast<int64_t>(operation.number)));
             break;
         case Kind::Address:
-            stack.push_back(script_.image_address(builder_, how.image, operation.number,
-                                                  script_.diagnostics.sources().text(range)));
+            stack.push_back(image_address(how.image, operation.number, range));
             break;
         case Kind::Load: {
             auto* place = script_.u32(script_.place(
@@ -172,8 +185,7 @@ Value Body::access(const Access& how, SourceRange range) {
         value = per_cpu_address(how, range);
         break;
     case Access::Base::ImageAddress:
-        value = script_.image_address(builder_, how.image, how.constant,
-                                      script_.diagnostics.sources().text(range));
+        value = image_address(how.image, how.constant, range);
         break;
     case Access::Base::Computed:
         value = computed(how, range);

@@ -174,7 +174,8 @@ struct StatementResult {
 class DebugInfo {
   public:
     // Opens what the image has: DWARF (found as image/debug_file.h describes; index built or mapped
-    // from the cache), else BTF, where a module's extends its kernel's. `progress` (may be null) is
+    // from the cache), else BTF, where a module's extends its kernel's; a program without DWARF has
+    // the functions in its symbol tables. `progress` (may be null) is
     // called for long steps, and if DWARF was found that cannot be used. Fails if there is neither.
     // `image` must outlive the object. DJSTAP_NO_DWARF=1 in the environment disables DWARF. An
     // object must be used by one thread only.

@@ -94,7 +94,7 @@ void DwarfInfo::add_call(Dwarf_Die* site, CallSites& out) const {
     // The return address is stored right below the call frame address. At the callee's entry, the
     // call has pushed its own.
     const auto pushed = static_cast<int64_t>(arch::return_address_bytes());
-    if (auto frame = call_frame_address(dwarf_.get(), branch)) {
+    if (auto frame = call_frame_at(branch)) {
         const bool moved = !jump && frame->reg == arch::stack_pointer();
         call.return_slot = {frame->reg, frame->offset - (moved ? 0 : pushed)};
     }
@@ -115,7 +115,7 @@ void DwarfInfo::add_calls(Dwarf_Die* scope, CallSites& out) const {
             call.address = inlined->address;
             call.inlined = std::move(*inlined);
             const auto pushed = static_cast<int64_t>(arch::return_address_bytes());
-            if (auto frame = call_frame_address(dwarf_.get(), call.address))
+            if (auto frame = call_frame_at(call.address))
                 call.return_slot = {frame->reg, frame->offset - pushed};
         }
     });

@@ -22,7 +22,8 @@ bool is_cold(std::string_view symbol) {
 } // namespace
 
 DwarfInfo::DwarfInfo(const Image& image, const std::string& path, DwarfIndex index)
-    : image_(image), index_(std::move(index)), dwarf_(path), types_(dwarf_, index_) {}
+    : image_(image), index_(std::move(index)), dwarf_(path), frames_(image.file()),
+      types_(dwarf_, index_) {}
 
 FunctionInfo DwarfInfo::function_info(const FunctionRecord& record) const {
     FunctionInfo info;

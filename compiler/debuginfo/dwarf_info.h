@@ -60,6 +60,7 @@ class DwarfInfo final : public DebugInfo {
     // Returns the path of a source file of the unit that contains the entry, relative to the tree.
     std::string source_path(Dwarf_Die* die, const char* file) const;
     std::optional<FrameBase> frame_base_at(uint64_t address) const;
+    std::optional<FrameBase> call_frame_at(uint64_t address) const;
     // Returns the inline instance that an entry describes; nothing if it has no code.
     std::optional<StatementAddress> inline_instance(Dwarf_Die* die) const;
     void add_calls(Dwarf_Die* scope, CallSites& out) const;
@@ -70,6 +71,7 @@ class DwarfInfo final : public DebugInfo {
     const Image& image_;
     DwarfIndex index_;
     LazyDwarf dwarf_;
+    LazyFrames frames_; // of a program
     DwarfTypes types_;
 };
 

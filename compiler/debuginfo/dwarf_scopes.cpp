@@ -85,10 +85,9 @@ class ScopeWalk {
 
 } // namespace
 
-std::optional<FrameBase> call_frame_address(Dwarf* dwarf, uint64_t address) {
-    Dwarf_CFI* cfi = dwarf_getcfi(dwarf);
+std::optional<FrameBase> call_frame_address(Dwarf_CFI* table, uint64_t address) {
     Dwarf_Frame* frame = nullptr;
-    if (!cfi || dwarf_cfi_addrframe(cfi, address, &frame) != 0)
+    if (!table || dwarf_cfi_addrframe(table, address, &frame) != 0)
         return std::nullopt;
     Dwarf_Op* operations = nullptr;
     size_t count = 0;
@@ -103,6 +102,16 @@ std::optional<FrameBase> call_frame_address(Dwarf* dwarf, uint64_t address) {
     return base;
 }
 
+// The kernel's table of call frames is in its debug information, that of a program in the program,
+// from which debug information that was separated lacks it.
+std::optional<FrameBase> DwarfInfo::call_frame_at(uint64_t address) const {
+    if (auto frame = call_frame_address(dwarf_getcfi(dwarf_.get()), address))
+        return frame;
+    if (image_.kind() != ImageKind::Program)
+        return std::nullopt;
+    return call_frame_address(frames_.get(), address);
+}
+
 std::optional<FrameBase> DwarfInfo::frame_base_at(uint64_t address) const {
     Dwarf* dwarf = dwarf_.get();
     const FunctionRecord* function = index_.function_at(address);
@@ -115,7 +124,7 @@ std::optional<FrameBase> DwarfInfo::frame_base_at(uint64_t address) const {
         dwarf_getlocation_addr(&attribute, address, &operations, &count, 1) != 1 || count != 1)
         return std::nullopt;
     if (operations[0].atom == DW_OP_call_frame_cfa)
-        return call_frame_address(dwarf, address);
+        return call_frame_at(address);
     LocationContext none;
     Location location = location_of_expression(operations, count, none, nullptr);
     if (location.kind == LocationKind::Register || location.kind == LocationKind::Memory)

@@ -4,6 +4,7 @@
 #include "debuginfo/dwarf_tree.h"
 
 #include <algorithm>
+#include <fcntl.h>
 
 namespace djstap {
 
@@ -68,6 +69,25 @@ Dwarf* LazyDwarf::get() const {
             file_ = std::move(*file);
     }
     return file_ ? file_->get() : nullptr;
+}
+
+LazyFrames::~LazyFrames() {
+    if (table_)
+        dwarf_cfi_end(table_);
+    elf_end(elf_);
+}
+
+Dwarf_CFI* LazyFrames::get() const {
+    if (tried_)
+        return table_;
+    tried_ = true;
+    elf_version(EV_CURRENT);
+    file_ = FileDescriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file_)
+        elf_ = elf_begin(file_.get(), ELF_C_READ, nullptr);
+    if (elf_)
+        table_ = dwarf_getcfi_elf(elf_);
+    return table_;
 }
 
 bool DwarfTypes::die_of(TypeId type, Dwarf_Die* die) const {

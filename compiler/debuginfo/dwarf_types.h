@@ -21,6 +21,24 @@ class LazyDwarf {
     mutable std::unique_ptr<DwarfFile> file_;
 };
 
+// Reads a program's .eh_frame through libdw on first use.
+class LazyFrames {
+  public:
+    explicit LazyFrames(std::string path) : path_(std::move(path)) {}
+    ~LazyFrames();
+    LazyFrames(const LazyFrames&) = delete;
+    LazyFrames& operator=(const LazyFrames&) = delete;
+    // Null if it cannot be read.
+    Dwarf_CFI* get() const;
+
+  private:
+    std::string path_;
+    mutable bool tried_ = false;
+    mutable FileDescriptor file_;
+    mutable Elf* elf_ = nullptr;
+    mutable Dwarf_CFI* table_ = nullptr;
+};
+
 // A TypeId is the offset of the type's entry in .debug_info; its upper 16 bits count the dimensions
 // of a multidimensional array that have been removed.
 class DwarfTypes {

@@ -14,7 +14,7 @@ struct FrameBase {
 };
 
 // Returns the call frame address, "register plus offset" if the rule for it has that form.
-std::optional<FrameBase> call_frame_address(Dwarf* dwarf, uint64_t address);
+std::optional<FrameBase> call_frame_address(Dwarf_CFI* table, uint64_t address);
 
 // What an expression depends on besides the registers.
 struct LocationContext {

@@ -2,6 +2,7 @@
 #include "debuginfo/btf_info.h"
 #include "debuginfo/dwarf_info.h"
 #include "debuginfo/first_info.h"
+#include "debuginfo/symbol_info.h"
 
 #include "image/debug_file.h"
 
@@ -72,6 +73,11 @@ Result<std::unique_ptr<DebugInfo>> DebugInfo::open(const Image& image,
         }
         failure = index.failure();
         search.refused.push_back(failure.message);
+    }
+    if (image.kind() == ImageKind::Program) {
+        auto symbols = std::make_unique<SymbolInfo>(image);
+        static_cast<DebugInfo&>(*symbols).refused_ = std::move(search.refused);
+        return std::unique_ptr<DebugInfo>(std::move(symbols));
     }
     auto btf = BtfInfo::open(image);
     if (!btf)

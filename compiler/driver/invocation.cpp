@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "driver/invocation.h"
 
+#include "image/program.h"
+
 #include "driver/caches.h"
 #include "driver/machine.h"
 #include "guest/guest.h"
@@ -12,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -97,6 +100,28 @@ void catch_signals(const std::string& folder) {
         sigaction(signal, &action, nullptr);
 }
 
+// Returns the program of the process of -c or -x; nothing without them. The shell runs the command
+// of -c: its first word that is no assignment is taken.
+std::optional<Result<std::string>> target_program(const Options& options) {
+    if (options.traced_pid) {
+        const std::string pid = std::to_string(options.traced_pid);
+        auto file = find_program_file("/proc/" + pid + "/exe");
+        return file ? file : Failure{"the program of process " + pid + " cannot be found", ""};
+    }
+    if (options.command.empty())
+        return std::nullopt;
+    std::istringstream words(options.command);
+    std::string word;
+    while (words >> word && word.find('=') != std::string::npos)
+        ;
+    const bool is_plain =
+        !word.empty() && word.find_first_of("\"'`$\\(){};&|<>*?") == std::string::npos;
+    if (!is_plain)
+        return Failure{"the program that -c runs is not the first word of its command",
+                       "process(\"PATH\") names the program"};
+    return find_program_file(word);
+}
+
 } // namespace
 
 WorkFolder::~WorkFolder() {
@@ -138,6 +163,8 @@ Invocation::Invocation(Options given)
         auto opened = open_runtime_kit(kernel, RuntimeSources{places.runtime}, show_progress);
         return opened ? compile_kernel_headers(*opened, headers) : opened.failure();
     });
+    if (auto target = target_program(options))
+        images.set_target(std::move(*target));
     if (options.keep_work_files)
         work.keep();
     if (options.user_space)

@@ -63,6 +63,11 @@ Status ElfFile::read(std::string_view bytes) {
             return std::nullopt;
         return bytes.substr(section.sh_offset, section.sh_size);
     };
+    if (header.e_phentsize == sizeof(Elf64_Phdr) && header.e_phoff % alignof(Elf64_Phdr) == 0 &&
+        header.e_phoff <= bytes.size() &&
+        header.e_phnum <= (bytes.size() - header.e_phoff) / sizeof(Elf64_Phdr))
+        program_headers_ = {reinterpret_cast<const Elf64_Phdr*>(bytes.data() + header.e_phoff),
+                            header.e_phnum};
     auto names = content(headers[header.e_shstrndx]);
     if (!names)
         return truncated;

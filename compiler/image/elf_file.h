@@ -50,6 +50,8 @@ class ElfFile {
     std::string_view bytes_from(uint64_t address) const;
     // Returns the GNU build-id, and the link-time address of its bytes; empty if there is none.
     BuildId build_id() const;
+    // Returns the program headers; none if they are damaged.
+    std::span<const Elf64_Phdr> program_headers() const { return program_headers_; }
     // Return the entries of .symtab and their names.
     std::span<const Elf64_Sym> symbols() const { return symbols_; }
     std::string_view symbol_name(const Elf64_Sym& symbol) const {
@@ -64,6 +66,7 @@ class ElfFile {
     std::unique_ptr<MappedFile> file_; // or held_
     std::string held_;
     std::vector<ElfSection> sections_;
+    std::span<const Elf64_Phdr> program_headers_;
     std::span<const Elf64_Sym> symbols_;
     std::string_view strings_;
 };

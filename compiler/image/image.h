@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // An image: code that was linked as a unit and that probe points name. The kernel is one, and so is
-// each of its modules.
+// each of its modules, and each program and library.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,18 +21,20 @@ struct Symbol {
 };
 
 // Equal to enum djs_image_kind.
-enum class ImageKind : uint8_t { Kernel, Module };
+enum class ImageKind : uint8_t { Kernel, Module, Program };
 
 // The address space of a value's address, which determines how it is read.
 enum class AddressSpace : uint8_t { Kernel, User };
 
 // A part of an image that is mapped as a unit, with a load bias of its own. On a running system,
 // the address of a symbol in the segment gives its location; a second symbol verifies that it is
-// the right segment.
+// the right segment. In a program, where each process has load biases of its own, there are no such
+// symbols, and `address` and `check_address` are `begin` and `end`.
 struct Segment {
     std::string symbol, check_symbol;
     uint64_t address = 0, check_address = 0; // link-time addresses of the two symbols
     uint64_t begin = 0, end = 0;             // link-time addresses
+    uint64_t file_distance = 0;              // program: an address in it - its offset in the file
     bool executable = true;
     bool contains(uint64_t at) const { return at >= begin && at < end; }
 };
@@ -42,11 +44,11 @@ class Image {
     virtual ~Image() = default;
 
     virtual ImageKind kind() const = 0;
-    // The kernel's name for a module; "kernel".
+    // The kernel's name for a module; a program's path; "kernel".
     virtual const std::string& name() const = 0;
     // "kernel 6.1.0-56-cloud-amd64", "module ext4 of kernel …": for messages.
     virtual std::string title() const = 0;
-    // The kernel itself, or the one into which a module is loaded.
+    // The kernel itself, or the one into which a module is loaded, or on which a program runs.
     virtual const Kernel& kernel() const = 0;
     // The file that it was read from: vmlinux, a module's original .ko. Empty if a dump replaces
     // it.

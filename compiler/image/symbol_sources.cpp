@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <set>
 #include <unordered_set>
 
 namespace djstap {
@@ -219,6 +220,50 @@ SymbolSource symbols_of_module(const ElfFile& elf) {
     forbid_functions(values_of(elf, "_kprobe_blacklist"), read);
     forbid_patched_in_module(elf, source);
     return std::move(source);
+}
+
+SymbolSource symbols_of_program(const ElfFile& elf, const ElfFile* separate) {
+    SymbolSource source;
+    std::set<std::pair<std::string_view, uint64_t>> known;
+    auto add = [&](const ElfFile& file, const Elf64_Sym& symbol, std::string_view name) {
+        const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+        // "memcpy@@GLIBC_2.14"
+        name = name.substr(0, name.find('@'));
+        if (name.empty() || symbol.st_shndx == SHN_UNDEF ||
+            symbol.st_shndx >= file.sections().size() || type > STT_FUNC ||
+            !known.insert({name, symbol.st_value}).second)
+            return;
+        uint32_t flags = ELF64_ST_BIND(symbol.st_info) != STB_LOCAL ? symbol_global : 0;
+        if (type != STT_OBJECT && (file.sections()[symbol.st_shndx].flags & SHF_EXECINSTR))
+            flags |= symbol_text;
+        if (type == STT_FUNC)
+            flags |= symbol_function;
+        source.symbols.push_back({name, symbol.st_value, symbol.st_size, flags});
+    };
+    for (const ElfFile* file : {&elf, separate}) {
+        if (!file)
+            continue;
+        for (const Elf64_Sym& symbol : file->symbols())
+            add(*file, symbol, file->symbol_name(symbol));
+        for (const ElfSection& section : file->sections()) {
+            if (section.type != SHT_DYNSYM || section.link >= file->sections().size())
+                continue;
+            const std::string_view names = file->sections()[section.link].bytes;
+            for (size_t at = 0; at + sizeof(Elf64_Sym) <= section.bytes.size();
+                 at += sizeof(Elf64_Sym)) {
+                Elf64_Sym symbol;
+                std::memcpy(&symbol, section.bytes.data() + at, sizeof symbol);
+                add(*file, symbol, pool_string(names, symbol.st_name));
+            }
+        }
+    }
+    source.text = {UINT64_MAX, 0};
+    for (const Elf64_Phdr& header : elf.program_headers())
+        if (header.p_type == PT_LOAD && (header.p_flags & PF_X) &&
+            header.p_filesz <= UINT64_MAX - header.p_vaddr)
+            source.text = {std::min(source.text.begin, header.p_vaddr),
+                           std::max(source.text.end, header.p_vaddr + header.p_filesz)};
+    return source;
 }
 
 SymbolSource symbols_of_kernel(const ElfFile& elf, const ElfFile& with_symbols) {

@@ -47,6 +47,8 @@ struct SymbolSource {
 SymbolSource symbols_of_kernel(const ElfFile& elf, const ElfFile& with_symbols);
 // The same from a module's file, as written by linked_module().
 SymbolSource symbols_of_module(const ElfFile& elf);
+// The same from a program's file, and from the file with its debug information (may be null).
+SymbolSource symbols_of_program(const ElfFile& elf, const ElfFile* separate);
 // Reads a dump in the format of /proc/kallsyms or System.map; symbols of modules are skipped. The
 // names remain in `dump`. `fentry_functions` and `kprobe_blacklist` are the lists of tracefs and
 // debugfs, or empty.

@@ -13,13 +13,14 @@ namespace djstap {
 
 namespace {
 
-// Further probe points of SystemTap, by the beginning of their shapes.
-constexpr std::array not_supported_yet{
+// Further probe points of SystemTap, by the beginning of their shapes, as patterns.
+constexpr std::array not_supported_patterns{
     "hwbkpt",
     "debuginfod",
-    "process",
-    "process(STRING)",
-    "process(NUMBER)",
+    "process[({STRING|NUMBER})].{begin|end|thread|syscall|insn|itrace|mark(STRING)|provider(STRING)"
+    "|"
+    "plt[(STRING)]|library(STRING)}",
+    "process[({STRING|NUMBER})].function({STRING|NUMBER}).{callee(STRING)|callees[(NUMBER)]}",
     "java(STRING)",
     "java(NUMBER)",
     "python2",
@@ -74,6 +75,17 @@ std::vector<std::string> shapes_of(std::string_view pattern) {
     return out;
 }
 
+const std::vector<std::string>& not_supported_yet() {
+    static const std::vector<std::string> shapes = [] {
+        std::vector<std::string> out;
+        for (const char* pattern : not_supported_patterns)
+            for (std::string& shape : shapes_of(pattern))
+                out.push_back(std::move(shape));
+        return out;
+    }();
+    return shapes;
+}
+
 struct Form {
     std::string shape;
     const ProbeForms* forms;
@@ -109,9 +121,9 @@ PointShapes probe_shapes() {
     std::vector<PointShape> shapes;
     for (const Form& form : all_forms())
         shapes.push_back({form.shape, form.forms->traits});
-    for (const std::string_view shape : not_supported_yet) {
+    for (const std::string& shape : not_supported_yet()) {
         const bool in_code = shape.starts_with("process");
-        shapes.push_back({std::string(shape), PointIsNotSupported | (in_code ? code_traits : 0)});
+        shapes.push_back({shape, PointIsNotSupported | (in_code ? code_traits : 0)});
     }
     // A point with * matches shapes in the order of their names.
     std::sort(shapes.begin(), shapes.end(),
@@ -123,17 +135,17 @@ namespace {
 
 bool report_not_supported(const ast::ProbePoint& point, const std::string& shape,
                           Resolver& resolver) {
-    auto known = std::find_if(
-        not_supported_yet.begin(), not_supported_yet.end(), [&](std::string_view beginning) {
-            return shape == beginning || shape.starts_with(std::string(beginning) + ".");
+    const std::vector<std::string>& beginnings = not_supported_yet();
+    auto known =
+        std::find_if(beginnings.begin(), beginnings.end(), [&](const std::string& beginning) {
+            return shape == beginning || shape.starts_with(beginning + ".");
         });
-    if (known == not_supported_yet.end())
+    if (known == beginnings.end())
         return false;
     const size_t last = split(*known, '.').size() - 1;
     resolver.diagnostics
-        .report(DiagnosticKind::ProbeNotSupported, point.components[last].range,
-                {std::string(*known)})
-        .hint(std::string_view(*known).starts_with("perf")
+        .report(DiagnosticKind::ProbeNotSupported, point.components[last].range, {*known})
+        .hint(known->starts_with("perf")
                   ? "@perf of a process needs probes of user programs; without .process it is the "
                     "count on the current CPU"
                   : "djstap --dump-probe-types lists the probe points");
@@ -260,6 +272,8 @@ std::optional<std::vector<const ImageView*>> find_images(const ast::ProbePoint& 
     if (!kernel)
         return std::nullopt;
     const ast::PointComponent& first = point.components.front();
+    if (first.name == "process")
+        return find_programs(point, resolver);
     if (first.name != "kernel")
         return find_modules(first, point.optional, resolver);
     if (!need_types(*kernel, point, resolver))
@@ -308,6 +322,8 @@ uint64_t link_time_address(const Image& image, const ast::PointComponent& number
 }
 
 std::string address_hint(const Image& image) {
+    if (image.kind() == ImageKind::Program)
+        return "addresses are those in the file (nm)";
     return image.kind() == ImageKind::Kernel
                ? "addresses are those of vmlinux (nm), without the running kernel's load bias"
                : "addresses are offsets in the module's .text (nm)";
@@ -315,12 +331,30 @@ std::string address_hint(const Image& image) {
 
 bool refuse_address(const ast::ProbePoint& point, Resolver& resolver, const std::string& why,
                     const std::string& hint) {
-    const ast::PointComponent& address = point.components[1];
+    const ast::PointComponent& address = code_component(point);
     resolver.diagnostics
         .report(DiagnosticKind::CannotProbe, address.argument_range,
                 {address_text(static_cast<uint64_t>(address.number)), why})
         .hint(hint);
     return false;
+}
+
+const ast::PointComponent& code_component(const ast::ProbePoint& point) {
+    for (const ast::PointComponent& component : point.components)
+        if (component.name == "function" || component.name == "statement")
+            return component;
+    return point.components.back();
+}
+
+std::string suffix_of(const ast::ProbePoint& point) {
+    std::string suffix;
+    bool behind = false;
+    for (const ast::PointComponent& component : point.components) {
+        if (behind && component.name != "maxactive")
+            suffix += "." + component.name;
+        behind |= &component == &code_component(point);
+    }
+    return suffix;
 }
 
 const ast::PointComponent* find_component(const ast::ProbePoint& point, std::string_view name) {

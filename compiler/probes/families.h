@@ -68,11 +68,17 @@ const DebugInfo* need_types(const ImageView& image, const ast::ProbePoint& point
 // Returns the kernel's types, to which probes that are in no image may refer, too.
 const DebugInfo* need_kernel_types(const ast::ProbePoint& point, Resolver& resolver);
 
-// Returns what the first component of a point names: `kernel`, or `module("PATTERN")`, with its
-// debug information opened. Nothing after reporting an error; empty if an optional point or a
-// listing matches no module.
+// Returns what the beginning of a point names: `kernel`, `module("PATTERN")` or `process("PATH")`,
+// with its debug information opened. Nothing after reporting an error; empty if an optional point
+// or a listing matches no module or program.
 std::optional<std::vector<const ImageView*>> find_images(const ast::ProbePoint& point,
                                                          Resolver& resolver);
+
+// Returns the programs that a point names by `process`, likewise: programs.cpp.
+std::optional<std::vector<const ImageView*>> find_programs(const ast::ProbePoint& point,
+                                                           Resolver& resolver);
+// Sets the parameters of a candidate in a program: the process to which the point limits it.
+void note_process(const ast::ProbePoint& point, Candidate& candidate);
 
 // Returns what `component`, module("PATTERN"), names, likewise.
 std::optional<std::vector<const ImageView*>> find_modules(const ast::PointComponent& component,
@@ -86,6 +92,11 @@ std::string address_hint(const Image& image);
 // Reports why the address in the second component cannot be probed; returns false.
 bool refuse_address(const ast::ProbePoint& point, Resolver& resolver, const std::string& why,
                     const std::string& hint = {});
+
+// Returns the component that names the function or the statement.
+const ast::PointComponent& code_component(const ast::ProbePoint& point);
+// Returns what a point says behind that: ".return", ".call".
+std::string suffix_of(const ast::ProbePoint& point);
 
 // Returns the component of that name, or null.
 const ast::PointComponent* find_component(const ast::ProbePoint& point, std::string_view name);

@@ -69,10 +69,7 @@ void add_functions(const ast::ProbePoint& point, const ImageView& view,
     if (is_return && view.image().kind() == ImageKind::Module && objection.empty() &&
         !has_static_calls(view.image()))
         objection = "without static calls a module's functions cannot be called directly";
-    std::string suffix;
-    for (size_t i = 2; i < point.components.size(); i++)
-        if (point.components[i].name != "maxactive")
-            suffix += "." + point.components[i].name;
+    const std::string suffix = suffix_of(point);
     const ast::PointComponent* maxactive = find_component(point, "maxactive");
     for (FunctionInfo& function : functions) {
         MechanismChoice choice =

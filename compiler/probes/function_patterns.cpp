@@ -11,8 +11,9 @@ namespace {
 // "kernel 6.1.0", "module 'ext4' of kernel 6.1.0"
 std::string describe(const std::vector<const ImageView*>& images) {
     const Image& first = images.front()->image();
-    return images.size() == 1
-               ? first.title()
+    return images.size() == 1 ? first.title()
+           : first.kind() == ImageKind::Program
+               ? std::to_string(images.size()) + " programs"
                : std::to_string(images.size()) + " modules of " + first.kernel().title();
 }
 
@@ -79,7 +80,7 @@ bool report_no_function(const ast::PointComponent& component, const FunctionPatt
         hint = did_you_mean(pattern.function, info.similar_functions(pattern.function));
     if (hint.empty() && !pattern.file.empty())
         hint = "the file was matched as " + pattern.file + "; omit it to search all files";
-    if (hint.empty())
+    if (hint.empty() && images.front()->image().kind() != ImageKind::Program)
         hint = module_hint(pattern, resolver);
     diagnostic.hint(hint);
     return false;

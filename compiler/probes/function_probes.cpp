@@ -96,6 +96,10 @@ bool too_many_inlined(const ast::PointComponent& argument, const FunctionPattern
 }
 
 void keep_exported(const ImageView& view, std::vector<FunctionInfo>& functions) {
+    if (view.image().kind() == ImageKind::Program) {
+        std::erase_if(functions, [](const FunctionInfo& function) { return !function.external; });
+        return;
+    }
     std::erase_if(functions, [&](const FunctionInfo& function) {
         return !view.image().symbol("__ksymtab_" + function.symbol);
     });
@@ -103,7 +107,7 @@ void keep_exported(const ImageView& view, std::vector<FunctionInfo>& functions) 
 
 bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
                        std::vector<Candidate>& out, Wanted wanted) {
-    const ast::PointComponent& argument = point.components[1];
+    const ast::PointComponent& argument = code_component(point);
     auto pattern = function_pattern(argument, resolver);
     auto images = pattern ? find_images(point, resolver) : std::nullopt;
     if (!images)
@@ -165,7 +169,7 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
 // kernel.function(ADDRESS): the innermost function that contains it, inlined or not.
 bool resolve_by_address(const ast::ProbePoint& point, Resolver& resolver,
                         std::vector<Candidate>& out, Wanted wanted) {
-    const ast::PointComponent& argument = point.components[1];
+    const ast::PointComponent& argument = code_component(point);
     auto images = find_images(point, resolver);
     if (!images)
         return false;
@@ -206,7 +210,7 @@ bool resolve_by_address(const ast::ProbePoint& point, Resolver& resolver,
 template <Wanted wanted>
 bool resolve(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
     using Argument = ast::PointComponent::Argument;
-    return point.components[1].argument == Argument::Number
+    return code_component(point).argument == Argument::Number
                ? resolve_by_address(point, resolver, out, wanted)
                : resolve_functions(point, resolver, out, wanted);
 }
@@ -214,13 +218,16 @@ bool resolve(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candi
 } // namespace
 
 const std::vector<ProbeForms> function_family{
-    {"{kernel|module(STRING)}.function({STRING|NUMBER})", resolve<Wanted::All>, code_traits},
-    {"{kernel|module(STRING)}.function({STRING|NUMBER}).call", resolve<Wanted::Own>, code_traits},
-    {"{kernel|module(STRING)}.function({STRING|NUMBER}).inline", resolve<Wanted::Inlined>,
-     code_traits},
-    {"{kernel|module(STRING)}.function({STRING|NUMBER}).exported", resolve<Wanted::Exported>,
-     code_traits},
-    {"{kernel|module(STRING)}.function({STRING|NUMBER}).{return[.maxactive(NUMBER)]|call.return}",
+    {"{kernel|module(STRING)|process[({STRING|NUMBER})]}.function({STRING|NUMBER})",
+     resolve<Wanted::All>, code_traits},
+    {"{kernel|module(STRING)|process[({STRING|NUMBER})]}.function({STRING|NUMBER}).call",
+     resolve<Wanted::Own>, code_traits},
+    {"{kernel|module(STRING)|process[({STRING|NUMBER})]}.function({STRING|NUMBER}).inline",
+     resolve<Wanted::Inlined>, code_traits},
+    {"{kernel|module(STRING)|process[({STRING|NUMBER})]}.function({STRING|NUMBER}).exported",
+     resolve<Wanted::Exported>, code_traits},
+    {"{kernel|module(STRING)|process[({STRING|NUMBER})]}.function({STRING|NUMBER}).{return[."
+     "maxactive(NUMBER)]|call.return}",
      resolve<Wanted::Return>, code_traits},
 };
 

@@ -4,6 +4,7 @@
 #include "diagnostics/suggest.h"
 #include "image/glob.h"
 #include "image/module_file.h"
+#include "image/program.h"
 #include "probes/plan.h"
 
 #include <algorithm>
@@ -117,6 +118,25 @@ Result<const ImageView*> Images::module(const std::string& name_or_path) {
     if (auto info = view->debuginfo(); !info)
         return info.failure();
     return modules_[name_or_path] = views_.emplace(name, std::move(view)).first->second.get();
+}
+
+Result<const ImageView*> Images::program(const std::string& name_or_path) {
+    auto path = find_program_file(name_or_path);
+    if (!path)
+        return path.failure();
+    if (auto known = programs_.find(*path); known != programs_.end())
+        return known->second.get();
+    auto opened = kernel();
+    if (!opened)
+        return opened.failure();
+    auto program = open_program(**opened, *path);
+    if (!program)
+        return program.failure();
+    auto view =
+        std::make_unique<ImageView>(std::move(*program), "process(\"" + *path + "\")", progress_);
+    if (auto info = view->debuginfo(); !info)
+        return info.failure();
+    return programs_.emplace(*path, std::move(view)).first->second.get();
 }
 
 namespace {

@@ -17,7 +17,8 @@ namespace djstap {
 // An image with its debug information.
 class ImageView {
   public:
-    // `prefix`: the first component of its points, "kernel" or "module(\"ext4\")". `progress` as
+    // `prefix`: the first component of its points, "kernel", "module(\"ext4\")" or
+    // "process(\"/usr/bin/vi\")". `progress` as
     // for DebugInfo::open.
     ImageView(std::unique_ptr<Image> image, std::string prefix,
               void (*progress)(const std::string&) = nullptr)
@@ -38,7 +39,7 @@ class ImageView {
     mutable std::optional<Failure> failure_;
 };
 
-// A kernel and its modules.
+// A kernel and its modules, and programs that run on it.
 class Images {
   public:
     // Adds missing files to a kernel's, if possible.
@@ -61,6 +62,12 @@ class Images {
     // Returns the types of headers, with their debug information opened: "<sys/time.h>", or the
     // kernel's "kernel<linux/sched.h><linux/fs.h>".
     Result<const ImageView*> headers(const std::string& names);
+    // Returns the program or library that a script names (find_program_file), or the one at a
+    // canonical path, with its debug information opened.
+    Result<const ImageView*> program(const std::string& name_or_path);
+    // What `process` without an argument is: the program of -c or -x.
+    void set_target(Result<std::string> program) { target_ = std::move(program); }
+    const Result<std::string>& target() const { return target_; }
     // Returns the names of the kernel's matching modules; those that are loaded if the kernel is
     // running.
     Result<std::vector<std::string>> modules_matching(std::string_view glob);
@@ -83,8 +90,11 @@ class Images {
     std::optional<Failure> failure_;
     bool refused_ = false;
     std::optional<std::map<std::string, std::string>> module_files_;
-    std::map<std::string, std::unique_ptr<ImageView>> views_; // of modules, by name
-    std::map<std::string, const ImageView*> modules_;         // by name or path as asked for
+    Result<std::string> target_ =
+        Failure{"there is no target process", "-c COMMAND or -x PID makes a process the target"};
+    std::map<std::string, std::unique_ptr<ImageView>> programs_; // by canonical path
+    std::map<std::string, std::unique_ptr<ImageView>> views_;    // of modules, by name
+    std::map<std::string, const ImageView*> modules_;            // by name or path as asked for
     std::map<std::string, Result<std::unique_ptr<ImageView>>> headers_; // by names as asked for
 };
 

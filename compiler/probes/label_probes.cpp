@@ -21,7 +21,7 @@ std::string point_of(const ImageView& view, const LabelAddress& label) {
 
 bool report_no_label(const ast::ProbePoint& point, const FunctionPattern& pattern,
                      const std::vector<const ImageView*>& images, Resolver& resolver) {
-    const ast::PointComponent& label = point.components[2];
+    const ast::PointComponent& label = point.components.back();
     std::vector<std::string> names;
     for (const ImageView* view : images)
         for (const LabelAddress& each : view->info().labels(pattern, "*"))
@@ -36,14 +36,14 @@ bool report_no_label(const ast::ProbePoint& point, const FunctionPattern& patter
     }
     resolver.diagnostics
         .report(DiagnosticKind::NoLabel, label.argument_range,
-                {point.components[1].string, label.string})
+                {code_component(point).string, label.string})
         .hint(hint);
     return false;
 }
 
 bool resolve_label(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {
-    const ast::PointComponent& label = point.components[2];
-    auto pattern = function_pattern(point.components[1], resolver);
+    const ast::PointComponent& label = point.components.back();
+    auto pattern = function_pattern(code_component(point), resolver);
     auto images = pattern ? find_images(point, resolver) : std::nullopt;
     if (!images)
         return false;
@@ -59,8 +59,8 @@ bool resolve_label(const ast::ProbePoint& point, Resolver& resolver, std::vector
     }
     if (!out.empty() || point.optional || images->empty())
         return true;
-    if (!known && !(resolver.quiet && has_wildcard(point.components[1].string)))
-        return report_no_function(point.components[1], *pattern, *images, resolver);
+    if (!known && !(resolver.quiet && has_wildcard(code_component(point).string)))
+        return report_no_function(code_component(point), *pattern, *images, resolver);
     if (resolver.quiet)
         return true;
     if (refusal.empty())
@@ -73,7 +73,8 @@ bool resolve_label(const ast::ProbePoint& point, Resolver& resolver, std::vector
 } // namespace
 
 const std::vector<ProbeForms> label_family{
-    {"{kernel|module(STRING)}.function(STRING).label(STRING)", resolve_label, code_traits},
+    {"{kernel|module(STRING)|process[({STRING|NUMBER})]}.function(STRING).label(STRING)",
+     resolve_label, code_traits},
 };
 
 } // namespace djstap

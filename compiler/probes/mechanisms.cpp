@@ -77,6 +77,23 @@ std::vector<std::string> mechanism_names() {
     return names;
 }
 
+namespace {
+
+MechanismChoice choose_in_program(const Image& image, uint64_t address, Mechanism mechanism,
+                                  const char* reason, std::optional<Mechanism> forced) {
+    if (forced)
+        return refuse("code of programs is not probed by " + std::string(mechanism_name(*forced)));
+    if (!image.in_text(address))
+        return refuse_any("it is not in the code of the file");
+    MechanismChoice choice;
+    choice.mechanism = mechanism;
+    choice.reason = reason;
+    choice.address = address;
+    return choice;
+}
+
+} // namespace
+
 bool is_gone(const Image& image, uint64_t address) {
     return image.has_addresses() && !image.in_text(address);
 }
@@ -84,6 +101,9 @@ bool is_gone(const Image& image, uint64_t address) {
 MechanismChoice choose_for_entry(const Image& image, uint64_t entry,
                                  std::optional<Mechanism> forced, bool all_registers,
                                  std::string_view symbol) {
+    if (image.kind() == ImageKind::Program)
+        return choose_in_program(image, entry, Mechanism::Uprobe, "the entry of a function",
+                                 forced);
     if (is_gone(image, entry))
         return refuse_any(gone);
     if (is_without_exceptions(image, entry, symbol))
@@ -128,6 +148,9 @@ MechanismChoice choose_for_entry(const Image& image, uint64_t entry,
 
 MechanismChoice choose_for_return(const Image& image, uint64_t entry, const ReturnSafety& safety,
                                   std::optional<Mechanism> forced, std::string_view symbol) {
+    if (image.kind() == ImageKind::Program)
+        return choose_in_program(image, entry, Mechanism::Uretprobe, "the return of a function",
+                                 forced);
     using Verdict = ReturnSafety::Verdict;
     if (is_gone(image, entry))
         return refuse_any(gone);
@@ -162,6 +185,8 @@ MechanismChoice choose_for_return(const Image& image, uint64_t entry, const Retu
 
 MechanismChoice choose_for_instruction(const Image& image, uint64_t address,
                                        std::optional<Mechanism> forced) {
+    if (image.kind() == ImageKind::Program)
+        return choose_in_program(image, address, Mechanism::Uprobe, "an instruction", forced);
     if (is_gone(image, address))
         return refuse_any(gone);
     if (is_without_exceptions(image, address, {}))

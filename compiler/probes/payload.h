@@ -101,13 +101,24 @@ struct MarkerFormat {
     }
 };
 
+// A place in a program.
+struct ProgramPlace {
+    uint64_t process = 0;   // only hits in this process count; 0: in all
+    uint64_t semaphore = 0; // its offset in the file; 0: none
+    MechanismArguments arguments() const {
+        return MechanismArguments()
+            .set(DJS_UPROBE_PROCESS, process)
+            .set(DJS_UPROBE_SEMAPHORE, semaphore);
+    }
+};
+
 // Most families have no parameters.
 struct NoPayload {
     MechanismArguments arguments() const { return {}; }
 };
 
 using Payload = std::variant<NoPayload, SessionOrder, TimerPeriod, PerfEvent, WatchedData,
-                             ProcfsFile, PacketHook, MarkerFormat>;
+                             ProcfsFile, PacketHook, MarkerFormat, ProgramPlace>;
 
 inline MechanismArguments mechanism_arguments(const Payload& payload) {
     return std::visit([](const auto& each) { return each.arguments(); }, payload);

@@ -78,6 +78,14 @@ inline bool loads(const std::vector<LocationOperation>& operations) {
         return each.kind == LocationOperation::Kind::Load;
     });
 }
+// Returns whether the address of something in `image` is needed.
+inline bool uses_image_address(const Access& access) {
+    return access.base == Access::Base::ImageAddress ||
+           std::any_of(access.operations.begin(), access.operations.end(),
+                       [](const LocationOperation& each) {
+                           return each.kind == LocationOperation::Kind::Address;
+                       });
+}
 // A target variable: a number, or a string composed of several ($x$, $$vars).
 struct TargetAccess {
     Access value;         // the TargetValue's type is Long

@@ -37,6 +37,11 @@ void report(Diagnostics& diagnostics, const AccessError& error) {
         .hint(error.hint);
 }
 
+// A path, unless it is that of a module.
+bool names_program(const std::string& name) {
+    return name.find('/') != std::string::npos && name.find(".ko") == std::string::npos;
+}
+
 // Equal for equal callers, as for accesses.
 std::string fingerprint(const Callers& callers) {
     std::string text;
@@ -190,6 +195,7 @@ class ProbeResolver {
             std::vector<AccessError> missing;
             size_t left_out = 0;
             for (Candidate& candidate : candidates) {
+                note_process(point, candidate);
                 candidate.site.name = aliased ? written : candidate.site.point;
                 candidate.site.written = written;
                 const bool is_inlined = candidate.scope != 0;
@@ -299,6 +305,8 @@ class ProbeResolver {
                 report(diagnostics_, error);
         if (!body.errors().empty())
             return false;
+        if (!check_programs(variant, candidate))
+            return false;
 
         uint32_t number = find_or_add(std::move(variant),
                                       repetition(probe, candidate.image, candidate.site, point));
@@ -378,7 +386,29 @@ class ProbeResolver {
         return own;
     }
 
-    // "kernel", a module's name or path, or headers.
+    // The address of a program's variable is known in a process that is in the program.
+    bool check_programs(const Variant& variant, const Candidate& candidate) {
+        const program::Expression* foreign = nullptr;
+        auto check = [&](const program::Expression* node, const Access& access) {
+            if (uses_image_address(access) &&
+                plan_.images[access.image].kind == ImageKind::Program &&
+                (!candidate.image || image_number(candidate.image->image()) != access.image))
+                foreign = node;
+        };
+        for (const auto& [node, access] : variant.accesses) {
+            check(node, access.value);
+            for (const Access& part : access.parts)
+                check(node, part);
+        }
+        if (foreign)
+            diagnostics_.report(DiagnosticKind::TargetNotAvailable, foreign->range,
+                                {std::string(diagnostics_.sources().text(foreign->range)),
+                                 "this probe",
+                                 "it is a variable of a program that the probe is not in"});
+        return !foreign;
+    }
+
+    // "kernel", the name or path of a module, the path of a program, or headers.
     const DebugInfo* info_of_module(const std::string& name) {
         if (name.find('<') != std::string::npos) {
             auto headers = resolver_.images.headers(name);
@@ -391,8 +421,9 @@ class ProbeResolver {
             auto info = kernel_info();
             return info ? *info : nullptr;
         }
-        auto module = resolver_.images.module(name);
-        return module ? &(*module)->info() : nullptr;
+        auto found =
+            names_program(name) ? resolver_.images.program(name) : resolver_.images.module(name);
+        return found ? &(*found)->info() : nullptr;
     }
 
     uint32_t find_or_add(Variant variant, size_t repetition) {

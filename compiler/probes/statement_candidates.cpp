@@ -43,6 +43,8 @@ bool check_dwarf(const ImageView& view, const ast::ProbePoint& point, Resolver& 
     std::string hint = view.image().kind() == ImageKind::Kernel
                            ? "install the kernel's debug symbols (on Debian: linux-image-" +
                                  view.image().kernel().release() + "-dbg)"
+                       : view.image().kind() == ImageKind::Program
+                           ? "compile the program with -g, or install its debug symbols"
                            : "build the module with debug information, or install its debug file";
     for (const std::string& reason : view.info().refused())
         hint += "; " + reason;

@@ -16,7 +16,7 @@ std::string join(const std::vector<uint32_t>& lines) {
 
 bool resolve_in(const ImageView& view, const ast::ProbePoint& point, const FunctionPattern& pattern,
                 Resolver& resolver, std::vector<Candidate>& out) {
-    const ast::PointComponent& component = point.components[1];
+    const ast::PointComponent& component = code_component(point);
     if (!check_dwarf(view, point, resolver))
         return false;
     bool nearest = find_component(point, "nearest") != nullptr;
@@ -59,7 +59,7 @@ bool resolve_in(const ImageView& view, const ast::ProbePoint& point, const Funct
 
 bool resolve_statement(const ast::ProbePoint& point, Resolver& resolver,
                        std::vector<Candidate>& out) {
-    const ast::PointComponent& component = point.components[1];
+    const ast::PointComponent& component = code_component(point);
     auto pattern = parse_function_pattern(component.string);
     if (!pattern) {
         resolver.diagnostics
@@ -86,13 +86,14 @@ bool resolve_statement_address(const ast::ProbePoint& point, Resolver& resolver,
     for (const ImageView* view : *images) {
         if (!check_dwarf(*view, point, resolver))
             return false;
-        const uint64_t address = link_time_address(view->image(), point.components[1]);
+        const uint64_t address = link_time_address(view->image(), code_component(point));
         auto statement = view->info().statement_at(address);
         std::string refusal;
         if (statement)
             add_statement(*view, *statement,
                           view->prefix() + ".statement(" +
-                              address_text(static_cast<uint64_t>(point.components[1].number)) + ")",
+                              address_text(static_cast<uint64_t>(code_component(point).number)) +
+                              ")",
                           resolver, out, refusal);
         else
             refusal = statement.failure().message;
@@ -108,8 +109,10 @@ bool resolve_statement_address(const ast::ProbePoint& point, Resolver& resolver,
 } // namespace
 
 const std::vector<ProbeForms> statement_family{
-    {"{kernel|module(STRING)}.statement(STRING)[.nearest]", resolve_statement, code_traits},
-    {"{kernel|module(STRING)}.statement(NUMBER)", resolve_statement_address, code_traits},
+    {"{kernel|module(STRING)|process[({STRING|NUMBER})]}.statement(STRING)[.nearest]",
+     resolve_statement, code_traits},
+    {"{kernel|module(STRING)|process[({STRING|NUMBER})]}.statement(NUMBER)",
+     resolve_statement_address, code_traits},
 };
 
 } // namespace djstap

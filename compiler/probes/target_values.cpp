@@ -108,7 +108,9 @@ AccessError unknown_variable(const program::TargetValue& value, const VariableSc
 // For messages: "the kernel", "module 'ext4'".
 std::string owner(const DebugInfo& info) {
     const Image& image = info.image();
-    return image.kind() == ImageKind::Kernel ? "the kernel" : "module '" + image.name() + "'";
+    return image.kind() == ImageKind::Kernel    ? "the kernel"
+           : image.kind() == ImageKind::Program ? image.title()
+                                                : "module '" + image.name() + "'";
 }
 
 std::optional<TypeId> find_type(const DebugInfo& info, const std::string& name) {

@@ -54,6 +54,8 @@
  *     offset in struct pt_regs of a system call's argument `n`, from 1 to DJS_SYSCALL_ARGUMENTS
  *   unsigned long djs_stack_argument(const struct pt_regs *regs, s64 n)
  *     the address of a later argument, at function entry
+ *   unsigned long djs_returned_from(const struct pt_regs *regs)
+ *     after a return: what the stack pointer was at the function's entry
  *   void djs_format_registers(char *to, size_t size, const struct pt_regs *regs)
  *     formats all registers as text, several per line
  *   DJS_FOR_REGISTERS(do)

@@ -31,6 +31,9 @@ bool djs_run_in_task(const struct djs_handler *handler, const struct djs_site *s
 /* Runs the handler's body for a hit of a mechanism other than the direct call. */
 void djs_run_handler(const struct djs_handler *handler, const struct djs_site *site,
 		     struct pt_regs *regs);
+/* The same for a hit at an address that depends on the process. */
+void djs_run_handler_at(const struct djs_handler *handler, const struct djs_site *site,
+			struct pt_regs *regs, unsigned long address);
 
 /* Enclose a handler that starts with interrupts disabled, which the sampling timer cannot see, and
  * count its time. False: not counted, because the handler that it interrupted is, or because

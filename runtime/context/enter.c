@@ -405,8 +405,9 @@ DJS_HANDLER_CODE void djs_fail(struct djs_ctx *ctx, const char *message, u32 pla
 	ctx->error_place = place;
 }
 
-DJS_HANDLER_CODE void djs_run_handler(const struct djs_handler *handler,
-				      const struct djs_site *site, struct pt_regs *regs)
+static __always_inline void run_handler(const struct djs_handler *handler,
+					const struct djs_site *site, struct pt_regs *regs,
+					unsigned long address)
 {
 	struct djs_ctx *ctx = djs_enter(handler, site);
 
@@ -414,9 +415,22 @@ DJS_HANDLER_CODE void djs_run_handler(const struct djs_handler *handler,
 		return;
 	ctx->regs = regs;
 	ctx->user_regs = regs && user_mode(regs);
-	ctx->address = site ? site->address + djs_site_bias(site) : 0;
+	ctx->address = address;
 	handler->body(ctx);
 	ctx->regs = NULL; /* direct handlers share the context and have none */
 	ctx->user_regs = 0;
 	djs_leave(ctx);
+}
+
+DJS_HANDLER_CODE void djs_run_handler(const struct djs_handler *handler,
+				      const struct djs_site *site, struct pt_regs *regs)
+{
+	run_handler(handler, site, regs, site ? site->address + djs_site_bias(site) : 0);
+}
+
+DJS_HANDLER_CODE void djs_run_handler_at(const struct djs_handler *handler,
+					 const struct djs_site *site, struct pt_regs *regs,
+					 unsigned long address)
+{
+	run_handler(handler, site, regs, address);
 }

@@ -82,6 +82,8 @@ DJS_HANDLER_CODE s64 djs_fn_addr(struct djs_ctx *ctx)
 
 	if (site && djs_mechanism_can(site->mechanism, DJS_HAS_CALLBACK))
 		return 0;
+	if (site && djs_mechanism_can(site->mechanism, DJS_IN_PROGRAM))
+		return ctx->address;
 	if (!site || !site->address)
 		return ctx->regs ? instruction_pointer(ctx->regs) : 0;
 	return (djs_mechanism_can(site->mechanism, DJS_AT_FENTRY) ? site->entry : site->address) +

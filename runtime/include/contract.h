@@ -41,12 +41,19 @@ enum djs_argument {
 	DJS_NETFILTER_PRIORITY, /* signed */
 	/* djs_hash_bytes() of the marker's format. The site's function holds its name. */
 	DJS_MARKER_FORMAT = 0,
+	/* Only hits in this process count (its number in the initial namespace); 0: in all. */
+	DJS_UPROBE_PROCESS = 0,
+	/* Offset in the file of the semaphore that tells the program that a mark is probed; 0:
+	   none. */
+	DJS_UPROBE_SEMAPHORE,
 };
 
 /* Values of djs_image.kind. */
 enum djs_image_kind {
 	DJS_IMAGE_KERNEL,
 	DJS_IMAGE_MODULE, /* may be loaded and unloaded */
+	/* A file that processes map, each at an address of its own. Its name is the path. */
+	DJS_IMAGE_PROGRAM,
 };
 
 typedef void djs_body_function(struct djs_ctx *ctx);

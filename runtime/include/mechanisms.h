@@ -32,6 +32,9 @@ enum djs_capability {
 	/* A handler that walks long arrays may run in a task; namely in the one that was hit. */
 	DJS_RUNS_IN_TASK = 1 << 8,
 	DJS_IS_TASK = 1 << 9,
+	/* Its sites are in files that processes map: the address of a hit depends on the process.
+	 */
+	DJS_IN_PROGRAM = 1 << 10,
 };
 
 /* True if the mechanism has any of these capabilities. */

@@ -49,7 +49,12 @@ static inline bool djs_image_is_module(u32 image)
 /* Returns whether the script concerns modules in addition to the kernel's own text. */
 static inline bool djs_has_modules(void)
 {
-	return djs_script.image_count > 1;
+	u32 i;
+
+	for (i = 0; i < djs_script.image_count; i++)
+		if (djs_image_is_module(i))
+			return true;
+	return false;
 }
 /* DJS_NO_INDEX: the script does not concern it. */
 u32 djs_image_of_module(const char *name);

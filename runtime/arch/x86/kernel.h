@@ -180,6 +180,12 @@ static __always_inline unsigned long djs_stack_argument(const struct pt_regs *re
 	return regs->sp + (n - DJS_REGISTER_ARGUMENTS) * sizeof(long);
 }
 
+/* The return instruction has taken the return address from the stack. */
+static __always_inline unsigned long djs_returned_from(const struct pt_regs *regs)
+{
+	return regs->sp - sizeof(long);
+}
+
 static __always_inline void djs_format_registers(char *to, size_t size, const struct pt_regs *regs)
 {
 	scnprintf(to, size,

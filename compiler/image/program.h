@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Programs and libraries of user space as images: files that processes map, each at an address of
+// its own.
+#pragma once
+#include "image/elf_file.h"
+#include "image/kernel.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace djstap {
+
+// Opens the program or library at an absolute path. `kernel`, which must outlive it, is the one on
+// which it runs. Its symbols are those of the file, and of its separate debug file if the file was
+// stripped.
+Result<std::unique_ptr<Image>> open_program(const Kernel& kernel, const std::string& path);
+
+// Returns the canonical path of what a script names: a path that contains a slash, relative to the
+// current folder, or a program in $PATH; a script's #! line names its interpreter. Fails with a
+// reason and a hint.
+Result<std::string> find_program_file(const std::string& name);
+
+// Returns the files that match a pattern with wildcards, sorted. Those that are no programs are
+// left out.
+std::vector<std::string> program_files_matching(const std::string& pattern);
+
+// Returns whether the file begins like an ELF file.
+bool is_elf_file(const std::string& path);
+
+} // namespace djstap

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Uprobes and uretprobes. The kernel calls a consumer in the task that was hit, with the registers
+// of its user code, and waits for running handlers when a consumer is unregistered. A task that is
+// still inside a function with a uretprobe keeps the kernel's own object alive, not this module.
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uprobes.h>
+
+#include "arch/runtime.h"
+#include "context/context.h"
+#include "sites/mechanism.h"
+#include "uprobe/uprobe.h"
+
+#ifdef DJS_HAVE_UPROBE_DATA
+#define UPROBE_DATA , __u64 *data
+#else
+#define UPROBE_DATA
+#endif
+
+struct djs_uprobe {
+	struct uprobe_consumer consumer;
+	struct djs_site_run *run;
+	struct djs_calls *calls; /* NULL: its handler needs no values from the entry */
+	struct inode *inode;
+	struct uprobe *uprobe; /* the kernel's object, where it is the handle */
+	u64 offset;
+	struct djs_uprobe *next; /* detached */
+};
+
+static __always_inline const struct djs_handler *handler_of(const struct djs_uprobe *probe)
+{
+	return &djs_script.handlers[probe->run->site->handler];
+}
+
+/* Handlers without a context expect what a kprobe provides. */
+static __always_inline void run_by_regs(const struct djs_handler *handler, struct pt_regs *regs)
+{
+	preempt_disable_notrace();
+	handler->by_regs(NULL, regs);
+	preempt_enable_notrace();
+}
+
+static DJS_HANDLER_CODE int uprobe_hit(struct uprobe_consumer *consumer,
+				       struct pt_regs *regs UPROBE_DATA)
+{
+	const struct djs_uprobe *probe = container_of(consumer, struct djs_uprobe, consumer);
+	const struct djs_handler *handler = handler_of(probe);
+
+	if (!djs_concerns_process(handler))
+		return 0;
+	if (handler->by_regs)
+		run_by_regs(handler, regs);
+	else
+		djs_run_handler_at(handler, probe->run->site, regs, instruction_pointer(regs));
+	return 0;
+}
+
+static __always_inline struct djs_ctx *enter_uretprobe(const struct djs_uprobe *probe,
+						       struct pt_regs *regs, unsigned long function,
+						       u64 *values)
+{
+	struct djs_ctx *ctx = djs_enter(handler_of(probe), probe->run->site);
+
+	if (ctx) {
+		ctx->regs = regs;
+		ctx->user_regs = 1;
+		ctx->saved = values;
+		ctx->address = function;
+	}
+	return ctx;
+}
+
+static __always_inline void leave_uretprobe(struct djs_ctx *ctx)
+{
+	ctx->regs = NULL;
+	ctx->user_regs = 0;
+	ctx->saved = NULL;
+	ctx->returned = 0;
+	djs_leave(ctx);
+}
+
+static DJS_HANDLER_CODE int uretprobe_entered(struct uprobe_consumer *consumer,
+					      struct pt_regs *regs UPROBE_DATA)
+{
+	struct djs_uprobe *probe = container_of(consumer, struct djs_uprobe, consumer);
+	const struct djs_handler *handler = handler_of(probe);
+	struct djs_ctx *ctx;
+	bool valid = false;
+	u64 *values;
+
+	if (!djs_concerns_process(handler))
+		return 0;
+	values = djs_call_begin(probe->calls, user_stack_pointer(regs));
+	if (!values)
+		return 0;
+	ctx = enter_uretprobe(probe, regs, instruction_pointer(regs), values);
+	if (ctx) {
+		handler->entry(ctx);
+		valid = !ctx->error;
+		leave_uretprobe(ctx);
+	}
+	djs_call_begun(values, valid);
+	return 0;
+}
+
+static DJS_HANDLER_CODE int uretprobe_returned(struct uprobe_consumer *consumer,
+					       unsigned long function,
+					       struct pt_regs *regs UPROBE_DATA)
+{
+	struct djs_uprobe *probe = container_of(consumer, struct djs_uprobe, consumer);
+	const struct djs_handler *handler = handler_of(probe);
+	u64 *values = NULL;
+	struct djs_ctx *ctx;
+
+	if (!djs_concerns_process(handler))
+		return 0;
+	if (probe->calls) {
+		values = djs_call_find(probe->calls, djs_returned_from(regs));
+		if (!values)
+			return 0;
+	} else if (handler->by_regs) {
+		run_by_regs(handler, regs);
+		return 0;
+	}
+	ctx = enter_uretprobe(probe, regs, function, values);
+	if (ctx) {
+		ctx->returned = 1;
+		ctx->return_value = regs_return_value(regs);
+		handler->body(ctx);
+		regs_set_return_value(regs, ctx->return_value); /* it may have been changed */
+		leave_uretprobe(ctx);
+	}
+	if (values)
+		djs_call_over(values);
+	return 0;
+}
+
+/* ---- the kernel's interface -------------------------------------------------------------------
+ */
+
+#if defined(DJS_HAVE_UPROBE_OBJECT)
+
+static int register_consumer(struct djs_uprobe *probe, u64 semaphore)
+{
+	probe->uprobe = uprobe_register(probe->inode, probe->offset, semaphore, &probe->consumer);
+	return PTR_ERR_OR_ZERO(probe->uprobe);
+}
+
+static void unregister_consumer(struct djs_uprobe *probe)
+{
+	uprobe_unregister_nosync(probe->uprobe, &probe->consumer);
+}
+
+static void wait_for_handlers(void)
+{
+	uprobe_unregister_sync();
+}
+
+#elif defined(DJS_HAVE_UPROBE_REFCTR)
+
+static int register_consumer(struct djs_uprobe *probe, u64 semaphore)
+{
+	return uprobe_register_refctr(probe->inode, probe->offset, semaphore, &probe->consumer);
+}
+
+/* Waits for the handlers of the probe. */
+static void unregister_consumer(struct djs_uprobe *probe)
+{
+	uprobe_unregister(probe->inode, probe->offset, &probe->consumer);
+}
+
+static void wait_for_handlers(void)
+{
+}
+
+#else
+
+static int register_consumer(struct djs_uprobe *probe, u64 semaphore)
+{
+	return -EOPNOTSUPP;
+}
+
+static void unregister_consumer(struct djs_uprobe *probe)
+{
+}
+
+static void wait_for_handlers(void)
+{
+}
+
+#endif
+
+/* ---- attaching and detaching ------------------------------------------------------------------
+ */
+
+static bool is_uprobe(const struct djs_site_run *run)
+{
+	return djs_mechanism_can(run->mechanism, DJS_IN_PROGRAM);
+}
+
+/* A call that does not find room is missed. */
+#define CALLS_KEPT 1024
+
+static int prepare(struct djs_uprobe *probe)
+{
+	const struct djs_handler *handler = handler_of(probe);
+
+	if (probe->run->mechanism == DJS_MECHANISM_UPROBE) {
+		probe->consumer.handler = uprobe_hit;
+		return 0;
+	}
+	probe->consumer.ret_handler = uretprobe_returned;
+	if (!handler->entry)
+		return 0;
+	probe->consumer.handler = uretprobe_entered;
+	probe->calls = djs_calls_make(probe->run->site->maxactive ?: CALLS_KEPT, handler->saved);
+	return probe->calls ? 0 : -ENOMEM;
+}
+
+static void free_probe(struct djs_uprobe *probe)
+{
+	djs_calls_free(probe->calls);
+	kfree(probe);
+}
+
+static const char *uprobe_failure(int error)
+{
+	switch (error) {
+	case -EOPNOTSUPP:
+		return "the kernel cannot probe this instruction, or has no uprobes";
+	case -ENOMEM:
+		return "there is no memory";
+	case -EIO:
+		return "the kernel cannot probe files of this file system";
+	default:
+		return "the kernel rejects a uprobe there";
+	}
+}
+
+static int attach_uprobe(struct djs_site_run *run)
+{
+	const char *why;
+	struct inode *inode = djs_program_file(run, &why);
+	struct djs_uprobe *probe;
+	int error;
+
+	if (IS_ERR(inode)) {
+		djs_site_failed(run, PTR_ERR(inode), why);
+		return 0;
+	}
+	probe = kzalloc(sizeof(*probe), GFP_KERNEL);
+	if (!probe)
+		return -ENOMEM;
+	probe->run = run;
+	probe->inode = inode;
+	probe->offset = djs_offset_in_file(run->site);
+	error = prepare(probe);
+	run->data = probe;
+	run->armed = 1; /* it may be hit at once */
+	if (!error)
+		error =
+		    register_consumer(probe, handler_of(probe)->arguments[DJS_UPROBE_SEMAPHORE]);
+	if (error) {
+		run->armed = 0;
+		run->data = NULL;
+		free_probe(probe);
+		djs_site_failed(run, error, uprobe_failure(error));
+	}
+	return 0;
+}
+
+static struct djs_uprobe *detached;
+
+static void free_detached(void)
+{
+	if (!detached)
+		return;
+	wait_for_handlers();
+	while (detached) {
+		struct djs_uprobe *probe = detached;
+
+		detached = probe->next;
+		if (probe->calls)
+			probe->run->missed += djs_calls_missed(probe->calls);
+		free_probe(probe);
+	}
+}
+
+static void detach_uprobe(struct djs_site_run *run)
+{
+	struct djs_uprobe *probe = run->data;
+
+	unregister_consumer(probe);
+	run->armed = 0;
+	run->data = NULL;
+	probe->next = detached;
+	detached = probe;
+}
+
+static int uprobe_attach(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++) {
+		struct djs_site_run *run = &djs_sites[i];
+
+		if (is_uprobe(run) && run->wanted && !run->armed && !run->error &&
+		    attach_uprobe(run))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void uprobe_disarm(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		if (is_uprobe(&djs_sites[i]) && djs_sites[i].armed && !djs_sites[i].wanted)
+			detach_uprobe(&djs_sites[i]);
+	free_detached();
+}
+
+static u64 uprobe_missed(const struct djs_site_run *run)
+{
+	const struct djs_uprobe *probe = run->data;
+
+	return probe->calls ? djs_calls_missed(probe->calls) : 0;
+}
+
+const struct djs_mechanism_ops djs_ops_uprobe = {
+    .attach = uprobe_attach,
+    .disarm = uprobe_disarm,
+    .missed = uprobe_missed,
+    .free = djs_programs_release,
+    .last = true,
+    .drains = true,
+};

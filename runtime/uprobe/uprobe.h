@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Probes in programs and libraries: a consumer of the kernel's uprobes at an offset in a file, for
+ * every process that maps the file. programs.c finds the files, calls.c keeps the values from a
+ * function's entry until it returns.
+ */
+#ifndef DJSTAP_UPROBE_H
+#define DJSTAP_UPROBE_H
+
+#include "sites/sites.h"
+
+struct inode;
+
+/* ---- files: programs.c ----------------------------------------------------------------------- */
+
+/* Returns the inode of the site's file, which is kept until djs_programs_release; or an error, and
+ * why. May sleep. */
+struct inode *djs_program_file(const struct djs_site_run *run, const char **why);
+void djs_programs_release(void);
+/* Returns the offset of a site in its file. */
+static inline u64 djs_offset_in_file(const struct djs_site *site)
+{
+	return site->address - djs_script.segments[site->segment].file_distance;
+}
+
+/* Returns whether a hit in the current process concerns the handler. Any context. */
+bool djs_concerns_process(const struct djs_handler *handler);
+
+/* ---- calls that have not returned: calls.c --------------------------------------------------- */
+
+struct djs_calls;
+
+/* Makes room for `count` calls with `words` values each. NULL: no memory. */
+struct djs_calls *djs_calls_make(u32 count, u32 words);
+void djs_calls_free(struct djs_calls *calls);
+/* Returns room for the values of a call by the current task whose return address is at `frame`.
+ * The caller fills it, and then calls djs_call_begun. */
+u64 *djs_call_begin(struct djs_calls *calls, unsigned long frame);
+/* Without values (`valid` is false) the return is not handled. */
+void djs_call_begun(u64 *values, bool valid);
+/* Returns what was kept for the call, until djs_call_over; NULL: nothing, because it had no values,
+ * or because there were too many calls, which is counted. */
+u64 *djs_call_find(struct djs_calls *calls, unsigned long frame);
+void djs_call_over(u64 *values);
+u64 djs_calls_missed(const struct djs_calls *calls);
+
+#endif

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Points in programs, which this test compiles: their places, target variables and refusals.
+#include "probes/probes.h"
+
+#include "image/program.h"
+#include "system/temporary.h"
+#include "unit/debuginfo/made_kernel.h"
+#include "unit/semantics/analysis.h"
+
+#include <cstdlib>
+#include <elf.h>
+#include <fstream>
+#include <unistd.h>
+
+namespace djstap::programs {
+namespace {
+
+const std::string source = R"c(#include <stdlib.h>
+struct shape { int id; const char *name; long sizes[4]; };
+int counter = 40;
+static struct shape table[3];
+__attribute__((noinline)) int sum(int a, long b) { counter++; return a + (int)b; }
+static __attribute__((noinline)) int hidden(struct shape *shape) { return shape->id + rand(); }
+static inline __attribute__((always_inline)) int inlined(int a) { return a * 3; }
+int main(int argc, char **argv) {
+    if (argc > 7)
+        goto out;
+    table[1].name = argv[0];
+    argc += sum(inlined(argc), 2);
+out:
+    return argc + hidden(&table[1]);
+}
+)c";
+
+MadeKernel& kernel() {
+    static const std::vector<std::pair<std::string, std::string>> sources{
+        {"fs/made.c", "int f(int a) { return a; }\n"}};
+    static MadeKernel made(sources);
+    return made;
+}
+
+// A folder with the source and what was compiled of it.
+class Programs : public testing::Test {
+  protected:
+    void SetUp() override {
+        auto made = TemporaryFolder::create(temporary_directory());
+        ASSERT_TRUE(made);
+        folder = std::move(*made);
+        std::ofstream(path("program.c")) << source;
+    }
+    std::string path(const std::string& name) const { return folder.path() + "/" + name; }
+    std::string compile(const std::string& name, const std::string& options) const {
+        shell("gcc -w " + options + " program.c -o " + name);
+        return path(name);
+    }
+    void shell(const std::string& command) const {
+        EXPECT_EQ(std::system(("cd " + folder.path() + " && " + command).c_str()), 0) << command;
+    }
+
+    struct Planned {
+        explicit Planned(const std::string& script, const std::string& target = {})
+            : images(kernel().folder()), analysis(script) {
+            if (!target.empty())
+                images.set_target(target);
+            EXPECT_TRUE(analysis.program) << analysis.errors();
+            if (analysis.program)
+                plan = resolve_probes(*analysis.program, images, {}, analysis.diagnostics);
+        }
+        std::string errors() const { return analysis.errors(); }
+        Images images;
+        test::Analysis analysis;
+        std::optional<ProbePlan> plan;
+    };
+    static std::string points_of(const std::string& point) {
+        const Planned planned("probe " + point + " { println(1) }");
+        std::string text = planned.plan ? "" : planned.errors();
+        if (planned.plan)
+            for (const Site& site : planned.plan->sites)
+                text += site.point + " " + std::string(mechanism_name(site.mechanism)) + "\n";
+        return text;
+    }
+    // What is wrong with a point, with the hint.
+    static std::string refusal(const std::string& point, const std::string& body = "println(1)") {
+        const Planned planned("probe " + point + " { " + body + " }");
+        return planned.plan ? "fine" : planned.errors();
+    }
+
+    TemporaryFolder folder;
+};
+
+constexpr const char* kinds[] = {"-g -O0", "-g -O2", "-g -O2 -no-pie", "-g -O2 -static",
+                                 "-g -O2 -static-pie"};
+
+TEST_F(Programs, FunctionsAreFoundHoweverTheProgramIsLinked) {
+    for (const char* kind : kinds) {
+        const std::string program = compile("program", kind);
+        const std::string prefix = "process(\"" + program + "\")";
+        const std::string place = "@program.c:5";
+        EXPECT_EQ(points_of(prefix + ".function(\"sum\")"),
+                  prefix + ".function(\"sum" + place + "\") uprobe\n")
+            << kind;
+        EXPECT_EQ(points_of(prefix + ".function(\"sum@program.c\").return"),
+                  prefix + ".function(\"sum" + place + "\").return uretprobe\n")
+            << kind;
+        // A place in the file is that of its segment.
+        const Planned planned("probe " + prefix + ".function(\"sum\") { println(1) }");
+        ASSERT_TRUE(planned.plan) << planned.errors();
+        const Site& site = planned.plan->sites.at(0);
+        const ProbedImage& image = planned.plan->images.at(site.image);
+        EXPECT_EQ(image.kind, ImageKind::Program);
+        size_t segments = 0;
+        for (const Segment& segment : image.segments)
+            segments += segment.executable && segment.contains(site.address);
+        EXPECT_EQ(segments, 1U) << kind;
+    }
+}
+
+TEST_F(Programs, InlinedFunctionsLabelsAndStatementsHaveDwarf) {
+    const std::string prefix = "process(\"" + compile("program", "-g -O2") + "\")";
+    EXPECT_NE(points_of(prefix + ".function(\"inlined\")").find(".inline uprobe\n"),
+              std::string::npos);
+    EXPECT_NE(points_of(prefix + ".function(\"inlined\").call").find("has no code of its own"),
+              std::string::npos);
+    EXPECT_NE(points_of(prefix + ".statement(\"main@program.c:12\")").find(".statement("),
+              std::string::npos);
+    EXPECT_NE(points_of(prefix + ".function(\"main\").label(\"out\")").find(".label(\"out\")"),
+              std::string::npos);
+    EXPECT_NE(points_of(prefix + ".statement(\"main@program.c:9999\")").find("error"),
+              std::string::npos);
+}
+
+TEST_F(Programs, SymbolsSufficeForFunctions) {
+    const std::string program = compile("program", "-O2");
+    const std::string prefix = "process(\"" + program + "\")";
+    EXPECT_EQ(points_of(prefix + ".function(\"{sum,hidden}*\")").find("error"), std::string::npos);
+    EXPECT_EQ(points_of(prefix + ".function(\"sum\").exported"),
+              prefix + ".function(\"sum\").exported uprobe\n");
+    EXPECT_NE(refusal(prefix + ".function(\"hidden*\").exported").find("error"), std::string::npos);
+    EXPECT_NE(
+        refusal(prefix + ".statement(\"sum@program.c:5\")").find("there is only a symbol table"),
+        std::string::npos);
+    EXPECT_NE(refusal(prefix + ".function(\"sum\")", "println($a)").find("compile it with -g"),
+              std::string::npos);
+    EXPECT_NE(refusal(prefix + ".function(\"sun\")").find("did you mean 'sum'?"),
+              std::string::npos);
+}
+
+TEST_F(Programs, DebugInformationMayBeSeparate) {
+    compile("program", "-g -O2");
+    shell("objcopy --only-keep-debug program program.debug && strip program && "
+          "objcopy --add-gnu-debuglink=program.debug program");
+    const std::string prefix = "process(\"" + path("program") + "\")";
+    EXPECT_EQ(refusal(prefix + ".function(\"sum\")", "println($a, $b)"), "fine");
+    EXPECT_EQ(refusal(prefix + ".function(\"hidden\")", "println($shape->name)"), "fine");
+    // The call frames are in the program, not in what was separated.
+    EXPECT_EQ(refusal(prefix + ".statement(\"main@program.c:14\")", "println($argc)"), "fine");
+}
+
+TEST_F(Programs, AddressesInAProgramAreTheProcesses) {
+    const std::string prefix = "process(\"" + compile("program", "-g -O2") + "\")";
+    const Planned planned("probe " + prefix + ".function(\"sum\") { println($counter, " +
+                          "@var(\"table@program.c\")[1]->sizes[2]) }");
+    ASSERT_TRUE(planned.plan) << planned.errors();
+    for (const auto& [node, access] : planned.plan->variants.at(0).accesses) {
+        EXPECT_EQ(access.value.base, Access::Base::ImageAddress);
+        EXPECT_EQ(access.value.space, AddressSpace::User);
+    }
+    EXPECT_NE(refusal("begin", "println(@var(\"counter\", \"" + path("program") + "\"))")
+                  .find("a variable of a program that the probe is not in"),
+              std::string::npos);
+}
+
+TEST_F(Programs, AProcessIsNamedByNumberOrByTheCommand) {
+    const std::string program = compile("program", "-g -O2");
+    const Planned planned("probe process.function(\"sum\") { println(1) }", program);
+    ASSERT_TRUE(planned.plan) << planned.errors();
+    EXPECT_EQ(planned.plan->images.at(planned.plan->sites.at(0).image).name, program);
+    const std::string self = std::to_string(getpid());
+    const Planned numbered("probe process(" + self + ").function(\"main\") { println(1) }");
+    ASSERT_TRUE(numbered.plan) << numbered.errors();
+    const auto* place = std::get_if<ProgramPlace>(&numbered.plan->variants.at(0).payload);
+    ASSERT_TRUE(place);
+    EXPECT_EQ(place->process, static_cast<uint64_t>(getpid()));
+    EXPECT_NE(refusal("process.function(\"sum\")").find("-c COMMAND or -x PID"), std::string::npos);
+}
+
+TEST_F(Programs, PatternsMatchSeveralPrograms) {
+    compile("one", "-g -O2");
+    compile("two", "-g -O0");
+    std::ofstream(path("text")) << "no program";
+    EXPECT_EQ(Planned("probe process(\"" + path("*") + "\").function(\"sum\") { println(1) }")
+                  .plan->images.size(),
+              2U);
+    EXPECT_NE(
+        refusal("process(\"" + path("x*") + "\").function(\"sum\")").find("no program matches"),
+        std::string::npos);
+}
+
+TEST_F(Programs, ScriptsStandForTheirInterpreters) {
+    const std::string program = compile("program", "-g -O2");
+    std::ofstream(path("script")) << "#!" << program << " -x\n";
+    std::ofstream(path("second")) << "#! " << path("script") << "\n";
+    for (const char* name : {"script", "second"}) {
+        auto file = find_program_file(path(name));
+        ASSERT_TRUE(file) << file.failure().message;
+        EXPECT_EQ(*file, program);
+    }
+    std::ofstream(path("endless")) << "#!" << path("endless") << "\n";
+    EXPECT_FALSE(find_program_file(path("endless")));
+}
+
+// Whatever a file is cut to, it is refused, or what it has is used.
+TEST_F(Programs, DamagedFilesAreRefused) {
+    const std::string program = compile("program", "-g -O2");
+    std::ifstream file(program, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    size_t refused = 0;
+    for (size_t size = 0; size < bytes.size(); size += bytes.size() / 40) {
+        std::ofstream(path("cut"), std::ios::binary) << bytes.substr(0, size);
+        refused += refusal("process(\"" + path("cut") + "\").function(\"sum\")") != "fine";
+    }
+    EXPECT_GT(refused, 30U);
+    std::string narrow = bytes;
+    narrow[EI_CLASS] = ELFCLASS32;
+    std::ofstream(path("narrow"), std::ios::binary) << narrow;
+    EXPECT_NE(refusal("process(\"" + path("narrow") + "\").function(\"sum\")").find("64-bit"),
+              std::string::npos);
+    shell("gcc -c program.c -o object.o");
+    EXPECT_NE(refusal("process(\"" + path("object.o") + "\").function(\"sum\")")
+                  .find("neither a program nor a library"),
+              std::string::npos);
+}
+
+} // namespace
+} // namespace djstap::programs
