@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -67,6 +68,16 @@ inline bool is_seen_by_direct_call(PtReg reg) {
 
 // The bytes that a call pushes on the stack: the return address, or 0 if a register holds it.
 size_t return_address_bytes();
+
+// Returns the address of a symbol; nothing if it is unknown.
+using SymbolAddress = std::function<std::optional<uint64_t>(std::string_view)>;
+// Returns the location that an operand in the assembler's syntax stands for, as compilers write it
+// into the notes of static probes: a register, a number, or memory.
+Location location_of_operand(std::string_view operand, const SymbolAddress& symbol_address);
+
+// Returns the address of the word that holds a function's address, if the code at `address` is a
+// stub of a program's procedure linkage table, which jumps there.
+std::optional<uint64_t> slot_of_stub(std::string_view code, uint64_t address);
 
 // ---- calling conventions
 

@@ -17,9 +17,7 @@ namespace {
 constexpr std::array not_supported_patterns{
     "hwbkpt",
     "debuginfod",
-    "process[({STRING|NUMBER})].{begin|end|thread|syscall|insn|itrace|mark(STRING)|provider(STRING)"
-    "|"
-    "plt[(STRING)]|library(STRING)}",
+    "process[({STRING|NUMBER})].{begin|end|thread|syscall|insn|itrace}",
     "process[({STRING|NUMBER})].function({STRING|NUMBER}).{callee(STRING)|callees[(NUMBER)]}",
     "java(STRING)",
     "java(NUMBER)",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The families of probe points (families.def): each file determines the candidates of a point.
 #pragma once
+#include "image/sdt_notes.h"
 #include "probes/mechanisms.h"
 #include "probes/probes.h"
 #include "semantics/points.h"
@@ -21,8 +22,10 @@ struct Candidate {
     uint64_t scope = 0; // the inline instance to which they belong; 0: all visible ones
     // The image that contains its code or tracepoint; null if neither is probed.
     const ImageView* image = nullptr;
-    Payload payload; // parameters that only its family knows
-    Callers callers; // its image is set later
+    Payload payload;             // parameters that only its family knows
+    Callers callers;             // its image is set later
+    std::optional<SdtMark> mark; // a static probe of a program
+    std::string stub;            // the function that a stub of a program calls
 };
 
 // What resolving a point requires.
@@ -77,8 +80,9 @@ std::optional<std::vector<const ImageView*>> find_images(const ast::ProbePoint& 
 // Returns the programs that a point names by `process`, likewise: programs.cpp.
 std::optional<std::vector<const ImageView*>> find_programs(const ast::ProbePoint& point,
                                                            Resolver& resolver);
-// Sets the parameters of a candidate in a program: the process to which the point limits it.
-void note_process(const ast::ProbePoint& point, Candidate& candidate);
+// Sets the parameters of a candidate in a program: the process, or the program, to which
+// the point limits it.
+void note_process(const ast::ProbePoint& point, const Resolver& resolver, Candidate& candidate);
 
 // Returns what `component`, module("PATTERN"), names, likewise.
 std::optional<std::vector<const ImageView*>> find_modules(const ast::PointComponent& component,

@@ -218,15 +218,20 @@ bool resolve(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candi
 } // namespace
 
 const std::vector<ProbeForms> function_family{
-    {"{kernel|module(STRING)|process[({STRING|NUMBER})]}.function({STRING|NUMBER})",
+    {"{kernel|module(STRING)|process[({STRING|NUMBER})][.library(STRING)]}.function({STRING|NUMBER}"
+     ")",
      resolve<Wanted::All>, code_traits},
-    {"{kernel|module(STRING)|process[({STRING|NUMBER})]}.function({STRING|NUMBER}).call",
+    {"{kernel|module(STRING)|process[({STRING|NUMBER})][.library(STRING)]}.function({STRING|NUMBER}"
+     ").call",
      resolve<Wanted::Own>, code_traits},
-    {"{kernel|module(STRING)|process[({STRING|NUMBER})]}.function({STRING|NUMBER}).inline",
+    {"{kernel|module(STRING)|process[({STRING|NUMBER})][.library(STRING)]}.function({STRING|NUMBER}"
+     ").inline",
      resolve<Wanted::Inlined>, code_traits},
-    {"{kernel|module(STRING)|process[({STRING|NUMBER})]}.function({STRING|NUMBER}).exported",
+    {"{kernel|module(STRING)|process[({STRING|NUMBER})][.library(STRING)]}.function({STRING|NUMBER}"
+     ").exported",
      resolve<Wanted::Exported>, code_traits},
-    {"{kernel|module(STRING)|process[({STRING|NUMBER})]}.function({STRING|NUMBER}).{return[."
+    {"{kernel|module(STRING)|process[({STRING|NUMBER})][.library(STRING)]}.function({STRING|NUMBER}"
+     ").{return[."
      "maxactive(NUMBER)]|call.return}",
      resolve<Wanted::Return>, code_traits},
 };

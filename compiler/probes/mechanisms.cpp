@@ -2,6 +2,7 @@
 #include "probes/mechanisms.h"
 
 #include "arch/arch.h"
+#include "image/elf_file.h"
 #include "include/mechanisms.h"
 
 #include <array>
@@ -79,6 +80,12 @@ std::vector<std::string> mechanism_names() {
 
 namespace {
 
+// Go copies stacks, and finds the callers of functions by their return addresses.
+bool is_go(const Image& program) {
+    const ElfFile* elf = program.elf();
+    return elf && (elf->section(".gopclntab") || elf->section(".note.go.buildid"));
+}
+
 MechanismChoice choose_in_program(const Image& image, uint64_t address, Mechanism mechanism,
                                   const char* reason, std::optional<Mechanism> forced) {
     if (forced)
@@ -148,6 +155,9 @@ MechanismChoice choose_for_entry(const Image& image, uint64_t entry,
 
 MechanismChoice choose_for_return(const Image& image, uint64_t entry, const ReturnSafety& safety,
                                   std::optional<Mechanism> forced, std::string_view symbol) {
+    if (image.kind() == ImageKind::Program && is_go(image))
+        return refuse_any("the program is written in Go, which does not survive that its return "
+                          "addresses are exchanged");
     if (image.kind() == ImageKind::Program)
         return choose_in_program(image, entry, Mechanism::Uretprobe, "the return of a function",
                                  forced);

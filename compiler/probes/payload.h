@@ -105,6 +105,7 @@ struct MarkerFormat {
 struct ProgramPlace {
     uint64_t process = 0;   // only hits in this process count; 0: in all
     uint64_t semaphore = 0; // its offset in the file; 0: none
+    std::string program{};  // only hits in processes that run it count; empty: in all
     MechanismArguments arguments() const {
         return MechanismArguments()
             .set(DJS_UPROBE_PROCESS, process)
@@ -126,6 +127,8 @@ inline MechanismArguments mechanism_arguments(const Payload& payload) {
 
 // Returns the path of the program to whose threads the handler is limited; empty: it is to none.
 inline std::string mechanism_program(const Payload& payload) {
+    if (const auto* place = std::get_if<ProgramPlace>(&payload))
+        return place->program;
     const auto* event = std::get_if<PerfEvent>(&payload);
     return event ? event->program : std::string();
 }

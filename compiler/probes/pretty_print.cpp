@@ -156,6 +156,31 @@ void whole(Format& format, const AccessBuilder& builder, const DebugInfo& info, 
     element(format, builder, info, depth, range);
 }
 
+// $$name, $$provider, and $$parms and $$vars, which begin with the arguments; nothing for others.
+std::optional<AccessResult> mark_variables(const program::TargetValue& value,
+                                           const VariableScope& scope) {
+    if (value.name == "$$name")
+        return constant_text(scope.mark->name);
+    if (value.name == "$$provider")
+        return constant_text(scope.mark->provider);
+    if (value.name != "$$parms" && value.name != "$$vars")
+        return std::nullopt;
+    TargetAccess out;
+    out.is_text = true;
+    {
+        Format format(out);
+        for (size_t i = 1; i <= scope.mark->arguments.size(); i++) {
+            format.text((i > 1 ? " arg" : "arg") + std::to_string(i) + "=");
+            AccessResult argument = mark_argument(scope, i, value.range);
+            if (const auto* access = std::get_if<TargetAccess>(&argument))
+                format.value('x', true, access->value);
+            else
+                format.text("?");
+        }
+    }
+    return out;
+}
+
 } // namespace
 
 void append_pretty(TargetAccess& out, const AccessBuilder& builder, const DebugInfo& info,
@@ -175,6 +200,9 @@ AccessResult pretty_variables(const program::TargetValue& value, const VariableS
     if (!scope.function)
         return AccessError{
             DiagnosticKind::NoTargetVariables, value.range, value.name, "this probe point", {}, {}};
+    if (scope.mark)
+        if (auto of_mark = mark_variables(value, scope))
+            return std::move(*of_mark);
     static const std::vector<std::string> known{"$$vars", "$$parms", "$$locals", "$$return",
                                                 "$$name"};
     if (std::find(known.begin(), known.end(), value.name) == known.end()) {

@@ -3,7 +3,10 @@
 #include "image/program.h"
 
 #include "image/glob.h"
+#include "image/libraries.h"
 #include "probes/families.h"
+
+#include <algorithm>
 
 namespace djstap {
 
@@ -28,6 +31,32 @@ Result<std::vector<std::string>> named_files(const ast::PointComponent& process,
     if (!has_wildcard(process.string))
         return std::vector<std::string>{process.string};
     return program_files_matching(process.string);
+}
+
+} // namespace
+
+namespace {
+
+// Returns the program's libraries that a name or a pattern means: by their path, or its last part.
+std::vector<const ImageView*> find_libraries(const ImageView& program, const std::string& wanted,
+                                             Images& images, Failure& failure) {
+    std::vector<const ImageView*> found;
+    const bool is_file = wanted.find('/') != std::string::npos && !has_wildcard(wanted);
+    std::vector<std::string> files =
+        is_file ? std::vector<std::string>{wanted} : libraries_of(program.image());
+    if (!is_file)
+        std::erase_if(files, [&](const std::string& file) {
+            return !glob_match(wanted, file) &&
+                   !glob_match(wanted, file.substr(file.rfind('/') + 1));
+        });
+    for (const std::string& file : files) {
+        auto library = images.program(file);
+        if (library)
+            found.push_back(*library);
+        else
+            failure = library.failure();
+    }
+    return found;
 }
 
 } // namespace
@@ -67,17 +96,45 @@ std::optional<std::vector<const ImageView*>> find_programs(const ast::ProbePoint
         complain({"no program matches \"" + process.string + "\"", ""});
         return std::nullopt;
     }
-    return images;
+    const ast::PointComponent* library = find_component(point, "library");
+    if (!library)
+        return images;
+    std::vector<const ImageView*> libraries;
+    Failure failure{"no library of the program matches \"" + library->string + "\"",
+                    "a library that the program loads later is named by its path"};
+    for (const ImageView* program : images)
+        for (const ImageView* each :
+             find_libraries(*program, library->string, resolver.images, failure))
+            if (std::find(libraries.begin(), libraries.end(), each) == libraries.end())
+                libraries.push_back(each);
+    if (libraries.empty() && !images.empty() && !is_optional) {
+        resolver.diagnostics
+            .report(DiagnosticKind::NoProgram, library->argument_range, {failure.message})
+            .hint(failure.hint);
+        return std::nullopt;
+    }
+    return libraries;
 }
 
-void note_process(const ast::ProbePoint& point, Candidate& candidate) {
+void note_process(const ast::ProbePoint& point, const Resolver& resolver, Candidate& candidate) {
     if (!mechanism_can(candidate.site.mechanism, DJS_IN_PROGRAM))
         return;
     if (!std::holds_alternative<ProgramPlace>(candidate.payload))
         candidate.payload = ProgramPlace();
     const ast::PointComponent& process = point.components.front();
-    if (process.argument == ast::PointComponent::Argument::Number)
-        std::get<ProgramPlace>(candidate.payload).process = static_cast<uint64_t>(process.number);
+    auto& place = std::get<ProgramPlace>(candidate.payload);
+    if (process.argument == ast::PointComponent::Argument::Number) {
+        place.process = static_cast<uint64_t>(process.number);
+        return;
+    }
+    // A library counts in the processes that run the program.
+    if (!find_component(point, "library") || has_wildcard(process.string))
+        return;
+    auto file = process.argument == ast::PointComponent::Argument::None
+                    ? resolver.images.target()
+                    : find_program_file(process.string);
+    if (file)
+        place.program = *file;
 }
 
 } // namespace djstap

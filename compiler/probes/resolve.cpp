@@ -195,7 +195,7 @@ class ProbeResolver {
             std::vector<AccessError> missing;
             size_t left_out = 0;
             for (Candidate& candidate : candidates) {
-                note_process(point, candidate);
+                note_process(point, resolver_, candidate);
                 candidate.site.name = aliased ? written : candidate.site.point;
                 candidate.site.written = written;
                 const bool is_inlined = candidate.scope != 0;

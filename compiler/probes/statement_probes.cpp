@@ -109,9 +109,10 @@ bool resolve_statement_address(const ast::ProbePoint& point, Resolver& resolver,
 } // namespace
 
 const std::vector<ProbeForms> statement_family{
-    {"{kernel|module(STRING)|process[({STRING|NUMBER})]}.statement(STRING)[.nearest]",
+    {"{kernel|module(STRING)|process[({STRING|NUMBER})][.library(STRING)]}.statement(STRING)[."
+     "nearest]",
      resolve_statement, code_traits},
-    {"{kernel|module(STRING)|process[({STRING|NUMBER})]}.statement(NUMBER)",
+    {"{kernel|module(STRING)|process[({STRING|NUMBER})][.library(STRING)]}.statement(NUMBER)",
      resolve_statement_address, code_traits},
 };
 

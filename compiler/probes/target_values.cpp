@@ -22,7 +22,10 @@ VariableScope make_scope(const DebugInfo* info, const Candidate& candidate) {
     const bool is_tracepoint = candidate.site.mechanism == Mechanism::Tracepoint;
     if (const auto* marker = std::get_if<MarkerFormat>(&candidate.payload))
         scope.marker_format = marker->format;
+    scope.mark = candidate.mark;
+    scope.tracepoint = candidate.stub;
     const std::string what = is_tracepoint         ? "tracepoint"
+                             : scope.mark          ? "mark"
                              : scope.marker_format ? "marker"
                                                    : "function";
     scope.where = what + " '" + scope.function->name + "'";
@@ -62,6 +65,17 @@ const Variable* find_variable(const VariableScope& scope, std::string_view name)
     return nullptr;
 }
 
+// Returns N of "$argN"; 0 for other names.
+size_t argument_number(std::string_view name) {
+    constexpr std::string_view prefix = "$arg";
+    constexpr size_t digits = 3;
+    if (!name.starts_with(prefix) || name.size() == prefix.size() ||
+        name.size() > prefix.size() + digits ||
+        name.find_first_not_of("0123456789", prefix.size()) != std::string_view::npos)
+        return 0;
+    return std::strtoul(std::string(name.substr(prefix.size())).c_str(), nullptr, 10);
+}
+
 // Returns "available variables: $a, $b"; empty if there are none.
 std::string available_variables(const std::vector<std::string>& names) {
     std::string hint;
@@ -86,6 +100,8 @@ AccessError unknown_variable(const program::TargetValue& value, const VariableSc
     AccessError error{
         DiagnosticKind::UnknownTargetVariable, value.range, value.name, scope.where, {}, {}};
     std::vector<std::string> names;
+    for (size_t i = 0; scope.mark && i < scope.mark->arguments.size(); i++)
+        names.push_back("$arg" + std::to_string(i + 1));
     for (const Variable& variable : scope.variables)
         names.push_back("$" + variable.name);
     if (scope.is_return)
@@ -386,12 +402,41 @@ static bool is_whole_structure(const program::TargetValue& value, const AccessBu
     return kind == CTypeKind::Struct || kind == CTypeKind::Union;
 }
 
+AccessResult mark_argument(const VariableScope& scope, size_t number, SourceRange range) {
+    const SdtArgument& argument = scope.mark->arguments.at(number - 1);
+    AccessBuilder builder = access_builder(*scope.info, scope);
+    if (!builder.start(argument.location, 0, "$arg" + std::to_string(number), scope.where, range))
+        return builder.error();
+    TargetAccess out;
+    out.value = builder.access();
+    AccessStep step;
+    step.kind = builder.in_memory() ? AccessStep::Kind::Load : AccessStep::Kind::Extend;
+    step.size = argument.size;
+    step.is_signed = argument.is_signed;
+    if (builder.in_memory() || argument.size < sizeof(uint64_t))
+        out.value.steps.push_back(step);
+    return out;
+}
+
 AccessResult resolve_value(const program::TargetValue& value, const VariableScope& scope) {
     if (value.base == program::TargetValue::Base::Variable && value.name.starts_with("$$"))
         return pretty_variables(value, scope);
     if (scope.marker_format && value.base == program::TargetValue::Base::Variable &&
         (value.name == "$name" || value.name == "$format"))
         return constant_text(value.name == "$name" ? scope.tracepoint : *scope.marker_format);
+    if (const size_t number = argument_number(value.name);
+        scope.mark && value.base == program::TargetValue::Base::Variable && number > 0 &&
+        number <= scope.mark->arguments.size()) {
+        const std::string name = value.name;
+        if (!value.components.empty() || value.pretty > 0 || value.address_of)
+            return AccessError{DiagnosticKind::UntypedValue,
+                               value.range,
+                               name,
+                               {},
+                               {},
+                               "use @cast(" + name + ", \"struct …\", \"PATH\")"};
+        return mark_argument(scope, number, value.range);
+    }
     if (value.pretty > 0)
         return pretty_value(value, scope);
     AccessBuilder builder = access_builder(info_of(value, scope), scope);
@@ -441,6 +486,9 @@ std::vector<std::string> describe_variables(const VariableScope& scope) {
     if (scope.is_return && scope.function && scope.function->return_type &&
         *scope.function->return_type != 0)
         out.push_back("$return:" + scope.info->type_name(*scope.function->return_type));
+    for (size_t i = 0; scope.mark && i < scope.mark->arguments.size(); i++)
+        if (scope.mark->arguments[i].location.kind != LocationKind::None)
+            out.push_back("$arg" + std::to_string(i + 1) + ":long");
     for (const Variable& variable : scope.variables)
         if (variable.location.kind != LocationKind::None)
             out.push_back("$" + variable.name + ":" + scope.info->type_name(variable.type));

@@ -21,6 +21,7 @@ struct VariableScope {
     bool is_return = false;                   // $return is defined
     std::string tracepoint;                   // the name of a tracepoint or marker: $$name
     std::optional<std::string> marker_format; // of a marker: $format
+    std::optional<SdtMark> mark;              // of a static probe: $arg1 …, $$name, $$provider
     // Returns the debug information of a module that a script names; null if there is none.
     std::function<const DebugInfo*(const std::string&)> info_of_module;
     // Why headers that a script names cannot be used, by their names.
@@ -40,6 +41,8 @@ VariableScope make_scope(const DebugInfo* info, const Candidate& candidate);
 using AccessResult = std::variant<TargetAccess, AccessError>;
 AccessResult resolve_value(const program::TargetValue& value, const VariableScope& scope);
 
+// The value of an argument of a static probe.
+AccessResult mark_argument(const VariableScope& scope, size_t number, SourceRange range);
 // The strings of $x$, $x$$, $$vars and the like.
 AccessResult pretty_value(const program::TargetValue& value, const VariableScope& scope);
 AccessResult constant_text(std::string_view text);

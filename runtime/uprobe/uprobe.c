@@ -8,6 +8,7 @@
 
 #include "arch/runtime.h"
 #include "context/context.h"
+#include "perf/perf.h"
 #include "sites/mechanism.h"
 #include "uprobe/uprobe.h"
 
@@ -20,6 +21,7 @@
 struct djs_uprobe {
 	struct uprobe_consumer consumer;
 	struct djs_site_run *run;
+	struct djs_program only; /* path NULL: hits in processes of all programs count */
 	struct djs_calls *calls; /* NULL: its handler needs no values from the entry */
 	struct inode *inode;
 	struct uprobe *uprobe; /* the kernel's object, where it is the handle */
@@ -30,6 +32,12 @@ struct djs_uprobe {
 static __always_inline const struct djs_handler *handler_of(const struct djs_uprobe *probe)
 {
 	return &djs_script.handlers[probe->run->site->handler];
+}
+
+static DJS_HANDLER_CODE bool concerns_process(const struct djs_uprobe *probe)
+{
+	return djs_concerns_process(handler_of(probe)) &&
+	       (!probe->only.path || djs_program_of_still(&probe->only, current));
 }
 
 /* Handlers without a context expect what a kprobe provides. */
@@ -46,7 +54,7 @@ static DJS_HANDLER_CODE int uprobe_hit(struct uprobe_consumer *consumer,
 	const struct djs_uprobe *probe = container_of(consumer, struct djs_uprobe, consumer);
 	const struct djs_handler *handler = handler_of(probe);
 
-	if (!djs_concerns_process(handler))
+	if (!concerns_process(probe))
 		return 0;
 	if (handler->by_regs)
 		run_by_regs(handler, regs);
@@ -88,7 +96,7 @@ static DJS_HANDLER_CODE int uretprobe_entered(struct uprobe_consumer *consumer,
 	bool valid = false;
 	u64 *values;
 
-	if (!djs_concerns_process(handler))
+	if (!concerns_process(probe))
 		return 0;
 	values = djs_call_begin(probe->calls, user_stack_pointer(regs));
 	if (!values)
@@ -112,7 +120,7 @@ static DJS_HANDLER_CODE int uretprobe_returned(struct uprobe_consumer *consumer,
 	u64 *values = NULL;
 	struct djs_ctx *ctx;
 
-	if (!djs_concerns_process(handler))
+	if (!concerns_process(probe))
 		return 0;
 	if (probe->calls) {
 		values = djs_call_find(probe->calls, djs_returned_from(regs));
@@ -254,6 +262,13 @@ static int attach_uprobe(struct djs_site_run *run)
 	probe->run = run;
 	probe->inode = inode;
 	probe->offset = djs_offset_in_file(run->site);
+	probe->only.path = handler_of(probe)->program;
+	error = probe->only.path ? djs_program_find(&probe->only) : 0;
+	if (error) {
+		kfree(probe);
+		djs_site_failed(run, error, "the program of the process cannot be found");
+		return 0;
+	}
 	error = prepare(probe);
 	run->data = probe;
 	run->armed = 1; /* it may be hit at once */

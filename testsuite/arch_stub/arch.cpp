@@ -32,6 +32,14 @@ PtReg result_register() {
     return {};
 }
 
+std::optional<uint64_t> slot_of_stub(std::string_view, uint64_t) {
+    return std::nullopt;
+}
+
+Location location_of_operand(std::string_view, const SymbolAddress&) {
+    return {};
+}
+
 std::optional<PtReg> register_of_dwarf(uint64_t) {
     return std::nullopt;
 }

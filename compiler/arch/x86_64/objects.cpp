@@ -108,4 +108,19 @@ uint64_t longest_branch_opcode() {
     return 3;
 }
 
+std::optional<uint64_t> slot_of_stub(std::string_view code, uint64_t address) {
+    constexpr std::string_view bound_prefix = "\xf2", jump = "\xff\x25";
+    const std::string_view whole = code;
+    if (code.starts_with(landing_pad()))
+        code.remove_prefix(landing_pad().size());
+    if (code.starts_with(bound_prefix))
+        code.remove_prefix(bound_prefix.size());
+    int32_t distance = 0;
+    if (!code.starts_with(jump) || code.size() < jump.size() + sizeof distance)
+        return std::nullopt;
+    std::memcpy(&distance, code.data() + jump.size(), sizeof distance);
+    const uint64_t end = address + (whole.size() - code.size()) + jump.size() + sizeof distance;
+    return end + static_cast<uint64_t>(int64_t{distance});
+}
+
 } // namespace djstap::arch
