@@ -34,8 +34,8 @@ struct Segment {
     std::string symbol, check_symbol;
     uint64_t address = 0, check_address = 0; // link-time addresses of the two symbols
     uint64_t begin = 0, end = 0;             // link-time addresses
-    uint64_t file_distance = 0;              // program: an address in it - its offset in the file
     bool executable = true;
+    uint64_t file_distance = 0; // program: an address in it - its offset in the file
     bool contains(uint64_t at) const { return at >= begin && at < end; }
 };
 

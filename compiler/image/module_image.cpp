@@ -72,7 +72,7 @@ std::vector<Segment> module_segments(const ElfFile& linked) {
             continue;
         segments.push_back({std::string(linked.symbol_name(*first)),
                             std::string(linked.symbol_name(*last)), first->st_value, last->st_value,
-                            section.address, section.address + section.size, 0,
+                            section.address, section.address + section.size,
                             (section.flags & SHF_EXECINSTR) != 0});
     }
     return segments;

@@ -352,4 +352,25 @@ std::string fingerprint(const TargetAccess& access) {
     return out;
 }
 
+std::string fingerprint(const Callers& callers) {
+    std::string text;
+    auto add = [&](char mark, auto number) { text += mark + std::to_string(number); };
+    if (callers.frames.empty())
+        return text;
+    add('/', static_cast<unsigned>(callers.reg));
+    add('+', callers.offset);
+    add('@', callers.image);
+    for (const CallerFrame& frame : callers.frames) {
+        for (const CodeRange& range : frame.code) {
+            add('[', range.begin);
+            add('-', range.end);
+        }
+        for (const CallerFrame::Call& call : frame.calls) {
+            add('<', call.return_address);
+            add('+', call.next);
+        }
+    }
+    return text;
+}
+
 } // namespace djstap

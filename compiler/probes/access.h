@@ -86,5 +86,6 @@ class AccessBuilder {
 // Returns a string that is equal for equal accesses: finds handlers that can be shared.
 std::string fingerprint(const Access& access);
 std::string fingerprint(const TargetAccess& access);
+std::string fingerprint(const Callers& callers);
 
 } // namespace djstap

@@ -84,6 +84,13 @@ std::optional<std::vector<const ImageView*>> find_programs(const ast::ProbePoint
 // the point limits it.
 void note_process(const ast::ProbePoint& point, const Resolver& resolver, Candidate& candidate);
 
+// Returns whether `name` is the path of a program: that of any file but a module's.
+bool names_program(const std::string& name);
+// Returns a value whose address is in another program than image `here` of the plan; null if there
+// is none.
+const program::Expression* value_of_other_program(const ProbePlan& plan, const AccessMap& accesses,
+                                                  uint32_t here);
+
 // Returns what `component`, module("PATTERN"), names, likewise.
 std::optional<std::vector<const ImageView*>> find_modules(const ast::PointComponent& component,
                                                           bool optional, Resolver& resolver);

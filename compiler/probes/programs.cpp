@@ -137,4 +137,21 @@ void note_process(const ast::ProbePoint& point, const Resolver& resolver, Candid
         place.program = *file;
 }
 
+bool names_program(const std::string& name) {
+    return name.find('/') != std::string::npos && name.find(".ko") == std::string::npos;
+}
+
+const program::Expression* value_of_other_program(const ProbePlan& plan, const AccessMap& accesses,
+                                                  uint32_t here) {
+    auto is_foreign = [&](const Access& access) {
+        return uses_image_address(access) && access.image != here &&
+               plan.images[access.image].kind == ImageKind::Program;
+    };
+    for (const auto& [node, access] : accesses)
+        if (is_foreign(access.value) ||
+            std::any_of(access.parts.begin(), access.parts.end(), is_foreign))
+            return node;
+    return nullptr;
+}
+
 } // namespace djstap

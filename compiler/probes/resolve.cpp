@@ -37,33 +37,6 @@ void report(Diagnostics& diagnostics, const AccessError& error) {
         .hint(error.hint);
 }
 
-// A path, unless it is that of a module.
-bool names_program(const std::string& name) {
-    return name.find('/') != std::string::npos && name.find(".ko") == std::string::npos;
-}
-
-// Equal for equal callers, as for accesses.
-std::string fingerprint(const Callers& callers) {
-    std::string text;
-    auto add = [&](char mark, auto number) { text += mark + std::to_string(number); };
-    if (callers.frames.empty())
-        return text;
-    add('/', static_cast<unsigned>(callers.reg));
-    add('+', callers.offset);
-    add('@', callers.image);
-    for (const CallerFrame& frame : callers.frames) {
-        for (const CodeRange& range : frame.code) {
-            add('[', range.begin);
-            add('-', range.end);
-        }
-        for (const CallerFrame::Call& call : frame.calls) {
-            add('<', call.return_address);
-            add('+', call.next);
-        }
-    }
-    return text;
-}
-
 class ProbeResolver {
   public:
     ProbeResolver(const program::Program& program, Images& images, const ProbeOptions& options,
@@ -305,7 +278,8 @@ class ProbeResolver {
                 report(diagnostics_, error);
         if (!body.errors().empty())
             return false;
-        if (!check_programs(variant, candidate))
+        const uint32_t here = candidate.image ? image_number(candidate.image->image()) : no_index;
+        if (!check_programs(variant.accesses, here))
             return false;
 
         uint32_t number = find_or_add(std::move(variant),
@@ -386,24 +360,14 @@ class ProbeResolver {
         return own;
     }
 
-    // The address of a program's variable is known in a process that is in the program.
-    bool check_programs(const Variant& variant, const Candidate& candidate) {
-        const program::Expression* foreign = nullptr;
-        auto check = [&](const program::Expression* node, const Access& access) {
-            if (uses_image_address(access) &&
-                plan_.images[access.image].kind == ImageKind::Program &&
-                (!candidate.image || image_number(candidate.image->image()) != access.image))
-                foreign = node;
-        };
-        for (const auto& [node, access] : variant.accesses) {
-            check(node, access.value);
-            for (const Access& part : access.parts)
-                check(node, part);
-        }
+    // The address of a program's variable is known where a process is in the program. `here`: the
+    // image of the probe.
+    bool check_programs(const AccessMap& accesses, uint32_t here) {
+        const program::Expression* foreign = value_of_other_program(plan_, accesses, here);
         if (foreign)
             diagnostics_.report(DiagnosticKind::TargetNotAvailable, foreign->range,
                                 {std::string(diagnostics_.sources().text(foreign->range)),
-                                 "this probe",
+                                 here == no_index ? "this function or probe" : "this probe",
                                  "it is a variable of a program that the probe is not in"});
         return !foreign;
     }
@@ -488,6 +452,7 @@ class ProbeResolver {
             for (const AccessError& error : body.errors())
                 report(diagnostics_, error);
         }
+        check_programs(plan_.function_accesses, no_index);
     }
 
     const program::Program& program_;

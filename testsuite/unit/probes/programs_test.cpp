@@ -183,6 +183,17 @@ TEST_F(Programs, AddressesInAProgramAreTheProcesses) {
               std::string::npos);
 }
 
+// A function may be called where no process is in the program.
+TEST_F(Programs, FunctionsOfScriptsDoNotReadItsVariables) {
+    const std::string program = compile("program", "-g -O2");
+    const Planned planned("function f() { return @var(\"counter\", \"" + program +
+                          "\") } probe process(\"" + program +
+                          "\").function(\"sum\") { println(f()) }");
+    EXPECT_FALSE(planned.plan);
+    EXPECT_NE(planned.errors().find("a variable of a program that the probe is not in"),
+              std::string::npos);
+}
+
 TEST_F(Programs, AProcessIsNamedByNumberOrByTheCommand) {
     const std::string program = compile("program", "-g -O2");
     const Planned planned("probe process.function(\"sum\") { println(1) }", program);
