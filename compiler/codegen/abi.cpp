@@ -182,6 +182,8 @@ constexpr std::array runtime_functions{
     RUNTIME(djs_map_value),
     RUNTIME(djs_take_stack),
     RUNTIME(djs_take_stack_at_entry),
+    RUNTIME(djs_take_user_stack),
+    RUNTIME(djs_user_word),
     RUNTIME(djs_copy_stack),
     RUNTIME(djs_stack_text),
     RUNTIME(djs_print_stack),

@@ -157,10 +157,10 @@ class Body {
     // stacks.cpp
     Value stack(const program::Expression& expression);
     void stack_into(Value to, const program::Expression& expression);
-    void take_stack(Value to);
+    void take_stack(Value to, bool of_program);
     Value assign_stack(const program::Assignment& assignment);
     void stack_text_into(Value out, const program::Expression& stack);
-    void print_backtrace();
+    void print_backtrace(bool of_program);
 
     // histograms.cpp
     void foreach_bucket(const program::Foreach& loop);

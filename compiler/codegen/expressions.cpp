@@ -343,8 +343,8 @@ Value Body::call(const program::Call& node) {
     if (!ctx_)
         if (const Attempt attempt = attempt_of(node); attempt.value)
             return attempted(node, attempt);
-    if (function.intrinsic == "print_backtrace") {
-        print_backtrace();
+    if (function.intrinsic == "print_backtrace" || function.intrinsic == "print_ubacktrace") {
+        print_backtrace(function.intrinsic == "print_ubacktrace");
         return script_.number(0);
     }
     // print_stack(), print_syms()

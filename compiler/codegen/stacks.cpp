@@ -21,13 +21,32 @@ bool walks_stack(const std::string& intrinsic) {
            intrinsic == "sprint_backtrace";
 }
 
-bool uses_symbols(const program::Program& program) {
-    constexpr std::array<std::string_view, 9> names{
-        "print_backtrace", "sprint_backtrace", "print_stack", "print_syms", "sprint_stack",
-        "sprint_syms",     "symname",          "symdata",     "modname"};
+namespace {
+
+template <size_t count>
+bool uses_any(const program::Program& program, const std::array<std::string_view, count>& names) {
     return std::any_of(program.functions.begin(), program.functions.end(), [&](const auto& each) {
         return std::find(names.begin(), names.end(), each->intrinsic) != names.end();
     });
+}
+
+} // namespace
+
+bool uses_symbols(const program::Program& program) {
+    constexpr std::array<std::string_view, 17> names{
+        "print_backtrace",   "sprint_backtrace", "print_stack",  "print_syms", "sprint_stack",
+        "sprint_syms",       "symname",          "symdata",      "modname",    "print_ubacktrace",
+        "sprint_ubacktrace", "print_usyms",      "sprint_usyms", "usymname",   "usymdata",
+        "print_ustack",      "sprint_ustack"};
+    return uses_any(program, names);
+}
+
+bool uses_programs(const program::Program& program) {
+    constexpr std::array<std::string_view, 11> names{
+        "ubacktrace",  "print_ubacktrace", "sprint_ubacktrace", "ustack",
+        "print_usyms", "sprint_usyms",     "usymname",          "usymdata",
+        "umodname",    "print_ustack",     "sprint_ustack"};
+    return uses_any(program, names);
 }
 
 char symbols_of(const program::Expression& node) {
@@ -35,13 +54,24 @@ char symbols_of(const program::Expression& node) {
         return 0;
     const auto& call = program::as<program::Call>(node);
     const std::string& name = call.function->intrinsic;
-    if (name == "sprint_syms" || name == "sprint_stack")
+    if (name == "sprint_syms" || name == "sprint_stack" || name == "sprint_usyms" ||
+        name == "sprint_ustack")
         return call.arguments[0]->type == program::Type::Stack ? DJS_SYMBOLS_LINES : 0;
-    return name == "sprint_backtrace" ? DJS_SYMBOLS_BACKTRACE
-           : name == "symname"        ? DJS_SYMBOLS_NAME
-           : name == "symdata"        ? DJS_SYMBOLS_DATA
-                                      : 0;
+    return name == "sprint_backtrace" || name == "sprint_ubacktrace" ? DJS_SYMBOLS_BACKTRACE
+           : name == "symname" || name == "usymname"                 ? DJS_SYMBOLS_NAME
+           : name == "symdata" || name == "usymdata"                 ? DJS_SYMBOLS_DATA
+                                                                     : 0;
 }
+
+namespace {
+
+bool is_of_program(const program::Expression& node) {
+    const std::string& name = program::as<program::Call>(node).function->intrinsic;
+    return name == "ubacktrace" || name == "sprint_ubacktrace" || name == "usymname" ||
+           name == "usymdata";
+}
+
+} // namespace
 
 // Yields a stack for the duration of the statement.
 Value Body::stack(const program::Expression& node) {
@@ -56,7 +86,7 @@ void Body::stack_into(Value to, const program::Expression& node) {
     };
     switch (node.kind) {
     case ExpressionKind::Call:
-        take_stack(to);
+        take_stack(to, is_of_program(node));
         break;
     case ExpressionKind::LocalValue:
         copy(locals_[program::as<program::LocalValue>(node).local]);
@@ -73,19 +103,21 @@ void Body::stack_into(Value to, const program::Expression& node) {
     }
 }
 
-// backtrace()
-void Body::take_stack(Value to) {
-    if (hit_.frame)
+// backtrace(), ubacktrace()
+void Body::take_stack(Value to, bool of_program) {
+    if (of_program)
+        builder_.CreateCall(script_.runtime("djs_take_user_stack"), {ctx_, to});
+    else if (hit_.frame)
         builder_.CreateCall(script_.runtime("djs_take_stack_at_entry"),
                             {ctx_, to, hit_.reg(arch::stack_pointer()), hit_.frame()});
     else
         builder_.CreateCall(script_.runtime("djs_take_stack"), {ctx_, to});
 }
 
-// print_backtrace()
-void Body::print_backtrace() {
+// print_backtrace(), print_ubacktrace()
+void Body::print_backtrace(bool of_program) {
     Value to = scratch_stack();
-    take_stack(to);
+    take_stack(to, of_program);
     builder_.CreateCall(script_.runtime("djs_print_stack"), {ctx_, to});
 }
 
@@ -96,11 +128,14 @@ Body::Argument Body::symbols_argument(const program::Expression& node) {
         static_cast<uint32_t>(DJS_ALIGN8(sizeof(uint64_t) + script_.string_bytes()));
     argument.value = scratch(std::max(script_.stack_bytes(), text_bytes));
     if (argument.type == DJS_SYMBOLS_BACKTRACE) {
-        take_stack(argument.value);
+        take_stack(argument.value, is_of_program(node));
     } else if (argument.type == DJS_SYMBOLS_LINES) {
         stack_into(argument.value, *program::as<program::Call>(node).arguments[0]);
     } else {
         Value address = number(*program::as<program::Call>(node).arguments[0]);
+        if (is_of_program(node))
+            address = builder_.CreateCall(script_.runtime("djs_user_word"),
+                                          {ctx_, address, script_.u32(0)});
         builder_.CreateStore(script_.number(1), argument.value);
         builder_.CreateStore(address,
                              builder_.CreateConstGEP1_32(script_.types.i8, argument.value, 8));

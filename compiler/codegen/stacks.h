@@ -5,10 +5,12 @@
 
 namespace djstap::codegen {
 
-// Returns whether an intrinsic begins with the addresses of the call stack.
+// Returns whether an intrinsic begins with the addresses of the kernel's call stack.
 bool walks_stack(const std::string& intrinsic);
 // Returns whether the script needs the table of symbols (runtime/include/symbols.h).
 bool uses_symbols(const program::Program& program);
+// Returns whether the script takes stacks of programs, or asks for their symbols.
+bool uses_programs(const program::Program& program);
 // Returns DJS_SYMBOLS_* for a call whose text readers can make of symbols; else 0.
 char symbols_of(const program::Expression& node);
 

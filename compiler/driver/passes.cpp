@@ -291,7 +291,7 @@ void make_room_for_stacks(Invocation& invocation, const program::Program& progra
     const int64_t needed = limits.MAXBACKTRACE * address_bytes + 1;
     const auto& functions = program.functions;
     const bool keeps_stacks = std::any_of(functions.begin(), functions.end(), [](const auto& each) {
-        return each->intrinsic == "backtrace";
+        return each->intrinsic == "backtrace" || each->intrinsic == "ubacktrace";
     });
     if (!keeps_stacks || limits.MAXSTRINGLEN >= needed)
         return;

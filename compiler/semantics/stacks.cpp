@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Decides which values are call stacks as addresses (Type::Stack). backtrace() yields a string of
-// hexadecimal addresses in the language; its addresses stand for it wherever nothing depends on
-// the characters: as keys, in local variables, and as what is printed. All other uses convert them
-// (StackText).
+// Decides which values are call stacks as addresses (Type::Stack). backtrace() and ubacktrace()
+// yield a string of hexadecimal addresses in the language; its addresses stand for it wherever
+// nothing depends on the characters: as keys, in local variables, and as what is printed. All other
+// uses convert them (StackText).
 //
 // A variable or a position among an array's keys has this type if nothing else is ever stored in
 // it or looked up by it, so that equal strings are equal stacks.
@@ -23,7 +23,9 @@ using Locals = std::vector<Local>;
 using LocalPlace = std::pair<const Locals*, uint32_t>;
 using KeyPlace = std::pair<const Global*, size_t>;
 
-constexpr const char* source = "backtrace";
+bool yields_stack(const Function& function) {
+    return function.intrinsic == "backtrace" || function.intrinsic == "ubacktrace";
+}
 
 // What may hold stacks, and what may hold anything else.
 struct Places {
@@ -33,11 +35,13 @@ struct Places {
 };
 
 bool is_source(const Expression& node) {
-    return node.kind == ExpressionKind::Call && as<Call>(node).function->intrinsic == source;
+    return node.kind == ExpressionKind::Call && yields_stack(*as<Call>(node).function);
 }
 
 bool prints_symbols(const Call& node) {
-    return node.function->intrinsic == "print_stack" || node.function->intrinsic == "print_syms";
+    const std::string& name = node.function->intrinsic;
+    return name == "print_stack" || name == "print_syms" || name == "print_usyms" ||
+           name == "print_ustack";
 }
 
 // What these yield is made of symbols by the reader, if it is printed at once.
@@ -45,7 +49,8 @@ bool is_lines(const Expression& node) {
     if (node.kind != ExpressionKind::Call)
         return false;
     const std::string& name = as<Call>(node).function->intrinsic;
-    return name == "sprint_syms" || name == "sprint_stack";
+    return name == "sprint_syms" || name == "sprint_stack" || name == "sprint_usyms" ||
+           name == "sprint_ustack";
 }
 
 // Calls `visit` for each body of the program, with the variables that it uses.
@@ -328,7 +333,7 @@ class Conversion {
 
 void find_stacks(Program& program) {
     if (std::none_of(program.functions.begin(), program.functions.end(),
-                     [](const auto& function) { return function->intrinsic == source; }))
+                     [](const auto& function) { return yields_stack(*function); }))
         return;
     Places stacks, others;
     auto fill = [&] {

@@ -190,6 +190,12 @@ std::vector<std::string> describe_counts(const djs_counts& counts) {
         {counts.not_followed,
          " thread of a program was not followed by perf events: try a larger MAXPERFTHREADS",
          " threads of a program were not followed by perf events: try a larger MAXPERFTHREADS"},
+        {counts.short_stacks,
+         " stack of a program is incomplete: its outer callers could not be found",
+         " stacks of programs are incomplete: their outer callers could not be found"},
+        {counts.unread_programs,
+         " file of a program has no usable unwind information, or there was no memory for it",
+         " files of programs have no usable unwind information, or there was no memory for it"},
         {counts.failed_sites, " probe could not be attached", " probes could not be attached"},
     };
     std::vector<std::string> lines;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/symbols.h"
+#include "include/words.h"
 
 #include <algorithm>
 
@@ -12,7 +13,18 @@ djs_symbol_view Symbols::view() const {
     view.data = const_cast<Symbols*>(this);
     if (refresh_)
         view.refresh = [](void* symbols) { static_cast<Symbols*>(symbols)->refresh_(); };
+    view.of_program = [](void* symbols, uint64_t slot, uint64_t word, const char* known,
+                         size_t length) {
+        return static_cast<Symbols*>(symbols)->of_program(slot, word, {known, length});
+    };
     return view;
+}
+
+const char* Symbols::of_program(uint64_t slot, uint64_t word, std::string_view known) {
+    auto [found, is_new] = of_programs_.try_emplace(slot);
+    if (is_new)
+        found->second = programs_->symbol(known, (word & DJS_WORD_RETURNS) != 0);
+    return found->second.empty() ? nullptr : found->second.c_str();
 }
 
 std::string Symbols::line(uint64_t slot) const {

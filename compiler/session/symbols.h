@@ -2,11 +2,14 @@
 // The table of symbols of a module (runtime/include/symbols.h) as its reader sees it.
 #pragma once
 #include "include/symbols.h"
+#include "session/program_symbols.h"
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace djstap {
 
@@ -30,10 +33,13 @@ class Symbols {
 
   private:
     djs_symbol_view view() const;
+    const char* of_program(uint64_t slot, uint64_t word, std::string_view known);
 
     const void* area_ = nullptr;
     uint64_t bytes_ = 0;
     std::function<void()> refresh_;
+    std::shared_ptr<ProgramSymbols> programs_ = std::make_shared<ProgramSymbols>();
+    std::unordered_map<uint64_t, std::string> of_programs_; // by slot; empty: unknown
 };
 
 } // namespace djstap

@@ -7,6 +7,12 @@
  * portable.h, for everything that includes the runtime's headers:
  *   DJS_MULTIPLY(low, high, b)
  *     replaces the u64 variables `low` and `high` with the two halves of low * b
+ *   DJS_DWARF_REGISTERS
+ *     how many registers DWARF's unwind information of a program may mention, from 0 on
+ *   DJS_DWARF_FRAME, DJS_DWARF_STACK, DJS_DWARF_RETURN
+ *     the numbers of the frame pointer, of the stack pointer and of the return address
+ *   DJS_DWARF_SAVED, DJS_DWARF_SAVED_COUNT
+ *     the numbers of those that a function preserves, and how many they are
  *
  * kernel.h, for the runtime in the kernel; user.h, for the one in a process, has the first two:
  *   u64 djs_cycles(void)
@@ -56,6 +62,12 @@
  *     the address of a later argument, at function entry
  *   unsigned long djs_returned_from(const struct pt_regs *regs)
  *     after a return: what the stack pointer was at the function's entry
+ *   bool djs_is_unwindable(const struct pt_regs *regs)
+ *     whether they are those of a program of the kernel's own word size in user mode
+ *   void djs_dwarf_registers(u64 *values, const struct pt_regs *regs)
+ *     stores the registers by DWARF's numbers
+ *   unsigned long djs_vdso_address(const struct mm_struct *mm)
+ *     where the kernel's own library is mapped; 0: nowhere
  *   void djs_format_registers(char *to, size_t size, const struct pt_regs *regs)
  *     formats all registers as text, several per line
  *   DJS_FOR_REGISTERS(do)

@@ -13,8 +13,10 @@
 #include "arch/runtime.h"
 #include "include/functions.h"
 #include "include/text.h"
+#include "include/words.h"
 #include "record/symbols.h"
 #include "sites/sites.h"
+#include "ustack/ustack.h"
 
 #define TRACE_MAX 144 /* addresses of a walk, including those above the probe */
 #define SYMBOL_AT ((1 + TRACE_MAX) * sizeof(u64))
@@ -204,8 +206,8 @@ DJS_HANDLER_CODE void djs_stack_text(char *out, const u64 *stack)
 	*out = 0;
 	for (i = 1; i <= stack[0]; i++) {
 		char word[20];
-		size_t length =
-		    scnprintf(word, sizeof(word), "%s0x%llx", i > 1 ? " " : "", stack[i]);
+		size_t length = scnprintf(word, sizeof(word), "%s0x%llx", i > 1 ? " " : "",
+					  djs_word_address(stack[i]));
 
 		if (done + length >= size)
 			break; /* no partial addresses */
@@ -268,7 +270,7 @@ static DJS_HANDLER_CODE char *symbol_without_size(struct djs_ctx *ctx, unsigned 
 {
 	char *symbol = symbol_of(ctx, address), *size = strchr(symbol, '/'), *module;
 
-	if (!size)
+	if (!size || djs_is_user_word(address)) /* a program's path, and no size */
 		return symbol;
 	module = size + strcspn(size, " ");
 	memmove(size, module, strlen(module) + 1);
@@ -284,8 +286,8 @@ static DJS_HANDLER_CODE void print_line(struct djs_ctx *ctx, unsigned long addre
 
 	if (!record)
 		return;
-	*(u32 *)(record + 1) =
-	    scnprintf((char *)(record + 1) + sizeof(u32), room, " 0x%lx : %s\n", address, symbol);
+	*(u32 *)(record + 1) = scnprintf((char *)(record + 1) + sizeof(u32), room, " 0x%llx : %s\n",
+					 djs_word_address(address), symbol);
 	djs_commit(ctx, record, size);
 }
 
@@ -322,11 +324,21 @@ DJS_HANDLER_CODE void djs_print_stack(struct djs_ctx *ctx, const u64 *stack)
 
 #define ADDRESSES_AT_ONCE 16
 
+/* The word of an address in a string that ubacktrace() returned: calls return to all but the first.
+ */
+static DJS_HANDLER_CODE u64 word_of_text(struct djs_ctx *ctx, u64 address, bool of_program,
+					 bool is_first)
+{
+	return of_program ? djs_user_word(ctx, address, !is_first) : address;
+}
+
 /* Prints a line for each address of a string that backtrace() returned. */
-DJS_HANDLER_CODE void djs_fn_print_stack(struct djs_ctx *ctx, const char *addresses)
+static DJS_HANDLER_CODE void print_strings(struct djs_ctx *ctx, const char *addresses,
+					   bool of_program)
 {
 	u64 parsed[ADDRESSES_AT_ONCE];
 	u32 count = 0;
+	bool is_first = true;
 
 	while (*addresses) {
 		unsigned long address = 0;
@@ -338,8 +350,10 @@ DJS_HANDLER_CODE void djs_fn_print_stack(struct djs_ctx *ctx, const char *addres
 			addresses += 2;
 		for (; (digit = hex_to_bin(*addresses)) >= 0; addresses++)
 			address = address << 4 | digit;
-		if (address)
-			parsed[count++] = address;
+		if (address) {
+			parsed[count++] = word_of_text(ctx, address, of_program, is_first);
+			is_first = false;
+		}
 		while (*addresses && *addresses != ' ')
 			addresses++;
 		if (count == ADDRESSES_AT_ONCE) {
@@ -348,6 +362,11 @@ DJS_HANDLER_CODE void djs_fn_print_stack(struct djs_ctx *ctx, const char *addres
 		}
 	}
 	print_addresses(ctx, parsed, count);
+}
+
+DJS_HANDLER_CODE void djs_fn_print_stack(struct djs_ctx *ctx, const char *addresses)
+{
+	print_strings(ctx, addresses, false);
 }
 
 DJS_HANDLER_CODE void djs_fn_print_syms(struct djs_ctx *ctx, const char *addresses)
@@ -405,18 +424,31 @@ static DJS_HANDLER_CODE bool add_line(struct djs_ctx *ctx, char *out, size_t *do
 	return true;
 }
 
-DJS_HANDLER_CODE void djs_fn_sprint_syms(struct djs_ctx *ctx, char *out, const char *addresses)
+static DJS_HANDLER_CODE void lines_of_strings(struct djs_ctx *ctx, char *out, const char *addresses,
+					      bool of_program)
 {
 	size_t done = 0, length;
+	bool is_first = true;
 
 	*out = 0;
 	for (;; addresses += length) {
+		u64 address;
+
 		addresses += strspn(addresses, " ");
 		length = strcspn(addresses, " ");
-		if (!length ||
-		    !add_line(ctx, out, &done, addresses, length, djs_text_to_long(addresses, 16)))
+		if (!length)
 			return;
+		address = djs_text_to_long(addresses, 16);
+		address = word_of_text(ctx, address, of_program, is_first);
+		if (!add_line(ctx, out, &done, addresses, length, address))
+			return;
+		is_first = false;
 	}
+}
+
+DJS_HANDLER_CODE void djs_fn_sprint_syms(struct djs_ctx *ctx, char *out, const char *addresses)
+{
+	lines_of_strings(ctx, out, addresses, false);
 }
 
 DJS_HANDLER_CODE void djs_fn_sprint_stack(struct djs_ctx *ctx, char *out, const char *addresses)
@@ -434,7 +466,8 @@ static DJS_HANDLER_CODE void lines_text(struct djs_ctx *ctx, char *out, const u6
 
 	*out = 0;
 	for (i = 0; i < count; i++) {
-		int length = scnprintf(word, sizeof(word), "0x%llx", addresses[i]);
+		int length =
+		    scnprintf(word, sizeof(word), "0x%llx", djs_word_address(addresses[i]));
 
 		if (!add_line(ctx, out, &done, word, length, addresses[i]))
 			return;
@@ -487,4 +520,78 @@ DJS_HANDLER_CODE void djs_fn_modname(struct djs_ctx *ctx, char *out, s64 address
 	} else {
 		djs_fail(ctx, "Cannot determine kernel module name", DJS_NO_PLACE);
 	}
+}
+
+/* ---- the program's stack, and the current process's addresses ---------------------------------
+ *
+ * Here, where a script looks at the characters, files and offsets are known, but no symbols. */
+
+DJS_HANDLER_CODE void djs_fn_ubacktrace(struct djs_ctx *ctx, char *out)
+{
+	u64 *stack = (u64 *)ctx->work;
+
+	djs_user_trace(ctx, stack);
+	djs_stack_text(out, stack);
+}
+
+DJS_HANDLER_CODE void djs_fn_sprint_ubacktrace(struct djs_ctx *ctx, char *out)
+{
+	u64 *stack = (u64 *)ctx->work;
+
+	djs_user_trace(ctx, stack);
+	trace_text(ctx, out, stack + 1, stack[0]);
+}
+
+DJS_HANDLER_CODE s64 djs_fn_ustack(struct djs_ctx *ctx, s64 depth)
+{
+	u64 *stack = (u64 *)ctx->work;
+
+	djs_user_trace(ctx, stack);
+	if (depth >= 0 && depth < stack[0])
+		return djs_word_address(stack[1 + depth]);
+	djs_fail_text(ctx, DJS_NO_PLACE, "reached end of stack before unwinding to level %lld",
+		      depth);
+	return 0;
+}
+
+DJS_HANDLER_CODE void djs_fn_print_usyms(struct djs_ctx *ctx, const char *addresses)
+{
+	print_strings(ctx, addresses, true);
+}
+
+DJS_HANDLER_CODE void djs_fn_sprint_usyms(struct djs_ctx *ctx, char *out, const char *addresses)
+{
+	lines_of_strings(ctx, out, addresses, true);
+}
+
+DJS_HANDLER_CODE void djs_fn_print_ustack(struct djs_ctx *ctx, const char *addresses)
+{
+	print_strings(ctx, addresses, true);
+}
+
+DJS_HANDLER_CODE void djs_fn_sprint_ustack(struct djs_ctx *ctx, char *out, const char *addresses)
+{
+	lines_of_strings(ctx, out, addresses, true);
+}
+
+DJS_HANDLER_CODE void djs_fn_usymdata(struct djs_ctx *ctx, char *out, s64 address)
+{
+	djs_return_text(out, symbol_of(ctx, djs_user_word(ctx, address, 0)));
+}
+
+DJS_HANDLER_CODE void djs_fn_usymname(struct djs_ctx *ctx, char *out, s64 address)
+{
+	djs_return_text(out, only_name(symbol_of(ctx, djs_user_word(ctx, address, 0))));
+}
+
+/* Returns the path of the file that an address is mapped from. */
+DJS_HANDLER_CODE void djs_fn_umodname(struct djs_ctx *ctx, char *out, s64 address)
+{
+	const char *path = djs_user_path(djs_user_word(ctx, address, 0));
+
+	*out = 0;
+	if (path)
+		djs_return_text(out, path);
+	else
+		djs_fail(ctx, "Cannot determine the file of a user-space address", DJS_NO_PLACE);
 }

@@ -14,6 +14,7 @@
 #include "include/functions.h"
 #include "procfs/procfs.h"
 #include "record/symbols.h"
+#include "ustack/ustack.h"
 
 static bool hold;
 module_param(hold, bool, 0444);
@@ -124,6 +125,7 @@ static void free_all(void)
 	djs_arming_exit();
 	djs_globals_exit();
 	djs_contexts_exit();
+	djs_ustack_exit();
 	djs_symbols_exit();
 	djs_rings_exit();
 }
@@ -150,6 +152,11 @@ static int __init djs_module_init(void)
 	if (error) {
 		djs_error("no memory for the table of symbols");
 		goto no_symbols;
+	}
+	error = djs_ustack_init();
+	if (error) {
+		djs_error("cannot find out what processes run: error %d", error);
+		goto no_stacks;
 	}
 	error = djs_contexts_init();
 	if (error)
@@ -195,6 +202,8 @@ no_sites:
 no_globals:
 	djs_contexts_exit();
 no_contexts:
+	djs_ustack_exit();
+no_stacks:
 	djs_symbols_exit();
 no_symbols:
 	djs_rings_exit();

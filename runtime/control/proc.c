@@ -13,6 +13,7 @@
 #include "perf/perf.h"
 #include "procfs/procfs.h"
 #include "record/symbols.h"
+#include "ustack/ustack.h"
 
 static struct proc_dir_entry *file_entry;
 
@@ -131,6 +132,8 @@ static void fill_counts(struct djs_counts *counts)
 	counts->skipped_kprobe = djs_kprobes_missed();
 	counts->skipped_kretprobe = djs_kretprobes_missed();
 	counts->not_followed = djs_perf_not_followed();
+	counts->short_stacks = djs_user_stacks_incomplete();
+	counts->unread_programs = djs_user_images_refused();
 	counts->errors = djs_error_count();
 	counts->failed_sites = djs_sites_failed_count();
 	counts->inside = djs_inside_count() + djs_procfs_calls();

@@ -21,12 +21,13 @@
 #define DJS_LONG_FUNCTIONS_OF_LONG(F1) \
 	F1(cpu_clock_ns) F1(task_pid) F1(task_tid) F1(task_parent) F1(pid2task) F1(task_state) F1(task_prio) \
 	F1(task_nice) F1(task_cpu) F1(task_uid) F1(task_euid) F1(task_gid) F1(task_egid) \
-	F1(stack) F1(long_arg) F1(randint)
+	F1(stack) F1(ustack) F1(long_arg) F1(randint)
 #define DJS_STRING_FUNCTIONS(S0) \
-	S0(execname) S0(pexecname) S0(pp) S0(pn) S0(probefunc) S0(ppfunc) S0(backtrace) \
+	S0(execname) S0(pexecname) S0(pp) S0(pn) S0(probefunc) S0(ppfunc) S0(backtrace) S0(ubacktrace) \
 	S0(probe_type) S0(tz_name)
 #define DJS_STRING_FUNCTIONS_OF_LONG(S1) \
 	S1(symname) S1(symdata) S1(task_execname) S1(kernel_string) S1(user_string) S1(modname) \
+	S1(usymname) S1(usymdata) S1(umodname) \
 	S1(errno_str) S1(signal_str)
 /* clang-format on */
 
@@ -46,6 +47,11 @@ void djs_fn___buffer_quoted(struct djs_ctx *ctx, char *out, s64 address, s64 siz
 			    s64 in_user_space);
 s64 djs_fn_HZ(struct djs_ctx *ctx);
 void djs_fn_sprint_backtrace(struct djs_ctx *ctx, char *out);
+void djs_fn_sprint_ubacktrace(struct djs_ctx *ctx, char *out);
+void djs_fn_print_usyms(struct djs_ctx *ctx, const char *addresses);
+void djs_fn_sprint_usyms(struct djs_ctx *ctx, char *out, const char *addresses);
+void djs_fn_print_ustack(struct djs_ctx *ctx, const char *addresses);
+void djs_fn_sprint_ustack(struct djs_ctx *ctx, char *out, const char *addresses);
 void djs_fn_print_stack(struct djs_ctx *ctx, const char *addresses);
 void djs_fn_sprint_syms(struct djs_ctx *ctx, char *out, const char *addresses);
 void djs_fn_sprint_stack(struct djs_ctx *ctx, char *out, const char *addresses);

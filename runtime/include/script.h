@@ -226,12 +226,17 @@ s64 djs_fn_pid(struct djs_ctx *ctx);
 s64 djs_fn_tid(struct djs_ctx *ctx);
 
 /*
- * Call stacks, as backtrace() yields them: the number of addresses, at most
+ * Call stacks, as backtrace() yields them: the number of addresses (as words, words.h), at most
  * djs_script.max_backtrace, then these, the innermost first. djs_take_stack_at_entry is for a
  * trampoline, with the stack pointer and the frame pointer at its function's entry.
  */
 void djs_take_stack(struct djs_ctx *ctx, u64 *stack);
 void djs_take_stack_at_entry(struct djs_ctx *ctx, u64 *stack, u64 pointer, u64 frame);
+/* The same for the program that was interrupted, or that entered the kernel. */
+void djs_take_user_stack(struct djs_ctx *ctx, u64 *stack);
+/* Returns the word (words.h) of an address of the current process. `returns`: whether a call
+ * returns there. */
+u64 djs_user_word(struct djs_ctx *ctx, u64 address, u32 returns);
 void djs_copy_stack(u64 *to, const u64 *from);
 /* Writes a stack's addresses in hexadecimal to a string of the script. */
 void djs_stack_text(char *out, const u64 *stack);

@@ -92,6 +92,9 @@ struct djs_symbol_view {
 	u64 bytes;
 	/* Has claimed slots filled; NULL: they remain as they are. */
 	void (*refresh)(void *data);
+	/* Returns the symbol of a program's address (words.h), given what the table has: a text
+	 * that stands for it, a NUL and the build-id of its file. NULL: that text. */
+	const char *(*of_program)(void *data, u64 slot, u64 word, const char *known, size_t length);
 	void *data;
 };
 

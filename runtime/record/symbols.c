@@ -15,6 +15,7 @@
 #include <linux/workqueue.h>
 
 #include "cpu/memory.h"
+#include "include/words.h"
 #include "record/rings.h"
 #include "record/symbols.h"
 
@@ -27,8 +28,19 @@ static bool watching_symbols;
 static DEFINE_MUTEX(filling);
 static char symbol_text[DJS_SYMBOL_MAX]; /* under `filling` */
 
+u32 (*djs_symbol_of_program)(char *symbol, u64 word);
+
+static DJS_HANDLER_CODE bool is_of_program(u64 word)
+{
+	return djs_is_user_word(word) && djs_symbol_of_program;
+}
+
 DJS_HANDLER_CODE void djs_symbol_of(char *symbol, unsigned long address)
 {
+	if (is_of_program(address)) {
+		djs_symbol_of_program(symbol, address);
+		return;
+	}
 	sprint_symbol(symbol, address);
 	if (strchr(symbol, '+') && !strchr(symbol, '['))
 		memcpy(symbol + strlen(symbol), DJS_OF_KERNEL, sizeof(DJS_OF_KERNEL));
@@ -63,6 +75,12 @@ static void fill_locked(void)
 	     slot = djs_symbol_next(&table, slot + 1)) {
 		unsigned long address = READ_ONCE(table.symbols[slot].key);
 
+		if (is_of_program(address)) {
+			djs_symbol_fill(&table, slot, symbol_text,
+					djs_symbol_of_program(symbol_text, address),
+					DJS_SYMBOL_KEPT);
+			continue;
+		}
 		djs_symbol_of(symbol_text, address);
 		djs_symbol_fill(&table, slot, symbol_text, strlen(symbol_text),
 				state_of(address, symbol_text));

@@ -18,6 +18,9 @@ void djs_symbols_exit(void);
  * room for it, or its symbol is not known for long.
  */
 bool djs_symbol_slots(const u64 *addresses, u32 count, u64 *slots);
+/* Writes what is known of the word of a program's address (words.h); returns its length. NULL: the
+ * script knows no programs. */
+extern u32 (*djs_symbol_of_program)(char *symbol, u64 word);
 /* Writes "name+0x1/0x20 [module]", or [kernel] when no module contains the address. */
 void djs_symbol_of(char *symbol, unsigned long address);
 /* The same if the table has it already; else claims a slot for the next time, and returns false. */

@@ -25,7 +25,7 @@ static inline void djs_gate_add(u32 flags) /* any context */
 extern struct djs_ctx djs_session_ctx; /* for begin, end, error and the session's own messages */
 /* ctx->work holds stack traces and symbol names; it is followed by the string that tokenize() works
  * on, then by ctx->error_text. */
-#define DJS_WORK_BYTES 2048
+#define DJS_WORK_BYTES 2560
 static inline u32 djs_error_bytes(void)
 {
 	return max_t(u32, djs_script.string_bytes, 256);

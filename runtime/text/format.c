@@ -5,6 +5,7 @@
 #include "include/text.h"
 #include "include/record.h"
 #include "include/symbols.h"
+#include "include/words.h"
 #include "text/sink.h"
 
 /* The widest possible field, whatever a script's "*" says: SystemTap's print buffer. */
@@ -324,7 +325,7 @@ static DJS_HANDLER_CODE char *address_digits(char *end, const char *address)
 	u64 value;
 
 	memcpy(&value, address, sizeof(value));
-	return digits_before(end, value, 16, "0123456789abcdef");
+	return digits_before(end, djs_word_address(value), 16, "0123456789abcdef");
 }
 
 /* The text of a stack: its addresses, separated by spaces. */

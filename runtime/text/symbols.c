@@ -5,6 +5,7 @@
  */
 #include "include/record.h"
 #include "include/symbols.h"
+#include "include/words.h"
 #include "text/sink.h"
 
 #define CUT_MARK "...\n" /* the last line of a truncated backtrace */
@@ -40,6 +41,23 @@ static void only_address(struct symbol_text *found, u64 address)
 	found->length = (size_t)(end - first);
 }
 
+/* Replaces what the table has of a program's address by its symbol, if the reader knows it. */
+static void find_program_text(const struct djs_symbol_view *view, u64 slot, u64 word,
+			      struct symbol_text *found)
+{
+	const char *text =
+	    view->of_program ? view->of_program(view->data, slot, word, found->text, found->length)
+			     : NULL;
+	const char *end = memchr(found->text, 0, found->length);
+
+	if (text) {
+		found->text = text;
+		found->length = strlen(text);
+	} else if (end) {
+		found->length = (size_t)(end - found->text);
+	}
+}
+
 /* Returns the text of a slot: its address, like one that no symbol has, while it has none. */
 static void find_text(const struct djs_symbol_view *view, u64 slot, struct symbol_text *found)
 {
@@ -53,23 +71,53 @@ static void find_text(const struct djs_symbol_view *view, u64 slot, struct symbo
 		   symbol->at > view->area->text_bytes ||
 		   symbol->length > view->area->text_bytes - symbol->at ||
 		   symbol->length >= DJS_SYMBOL_MAX) {
-		only_address(found, READ_ONCE(symbol->key));
+		only_address(found, djs_word_address(READ_ONCE(symbol->key)));
 	} else {
-		found->address = symbol->address;
+		found->address = djs_word_address(symbol->address);
 		found->text = (const char *)((const struct djs_symbol *)(view->area + 1) +
 					     view->area->slots) +
 			      symbol->at;
 		found->length = symbol->length;
+		if (djs_is_user_word(symbol->address))
+			find_program_text(view, slot, symbol->address, found);
 	}
 }
 
-static size_t length_until(const char *text, size_t length, char end, char other_end)
-{
-	size_t at = 0;
+/* The parts of "name+0x1/0x20 [module]": where they end. Names of programs may contain anything. */
+struct parts {
+	size_t name, offset, size;
+};
 
-	while (at < length && text[at] != end && text[at] != other_end)
-		at++;
-	return at;
+static bool is_digit(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/* Returns where the number that ends at `end`, with `sign` in front of it, begins with the sign;
+ * `end`: there is none. */
+static size_t begin_of_number(const char *text, size_t end, char sign)
+{
+	size_t at = end;
+
+	while (at && is_digit(text[at - 1]))
+		at--;
+	return at >= 3 && at < end && text[at - 1] == 'x' && text[at - 2] == '0' &&
+		       text[at - 3] == sign
+		   ? at - 3
+		   : end;
+}
+
+static struct parts parts_of(const struct symbol_text *found)
+{
+	struct parts parts = {.size = found->length};
+	size_t at;
+
+	for (at = 0; at + 1 < found->length; at++)
+		if (found->text[at] == ' ' && found->text[at + 1] == '[')
+			parts.size = at;
+	parts.offset = begin_of_number(found->text, parts.size, '/');
+	parts.name = begin_of_number(found->text, parts.offset, '+');
+	return parts;
 }
 
 /* A line of print_backtrace(). */
@@ -110,21 +158,21 @@ static void put_backtrace(const struct djs_symbol_view *view, struct sink *sink,
 	u64 i;
 
 	for (i = 0; i < count; i++) {
-		size_t done = sink->length - begin, mark, slash, rest;
+		size_t done = sink->length - begin, mark;
 		struct symbol_text found;
+		struct parts parts;
 		u64 slot;
 
 		memcpy(&slot, slots + i * sizeof(slot), sizeof(slot));
 		find_text(view, slot, &found);
 		mark = i + 1 < count ? sizeof(CUT_MARK) - 1 : 0;
-		slash = length_until(found.text, found.length, '/', '/');
-		rest = length_until(found.text + slash, found.length - slash, ' ', ' ') + slash;
-		if (done + slash + (found.length - rest) + 1 + mark >= size) {
+		parts = parts_of(&found);
+		if (done + parts.offset + (found.length - parts.size) + 1 + mark >= size) {
 			put_some(sink, CUT_MARK, sizeof(CUT_MARK) - 1, size - done - 1);
 			break; /* no partial names */
 		}
-		sink_bytes(sink, found.text, slash);
-		sink_bytes(sink, found.text + rest, found.length - rest);
+		sink_bytes(sink, found.text, parts.offset);
+		sink_bytes(sink, found.text + parts.size, found.length - parts.size);
 		sink_char(sink, '\n');
 	}
 }
@@ -162,7 +210,7 @@ static void put_symbol(const struct djs_symbol_view *view, struct sink *sink, co
 	memcpy(&slot, slots, sizeof(slot));
 	find_text(view, slot, &found);
 	if (type == DJS_SYMBOLS_NAME)
-		found.length = length_until(found.text, found.length, '+', ' ');
+		found.length = parts_of(&found).name;
 	put_some(sink, found.text, found.length, size - 1);
 }
 

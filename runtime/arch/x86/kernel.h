@@ -4,6 +4,7 @@
 
 #include <linux/clocksource.h>
 #include <linux/kernel.h>
+#include <linux/mm_types.h>
 #include <linux/ptrace.h>
 #include <linux/string.h>
 #include <asm/cpufeature.h>
@@ -11,6 +12,8 @@
 #include <asm/processor.h>
 #include <asm/stacktrace.h>
 #include <asm/tsc.h>
+
+#include "arch/x86/portable.h"
 
 /* ---- time, memory, interrupts --------------------------------------------------------------- */
 
@@ -172,6 +175,37 @@ static __always_inline u64 djs_register_argument(const struct pt_regs *regs, s64
 	default:
 		return regs->r9;
 	}
+}
+
+static __always_inline bool djs_is_unwindable(const struct pt_regs *regs)
+{
+	return regs->cs == __USER_CS;
+}
+
+static __always_inline void djs_dwarf_registers(u64 *values, const struct pt_regs *regs)
+{
+	values[0] = regs->ax;
+	values[1] = regs->dx;
+	values[2] = regs->cx;
+	values[3] = regs->bx;
+	values[4] = regs->si;
+	values[5] = regs->di;
+	values[DJS_DWARF_FRAME] = regs->bp;
+	values[DJS_DWARF_STACK] = regs->sp;
+	values[8] = regs->r8;
+	values[9] = regs->r9;
+	values[10] = regs->r10;
+	values[11] = regs->r11;
+	values[12] = regs->r12;
+	values[13] = regs->r13;
+	values[14] = regs->r14;
+	values[15] = regs->r15;
+	values[DJS_DWARF_RETURN] = regs->ip;
+}
+
+static inline unsigned long djs_vdso_address(const struct mm_struct *mm)
+{
+	return (unsigned long)mm->context.vdso;
 }
 
 /* The arguments on the stack are above the return address. */

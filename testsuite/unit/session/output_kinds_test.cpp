@@ -81,26 +81,28 @@ TEST(JsonOutput, ProbesAreCountedAndDescribed) {
 }
 
 TEST(JsonOutput, EachCountHasItsName) {
-    EXPECT_EQ(
-        json_of([](Output& output) {
-            output.counts({.lost_records = 1,
-                           .oversized = 2,
-                           .overwritten = 3,
-                           .skipped_busy = 4,
-                           .skipped_locked = 5,
-                           .skipped_stack = 6,
-                           .skipped_kretprobe = 7,
-                           .skipped_kprobe = 8,
-                           .not_followed = 9,
-                           .errors = 10,
-                           .failed_sites = 11,
-                           .inside = 12,
-                           .pinned = 13});
-        }),
-        R"({"type":"lost_events","data":{"events":1,"oversized":2,"overwritten":3,)"
-        R"("skipped_busy":4,"skipped_locked":5,"skipped_stack":6,"skipped_kretprobe":7,)"
-        R"("skipped_kprobe":8,"not_followed":9,"errors":10,"failed_sites":11,"inside":12,"pinned":13}})"
-        "\n");
+    EXPECT_EQ(json_of([](Output& output) {
+                  output.counts({.lost_records = 1,
+                                 .oversized = 2,
+                                 .overwritten = 3,
+                                 .skipped_busy = 4,
+                                 .skipped_locked = 5,
+                                 .skipped_stack = 6,
+                                 .skipped_kretprobe = 7,
+                                 .skipped_kprobe = 8,
+                                 .not_followed = 9,
+                                 .short_stacks = 10,
+                                 .unread_programs = 11,
+                                 .errors = 12,
+                                 .failed_sites = 13,
+                                 .inside = 14,
+                                 .pinned = 15});
+              }),
+              R"({"type":"lost_events","data":{"events":1,"oversized":2,"overwritten":3,)"
+              R"("skipped_busy":4,"skipped_locked":5,"skipped_stack":6,"skipped_kretprobe":7,)"
+              R"("skipped_kprobe":8,"not_followed":9,"short_stacks":10,"unread_programs":11,)"
+              R"("errors":12,"failed_sites":13,"inside":14,"pinned":15}})"
+              "\n");
 }
 
 TEST(JsonOutput, ListsPointsWithWhatIsKnownOfThem) {
@@ -232,6 +234,16 @@ TEST(Counts, EachHasItsOwnLines) {
     EXPECT_EQ(lines(&djs_counts::not_followed, 2),
               "2 threads of a program were not followed by perf events: try a larger "
               "MAXPERFTHREADS");
+    EXPECT_EQ(lines(&djs_counts::short_stacks, 1),
+              "1 stack of a program is incomplete: its outer callers could not be found");
+    EXPECT_EQ(lines(&djs_counts::short_stacks, 2),
+              "2 stacks of programs are incomplete: their outer callers could not be found");
+    EXPECT_EQ(
+        lines(&djs_counts::unread_programs, 1),
+        "1 file of a program has no usable unwind information, or there was no memory for it");
+    EXPECT_EQ(lines(&djs_counts::unread_programs, 2),
+              "2 files of programs have no usable unwind information, or there was no memory for "
+              "it");
     EXPECT_EQ(lines(&djs_counts::failed_sites, 1), "1 probe could not be attached");
     for (auto said_elsewhere :
          {&djs_counts::overwritten, &djs_counts::errors, &djs_counts::inside, &djs_counts::pinned})

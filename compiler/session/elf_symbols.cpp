@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/elf_symbols.h"
+
+#include <algorithm>
+#include <cstring>
+#include <elf.h>
+
+namespace djstap {
+
+namespace {
+
+constexpr uint64_t most_sections = 1U << 16, most_bytes = 1U << 29;
+
+std::string hexadecimal(std::string_view bytes) {
+    std::string text;
+    for (const char byte : bytes) {
+        constexpr char digits[] = "0123456789abcdef";
+        text += digits[static_cast<uint8_t>(byte) >> 4];
+        text += digits[static_cast<uint8_t>(byte) & 15];
+    }
+    return text;
+}
+
+// Returns the GNU build-id among notes, in hexadecimal; empty if there is none.
+std::string find_build_id(std::string_view notes) {
+    Elf64_Nhdr note;
+    while (notes.size() > sizeof note) {
+        std::memcpy(&note, notes.data(), sizeof note);
+        notes.remove_prefix(sizeof note);
+        const uint64_t name = (uint64_t{note.n_namesz} + 3) & ~uint64_t{3};
+        const uint64_t text = (uint64_t{note.n_descsz} + 3) & ~uint64_t{3};
+        if (name > notes.size() || text > notes.size() - name)
+            break;
+        if (note.n_type == NT_GNU_BUILD_ID &&
+            notes.substr(0, note.n_namesz) == std::string_view("GNU", 4))
+            return hexadecimal(notes.substr(name, note.n_descsz));
+        notes.remove_prefix(name + text);
+    }
+    return {};
+}
+
+} // namespace
+
+struct ElfSymbols::Reader {
+    const Read& read;
+    uint64_t bytes;
+    std::vector<Elf64_Shdr> sections;
+
+    template <class Item> bool items(uint64_t offset, uint64_t count, std::vector<Item>& to) const {
+        if (offset > bytes || count > (bytes - offset) / sizeof(Item))
+            return false;
+        to.resize(count);
+        return !count || read(offset, to.data(), count * sizeof(Item));
+    }
+    std::optional<std::string> content(const Elf64_Shdr& section) const {
+        std::string text;
+        if (section.sh_type == SHT_NOBITS || section.sh_size > most_bytes ||
+            section.sh_offset > bytes || section.sh_size > bytes - section.sh_offset)
+            return std::nullopt;
+        text.resize(section.sh_size);
+        if (!text.empty() && !read(section.sh_offset, text.data(), text.size()))
+            return std::nullopt;
+        return text;
+    }
+    bool open() {
+        Elf64_Ehdr header;
+        constexpr char order = ELFDATA2LSB;
+        if (bytes < sizeof header || !read(0, &header, sizeof header) ||
+            std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+            header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != order ||
+            header.e_shentsize != sizeof(Elf64_Shdr))
+            return false;
+        uint64_t count = header.e_shnum;
+        if (!count && header.e_shoff) {
+            std::vector<Elf64_Shdr> first;
+            if (!items(header.e_shoff, 1, first))
+                return false;
+            count = first[0].sh_size;
+        }
+        return count <= most_sections && items(header.e_shoff, count, sections);
+    }
+    void symbols(const Elf64_Shdr& table, ElfSymbols& to) const {
+        std::vector<Elf64_Sym> symbols;
+        if (table.sh_size > most_bytes || table.sh_link >= sections.size() ||
+            !items(table.sh_offset, table.sh_size / sizeof(Elf64_Sym), symbols))
+            return;
+        auto strings = content(sections[table.sh_link]);
+        if (!strings)
+            return;
+        const auto index = static_cast<uint32_t>(to.strings_.size());
+        to.strings_.push_back(std::move(*strings));
+        for (const Elf64_Sym& symbol : symbols)
+            add(symbol, index, to);
+    }
+    void add(const Elf64_Sym& symbol, uint32_t strings, ElfSymbols& to) const {
+        const uint8_t type = ELF64_ST_TYPE(symbol.st_info), bind = ELF64_ST_BIND(symbol.st_info);
+        const bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
+        if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= SHN_LORESERVE ||
+            (!is_function && type != STT_NOTYPE))
+            return;
+        // Marks in code that is written in assembly language.
+        if (!is_function && (symbol.st_shndx >= sections.size() ||
+                             !(sections[symbol.st_shndx].sh_flags & SHF_EXECINSTR)))
+            return;
+        const Entry entry{symbol.st_value, symbol.st_size, strings, symbol.st_name,
+                          static_cast<uint8_t>((is_function ? 0 : 4) + (bind == STB_GLOBAL ? 0
+                                                                        : bind == STB_WEAK ? 1
+                                                                                           : 2))};
+        if (!to.name_of(entry).empty())
+            to.entries_.push_back(entry);
+    }
+};
+
+std::string_view ElfSymbols::name_of(const Entry& entry) const {
+    const std::string& strings = strings_[entry.strings];
+    if (entry.name >= strings.size())
+        return {};
+    const std::string_view rest = std::string_view(strings).substr(entry.name);
+    return rest.substr(0, std::min(rest.find('\0'), rest.find('@')));
+}
+
+std::optional<ElfSymbols> ElfSymbols::read(const Read& read, uint64_t bytes) {
+    Reader reader{read, bytes, {}};
+    if (!reader.open())
+        return std::nullopt;
+    ElfSymbols out;
+    for (const Elf64_Shdr& section : reader.sections) {
+        if (section.sh_type == SHT_NOTE && out.build_id_.empty()) {
+            if (const auto notes = reader.content(section))
+                out.build_id_ = find_build_id(*notes);
+        } else if (section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM) {
+            out.has_table_ |= section.sh_type == SHT_SYMTAB;
+            reader.symbols(section, out);
+        }
+    }
+    auto& entries = out.entries_;
+    std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+        return a.address != b.address ? a.address < b.address : a.rank < b.rank;
+    });
+    uint64_t reach = 0;
+    for (const Entry& entry : entries) {
+        reach = std::max(reach, entry.address + entry.size);
+        out.reaches_.push_back(reach);
+    }
+    return out;
+}
+
+std::optional<ElfSymbols::Symbol> ElfSymbols::at(uint64_t address) const {
+    const auto behind =
+        std::upper_bound(entries_.begin(), entries_.end(), address,
+                         [](uint64_t at, const Entry& entry) { return at < entry.address; });
+    const Entry* found = nullptr;
+    constexpr int tried = 64; // symbols in each other
+    auto left = tried;
+    for (auto at = behind; at != entries_.begin() && left--;) {
+        --at;
+        if (reaches_[static_cast<size_t>(at - entries_.begin())] <= address)
+            break;
+        if (address - at->address >= at->size)
+            continue;
+        // Of those at the same address, the first one is the best.
+        if (found && found->address != at->address)
+            break;
+        found = &*at;
+    }
+    if (!found && behind != entries_.begin()) {
+        // A symbol without a size reaches as far as the next one.
+        const uint64_t begin = (behind - 1)->address;
+        const auto first =
+            std::lower_bound(entries_.begin(), behind, begin,
+                             [](const Entry& entry, uint64_t at) { return entry.address < at; });
+        for (auto at = first; at != behind && !found; ++at)
+            if (!at->size)
+                found = &*at;
+    }
+    if (!found)
+        return std::nullopt;
+    return Symbol{found->address, found->size, name_of(*found)};
+}
+
+} // namespace djstap

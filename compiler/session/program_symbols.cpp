@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/program_symbols.h"
+
+#include "include/symbols.h"
+#include "system/descriptor.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <cxxabi.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <memory>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace djstap {
+
+namespace {
+
+constexpr std::string_view kernel_library = "vdso";
+
+bool read_at(int fd, uint64_t offset, void* to, size_t size) {
+    auto* at = static_cast<char*>(to);
+    while (size) {
+        const ssize_t done = pread(fd, at, size, static_cast<off_t>(offset));
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        at += done;
+        offset += static_cast<uint64_t>(done);
+        size -= static_cast<size_t>(done);
+    }
+    return true;
+}
+
+std::optional<ElfSymbols> read_file_symbols(const std::string& path) {
+    // Not to wait for whoever would write to a pipe of that name.
+    const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    struct stat status{};
+    if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
+        return std::nullopt;
+    return ElfSymbols::read(
+        [fd = file.get()](uint64_t offset, void* to, size_t size) {
+            return read_at(fd, offset, to, size);
+        },
+        static_cast<uint64_t>(status.st_size));
+}
+
+// This process has the kernel's library, too.
+std::optional<ElfSymbols> read_kernel_library() {
+    const unsigned long address = getauxval(AT_SYSINFO_EHDR);
+    if (!address)
+        return std::nullopt;
+    Elf64_Ehdr header;
+    const auto* memory = reinterpret_cast<const char*>(address);
+    std::memcpy(&header, memory, sizeof header);
+    const uint64_t bytes = header.e_shoff + uint64_t{header.e_shnum} * header.e_shentsize;
+    return ElfSymbols::read(
+        [memory](uint64_t offset, void* to, size_t size) {
+            std::memcpy(to, memory + offset, size);
+            return true;
+        },
+        bytes);
+}
+
+std::string demangled(std::string_view name) {
+    std::string text(name);
+    if (!name.starts_with("_Z"))
+        return text;
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> source(
+        abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status), std::free);
+    return status == 0 && source ? source.get() : text;
+}
+
+std::string hexadecimal(uint64_t value) {
+    char text[2 + 16] = {'0', 'x'};
+    return {text, std::to_chars(text + 2, text + sizeof text, value, 16).ptr};
+}
+
+struct Known {
+    std::string path, build_id;
+    uint64_t address = 0;
+};
+
+std::optional<Known> parse(std::string_view text) {
+    Known known;
+    const size_t end = text.find('\0');
+    if (end == std::string_view::npos)
+        return std::nullopt;
+    known.build_id = text.substr(end + 1);
+    text = text.substr(0, end);
+    const size_t open = text.find('['), plus = text.rfind("+0x");
+    if (open == std::string_view::npos || plus == std::string_view::npos || plus < open ||
+        !text.ends_with(']'))
+        return std::nullopt;
+    known.path = text.substr(open + 1, plus - open - 1);
+    const char *first = text.data() + plus + 3, *last = text.data() + text.size() - 1;
+    if (std::from_chars(first, last, known.address, 16).ptr != last)
+        return std::nullopt;
+    return known;
+}
+
+} // namespace
+
+const std::optional<ElfSymbols>& ProgramSymbols::file(const std::string& path,
+                                                      const std::string& build_id) {
+    const auto [found, is_new] = files_.try_emplace({path, build_id});
+    std::optional<ElfSymbols>& symbols = found->second;
+    if (!is_new)
+        return symbols;
+    symbols = path == kernel_library ? read_kernel_library() : read_file_symbols(path);
+    if (symbols && symbols->build_id() != build_id)
+        symbols.reset();
+    if (build_id.size() > 2 && !(symbols && symbols->has_table())) {
+        auto separate = read_file_symbols("/usr/lib/debug/.build-id/" + build_id.substr(0, 2) +
+                                          "/" + build_id.substr(2) + ".debug");
+        if (separate && separate->build_id() == build_id && separate->has_table())
+            symbols = std::move(separate);
+    }
+    return symbols;
+}
+
+std::string ProgramSymbols::symbol(std::string_view known, bool returns) {
+    const auto parsed = parse(known);
+    if (!parsed)
+        return {};
+    const auto& symbols = file(parsed->path, parsed->build_id);
+    const auto found = symbols ? symbols->at(parsed->address - returns) : std::nullopt;
+    if (!found)
+        return {};
+    const std::string where = "+" + hexadecimal(parsed->address - found->address) + "/" +
+                              hexadecimal(found->size) + " [" + parsed->path + "]";
+    std::string name = demangled(found->name);
+    if (name.size() + where.size() >= DJS_SYMBOL_MAX) // the texts of records have room for this
+        name = found->name.substr(
+            0, where.size() < DJS_SYMBOL_MAX ? DJS_SYMBOL_MAX - where.size() - 1 : 0);
+    return name + where;
+}
+
+} // namespace djstap

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The symbols of addresses in user programs and libraries: what a module records of an address is
+// the file, its build-id and the address for which the file was linked.
+#pragma once
+#include "session/elf_symbols.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace djstap {
+
+class ProgramSymbols {
+  public:
+    // `known`: "0xADDRESS [PATH+0xLINKED]", a NUL and the build-id in hexadecimal. `returns`: the
+    // address is one to which a call returns. Returns "name+0x1/0x20 [PATH]", with the name as the
+    // source code has it; empty if there is no symbol.
+    std::string symbol(std::string_view known, bool returns);
+
+  private:
+    // Each kept while this exists: a session's addresses are in few files.
+    const std::optional<ElfSymbols>& file(const std::string& path, const std::string& build_id);
+
+    std::map<std::pair<std::string, std::string>, std::optional<ElfSymbols>> files_;
+};
+
+} // namespace djstap

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// From the registers of a frame to those of its caller.
+//
+// The value of a register that a function has saved is read only when something depends on it: most
+// frames are left with one read, that of the return address.
+#include "include/unwind.h"
+
+static const u8 preserved[DJS_DWARF_SAVED_COUNT] = DJS_DWARF_SAVED;
+
+static DJS_HANDLER_CODE bool register_value(struct djs_unwind_frame *frame, u32 reg,
+					    djs_unwind_read *read, void *data, u64 *value)
+{
+	if (frame->saved_at[reg]) {
+		if (!read(data, frame->saved_at[reg], &frame->values[reg]))
+			return false;
+		frame->saved_at[reg] = 0;
+	}
+	*value = frame->values[reg];
+	return true;
+}
+
+/* ---- expressions ----------------------------------------------------------------------------- */
+
+struct expression {
+	const u8 *begin, *at, *end;
+	struct djs_unwind_frame *frame;
+	djs_unwind_read *read;
+	void *data;
+	u64 values[DJS_UNWIND_VALUES];
+	u32 count;
+	bool failed;
+	bool unreadable;
+};
+
+static DJS_HANDLER_CODE u64 operand(struct expression *of, u32 bytes)
+{
+	u64 value = 0;
+
+	if ((u64)(of->end - of->at) < bytes) {
+		of->failed = true;
+		of->at = of->end;
+		return 0;
+	}
+	memcpy(&value, of->at, bytes);
+	of->at += bytes;
+	return value;
+}
+
+static DJS_HANDLER_CODE u64 operand_leb(struct expression *of, bool is_signed)
+{
+	u64 value = 0;
+	u32 shift;
+
+	for (shift = 0; shift < 70; shift += 7) {
+		u8 byte = (u8)operand(of, 1);
+
+		if (shift < 64)
+			value |= (u64)(byte & 0x7f) << shift;
+		if (!(byte & 0x80)) {
+			if (is_signed && byte & 0x40 && shift + 7 < 64)
+				value |= ~0ull << (shift + 7);
+			return value;
+		}
+	}
+	of->failed = true;
+	return 0;
+}
+
+static DJS_HANDLER_CODE void push(struct expression *of, u64 value)
+{
+	if (of->count == DJS_UNWIND_VALUES)
+		of->failed = true;
+	else
+		of->values[of->count++] = value;
+}
+
+static DJS_HANDLER_CODE u64 pop(struct expression *of)
+{
+	if (!of->count) {
+		of->failed = true;
+		return 0;
+	}
+	return of->values[--of->count];
+}
+
+static DJS_HANDLER_CODE void push_copy(struct expression *of, u64 depth)
+{
+	if (depth >= of->count)
+		of->failed = true;
+	else
+		push(of, of->values[of->count - 1 - depth]);
+}
+
+static DJS_HANDLER_CODE void push_register(struct expression *of, u64 reg)
+{
+	u64 value = 0;
+	u64 offset = operand_leb(of, true);
+
+	if (reg >= DJS_DWARF_REGISTERS)
+		of->failed = true;
+	else if (!register_value(of->frame, (u32)reg, of->read, of->data, &value))
+		of->unreadable = of->failed = true;
+	push(of, value + offset);
+}
+
+static DJS_HANDLER_CODE void push_memory(struct expression *of, u64 bytes)
+{
+	u64 value = 0, address = pop(of);
+
+	if (!bytes || bytes > 8)
+		of->failed = true;
+	else if (!of->read(of->data, address, &value))
+		of->unreadable = of->failed = true;
+	else if (bytes < 8)
+		value &= (1ull << (bytes * 8)) - 1;
+	push(of, value);
+}
+
+static DJS_HANDLER_CODE void jump(struct expression *of, bool jumps)
+{
+	s64 delta = (s16)operand(of, 2);
+
+	if (!jumps)
+		return;
+	if (delta < of->begin - of->at || delta > of->end - of->at)
+		of->failed = true;
+	else
+		of->at += delta;
+}
+
+/* Operations on the two upper values. */
+static DJS_HANDLER_CODE bool run_binary(struct expression *of, u8 code)
+{
+	u64 b, a;
+
+	if (code < 0x1a || (code > 0x2e) || code == 0x1f || code == 0x20 || code == 0x23 ||
+	    code == 0x28)
+		return false;
+	b = pop(of);
+	a = pop(of);
+	switch (code) {
+	case 0x1a:
+		a &= b;
+		break;
+	case 0x1c:
+		a -= b;
+		break;
+	case 0x1e:
+		a *= b;
+		break;
+	case 0x21:
+		a |= b;
+		break;
+	case 0x22:
+		a += b;
+		break;
+	case 0x24:
+		a = b < 64 ? a << b : 0;
+		break;
+	case 0x25:
+		a = b < 64 ? a >> b : 0;
+		break;
+	case 0x26:
+		a = (u64)((s64)a >> (b < 64 ? b : 63));
+		break;
+	case 0x27:
+		a ^= b;
+		break;
+	case 0x29:
+		a = a == b;
+		break;
+	case 0x2a:
+		a = (s64)a >= (s64)b;
+		break;
+	case 0x2b:
+		a = (s64)a > (s64)b;
+		break;
+	case 0x2c:
+		a = (s64)a <= (s64)b;
+		break;
+	case 0x2d:
+		a = (s64)a < (s64)b;
+		break;
+	case 0x2e:
+		a = a != b;
+		break;
+	default: /* divisions */
+		of->failed = true;
+	}
+	push(of, a);
+	return true;
+}
+
+static DJS_HANDLER_CODE void run_operation(struct expression *of, u8 code)
+{
+	u64 a, b;
+
+	if (code >= 0x30 && code <= 0x4f) { /* DW_OP_lit0 … */
+		push(of, code - 0x30);
+	} else if (code >= 0x70 && code <= 0x8f) { /* DW_OP_breg0 … */
+		push_register(of, code - 0x70);
+	} else if (!run_binary(of, code)) {
+		switch (code) {
+		case 0x06: /* DW_OP_deref */
+			push_memory(of, 8);
+			break;
+		case 0x94: /* DW_OP_deref_size */
+			push_memory(of, operand(of, 1));
+			break;
+		case 0x08: /* DW_OP_const1u … */
+			push(of, operand(of, 1));
+			break;
+		case 0x09:
+			push(of, (u64)(s64)(s8)operand(of, 1));
+			break;
+		case 0x0a:
+			push(of, operand(of, 2));
+			break;
+		case 0x0b:
+			push(of, (u64)(s64)(s16)operand(of, 2));
+			break;
+		case 0x0c:
+			push(of, operand(of, 4));
+			break;
+		case 0x0d:
+			push(of, (u64)(s64)(s32)operand(of, 4));
+			break;
+		case 0x0e:
+		case 0x0f:
+			push(of, operand(of, 8));
+			break;
+		case 0x10: /* DW_OP_constu, DW_OP_consts */
+		case 0x11:
+			push(of, operand_leb(of, code == 0x11));
+			break;
+		case 0x12: /* DW_OP_dup, DW_OP_drop, DW_OP_over, DW_OP_pick */
+			push_copy(of, 0);
+			break;
+		case 0x13:
+			pop(of);
+			break;
+		case 0x14:
+			push_copy(of, 1);
+			break;
+		case 0x15:
+			push_copy(of, operand(of, 1));
+			break;
+		case 0x16: /* DW_OP_swap */
+			a = pop(of);
+			b = pop(of);
+			push(of, a);
+			push(of, b);
+			break;
+		case 0x1f: /* DW_OP_neg, DW_OP_not */
+			push(of, -pop(of));
+			break;
+		case 0x20:
+			push(of, ~pop(of));
+			break;
+		case 0x23: /* DW_OP_plus_uconst */
+			a = operand_leb(of, false);
+			push(of, pop(of) + a);
+			break;
+		case 0x28: /* DW_OP_bra, DW_OP_skip */
+			jump(of, pop(of) != 0);
+			break;
+		case 0x2f:
+			jump(of, true);
+			break;
+		case 0x92: /* DW_OP_bregx */
+			push_register(of, operand_leb(of, false));
+			break;
+		case 0x96: /* DW_OP_nop */
+			break;
+		default:
+			of->failed = true;
+		}
+	}
+}
+
+/* `offset`: of the expression's length in .eh_frame. `start`: what it finds on its stack. */
+static DJS_HANDLER_CODE enum djs_unwind_result
+evaluate(const struct djs_unwind_image *image, s32 offset, const u64 *start,
+	 struct djs_unwind_frame *frame, djs_unwind_read *read, void *data, u64 *value)
+{
+	struct expression of = {.frame = frame, .read = read, .data = data};
+	u64 bytes;
+	u32 steps;
+
+	if (offset < 0 || (u32)offset >= image->frames_bytes)
+		return DJS_UNWIND_DAMAGED;
+	of.at = image->frames + offset;
+	of.end = image->frames + image->frames_bytes;
+	bytes = operand_leb(&of, false);
+	if (of.failed || bytes > (u64)(of.end - of.at))
+		return DJS_UNWIND_DAMAGED;
+	of.begin = of.at;
+	of.end = of.at + bytes;
+	if (start)
+		push(&of, *start);
+	for (steps = 0; of.at < of.end && !of.failed; steps++) {
+		if (steps == DJS_UNWIND_STEPS)
+			return DJS_UNWIND_DAMAGED;
+		run_operation(&of, (u8)operand(&of, 1));
+	}
+	*value = pop(&of);
+	return of.unreadable ? DJS_UNWIND_UNREADABLE
+	       : of.failed   ? DJS_UNWIND_DAMAGED
+			     : DJS_UNWIND_OK;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+bool djs_unwind_shorten(struct djs_unwind_short_row *to, const struct djs_unwind_row *row)
+{
+	const struct djs_unwind_rule *back = &row->rules[DJS_DWARF_RETURN];
+	const struct djs_unwind_rule *stack = &row->rules[DJS_DWARF_STACK];
+	u32 i;
+
+	if (row->is_signal || row->base == DJS_UNWIND_NO_REGISTER)
+		return false;
+	memset(to, 0, sizeof(*to));
+	to->base = (u8)row->base;
+	to->offset = row->offset;
+	if (back->how == DJS_UNWIND_UNDEFINED) {
+		to->is_last = 1;
+		return true;
+	}
+	if (back->how != DJS_UNWIND_SAVED || back->n != -(s32)sizeof(u64) ||
+	    stack->how != DJS_UNWIND_SAME)
+		return false;
+	for (i = 0; i < DJS_DWARF_SAVED_COUNT; i++) {
+		const struct djs_unwind_rule *rule = &row->rules[preserved[i]];
+
+		if (rule->how == DJS_UNWIND_SAME || rule->how == DJS_UNWIND_UNDEFINED)
+			continue;
+		if (rule->how != DJS_UNWIND_SAVED || rule->n % (s32)sizeof(u64) || !rule->n ||
+		    rule->n / (s32)sizeof(u64) != (s16)(rule->n / (s32)sizeof(u64)))
+			return false;
+		to->saved[i] = (s16)(rule->n / (s32)sizeof(u64));
+	}
+	return true;
+}
+
+/* The stack of the caller is above: a stack that leads back is damaged, and would have no end. */
+static DJS_HANDLER_CODE enum djs_unwind_result leave(struct djs_unwind_frame *frame, u64 base)
+{
+	u64 *stack = &frame->values[DJS_DWARF_STACK];
+
+	if (base <= *stack)
+		return DJS_UNWIND_DAMAGED;
+	*stack = base;
+	return frame->values[DJS_DWARF_RETURN] ? DJS_UNWIND_OK : DJS_UNWIND_LAST;
+}
+
+DJS_HANDLER_CODE enum djs_unwind_result
+djs_unwind_step_short(struct djs_unwind_frame *frame, const struct djs_unwind_short_row *row,
+		      djs_unwind_read *read, void *data)
+{
+	u64 base;
+	u32 i;
+
+	if (row->is_last)
+		return DJS_UNWIND_LAST;
+	if (!register_value(frame, row->base, read, data, &base))
+		return DJS_UNWIND_UNREADABLE;
+	base += (u64)(s64)row->offset;
+	if (!read(data, base - sizeof(u64), &frame->values[DJS_DWARF_RETURN]))
+		return DJS_UNWIND_UNREADABLE;
+	for (i = 0; i < DJS_DWARF_SAVED_COUNT; i++)
+		if (row->saved[i])
+			frame->saved_at[preserved[i]] =
+			    base + (u64)(s64)row->saved[i] * sizeof(u64);
+	frame->is_interrupted = false;
+	return leave(frame, base);
+}
+
+static DJS_HANDLER_CODE enum djs_unwind_result apply(const struct djs_unwind_image *image,
+						     struct djs_unwind_frame *before,
+						     struct djs_unwind_frame *frame, u32 reg,
+						     const struct djs_unwind_rule *rule, u64 base,
+						     djs_unwind_read *read, void *data)
+{
+	u64 *value = &frame->values[reg], *saved_at = &frame->saved_at[reg];
+	enum djs_unwind_result result;
+
+	switch (rule->how) {
+	case DJS_UNWIND_SAVED:
+		*saved_at = base + (u64)(s64)rule->n;
+		return DJS_UNWIND_OK;
+	case DJS_UNWIND_VALUE:
+		*saved_at = 0;
+		*value = base + (u64)(s64)rule->n;
+		return DJS_UNWIND_OK;
+	case DJS_UNWIND_REGISTER:
+		if ((u32)rule->n >= DJS_DWARF_REGISTERS)
+			return DJS_UNWIND_DAMAGED;
+		*saved_at = before->saved_at[rule->n];
+		*value = before->values[rule->n];
+		return DJS_UNWIND_OK;
+	case DJS_UNWIND_SAVED_EXPRESSION:
+		result = evaluate(image, rule->n, &base, before, read, data, saved_at);
+		return result || *saved_at ? result : DJS_UNWIND_UNREADABLE;
+	case DJS_UNWIND_VALUE_EXPRESSION:
+		*saved_at = 0;
+		return evaluate(image, rule->n, &base, before, read, data, value);
+	default: /* unchanged, or lost: then nothing depends on it */
+		return DJS_UNWIND_OK;
+	}
+}
+
+DJS_HANDLER_CODE enum djs_unwind_result djs_unwind_step(const struct djs_unwind_image *image,
+							struct djs_unwind_frame *frame,
+							const struct djs_unwind_row *row,
+							struct djs_unwind_frame *before,
+							djs_unwind_read *read, void *data)
+{
+	const u32 back = row->rules[DJS_DWARF_RETURN].how;
+	enum djs_unwind_result result = DJS_UNWIND_OK;
+	u64 base, ignored;
+	u32 reg;
+
+	if (back == DJS_UNWIND_UNDEFINED)
+		return DJS_UNWIND_LAST;
+	if (back == DJS_UNWIND_SAME)
+		return DJS_UNWIND_DAMAGED;
+	if (row->base == DJS_UNWIND_NO_REGISTER) {
+		result = evaluate(image, row->offset, NULL, frame, read, data, &base);
+		if (result)
+			return result;
+	} else {
+		if (!register_value(frame, row->base, read, data, &base))
+			return DJS_UNWIND_UNREADABLE;
+		base += (u64)(s64)row->offset;
+	}
+	*before = *frame;
+	for (reg = 0; reg < DJS_DWARF_REGISTERS && !result; reg++)
+		result = apply(image, before, frame, reg, &row->rules[reg], base, read, data);
+	if (result)
+		return result;
+	if (!register_value(frame, DJS_DWARF_RETURN, read, data, &ignored))
+		return DJS_UNWIND_UNREADABLE;
+	frame->is_interrupted = row->is_signal;
+	if (!row->is_signal && row->rules[DJS_DWARF_STACK].how == DJS_UNWIND_SAME)
+		return leave(frame, base);
+	/* What a signal interrupted may have had another stack. */
+	if (row->rules[DJS_DWARF_STACK].how == DJS_UNWIND_SAME)
+		frame->values[DJS_DWARF_STACK] = base;
+	else if (!register_value(frame, DJS_DWARF_STACK, read, data, &ignored))
+		return DJS_UNWIND_UNREADABLE;
+	return frame->values[DJS_DWARF_RETURN] ? DJS_UNWIND_OK : DJS_UNWIND_LAST;
+}

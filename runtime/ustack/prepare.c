@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Who fills the tables that handlers look up, and when: each task itself, on its way to user mode,
+// after it has executed a program, was created, or has mapped code. So whatever a process runs is
+// known before it runs it. Processes that exist already are looked at when the module is loaded.
+#include <linux/file.h>
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/task_work.h>
+#include <linux/tracepoint.h>
+#include <linux/wait.h>
+
+#include "arch/runtime.h"
+#include "sites/sites.h"
+#include "ustack/ustack.h"
+
+#define MAPPINGS_MAX 16384
+
+/* ---- the mappings of a process --------------------------------------------------------------- */
+
+struct found {
+	unsigned long begin, end;
+	u64 offset;
+	struct file *file; /* NULL: none */
+};
+
+/* Returns how many executable mappings there are, and stores the first `room` of them. */
+static u32 find_mappings(struct mm_struct *mm, struct found *found, u32 room)
+{
+	struct vm_area_struct *vma;
+	u32 count = 0;
+	VMA_ITERATOR(mappings, mm, 0);
+
+	mmap_read_lock(mm);
+	for_each_vma(mappings, vma)
+	{
+		if (!(vma->vm_flags & VM_EXEC))
+			continue;
+		if (count < room) {
+			found[count].begin = vma->vm_start;
+			found[count].end = vma->vm_end;
+			found[count].offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+			found[count].file = vma->vm_file ? get_file(vma->vm_file) : NULL;
+		}
+		count++;
+	}
+	mmap_read_unlock(mm);
+	return count;
+}
+
+static void put_mappings(struct found *found, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		if (found[i].file)
+			fput(found[i].file);
+	kvfree(found);
+}
+
+/* Returns all of them, or NULL. */
+static struct found *all_mappings(struct mm_struct *mm, u32 *count)
+{
+	u32 room = 32;
+
+	for (;;) {
+		struct found *found = kvmalloc_array(room, sizeof(*found), GFP_KERNEL);
+
+		if (!found)
+			return NULL;
+		*count = find_mappings(mm, found, room);
+		if (*count <= room)
+			return found;
+		put_mappings(found, room);
+		if (*count > MAPPINGS_MAX)
+			return NULL;
+		room = *count + 16;
+	}
+}
+
+/* Finds where the code of an image is that is mapped with this offset in the file. */
+static void place_mapping(struct djs_user_mapping *mapping, const struct djs_user_image *image,
+			  u64 offset)
+{
+	u64 end = offset + (mapping->end - mapping->begin);
+	u32 i;
+
+	for (i = 0; i < image->load_count; i++) {
+		const struct djs_user_load *load = &image->loads[i];
+		u64 bias = mapping->begin + (load->offset - offset) - load->address;
+
+		if (offset >= load->offset + load->bytes || end <= load->offset ||
+		    bias & ~PAGE_MASK || bias >> DJS_WORD_ADDRESS_BITS)
+			continue;
+		mapping->bias = bias;
+		mapping->image = image->number;
+		return;
+	}
+}
+
+static struct djs_user_map *make_map(struct mm_struct *mm, const struct found *found, u32 count)
+{
+	struct djs_user_map *map = kvmalloc(struct_size(map, mappings, count), GFP_KERNEL);
+	u32 i;
+
+	if (!map)
+		return NULL;
+	map->count = count;
+	for (i = 0; i < count; i++) {
+		struct djs_user_mapping *mapping = &map->mappings[i];
+		const struct djs_user_image *image = NULL;
+		u64 offset = found[i].offset;
+
+		mapping->begin = found[i].begin;
+		mapping->end = found[i].end;
+		mapping->bias = 0;
+		mapping->image = DJS_NO_USER_IMAGE;
+		mapping->place = 0;
+		if (found[i].file) {
+			image = djs_user_image_of(found[i].file);
+		} else if (mapping->begin == djs_vdso_address(mm) && mm == current->mm) {
+			image = djs_user_image_of_kernel(mapping->begin);
+			offset = 0;
+		}
+		if (image)
+			place_mapping(mapping, image, offset);
+	}
+	return map;
+}
+
+static void prepare(struct mm_struct *mm)
+{
+	struct djs_user_map *map = NULL;
+	struct found *found;
+	u32 count;
+
+	found = all_mappings(mm, &count);
+	if (!found)
+		return;
+	map = make_map(mm, found, count);
+	put_mappings(found, count);
+	if (map)
+		djs_user_space_set(mm, map);
+}
+
+/* ---- what a task is to do on its way to user mode -------------------------------------------- */
+
+/*
+ * Two lists of what is due: works that are allocated where the kernel has nothing locked, and a few
+ * for handlers, which may interrupt anything.
+ */
+struct visit {
+	struct callback_head work;
+	u32 taken; /* one of the few */
+};
+static struct visit few[16];
+static atomic_t visits_due = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(visits_queue);
+static bool is_open;
+
+/* The tasks whose visit is due, as far as there is room: one visit is enough for several reasons.
+ */
+#define DUE_BITS 8
+static struct task_struct *due[1 << DUE_BITS];
+
+static int (*add_task_work)(struct task_struct *task, struct callback_head *work,
+			    enum task_work_notify_mode mode);
+
+static DJS_HANDLER_CODE struct task_struct **due_of(const struct task_struct *task)
+{
+	return &due[hash_64((unsigned long)task, DUE_BITS)];
+}
+
+static DJS_HANDLER_CODE void put_visit(struct visit *visit)
+{
+	if (visit >= few && visit < few + ARRAY_SIZE(few))
+		smp_store_release(&visit->taken, 0);
+	else
+		kfree(visit);
+	if (atomic_dec_and_test(&visits_due))
+		wake_up(&visits_queue);
+}
+
+static void visit_current(struct callback_head *work)
+{
+	cmpxchg(due_of(current), current, NULL);
+	if (current->mm && READ_ONCE(is_open)) /* it may be exiting */
+		prepare(current->mm);
+	put_visit(container_of(work, struct visit, work));
+}
+
+static DJS_HANDLER_CODE void queue_visit(struct visit *visit, struct task_struct *task)
+{
+	init_task_work(&visit->work, visit_current);
+	WRITE_ONCE(*due_of(task), task);
+	if (add_task_work(task, &visit->work, TWA_RESUME)) {
+		cmpxchg(due_of(task), task, NULL);
+		put_visit(visit); /* it exits */
+	}
+}
+
+/* `visit`: NULL if there is none. */
+static DJS_HANDLER_CODE void visit_soon(struct visit *visit, struct task_struct *task)
+{
+	if (!visit)
+		return;
+	atomic_inc(&visits_due);
+	if (READ_ONCE(is_open))
+		queue_visit(visit, task);
+	else
+		put_visit(visit);
+}
+
+static DJS_HANDLER_CODE void allocate_visit(struct task_struct *task)
+{
+	if (READ_ONCE(*due_of(task)) != task)
+		visit_soon(kzalloc(sizeof(struct visit), GFP_NOWAIT | __GFP_NOWARN), task);
+}
+
+static DJS_HANDLER_CODE bool returns_to_user(const struct task_struct *task)
+{
+	return task->mm && !(task->flags & PF_KTHREAD);
+}
+
+DJS_HANDLER_CODE void djs_user_prepare_soon(void)
+{
+	u32 i;
+
+	if (!returns_to_user(current) || READ_ONCE(*due_of(current)) == current)
+		return;
+	for (i = 0; i < ARRAY_SIZE(few); i++) {
+		if (READ_ONCE(few[i].taken) || cmpxchg(&few[i].taken, 0, 1))
+			continue;
+		visit_soon(&few[i], current);
+		return;
+	}
+}
+
+/* ---- execs, forks and mappings --------------------------------------------------------------- */
+
+static DJS_HANDLER_CODE void on_exec(void *unused, struct task_struct *task, pid_t old_pid,
+				     struct linux_binprm *binary)
+{
+	allocate_visit(task);
+}
+
+static DJS_HANDLER_CODE void on_fork(void *unused, struct task_struct *parent,
+				     struct task_struct *child)
+{
+	if (returns_to_user(child) && child->mm != parent->mm)
+		allocate_visit(child);
+}
+
+/* The kernel announces each new mapping to profilers while the process cannot change it. */
+static int on_mmap(struct kprobe *kprobe, struct pt_regs *regs)
+{
+	const struct vm_area_struct *vma = (const void *)djs_register_argument(regs, 1);
+
+	if (vma->vm_flags & VM_EXEC && vma->vm_mm == current->mm && returns_to_user(current))
+		allocate_visit(current);
+	return 0;
+}
+NOKPROBE_SYMBOL(on_mmap);
+
+static struct kprobe mmap_probe = {.symbol_name = "perf_event_mmap", .pre_handler = on_mmap};
+static bool mmap_is_probed;
+
+static struct followed_event {
+	const char *name;
+	void *callback;
+	struct tracepoint *tracepoint;
+	bool registered;
+} followed_events[] = {
+    {.name = "sched_process_exec", .callback = on_exec},
+    {.name = "sched_process_fork", .callback = on_fork},
+};
+
+static void note_event(struct tracepoint *tracepoint, void *unused)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(followed_events); i++)
+		if (!strcmp(tracepoint->name, followed_events[i].name))
+			followed_events[i].tracepoint = tracepoint;
+}
+
+static int start_events(void)
+{
+	int error = 0;
+	u32 i;
+
+#ifdef DJS_HAVE_TRACEPOINTS
+	for_each_kernel_tracepoint(note_event, NULL);
+#endif
+	for (i = 0; i < ARRAY_SIZE(followed_events) && !error; i++) {
+		struct followed_event *event = &followed_events[i];
+
+		error = event->tracepoint
+			    ? tracepoint_probe_register(event->tracepoint, event->callback, NULL)
+			    : -ENOENT;
+		event->registered = !error;
+	}
+	if (!error)
+		error = register_kprobe(&mmap_probe);
+	mmap_is_probed = !error;
+	return error;
+}
+
+static void stop_events(void)
+{
+	u32 i;
+
+	if (mmap_is_probed)
+		unregister_kprobe(&mmap_probe);
+	mmap_is_probed = false;
+	for (i = 0; i < ARRAY_SIZE(followed_events); i++) {
+		struct followed_event *event = &followed_events[i];
+
+		if (event->registered)
+			tracepoint_probe_unregister(event->tracepoint, event->callback, NULL);
+		event->registered = false;
+	}
+	tracepoint_synchronize_unregister();
+}
+
+/* ---- the processes that exist ---------------------------------------------------------------- */
+
+/* Returns how many there are, with references to the first `room` of them. */
+static u32 find_processes(struct task_struct **found, u32 room)
+{
+	struct task_struct *process;
+	u32 count = 0;
+
+	rcu_read_lock();
+	for_each_process(process)
+	{
+		if (process->flags & PF_KTHREAD)
+			continue;
+		if (count < room)
+			found[count] = get_task_struct(process);
+		count++;
+	}
+	rcu_read_unlock();
+	return count;
+}
+
+static int prepare_all(void)
+{
+	u32 room = find_processes(NULL, 0) + 64, count, i;
+	struct task_struct **found = kvmalloc_array(room, sizeof(*found), GFP_KERNEL);
+
+	if (!found)
+		return -ENOMEM;
+	/* Those that are created meanwhile prepare themselves. */
+	count = min(find_processes(found, room), room);
+	for (i = 0; i < count; i++) {
+		struct mm_struct *mm = get_task_mm(found[i]);
+
+		put_task_struct(found[i]);
+		if (!mm)
+			continue;
+		prepare(mm);
+		mmput(mm);
+		cond_resched();
+	}
+	kvfree(found);
+	return 0;
+}
+
+/* Not every kernel exports task_work_add. register_kprobe resolves a symbol before it refuses the
+ * address, and a disabled kprobe changes no code. */
+static int find_task_work(void)
+{
+#ifdef DJS_HAVE_TASK_WORK
+	add_task_work = task_work_add;
+#else
+	struct kprobe kprobe = {.symbol_name = "task_work_add", .flags = KPROBE_FLAG_DISABLED};
+
+	if (!register_kprobe(&kprobe))
+		unregister_kprobe(&kprobe);
+	add_task_work = (void *)kprobe.addr;
+#endif
+	return add_task_work ? 0 : -EOPNOTSUPP;
+}
+
+int djs_user_prepare_init(void)
+{
+	int error = find_task_work();
+
+	if (error)
+		return error;
+	WRITE_ONCE(is_open, true);
+	error = start_events();
+	if (!error)
+		error = prepare_all();
+	if (error)
+		djs_user_prepare_exit();
+	return error;
+}
+
+void djs_user_prepare_exit(void)
+{
+	stop_events();
+	WRITE_ONCE(is_open, false);
+	wait_event(visits_queue, !atomic_read(&visits_due));
+#ifdef DJS_HAVE_RCU_TASKS
+	synchronize_rcu_tasks(); /* the last one has left this module */
+#endif
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Call stacks of user programs.
+ *
+ *   image     a file that programs map to run it: its unwind information, path and build-id
+ *   place     an image at the addresses at which some process has it
+ *   space     the executable mappings of a process's address space
+ *
+ * Tasks prepare what handlers look up (prepare.c): handlers take no lock, read no file, and find in
+ * these tables whatever a stack can contain.
+ */
+#ifndef DJSTAP_USTACK_H
+#define DJSTAP_USTACK_H
+
+#include "include/script.h"
+#include "include/unwind.h"
+#include "include/words.h"
+
+struct file;
+struct mm_struct;
+struct pt_regs;
+
+/* ---- images.c: in a task, unless it says otherwise ------------------------------------------- */
+
+#define DJS_USER_LOADS_MAX  8
+#define DJS_USER_IMAGES_MAX 16384
+#define DJS_BUILD_ID_MAX    32
+#define DJS_NO_USER_IMAGE   (~0u)
+
+/* What is mapped of a file, as its program headers tell it. */
+struct djs_user_load {
+	u64 offset, bytes, address;
+};
+
+struct djs_user_image {
+	struct djs_unwind_image unwind; /* no rows: the file has no unwind information */
+	const char *path;
+	u32 number;
+	u32 load_count;
+	struct djs_user_load loads[DJS_USER_LOADS_MAX]; /* those with code */
+	u8 build_id[DJS_BUILD_ID_MAX];
+	u32 build_id_bytes;
+};
+
+int djs_user_images_init(void);
+/* No handler runs any more, and no task reads the table of symbols. */
+void djs_user_images_exit(void);
+/* Returns the image of a file, which is read if it is new; NULL: it is none, or there is no room.
+ */
+const struct djs_user_image *djs_user_image_of(struct file *file);
+/* The same for the kernel's own library, which the current task has at `address`. */
+const struct djs_user_image *djs_user_image_of_kernel(unsigned long address);
+/* Any context. `number`: of an image that exists. */
+const struct djs_user_image *djs_user_image(u32 number);
+/* Files whose unwind information was not read for lack of memory, or is damaged. */
+u64 djs_user_images_refused(void);
+
+/* ---- places.c: any context ------------------------------------------------------------------- */
+
+int djs_user_places_init(void);
+void djs_user_places_exit(void);
+/* Returns the number of a place, from 1 on; 0: there is no room. */
+u32 djs_user_place(u32 image, u64 bias);
+/* Returns what a number stands for: whether there is such a place. */
+bool djs_user_place_find(u32 place, u32 *image, u64 *bias);
+/* Writes what is known of the address of a word without symbols (include/words.h): a text, its
+ * terminator, and the build-id; returns the length of all. `out`: DJS_SYMBOL_MAX bytes. */
+u32 djs_user_word_text(char *out, u64 word);
+
+/* ---- spaces.c -------------------------------------------------------------------------------- */
+
+struct djs_user_mapping {
+	u64 begin, end;
+	u64 bias;  /* of its addresses to those for which the image was linked */
+	u32 image; /* DJS_NO_USER_IMAGE: code of another origin */
+	u32 place; /* 0: not yet known; set by handlers */
+};
+/* The mappings of a process, sorted by address; replaced as a whole. */
+struct djs_user_map {
+	struct rcu_head rcu;
+	u32 count;
+	struct djs_user_mapping mappings[];
+};
+
+void djs_user_spaces_exit(void);
+/* Replaces what is known of an address space, and takes `map` over. Task context. */
+int djs_user_space_set(struct mm_struct *mm, struct djs_user_map *map);
+/* Returns NULL if nothing is known. Any context, with preemption disabled. */
+struct djs_user_map *djs_user_map_of(const struct mm_struct *mm);
+/* Returns NULL if there is none at that address. */
+struct djs_user_mapping *djs_user_mapping_at(struct djs_user_map *map, u64 address);
+/* The word of an address (include/words.h). `mapping` may be NULL. */
+u64 djs_user_word_in(struct djs_user_mapping *mapping, u64 address, bool returns);
+
+/* ---- prepare.c ------------------------------------------------------------------------------- */
+
+int djs_user_prepare_init(void);
+void djs_user_prepare_exit(void);
+/* Has the current task tell what it maps before it returns to user mode. Any context. */
+void djs_user_prepare_soon(void);
+
+/* ---- walk.c: in handlers --------------------------------------------------------------------- */
+
+#define DJS_BACKTRACE_MAX 128 /* MAXBACKTRACE */
+/* As djs_take_user_stack(), where `stack` may be the begin of ctx->work. */
+void djs_user_trace(struct djs_ctx *ctx, u64 *stack);
+/* Returns the path of the file that a word refers to, or NULL. */
+const char *djs_user_path(u64 word);
+
+int djs_user_walk_init(void);
+void djs_user_walk_exit(void);
+/* Stacks that end before their outermost caller. */
+u64 djs_user_stacks_incomplete(void);
+
+/* The whole of it, if the script takes stacks of programs. */
+int djs_ustack_init(void);
+/* Handlers no longer run. */
+void djs_ustack_exit(void);
+
+#endif

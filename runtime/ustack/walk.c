@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Walks over the stack of the program that a handler interrupted, or that called the kernel. All
+// that is read of the process is read without faults; everything else is in tables (ustack.h).
+#include <linux/mm.h>
+#include <linux/sched/task_stack.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include "access/access.h"
+#include "arch/runtime.h"
+#include "cpu/cpu.h"
+#include "include/functions.h"
+#include "include/symbols.h"
+#include "record/symbols.h"
+#include "ustack/ustack.h"
+
+/* ---- rows that were found before ------------------------------------------------------------- */
+
+#define CACHED_BITS 14
+
+/* A row's number changes before and after it is written, and is odd meanwhile. */
+struct cached {
+	u64 key; /* the image and an address for which it was linked; 0: free */
+	u32 version;
+	struct djs_unwind_short_row row;
+};
+static struct cached *cache;
+static atomic64_t incomplete = ATOMIC64_INIT(0);
+
+u64 djs_user_stacks_incomplete(void)
+{
+	return atomic64_read(&incomplete);
+}
+
+static __always_inline u64 cache_key(u32 image, u64 address)
+{
+	return (u64)(image + 1) << DJS_WORD_ADDRESS_BITS | address;
+}
+
+static __always_inline struct cached *cached_at(u64 key)
+{
+	return &cache[key * 0x9e3779b97f4a7c15ull >> (64 - CACHED_BITS)];
+}
+
+static __always_inline bool find_cached(u64 key, struct djs_unwind_short_row *row)
+{
+	const struct cached *cached = cached_at(key);
+	u32 version = smp_load_acquire(&cached->version);
+
+	if (version & 1 || READ_ONCE(cached->key) != key)
+		return false;
+	*row = cached->row;
+	smp_rmb();
+	return READ_ONCE(cached->version) == version;
+}
+
+/* Whoever finds that another one writes, perhaps the code that it interrupted, does not. */
+static DJS_HANDLER_CODE void add_cached(u64 key, const struct djs_unwind_short_row *row)
+{
+	struct cached *cached = cached_at(key);
+	u32 version = READ_ONCE(cached->version);
+
+	if (version & 1 || cmpxchg(&cached->version, version, version + 1) != version)
+		return;
+	smp_wmb();
+	WRITE_ONCE(cached->key, key);
+	cached->row = *row;
+	smp_store_release(&cached->version, version + 2);
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+/* In ctx->work. */
+struct walk {
+	struct djs_unwind_frame frame, before;
+	struct djs_unwind_row row;
+	struct djs_unwind_scratch scratch;
+	struct djs_unwind_short_row short_row;
+};
+DJS_STATIC_ASSERT(sizeof(struct walk) <= DJS_WORK_BYTES, "the work area is too small");
+
+/* The first read has shown that the memory of the current task can be read here. */
+static DJS_HANDLER_CODE bool read_word(void *unused, u64 address, u64 *value)
+{
+	const u64 __user *from = (const u64 __user *)address;
+
+	if (!user_read_access_begin(from, sizeof(*from)))
+		return false;
+	unsafe_get_user(*value, from, fault);
+	user_read_access_end();
+	return true;
+fault:
+	user_read_access_end();
+	return false;
+}
+
+/* Returns the registers of the program: those that the probe interrupted, or those with which it
+ * entered the kernel. NULL: there is none. */
+static DJS_HANDLER_CODE const struct pt_regs *program_registers(const struct djs_ctx *ctx)
+{
+	const struct pt_regs *regs = ctx->user_regs ? ctx->regs : NULL;
+
+	if (!current->mm || current->flags & PF_KTHREAD)
+		return NULL;
+	if (!regs)
+		regs = task_pt_regs(current);
+	return djs_is_unwindable(regs) ? regs : NULL;
+}
+
+/* Finds the caller by rules that have no short form, or were not needed yet. */
+static noinline DJS_HANDLER_CODE enum djs_unwind_result
+step_slow(struct walk *walk, const struct djs_user_image *image, u64 address, u64 key)
+{
+	enum djs_unwind_result result;
+
+	if (!image->unwind.rows)
+		return DJS_UNWIND_UNKNOWN;
+	result = djs_unwind_find(&image->unwind, address, &walk->row, &walk->scratch);
+	if (result)
+		return result;
+	if (djs_unwind_shorten(&walk->short_row, &walk->row)) {
+		add_cached(key, &walk->short_row);
+		return djs_unwind_step_short(&walk->frame, &walk->short_row, read_word, NULL);
+	}
+	return djs_unwind_step(&image->unwind, &walk->frame, &walk->row, &walk->before, read_word,
+			       NULL);
+}
+
+static __always_inline enum djs_unwind_result step(struct walk *walk,
+						   const struct djs_user_mapping *mapping)
+{
+	u64 address, key;
+
+	if (!mapping || mapping->image == DJS_NO_USER_IMAGE)
+		return DJS_UNWIND_UNKNOWN;
+	address = djs_unwind_place(&walk->frame) - mapping->bias;
+	key = cache_key(mapping->image, address);
+	if (likely(find_cached(key, &walk->short_row)))
+		return djs_unwind_step_short(&walk->frame, &walk->short_row, read_word, NULL);
+	return step_slow(walk, djs_user_image(mapping->image), address, key);
+}
+
+/* Stores at most `most` words; returns their number, and whether no caller is missing. */
+static DJS_HANDLER_CODE u32 walk_frames(struct walk *walk, struct djs_user_map *map, u64 *words,
+					u32 most, enum djs_unwind_result *result)
+{
+	struct djs_user_mapping *mapping = NULL;
+	u32 count = 0;
+
+	for (;;) {
+		u64 address = walk->frame.values[DJS_DWARF_RETURN];
+		u64 place = djs_unwind_place(&walk->frame);
+
+		if (address >> DJS_WORD_ADDRESS_BITS) {
+			*result = DJS_UNWIND_UNKNOWN;
+			return count;
+		}
+		if (!mapping || place < mapping->begin || place >= mapping->end)
+			mapping = map ? djs_user_mapping_at(map, place) : NULL;
+		words[count++] = djs_user_word_in(mapping, address, !walk->frame.is_interrupted);
+		if (count == most)
+			return count;
+		*result = step(walk, mapping);
+		if (*result)
+			return count;
+	}
+}
+
+static DJS_HANDLER_CODE u32 walk_program(struct djs_ctx *ctx, u64 *words, u32 most)
+{
+	const struct pt_regs *regs = program_registers(ctx);
+	enum djs_unwind_result result = DJS_UNWIND_OK;
+	struct walk *walk = (struct walk *)ctx->work;
+	struct djs_user_map *map;
+	u64 ignored;
+	u32 count;
+
+	if (!regs)
+		return 0;
+	memset(&walk->frame, 0, sizeof(walk->frame));
+	djs_dwarf_registers(walk->frame.values, regs);
+	walk->frame.is_interrupted = true;
+	map = djs_user_map_of(current->mm);
+	/* Also checks that the page tables are those of this task: an NMI may have interrupted
+	 * their change. */
+	if (copy_from_user_nofault(&ignored,
+				   (const void __user *)walk->frame.values[DJS_DWARF_STACK],
+				   sizeof(ignored)))
+		map = NULL;
+	pagefault_disable();
+	count = walk_frames(walk, map, words, most, &result);
+	pagefault_enable();
+	if (likely(result == DJS_UNWIND_OK || result == DJS_UNWIND_LAST))
+		return count;
+	atomic64_inc(&incomplete);
+	if (result == DJS_UNWIND_UNKNOWN && !ctx->level)
+		djs_user_prepare_soon();
+	return count;
+}
+
+/* The words of a walk, where the caller wants them in the work area, too. */
+#define WORDS_AT ALIGN(sizeof(struct walk), sizeof(u64))
+#define WORDS	 ((DJS_WORK_BYTES - WORDS_AT) / sizeof(u64))
+DJS_STATIC_ASSERT(WORDS >= DJS_BACKTRACE_MAX, "the work area is too small");
+
+DJS_HANDLER_CODE void djs_user_trace(struct djs_ctx *ctx, u64 *stack)
+{
+	u64 *words = (u64 *)(ctx->work + WORDS_AT);
+	u32 count = walk_program(ctx, words, min_t(u32, djs_script.max_backtrace, WORDS));
+
+	memmove(stack + 1, words, count * sizeof(u64));
+	stack[0] = count;
+}
+
+DJS_HANDLER_CODE const char *djs_user_path(u64 word)
+{
+	u32 image;
+	u64 bias;
+
+	return djs_user_place_find(djs_word_place(word), &image, &bias)
+		   ? djs_user_image(image)->path
+		   : NULL;
+}
+
+DJS_HANDLER_CODE void djs_take_user_stack(struct djs_ctx *ctx, u64 *stack)
+{
+	stack[0] = walk_program(ctx, stack + 1, djs_script.max_backtrace);
+}
+
+DJS_HANDLER_CODE u64 djs_user_word(struct djs_ctx *ctx, u64 address, u32 returns)
+{
+	struct djs_user_map *map;
+
+	if (!cache || address >> DJS_WORD_ADDRESS_BITS || !current->mm)
+		return address;
+	map = djs_user_map_of(current->mm);
+	return djs_user_word_in(map ? djs_user_mapping_at(map, address - !!returns) : NULL, address,
+				returns);
+}
+
+/* ---- begin and end --------------------------------------------------------------------------- */
+
+int djs_user_walk_init(void)
+{
+	cache = vzalloc(sizeof(*cache) << CACHED_BITS);
+	return cache ? 0 : -ENOMEM;
+}
+
+void djs_user_walk_exit(void)
+{
+	vfree(cache);
+	cache = NULL;
+}
+
+int djs_ustack_init(void)
+{
+	int error;
+
+	if (!djs_script.user_stacks)
+		return 0;
+	error = djs_user_walk_init() ?: djs_user_images_init() ?: djs_user_places_init();
+	if (!error) {
+		djs_symbol_of_program = djs_user_word_text;
+		error = djs_user_prepare_init();
+	}
+	if (error)
+		djs_ustack_exit();
+	return error;
+}
+
+void djs_ustack_exit(void)
+{
+	if (!djs_script.user_stacks)
+		return;
+	djs_user_prepare_exit();
+	djs_user_spaces_exit();
+	djs_symbol_of_program = NULL;
+	djs_user_places_exit();
+	djs_user_images_exit();
+	djs_user_walk_exit();
+}
