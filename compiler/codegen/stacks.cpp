@@ -33,19 +33,19 @@ bool uses_any(const program::Program& program, const std::array<std::string_view
 } // namespace
 
 bool uses_symbols(const program::Program& program) {
-    constexpr std::array<std::string_view, 17> names{
+    constexpr std::array<std::string_view, 18> names{
         "print_backtrace",   "sprint_backtrace", "print_stack",  "print_syms", "sprint_stack",
         "sprint_syms",       "symname",          "symdata",      "modname",    "print_ubacktrace",
         "sprint_ubacktrace", "print_usyms",      "sprint_usyms", "usymname",   "usymdata",
-        "print_ustack",      "sprint_ustack"};
+        "print_ustack",      "sprint_ustack",    "usymfileline"};
     return uses_any(program, names);
 }
 
 bool uses_programs(const program::Program& program) {
-    constexpr std::array<std::string_view, 11> names{
+    constexpr std::array<std::string_view, 12> names{
         "ubacktrace",  "print_ubacktrace", "sprint_ubacktrace", "ustack",
         "print_usyms", "sprint_usyms",     "usymname",          "usymdata",
-        "umodname",    "print_ustack",     "sprint_ustack"};
+        "umodname",    "print_ustack",     "sprint_ustack",     "usymfileline"};
     return uses_any(program, names);
 }
 
@@ -59,8 +59,8 @@ char symbols_of(const program::Expression& node) {
         return call.arguments[0]->type == program::Type::Stack ? DJS_SYMBOLS_LINES : 0;
     return name == "sprint_backtrace" || name == "sprint_ubacktrace" ? DJS_SYMBOLS_BACKTRACE
            : name == "symname" || name == "usymname"                 ? DJS_SYMBOLS_NAME
-           : name == "symdata" || name == "usymdata"                 ? DJS_SYMBOLS_DATA
-                                                                     : 0;
+           : name == "symdata" || name == "usymdata" || name == "usymfileline" ? DJS_SYMBOLS_DATA
+                                                                               : 0;
 }
 
 namespace {
@@ -68,7 +68,7 @@ namespace {
 bool is_of_program(const program::Expression& node) {
     const std::string& name = program::as<program::Call>(node).function->intrinsic;
     return name == "ubacktrace" || name == "sprint_ubacktrace" || name == "usymname" ||
-           name == "usymdata";
+           name == "usymdata" || name == "usymfileline";
 }
 
 } // namespace

@@ -584,6 +584,11 @@ DJS_HANDLER_CODE void djs_fn_usymname(struct djs_ctx *ctx, char *out, s64 addres
 	djs_return_text(out, only_name(symbol_of(ctx, djs_user_word(ctx, address, 0))));
 }
 
+DJS_HANDLER_CODE void djs_fn_usymfileline(struct djs_ctx *ctx, char *out, s64 address)
+{
+	djs_fn_usymdata(ctx, out, address);
+}
+
 /* Returns the path of the file that an address is mapped from. */
 DJS_HANDLER_CODE void djs_fn_umodname(struct djs_ctx *ctx, char *out, s64 address)
 {
