@@ -62,6 +62,7 @@ struct djs_unwind_short_row {
 	s32 offset;
 	u8 base;
 	u8 is_last;			  /* nothing called this code */
+	u8 is_saved;			  /* a bit for each of `saved` that is not 0 */
 	s16 saved[DJS_DWARF_SAVED_COUNT]; /* offset / 8 from the frame's address; 0: unchanged */
 };
 

@@ -1,23 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // From the registers of a frame to those of its caller.
-//
-// The value of a register that a function has saved is read only when something depends on it: most
-// frames are left with one read, that of the return address.
-#include "include/unwind.h"
-
-static const u8 preserved[DJS_DWARF_SAVED_COUNT] = DJS_DWARF_SAVED;
-
-static DJS_HANDLER_CODE bool register_value(struct djs_unwind_frame *frame, u32 reg,
-					    djs_unwind_read *read, void *data, u64 *value)
-{
-	if (frame->saved_at[reg]) {
-		if (!read(data, frame->saved_at[reg], &frame->values[reg]))
-			return false;
-		frame->saved_at[reg] = 0;
-	}
-	*value = frame->values[reg];
-	return true;
-}
+#include "unwind/short.h"
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
@@ -338,41 +321,16 @@ bool djs_unwind_shorten(struct djs_unwind_short_row *to, const struct djs_unwind
 		    rule->n / (s32)sizeof(u64) != (s16)(rule->n / (s32)sizeof(u64)))
 			return false;
 		to->saved[i] = (s16)(rule->n / (s32)sizeof(u64));
+		to->is_saved |= (u8)(1u << i);
 	}
 	return true;
-}
-
-/* The stack of the caller is above: a stack that leads back is damaged, and would have no end. */
-static DJS_HANDLER_CODE enum djs_unwind_result leave(struct djs_unwind_frame *frame, u64 base)
-{
-	u64 *stack = &frame->values[DJS_DWARF_STACK];
-
-	if (base <= *stack)
-		return DJS_UNWIND_DAMAGED;
-	*stack = base;
-	return frame->values[DJS_DWARF_RETURN] ? DJS_UNWIND_OK : DJS_UNWIND_LAST;
 }
 
 DJS_HANDLER_CODE enum djs_unwind_result
 djs_unwind_step_short(struct djs_unwind_frame *frame, const struct djs_unwind_short_row *row,
 		      djs_unwind_read *read, void *data)
 {
-	u64 base;
-	u32 i;
-
-	if (row->is_last)
-		return DJS_UNWIND_LAST;
-	if (!register_value(frame, row->base, read, data, &base))
-		return DJS_UNWIND_UNREADABLE;
-	base += (u64)(s64)row->offset;
-	if (!read(data, base - sizeof(u64), &frame->values[DJS_DWARF_RETURN]))
-		return DJS_UNWIND_UNREADABLE;
-	for (i = 0; i < DJS_DWARF_SAVED_COUNT; i++)
-		if (row->saved[i])
-			frame->saved_at[preserved[i]] =
-			    base + (u64)(s64)row->saved[i] * sizeof(u64);
-	frame->is_interrupted = false;
-	return leave(frame, base);
+	return step_short(frame, row, read, data);
 }
 
 static DJS_HANDLER_CODE enum djs_unwind_result apply(const struct djs_unwind_image *image,
@@ -442,7 +400,7 @@ DJS_HANDLER_CODE enum djs_unwind_result djs_unwind_step(const struct djs_unwind_
 		return DJS_UNWIND_UNREADABLE;
 	frame->is_interrupted = row->is_signal;
 	if (!row->is_signal && row->rules[DJS_DWARF_STACK].how == DJS_UNWIND_SAME)
-		return leave(frame, base);
+		return leave_frame(frame, base);
 	/* What a signal interrupted may have had another stack. */
 	if (row->rules[DJS_DWARF_STACK].how == DJS_UNWIND_SAME)
 		frame->values[DJS_DWARF_STACK] = base;

@@ -13,6 +13,7 @@
 #include "include/functions.h"
 #include "include/symbols.h"
 #include "record/symbols.h"
+#include "unwind/short.h"
 #include "ustack/ustack.h"
 
 /* ---- rows that were found before ------------------------------------------------------------- */
@@ -81,7 +82,7 @@ struct walk {
 DJS_STATIC_ASSERT(sizeof(struct walk) <= DJS_WORK_BYTES, "the work area is too small");
 
 /* The first read has shown that the memory of the current task can be read here. */
-static DJS_HANDLER_CODE bool read_word(void *unused, u64 address, u64 *value)
+static __always_inline bool read_word(void *unused, u64 address, u64 *value)
 {
 	const u64 __user *from = (const u64 __user *)address;
 
@@ -130,14 +131,15 @@ step_slow(struct walk *walk, const struct djs_user_image *image, u64 address, u6
 static __always_inline enum djs_unwind_result step(struct walk *walk,
 						   const struct djs_user_mapping *mapping)
 {
+	struct djs_unwind_short_row row;
 	u64 address, key;
 
 	if (!mapping || mapping->image == DJS_NO_USER_IMAGE)
 		return DJS_UNWIND_UNKNOWN;
 	address = djs_unwind_place(&walk->frame) - mapping->bias;
 	key = cache_key(mapping->image, address);
-	if (likely(find_cached(key, &walk->short_row)))
-		return djs_unwind_step_short(&walk->frame, &walk->short_row, read_word, NULL);
+	if (likely(find_cached(key, &row)))
+		return step_short(&walk->frame, &row, read_word, NULL);
 	return step_slow(walk, djs_user_image(mapping->image), address, key);
 }
 
@@ -146,6 +148,7 @@ static DJS_HANDLER_CODE u32 walk_frames(struct walk *walk, struct djs_user_map *
 					u32 most, enum djs_unwind_result *result)
 {
 	struct djs_user_mapping *mapping = NULL;
+	u64 above = 0; /* the part of a word that is the same in a mapping */
 	u32 count = 0;
 
 	for (;;) {
@@ -156,9 +159,12 @@ static DJS_HANDLER_CODE u32 walk_frames(struct walk *walk, struct djs_user_map *
 			*result = DJS_UNWIND_UNKNOWN;
 			return count;
 		}
-		if (!mapping || place < mapping->begin || place >= mapping->end)
+		if (!mapping || place < mapping->begin || place >= mapping->end) {
 			mapping = map ? djs_user_mapping_at(map, place) : NULL;
-		words[count++] = djs_user_word_in(mapping, address, !walk->frame.is_interrupted);
+			above = djs_user_word_in(mapping, 0, true);
+		}
+		words[count++] =
+		    address | (walk->frame.is_interrupted ? above & ~DJS_WORD_RETURNS : above);
 		if (count == most)
 			return count;
 		*result = step(walk, mapping);
