@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Makes stacks of all kinds, and tells of each what it consists of: by the C library's own unwinder, right before a
-// system call from the innermost function.
-//   deep NAME COUNT [LIBRARY]   NAME: of its lines. LIBRARY: has another step(), loaded half way. Begins at a line of
-//                               standard input; a child of it, and the program executed again, make as many stacks.
+// Makes stacks of all kinds, and tells of each what it consists of: by the C library's own
+// unwinder, right before a system call from the innermost function.
+//   deep NAME COUNT [LIBRARY]   NAME: of its lines. LIBRARY: has another step(), loaded half way.
+//   Begins at a line of
+//                               standard input; a child of it, and the program executed again, make
+//                               as many stacks.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -64,7 +66,9 @@ int left; // for what cannot pass a number
     return items[0] + n;
 }
 
-void on_signal(int) { down(left); }
+void on_signal(int) {
+    down(left);
+}
 
 [[gnu::noinline]] int signalled(int n) {
     left = n;

@@ -19,7 +19,9 @@ struct Till {
     int operator+(int price) const;
 };
 
-[[gnu::noinline]] int Till::operator+(int price) const { return ring("bread", price) + 1; }
+[[gnu::noinline]] int Till::operator+(int price) const {
+    return ring("bread", price) + 1;
+}
 
 template <class Item> [[gnu::noinline]] int sell(const Till& till, Item item) {
     return (till + static_cast<int>(item)) * 2;
