@@ -405,9 +405,9 @@ DJS_HANDLER_CODE void djs_fail(struct djs_ctx *ctx, const char *message, u32 pla
 	ctx->error_place = place;
 }
 
-static __always_inline void run_handler(const struct djs_handler *handler,
-					const struct djs_site *site, struct pt_regs *regs,
-					unsigned long address)
+static __always_inline void run_handler_of(const struct djs_handler *handler,
+					   const struct djs_site *site, struct pt_regs *regs,
+					   unsigned long address)
 {
 	struct djs_ctx *ctx = djs_enter(handler, site);
 
@@ -425,12 +425,12 @@ static __always_inline void run_handler(const struct djs_handler *handler,
 DJS_HANDLER_CODE void djs_run_handler(const struct djs_handler *handler,
 				      const struct djs_site *site, struct pt_regs *regs)
 {
-	run_handler(handler, site, regs, site ? site->address + djs_site_bias(site) : 0);
+	run_handler_of(handler, site, regs, site ? site->address + djs_site_bias(site) : 0);
 }
 
 DJS_HANDLER_CODE void djs_run_handler_at(const struct djs_handler *handler,
 					 const struct djs_site *site, struct pt_regs *regs,
 					 unsigned long address)
 {
-	run_handler(handler, site, regs, address);
+	run_handler_of(handler, site, regs, address);
 }

@@ -21,7 +21,7 @@ DJS_HANDLER_CODE u64 djs_map_twin_bytes(const struct djs_map_shape *shape)
 	return DJS_ALIGN64(sizeof(struct djs_map) + bytes);
 }
 
-static inline void *table(struct djs_map *map)
+static inline void *table_of(struct djs_map *map)
 {
 	return map + 1;
 }
@@ -33,7 +33,7 @@ DJS_HANDLER_CODE void djs_map_pay(struct djs_map *map)
 	if (part > map->owed)
 		part = map->owed;
 	map->owed -= part;
-	memset((char *)table(map->twin) + map->owed, 0, part);
+	memset((char *)table_of(map->twin) + map->owed, 0, part);
 	if (!map->owed)
 		map->fresh = map->shape.capacity;
 }
@@ -71,7 +71,7 @@ DJS_HANDLER_CODE struct djs_map *djs_map_clear(struct djs_map *map)
 	else if (map->twin)
 		map = change_places(map);
 	else
-		memset(table(map), 0, bytes);
+		memset(table_of(map), 0, bytes);
 	entry_at(map, 0)->after = 0;
 	entry_at(map, 0)->before = 0;
 	map->count = 0;

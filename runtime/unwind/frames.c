@@ -15,7 +15,8 @@ struct common {
 };
 
 /* Returns the bytes of the entry at an address, behind its length. */
-static DJS_HANDLER_CODE struct input entry_at(const struct djs_unwind_image *image, u64 address)
+static DJS_HANDLER_CODE struct input table_entry_at(const struct djs_unwind_image *image,
+						    u64 address)
 {
 	struct input input = {.failed = true};
 	u64 offset = address - image->frames_at;
@@ -50,13 +51,13 @@ static DJS_HANDLER_CODE void read_augmentation(struct common *common, struct inp
 
 		switch (*letters) {
 		case 'R':
-			common->encoding = (u8)take(input, 1);
+			common->encoding = (u8)take_bytes(input, 1);
 			break;
 		case 'L':
-			take(input, 1);
+			take_bytes(input, 1);
 			break;
 		case 'P':
-			encoding = (u8)take(input, 1) & (u8)~ENCODING_INDIRECT;
+			encoding = (u8)take_bytes(input, 1) & (u8)~ENCODING_INDIRECT;
 			take_address(input, encoding, 0);
 			break;
 		case 'S':
@@ -77,22 +78,22 @@ static DJS_HANDLER_CODE void read_augmentation(struct common *common, struct inp
 static DJS_HANDLER_CODE bool read_common(const struct djs_unwind_image *image, u64 address,
 					 struct common *common)
 {
-	struct input input = entry_at(image, address);
+	struct input input = table_entry_at(image, address);
 	const u8 *letters;
-	u64 id = take(&input, 4);
-	u8 version = (u8)take(&input, 1);
+	u64 id = take_bytes(&input, 4);
+	u8 version = (u8)take_bytes(&input, 1);
 
 	memset(common, 0, sizeof(*common));
 	if (input.failed || id || (version != 1 && version != 3))
 		return false;
 	letters = input.at;
-	while (take(&input, 1))
+	while (take_bytes(&input, 1))
 		;
 	if (input.failed)
 		return false;
 	common->code_factor = take_unsigned(&input);
 	common->data_factor = take_signed(&input);
-	if ((version == 1 ? take(&input, 1) : take_unsigned(&input)) != DJS_DWARF_RETURN)
+	if ((version == 1 ? take_bytes(&input, 1) : take_unsigned(&input)) != DJS_DWARF_RETURN)
 		return false;
 	common->has_augmentation = *letters == 'z';
 	if (common->has_augmentation)
@@ -110,14 +111,14 @@ u32 djs_unwind_list(const struct djs_unwind_image *image, u32 *offset,
 
 	while (count < room) {
 		u64 at = image->frames_at + *offset, id_at, id, begin;
-		struct input input = entry_at(image, at);
+		struct input input = table_entry_at(image, at);
 		struct common common;
 
 		if (input.failed)
 			break;
 		*offset = (u32)(input.end - image->frames);
 		id_at = address_of(&input);
-		id = take(&input, 4);
+		id = take_bytes(&input, 4);
 		if (input.failed || !id || !read_common(image, id_at - id, &common))
 			continue;
 		begin = take_address(&input, common.encoding, 0) - image->frames_at;
@@ -199,13 +200,13 @@ static DJS_HANDLER_CODE bool run_extended(struct run *run, struct input *input, 
 		run->location = take_address(input, run->common->encoding, 0);
 		return true;
 	case 0x02: /* DW_CFA_advance_loc1 */
-		advance(run, take(input, 1));
+		advance(run, take_bytes(input, 1));
 		return true;
 	case 0x03:
-		advance(run, take(input, 2));
+		advance(run, take_bytes(input, 2));
 		return true;
 	case 0x04:
-		advance(run, take(input, 4));
+		advance(run, take_bytes(input, 4));
 		return true;
 	case 0x05: /* DW_CFA_offset_extended */
 		reg = take_unsigned(input);
@@ -278,7 +279,7 @@ static DJS_HANDLER_CODE bool run_extended(struct run *run, struct input *input, 
 static DJS_HANDLER_CODE bool run_instructions(struct run *run, struct input input)
 {
 	while (input.at < input.end && run->location <= run->address) {
-		u8 byte = (u8)take(&input, 1), low = byte & 0x3f;
+		u8 byte = (u8)take_bytes(&input, 1), low = byte & 0x3f;
 		bool runs = true;
 
 		switch (byte >> 6) {
@@ -318,9 +319,9 @@ DJS_HANDLER_CODE enum djs_unwind_result djs_unwind_find(const struct djs_unwind_
 
 	if (!entry)
 		return DJS_UNWIND_UNKNOWN;
-	input = entry_at(image, entry);
+	input = table_entry_at(image, entry);
 	id_at = address_of(&input);
-	id = take(&input, 4);
+	id = take_bytes(&input, 4);
 	if (input.failed || !id || !read_common(image, id_at - id, &common))
 		return DJS_UNWIND_DAMAGED;
 	begin = take_address(&input, common.encoding, 0);

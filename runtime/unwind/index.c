@@ -12,8 +12,8 @@ enum djs_unwind_result djs_unwind_open(struct djs_unwind_image *image, u64 *last
 	    .end = image->index + image->index_bytes,
 	    .address = image->index_at + image->index_bytes,
 	};
-	u8 version = (u8)take(&input, 1), frames_encoding = (u8)take(&input, 1);
-	u8 count_encoding = (u8)take(&input, 1), table_encoding = (u8)take(&input, 1);
+	u8 version = (u8)take_bytes(&input, 1), frames_encoding = (u8)take_bytes(&input, 1);
+	u8 count_encoding = (u8)take_bytes(&input, 1), table_encoding = (u8)take_bytes(&input, 1);
 	u64 count, i;
 	s64 last = 0;
 

@@ -18,7 +18,7 @@ static inline DJS_HANDLER_CODE u64 address_of(const struct input *input)
 	return input->address - (u64)(input->end - input->at);
 }
 
-static inline DJS_HANDLER_CODE u64 take(struct input *input, u32 bytes)
+static inline DJS_HANDLER_CODE u64 take_bytes(struct input *input, u32 bytes)
 {
 	u64 value = 0;
 
@@ -49,7 +49,7 @@ static inline DJS_HANDLER_CODE u64 take_unsigned(struct input *input)
 	u32 shift;
 
 	for (shift = 0; shift < 70; shift += 7) {
-		u8 byte = (u8)take(input, 1);
+		u8 byte = (u8)take_bytes(input, 1);
 
 		if (shift < 64)
 			value |= (u64)(byte & 0x7f) << shift;
@@ -66,7 +66,7 @@ static inline DJS_HANDLER_CODE s64 take_signed(struct input *input)
 	u32 shift;
 
 	for (shift = 0; shift < 70; shift += 7) {
-		u8 byte = (u8)take(input, 1);
+		u8 byte = (u8)take_bytes(input, 1);
 
 		if (shift < 64)
 			value |= (u64)(byte & 0x7f) << shift;
@@ -111,25 +111,25 @@ static inline DJS_HANDLER_CODE u64 take_address(struct input *input, u8 encoding
 	case 0x0: /* an address */
 	case 0x4:
 	case 0xc:
-		value = take(input, 8);
+		value = take_bytes(input, 8);
 		break;
 	case 0x1:
 		value = take_unsigned(input);
 		break;
 	case 0x2:
-		value = take(input, 2);
+		value = take_bytes(input, 2);
 		break;
 	case 0x3:
-		value = take(input, 4);
+		value = take_bytes(input, 4);
 		break;
 	case 0x9:
 		value = (u64)take_signed(input);
 		break;
 	case 0xa:
-		value = (u64)(s64)(s16)take(input, 2);
+		value = (u64)(s64)(s16)take_bytes(input, 2);
 		break;
 	case 0xb:
-		value = (u64)(s64)(s32)take(input, 4);
+		value = (u64)(s64)(s32)take_bytes(input, 4);
 		break;
 	default:
 		input->failed = true;

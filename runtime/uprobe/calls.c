@@ -71,7 +71,7 @@ void djs_calls_free(struct djs_calls *calls)
 	kfree(calls);
 }
 
-static DJS_HANDLER_CODE u32 bucket_of(const struct djs_calls *calls, unsigned long frame)
+static DJS_HANDLER_CODE u32 bucket_of_call(const struct djs_calls *calls, unsigned long frame)
 {
 	u64 key = (u64)(unsigned long)current ^ ((u64)frame << 16);
 
@@ -125,7 +125,7 @@ static DJS_HANDLER_CODE struct call *choose_place(const struct djs_calls *calls,
 
 DJS_HANDLER_CODE u64 *djs_call_begin(struct djs_calls *calls, unsigned long frame)
 {
-	u32 bucket = bucket_of(calls, frame);
+	u32 bucket = bucket_of_call(calls, frame);
 	unsigned long flags;
 	struct call *call;
 
@@ -154,7 +154,7 @@ DJS_HANDLER_CODE void djs_call_begun(u64 *values, bool valid)
 
 DJS_HANDLER_CODE u64 *djs_call_find(struct djs_calls *calls, unsigned long frame)
 {
-	u32 bucket = bucket_of(calls, frame);
+	u32 bucket = bucket_of_call(calls, frame);
 	bool ignored = false;
 	unsigned long flags;
 	struct call *call;

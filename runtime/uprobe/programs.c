@@ -64,7 +64,7 @@ static int check_build(u32 image, const struct path *path)
 		   : -ENOEXEC;
 }
 
-static void find_program(u32 image, struct program *program)
+static void find_program_file(u32 image, struct program *program)
 {
 	program->known = true;
 	program->error = kern_path(djs_script.images[image].name, LOOKUP_FOLLOW, &program->path);
@@ -93,7 +93,7 @@ struct inode *djs_program_file(const struct djs_site_run *run, const char **why)
 		return ERR_PTR(-ENOMEM);
 	program = &programs[run->image];
 	if (!program->known)
-		find_program(run->image, program);
+		find_program_file(run->image, program);
 	*why = program->why;
 	return program->error ? ERR_PTR(program->error) : file_of(&program->path);
 }

@@ -29,14 +29,14 @@ struct djs_uprobe {
 	struct djs_uprobe *next; /* detached */
 };
 
-static __always_inline const struct djs_handler *handler_of(const struct djs_uprobe *probe)
+static __always_inline const struct djs_handler *uprobe_handler(const struct djs_uprobe *probe)
 {
 	return &djs_script.handlers[probe->run->site->handler];
 }
 
 static DJS_HANDLER_CODE bool concerns_process(const struct djs_uprobe *probe)
 {
-	return djs_concerns_process(handler_of(probe)) &&
+	return djs_concerns_process(uprobe_handler(probe)) &&
 	       (!probe->only.path || djs_program_of_still(&probe->only, current));
 }
 
@@ -52,7 +52,7 @@ static DJS_HANDLER_CODE int uprobe_hit(struct uprobe_consumer *consumer,
 				       struct pt_regs *regs UPROBE_DATA)
 {
 	const struct djs_uprobe *probe = container_of(consumer, struct djs_uprobe, consumer);
-	const struct djs_handler *handler = handler_of(probe);
+	const struct djs_handler *handler = uprobe_handler(probe);
 
 	if (!concerns_process(probe))
 		return 0;
@@ -67,7 +67,7 @@ static __always_inline struct djs_ctx *enter_uretprobe(const struct djs_uprobe *
 						       struct pt_regs *regs, unsigned long function,
 						       u64 *values)
 {
-	struct djs_ctx *ctx = djs_enter(handler_of(probe), probe->run->site);
+	struct djs_ctx *ctx = djs_enter(uprobe_handler(probe), probe->run->site);
 
 	if (ctx) {
 		ctx->regs = regs;
@@ -91,7 +91,7 @@ static DJS_HANDLER_CODE int uretprobe_entered(struct uprobe_consumer *consumer,
 					      struct pt_regs *regs UPROBE_DATA)
 {
 	struct djs_uprobe *probe = container_of(consumer, struct djs_uprobe, consumer);
-	const struct djs_handler *handler = handler_of(probe);
+	const struct djs_handler *handler = uprobe_handler(probe);
 	struct djs_ctx *ctx;
 	bool valid = false;
 	u64 *values;
@@ -116,7 +116,7 @@ static DJS_HANDLER_CODE int uretprobe_returned(struct uprobe_consumer *consumer,
 					       struct pt_regs *regs UPROBE_DATA)
 {
 	struct djs_uprobe *probe = container_of(consumer, struct djs_uprobe, consumer);
-	const struct djs_handler *handler = handler_of(probe);
+	const struct djs_handler *handler = uprobe_handler(probe);
 	u64 *values = NULL;
 	struct djs_ctx *ctx;
 
@@ -209,9 +209,9 @@ static bool is_uprobe(const struct djs_site_run *run)
 /* A call that does not find room is missed. */
 #define CALLS_KEPT 1024
 
-static int prepare(struct djs_uprobe *probe)
+static int prepare_uprobe(struct djs_uprobe *probe)
 {
-	const struct djs_handler *handler = handler_of(probe);
+	const struct djs_handler *handler = uprobe_handler(probe);
 
 	if (probe->run->mechanism == DJS_MECHANISM_UPROBE) {
 		probe->consumer.handler = uprobe_hit;
@@ -262,19 +262,19 @@ static int attach_uprobe(struct djs_site_run *run)
 	probe->run = run;
 	probe->inode = inode;
 	probe->offset = djs_offset_in_file(run->site);
-	probe->only.path = handler_of(probe)->program;
+	probe->only.path = uprobe_handler(probe)->program;
 	error = probe->only.path ? djs_program_find(&probe->only) : 0;
 	if (error) {
 		kfree(probe);
 		djs_site_failed(run, error, "the program of the process cannot be found");
 		return 0;
 	}
-	error = prepare(probe);
+	error = prepare_uprobe(probe);
 	run->data = probe;
 	run->armed = 1; /* it may be hit at once */
 	if (!error)
-		error =
-		    register_consumer(probe, handler_of(probe)->arguments[DJS_UPROBE_SEMAPHORE]);
+		error = register_consumer(probe,
+					  uprobe_handler(probe)->arguments[DJS_UPROBE_SEMAPHORE]);
 	if (error) {
 		run->armed = 0;
 		run->data = NULL;
@@ -284,17 +284,17 @@ static int attach_uprobe(struct djs_site_run *run)
 	return 0;
 }
 
-static struct djs_uprobe *detached;
+static struct djs_uprobe *detached_uprobes;
 
-static void free_detached(void)
+static void free_detached_uprobes(void)
 {
-	if (!detached)
+	if (!detached_uprobes)
 		return;
 	wait_for_handlers();
-	while (detached) {
-		struct djs_uprobe *probe = detached;
+	while (detached_uprobes) {
+		struct djs_uprobe *probe = detached_uprobes;
 
-		detached = probe->next;
+		detached_uprobes = probe->next;
 		if (probe->calls)
 			probe->run->missed += djs_calls_missed(probe->calls);
 		free_probe(probe);
@@ -308,8 +308,8 @@ static void detach_uprobe(struct djs_site_run *run)
 	unregister_consumer(probe);
 	run->armed = 0;
 	run->data = NULL;
-	probe->next = detached;
-	detached = probe;
+	probe->next = detached_uprobes;
+	detached_uprobes = probe;
 }
 
 static int uprobe_attach(void)
@@ -333,7 +333,7 @@ static void uprobe_disarm(void)
 	for (i = 0; i < djs_script.site_count; i++)
 		if (is_uprobe(&djs_sites[i]) && djs_sites[i].armed && !djs_sites[i].wanted)
 			detach_uprobe(&djs_sites[i]);
-	free_detached();
+	free_detached_uprobes();
 }
 
 static u64 uprobe_missed(const struct djs_site_run *run)

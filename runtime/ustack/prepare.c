@@ -131,7 +131,7 @@ static struct djs_user_map *make_map(struct mm_struct *mm, const struct found *f
 	return map;
 }
 
-static void prepare(struct mm_struct *mm)
+static void prepare_space(struct mm_struct *mm)
 {
 	struct djs_user_map *map = NULL;
 	struct found *found;
@@ -152,13 +152,13 @@ static void prepare(struct mm_struct *mm)
  * Two lists of what is due: works that are allocated where the kernel has nothing locked, and a few
  * for handlers, which may interrupt anything.
  */
-struct visit {
+struct preparation {
 	struct callback_head work;
 	u32 taken; /* one of the few */
 };
-static struct visit few[16];
-static atomic_t visits_due = ATOMIC_INIT(0);
-static DECLARE_WAIT_QUEUE_HEAD(visits_queue);
+static struct preparation few[16];
+static atomic_t preparations_due = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(preparations_queue);
 static bool is_open;
 
 /* The tasks whose visit is due, as far as there is room: one visit is enough for several reasons.
@@ -166,58 +166,58 @@ static bool is_open;
 #define DUE_BITS 8
 static struct task_struct *due[1 << DUE_BITS];
 
-static int (*add_task_work)(struct task_struct *task, struct callback_head *work,
-			    enum task_work_notify_mode mode);
+static int (*queue_task_work)(struct task_struct *task, struct callback_head *work,
+			      enum task_work_notify_mode mode);
 
 static DJS_HANDLER_CODE struct task_struct **due_of(const struct task_struct *task)
 {
 	return &due[hash_64((unsigned long)task, DUE_BITS)];
 }
 
-static DJS_HANDLER_CODE void put_visit(struct visit *visit)
+static DJS_HANDLER_CODE void put_preparation(struct preparation *visit)
 {
 	if (visit >= few && visit < few + ARRAY_SIZE(few))
 		smp_store_release(&visit->taken, 0);
 	else
 		kfree(visit);
-	if (atomic_dec_and_test(&visits_due))
-		wake_up(&visits_queue);
+	if (atomic_dec_and_test(&preparations_due))
+		wake_up(&preparations_queue);
 }
 
-static void visit_current(struct callback_head *work)
+static void prepare_current(struct callback_head *work)
 {
 	cmpxchg(due_of(current), current, NULL);
 	if (current->mm && READ_ONCE(is_open)) /* it may be exiting */
-		prepare(current->mm);
-	put_visit(container_of(work, struct visit, work));
+		prepare_space(current->mm);
+	put_preparation(container_of(work, struct preparation, work));
 }
 
-static DJS_HANDLER_CODE void queue_visit(struct visit *visit, struct task_struct *task)
+static DJS_HANDLER_CODE void queue_visit(struct preparation *visit, struct task_struct *task)
 {
-	init_task_work(&visit->work, visit_current);
+	init_task_work(&visit->work, prepare_current);
 	WRITE_ONCE(*due_of(task), task);
-	if (add_task_work(task, &visit->work, TWA_RESUME)) {
+	if (queue_task_work(task, &visit->work, TWA_RESUME)) {
 		cmpxchg(due_of(task), task, NULL);
-		put_visit(visit); /* it exits */
+		put_preparation(visit); /* it exits */
 	}
 }
 
 /* `visit`: NULL if there is none. */
-static DJS_HANDLER_CODE void visit_soon(struct visit *visit, struct task_struct *task)
+static DJS_HANDLER_CODE void prepare_soon(struct preparation *visit, struct task_struct *task)
 {
 	if (!visit)
 		return;
-	atomic_inc(&visits_due);
+	atomic_inc(&preparations_due);
 	if (READ_ONCE(is_open))
 		queue_visit(visit, task);
 	else
-		put_visit(visit);
+		put_preparation(visit);
 }
 
 static DJS_HANDLER_CODE void allocate_visit(struct task_struct *task)
 {
 	if (READ_ONCE(*due_of(task)) != task)
-		visit_soon(kzalloc(sizeof(struct visit), GFP_NOWAIT | __GFP_NOWARN), task);
+		prepare_soon(kzalloc(sizeof(struct preparation), GFP_NOWAIT | __GFP_NOWARN), task);
 }
 
 static DJS_HANDLER_CODE bool returns_to_user(const struct task_struct *task)
@@ -234,7 +234,7 @@ DJS_HANDLER_CODE void djs_user_prepare_soon(void)
 	for (i = 0; i < ARRAY_SIZE(few); i++) {
 		if (READ_ONCE(few[i].taken) || cmpxchg(&few[i].taken, 0, 1))
 			continue;
-		visit_soon(&few[i], current);
+		prepare_soon(&few[i], current);
 		return;
 	}
 }
@@ -362,7 +362,7 @@ static int prepare_all(void)
 		put_task_struct(found[i]);
 		if (!mm)
 			continue;
-		prepare(mm);
+		prepare_space(mm);
 		mmput(mm);
 		cond_resched();
 	}
@@ -375,15 +375,15 @@ static int prepare_all(void)
 static int find_task_work(void)
 {
 #ifdef DJS_HAVE_TASK_WORK
-	add_task_work = task_work_add;
+	queue_task_work = task_work_add;
 #else
 	struct kprobe kprobe = {.symbol_name = "task_work_add", .flags = KPROBE_FLAG_DISABLED};
 
 	if (!register_kprobe(&kprobe))
 		unregister_kprobe(&kprobe);
-	add_task_work = (void *)kprobe.addr;
+	queue_task_work = (void *)kprobe.addr;
 #endif
-	return add_task_work ? 0 : -EOPNOTSUPP;
+	return queue_task_work ? 0 : -EOPNOTSUPP;
 }
 
 int djs_user_prepare_init(void)
@@ -405,7 +405,7 @@ void djs_user_prepare_exit(void)
 {
 	stop_events();
 	WRITE_ONCE(is_open, false);
-	wait_event(visits_queue, !atomic_read(&visits_due));
+	wait_event(preparations_queue, !atomic_read(&preparations_due));
 #ifdef DJS_HAVE_RCU_TASKS
 	synchronize_rcu_tasks(); /* the last one has left this module */
 #endif

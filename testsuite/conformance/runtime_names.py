@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Each static name of the runtime is used by one of its sources only.
+"""Each static name of the runtime, and each type that a source defines, is that of one source only.
 
-The kit compiles several sources as one that includes them. Two static functions of one name are then an error of the
+The kit compiles several sources as one that includes them (djs-…-objects in runtime/Kbuild). Two static functions of one name are then an error of the
 compiler, which nobody overlooks; two static variables without an initializer are one variable (tentative definitions, C11
 6.9.2), and nothing says so.
 """
@@ -15,47 +15,67 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 RUNTIME = os.path.join(ROOT, "runtime")
 # A definition begins in the first column; what it defines stands before an initializer, a list of parameters, the
 # bounds of an array, or the end.
-STATIC = re.compile(r"^static\s+(?!inline\b|__always_inline\b|_Static_assert\b)([^=;{(]+)(?:[=;{(])", re.MULTILINE)
+STATIC = re.compile(r"^static\s+([^=;{(]+)(?:[=;{(])", re.MULTILINE)
 MACRO = re.compile(r"^static\s+((?:DEFINE|DECLARE)_\w+|LIST_HEAD)\((?:[^,()]*,\s*)?(\w+)\)", re.MULTILINE)
 POINTER_TO_FUNCTION = re.compile(r"^static\s[^=;{(]*\(\*(\w+)[^;{]*[;{=]", re.MULTILINE)
+TYPE = re.compile(r"^(struct|union|enum) (\w+) \{", re.MULTILINE)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
-def sources():
-    with open(os.path.join(RUNTIME, "Kbuild"), encoding="utf-8") as file:
-        text = file.read().replace("\\\n", " ")
-    return [each[:-2] + ".c" for each in re.search(r"^djs-objects := (.*)$", text, re.MULTILINE)[1].split()]
+def read(path):
+    with open(os.path.join(RUNTIME, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def units():
+    """Returns {unit: its sources, and the headers that they include}."""
+    text = read("Kbuild").replace("\\\n", " ")
+    found = {}
+    for name, objects in re.findall(r"^djs-(\w+)-objects := (.*)$", text, re.MULTILINE):
+        files = [each[:-2] + ".c" for each in objects.split()]
+        for path in files:
+            for header in re.findall(r'^#include "([^"]+)"', read(path), re.MULTILINE):
+                if header.endswith("/user.h"): # in place of kernel.h, outside of a kernel
+                    continue
+                beside = os.path.normpath(os.path.join(os.path.dirname(path), header))
+                place = next((each for each in (header, beside) if os.path.exists(os.path.join(RUNTIME, each))), None)
+                if place and place not in files:
+                    files.append(place)
+        found[name] = files
+    return found
 
 
 def static_names(text):
     text = COMMENT.sub("", text)
     found = {match[2] for match in MACRO.finditer(text)} | {match[1] for match in POINTER_TO_FUNCTION.finditer(text)}
+    found |= {f"{match[1]} {match[2]}" for match in TYPE.finditer(text)}
     for match in STATIC.finditer(text):
         if match[1].startswith(("DEFINE_", "DECLARE_", "LIST_HEAD")) or text[match.end() - 1:match.end() + 1] == "(*":
             continue
         # "static const u32 a[N], *b": each name of the list.
         for declared in re.sub(r"\[[^\]]*\]", "", match[1]).split(","):
-            names = re.findall(r"\w+", declared)
+            names = re.findall(r"\w+", declared.replace("__attribute__", ""))
             if names:
                 found.add(names[-1])
     return found
 
 
 def main():
-    users = collections.defaultdict(list)
-    for source in sources():
-        with open(os.path.join(RUNTIME, source), encoding="utf-8") as file:
-            for name in static_names(file.read()):
-                users[name].append(source)
-    failed = False
-    for name, where in sorted(users.items()):
-        if len(where) > 1:
-            print(f"{name} is static in {' and '.join(where)}")
-            failed = True
-    if len(users) < 300 or "sites_mutex" not in users or "current_lookup" not in users:
-        print(f"only {len(users)} names were found: the sources are not read as they are written")
+    failed, all_names = False, set()
+    for unit, files in units().items():
+        users = collections.defaultdict(list)
+        for path in files:
+            for name in static_names(read(path)):
+                users[name].append(path)
+        for name, where in sorted(users.items()):
+            if len(where) > 1:
+                print(f"{unit}: {name} is defined in {' and '.join(where)}")
+                failed = True
+        all_names |= set(users)
+    if len(all_names) < 500 or not {"sites_mutex", "current_lookup", "struct visit"} <= all_names:
+        print("the sources are not read as they are written")
         failed = True
-    print(f"{len(users)} static names of {len(sources())} sources")
+    print(f"{len(all_names)} names")
     return 1 if failed else 0
 
 
