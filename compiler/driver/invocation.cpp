@@ -195,7 +195,7 @@ PreprocessorContext Invocation::preprocessor() {
         invocation.runtime = "user";
     invocation.arguments = options.arguments;
     // A module that is kept, or that stays loaded, has readers of its own.
-    const auto is_shown = [this](const OutputRequest& request) {
+    const auto is_shown = [](const OutputRequest& request) {
         return request.kind == &text_kind() && request.file.empty();
     };
     if (options.last_pass == 5 && !options.recorder && options.output_file.empty() &&

@@ -26,7 +26,7 @@ struct Reader {
             while (rings[cpu].state() == Ring::State::Ready) {
                 checkers[cpu].check(rings[cpu].record());
                 rings[cpu].take();
-                if (rings[cpu].taken() > ring_bytes / 4)
+                if (rings[cpu].is_quarter_taken())
                     rings[cpu].release();
             }
             EXPECT_NE(rings[cpu].state(), Ring::State::Corrupt);
