@@ -48,13 +48,17 @@ struct djs_unwind_row {
 };
 #define DJS_UNWIND_NO_REGISTER (~0u)
 
-#define DJS_UNWIND_NESTING 3   /* remembered rows at the same time */
-#define DJS_UNWIND_VALUES  16  /* values of an expression at the same time */
-#define DJS_UNWIND_STEPS   256 /* operations of an expression */
+#define DJS_UNWIND_NESTING 3  /* remembered rows at the same time */
+#define DJS_UNWIND_VALUES  16 /* values of an expression at the same time */
+#define DJS_UNWIND_STEPS   64 /* operations of an expression */
+/* What a program's file says is not trusted, and is read by handlers. Instructions that the
+ * look-ups of one scratch run; a walk has one scratch for all its frames. */
+#define DJS_UNWIND_INSTRUCTIONS (16u << 10)
 
 /* Memory for the look-up of a row. */
 struct djs_unwind_scratch {
 	struct djs_unwind_row initial, remembered[DJS_UNWIND_NESTING];
+	u32 instructions; /* that were run */
 };
 
 /* What a caller's rules need most of the time, in as little memory as a cache should take. */
@@ -101,8 +105,9 @@ enum djs_unwind_result djs_unwind_open(struct djs_unwind_image *image, u64 *last
 enum djs_unwind_result djs_unwind_size(struct djs_unwind_image *image, u64 last_entry, u32 length);
 /*
  * For files without .eh_frame_hdr: lists the functions of .eh_frame from an offset there on, at
- * most `room`, and moves the offset behind the last one. Returns their number; 0: there are no
- * more. Sorted by `begin`, the rows of all are an index that begins at `frames_at`.
+ * most `room`, and moves the offset behind what was looked at, which is bounded. Returns their
+ * number; there are no more if the offset is not moved. Sorted by `begin`, the rows of all are an
+ * index that begins at `frames_at`.
  */
 struct djs_unwind_listed {
 	s32 begin, entry; /* from `frames_at` on */

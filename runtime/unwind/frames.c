@@ -4,6 +4,9 @@
 
 /* ---- .eh_frame ------------------------------------------------------------------------------- */
 
+#define LETTERS_MOST  8	   /* of an augmentation: "zPLRSB" has six */
+#define LOOKS_AT_ONCE 4096 /* entries */
+
 /* The entry that others refer to (CIE). */
 struct common {
 	u64 code_factor;
@@ -82,13 +85,15 @@ static DJS_HANDLER_CODE bool read_common(const struct djs_unwind_image *image, u
 	const u8 *letters;
 	u64 id = take_bytes(&input, 4);
 	u8 version = (u8)take_bytes(&input, 1);
+	u32 count = 0;
 
 	memset(common, 0, sizeof(*common));
 	if (input.failed || id || (version != 1 && version != 3))
 		return false;
 	letters = input.at;
 	while (take_bytes(&input, 1))
-		;
+		if (++count > LETTERS_MOST)
+			return false;
 	if (input.failed)
 		return false;
 	common->code_factor = take_unsigned(&input);
@@ -107,9 +112,9 @@ static DJS_HANDLER_CODE bool read_common(const struct djs_unwind_image *image, u
 u32 djs_unwind_list(const struct djs_unwind_image *image, u32 *offset,
 		    struct djs_unwind_listed *rows, u32 room)
 {
-	u32 count = 0;
+	u32 count = 0, looks;
 
-	while (count < room) {
+	for (looks = 0; count < room && looks < LOOKS_AT_ONCE; looks++) {
 		u64 at = image->frames_at + *offset, id_at, id, begin;
 		struct input input = table_entry_at(image, at);
 		struct common common;
@@ -280,8 +285,10 @@ static DJS_HANDLER_CODE bool run_instructions(struct run *run, struct input inpu
 {
 	while (input.at < input.end && run->location <= run->address) {
 		u8 byte = (u8)take_bytes(&input, 1), low = byte & 0x3f;
-		bool runs = true;
+		bool runs = ++run->scratch->instructions <= DJS_UNWIND_INSTRUCTIONS;
 
+		if (!runs)
+			return false;
 		switch (byte >> 6) {
 		case 1: /* DW_CFA_advance_loc */
 			advance(run, low);

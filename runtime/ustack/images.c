@@ -3,6 +3,9 @@
 // information is copied as it is, and read when a stack needs it (unwind/frames.c).
 //
 // An image is kept until the session ends: words (include/words.h) refer to it.
+//
+// Files are read without a lock: a file system may take for ever, and only tasks that map such a
+// file may wait for it. Of two that read the same file, the second one drops what it has read.
 #include <linux/build_bug.h>
 #include <linux/elf.h>
 #include <linux/file.h>
@@ -27,9 +30,11 @@
 #define LEAST_ENTRY   16 /* bytes of an entry of .eh_frame, with its length */
 #define ROWS_AT_ONCE  4096u
 #define FILE_MOST     (128u << 20) /* bytes of unwind information of a file */
+#define UNSORTED_MOST (8u << 20)   /* the same without .eh_frame_hdr: it is listed and sorted */
 #define SESSION_MOST  (512u << 20) /* and of all files */
 #define BUCKET_BITS   10
 #define PATH_KEPT_MAX 512
+#define OTHERS_MOST   1024 /* files that are remembered although they are no images */
 
 /* What tells one file's content from another's. */
 struct identity {
@@ -46,11 +51,10 @@ struct entry {
 };
 
 static struct hlist_head buckets[1 << BUCKET_BITS];
-static DEFINE_MUTEX(images_mutex);
+static DEFINE_MUTEX(images_mutex);     /* of the lists; nothing waits while holding it */
 static struct djs_user_image **images; /* by number */
-static u32 image_count;
-static u64 image_bytes;
-static const struct djs_user_image *kernel_image;
+static u32 image_count, other_count;
+static atomic64_t image_bytes = ATOMIC64_INIT(0);
 static struct entry *kernel_entry;
 static atomic64_t refused = ATOMIC64_INIT(0);
 
@@ -86,6 +90,14 @@ static bool read_at(const struct source *source, u64 offset, void *to, size_t by
 	return true;
 }
 
+static bool reserve(u64 bytes)
+{
+	if (atomic64_add_return(bytes, &image_bytes) <= SESSION_MOST && djs_memory_allows(bytes))
+		return true;
+	atomic64_sub(bytes, &image_bytes);
+	return false;
+}
+
 /* Returns the offset in the file of an address; false: the file does not contain `bytes` there. */
 static bool offset_of(const struct elf64_phdr *headers, u32 count, u64 address, u64 bytes,
 		      u64 *offset)
@@ -109,17 +121,22 @@ static void *copy_section(const struct source *source, u64 offset, u32 bytes)
 {
 	void *copy;
 
-	if (!bytes || bytes > FILE_MOST || image_bytes + bytes > SESSION_MOST ||
-	    !djs_memory_allows(bytes))
+	if (!bytes || bytes > FILE_MOST || !reserve(bytes))
 		return NULL;
 	copy = kvmalloc(bytes, GFP_KERNEL);
-	if (copy && !read_at(source, offset, copy, bytes)) {
-		kvfree(copy);
-		copy = NULL;
-	}
-	if (copy)
-		image_bytes += bytes;
-	return copy;
+	if (copy && read_at(source, offset, copy, bytes))
+		return copy;
+	kvfree(copy);
+	atomic64_sub(bytes, &image_bytes);
+	return NULL;
+}
+
+static void free_section(const void *copy, u64 bytes)
+{
+	if (!copy)
+		return;
+	kvfree(copy);
+	atomic64_sub(bytes, &image_bytes);
 }
 
 /* False: it has unwind information that cannot be used. */
@@ -149,8 +166,7 @@ static bool read_unwind(struct djs_user_image *image, const struct source *sourc
 	return true;
 
 failed:
-	image_bytes -= unwind.index_bytes;
-	kvfree(unwind.index);
+	free_section(unwind.index, unwind.index_bytes);
 	return false;
 }
 
@@ -162,7 +178,7 @@ static bool is_frames(const struct source *source, const struct elf64_shdr *name
 	char found[sizeof(name)];
 
 	return section->sh_flags & SHF_ALLOC && section->sh_type != SHT_NOBITS &&
-	       section->sh_size && section->sh_size <= FILE_MOST &&
+	       section->sh_size && section->sh_size <= UNSORTED_MOST &&
 	       read_at(source, names->sh_offset + section->sh_name, found, sizeof(found)) &&
 	       !memcmp(found, name, sizeof(name));
 }
@@ -177,32 +193,32 @@ static int compare_rows(const void *a, const void *b)
 /* Lists the functions of .eh_frame. */
 static bool make_index(struct djs_unwind_image *unwind)
 {
-	u32 room = unwind->frames_bytes / LEAST_ENTRY, offset = 0, count;
+	u32 room = unwind->frames_bytes / LEAST_ENTRY, offset = 0, before;
+	u64 bytes = (u64)room * sizeof(struct djs_unwind_listed);
 	struct djs_unwind_listed *rows;
 
-	if (!room || image_bytes + (u64)room * sizeof(*rows) > SESSION_MOST ||
-	    !djs_memory_allows((u64)room * sizeof(*rows)))
+	if (!room || !reserve(bytes))
 		return false;
 	rows = kvmalloc_array(room, sizeof(*rows), GFP_KERNEL);
-	if (!rows)
+	if (!rows) {
+		atomic64_sub(bytes, &image_bytes);
 		return false;
-	while (unwind->rows < room) {
-		count = djs_unwind_list(unwind, &offset, rows + unwind->rows,
-					min(room - unwind->rows, ROWS_AT_ONCE));
-		if (!count)
-			break;
-		unwind->rows += count;
-		cond_resched();
 	}
-	if (!unwind->rows) {
-		kvfree(rows);
+	do {
+		before = offset;
+		unwind->rows += djs_unwind_list(unwind, &offset, rows + unwind->rows,
+						min(room - unwind->rows, ROWS_AT_ONCE));
+		cond_resched();
+	} while (offset != before && unwind->rows < room && !fatal_signal_pending(current));
+	if (!unwind->rows || fatal_signal_pending(current)) {
+		unwind->rows = 0;
+		free_section(rows, bytes);
 		return false;
 	}
 	sort(rows, unwind->rows, sizeof(*rows), compare_rows, NULL);
 	unwind->index = (const u8 *)rows;
 	unwind->index_at = unwind->frames_at;
-	unwind->index_bytes = room * sizeof(*rows);
-	image_bytes += unwind->index_bytes;
+	unwind->index_bytes = bytes;
 	return true;
 }
 
@@ -219,8 +235,7 @@ static bool read_frames(struct djs_user_image *image, const struct source *sourc
 	if (!unwind.frames)
 		return false;
 	if (!make_index(&unwind)) {
-		image_bytes -= unwind.frames_bytes;
-		kvfree(unwind.frames);
+		free_section(unwind.frames, unwind.frames_bytes);
 		return false;
 	}
 	image->unwind = unwind;
@@ -328,8 +343,8 @@ static bool read_image(struct djs_user_image *image, const struct source *source
 
 static void free_entry(struct entry *entry)
 {
-	kvfree(entry->image.unwind.index);
-	kvfree(entry->image.unwind.frames);
+	free_section(entry->image.unwind.index, entry->image.unwind.index_bytes);
+	free_section(entry->image.unwind.frames, entry->image.unwind.frames_bytes);
 	kfree(entry->image.path);
 	kfree(entry);
 }
@@ -353,24 +368,28 @@ static const char *path_of(struct file *file)
 }
 
 /* Takes `path` over. */
-static struct entry *add_image(const struct source *source, const char *path)
+static struct entry *read_entry(const struct source *source, const char *path)
 {
-	struct entry *entry =
-	    path && image_count < DJS_USER_IMAGES_MAX ? kzalloc(sizeof(*entry), GFP_KERNEL) : NULL;
+	struct entry *entry = path ? kzalloc(sizeof(*entry), GFP_KERNEL) : NULL;
 
 	if (!entry) {
 		kfree(path);
-		atomic64_inc(&refused);
 		return NULL;
 	}
 	entry->image.path = path;
 	entry->is_image = read_image(&entry->image, source);
-	if (entry->is_image) {
-		entry->image.number = image_count;
-		images[image_count] = &entry->image;
-		image_count++;
-	}
 	return entry;
+}
+
+/* Under the mutex. Returns whether there is room for it. */
+static bool number_image(struct entry *entry)
+{
+	if (image_count == DJS_USER_IMAGES_MAX)
+		return false;
+	entry->image.number = image_count;
+	images[image_count] = &entry->image;
+	image_count++;
+	return true;
 }
 
 static bool identify(struct file *file, struct identity *identity)
@@ -395,42 +414,82 @@ static bool is_same(const struct identity *a, const struct identity *b)
 	       timespec64_equal(&a->changed, &b->changed);
 }
 
+/* Under the mutex. */
+static struct entry *find_entry(const struct identity *identity)
+{
+	struct hlist_head *bucket = &buckets[hash_64(identity->inode, BUCKET_BITS)];
+	struct entry *entry;
+
+	hlist_for_each_entry(entry, bucket, link)
+	{
+		if (is_same(&entry->identity, identity))
+			return entry;
+	}
+	return NULL;
+}
+
+/* Returns what is now remembered of the file, NULL: nothing. */
+static struct entry *publish(struct entry *entry)
+{
+	struct entry *other;
+
+	mutex_lock(&images_mutex);
+	other = find_entry(&entry->identity);
+	if (!other && (entry->is_image ? number_image(entry) : other_count < OTHERS_MOST)) {
+		other_count += !entry->is_image;
+		hlist_add_head(&entry->link, &buckets[hash_64(entry->identity.inode, BUCKET_BITS)]);
+		other = entry;
+	}
+	mutex_unlock(&images_mutex);
+	if (other != entry) {
+		if (!other && entry->is_image)
+			atomic64_inc(&refused);
+		free_entry(entry);
+	}
+	return other;
+}
+
 const struct djs_user_image *djs_user_image_of(struct file *file)
 {
 	struct source source = {.file = file};
 	struct identity identity;
-	struct hlist_head *bucket;
 	struct entry *entry;
 
 	if (!S_ISREG(file_inode(file)->i_mode) || !(file->f_mode & FMODE_READ) ||
 	    !identify(file, &identity))
 		return NULL;
-	bucket = &buckets[hash_64(identity.inode, BUCKET_BITS)];
 	mutex_lock(&images_mutex);
-	hlist_for_each_entry(entry, bucket, link) if (is_same(&entry->identity, &identity)) break;
-	if (!entry) {
-		entry = add_image(&source, path_of(file));
-		if (entry) {
-			entry->identity = identity;
-			hlist_add_head(&entry->link, bucket);
-		}
-	}
+	entry = find_entry(&identity);
 	mutex_unlock(&images_mutex);
+	if (!entry) {
+		entry = read_entry(&source, path_of(file));
+		if (!entry) {
+			atomic64_inc(&refused);
+			return NULL;
+		}
+		entry->identity = identity;
+		entry = publish(entry);
+	}
 	return entry && entry->is_image ? &entry->image : NULL;
 }
 
-const struct djs_user_image *djs_user_image_of_kernel(unsigned long address)
+void djs_user_read_kernel_image(void)
 {
-	struct source source = {.memory = address};
+	struct source source = {};
 
-	mutex_lock(&images_mutex);
-	if (!kernel_entry) {
-		kernel_entry = add_image(&source, kstrdup("vdso", GFP_KERNEL));
-		if (kernel_entry && kernel_entry->is_image)
-			kernel_image = &kernel_entry->image;
+	if (!current->mm)
+		return;
+	source.memory = djs_vdso_address(current->mm);
+	kernel_entry = source.memory ? read_entry(&source, kstrdup("vdso", GFP_KERNEL)) : NULL;
+	if (kernel_entry && !(kernel_entry->is_image && number_image(kernel_entry))) {
+		free_entry(kernel_entry);
+		kernel_entry = NULL;
 	}
-	mutex_unlock(&images_mutex);
-	return kernel_image;
+}
+
+const struct djs_user_image *djs_user_image_of_kernel(void)
+{
+	return kernel_entry ? &kernel_entry->image : NULL;
 }
 
 DJS_HANDLER_CODE const struct djs_user_image *djs_user_image(u32 number)
@@ -457,9 +516,8 @@ void djs_user_images_exit(void)
 	if (kernel_entry)
 		free_entry(kernel_entry);
 	kernel_entry = NULL;
-	kernel_image = NULL;
 	kvfree(images);
 	images = NULL;
 	image_count = 0;
-	image_bytes = 0;
+	other_count = 0;
 }

@@ -121,8 +121,8 @@ static struct djs_user_map *make_map(struct mm_struct *mm, const struct found *f
 		mapping->place = 0;
 		if (found[i].file) {
 			image = djs_user_image_of(found[i].file);
-		} else if (mapping->begin == djs_vdso_address(mm) && mm == current->mm) {
-			image = djs_user_image_of_kernel(mapping->begin);
+		} else if (mapping->begin == djs_vdso_address(mm)) {
+			image = djs_user_image_of_kernel();
 			offset = 0;
 		}
 		if (image)

@@ -48,8 +48,10 @@ void djs_user_images_exit(void);
 /* Returns the image of a file, which is read if it is new; NULL: it is none, or there is no room.
  */
 const struct djs_user_image *djs_user_image_of(struct file *file);
-/* The same for the kernel's own library, which the current task has at `address`. */
-const struct djs_user_image *djs_user_image_of_kernel(unsigned long address);
+/* Reads the kernel's own library, in the memory of the task that loads the module. */
+void djs_user_read_kernel_image(void);
+/* Returns its image, or NULL. */
+const struct djs_user_image *djs_user_image_of_kernel(void);
 /* Any context. `number`: of an image that exists. */
 const struct djs_user_image *djs_user_image(u32 number);
 /* Files whose unwind information was not read for lack of memory, or is damaged. */

@@ -185,6 +185,7 @@ static DJS_HANDLER_CODE u32 walk_program(struct djs_ctx *ctx, u64 *words, u32 mo
 	if (!regs)
 		return 0;
 	memset(&walk->frame, 0, sizeof(walk->frame));
+	walk->scratch.instructions = 0;
 	djs_dwarf_registers(walk->frame.values, regs);
 	walk->frame.is_interrupted = true;
 	map = djs_user_map_of(current->mm);
@@ -200,7 +201,9 @@ static DJS_HANDLER_CODE u32 walk_program(struct djs_ctx *ctx, u64 *words, u32 mo
 	if (likely(result == DJS_UNWIND_OK || result == DJS_UNWIND_LAST))
 		return count;
 	atomic64_inc(&incomplete);
-	if (result == DJS_UNWIND_UNKNOWN && !ctx->level)
+	/* In a system call the task may not return to user mode for long, and unloading would wait
+	 * for it. */
+	if (result == DJS_UNWIND_UNKNOWN && !ctx->level && ctx->user_regs)
 		djs_user_prepare_soon();
 	return count;
 }
@@ -266,6 +269,8 @@ int djs_ustack_init(void)
 	if (!djs_script.user_stacks)
 		return 0;
 	error = djs_user_walk_init() ?: djs_user_images_init() ?: djs_user_places_init();
+	if (!error)
+		djs_user_read_kernel_image();
 	if (!error) {
 		djs_symbol_of_program = djs_user_word_text;
 		error = djs_user_prepare_init();

@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         fuzz::require(offset > before && offset <= image.frames_bytes, "a list does not end");
     for (u64 at = 0; at < 24; at++) {
         djs_unwind_row row;
-        djs_unwind_scratch scratch;
+        djs_unwind_scratch scratch{};
         const u64 address = head.address + at * 5;
         if (djs_unwind_find(&image, address, &row, &scratch))
             continue;

@@ -92,7 +92,8 @@ std::vector<u64> walk(const ucontext_t& registers, bool shorten, djs_unwind_resu
     return addresses;
 }
 
-std::vector<u64> walk_by_runtime() {
+// Part of its caller, so that the walk begins there.
+[[gnu::always_inline]] inline std::vector<u64> walk_by_runtime() {
     std::vector<u64> addresses;
     _Unwind_Backtrace(
         [](_Unwind_Context* context, void* out) {
@@ -386,6 +387,39 @@ TEST(Unwind, StepsThatCannotBeTrusted) {
         auto at = frame_at(code_at, 0x8000);
         EXPECT_EQ(with.step(at), DJS_UNWIND_DAMAGED) << testing::PrintToString(expression);
     }
+}
+
+// A file may be made to keep a handler busy.
+TEST(Unwind, WorkIsBounded) {
+    // Within an address, each is an instruction that changes nothing.
+    EXPECT_EQ(MadeUp(std::string(DJS_UNWIND_INSTRUCTIONS / 2, '\x40')).find(code_at),
+              DJS_UNWIND_OK);
+    EXPECT_EQ(MadeUp(std::string(2 * DJS_UNWIND_INSTRUCTIONS, '\x40')).find(code_at),
+              DJS_UNWIND_DAMAGED);
+    EXPECT_EQ(MadeUp("", MadeUp::initial, "zRSSSSSS").find(code_at), DJS_UNWIND_OK);
+    EXPECT_EQ(MadeUp("", MadeUp::initial, "zR" + std::string(100000, 'S')).find(code_at),
+              DJS_UNWIND_DAMAGED);
+}
+
+// What is looked at in one go is bounded, also where nothing is found: entries that are common.
+TEST(Unwind, ListsAreMadeInPieces) {
+    std::string frames;
+    const std::string common("\x0c\0\0\0\0\0\0\0\1zR\0\1\x78\x10\0", 16);
+    for (int i = 0; i < 10000; i++)
+        frames += common;
+    djs_unwind_image image{};
+    image.frames = reinterpret_cast<const u8*>(frames.data());
+    image.frames_at = frames_at;
+    image.frames_bytes = static_cast<u32>(frames.size());
+    djs_unwind_listed rows[8];
+    u32 offset = 0, calls = 0;
+    for (u32 before = 1; offset != before; calls++) {
+        before = offset;
+        EXPECT_EQ(djs_unwind_list(&image, &offset, rows, 8), 0U);
+        EXPECT_LT(offset - before, frames.size() / 2);
+    }
+    EXPECT_EQ(offset, frames.size());
+    EXPECT_GE(calls, 3U);
 }
 
 } // namespace
