@@ -9,7 +9,9 @@ namespace djstap {
 
 namespace {
 
-constexpr uint64_t most_sections = 1U << 16, most_bytes = 1U << 29;
+// Of all that is read of a file: sections may overlap.
+constexpr uint64_t most_sections = 1U << 16, most_bytes = 1U << 28;
+constexpr size_t longest_name = 4096; // names of templates are long
 
 std::string hexadecimal(std::string_view bytes) {
     std::string text;
@@ -45,17 +47,25 @@ struct ElfSymbols::Reader {
     const Read& read;
     uint64_t bytes;
     std::vector<Elf64_Shdr> sections;
+    mutable uint64_t left = most_bytes;
 
+    bool may_read(uint64_t size) const {
+        if (size > left)
+            return false;
+        left -= size;
+        return true;
+    }
     template <class Item> bool items(uint64_t offset, uint64_t count, std::vector<Item>& to) const {
-        if (offset > bytes || count > (bytes - offset) / sizeof(Item))
+        if (offset > bytes || count > (bytes - offset) / sizeof(Item) ||
+            !may_read(count * sizeof(Item)))
             return false;
         to.resize(count);
         return !count || read(offset, to.data(), count * sizeof(Item));
     }
     std::optional<std::string> content(const Elf64_Shdr& section) const {
         std::string text;
-        if (section.sh_type == SHT_NOBITS || section.sh_size > most_bytes ||
-            section.sh_offset > bytes || section.sh_size > bytes - section.sh_offset)
+        if (section.sh_type == SHT_NOBITS || section.sh_offset > bytes ||
+            section.sh_size > bytes - section.sh_offset || !may_read(section.sh_size))
             return std::nullopt;
         text.resize(section.sh_size);
         if (!text.empty() && !read(section.sh_offset, text.data(), text.size()))
@@ -81,7 +91,7 @@ struct ElfSymbols::Reader {
     }
     void symbols(const Elf64_Shdr& table, ElfSymbols& to) const {
         std::vector<Elf64_Sym> symbols;
-        if (table.sh_size > most_bytes || table.sh_link >= sections.size() ||
+        if (table.sh_link >= sections.size() ||
             !items(table.sh_offset, table.sh_size / sizeof(Elf64_Sym), symbols))
             return;
         auto strings = content(sections[table.sh_link]);
@@ -115,24 +125,32 @@ std::string_view ElfSymbols::name_of(const Entry& entry) const {
     const std::string& strings = strings_[entry.strings];
     if (entry.name >= strings.size())
         return {};
-    const std::string_view rest = std::string_view(strings).substr(entry.name);
+    const std::string_view rest = std::string_view(strings).substr(entry.name, longest_name);
     return rest.substr(0, std::min(rest.find('\0'), rest.find('@')));
 }
 
-std::optional<ElfSymbols> ElfSymbols::read(const Read& read, uint64_t bytes) {
+std::optional<ElfSymbols> ElfSymbols::read(const Read& read, uint64_t bytes,
+                                           const std::string* build_id) {
     Reader reader{read, bytes, {}};
     if (!reader.open())
         return std::nullopt;
     ElfSymbols out;
+    const Elf64_Shdr* tables[2] = {}; // the first of each kind
     for (const Elf64_Shdr& section : reader.sections) {
         if (section.sh_type == SHT_NOTE && out.build_id_.empty()) {
             if (const auto notes = reader.content(section))
                 out.build_id_ = find_build_id(*notes);
         } else if (section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM) {
-            out.has_table_ |= section.sh_type == SHT_SYMTAB;
-            reader.symbols(section, out);
+            const Elf64_Shdr*& table = tables[section.sh_type == SHT_SYMTAB];
+            table = table ? table : &section;
         }
     }
+    if (build_id && *build_id != out.build_id_)
+        return std::nullopt;
+    out.has_table_ = tables[1];
+    for (const Elf64_Shdr* table : tables)
+        if (table)
+            reader.symbols(*table, out);
     auto& entries = out.entries_;
     std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
         return a.address != b.address ? a.address < b.address : a.rank < b.rank;

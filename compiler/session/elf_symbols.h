@@ -21,8 +21,10 @@ class ElfSymbols {
     using Read = std::function<bool(uint64_t offset, void* to, size_t size)>;
 
     // Reads the symbols of a file of `bytes` bytes. Returns nothing if it is no 64-bit ELF file of
-    // this byte order.
-    static std::optional<ElfSymbols> read(const Read& read, uint64_t bytes);
+    // this byte order, or, before it reads any symbols, if its build-id is another one than
+    // `build_id` (null: any).
+    static std::optional<ElfSymbols> read(const Read& read, uint64_t bytes,
+                                          const std::string* build_id = nullptr);
 
     const std::string& build_id() const { return build_id_; } // in hexadecimal
     bool has_table() const { return has_table_; }             // all symbols, not only exported ones

@@ -36,7 +36,7 @@ bool read_at(int fd, uint64_t offset, void* to, size_t size) {
     return true;
 }
 
-std::optional<ElfSymbols> read_file_symbols(const std::string& path) {
+std::optional<ElfSymbols> read_file_symbols(const std::string& path, const std::string& build_id) {
     // Not to wait for whoever would write to a pipe of that name.
     const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     struct stat status{};
@@ -46,7 +46,7 @@ std::optional<ElfSymbols> read_file_symbols(const std::string& path) {
         [fd = file.get()](uint64_t offset, void* to, size_t size) {
             return read_at(fd, offset, to, size);
         },
-        static_cast<uint64_t>(status.st_size));
+        static_cast<uint64_t>(status.st_size), &build_id);
 }
 
 // This process has the kernel's library, too.
@@ -112,13 +112,14 @@ const std::optional<ElfSymbols>& ProgramSymbols::file(const std::string& path,
     std::optional<ElfSymbols>& symbols = found->second;
     if (!is_new)
         return symbols;
-    symbols = path == kernel_library ? read_kernel_library() : read_file_symbols(path);
+    symbols = path == kernel_library ? read_kernel_library() : read_file_symbols(path, build_id);
     if (symbols && symbols->build_id() != build_id)
         symbols.reset();
     if (build_id.size() > 2 && !(symbols && symbols->has_table())) {
         auto separate = read_file_symbols("/usr/lib/debug/.build-id/" + build_id.substr(0, 2) +
-                                          "/" + build_id.substr(2) + ".debug");
-        if (separate && separate->build_id() == build_id && separate->has_table())
+                                              "/" + build_id.substr(2) + ".debug",
+                                          build_id);
+        if (separate && separate->has_table())
             symbols = std::move(separate);
     }
     return symbols;
