@@ -2,6 +2,7 @@
 #include "session/stack_samples.h"
 
 #include "include/symbols.h"
+#include "include/words.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -61,16 +62,19 @@ void StackOutput::take_frames(std::string_view addresses, std::string& stack) {
     if (!symbols_)
         symbols_ = same_boot_ ? KernelSymbols::of_running_kernel() : KernelSymbols();
     for (size_t at = addresses.size(); at >= sizeof(uint64_t); at -= sizeof(uint64_t)) {
-        uint64_t address;
-        std::memcpy(&address, addresses.data() + at - sizeof address, sizeof address);
+        uint64_t word;
+        std::memcpy(&word, addresses.data() + at - sizeof word, sizeof word);
+        const bool of_program = djs_is_user_word(word);
+        const uint64_t address = djs_word_address(word);
         // All but the innermost are addresses to return to: the call precedes them.
         const bool innermost = at == sizeof address;
-        const std::string_view name = symbols_->name_of(address - (innermost ? 0 : 1));
+        const std::string_view name =
+            of_program ? std::string_view() : symbols_->name_of(address - (innermost ? 0 : 1));
         if (!name.empty()) {
             add_frame(stack, name);
             continue;
         }
-        unnamed_++;
+        (of_program ? unnamed_of_programs_ : unnamed_)++;
         char digits[2 + 16 + 1];
         std::snprintf(digits, sizeof digits, "0x%llx", static_cast<unsigned long long>(address));
         add_frame(stack, digits);
@@ -155,7 +159,8 @@ void StackOutput::end() {
     if (!found_)
         tell(writer().name() + ": no call stack was printed: an array with backtrace() as a key, "
                                "print_backtrace() and "
-                               "a print of backtrace() have some");
+                               "a print of backtrace() have some, and so have those of "
+                               "ubacktrace()");
     if (not_positive_)
         tell(writer().name() + ": " + std::to_string(not_positive_) +
              (not_positive_ == 1 ? " stack was omitted: its count is"
@@ -170,6 +175,10 @@ void StackOutput::end() {
                  : writer().name() +
                        ": functions are shown as addresses: a crash dump has no symbols for the "
                        "keys of arrays; sprint_syms(backtrace()) records them");
+    if (unnamed_of_programs_)
+        tell(writer().name() + ": functions of programs are shown as addresses: only "
+                               "print_ubacktrace(), print_usyms() and prints of "
+                               "sprint_ubacktrace() record their symbols");
     if (other_)
         tell(writer().name() + ": " + std::to_string(other_) +
              " samples are counted as one stack " + std::string(other_stacks) +

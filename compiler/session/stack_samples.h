@@ -51,7 +51,7 @@ class StackOutput : public MessageOutput {
     Samples samples_;
     size_t bytes_ = 0; // of samples_
     uint64_t first_ns_ = 0, last_ns_ = 0;
-    uint64_t found_ = 0, not_positive_ = 0, unnamed_ = 0, other_ = 0;
+    uint64_t found_ = 0, not_positive_ = 0, unnamed_ = 0, unnamed_of_programs_ = 0, other_ = 0;
 };
 
 // Returns the function's name in what a reader prints of an address: "vfs_read" of
