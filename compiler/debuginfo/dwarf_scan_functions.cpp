@@ -12,6 +12,68 @@ namespace {
 
 constexpr std::string_view syscall_prefix = "__do_sys_";
 
+constexpr int deepest_member = 8;
+
+// Returns whether a type has a floating-point number, or may have one: it then belongs into a
+// vector register, whatever surrounds it.
+bool has_floating(Dwarf_Die* type, int depth) {
+    Dwarf_Die bare;
+    if (depth > deepest_member || dwarf_peel_type(type, &bare) != 0)
+        return true;
+    Dwarf_Attribute attribute;
+    Dwarf_Word encoding = 0;
+    switch (dwarf_tag(&bare)) {
+    case DW_TAG_base_type:
+        return dwarf_formudata(dwarf_attr(&bare, DW_AT_encoding, &attribute), &encoding) != 0 ||
+               encoding == DW_ATE_float || encoding == DW_ATE_complex_float;
+    case DW_TAG_array_type: {
+        Dwarf_Die element;
+        return !dwarf_formref_die(dwarf_attr_integrate(&bare, DW_AT_type, &attribute), &element) ||
+               has_floating(&element, depth + 1);
+    }
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+        break;
+    default:
+        return false;
+    }
+    bool found = false;
+    each_child(&bare, [&](Dwarf_Die* child) {
+        Dwarf_Die member;
+        const int tag = dwarf_tag(child);
+        if ((tag == DW_TAG_member || tag == DW_TAG_inheritance) &&
+            !dwarf_hasattr(child, DW_AT_external) &&
+            dwarf_formref_die(dwarf_attr_integrate(child, DW_AT_type, &attribute), &member))
+            found = found || has_floating(&member, depth + 1);
+    });
+    return found;
+}
+
+// How a class is passed depends on its constructors: C++ compilers say it (DWARF 5, 5.7.1.1).
+enum class PassedBy { Value, Reference, Unknown };
+PassedBy passed_by(Dwarf_Die* type) {
+    Dwarf_Attribute attribute;
+    Dwarf_Word convention = 0;
+    if (dwarf_formudata(dwarf_attr_integrate(type, DW_AT_calling_convention, &attribute),
+                        &convention) == 0)
+        return convention == DW_CC_pass_by_reference ? PassedBy::Reference
+               : convention == DW_CC_pass_by_value   ? PassedBy::Value
+                                                     : PassedBy::Unknown;
+    Dwarf_Die unit;
+    if (!dwarf_diecu(type, &unit, nullptr, nullptr))
+        return PassedBy::Unknown;
+    switch (dwarf_srclang(&unit)) {
+    case DW_LANG_C89:
+    case DW_LANG_C:
+    case DW_LANG_C99:
+    case DW_LANG_C11:
+        return PassedBy::Value;
+    default:
+        return PassedBy::Unknown;
+    }
+}
+
 // Returns the shape of a parameter, or of a function's result.
 arch::ArgumentShape shape_of(Dwarf_Die* parameter) {
     arch::ArgumentShape shape;
@@ -23,13 +85,19 @@ arch::ArgumentShape shape_of(Dwarf_Die* parameter) {
         return shape;
     }
     int tag = dwarf_tag(&bare);
-    shape.aggregate = tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+    shape.aggregate =
+        tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
     Dwarf_Word size = 0, encoding = 0;
     shape.known = dwarf_aggregate_size(&bare, &size) == 0;
     shape.size = size;
     if (tag == DW_TAG_base_type &&
         dwarf_formudata(dwarf_attr(&bare, DW_AT_encoding, &attribute), &encoding) == 0)
         shape.floating = encoding == DW_ATE_float;
+    if (!shape.aggregate || !shape.known)
+        return shape;
+    const PassedBy how = passed_by(&bare);
+    shape.by_reference = how == PassedBy::Reference;
+    shape.known = how != PassedBy::Unknown && (shape.by_reference || !has_floating(&bare, 0));
     return shape;
 }
 
@@ -132,6 +200,16 @@ void DwarfScanner::use_calling_convention(Dwarf_Die* die, FunctionRecord& functi
     }
 }
 
+// Returns whether the function's symbol is its name, in C++ its linkage name, and not a clone's.
+bool DwarfScanner::is_own_symbol(Dwarf_Die* die, const FunctionRecord& function) {
+    if (function.symbol == function.name)
+        return true;
+    Dwarf_Attribute attribute;
+    const char* linkage =
+        dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
+    return linkage && function.symbol == result_.strings.add(linkage);
+}
+
 void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
     LocationContext context;
     context.address = function.entry;
@@ -180,7 +258,7 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
     // Symbols without a suffix are not optimizer clones: their arguments follow the calling
     // convention. DWARF may say otherwise: gcc describes the value that the function's first
     // statement assigns (`while (argc-- > 0)`) as that at the entry.
-    if (!usual && function.symbol == function.name)
+    if (!usual && is_own_symbol(die, function))
         use_calling_convention(origin ? &*origin : die, function);
 }
 

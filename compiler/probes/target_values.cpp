@@ -50,8 +50,8 @@ const Variable* find_variable(const VariableScope& scope, std::string_view name)
     for (auto it = scope.variables.rbegin(); it != scope.variables.rend(); ++it)
         if (it->name == name)
             return &*it;
-    // $arg1 … by position
-    if (name.size() > 3 && name.substr(0, 3) == "arg" &&
+    // $arg1 … by position; at a static probe those are its own
+    if (!scope.mark && name.size() > 3 && name.substr(0, 3) == "arg" &&
         std::all_of(name.begin() + 3, name.end(),
                     [](char c) { return std::isdigit(static_cast<unsigned char>(c)); })) {
         size_t number = std::strtoul(std::string(name.substr(3)).c_str(), nullptr, 10);

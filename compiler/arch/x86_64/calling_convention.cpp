@@ -11,7 +11,7 @@ constexpr uint64_t word_size = 8;
 } // namespace
 
 bool is_returned_in_memory(const ArgumentShape& result) {
-    return result.aggregate && result.size > 2 * word_size;
+    return result.by_reference || (result.aggregate && result.size > 2 * word_size);
 }
 
 std::vector<Location> argument_locations(const std::vector<ArgumentShape>& arguments,
@@ -31,6 +31,12 @@ std::vector<Location> argument_locations(const std::vector<ArgumentShape>& argum
             location = nowhere(argument.floating ? "floating-point argument"
                                                  : "its location is unknown without DWARF");
             lost = lost || !argument.known;
+        } else if (argument.by_reference) {
+            location = nowhere("passed by reference");
+            if (next < registers.size())
+                next++;
+            else
+                stack += word_size;
         } else if (argument.size == 0) {
             location = nowhere("empty type");
         } else if (words <= 2 && next + words <= registers.size()) {
