@@ -22,20 +22,18 @@ Result<Analysis> analyze(Images& images) {
     return Analysis::of(*file, {regions::Model::Kernel, 0});
 }
 
-// Returns why no jump may be planted at a site; "" if one may, or if the kernel will plant none.
-std::string refusal_of(const ProbePlan& plan, const Site& site, const Result<Analysis>& analysis) {
+std::string refusal_in_kernel(const Site& site, const Result<Analysis>& analysis) {
     if (!analysis)
         return "whether control may enter the bytes that a jump replaces is unknown: " +
                analysis.failure().message;
-    if (plan.images[site.image].kind != ImageKind::Kernel)
-        return "djstap does not know whether control may enter the bytes that a jump in a module "
-               "replaces";
     const auto place = analysis->place(site.address);
     if (!place || !place->by_kernel || place->safe())
         return "";
     return "the kernel would replace the breakpoint by a jump, although " +
            std::string(regions::reason_text(place->reason)) + " (djstap regions --unsafe)";
 }
+constexpr const char* in_module =
+    "djstap does not know whether control may enter the bytes that a jump in a module replaces";
 
 } // namespace
 
@@ -45,9 +43,13 @@ bool check_jumps(const ProbePlan& plan, Images& images, Diagnostics& diagnostics
     for (const Site& site : plan.sites) {
         if (site.mechanism != Mechanism::KprobeJump)
             continue;
-        if (!analysis)
-            analysis.emplace(analyze(images));
-        const std::string refusal = refusal_of(plan, site, *analysis);
+        // "" if a jump may be planted, or if the kernel will plant none.
+        std::string refusal = in_module;
+        if (plan.images[site.image].kind == ImageKind::Kernel) {
+            if (!analysis)
+                analysis.emplace(analyze(images));
+            refusal = refusal_in_kernel(site, *analysis);
+        }
         if (refusal.empty() || !reported.insert(site.address).second)
             continue;
         diagnostics
