@@ -131,6 +131,30 @@ TEST_F(Programs, InlinedFunctionsLabelsAndStatementsHaveDwarf) {
               std::string::npos);
 }
 
+// Without optimization DWARF has no parameter at the entry: how classes are passed decides, which
+// gcc does not say.
+TEST_F(Programs, ParametersInCxxFollowTheirClasses) {
+    std::ofstream(path("classes.cpp")) << R"c(struct text { char* at; text(const text&); ~text(); };
+struct mixed { double x; int y; };
+struct member { int m; int method(int k); };
+int member::method(int k) { return m + k; }
+int plain(int i, long j) { return i + (int)j; }
+int by_reference(text t, int k) { return *t.at + k; }
+int with_double(mixed p, int k) { return p.y + k; }
+)c";
+    for (const bool tells : {false, true}) {
+        shell(std::string(tells ? "clang++-19" : "g++") +
+              " -w -g -O0 -shared -fPIC classes.cpp -o classes");
+        const std::string prefix = "process(\"" + path("classes") + "\").function(\"";
+        EXPECT_EQ(refusal(prefix + "plain\")", "println($i + $j)"), "fine");
+        EXPECT_EQ(refusal(prefix + "method\")", "println($this, $k)"), "fine");
+        const std::string behind = refusal(prefix + "by_reference\")", "println($k)");
+        EXPECT_EQ(behind == "fine", tells) << behind;
+        EXPECT_NE(refusal(prefix + "with_double\")", "println($k)").find("not available"),
+                  std::string::npos);
+    }
+}
+
 TEST_F(Programs, SymbolsSufficeForFunctions) {
     const std::string program = compile("program", "-O2");
     const std::string prefix = "process(\"" + program + "\")";
