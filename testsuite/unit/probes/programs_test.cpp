@@ -363,6 +363,22 @@ TEST_F(Marks, AreNamedInPoints) {
               std::string::npos);
 }
 
+// The second parameter of the function around the mark is none of its arguments.
+TEST_F(Marks, HaveNoMoreArgumentsThanTheirOwn) {
+    std::ofstream(path("one.c")) << R"c(int main(int argc, char **argv) {
+    __asm__ volatile("990: nop\n"
+        ".pushsection .note.stapsdt,\"\",@note\n.balign 4\n.4byte 992f-991f, 994f-993f, 3\n"
+        "991: .asciz \"stapsdt\"\n992: .balign 4\n993: .8byte 990b, 0, 0\n"
+        ".asciz \"shop\"\n.asciz \"one\"\n.asciz \"-4@$5\"\n994: .balign 4\n.popsection\n");
+    return argc + (argv != 0);
+}
+)c";
+    shell("gcc -w -g -O0 -no-pie one.c -o one");
+    const std::string mark = "process(\"" + path("one") + "\").mark(\"one\")";
+    EXPECT_EQ(refusal(mark, "println($arg1)"), "fine");
+    EXPECT_NE(refusal(mark, "println($arg2)").find("has no variable '$arg2'"), std::string::npos);
+}
+
 TEST_F(Programs, LibrariesAndStubsAreThoseOfTheProgram) {
     compile("program", "-g -O2");
     const std::string prefix = "process(\"" + path("program") + "\")";
