@@ -85,8 +85,8 @@ struct ArgumentShape {
     uint64_t size = 0;
     bool aggregate = false; // struct, union or array by value
     bool floating = false;
-    bool by_reference = false; // a class whose address is passed
     bool known = true;         // false: the type is incomplete, or how it is passed is unknown
+    bool by_reference = false; // a class whose address is passed
 };
 
 // The locations of a function's arguments at its entry. Nothing from the first argument on whose

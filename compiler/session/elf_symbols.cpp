@@ -12,6 +12,7 @@ namespace {
 // Of all that is read of a file: sections may overlap.
 constexpr uint64_t most_sections = 1U << 16, most_bytes = 1U << 28;
 constexpr size_t longest_name = 4096; // names of templates are long
+constexpr std::string_view gnu{"GNU\0", 4};
 
 std::string hexadecimal(std::string_view bytes) {
     std::string text;
@@ -33,8 +34,7 @@ std::string find_build_id(std::string_view notes) {
         const uint64_t text = (uint64_t{note.n_descsz} + 3) & ~uint64_t{3};
         if (name > notes.size() || text > notes.size() - name)
             break;
-        if (note.n_type == NT_GNU_BUILD_ID &&
-            notes.substr(0, note.n_namesz) == std::string_view("GNU", 4))
+        if (note.n_type == NT_GNU_BUILD_ID && notes.substr(0, note.n_namesz) == gnu)
             return hexadecimal(notes.substr(name, note.n_descsz));
         notes.remove_prefix(name + text);
     }

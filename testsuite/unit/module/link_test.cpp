@@ -99,10 +99,12 @@ bool is_sealed(std::string_view bytes, std::string_view function) {
     return false;
 }
 
+// The kit has lost the symbols of padding that objtool adds: the kernel would look up each of them.
 std::multiset<std::string> symbols_of(const ElfObject& object) {
     std::multiset<std::string> symbols;
     for (const ObjectSymbol& symbol : object.symbols()) {
-        if (symbol.type == STT_SECTION || symbol.type == STT_FILE)
+        if (symbol.type == STT_SECTION || symbol.type == STT_FILE ||
+            symbol.name.starts_with("__pfx_"))
             continue;
         const ObjectSection* section = object.section_of(symbol);
         symbols.insert(std::string(symbol.name) + " " + std::to_string(symbol.type) + " " +
