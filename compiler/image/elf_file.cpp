@@ -2,14 +2,13 @@
 #include "image/elf_file.h"
 
 #include "arch/arch.h"
+#include "system/elf_notes.h"
 
 #include <cstring>
 
 namespace djstap {
 
 namespace {
-
-constexpr uint32_t gnu_build_id_note = 3; // NT_GNU_BUILD_ID
 
 bool is_ours(std::string_view bytes, Elf64_Ehdr& header) {
     if (bytes.size() < sizeof header)
@@ -125,29 +124,19 @@ BuildId ElfFile::build_id() const {
 }
 
 BuildId build_id_in_notes(std::string_view notes, uint64_t address) {
-    auto aligned = [](size_t size) { return (size + 3) & ~size_t(3); };
-    const size_t all = notes.size();
-    while (notes.size() >= sizeof(Elf64_Nhdr)) {
-        Elf64_Nhdr header;
-        std::memcpy(&header, notes.data(), sizeof header);
-        size_t name_size = aligned(header.n_namesz), size = aligned(header.n_descsz);
-        if (name_size > notes.size() - sizeof header ||
-            size > notes.size() - sizeof header - name_size)
-            return {};
-        std::string_view name = notes.substr(sizeof header, header.n_namesz);
-        std::string_view content = notes.substr(sizeof header + name_size, header.n_descsz);
-        if (header.n_type == gnu_build_id_note && name == std::string_view("GNU\0", 4)) {
-            static const char digits[] = "0123456789abcdef";
-            BuildId id{"", address + (all - notes.size()) + sizeof header + name_size};
-            for (unsigned char byte : content) {
-                id.digits += digits[byte >> 4];
-                id.digits += digits[byte & 15];
-            }
-            return id;
-        }
-        notes.remove_prefix(sizeof header + name_size + size);
-    }
-    return {};
+    const auto id = gnu_build_id(notes);
+    if (!id)
+        return {};
+    return {hexadecimal(*id), address + static_cast<uint64_t>(id->data() - notes.data())};
+}
+
+std::optional<std::string_view> take_string(std::string_view& bytes) {
+    const size_t end = bytes.find('\0');
+    if (end == std::string_view::npos)
+        return std::nullopt;
+    const std::string_view taken = bytes.substr(0, end);
+    bytes.remove_prefix(end + 1);
+    return taken;
 }
 
 } // namespace djstap

@@ -75,4 +75,8 @@ class ElfFile {
 // `address`; empty if there is none.
 BuildId build_id_in_notes(std::string_view notes, uint64_t address);
 
+// Takes a string with its terminating 0 from the front of a section's bytes; nothing if none ends
+// there.
+std::optional<std::string_view> take_string(std::string_view& bytes);
+
 } // namespace djstap

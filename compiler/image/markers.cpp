@@ -14,16 +14,6 @@ constexpr std::string_view section_name = ".djstap.marks";
 constexpr std::string_view text_prefix = "mark:";
 constexpr std::string_view alias_prefix = "alias djstap_mark:";
 
-// Takes a string with its terminating 0 from the front of `bytes`; nothing if none ends there.
-std::optional<std::string_view> take_string(std::string_view& bytes) {
-    const size_t end = bytes.find('\0');
-    if (end == std::string_view::npos)
-        return std::nullopt;
-    const std::string_view taken = bytes.substr(0, end);
-    bytes.remove_prefix(end + 1);
-    return taken;
-}
-
 template <class T> void sort_unique(std::vector<T>& list) {
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());

@@ -3,6 +3,7 @@
 
 #include "arch/arch.h"
 #include "image/elf_file.h"
+#include "system/elf_notes.h"
 
 #include <algorithm>
 #include <cstring>
@@ -15,15 +16,6 @@ constexpr std::string_view notes_section = ".note.stapsdt", owner("stapsdt\0", 8
 constexpr std::string_view base_section = ".stapsdt.base";
 constexpr uint32_t note_type = 3;
 constexpr size_t most_arguments = 12; // as <sys/sdt.h> has them
-
-std::optional<std::string_view> take_text(std::string_view& bytes) {
-    const size_t end = bytes.find('\0');
-    if (end == std::string_view::npos)
-        return std::nullopt;
-    const std::string_view taken = bytes.substr(0, end);
-    bytes.remove_prefix(end + 1);
-    return taken;
-}
 
 // A semaphore counts the probes of its mark in 16 bits of the program's data.
 uint64_t offset_of_semaphore(const Image& program, uint64_t address) {
@@ -45,9 +37,9 @@ std::optional<SdtMark> mark_of(std::string_view content, const Image& program,
         return std::nullopt;
     std::memcpy(&fixed, content.data(), sizeof fixed);
     content.remove_prefix(sizeof fixed);
-    const auto provider = take_text(content);
-    const auto name = provider ? take_text(content) : std::nullopt;
-    const auto arguments = name ? take_text(content) : std::nullopt;
+    const auto provider = take_string(content);
+    const auto name = provider ? take_string(content) : std::nullopt;
+    const auto arguments = name ? take_string(content) : std::nullopt;
     if (!arguments || name->empty())
         return std::nullopt;
     const uint64_t moved = linked_base ? linked_base - fixed.base : 0;
@@ -102,20 +94,10 @@ std::vector<SdtMark> sdt_marks(const Image& program) {
     const ElfSection* base = elf ? elf->section(base_section) : nullptr;
     const ElfSection* section = elf ? elf->section(notes_section) : nullptr;
     std::string_view notes = section ? section->bytes : std::string_view();
-    auto aligned = [](size_t size) { return (size + 3) & ~size_t(3); };
-    while (notes.size() >= sizeof(Elf64_Nhdr)) {
-        Elf64_Nhdr header;
-        std::memcpy(&header, notes.data(), sizeof header);
-        notes.remove_prefix(sizeof header);
-        const size_t name_size = aligned(header.n_namesz), size = aligned(header.n_descsz);
-        if (name_size > notes.size() || header.n_descsz > notes.size() - name_size)
-            break;
-        const std::string_view content = notes.substr(name_size, header.n_descsz);
-        if (header.n_type == note_type && notes.substr(0, header.n_namesz) == owner)
-            if (auto mark = mark_of(content, program, base ? base->address : 0))
+    while (const auto note = take_note(notes))
+        if (note->type == note_type && note->owner == owner)
+            if (auto mark = mark_of(note->content, program, base ? base->address : 0))
                 marks.push_back(std::move(*mark));
-        notes.remove_prefix(std::min(notes.size(), name_size + size));
-    }
     return marks;
 }
 

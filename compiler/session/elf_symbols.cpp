@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/elf_symbols.h"
 
+#include "system/elf_notes.h"
+
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
@@ -12,34 +14,6 @@ namespace {
 // Of all that is read of a file: sections may overlap.
 constexpr uint64_t most_sections = 1U << 16, most_bytes = 1U << 28;
 constexpr size_t longest_name = 4096; // names of templates are long
-constexpr std::string_view gnu{"GNU\0", 4};
-
-std::string hexadecimal(std::string_view bytes) {
-    std::string text;
-    for (const char byte : bytes) {
-        constexpr char digits[] = "0123456789abcdef";
-        text += digits[static_cast<uint8_t>(byte) >> 4];
-        text += digits[static_cast<uint8_t>(byte) & 15];
-    }
-    return text;
-}
-
-// Returns the GNU build-id among notes, in hexadecimal; empty if there is none.
-std::string find_build_id(std::string_view notes) {
-    Elf64_Nhdr note;
-    while (notes.size() > sizeof note) {
-        std::memcpy(&note, notes.data(), sizeof note);
-        notes.remove_prefix(sizeof note);
-        const uint64_t name = (uint64_t{note.n_namesz} + 3) & ~uint64_t{3};
-        const uint64_t text = (uint64_t{note.n_descsz} + 3) & ~uint64_t{3};
-        if (name > notes.size() || text > notes.size() - name)
-            break;
-        if (note.n_type == NT_GNU_BUILD_ID && notes.substr(0, note.n_namesz) == gnu)
-            return hexadecimal(notes.substr(name, note.n_descsz));
-        notes.remove_prefix(name + text);
-    }
-    return {};
-}
 
 } // namespace
 
@@ -139,7 +113,7 @@ std::optional<ElfSymbols> ElfSymbols::read(const Read& read, uint64_t bytes,
     for (const Elf64_Shdr& section : reader.sections) {
         if (section.sh_type == SHT_NOTE && out.build_id_.empty()) {
             if (const auto notes = reader.content(section))
-                out.build_id_ = find_build_id(*notes);
+                out.build_id_ = hexadecimal(gnu_build_id(*notes).value_or(""));
         } else if (section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM) {
             const Elf64_Shdr*& table = tables[section.sh_type == SHT_SYMTAB];
             table = table ? table : &section;

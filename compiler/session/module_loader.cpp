@@ -3,6 +3,7 @@
 
 #include "session/kernel_log.h"
 #include "session/privilege.h"
+#include "system/elf_notes.h"
 #include "system/file.h"
 
 #include <cerrno>
@@ -45,25 +46,7 @@ std::string running_release() {
 }
 
 std::string build_id_of_notes(std::string_view notes) {
-    const auto aligned = [](size_t n) { return (n + 3) & ~size_t{3}; };
-    while (notes.size() >= sizeof(Elf64_Nhdr)) {
-        Elf64_Nhdr note;
-        std::memcpy(&note, notes.data(), sizeof(note));
-        const size_t name_bytes = aligned(note.n_namesz), data_bytes = aligned(note.n_descsz);
-        const auto rest = notes.substr(sizeof(note));
-        if (name_bytes > rest.size() || note.n_descsz > rest.size() - name_bytes)
-            return {};
-        if (note.n_type == NT_GNU_BUILD_ID &&
-            rest.substr(0, note.n_namesz) == std::string_view("GNU\0", 4)) {
-            std::string id;
-            for (unsigned char byte : rest.substr(name_bytes, note.n_descsz))
-                id.append(1, "0123456789abcdef"[byte >> 4])
-                    .append(1, "0123456789abcdef"[byte & 15]);
-            return id;
-        }
-        notes = rest.substr(std::min(rest.size(), name_bytes + data_bytes));
-    }
-    return {};
+    return hexadecimal(gnu_build_id(notes).value_or(""));
 }
 
 Status check_loading_allowed() {
