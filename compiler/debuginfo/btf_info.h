@@ -4,43 +4,26 @@
 #pragma once
 #include "debuginfo/btf.h"
 #include "debuginfo/syscalls.h"
+#include "debuginfo/without_dwarf.h"
 #include "image/kernel.h"
 
 namespace djstap {
 
-class BtfInfo final : public DebugInfo {
+class BtfInfo final : public WithoutDwarf {
   public:
     // Reads vmlinux's .BTF, else the file of raw BTF, and that of a module, which extends it. Fails
     // if the kernel has none.
     static Result<std::unique_ptr<DebugInfo>> open(const Image& image);
 
-    const Image& image() const override { return image_; }
-    bool has_dwarf() const override { return false; }
     std::string_view source() const override { return "BTF"; }
     std::vector<FunctionInfo> functions(const FunctionPattern& pattern,
                                         bool details) const override;
     void add_details(FunctionInfo& function) const override;
     std::vector<std::string> similar_functions(std::string_view name) const override;
-    std::vector<std::string> similar_variables(std::string_view) const override { return {}; }
-    // BTF does not record inlining.
-    bool only_inlined(std::string_view) const override { return false; }
-    std::vector<StatementAddress> inlined(const FunctionPattern&,
-                                          const PlaceFilter&) const override {
-        return {};
-    }
-    size_t inlined_count(const FunctionPattern&) const override { return 0; }
-    std::vector<Variable> variables_of_inlined(const StatementAddress&) const override {
-        return {};
-    }
     Result<StatementResult> statements(const FunctionPattern& pattern, bool nearest) const override;
     Result<StatementAddress> statement_at(uint64_t) const override {
         return Failure{"the addresses of statements are known only from debug symbols", ""};
     }
-    std::optional<StatementAddress> inlined_at(uint64_t) const override { return std::nullopt; }
-    std::vector<LabelAddress> labels(const FunctionPattern&, std::string_view) const override {
-        return {};
-    }
-    CallSites calls(const CallerScope&) const override { return {}; }
     std::vector<Variable> variables_at(uint64_t address) const override;
     std::optional<Variable> global(std::string_view name) const override;
     CType resolve(TypeId type) const override { return btf_.resolve(type); }
@@ -61,12 +44,11 @@ class BtfInfo final : public DebugInfo {
   private:
     BtfInfo(const Image& image, std::unique_ptr<std::string> bytes, std::unique_ptr<Btf> base,
             Btf btf)
-        : image_(image), bytes_(std::move(bytes)), base_(std::move(base)), btf_(std::move(btf)),
-          syscall_formats_(image.kernel().files().syscall_formats) {}
+        : WithoutDwarf(image), bytes_(std::move(bytes)), base_(std::move(base)),
+          btf_(std::move(btf)), syscall_formats_(image.kernel().files().syscall_formats) {}
     FunctionInfo function_info(const Symbol& symbol) const;
     void add_syscall_details(FunctionInfo& function) const;
 
-    const Image& image_;
     std::unique_ptr<std::string> bytes_; // if they are not vmlinux's
     std::unique_ptr<Btf> base_;          // the kernel's, for a module
     Btf btf_;

@@ -1,38 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What is known of a program without debug information: the functions in its symbol tables.
 #pragma once
-#include "debuginfo/debuginfo.h"
+#include "debuginfo/without_dwarf.h"
 
 namespace djstap {
 
-class SymbolInfo final : public DebugInfo {
+class SymbolInfo final : public WithoutDwarf {
   public:
-    explicit SymbolInfo(const Image& image) : image_(image) {}
+    using WithoutDwarf::WithoutDwarf;
 
-    const Image& image() const override { return image_; }
-    bool has_dwarf() const override { return false; }
     std::string_view source() const override { return "a symbol table"; }
     std::vector<FunctionInfo> functions(const FunctionPattern& pattern,
                                         bool details) const override;
     void add_details(FunctionInfo& function) const override;
     std::vector<std::string> similar_functions(std::string_view name) const override;
-    std::vector<std::string> similar_variables(std::string_view) const override { return {}; }
-    bool only_inlined(std::string_view) const override { return false; }
-    std::vector<StatementAddress> inlined(const FunctionPattern&,
-                                          const PlaceFilter&) const override {
-        return {};
-    }
-    size_t inlined_count(const FunctionPattern&) const override { return 0; }
-    std::vector<Variable> variables_of_inlined(const StatementAddress&) const override {
-        return {};
-    }
     Result<StatementResult> statements(const FunctionPattern&, bool) const override;
     Result<StatementAddress> statement_at(uint64_t address) const override;
-    std::optional<StatementAddress> inlined_at(uint64_t) const override { return std::nullopt; }
-    std::vector<LabelAddress> labels(const FunctionPattern&, std::string_view) const override {
-        return {};
-    }
-    CallSites calls(const CallerScope&) const override { return {}; }
     std::vector<Variable> variables_at(uint64_t) const override { return {}; }
     std::optional<Variable> global(std::string_view) const override { return std::nullopt; }
     CType resolve(TypeId) const override { return {}; }
@@ -43,9 +26,6 @@ class SymbolInfo final : public DebugInfo {
     std::optional<int64_t> enumerator(std::string_view) const override { return std::nullopt; }
     std::vector<std::string> similar_enumerators(std::string_view) const override { return {}; }
     std::optional<TypeId> type_by_name(std::string_view) const override { return std::nullopt; }
-
-  private:
-    const Image& image_;
 };
 
 } // namespace djstap
