@@ -49,6 +49,9 @@ struct ProbeForms {
     uint32_t traits = 0; // enum PointTrait
 };
 
+// Where code is: with this, the patterns of all families of functions and statements begin.
+#define DJS_CODE "{kernel|module(STRING)|process[({STRING|NUMBER})][.library(STRING)]}"
+
 // The traits of points in code.
 constexpr uint32_t code_traits = PointHasVariables | PointTellsOfTask;
 

@@ -218,21 +218,11 @@ bool resolve(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candi
 } // namespace
 
 const std::vector<ProbeForms> function_family{
-    {"{kernel|module(STRING)|process[({STRING|NUMBER})][.library(STRING)]}.function({STRING|NUMBER}"
-     ")",
-     resolve<Wanted::All>, code_traits},
-    {"{kernel|module(STRING)|process[({STRING|NUMBER})][.library(STRING)]}.function({STRING|NUMBER}"
-     ").call",
-     resolve<Wanted::Own>, code_traits},
-    {"{kernel|module(STRING)|process[({STRING|NUMBER})][.library(STRING)]}.function({STRING|NUMBER}"
-     ").inline",
-     resolve<Wanted::Inlined>, code_traits},
-    {"{kernel|module(STRING)|process[({STRING|NUMBER})][.library(STRING)]}.function({STRING|NUMBER}"
-     ").exported",
-     resolve<Wanted::Exported>, code_traits},
-    {"{kernel|module(STRING)|process[({STRING|NUMBER})][.library(STRING)]}.function({STRING|NUMBER}"
-     ").{return[."
-     "maxactive(NUMBER)]|call.return}",
+    {DJS_CODE ".function({STRING|NUMBER})", resolve<Wanted::All>, code_traits},
+    {DJS_CODE ".function({STRING|NUMBER}).call", resolve<Wanted::Own>, code_traits},
+    {DJS_CODE ".function({STRING|NUMBER}).inline", resolve<Wanted::Inlined>, code_traits},
+    {DJS_CODE ".function({STRING|NUMBER}).exported", resolve<Wanted::Exported>, code_traits},
+    {DJS_CODE ".function({STRING|NUMBER}).{return[.maxactive(NUMBER)]|call.return}",
      resolve<Wanted::Return>, code_traits},
 };
 

@@ -73,9 +73,7 @@ bool resolve_label(const ast::ProbePoint& point, Resolver& resolver, std::vector
 } // namespace
 
 const std::vector<ProbeForms> label_family{
-    {"{kernel|module(STRING)|process[({STRING|NUMBER})][.library(STRING)]}.function(STRING).label("
-     "STRING)",
-     resolve_label, code_traits},
+    {DJS_CODE ".function(STRING).label(STRING)", resolve_label, code_traits},
 };
 
 } // namespace djstap

@@ -109,11 +109,8 @@ bool resolve_statement_address(const ast::ProbePoint& point, Resolver& resolver,
 } // namespace
 
 const std::vector<ProbeForms> statement_family{
-    {"{kernel|module(STRING)|process[({STRING|NUMBER})][.library(STRING)]}.statement(STRING)[."
-     "nearest]",
-     resolve_statement, code_traits},
-    {"{kernel|module(STRING)|process[({STRING|NUMBER})][.library(STRING)]}.statement(NUMBER)",
-     resolve_statement_address, code_traits},
+    {DJS_CODE ".statement(STRING)[.nearest]", resolve_statement, code_traits},
+    {DJS_CODE ".statement(NUMBER)", resolve_statement_address, code_traits},
 };
 
 } // namespace djstap
