@@ -43,24 +43,7 @@ static inline DJS_HANDLER_CODE void skip(struct input *input, u64 bytes)
 }
 
 /* A number of seven bits a byte. Numbers of more than 64 bits are damaged. */
-static inline DJS_HANDLER_CODE u64 take_unsigned(struct input *input)
-{
-	u64 value = 0;
-	u32 shift;
-
-	for (shift = 0; shift < 70; shift += 7) {
-		u8 byte = (u8)take_bytes(input, 1);
-
-		if (shift < 64)
-			value |= (u64)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return value;
-	}
-	input->failed = true;
-	return 0;
-}
-
-static inline DJS_HANDLER_CODE s64 take_signed(struct input *input)
+static inline DJS_HANDLER_CODE u64 take_leb(struct input *input, bool is_signed)
 {
 	u64 value = 0;
 	u32 shift;
@@ -71,13 +54,23 @@ static inline DJS_HANDLER_CODE s64 take_signed(struct input *input)
 		if (shift < 64)
 			value |= (u64)(byte & 0x7f) << shift;
 		if (!(byte & 0x80)) {
-			if (byte & 0x40 && shift + 7 < 64)
+			if (is_signed && byte & 0x40 && shift + 7 < 64)
 				value |= ~0ull << (shift + 7);
-			return (s64)value;
+			return value;
 		}
 	}
 	input->failed = true;
 	return 0;
+}
+
+static inline DJS_HANDLER_CODE u64 take_unsigned(struct input *input)
+{
+	return take_leb(input, false);
+}
+
+static inline DJS_HANDLER_CODE s64 take_signed(struct input *input)
+{
+	return (s64)take_leb(input, true);
 }
 
 /* ---- addresses ------------------------------------------------------------------------------- */

@@ -1,58 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // From the registers of a frame to those of its caller.
+#include "unwind/input.h"
 #include "unwind/short.h"
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
 struct expression {
-	const u8 *begin, *at, *end;
+	struct input input;
+	const u8 *begin;
 	struct djs_unwind_frame *frame;
 	djs_unwind_read *read;
 	void *data;
 	u64 values[DJS_UNWIND_VALUES];
 	u32 count;
-	bool failed;
 	bool unreadable;
 };
-
-static DJS_HANDLER_CODE u64 operand(struct expression *of, u32 bytes)
-{
-	u64 value = 0;
-
-	if ((u64)(of->end - of->at) < bytes) {
-		of->failed = true;
-		of->at = of->end;
-		return 0;
-	}
-	memcpy(&value, of->at, bytes);
-	of->at += bytes;
-	return value;
-}
-
-static DJS_HANDLER_CODE u64 operand_leb(struct expression *of, bool is_signed)
-{
-	u64 value = 0;
-	u32 shift;
-
-	for (shift = 0; shift < 70; shift += 7) {
-		u8 byte = (u8)operand(of, 1);
-
-		if (shift < 64)
-			value |= (u64)(byte & 0x7f) << shift;
-		if (!(byte & 0x80)) {
-			if (is_signed && byte & 0x40 && shift + 7 < 64)
-				value |= ~0ull << (shift + 7);
-			return value;
-		}
-	}
-	of->failed = true;
-	return 0;
-}
 
 static DJS_HANDLER_CODE void push(struct expression *of, u64 value)
 {
 	if (of->count == DJS_UNWIND_VALUES)
-		of->failed = true;
+		of->input.failed = true;
 	else
 		of->values[of->count++] = value;
 }
@@ -60,7 +27,7 @@ static DJS_HANDLER_CODE void push(struct expression *of, u64 value)
 static DJS_HANDLER_CODE u64 pop(struct expression *of)
 {
 	if (!of->count) {
-		of->failed = true;
+		of->input.failed = true;
 		return 0;
 	}
 	return of->values[--of->count];
@@ -69,7 +36,7 @@ static DJS_HANDLER_CODE u64 pop(struct expression *of)
 static DJS_HANDLER_CODE void push_copy(struct expression *of, u64 depth)
 {
 	if (depth >= of->count)
-		of->failed = true;
+		of->input.failed = true;
 	else
 		push(of, of->values[of->count - 1 - depth]);
 }
@@ -77,12 +44,12 @@ static DJS_HANDLER_CODE void push_copy(struct expression *of, u64 depth)
 static DJS_HANDLER_CODE void push_register(struct expression *of, u64 reg)
 {
 	u64 value = 0;
-	u64 offset = operand_leb(of, true);
+	u64 offset = (u64)take_signed(&of->input);
 
 	if (reg >= DJS_DWARF_REGISTERS)
-		of->failed = true;
+		of->input.failed = true;
 	else if (!register_value(of->frame, (u32)reg, of->read, of->data, &value))
-		of->unreadable = of->failed = true;
+		of->unreadable = of->input.failed = true;
 	push(of, value + offset);
 }
 
@@ -91,9 +58,9 @@ static DJS_HANDLER_CODE void push_memory(struct expression *of, u64 bytes)
 	u64 value = 0, address = pop(of);
 
 	if (!bytes || bytes > 8)
-		of->failed = true;
+		of->input.failed = true;
 	else if (!of->read(of->data, address, &value))
-		of->unreadable = of->failed = true;
+		of->unreadable = of->input.failed = true;
 	else if (bytes < 8)
 		value &= (1ull << (bytes * 8)) - 1;
 	push(of, value);
@@ -101,14 +68,14 @@ static DJS_HANDLER_CODE void push_memory(struct expression *of, u64 bytes)
 
 static DJS_HANDLER_CODE void jump(struct expression *of, bool jumps)
 {
-	s64 delta = (s16)operand(of, 2);
+	s64 delta = (s16)take_bytes(&of->input, 2);
 
 	if (!jumps)
 		return;
-	if (delta < of->begin - of->at || delta > of->end - of->at)
-		of->failed = true;
+	if (delta < of->begin - of->input.at || delta > of->input.end - of->input.at)
+		of->input.failed = true;
 	else
-		of->at += delta;
+		of->input.at += delta;
 }
 
 /* Operations on the two upper values. */
@@ -168,7 +135,7 @@ static DJS_HANDLER_CODE bool run_binary(struct expression *of, u8 code)
 		a = a != b;
 		break;
 	default: /* divisions */
-		of->failed = true;
+		of->input.failed = true;
 	}
 	push(of, a);
 	return true;
@@ -188,33 +155,33 @@ static DJS_HANDLER_CODE void run_operation(struct expression *of, u8 code)
 			push_memory(of, 8);
 			break;
 		case 0x94: /* DW_OP_deref_size */
-			push_memory(of, operand(of, 1));
+			push_memory(of, take_bytes(&of->input, 1));
 			break;
 		case 0x08: /* DW_OP_const1u … */
-			push(of, operand(of, 1));
+			push(of, take_bytes(&of->input, 1));
 			break;
 		case 0x09:
-			push(of, (u64)(s64)(s8)operand(of, 1));
+			push(of, (u64)(s64)(s8)take_bytes(&of->input, 1));
 			break;
 		case 0x0a:
-			push(of, operand(of, 2));
+			push(of, take_bytes(&of->input, 2));
 			break;
 		case 0x0b:
-			push(of, (u64)(s64)(s16)operand(of, 2));
+			push(of, (u64)(s64)(s16)take_bytes(&of->input, 2));
 			break;
 		case 0x0c:
-			push(of, operand(of, 4));
+			push(of, take_bytes(&of->input, 4));
 			break;
 		case 0x0d:
-			push(of, (u64)(s64)(s32)operand(of, 4));
+			push(of, (u64)(s64)(s32)take_bytes(&of->input, 4));
 			break;
 		case 0x0e:
 		case 0x0f:
-			push(of, operand(of, 8));
+			push(of, take_bytes(&of->input, 8));
 			break;
 		case 0x10: /* DW_OP_constu, DW_OP_consts */
 		case 0x11:
-			push(of, operand_leb(of, code == 0x11));
+			push(of, take_leb(&of->input, code == 0x11));
 			break;
 		case 0x12: /* DW_OP_dup, DW_OP_drop, DW_OP_over, DW_OP_pick */
 			push_copy(of, 0);
@@ -226,7 +193,7 @@ static DJS_HANDLER_CODE void run_operation(struct expression *of, u8 code)
 			push_copy(of, 1);
 			break;
 		case 0x15:
-			push_copy(of, operand(of, 1));
+			push_copy(of, take_bytes(&of->input, 1));
 			break;
 		case 0x16: /* DW_OP_swap */
 			a = pop(of);
@@ -241,7 +208,7 @@ static DJS_HANDLER_CODE void run_operation(struct expression *of, u8 code)
 			push(of, ~pop(of));
 			break;
 		case 0x23: /* DW_OP_plus_uconst */
-			a = operand_leb(of, false);
+			a = take_unsigned(&of->input);
 			push(of, pop(of) + a);
 			break;
 		case 0x28: /* DW_OP_bra, DW_OP_skip */
@@ -251,12 +218,12 @@ static DJS_HANDLER_CODE void run_operation(struct expression *of, u8 code)
 			jump(of, true);
 			break;
 		case 0x92: /* DW_OP_bregx */
-			push_register(of, operand_leb(of, false));
+			push_register(of, take_unsigned(&of->input));
 			break;
 		case 0x96: /* DW_OP_nop */
 			break;
 		default:
-			of->failed = true;
+			of->input.failed = true;
 		}
 	}
 }
@@ -272,24 +239,24 @@ evaluate(const struct djs_unwind_image *image, s32 offset, const u64 *start,
 
 	if (offset < 0 || (u32)offset >= image->frames_bytes)
 		return DJS_UNWIND_DAMAGED;
-	of.at = image->frames + offset;
-	of.end = image->frames + image->frames_bytes;
-	bytes = operand_leb(&of, false);
-	if (of.failed || bytes > (u64)(of.end - of.at))
+	of.input.at = image->frames + offset;
+	of.input.end = image->frames + image->frames_bytes;
+	bytes = take_unsigned(&of.input);
+	if (of.input.failed || bytes > (u64)(of.input.end - of.input.at))
 		return DJS_UNWIND_DAMAGED;
-	of.begin = of.at;
-	of.end = of.at + bytes;
+	of.begin = of.input.at;
+	of.input.end = of.input.at + bytes;
 	if (start)
 		push(&of, *start);
-	for (steps = 0; of.at < of.end && !of.failed; steps++) {
+	for (steps = 0; of.input.at < of.input.end && !of.input.failed; steps++) {
 		if (steps == DJS_UNWIND_STEPS)
 			return DJS_UNWIND_DAMAGED;
-		run_operation(&of, (u8)operand(&of, 1));
+		run_operation(&of, (u8)take_bytes(&of.input, 1));
 	}
 	*value = pop(&of);
-	return of.unreadable ? DJS_UNWIND_UNREADABLE
-	       : of.failed   ? DJS_UNWIND_DAMAGED
-			     : DJS_UNWIND_OK;
+	return of.unreadable	 ? DJS_UNWIND_UNREADABLE
+	       : of.input.failed ? DJS_UNWIND_DAMAGED
+				 : DJS_UNWIND_OK;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
