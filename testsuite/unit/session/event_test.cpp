@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What outputs receive of an event: its time, its CPU, its arguments.
 #include "include/statistic.h"
+#include "record_bytes.h"
 #include "session/outputs.h"
 #include "session/printer.h"
 
@@ -26,21 +27,6 @@ uint64_t monotonic_now() {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
     return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
-std::string bytes_of(const void* at, size_t size) {
-    return {static_cast<const char*>(at), size};
-}
-
-std::string number(int64_t value) {
-    return bytes_of(&value, sizeof value);
-}
-
-std::string text(const std::string& value) {
-    const auto length = static_cast<uint32_t>(value.size());
-    std::string bytes = bytes_of(&length, sizeof length) + value;
-    bytes.resize(DJS_ALIGN8(bytes.size()));
-    return bytes;
 }
 
 // A record in memory of its own.

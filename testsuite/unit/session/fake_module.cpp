@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fake_module.h"
 
+#include "record_bytes.h"
+
 #include <cerrno>
 #include <cstdarg>
 #include <cstring>
@@ -66,14 +68,11 @@ void FakeModule::write(uint32_t id, uint64_t time, const std::string& arguments,
 }
 
 std::string FakeModule::number(int64_t value) {
-    return {reinterpret_cast<const char*>(&value), sizeof value};
+    return djstap::number(value);
 }
 
 std::string FakeModule::text(const std::string& value) {
-    const auto length = static_cast<uint32_t>(value.size());
-    std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
-    bytes.append(value).resize(DJS_ALIGN8(bytes.size()));
-    return bytes;
+    return djstap::text(value);
 }
 
 void FakeModule::answer_deletes(const std::vector<int>& errors) {

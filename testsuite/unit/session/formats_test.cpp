@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What each format makes of events, as the independent readers of testsuite/outputs/ see it.
+#include "record_bytes.h"
 #include "session/flame_graph.h"
 #include "session/kernel_symbols.h"
 #include "session/output_group.h"
@@ -23,18 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string bytes_of(const void* at, size_t size) {
-    return {static_cast<const char*>(at), size};
-}
-std::string number(int64_t value) {
-    return bytes_of(&value, sizeof value);
-}
-std::string text(const std::string& value) {
-    const auto length = static_cast<uint32_t>(value.size());
-    std::string bytes = bytes_of(&length, sizeof length) + value;
-    bytes.resize(DJS_ALIGN8(bytes.size()));
-    return bytes;
-}
 std::string stack(std::initializer_list<uint64_t> addresses) {
     std::string bytes = number(static_cast<int64_t>(addresses.size()));
     for (const uint64_t address : addresses)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "include/statistic.h"
+#include "record_bytes.h"
 #include "session/outputs.h"
 #include "session/printer.h"
 
@@ -38,13 +39,11 @@ class Record {
   public:
     explicit Record(uint32_t id) : bytes_(sizeof(djs_record), '\0') { at().id = id; }
     Record& number(int64_t value) {
-        bytes_.append(reinterpret_cast<char*>(&value), sizeof(value));
+        bytes_ += djstap::number(value);
         return *this;
     }
     Record& text(const std::string& value) {
-        const auto length = static_cast<uint32_t>(value.size());
-        bytes_.append(reinterpret_cast<const char*>(&length), sizeof(length)).append(value);
-        bytes_.resize(DJS_ALIGN8(bytes_.size()));
+        bytes_ += djstap::text(value);
         return *this;
     }
     const djs_record& get() {
