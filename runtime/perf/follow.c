@@ -2,14 +2,11 @@
 // perf.….process: attaches events to the threads that run a program at the start, and to each that
 // executes it later. An event cannot be attached where the kernel reports an exec. The task does it
 // itself, before it returns to user space and runs the first instruction of the program.
-#include <linux/kprobes.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
-#include <linux/task_work.h>
-#include <linux/tracepoint.h>
-#include <linux/wait.h>
 
 #include "perf/perf.h"
+#include "tasks/tasks.h"
 
 static atomic64_t not_followed = ATOMIC64_INIT(0);
 
@@ -34,11 +31,7 @@ struct visit {
 };
 static struct visit *visits, *free_visits;
 static DEFINE_RAW_SPINLOCK(visits_lock);
-static atomic_t visits_due = ATOMIC_INIT(0);
-static DECLARE_WAIT_QUEUE_HEAD(visits_queue);
-
-static int (*add_task_work)(struct task_struct *task, struct callback_head *work,
-			    enum task_work_notify_mode mode);
+static DJS_WORKS(visits_due);
 
 static DJS_HANDLER_CODE struct visit *take_visit(void)
 {
@@ -47,10 +40,8 @@ static DJS_HANDLER_CODE struct visit *take_visit(void)
 
 	raw_spin_lock_irqsave(&visits_lock, flags);
 	visit = free_visits;
-	if (visit) {
+	if (visit)
 		free_visits = visit->next;
-		atomic_inc(&visits_due);
-	}
 	raw_spin_unlock_irqrestore(&visits_lock, flags);
 	return visit;
 }
@@ -63,8 +54,6 @@ static DJS_HANDLER_CODE void put_visit(struct visit *visit)
 	visit->next = free_visits;
 	free_visits = visit;
 	raw_spin_unlock_irqrestore(&visits_lock, flags);
-	if (atomic_dec_and_test(&visits_due))
-		wake_up(&visits_queue);
 }
 
 static void visit_current(struct callback_head *work)
@@ -72,6 +61,7 @@ static void visit_current(struct callback_head *work)
 	if (djs_roots_attach(current))
 		atomic64_inc(&not_followed);
 	put_visit(container_of(work, struct visit, work));
+	djs_works_end(&visits_due);
 }
 
 static DJS_HANDLER_CODE void visit_soon(struct task_struct *task)
@@ -82,27 +72,9 @@ static DJS_HANDLER_CODE void visit_soon(struct task_struct *task)
 		atomic64_inc(&not_followed);
 		return;
 	}
-	init_task_work(&visit->work, visit_current);
-	if (add_task_work(task, &visit->work, TWA_RESUME))
+	djs_works_begin(&visits_due);
+	if (djs_works_add(&visits_due, task, &visit->work, visit_current))
 		put_visit(visit); /* it exits */
-}
-
-/* Not every kernel exports task_work_add. register_kprobe resolves a symbol before it refuses the
- * address, and a disabled kprobe changes no code. */
-static int find_task_work_add(void)
-{
-	if (add_task_work)
-		return 0;
-#ifdef DJS_HAVE_TASK_WORK
-	add_task_work = task_work_add;
-#else
-	struct kprobe kprobe = {.symbol_name = "task_work_add", .flags = KPROBE_FLAG_DISABLED};
-
-	if (!register_kprobe(&kprobe))
-		unregister_kprobe(&kprobe);
-	add_task_work = (void *)kprobe.addr;
-#endif
-	return add_task_work ? 0 : -EOPNOTSUPP;
 }
 
 /* ---- execs and forks --------------------------------------------------------------------------
@@ -127,56 +99,24 @@ static DJS_HANDLER_CODE void task_forked(void *unused, struct task_struct *paren
 		visit_soon(child);
 }
 
-static struct watched {
-	const char *name;
-	void *callback;
-	struct tracepoint *tracepoint; /* NULL: not found */
-	bool registered;
-} watched[] = {
+static struct djs_task_event watched[] = {
     {.name = "sched_process_exec", .callback = program_executed},
     {.name = "sched_process_fork", .callback = task_forked},
 };
 
-static void note_watched(struct tracepoint *tracepoint, void *unused)
-{
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(watched); i++)
-		if (!strcmp(tracepoint->name, watched[i].name))
-			watched[i].tracepoint = tracepoint;
-}
-
 /* Afterwards no task is to attach anything, and none will be. */
 static void stop_following(void)
 {
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(watched); i++)
-		if (watched[i].registered)
-			tracepoint_probe_unregister(watched[i].tracepoint, watched[i].callback,
-						    NULL);
-	tracepoint_synchronize_unregister();
-	for (i = 0; i < ARRAY_SIZE(watched); i++)
-		watched[i].registered = false;
-	wait_event(visits_queue, !atomic_read(&visits_due));
+	djs_task_events_stop(watched, ARRAY_SIZE(watched));
+	djs_works_wait(&visits_due);
 }
 
 static int start_following(void)
 {
-	int error = 0;
-	u32 i;
+	int error = djs_task_events_start(watched, ARRAY_SIZE(watched));
 
-	for_each_kernel_tracepoint(note_watched, NULL);
-	for (i = 0; i < ARRAY_SIZE(watched) && !error; i++) {
-		if (watched[i].registered)
-			continue;
-		error = watched[i].tracepoint ? tracepoint_probe_register(watched[i].tracepoint,
-									  watched[i].callback, NULL)
-					      : -ENOENT;
-		watched[i].registered = !error;
-	}
 	if (error)
-		stop_following();
+		djs_works_wait(&visits_due);
 	return error;
 }
 
@@ -214,7 +154,7 @@ static int find_program(struct djs_followed *followed)
 	    .inherit = 1,
 	    .remove_on_exec = 1,
 	};
-	error = find_task_work_add();
+	error = djs_works_find();
 	if (error) {
 		djs_site_failed(followed->run, error, "this kernel has no task_work_add");
 		return error;
@@ -322,6 +262,8 @@ void djs_follow_disarm(void)
 
 void djs_follow_free(void)
 {
+	if (djs_followed)
+		djs_works_leave();
 	kfree(djs_followed);
 	djs_followed = NULL;
 	djs_followed_count = 0;

@@ -9,12 +9,10 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
-#include <linux/task_work.h>
-#include <linux/tracepoint.h>
-#include <linux/wait.h>
 
 #include "arch/runtime.h"
 #include "sites/sites.h"
+#include "tasks/tasks.h"
 #include "ustack/ustack.h"
 
 #define MAPPINGS_MAX 16384
@@ -157,17 +155,13 @@ struct preparation {
 	u32 taken; /* one of the few */
 };
 static struct preparation few[16];
-static atomic_t preparations_due = ATOMIC_INIT(0);
-static DECLARE_WAIT_QUEUE_HEAD(preparations_queue);
+static DJS_WORKS(preparations_due);
 static bool is_open;
 
 /* The tasks whose visit is due, as far as there is room: one visit is enough for several reasons.
  */
 #define DUE_BITS 8
 static struct task_struct *due[1 << DUE_BITS];
-
-static int (*queue_task_work)(struct task_struct *task, struct callback_head *work,
-			      enum task_work_notify_mode mode);
 
 static DJS_HANDLER_CODE struct task_struct **due_of(const struct task_struct *task)
 {
@@ -180,8 +174,6 @@ static DJS_HANDLER_CODE void put_preparation(struct preparation *visit)
 		smp_store_release(&visit->taken, 0);
 	else
 		kfree(visit);
-	if (atomic_dec_and_test(&preparations_due))
-		wake_up(&preparations_queue);
 }
 
 static void prepare_current(struct callback_head *work)
@@ -190,13 +182,13 @@ static void prepare_current(struct callback_head *work)
 	if (current->mm && READ_ONCE(is_open)) /* it may be exiting */
 		prepare_space(current->mm);
 	put_preparation(container_of(work, struct preparation, work));
+	djs_works_end(&preparations_due);
 }
 
 static DJS_HANDLER_CODE void queue_visit(struct preparation *visit, struct task_struct *task)
 {
-	init_task_work(&visit->work, prepare_current);
 	WRITE_ONCE(*due_of(task), task);
-	if (queue_task_work(task, &visit->work, TWA_RESUME)) {
+	if (djs_works_add(&preparations_due, task, &visit->work, prepare_current)) {
 		cmpxchg(due_of(task), task, NULL);
 		put_preparation(visit); /* it exits */
 	}
@@ -207,11 +199,13 @@ static DJS_HANDLER_CODE void prepare_soon(struct preparation *visit, struct task
 {
 	if (!visit)
 		return;
-	atomic_inc(&preparations_due);
-	if (READ_ONCE(is_open))
+	djs_works_begin(&preparations_due);
+	if (READ_ONCE(is_open)) {
 		queue_visit(visit, task);
-	else
-		put_preparation(visit);
+		return;
+	}
+	put_preparation(visit);
+	djs_works_end(&preparations_due);
 }
 
 static DJS_HANDLER_CODE void allocate_visit(struct task_struct *task)
@@ -268,41 +262,15 @@ NOKPROBE_SYMBOL(on_mmap);
 static struct kprobe mmap_probe = {.symbol_name = "perf_event_mmap", .pre_handler = on_mmap};
 static bool mmap_is_probed;
 
-static struct followed_event {
-	const char *name;
-	void *callback;
-	struct tracepoint *tracepoint;
-	bool registered;
-} followed_events[] = {
+static struct djs_task_event followed_events[] = {
     {.name = "sched_process_exec", .callback = on_exec},
     {.name = "sched_process_fork", .callback = on_fork},
 };
 
-static void note_event(struct tracepoint *tracepoint, void *unused)
-{
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(followed_events); i++)
-		if (!strcmp(tracepoint->name, followed_events[i].name))
-			followed_events[i].tracepoint = tracepoint;
-}
-
 static int start_events(void)
 {
-	int error = 0;
-	u32 i;
+	int error = djs_task_events_start(followed_events, ARRAY_SIZE(followed_events));
 
-#ifdef DJS_HAVE_TRACEPOINTS
-	for_each_kernel_tracepoint(note_event, NULL);
-#endif
-	for (i = 0; i < ARRAY_SIZE(followed_events) && !error; i++) {
-		struct followed_event *event = &followed_events[i];
-
-		error = event->tracepoint
-			    ? tracepoint_probe_register(event->tracepoint, event->callback, NULL)
-			    : -ENOENT;
-		event->registered = !error;
-	}
 	if (!error)
 		error = register_kprobe(&mmap_probe);
 	mmap_is_probed = !error;
@@ -311,19 +279,10 @@ static int start_events(void)
 
 static void stop_events(void)
 {
-	u32 i;
-
 	if (mmap_is_probed)
 		unregister_kprobe(&mmap_probe);
 	mmap_is_probed = false;
-	for (i = 0; i < ARRAY_SIZE(followed_events); i++) {
-		struct followed_event *event = &followed_events[i];
-
-		if (event->registered)
-			tracepoint_probe_unregister(event->tracepoint, event->callback, NULL);
-		event->registered = false;
-	}
-	tracepoint_synchronize_unregister();
+	djs_task_events_stop(followed_events, ARRAY_SIZE(followed_events));
 }
 
 /* ---- the processes that exist ---------------------------------------------------------------- */
@@ -370,25 +329,9 @@ static int prepare_all(void)
 	return 0;
 }
 
-/* Not every kernel exports task_work_add. register_kprobe resolves a symbol before it refuses the
- * address, and a disabled kprobe changes no code. */
-static int find_task_work(void)
-{
-#ifdef DJS_HAVE_TASK_WORK
-	queue_task_work = task_work_add;
-#else
-	struct kprobe kprobe = {.symbol_name = "task_work_add", .flags = KPROBE_FLAG_DISABLED};
-
-	if (!register_kprobe(&kprobe))
-		unregister_kprobe(&kprobe);
-	queue_task_work = (void *)kprobe.addr;
-#endif
-	return queue_task_work ? 0 : -EOPNOTSUPP;
-}
-
 int djs_user_prepare_init(void)
 {
-	int error = find_task_work();
+	int error = djs_works_find();
 
 	if (error)
 		return error;
@@ -405,8 +348,6 @@ void djs_user_prepare_exit(void)
 {
 	stop_events();
 	WRITE_ONCE(is_open, false);
-	wait_event(preparations_queue, !atomic_read(&preparations_due));
-#ifdef DJS_HAVE_RCU_TASKS
-	synchronize_rcu_tasks(); /* the last one has left this module */
-#endif
+	djs_works_wait(&preparations_due);
+	djs_works_leave();
 }

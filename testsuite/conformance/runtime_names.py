@@ -16,8 +16,9 @@ RUNTIME = os.path.join(ROOT, "runtime")
 # A definition begins in the first column; what it defines stands before an initializer, a list of parameters, the
 # bounds of an array, or the end.
 STATIC = re.compile(r"^static\s+([^=;{(]+)(?:[=;{(])", re.MULTILINE)
-MACRO = re.compile(r"^static\s+((?:DEFINE|DECLARE)_\w+|LIST_HEAD)\((?:[^,()]*,\s*)?(\w+)\)", re.MULTILINE)
+MACRO = re.compile(r"^static\s+((?:DEFINE|DECLARE)_\w+|LIST_HEAD|DJS_WORKS)\((?:[^,()]*,\s*)?(\w+)\)", re.MULTILINE)
 POINTER_TO_FUNCTION = re.compile(r"^static\s[^=;{(]*\(\*(\w+)[^;{]*[;{=]", re.MULTILINE)
+GUARD = re.compile(r"^#ifndef (\w+_H)$", re.MULTILINE) # of a header; what stands behind it once is not read again
 TYPE = re.compile(r"^(struct|union|enum) (\w+) \{", re.MULTILINE)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
@@ -48,9 +49,9 @@ def units():
 def static_names(text):
     text = COMMENT.sub("", text)
     found = {match[2] for match in MACRO.finditer(text)} | {match[1] for match in POINTER_TO_FUNCTION.finditer(text)}
-    found |= {f"{match[1]} {match[2]}" for match in TYPE.finditer(text)}
+    found |= {f"{match[1]} {match[2]}" for match in TYPE.finditer(text)} | set(GUARD.findall(text))
     for match in STATIC.finditer(text):
-        if match[1].startswith(("DEFINE_", "DECLARE_", "LIST_HEAD")) or text[match.end() - 1:match.end() + 1] == "(*":
+        if match[1].startswith(("DEFINE_", "DECLARE_", "LIST_HEAD", "DJS_WORKS")) or text[match.end() - 1:match.end() + 1] == "(*":
             continue
         # "static const u32 a[N], *b": each name of the list.
         for declared in re.sub(r"\[[^\]]*\]", "", match[1]).split(","):
