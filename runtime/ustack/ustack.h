@@ -20,7 +20,7 @@ struct file;
 struct mm_struct;
 struct pt_regs;
 
-/* ---- images.c: in a task, unless it says otherwise ------------------------------------------- */
+/* ---- images ---------------------------------------------------------------------------------- */
 
 #define DJS_USER_LOADS_MAX  8
 #define DJS_USER_IMAGES_MAX 16384
@@ -42,6 +42,24 @@ struct djs_user_image {
 	u32 build_id_bytes;
 };
 
+/* ---- read_image.c: in a task ----------------------------------------------------------------- */
+
+/* A file, or an image of one in the memory of the current task. */
+struct djs_user_source {
+	struct file *file;
+	unsigned long memory;
+};
+
+/* False: it is no program or library that this kernel runs in its own word size. */
+bool djs_user_image_read(struct djs_user_image *image, const struct djs_user_source *source);
+/* Frees what was read, but not the path. */
+void djs_user_image_free(struct djs_user_image *image);
+/* Counts a file whose unwind information was not read for lack of memory, or is damaged. */
+void djs_user_image_refuse(void);
+u64 djs_user_images_refused(void);
+
+/* ---- images.c: in a task, unless it says otherwise ------------------------------------------- */
+
 int djs_user_images_init(void);
 /* No handler runs any more, and no task reads the table of symbols. */
 void djs_user_images_exit(void);
@@ -54,8 +72,6 @@ void djs_user_read_kernel_image(void);
 const struct djs_user_image *djs_user_image_of_kernel(void);
 /* Any context. `number`: of an image that exists. */
 const struct djs_user_image *djs_user_image(u32 number);
-/* Files whose unwind information was not read for lack of memory, or is damaged. */
-u64 djs_user_images_refused(void);
 
 /* ---- places.c: any context ------------------------------------------------------------------- */
 
