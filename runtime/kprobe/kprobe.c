@@ -267,7 +267,7 @@ static int kprobes_attach(void)
 	 */
 	for (i = djs_script.site_count; i-- > 0;) {
 		if (!is_kprobe(&djs_sites[i]) || djs_sites[i].absent || djs_sites[i].data ||
-		    kprobe_comes_back(&djs_sites[i]))
+		    djs_kprobe_refused(&djs_sites[i]) || kprobe_comes_back(&djs_sites[i]))
 			continue;
 		fill_kprobe(&all_kprobes[kprobe_count], &djs_sites[i]);
 		djs_sites[i].data = &all_kprobes[kprobe_count];

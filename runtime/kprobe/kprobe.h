@@ -10,6 +10,8 @@ u64 djs_kprobes_missed(void);
 u64 djs_kretprobes_missed(void);
 /* True if the kernel uses ftrace for a kprobe at run->probe. */
 bool djs_at_fentry_site(const struct djs_site_run *run);
+/* True, and the site has failed, if registering a kprobe at run->probe could crash the kernel. */
+bool djs_kprobe_refused(struct djs_site_run *run);
 /* Enables or disables a registered kprobe, depending on whether its site is wanted. */
 struct kprobe;
 void djs_kprobe_follow(struct kprobe *kprobe, const struct djs_site_run *run);

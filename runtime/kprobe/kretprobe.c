@@ -195,7 +195,7 @@ static int kretprobes_attach(void)
 		return -ENOMEM;
 	for (i = 0; i < djs_script.site_count; i++) {
 		if (!is_kretprobe(&djs_sites[i]) || djs_sites[i].absent || djs_sites[i].data ||
-		    kretprobe_comes_back(&djs_sites[i]))
+		    djs_kprobe_refused(&djs_sites[i]) || kretprobe_comes_back(&djs_sites[i]))
 			continue;
 		fill_kretprobe(&all_kretprobes[kretprobe_count], &djs_sites[i]);
 		djs_sites[i].data = &all_kretprobes[kretprobe_count];
