@@ -73,11 +73,24 @@ static void refuse_unknown(void)
 					"this runtime does not support its mechanism");
 }
 
-/* `last`: the sites that are attached after all others. */
+/* Returns the rows of mechanisms.def that sites have now, as bits. */
+static u32 mechanisms_of_sites(void)
+{
+	u32 i, rows = 0;
+
+	BUILD_BUG_ON(DJS_MECHANISM_COUNT > 32);
+	for (i = 0; i < djs_script.site_count; i++)
+		rows |=
+		    djs_sites[i].mechanism < DJS_MECHANISM_COUNT ? 1u << djs_sites[i].mechanism : 0;
+	return rows;
+}
+
+/* `last`: the sites that are attached after all others. A script may have tens of thousands of
+ * sites, which each mechanism would search for its own: those that have none are not asked. */
 static int attach_wanted(bool last)
 {
+	u32 i, rows = mechanisms_of_sites();
 	int error = 0;
-	u32 i;
 
 	for (i = 0; i < DJS_MECHANISM_COUNT && !error; i++) {
 		const struct djs_mechanism_ops *ops = djs_mechanism_ops_once(i);
@@ -86,7 +99,10 @@ static int attach_wanted(bool last)
 			continue;
 		if (ops->keeps_ftrace)
 			keep_ftrace();
-		error = ops->attach();
+		if (djs_mechanism_rows(ops) & rows) {
+			error = ops->attach();
+			rows = mechanisms_of_sites(); /* some may have become another's */
+		}
 		if (djs_mechanism_can(i, DJS_IS_KPROBE))
 			djs_livepatch_watch();
 	}
@@ -187,13 +203,17 @@ static int find_modules(void)
 	int error = 0;
 
 	for (image = 0; image < djs_script.image_count && !error; image++) {
-		u32 sites = sites_of(image, false);
-		struct module *module = djs_image_is_module(image) ? djs_module_get(image) : NULL;
+		struct module *module;
+		u32 sites;
 
+		if (!djs_image_is_module(image))
+			continue;
+		sites = sites_of(image, false);
+		module = djs_module_get(image);
 		if (module) {
 			error = place_module(image, module);
 			module_put(module); /* the notifier runs before its text is freed */
-		} else if (djs_image_is_module(image) && sites) {
+		} else if (sites) {
 			djs_session_message(DJS_RECORD_WARNING,
 					    "the module '%s' is not loaded: %u of its functions "
 					    "will be probed when it is loaded",
@@ -393,8 +413,8 @@ static void disarm_overload(u32 owner, u32 percent)
 		    DJS_RECORD_WARNING,
 		    "%s used %u %% of a CPU: %u of %u sites %s disarmed; -D STP_NO_OVERLOAD keeps "
 		    "%s armed",
-		    djs_script.handlers[first->handler].written ?: djs_site_text(first->point),
-		    percent, count, sites, count == 1 ? "is" : "are", count == 1 ? "it" : "them");
+		    djs_script.handlers[first->handler].written ?: djs_site_text(first->point), percent,
+		    count, sites, count == 1 ? "is" : "are", count == 1 ? "it" : "them");
 	}
 	djs_sites_unlock();
 }

@@ -74,6 +74,10 @@ void djs_conditions_evaluate(void)
 		struct djs_site_run *run = &djs_sites[i], *other;
 		bool wanted = false;
 
+		if (!djs_script.condition_count) {
+			run->wanted = !run->absent && !run->disarmed;
+			continue;
+		}
 		if (djs_is_direct(run) && run->follows)
 			continue; /* like the first site at the same direct call */
 		for (other = run; other; other = djs_is_direct(run) ? other->next : NULL)

@@ -23,3 +23,12 @@ const struct djs_mechanism_ops *djs_mechanism_ops_once(u32 mechanism)
 			return NULL;
 	return all_ops[mechanism];
 }
+
+u32 djs_mechanism_rows(const struct djs_mechanism_ops *ops)
+{
+	u32 i, rows = 0;
+
+	for (i = 0; i < DJS_MECHANISM_COUNT; i++)
+		rows |= all_ops[i] == ops ? 1u << i : 0;
+	return rows;
+}

@@ -16,6 +16,9 @@ const struct djs_mechanism_ops *djs_mechanism_ops(u32 mechanism);
 /* The same unless an earlier row has them, then NULL: visits each set of operations once. */
 const struct djs_mechanism_ops *djs_mechanism_ops_once(u32 mechanism);
 
+/* Returns the rows that have these operations, as bits. */
+u32 djs_mechanism_rows(const struct djs_mechanism_ops *ops);
+
 /* Visits each set of operations once, in the order of detaching; `i` is a u32. */
 #define djs_for_each_ops_backwards(i, ops)                                                         \
 	for ((i) = DJS_MECHANISM_COUNT; (i)-- > 0;)                                                \

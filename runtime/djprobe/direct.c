@@ -242,7 +242,7 @@ static int djprobes_attach(void)
 	struct file *lock;
 	int error;
 
-	if (!djs_groups_to_attach(&direct_kind))
+	if (!djs_groups_any_to_attach(&direct_kind))
 		return 0;
 	lock = djs_direct_lock();
 	respect_table();

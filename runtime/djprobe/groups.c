@@ -158,47 +158,101 @@ void djs_groups_detach(const struct djs_group_kind *kind)
 	}
 }
 
-u32 djs_groups_to_attach(const struct djs_group_kind *kind)
+bool djs_groups_any_to_attach(const struct djs_group_kind *kind)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		if (to_attach(kind, &djs_sites[i]))
+			return true;
+	return false;
+}
+
+static u32 number_of(const struct djs_group_kind *kind, const struct djs_site_run *run)
+{
+	return kind->by_trampoline ? run->site->trampoline : run->site->handler;
+}
+
+/* What is to be attached, and the sites of an image in it by their numbers. */
+struct groups_work {
+	struct djs_site_run **runs;
+	u32 count;
+	struct djs_site_run **sorted;
+	u32 *ends; /* in `sorted`, by number */
+	u32 numbers;
+};
+
+static void gather_runs(const struct djs_group_kind *kind, struct groups_work *work)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		if (to_attach(kind, &djs_sites[i]) &&
+		    !(kind->by_trampoline && djs_sites[i].follows))
+			work->runs[work->count++] = &djs_sites[i];
+}
+
+/* Returns how many there are of the image. */
+static u32 sort_by_number(const struct djs_group_kind *kind, struct groups_work *work, u32 image)
 {
 	u32 i, count = 0;
 
-	for (i = 0; i < djs_script.site_count; i++)
-		count += to_attach(kind, &djs_sites[i]);
+	memset(work->ends, 0, work->numbers * sizeof(*work->ends));
+	for (i = 0; i < work->count; i++)
+		if (work->runs[i]->image == image)
+			work->ends[number_of(kind, work->runs[i])]++;
+	/* Each becomes the start of its own number, and filling moves it to the end. */
+	for (i = 0; i < work->numbers; i++) {
+		u32 of_number = work->ends[i];
+
+		work->ends[i] = count;
+		count += of_number;
+	}
+	for (i = 0; i < work->count; i++)
+		if (work->runs[i]->image == image)
+			work->sorted[work->ends[number_of(kind, work->runs[i])]++] = work->runs[i];
 	return count;
+}
+
+static int attach_image(const struct djs_group_kind *kind, struct groups_work *work, u32 image)
+{
+	u32 number;
+	int error = 0;
+
+	if (!sort_by_number(kind, work, image))
+		return 0;
+	/*
+	 * Starts with the last one: of several ops at a function, ftrace calls the latest first.
+	 */
+	for (number = work->numbers; number-- > 0 && !error;) {
+		u32 start = number ? work->ends[number - 1] : 0;
+
+		error = attach_all(kind, number, work->sorted + start, work->ends[number] - start);
+	}
+	return error;
 }
 
 int djs_groups_attach(const struct djs_group_kind *kind)
 {
-	u32 numbers = kind->by_trampoline ? djs_script.trampoline_count : djs_script.handler_count;
-	struct djs_site_run **runs;
-	u32 number, image, i, count = djs_groups_to_attach(kind);
-	int error = 0;
+	struct groups_work work = {
+	    .numbers = kind->by_trampoline ? djs_script.trampoline_count : djs_script.handler_count,
+	};
+	u32 image;
+	int error = -ENOMEM;
 
-	if (!count)
+	if (!djs_groups_any_to_attach(kind))
 		return 0;
-	runs = kvmalloc_array(count, sizeof(*runs), GFP_KERNEL);
-	if (!runs)
-		return -ENOMEM;
-	for (image = 0; image < djs_script.image_count && !error; image++) {
-		/*
-		 * Starts with the last one: of several ops at a function, ftrace calls the latest
-		 * first.
-		 */
-		for (number = numbers; number-- > 0 && !error;) {
-			for (i = 0, count = 0; i < djs_script.site_count; i++) {
-				struct djs_site_run *run = &djs_sites[i];
-				const struct djs_site *site = run->site;
-
-				if (run->image != image || !to_attach(kind, run) ||
-				    (kind->by_trampoline && run->follows))
-					continue;
-				if (number ==
-				    (kind->by_trampoline ? site->trampoline : site->handler))
-					runs[count++] = run;
-			}
-			error = attach_all(kind, number, runs, count);
-		}
+	work.runs = kvmalloc_array(djs_script.site_count, sizeof(*work.runs), GFP_KERNEL);
+	work.sorted = kvmalloc_array(djs_script.site_count, sizeof(*work.sorted), GFP_KERNEL);
+	work.ends = kvmalloc_array(work.numbers, sizeof(*work.ends), GFP_KERNEL);
+	if (work.runs && work.sorted && work.ends) {
+		gather_runs(kind, &work);
+		error = 0;
+		for (image = 0; image < djs_script.image_count && !error; image++)
+			error = attach_image(kind, &work, image);
 	}
-	kvfree(runs);
+	kvfree(work.runs);
+	kvfree(work.sorted);
+	kvfree(work.ends);
 	return error;
 }

@@ -38,8 +38,8 @@ struct djs_group_kind {
 	bool by_trampoline; /* an ops covers the sites of a trampoline, else those of a handler */
 };
 
-/* Returns the number of sites that djs_groups_attach would attach. */
-u32 djs_groups_to_attach(const struct djs_group_kind *kind);
+/* Returns whether there is a site that djs_groups_attach would attach. */
+bool djs_groups_any_to_attach(const struct djs_group_kind *kind);
 /* Attaches all wanted sites for which kind->takes is true; failures go to kind->refused. Only
  * -ENOMEM is an error. */
 int djs_groups_attach(const struct djs_group_kind *kind);

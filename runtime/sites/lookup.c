@@ -198,6 +198,20 @@ static bool is_told_by_address(const struct djs_site_run *run)
 	       !djs_script.handlers[site->handler].by_ftrace;
 }
 
+/* Spares tens of thousands of sites the question: false if none is told by its address. */
+static bool any_may_be_told_by_address(void)
+{
+	u32 i;
+
+	for (i = 0; i < djs_script.trampoline_count; i++)
+		if (djs_script.trampolines[i].by_address)
+			return true;
+	for (i = 0; i < djs_script.handler_count; i++)
+		if (!djs_script.handlers[i].by_ftrace)
+			return true;
+	return false;
+}
+
 static void gather_keys(struct lookup_work *work)
 {
 	u32 i, count = 0;
@@ -240,8 +254,9 @@ int djs_lookup_update(void)
 	struct lookup_work work = {};
 	u32 i, most = 0;
 
-	for (i = 0; i < djs_script.site_count; i++)
-		most += is_told_by_address(&djs_sites[i]);
+	if (any_may_be_told_by_address())
+		for (i = 0; i < djs_script.site_count; i++)
+			most += is_told_by_address(&djs_sites[i]);
 	work.buckets = min(roundup_pow_of_two(most / 3 + 1), (unsigned long)MAX_BUCKETS);
 	work.keys = kvcalloc(max(most, 1u), sizeof(*work.keys), GFP_KERNEL);
 	work.unordered = kvcalloc(max(most, 1u), sizeof(*work.unordered), GFP_KERNEL);
@@ -249,7 +264,8 @@ int djs_lookup_update(void)
 	work.order = kvcalloc(work.buckets, sizeof(*work.order), GFP_KERNEL);
 	lookup = ERR_PTR(-ENOMEM);
 	if (work.keys && work.unordered && work.starts && work.order) {
-		gather_keys(&work);
+		if (most)
+			gather_keys(&work);
 		lookup = make_lookup(&work);
 	}
 	kvfree(work.keys);
