@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Emits djs_script and everything it points to: the tables of runtime/include/script.h.
+#include "codegen/point_shape.h"
 #include "codegen/script_module.h"
 #include "codegen/stacks.h"
 
@@ -153,9 +154,13 @@ llvm::Constant* ScriptModule::fill_sites(uint32_t& text_bytes) {
     // An offset takes the place of a pointer, which would need a relocation. The table begins with
     // an empty text.
     llvm::StringTableBuilder texts(llvm::StringTableBuilder::ELF);
+    // The builder keeps references to the texts.
     auto offset_of = [&](const std::string& text) { return text.empty() ? 0 : texts.add(text); };
     std::vector<llvm::Constant*> elements;
-    for (const Site& site : plan.sites)
+    std::vector<PointShape> points;
+    points.reserve(plan.sites.size());
+    for (const Site& site : plan.sites) {
+        const PointShape& point = points.emplace_back(shape_of_point(site.point, site.function));
         elements.push_back(types.make(contract::djs_site{
             .address = site.address,
             .entry = site.entry,
@@ -165,12 +170,15 @@ llvm::Constant* ScriptModule::fill_sites(uint32_t& text_bytes) {
             .next = site.next,
             .segment = site.image == no_index ? no_index
                                               : segment_of(site.image, site.address, site.point),
-            .point = offset_of(site.point),
+            .point = offset_of(point.shape),
+            .file = offset_of(point.file),
+            .line = point.line,
             .function = offset_of(site.function),
-            .name = offset_of(site.name),
+            .name = site.name == site.point ? no_index : offset_of(site.name),
             .mechanism = static_cast<uint8_t>(site.mechanism),
             .forced = site.forced,
             .maxactive = site.maxactive ? site.maxactive : options.limits.KRETACTIVE}));
+    }
     sites_->setInitializer(
         llvm::ConstantArray::get(llvm::ArrayType::get(types.djs_site, elements.size()), elements));
     texts.finalizeInOrder();

@@ -413,7 +413,7 @@ static void disarm_overload(u32 owner, u32 percent)
 		    DJS_RECORD_WARNING,
 		    "%s used %u %% of a CPU: %u of %u sites %s disarmed; -D STP_NO_OVERLOAD keeps "
 		    "%s armed",
-		    djs_script.handlers[first->handler].written ?: djs_site_text(first->point), percent,
+		    djs_script.handlers[first->handler].written ?: djs_site_shown(first), percent,
 		    count, sites, count == 1 ? "is" : "are", count == 1 ? "it" : "them");
 	}
 	djs_sites_unlock();

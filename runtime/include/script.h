@@ -83,10 +83,31 @@ extern const struct djs_script djs_script;
 extern struct djs_script djs_script; /* runtime/userspace: a copy of the one that was linked */
 #endif
 
-/* Returns a text of a site: its point, function or name. */
+/* Returns a text of a site: its function, name or file. */
 static __always_inline const char *djs_site_text(u32 offset)
 {
 	return djs_script.site_texts + offset;
+}
+
+/* Writes the site's probe point. */
+static __always_inline void djs_site_point(const struct djs_site *site, char *out, size_t size)
+{
+	const char *point = djs_site_text(site->point);
+
+	if (site->line == DJS_NO_INDEX)
+		djs_text_copy(out, point, size);
+	else
+		djs_text_point(out, size, point, djs_site_text(site->function),
+			       djs_site_text(site->file), site->line);
+}
+
+/* Writes the name under which the script wrote it. */
+static __always_inline void djs_site_name(const struct djs_site *site, char *out, size_t size)
+{
+	if (site->name == DJS_NO_INDEX)
+		djs_site_point(site, out, size);
+	else
+		djs_text_copy(out, djs_site_text(site->name), size);
 }
 
 /* Returns a text, or an empty one for NULL, from a function of the library. */

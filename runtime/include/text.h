@@ -28,6 +28,12 @@ size_t djs_format_histogram(char *out, size_t size, const void *header, size_t b
 /* String functions of the language. Each writes at most `size` bytes with the NUL. */
 size_t djs_text_copy(char *out, const char *in, size_t size); /* returns the length written */
 size_t djs_text_concat(char *out, const char *a, const char *b, size_t size);
+/* Puts a site's function, file and line where `shape` has these characters; the length written. */
+#define DJS_POINT_FUNCTION '\1'
+#define DJS_POINT_FILE	   '\2'
+#define DJS_POINT_LINE	   '\3'
+size_t djs_text_point(char *out, size_t size, const char *shape, const char *function,
+		      const char *file, u32 line);
 size_t djs_text_length(const char *in);
 int djs_text_compare(const char *a, const char *b); /* like strcmp: -1, 0, 1 */
 size_t djs_text_substr(char *out, size_t size, const char *in, s64 start, s64 length);

@@ -162,8 +162,7 @@ void djs_kprobe_follow(struct kprobe *kprobe, const struct djs_site_run *run)
 		error = disable_kprobe(kprobe);
 	if (error)
 		djs_warning("cannot %s the kprobe at %s (error %d)",
-			    run->wanted ? "enable" : "disable", djs_site_text(run->site->point),
-			    error);
+			    run->wanted ? "enable" : "disable", djs_site_shown(run->site), error);
 }
 
 /* Unregistering tries the same, but reports failures less precisely. */

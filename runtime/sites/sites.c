@@ -34,10 +34,15 @@ static bool next_is_valid(const struct djs_site *site)
 	       next->address == site->address && next->segment == site->segment;
 }
 
-/* Returns the site's probe point, for messages. */
-static const char *shown_point(const struct djs_site *site)
+const char *djs_site_shown(const struct djs_site *site)
 {
-	return site->point ? djs_site_text(site->point) : "a probe";
+	static char shown[DJS_SHOWN_BYTES];
+
+	lockdep_assert_held(&sites_mutex);
+	if (!site->point)
+		return "a probe";
+	djs_site_point(site, shown, sizeof(shown));
+	return shown;
 }
 
 static bool site_is_valid(const struct djs_site *site)
@@ -45,7 +50,8 @@ static bool site_is_valid(const struct djs_site *site)
 	const struct djs_handler *handler;
 
 	if (site->handler >= djs_script.handler_count ||
-	    max3(site->point, site->function, site->name) >= djs_script.site_text_bytes ||
+	    max3(site->point, site->function, site->file) >= djs_script.site_text_bytes ||
+	    (site->name != DJS_NO_INDEX && site->name >= djs_script.site_text_bytes) ||
 	    (site->segment != DJS_NO_INDEX && site->segment >= djs_script.segment_count))
 		return false;
 	handler = &djs_script.handlers[site->handler];
@@ -162,7 +168,7 @@ void djs_site_failed(struct djs_site_run *run, int error, const char *why)
 {
 	run->error = error;
 	djs_session_message(DJS_RECORD_WARNING, "cannot attach %s: %s (error %d)",
-			    shown_point(run->site), why, error);
+			    djs_site_shown(run->site), why, error);
 }
 
 u32 djs_sites_failed_count(void)

@@ -77,6 +77,9 @@ int djs_sites_init(void);
 void djs_sites_exit(void);
 /* Sets the address and the planned mechanism of a site, once they are known. */
 void djs_site_place(struct djs_site_run *run);
+/* Returns the site's probe point, for messages: until the next call, with the sites locked. */
+#define DJS_SHOWN_BYTES 256
+const char *djs_site_shown(const struct djs_site *site);
 void djs_site_failed(struct djs_site_run *run, int error, const char *why);
 u32 djs_sites_failed_count(void);
 /* While the lock is held, no site is attached or detached. */

@@ -40,6 +40,41 @@ DJS_HANDLER_CODE size_t djs_text_concat(char *out, const char *a, const char *b,
 	return size ? length + djs_text_copy(out + length, b, size - length) : 0;
 }
 
+static DJS_HANDLER_CODE size_t write_decimal(char *out, u32 number, size_t size)
+{
+	char digits[10];
+	size_t count = 0, length = 0;
+
+	do
+		digits[count++] = '0' + number % 10;
+	while (number /= 10);
+	while (count && length + 1 < size)
+		out[length++] = digits[--count];
+	out[length] = 0;
+	return length;
+}
+
+DJS_HANDLER_CODE size_t djs_text_point(char *out, size_t size, const char *shape,
+				       const char *function, const char *file, u32 line)
+{
+	size_t length = 0;
+
+	if (!size)
+		return 0;
+	for (; *shape && length + 1 < size; shape++) {
+		if (*shape == DJS_POINT_FUNCTION)
+			length += djs_text_copy(out + length, function, size - length);
+		else if (*shape == DJS_POINT_FILE)
+			length += djs_text_copy(out + length, file, size - length);
+		else if (*shape == DJS_POINT_LINE)
+			length += write_decimal(out + length, line, size - length);
+		else
+			out[length++] = *shape;
+	}
+	out[length] = 0;
+	return length;
+}
+
 DJS_HANDLER_CODE size_t djs_text_length(const char *in)
 {
 	size_t length = 0;

@@ -81,12 +81,18 @@ void djs_fn_pexecname(struct djs_ctx *ctx, char *out)
 
 void djs_fn_pp(struct djs_ctx *ctx, char *out)
 {
-	djs_return_text(out, ctx->site ? djs_site_text(ctx->site->point) : "");
+	if (ctx->site)
+		djs_site_point(ctx->site, out, djs_script.string_bytes);
+	else
+		djs_return_text(out, "");
 }
 
 void djs_fn_pn(struct djs_ctx *ctx, char *out)
 {
-	djs_return_text(out, ctx->site ? djs_site_text(ctx->site->name) : "");
+	if (ctx->site)
+		djs_site_name(ctx->site, out, djs_script.string_bytes);
+	else
+		djs_return_text(out, "");
 }
 
 void djs_fn_probefunc(struct djs_ctx *ctx, char *out)
