@@ -23,8 +23,6 @@ constexpr std::array not_supported_patterns{
     "java(NUMBER)",
     "python2",
     "python3",
-    "perf.type(NUMBER).config(NUMBER).process.counter(STRING)",
-    "perf.type(NUMBER).config(NUMBER).process(STRING).counter(STRING)",
 };
 
 // Splits at `separator` outside of brackets.
@@ -143,10 +141,7 @@ bool report_not_supported(const ast::ProbePoint& point, const std::string& shape
     const size_t last = split(*known, '.').size() - 1;
     resolver.diagnostics
         .report(DiagnosticKind::ProbeNotSupported, point.components[last].range, {*known})
-        .hint(known->starts_with("perf")
-                  ? "@perf of a process needs probes of user programs; without .process it is the "
-                    "count on the current CPU"
-                  : "djstap --dump-probe-types lists the probe points");
+        .hint("djstap --dump-probe-types lists the probe points");
     return true;
 }
 

@@ -105,7 +105,7 @@ bool resolve_perf(const ast::ProbePoint& point, Resolver& resolver, std::vector<
     return true;
 }
 
-// Counts on each CPU for @perf("NAME").
+// Counts for @perf("NAME"): on each CPU, or in each thread of a program.
 bool resolve_perf_counter(const ast::ProbePoint& point, Resolver& resolver,
                           std::vector<Candidate>& out) {
     const ast::PointComponent& name = point.components.back();
@@ -116,7 +116,10 @@ bool resolve_perf_counter(const ast::ProbePoint& point, Resolver& resolver,
                                     {std::to_string(DJS_MOST_PERF_COUNTERS)});
         return false;
     }
-    out.push_back(make_candidate(point, event_of(point, DJS_PERF_COUNTER + number, 0)));
+    PerfEvent event = event_of(point, DJS_PERF_COUNTER + number, 0);
+    if (!select_program(point, resolver, event))
+        return false;
+    out.push_back(make_candidate(point, event));
     return true;
 }
 
@@ -126,7 +129,8 @@ const std::vector<ProbeForms> perf_family{
     {"timer.profile[.tick|.freq.hz(NUMBER)]", resolve_profile, PointTellsOfTask},
     {"perf.type(NUMBER).config(NUMBER)[.sample(NUMBER)|.hz(NUMBER)][.process[(STRING)]]",
      resolve_perf, PointTellsOfTask},
-    {"perf.type(NUMBER).config(NUMBER).counter(STRING)", resolve_perf_counter, PointTellsOfTask},
+    {"perf.type(NUMBER).config(NUMBER)[.process[(STRING)]].counter(STRING)", resolve_perf_counter,
+     PointTellsOfTask},
 };
 
 } // namespace djstap

@@ -31,6 +31,7 @@ struct visit {
 };
 static struct visit *visits, *free_visits;
 static DEFINE_RAW_SPINLOCK(visits_lock);
+static const struct djs_followed *program_counters[DJS_MOST_PERF_COUNTERS];
 static DJS_WORKS(visits_due);
 
 static DJS_HANDLER_CODE struct visit *take_visit(void)
@@ -141,6 +142,7 @@ static const char *program_failure(const struct djs_program *program, int error)
 static int find_program(struct djs_followed *followed)
 {
 	const struct djs_handler *handler = &djs_script.handlers[followed->run->site->handler];
+	bool counts = djs_perf_counter(followed->run) < DJS_MOST_PERF_COUNTERS;
 	int error;
 
 	followed->program.path =
@@ -149,9 +151,11 @@ static int find_program(struct djs_followed *followed)
 	    .size = sizeof(followed->attr),
 	    .type = handler->arguments[DJS_PERF_TYPE],
 	    .config = handler->arguments[DJS_PERF_CONFIG],
-	    .freq = handler->arguments[DJS_PERF_HOW] & DJS_PERF_BY_FREQUENCY,
+	    .freq = !counts && handler->arguments[DJS_PERF_HOW] & DJS_PERF_BY_FREQUENCY,
 	    .sample_period = handler->arguments[DJS_PERF_RATE], /* or the frequency: a union */
 	    .inherit = 1,
+	    /* threads keep their counts when the kernel exchanges their events */
+	    .inherit_stat = counts,
 	    .remove_on_exec = 1,
 	};
 	error = djs_works_find();
@@ -200,6 +204,7 @@ static void prepare_event(struct djs_followed *followed)
 	struct perf_event *anchor;
 
 	attr.inherit = 0;
+	attr.inherit_stat = 0;
 	attr.remove_on_exec = 0;
 	attr.disabled = 1;
 	anchor = perf_event_create_kernel_counter(&attr, -1, current, NULL, NULL);
@@ -236,9 +241,22 @@ int djs_follow_attach(void)
 	if (lacking < 0)
 		return lacking;
 	atomic64_add(lacking, &not_followed);
-	for (i = 0; i < djs_followed_count; i++)
-		WRITE_ONCE(djs_followed[i].open, djs_followed[i].run->armed);
+	for (i = 0; i < djs_followed_count; i++) {
+		const struct djs_followed *followed = &djs_followed[i];
+		u32 counter = djs_perf_counter(followed->run);
+
+		WRITE_ONCE(djs_followed[i].open, followed->run->armed);
+		if (counter < DJS_MOST_PERF_COUNTERS && followed->run->armed)
+			WRITE_ONCE(program_counters[counter], followed);
+	}
 	return 0;
+}
+
+DJS_HANDLER_CODE s64 djs_follow_read(u32 counter)
+{
+	const struct djs_followed *followed = READ_ONCE(program_counters[counter]);
+
+	return followed ? djs_roots_count(followed) : 0;
 }
 
 void djs_follow_disarm(void)
@@ -262,6 +280,8 @@ void djs_follow_disarm(void)
 
 void djs_follow_free(void)
 {
+	/* No handler runs any more. */
+	memset(program_counters, 0, sizeof(program_counters));
 	if (djs_followed)
 		djs_works_leave();
 	kfree(djs_followed);
@@ -273,6 +293,11 @@ void djs_follow_free(void)
 }
 
 #else
+
+DJS_HANDLER_CODE s64 djs_follow_read(u32 counter)
+{
+	return 0;
+}
 
 int djs_follow_attach(void)
 {

@@ -40,35 +40,27 @@ static DJS_HANDLER_CODE void perf_overflowed(struct perf_event *event,
  * NMI: the driver of a running event of this CPU updates it, which requires interrupts to be
  * disabled.
  */
-DJS_HANDLER_CODE s64 djs_perf_read(u32 number)
+DJS_HANDLER_CODE s64 djs_perf_count(struct perf_event *event)
 {
-	const struct djs_perf *perf = READ_ONCE(counters[number]);
-	struct perf_event *event;
-	unsigned long flags;
-	s64 count = 0;
-	int cpu;
-
-	if (!perf)
+	if (!event)
 		return 0;
-	raw_local_irq_save(flags);
-	cpu = raw_smp_processor_id();
-	event = perf->events[cpu];
-	if (event) {
-		if (READ_ONCE(event->oncpu) == cpu)
-			event->pmu->read(event);
-		count = local64_read(&event->count);
-	}
-	raw_local_irq_restore(flags);
-	return count;
+	if (READ_ONCE(event->oncpu) == raw_smp_processor_id())
+		event->pmu->read(event);
+	return local64_read(&event->count);
 }
 
-/* Returns the number of the counter that the site is, or DJS_MOST_PERF_COUNTERS. */
-static u32 counter_of(const struct djs_site_run *run)
+DJS_HANDLER_CODE s64 djs_perf_read(u32 number)
 {
-	u64 how = djs_script.handlers[run->site->handler].arguments[DJS_PERF_HOW];
+	const struct djs_perf *perf;
+	unsigned long flags;
+	s64 count;
 
-	return how < DJS_PERF_COUNTER ? DJS_MOST_PERF_COUNTERS
-				      : min_t(u64, how - DJS_PERF_COUNTER, DJS_MOST_PERF_COUNTERS);
+	raw_local_irq_save(flags);
+	perf = READ_ONCE(counters[number]);
+	count =
+	    perf ? djs_perf_count(perf->events[raw_smp_processor_id()]) : djs_follow_read(number);
+	raw_local_irq_restore(flags);
+	return count;
 }
 
 static struct djs_perf *detached;
@@ -90,7 +82,7 @@ static void free_detached(void)
 static void detach_perf(struct djs_site_run *run)
 {
 	struct djs_perf *perf = run->data;
-	u32 counter = counter_of(run);
+	u32 counter = djs_perf_counter(run);
 	unsigned int cpu;
 
 	if (counter < DJS_MOST_PERF_COUNTERS && counters[counter] == perf) {
@@ -117,7 +109,7 @@ static int attach_perf(struct djs_site_run *run)
 	    .sample_period = handler->arguments[DJS_PERF_RATE], /* or the frequency: a union */
 	};
 	struct djs_perf *perf = kzalloc(struct_size(perf, events, nr_cpu_ids), GFP_KERNEL);
-	u32 counter = counter_of(run);
+	u32 counter = djs_perf_counter(run);
 	unsigned int cpu;
 	int error = 0;
 

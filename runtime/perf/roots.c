@@ -105,6 +105,44 @@ DJS_HANDLER_CODE bool djs_roots_lack(struct task_struct *task)
 	return false;
 }
 
+/* A task may open any number of events for itself. If there are more that are newer than djstap's, its
+ * count reads 0: the program has only itself to blame. */
+#define EVENTS_SEARCHED 256
+
+static DJS_HANDLER_CODE struct perf_event *
+event_in_context(const struct perf_event_context *context, const struct djs_followed *followed)
+{
+	struct perf_event *event;
+	u32 seen = 0;
+
+	if (!context)
+		return NULL;
+	/* Interrupts are disabled, which keeps events of the list from being freed. */
+	list_for_each_entry_rcu(event, &context->event_list, event_entry, true)
+	{
+		if (event->overflow_handler_context == followed &&
+		    event->overflow_handler == followed_overflowed)
+			return event;
+		if (++seen == EVENTS_SEARCHED)
+			break;
+	}
+	return NULL;
+}
+
+DJS_HANDLER_CODE s64 djs_roots_count(const struct djs_followed *followed)
+{
+	struct perf_event *event = NULL;
+#ifdef DJS_HAVE_PERF_CONTEXTS
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(current->perf_event_ctxp) && !event; i++)
+		event = event_in_context(READ_ONCE(current->perf_event_ctxp[i]), followed);
+#else
+	event = event_in_context(READ_ONCE(current->perf_event_ctxp), followed);
+#endif
+	return djs_perf_count(event);
+}
+
 static bool lacks_event(struct task_struct *task, const struct djs_followed *followed)
 {
 	return followed->anchor && djs_program_of(&followed->program, task) &&
