@@ -245,6 +245,10 @@ void OptionParser::declare_listing() {
     flag("--dump-probe-types", raw.types, "list the kinds of probe points")->group(group);
     flag("--dump-probe-aliases", raw.aliases, "list the aliases that tapsets define")->group(group);
     flag("--dump-functions", raw.functions, "list the functions that tapsets define")->group(group);
+    many("--complete", raw.unfinished,
+         "list what may follow in a script that is being typed, for shells and editors")
+        ->type_name("SCRIPT")
+        ->group(group);
     flag("--examples", raw.examples,
          "list the examples by subject, or those that contain a word: --examples tcp")
         ->group(group);

@@ -21,7 +21,7 @@ struct Unsupported {
 
 // Values as given on the command line, before they are checked.
 struct RawOptions {
-    std::vector<std::string> expressions, list, list_variables, positionals;
+    std::vector<std::string> expressions, list, list_variables, unfinished, positionals;
     std::vector<std::string> definitions, global_values, ignored, outputs;
     int ignored_flag = 0;
     std::string pass, pass_verbosity, seconds, compatible, runtime, color, mechanism, diagnostics,

@@ -28,7 +28,8 @@ enum class Action : uint8_t {
     DumpProbeAliases,
     DumpFunctions,
     ListExamples, // --examples
-    ShowHelp      // --help NAME
+    ShowHelp,     // --help NAME
+    Complete      // --complete
 };
 
 using NameValue = std::pair<std::string, std::string>;
@@ -45,6 +46,7 @@ struct Options {
     // with --help the names
     std::vector<std::string> arguments;
     std::string list_pattern;
+    std::string unfinished; // --complete: a script up to where it is being typed
     bool list_variables = false; // -L
 
     int last_pass = 5;

@@ -2,6 +2,7 @@
 #include "driver/pipeline.h"
 
 #include "driver/caches.h"
+#include "driver/complete.h"
 #include "driver/examples.h"
 #include "driver/help.h"
 #include "driver/info.h"
@@ -88,6 +89,9 @@ std::optional<int> carry_out(Invocation& invocation) {
         return success(list_examples(invocation));
     case Action::ShowHelp:
         return success(show_help(invocation));
+    case Action::Complete:
+        complete(invocation);
+        return 0;
     }
     return std::nullopt;
 }

@@ -293,6 +293,7 @@ TEST(Options, EveryOptionThatPeopleUseIsKnown) {
         {"--dump-probe-types"},
         {"--dump-probe-aliases"},
         {"--dump-functions"},
+        {"--complete", "probe beg"},
         {"--color", "x"},
         {"--color=always", "x"},
         {"-i"},
