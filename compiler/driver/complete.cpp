@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "driver/complete.h"
 
-#include "completion/names.h"
 #include "completion/place.h"
 #include "documentation/variables.h"
 
@@ -17,8 +16,8 @@ constexpr size_t most_offered = 2000;
 
 class Completion {
   public:
-    explicit Completion(Invocation& invocation)
-        : invocation_(invocation), place_(completion_place(invocation.options.unfinished)) {}
+    Completion(Invocation& invocation, std::string_view unfinished)
+        : invocation_(invocation), place_(completion_place(unfinished)) {}
 
     std::vector<CompletedName> names() {
         switch (place_.what) {
@@ -126,15 +125,22 @@ class Completion {
 
 } // namespace
 
+CompletedNames completed_names(Invocation& invocation, std::string_view unfinished) {
+    Completion completion(invocation, unfinished);
+    CompletedNames out{completion.names(), completion.typed().size(), true};
+    if (out.names.size() > most_offered) {
+        out.names.resize(most_offered);
+        out.all = false;
+    }
+    return out;
+}
+
 void complete(Invocation& invocation) {
     const std::string& text = invocation.options.unfinished;
-    Completion completion(invocation);
-    std::vector<CompletedName> names = completion.names();
+    const CompletedNames found = completed_names(invocation, text);
     const std::string line = text.substr(text.rfind('\n') + 1);
-    const std::string before = line.substr(0, line.size() - completion.typed().size());
-    if (names.size() > most_offered)
-        names.resize(most_offered);
-    for (const CompletedName& name : names) {
+    const std::string before = line.substr(0, line.size() - found.typed);
+    for (const CompletedName& name : found.names) {
         std::string shown = before;
         invocation.output().line(
             shown.append(name.text).append("\t").append(name.text).append("\t").append(name.what));

@@ -249,6 +249,7 @@ void OptionParser::declare_listing() {
          "list what may follow in a script that is being typed, for shells and editors")
         ->type_name("SCRIPT")
         ->group(group);
+    flag("--lsp", raw.lsp, "serve an editor by the Language Server Protocol")->group(group);
     flag("--examples", raw.examples,
          "list the examples by subject, or those that contain a word: --examples tcp")
         ->group(group);

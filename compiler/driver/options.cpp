@@ -73,6 +73,8 @@ std::optional<Failure> OptionChecks::check_script() {
         options_.action = Action::List;
         options_.list_variables = raw_.list.empty();
         options_.list_pattern = raw_.list.empty() ? raw_.list_variables[0] : raw_.list[0];
+    } else if (raw_.lsp) {
+        options_.action = Action::ServeEditor;
     } else if (!raw_.unfinished.empty()) {
         options_.action = Action::Complete;
         options_.unfinished = raw_.unfinished.back();

@@ -29,7 +29,8 @@ enum class Action : uint8_t {
     DumpFunctions,
     ListExamples, // --examples
     ShowHelp,     // --help NAME
-    Complete      // --complete
+    Complete,     // --complete
+    ServeEditor   // --lsp
 };
 
 using NameValue = std::pair<std::string, std::string>;

@@ -6,6 +6,7 @@
 #include "driver/examples.h"
 #include "driver/help.h"
 #include "driver/info.h"
+#include "driver/language_server.h"
 #include "driver/listing.h"
 #include "driver/passes.h"
 #include "guest/guest.h"
@@ -92,6 +93,8 @@ std::optional<int> carry_out(Invocation& invocation) {
     case Action::Complete:
         complete(invocation);
         return 0;
+    case Action::ServeEditor:
+        return serve_editor(invocation.options);
     }
     return std::nullopt;
 }

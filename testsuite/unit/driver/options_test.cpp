@@ -294,6 +294,7 @@ TEST(Options, EveryOptionThatPeopleUseIsKnown) {
         {"--dump-probe-aliases"},
         {"--dump-functions"},
         {"--complete", "probe beg"},
+        {"--lsp"},
         {"--color", "x"},
         {"--color=always", "x"},
         {"-i"},

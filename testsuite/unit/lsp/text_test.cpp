@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "lsp/text.h"
+
+#include <gtest/gtest.h>
+
+namespace djstap::lsp {
+namespace {
+
+TEST(LspText, PositionsCountUtf16) {
+    // a, then 2, 3 and 4 bytes: 1, 1 and 2 units
+    const Text text("x\na\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z\r\nlast");
+    for (auto [offset, position] : {std::pair{size_t{0}, Position{0, 0}},
+                                    {1, {0, 1}},
+                                    {2, {1, 0}},
+                                    {3, {1, 1}},
+                                    {5, {1, 2}},
+                                    {8, {1, 3}},
+                                    {12, {1, 5}},
+                                    {13, {1, 6}},
+                                    {15, {2, 0}},
+                                    {19, {2, 4}}}) {
+        EXPECT_EQ(text.position(offset), position) << offset;
+        EXPECT_EQ(text.offset(position), offset);
+    }
+}
+
+TEST(LspText, PlacesOutsideMeanTheNearest) {
+    const Text text("ab\r\n\xf0\x9f\x98\x80");
+    EXPECT_EQ(text.offset({0, 99}), 2U);
+    EXPECT_EQ(text.offset({7, 0}), text.text().size());
+    EXPECT_EQ(text.offset({1, 1}), 4U); // in the middle of a character
+    EXPECT_EQ(text.position(6), (Position{1, 0}));
+    EXPECT_EQ(text.position(99), (Position{1, 2}));
+    EXPECT_EQ(Text().offset({3, 3}), 0U);
+    const Text broken("\xf0\x9f");
+    EXPECT_EQ(broken.position(2).line, 0U);
+    EXPECT_EQ(broken.offset({0, 9}), 2U);
+}
+
+TEST(LspText, WordsAreNames) {
+    const Text text("x = execname() + $$parms + @count(a) $x->y vfs.read");
+    auto word = [&](size_t offset) {
+        const Text::Word found = text.word(offset);
+        return text.text().substr(found.begin, found.end - found.begin);
+    };
+    for (size_t offset = 4; offset <= 12; offset++)
+        EXPECT_EQ(word(offset), "execname");
+    for (size_t offset = 17; offset <= 24; offset++)
+        EXPECT_EQ(word(offset), "$$parms") << offset;
+    for (size_t offset = 27; offset <= 33; offset++)
+        EXPECT_EQ(word(offset), "@count") << offset;
+    EXPECT_EQ(word(37), "$x");
+    EXPECT_EQ(word(41), "y");
+    EXPECT_EQ(word(43), "vfs");
+    EXPECT_EQ(word(48), "read");
+    EXPECT_EQ(word(2), "");
+    EXPECT_EQ(word(999), "read");
+}
+
+} // namespace
+} // namespace djstap::lsp
