@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace llvm {
@@ -109,5 +110,13 @@ struct CompiledObject {
 std::optional<CompiledObject> generate(const program::Program& program, const ProbePlan& plan,
                                        const CodegenKernel& kernel, const CodegenOptions& options,
                                        Diagnostics& diagnostics);
+
+// Returns symbols of the runtime that the script's tables make it call: the operations of
+// mechanisms, the storage of globals, stacks. The object need not refer to them.
+std::set<std::string> symbols_for_tables(const program::Program& program, const ProbePlan& plan);
+
+// Returns symbols of the runtime to which the object is likely to refer. The object alone tells for
+// certain.
+std::set<std::string> symbols_for_calls(program::Program& program);
 
 } // namespace djstap

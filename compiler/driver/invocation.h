@@ -15,7 +15,9 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
 namespace djstap::driver {
 
@@ -37,6 +39,22 @@ class WorkFolder {
     bool keep_ = false;
 };
 
+// A set of symbols that one thread finds out and another waits for.
+class LateSymbols {
+  public:
+    // Does nothing after the first call.
+    void settle(std::set<std::string> symbols) {
+        if (!std::exchange(settled_, true))
+            promise_.set_value(std::move(symbols));
+    }
+    std::set<std::string> wait() const { return future_.get(); }
+
+  private:
+    bool settled_ = false;
+    std::promise<std::set<std::string>> promise_;
+    std::shared_future<std::set<std::string>> future_ = promise_.get_future().share();
+};
+
 class Invocation {
   public:
     explicit Invocation(Options given);
@@ -48,6 +66,8 @@ class Invocation {
     // The kernel of --guest, or the reason for its absence; nothing without --guest.
     std::optional<Result<KernelFiles>> guest_kernel;
     Images images;
+    // What the script needs of the runtime: the kit's thread waits for it.
+    LateSymbols needs;
     // The runtime for the kernel, which resolve() begins to open or build, and generate() waits
     // for. It reads the kernel of `images` until then.
     std::future<Result<RuntimeKit>> kit;

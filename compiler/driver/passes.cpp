@@ -4,6 +4,7 @@
 
 #include "cache/cache.h"
 #include "diagnostics/suggest.h"
+#include "driver/kit.h"
 #include "driver/machine.h"
 #include "driver/script.h"
 #include "include/record.h"
@@ -86,24 +87,6 @@ std::string made_up_name(const Invocation& invocation, uint32_t source) {
     char digits[17];
     snprintf(digits, sizeof digits, "%08x", static_cast<uint32_t>(hash ^ hash >> 32));
     return std::string("djstap_") + digits + "_" + std::to_string(getpid());
-}
-
-// Begins to open the runtime's kit, or to build it if the kernel has none yet: that takes longer
-// than resolving the probes, and neither needs the other. Does nothing if the
-// kernel cannot be opened: resolving the probes reports that. A run that ends before generate()
-// waits for the kit after its last message, so that the next run has it.
-void begin_kit(Invocation& invocation) {
-    Result<const Kernel*> kernel = invocation.images.kernel();
-    if (!kernel)
-        return;
-    // Without a second thread, generate() does the work.
-    invocation.kit =
-        std::async(std::launch::async | std::launch::deferred,
-                   [kernel = *kernel, sources = RuntimeSources{invocation.places.runtime}] {
-                       if (Status agreed = check_agreement(sources); !agreed)
-                           return Result<RuntimeKit>(agreed.failure());
-                       return open_runtime_kit(*kernel, sources, show_progress);
-                   });
 }
 
 CodegenKernel describe_kernel(const Kernel& kernel, const RuntimeKit& kit) {
@@ -345,6 +328,10 @@ std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript ana
     } else if (invocation.options.last_pass == 5 && !check_machine(invocation)) {
         return std::nullopt;
     }
+    struct Settled {
+        Invocation& invocation;
+        ~Settled() { invocation.needs.settle({}); } // whatever becomes of the probes
+    } settled{invocation};
     if (!invocation.options.user_space && invocation.options.last_pass > 2)
         begin_kit(invocation);
     ProbeOptions options;
@@ -359,6 +346,9 @@ std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript ana
         resolve_probes(analyzed.program, invocation.images, options, invocation.diagnostics);
     if (!plan)
         return std::nullopt;
+    auto needed = symbols_for_tables(analyzed.program, *plan);
+    needed.merge(symbols_for_calls(analyzed.program));
+    invocation.needs.settle(std::move(needed));
     // A script of probes that are never hit is valid, too.
     if (plan->sites.empty() && !program::has_probe_of(analyzed.program, PointIsNeverHit))
         invocation.diagnostics.report(DiagnosticKind::NothingToProbe, {});
@@ -448,6 +438,10 @@ std::optional<RunnableScript> link(Invocation& invocation, GeneratedScript gener
         }
         request.output = *folder + "/" + generated.module_name + ".ko";
         invocation.work.will_hold(request.output);
+    }
+    if (Status complete = complete_kit(invocation, generated); !complete) {
+        invocation.fail(DiagnosticKind::RuntimeUnavailable, complete.failure());
+        return std::nullopt;
     }
     const RuntimeKit* kit = &*generated.kit;
     std::optional<EmbeddedObject> embedded;

@@ -36,53 +36,7 @@ const std::string* text_of(const std::vector<SourceFile>& sources, std::string_v
     return found == sources.end() ? nullptr : &found->text;
 }
 
-// Returns the values of Kbuild's variables djs-KIND-objects that are lists of objects, by KIND, in
-// their order.
-std::vector<std::pair<std::string, std::vector<std::string>>>
-object_lists(std::string_view kbuild) {
-    constexpr std::string_view prefix = "djs-", suffix = "-objects";
-    std::vector<std::pair<std::string, std::vector<std::string>>> lists;
-    std::istringstream lines{std::string(kbuild)};
-    bool continued = false;
-    for (std::string line; std::getline(lines, line);) {
-        std::istringstream words(line);
-        std::string word;
-        if (!continued) {
-            std::string operation;
-            words >> word >> operation;
-            if (operation != ":=" || !word.starts_with(prefix) || !word.ends_with(suffix) ||
-                word.size() <= prefix.size() + suffix.size())
-                continue;
-            lists.emplace_back(
-                word.substr(prefix.size(), word.size() - prefix.size() - suffix.size()),
-                std::vector<std::string>());
-        }
-        continued = line.ends_with('\\');
-        while (words >> word)
-            if (word != "\\")
-                lists.back().second.push_back(word);
-    }
-    return lists;
-}
-
 } // namespace
-
-std::vector<Unit> divide_sources(const std::vector<SourceFile>& sources) {
-    std::vector<Unit> units;
-    const std::string* kbuild = text_of(sources, "Kbuild");
-    for (const auto& [kind, objects] : object_lists(kbuild ? *kbuild : "")) {
-        Unit unit{{"djs_" + kind + ".c", {}}, kind == "cold"};
-        for (std::string object : objects) {
-            object.back() = 'c';
-            unit.source.text.append("#include \"").append(object).append("\"\n");
-        }
-        units.push_back(std::move(unit));
-    }
-    if (units.empty())
-        for (SourceFile& source : combine_sources(sources, 1))
-            units.push_back({std::move(source)});
-    return units;
-}
 
 std::vector<SourceFile> combine_sources(const std::vector<SourceFile>& sources, size_t parts) {
     std::vector<const SourceFile*> listed;

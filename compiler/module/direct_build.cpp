@@ -11,7 +11,9 @@
 #include "system/file.h"
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
+#include <future>
 #include <mutex>
 #include <set>
 
@@ -38,10 +40,9 @@ class Direct {
     explicit Direct(const DirectBuild& build) : build_(build) {}
 
     Result<std::vector<std::string>> run() {
-        const std::vector<Unit> units = divide_sources(build_.sources);
-        if (units.empty())
-            return Failure{"the runtime has no sources", ""};
-        if (Status ok = write_sources(units); !ok)
+        if (Status ok = write_file(build_.scratch.file(std::string(skeleton) + ".c"),
+                                   skeleton_source);
+            !ok)
             return ok.failure();
         make_ = build_.make;
         make_.push_back(build_.module_name + "-y=" + std::string(skeleton) + ".o " +
@@ -54,15 +55,24 @@ class Direct {
         command_ = compile_command(tries_->commands, build_.scratch.path(), stub);
         if (command_.empty())
             return Failure{"Kbuild's command for a source is not known", ""};
+        // Without a second thread it runs when its turn comes.
+        auto kbuild = std::async(build_.jobs > 1 ? std::launch::async : std::launch::deferred,
+                                 [this] { return run_kbuild(); });
+        const std::vector<Unit> units = build_.units();
+        if (units.empty())
+            return Failure{"the runtime has no sources", ""};
         total_ = units.size() + 1;
         std::vector<std::function<bool()>> jobs;
         std::vector<std::string> objects;
         for (const Unit& unit : units) {
+            if (Status ok = write_file(build_.scratch.file(unit.source.name), unit.source.text);
+                !ok)
+                return ok.failure();
             jobs.emplace_back([this, &unit] { return compile(unit); });
             objects.push_back(build_.scratch.file(unit.name() + ".o"));
         }
-        // The first unit takes longest, and Kbuild starts many programs one after the other.
-        jobs.insert(jobs.begin() + 1, [this] { return run_kbuild(); });
+        // The first unit takes longest. One thread waits for Kbuild before it compiles others.
+        jobs.insert(jobs.begin() + 1, [&kbuild] { return kbuild.get(); });
         if (!run_jobs(jobs, build_.jobs))
             return Failure{failure_, ""};
         if (!is_as_kbuild_compiles())
@@ -72,14 +82,6 @@ class Direct {
 
   private:
     const std::string& build_dir() const { return build_.kernel.files().build_dir; }
-
-    Status write_sources(const std::vector<Unit>& units) {
-        for (const Unit& unit : units)
-            if (Status ok = write_file(build_.scratch.file(unit.source.name), unit.source.text);
-                !ok)
-                return ok;
-        return write_file(build_.scratch.file(std::string(skeleton) + ".c"), skeleton_source);
-    }
 
     // Notes the first failure.
     bool fail(const std::string& why) {
@@ -133,7 +135,7 @@ class Direct {
     void report() {
         const std::lock_guard<std::mutex> guard(lock_);
         done_++;
-        if (build_.progress)
+        if (build_.progress && total_)
             build_.progress(done_, total_);
     }
 
@@ -141,7 +143,7 @@ class Direct {
     std::vector<std::string> make_;
     std::optional<OptionTries> tries_;
     std::string command_;
-    size_t total_ = 0;
+    std::atomic<size_t> total_ = 0;
     std::mutex lock_;
     size_t done_ = 0;
     std::string failure_;
@@ -187,30 +189,38 @@ Result<std::vector<std::string>> build_directly(const DirectBuild& build) {
     return Direct(build).run();
 }
 
-Status complete_versions(const RuntimeKit& kit, const TemporaryFolder& scratch,
-                         const std::vector<std::string>& linker, const std::string& runtime,
-                         const std::string& module_part, bool versioned) {
-    auto runtime_bytes = read_file(runtime), module_bytes = read_file(module_part),
-         stub_bytes = read_file(scratch.file(std::string(stub) + ".o"));
-    for (const auto* bytes : {&runtime_bytes, &module_bytes, &stub_bytes})
-        if (!*bytes)
-            return bytes->failure();
-    auto whole = ElfObject::read(*runtime_bytes, "runtime.o");
-    auto part = ElfObject::read(*module_bytes, "module.o");
-    auto replaced = ElfObject::read(*stub_bytes, "stub.o");
-    for (const auto* object : {&whole, &part, &replaced})
-        if (!*object)
-            return object->failure();
-    if (!is_usual(*whole))
+Status complete_versions(const RuntimeKit& kit, const Assembly& assembly,
+                         const TemporaryFolder& scratch, const std::string& stub, bool versioned) {
+    const std::string module_part = assembly.file(module_object);
+    std::vector<std::string> files{assembly.file(runtime_object), module_part};
+    if (!stub.empty())
+        files.push_back(stub);
+    std::vector<std::string> bytes;
+    std::vector<ElfObject> objects;
+    bytes.reserve(files.size());
+    for (const std::string& file : files) {
+        auto text = read_file(file);
+        if (!text)
+            return text.failure();
+        bytes.push_back(std::move(*text));
+        auto object = ElfObject::read(bytes.back(), file);
+        if (!object)
+            return object.failure();
+        objects.push_back(std::move(*object));
+    }
+    if (!is_usual(objects[0]))
         return Failure{"the runtime is more than functions and variables", ""};
-    std::set<std::string> needed = names_of(*whole, true);
-    needed.merge(names_of(*replaced, true));
-    for (const auto* object : {&*whole, &*part, &*replaced})
-        for (const std::string& name : names_of(*object, false))
+    std::set<std::string> needed = names_of(objects[0], true);
+    if (!stub.empty())
+        needed.merge(names_of(objects.back(), true));
+    for (const ElfObject& object : objects)
+        for (const std::string& name : names_of(object, false))
             needed.erase(name);
+    if (stub.empty())
+        needed.erase("djs_script");
     std::set<std::string> known;
     if (versioned) {
-        auto names = read_versions(*part);
+        auto names = read_versions(objects[1]);
         if (!names)
             return names.failure();
         known.insert(names->begin(), names->end());
@@ -227,23 +237,13 @@ Status complete_versions(const RuntimeKit& kit, const TemporaryFolder& scratch,
     const std::string file = scratch.file("djs_versions"), joined = scratch.file("djs_joined.o");
     if (Status ok = write_file(file + ".c", source); !ok)
         return ok;
-    const auto run = [](const std::vector<std::string>& words) -> Status {
-        auto outcome = run_tool(words);
-        if (!outcome)
-            return outcome.failure();
-        if (outcome->status != 0 || !outcome->output.empty())
-            return Failure{"the version table:" + relevant_lines(outcome->output), ""};
-        return Done{};
-    };
-    if (Status ok =
-            run({"sh", "-c",
-                 "cd " + quoted_for_shell(kit.build_dir) + " && exec " + kit.compiler + " -c -o " +
-                     quoted_for_shell(file + ".o") + " " + quoted_for_shell(file + ".c")});
+    if (Status ok = assembly.run(
+            {"sh", "-c",
+             "cd " + quoted_for_shell(kit.build_dir) + " && exec " + kit.compiler + " -c -o " +
+                 quoted_for_shell(file + ".o") + " " + quoted_for_shell(file + ".c")});
         !ok)
         return ok;
-    std::vector<std::string> words = linker;
-    words.insert(words.end(), {"-o", joined, module_part, file + ".o"});
-    if (Status ok = run(words); !ok)
+    if (Status ok = assembly.ld({"-o", joined, module_part, file + ".o"}); !ok)
         return ok;
     std::error_code error;
     std::filesystem::rename(joined, module_part, error);

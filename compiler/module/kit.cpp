@@ -6,6 +6,7 @@
 #include "module/kit_build.h"
 #include "module/manifest.h"
 #include "module/module.h"
+#include "module/parts.h"
 #include "module/tool.h"
 #include "system/stopwatch.h"
 #include "system/temporary.h"
@@ -119,8 +120,52 @@ std::optional<RuntimeKit> module::load_kit(const std::string& folder, const Kern
     return manifest->kit;
 }
 
+namespace {
+
+// The parts that a script needs, which may be known only while the kit is built.
+class Wanted {
+  public:
+    Wanted(const Parts& parts, const NeededSymbols& needed) : parts_(parts), needed_(needed) {}
+
+    const PartNames& names() {
+        if (!names_)
+            names_ = needed_ ? parts_.providing(needed_()) : parts_.all();
+        return *names_;
+    }
+    bool are_in(const RuntimeKit& kit) {
+        return std::includes(kit.parts.begin(), kit.parts.end(), names().begin(), names().end());
+    }
+
+  private:
+    const Parts& parts_;
+    const NeededSymbols& needed_;
+    std::optional<PartNames> names_;
+};
+
+// Builds a kit in a folder of its own and puts it in place of what is there.
+Result<RuntimeKit>
+replace_kit(const std::string& part, const std::string& folder,
+            const std::function<Result<RuntimeKit>(const std::string& folder)>& build) {
+    if (mkdir(part.c_str(), 0755) != 0)
+        return Failure{part + ": cannot create: " + std::strerror(errno), ""};
+    auto kit = build(part);
+    if (kit) {
+        if (Status ok = put_in_place(part, folder); !ok)
+            kit = ok.failure();
+    }
+    if (!kit) {
+        std::error_code ignored;
+        fs::remove_all(part, ignored);
+        return kit.failure();
+    }
+    kit->directory = folder;
+    return kit;
+}
+
+} // namespace
+
 Result<RuntimeKit> open_runtime_kit(const Kernel& kernel, const RuntimeSources& sources,
-                                    const ModuleProgress& progress) {
+                                    const ModuleProgress& progress, const NeededSymbols& needed) {
     Stopwatch whole;
     auto files = read_sources(sources);
     if (!files)
@@ -132,9 +177,11 @@ Result<RuntimeKit> open_runtime_kit(const Kernel& kernel, const RuntimeSources& 
     const std::string parent = cache_directory() + "/runtime";
     const std::string key = key_of(kernel, *files);
     const std::string folder = parent + "/" + key;
+    const Parts parts(*files);
+    Wanted wanted(parts, needed);
     if (Status ok = check_trusted(folder); !ok)
         return ok.failure();
-    if (auto kit = load_kit(folder, kernel)) {
+    if (auto kit = load_kit(folder, kernel); kit && wanted.are_in(*kit)) {
         kit->times.open = whole.lap();
         return *kit;
     }
@@ -149,28 +196,29 @@ Result<RuntimeKit> open_runtime_kit(const Kernel& kernel, const RuntimeSources& 
     });
     if (!lock)
         return lock.failure();
-    double waited = watch.lap();
-    if (auto kit = load_kit(folder, kernel)) {
-        kit->times.waiting = waited;
-        kit->times.open = whole.lap();
-        return *kit;
-    }
-    remove_leftovers(parent, key);
+    const double waited = watch.lap();
     remove_orphans_in_memory();
     const std::string part = parent + "/." + key + ".part";
-    if (mkdir(part.c_str(), 0755) != 0)
-        return Failure{part + ": cannot create: " + std::strerror(errno), ""};
-    auto kit = build_kit(kernel, *files, part, progress);
-    if (kit) {
-        if (Status ok = put_in_place(part, folder); !ok)
-            kit = ok.failure();
-    }
-    if (!kit) {
-        std::error_code ignored;
-        fs::remove_all(part, ignored);
+    auto kit = [&]() -> Result<RuntimeKit> {
+        auto found = load_kit(folder, kernel);
+        if (found && wanted.are_in(*found))
+            return *found;
+        remove_leftovers(parent, key);
+        if (!found)
+            return replace_kit(part, folder, [&](const std::string& to) {
+                return build_kit(kernel, *files, parts, [&] { return wanted.names(); }, to,
+                                 progress);
+            });
+        auto extended = extend_kit(*found, kernel, *files, parts, wanted.names(), progress);
+        if (extended)
+            return extended;
+        return replace_kit(part, folder, [&](const std::string& to) {
+            return build_kit_by_kbuild(kernel, *files, parts, extended.failure().message, to,
+                                       progress);
+        });
+    }();
+    if (!kit)
         return kit.failure();
-    }
-    kit->directory = folder;
     kit->times.waiting = waited;
     kit->times.open = whole.lap();
     return kit;

@@ -3,10 +3,12 @@
 
 #include "arch/arch.h"
 #include "diagnostics/suggest.h"
+#include "module/assembly.h"
 #include "module/build_output.h"
 #include "module/direct_build.h"
 #include "module/name.h"
 #include "module/offsets.h"
+#include "module/parts.h"
 #include "module/tool.h"
 #include "module/units.h"
 #include "module/verify.h"
@@ -16,6 +18,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -42,10 +45,12 @@ bool is_c_source(const SourceFile& file) {
 // The build of one kit: paths and intermediate results.
 class Builder {
   public:
-    Builder(const Kernel& kernel, const std::vector<SourceFile>& sources, const std::string& folder,
-            const ModuleProgress& progress, const TemporaryFolder& scratch, bool directly)
-        : kernel_(kernel), sources_(sources), folder_(folder), progress_(progress),
-          scratch_(scratch), directly_(directly) {}
+    Builder(const Kernel& kernel, const std::vector<SourceFile>& sources, const Parts& parts,
+            const std::string& folder, const ModuleProgress& progress,
+            const TemporaryFolder& scratch, const std::function<PartNames()>& wanted)
+        : kernel_(kernel), sources_(sources), parts_(parts), folder_(folder), progress_(progress),
+          scratch_(scratch), wanted_(wanted), directly_(wanted != nullptr),
+          assembly_(kit_, scratch) {}
 
     Result<RuntimeKit> run() {
         Stopwatch watch;
@@ -56,9 +61,8 @@ class Builder {
             return ok.failure();
         kit_.times.kbuild = watch.lap();
         for (auto step :
-             {&Builder::read_commands, &Builder::link_runtime, &Builder::link_module_object,
-              &Builder::complete_module_object, &Builder::read_symbols, &Builder::read_offsets,
-              &Builder::try_link, &Builder::finish}) {
+             {&Builder::read_commands, &Builder::link_objects, &Builder::read_symbols,
+              &Builder::read_offsets, &Builder::try_link, &Builder::finish}) {
             if (Status ok = (this->*step)(); !ok)
                 return ok.failure();
         }
@@ -74,12 +78,11 @@ class Builder {
     Status make_directly();
     Status make_by_kbuild();
     std::vector<std::string> make_command(unsigned jobs) const;
+    bool versioned() const { return kernel_.config("MODVERSIONS") == "y"; }
     std::string title() const { return "building the runtime for " + kit_.release; }
     Result<ProgramOutcome> run_make(unsigned jobs, const std::string& objects, size_t total);
     Status read_commands();
-    Status link_runtime();
-    Status link_module_object();
-    Status complete_module_object();
+    Status link_objects();
     Status read_symbols();
     Status read_offsets();
     Status try_link();
@@ -89,38 +92,20 @@ class Builder {
     std::string placeholder(std::string_view suffix) const {
         return scratch_.file(std::string(name_placeholder) + std::string(suffix));
     }
-    std::string kept(std::string_view name) const {
-        return scratch_.file("kit-" + std::string(name));
-    }
-
-    // Runs a tool that must succeed without output.
-    Status run(const std::vector<std::string>& words) {
-        auto outcome = run_tool(words);
-        if (!outcome)
-            return outcome.failure();
-        if (outcome->status != 0 || !outcome->output.empty())
-            return Failure{"building the runtime for " + kit_.release + " failed in " +
-                               fs::path(words[0]).filename().string() + ":" +
-                               relevant_lines(outcome->output),
-                           ""};
-        return Done{};
-    }
-    std::vector<std::string> ld(std::initializer_list<std::string> rest) const {
-        std::vector<std::string> words = prelinker_;
-        words.insert(words.end(), rest);
-        return words;
-    }
 
     const Kernel& kernel_;
     const std::vector<SourceFile>& sources_;
+    const Parts& parts_;
     const std::string& folder_;
     const ModuleProgress& progress_;
     const TemporaryFolder& scratch_;
-    const bool directly_; // not all by Kbuild
+    const std::function<PartNames()>& wanted_; // none: Kbuild builds all
+    const bool directly_;
     RuntimeKit kit_;
-    std::string features_;               // options for the compiler
-    std::vector<std::string> objects_;   // of the runtime, excluding the stub
-    std::vector<std::string> prelinker_; // ld and flags, without --build-id
+    Assembly assembly_;
+    std::string features_;             // options for the compiler
+    std::vector<std::string> objects_; // of the runtime, excluding the stub
+    std::string stand_ins_;            // an object; empty: the runtime lacks no part
 };
 
 Status Builder::make() {
@@ -151,8 +136,16 @@ Status Builder::make_directly() {
         progress_(title() + " (once)");
     const unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
     const std::vector<std::string> command = make_command(1);
-    DirectBuild build{kernel_, sources_, scratch_, command, std::string(name_placeholder),
-                      jobs,    {}};
+    const auto units = [this] {
+        kit_.parts = wanted_();
+        std::vector<Unit> all = parts_.units(kit_.parts, true, "");
+        if (all.empty())
+            return divide_sources(sources_);
+        if (const auto replaced = parts_.replaced(kit_.parts); !replaced.empty())
+            all.push_back({{"djs_absent.c", stand_ins(replaced)}});
+        return all;
+    };
+    DirectBuild build{kernel_, units, scratch_, command, std::string(name_placeholder), jobs, {}};
     if (progress_)
         build.progress = [this](size_t done, size_t total) {
             progress_(title() + " (once): " + std::to_string(done) + " of " +
@@ -162,11 +155,16 @@ Status Builder::make_directly() {
     if (!objects)
         return objects.failure();
     objects_ = std::move(*objects);
+    if (!parts_.replaced(kit_.parts).empty()) {
+        stand_ins_ = objects_.back();
+        objects_.pop_back();
+    }
     kit_.combined = true;
     return Done{};
 }
 
 Status Builder::make_by_kbuild() {
+    kit_.parts = parts_.all();
     unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
     // One of the parts holds the sources without kernel headers; on two processors both parts take
     // equally long.
@@ -253,15 +251,13 @@ Status Builder::read_commands() {
             continue;
         }
         kit_.linker.push_back(words[i]);
-        if (!words[i].starts_with("--build-id"))
-            prelinker_.push_back(words[i]);
     }
     if (kit_.linker.empty() || script.empty())
         return Failure{"unexpected Kbuild link command for " + kit_.release, ""};
     auto text = read_file(script.starts_with('/') ? script : build_dir + "/" + script);
     if (!text)
         return text.failure();
-    if (Status ok = write_file(kept(linker_script), *text); !ok)
+    if (Status ok = write_file(assembly_.file(linker_script), *text); !ok)
         return ok;
 
     // "cmd_X := gcc … -c -o X Y.c ; objtool …"
@@ -309,107 +305,47 @@ Status Builder::read_commands() {
     return Done{};
 }
 
-Status Builder::link_runtime() {
-    std::vector<std::string> words = ld({"-o", kept(runtime_object)});
-    words.insert(words.end(), objects_.begin(), objects_.end());
-    if (Status ok = run(words); !ok)
+Status Builder::link_objects() {
+    if (Status ok = assembly_.link_pieces(objects_); !ok)
         return ok;
-    if (Status ok = run({"strip", "--strip-debug", "-R", ".comment", "-R", ".djstap.offsets", "-R",
-                         ".rela.djstap.offsets", kept(runtime_object)});
-        !ok)
+    if (Status ok = assembly_.link_runtime(stand_ins_); !ok)
         return ok;
-    if (!kit_.delayed_objtool)
-        return Done{};
-    std::error_code error;
-    fs::copy_file(kept(runtime_object), kept(plain_runtime), error);
-    if (error)
-        return Failure{kept(plain_runtime) + ": cannot write: " + error.message(), ""};
-    words = kit_.objtool;
-    words.push_back(kept(runtime_object));
-    if (Status ok = run(words); !ok)
-        return ok;
-    return run({"strip", "--wildcard", "--strip-symbol=__pfx_*", kept(runtime_object)});
-}
-
-Status Builder::link_module_object() {
-    std::vector<std::string> words = ld({"-o", kept(module_object), placeholder(".mod.o")});
+    const std::string module_part = assembly_.file(module_object);
+    std::vector<std::string> words{"-o", module_part, placeholder(".mod.o")};
     std::error_code error;
     if (fs::exists(built(".module-common.o"), error))
         words.push_back(built(".module-common.o"));
-    if (Status ok = run(words); !ok)
+    if (Status ok = assembly_.ld(words); !ok)
         return ok;
-    return run({"strip", "--strip-debug", "-R", ".comment", kept(module_object)});
-}
-
-Status Builder::complete_module_object() {
-    if (!directly_)
-        return Done{};
-    return complete_versions(kit_, scratch_, prelinker_, kept(runtime_object), kept(module_object),
-                             kernel_.config("MODVERSIONS") == "y");
+    if (Status ok = assembly_.run({"strip", "--strip-debug", "-R", ".comment", module_part}); !ok)
+        return ok;
+    return directly_ ? complete_versions(kit_, assembly_, scratch_, built(stub_object), versioned())
+                     : Done{};
 }
 
 Status Builder::read_symbols() {
-    auto runtime_bytes = read_file(kept(runtime_object));
-    auto module_bytes = read_file(kept(module_object));
-    auto stub_bytes = read_file(built(stub_object));
-    for (const auto* bytes : {&runtime_bytes, &module_bytes, &stub_bytes}) {
-        if (!*bytes)
-            return bytes->failure();
-    }
-    auto runtime = ElfObject::read(*runtime_bytes, "runtime.o");
-    auto module_part = ElfObject::read(*module_bytes, "module.o");
-    auto stub = ElfObject::read(*stub_bytes, "stub.o");
-    for (const auto* object : {&runtime, &module_part, &stub}) {
-        if (!*object)
-            return object->failure();
-    }
-    auto add = [](std::vector<std::string>& list, std::string_view name) {
-        if (std::find(list.begin(), list.end(), name) == list.end())
-            list.emplace_back(name);
-    };
-    if (kernel_.config("MODVERSIONS") == "y") {
-        auto versions = read_versions(*module_part);
-        if (!versions)
-            return versions.failure();
-        kit_.versioned_symbols = *versions;
-    }
-    const bool versioned = !kit_.versioned_symbols.empty();
-    for (const ObjectSymbol& symbol : runtime->symbols()) {
-        if (symbol.name.empty())
-            continue;
-        if (!symbol.undefined()) {
-            if (!symbol.global() || !symbol.name.starts_with("djs_"))
-                continue;
-            add(kit_.runtime_symbols, symbol.name);
-            if (symbol.type == STT_FUNC)
-                add(kit_.runtime_functions, symbol.name);
-        } else if (symbol.name != "djs_script" && !module_part->defined_symbol(symbol.name)) {
-            // Without versions, modpost has still resolved each symbol.
-            if (!versioned)
-                add(kit_.versioned_symbols, symbol.name);
-            else if (!std::binary_search(kit_.versioned_symbols.begin(),
-                                         kit_.versioned_symbols.end(), symbol.name, std::less<>()))
-                return Failure{"the runtime needs '" + std::string(symbol.name) +
-                                   "', which has no version in the kernel's table",
-                               ""};
-        }
-    }
-    std::sort(kit_.runtime_symbols.begin(), kit_.runtime_symbols.end());
-    std::sort(kit_.runtime_functions.begin(), kit_.runtime_functions.end());
-    for (const ObjectSymbol& symbol : stub->symbols()) {
-        if (!symbol.undefined() || symbol.name.empty() || kit_.has_runtime_symbol(symbol.name))
-            continue;
-        add(kit_.kernel_symbols, symbol.name);
-        if (!versioned)
-            add(kit_.versioned_symbols, symbol.name);
+    if (Status ok = assembly_.read_runtime_symbols(parts_.replaced(kit_.parts), versioned()); !ok)
+        return ok;
+    auto bytes = read_file(built(stub_object));
+    if (!bytes)
+        return bytes.failure();
+    auto stub = ElfObject::read(*bytes, "stub.o");
+    if (!stub)
+        return stub.failure();
+    std::set<std::string> offered;
+    for (const ObjectSymbol& symbol : stub->symbols())
+        if (symbol.undefined() && !symbol.name.empty() && !kit_.has_runtime_symbol(symbol.name))
+            offered.emplace(symbol.name);
+    if (!versioned()) {
+        std::set<std::string> all(kit_.versioned_symbols.begin(), kit_.versioned_symbols.end());
+        all.insert(offered.begin(), offered.end());
+        kit_.versioned_symbols.assign(all.begin(), all.end());
     }
     // What the compiler itself inserts calls of: thunks, whether the stub uses them or not.
-    for (const std::string& symbol : kit_.versioned_symbols) {
+    for (const std::string& symbol : kit_.versioned_symbols)
         if (arch::thunk_of(symbol) != arch::Thunk::None)
-            add(kit_.kernel_symbols, symbol);
-    }
-    std::sort(kit_.kernel_symbols.begin(), kit_.kernel_symbols.end());
-    std::sort(kit_.versioned_symbols.begin(), kit_.versioned_symbols.end());
+            offered.insert(symbol);
+    kit_.kernel_symbols.assign(offered.begin(), offered.end());
     return Done{};
 }
 
@@ -425,8 +361,9 @@ Status Builder::read_offsets() {
 // advance.
 Status Builder::try_link() {
     if (directly_)
-        if (Status ok = run(ld({"-T", kept(linker_script), "-o", placeholder(".ko"),
-                                kept(runtime_object), built(stub_object), kept(module_object)}));
+        if (Status ok = assembly_.ld({"-T", assembly_.file(linker_script), "-o", placeholder(".ko"),
+                                      assembly_.file(runtime_object), built(stub_object),
+                                      assembly_.file(module_object)});
             !ok)
             return ok;
     auto bytes = read_file(placeholder(".ko"));
@@ -449,35 +386,33 @@ Status Builder::finish() {
     kit_.signature_hash = kernel_.config("MODULE_SIG_HASH");
     if (kit_.signature_hash.empty())
         kit_.signature_hash = "sha256";
-    std::vector<KitFile> files;
-    for (std::string_view name : {runtime_object, plain_runtime, module_object, linker_script}) {
-        if (name == plain_runtime && !kit_.delayed_objtool)
-            continue;
-        auto bytes = read_file(kept(name));
-        if (!bytes)
-            return bytes.failure();
-        files.push_back({std::string(name), bytes->size(), hash_bytes(*bytes)});
-        if (Status ok = write_file(folder_ + "/" + std::string(name), *bytes); !ok)
-            return ok;
-    }
-    return write_file(folder_ + "/" + std::string(manifest_name), write_manifest(kit_, files));
+    return assembly_.keep(folder_);
 }
 
 } // namespace
 
 Result<RuntimeKit> build_kit(const Kernel& kernel, const std::vector<SourceFile>& sources,
+                             const Parts& parts, const std::function<PartNames()>& wanted,
                              const std::string& folder, const ModuleProgress& progress) {
-    const auto build = [&](bool directly) -> Result<RuntimeKit> {
-        auto scratch = TemporaryFolder::create_in_memory();
-        if (!scratch)
-            return scratch.failure();
-        return Builder(kernel, sources, folder, progress, *scratch, directly).run();
-    };
-    auto kit = build(true);
-    if (kit)
-        return kit;
-    const std::string why = kit.failure().message;
-    kit = build(false);
+    auto scratch = TemporaryFolder::create_in_memory();
+    if (!scratch)
+        return scratch.failure();
+    auto kit = Builder(kernel, sources, parts, folder, progress, *scratch, wanted).run();
+    return kit ? kit
+               : build_kit_by_kbuild(kernel, sources, parts, kit.failure().message, folder,
+                                     progress);
+}
+
+Result<RuntimeKit> build_kit_by_kbuild(const Kernel& kernel, const std::vector<SourceFile>& sources,
+                                       const Parts& parts, const std::string& why,
+                                       const std::string& folder, const ModuleProgress& progress) {
+    auto scratch = TemporaryFolder::create_in_memory();
+    if (!scratch)
+        return scratch.failure();
+    if (progress)
+        progress("building the runtime for " + kernel.release() +
+                 " (once) by Kbuild alone, which takes longer: " + why);
+    auto kit = Builder(kernel, sources, parts, folder, progress, *scratch, nullptr).run();
     if (kit)
         kit->indirect_because = why;
     return kit;

@@ -170,7 +170,7 @@ class Linker {
     std::string script() const { return scratch_.file("script.o"); }
     std::string module() const { return scratch_.file("module.ko"); }
     std::string kit_file(std::string_view name) const {
-        return kit_.directory + "/" + std::string(name);
+        return kit_.directory + "/" + file_name(kit_, name);
     }
 
     const RuntimeKit& kit_;
@@ -181,6 +181,17 @@ class Linker {
 };
 
 } // namespace
+
+Result<std::set<std::string>> needed_symbols(std::string_view bytes) {
+    auto object = ElfObject::read(bytes, "the script's object");
+    if (!object)
+        return object.failure();
+    std::set<std::string> names;
+    for (const ObjectSymbol& symbol : object->symbols())
+        if (symbol.undefined() && symbol.name.starts_with("djs_"))
+            names.emplace(symbol.name);
+    return names;
+}
 
 Result<BuiltModule> link_module(const RuntimeKit& kit, const ModuleRequest& request) {
     Stopwatch watch;

@@ -8,7 +8,7 @@ namespace djstap::module {
 
 namespace {
 
-constexpr std::string_view first_line = "djstap runtime kit 2\n";
+constexpr std::string_view first_line = "djstap runtime kit 3\n";
 
 // Returns the text up to the next space, and removes it from `rest`.
 std::string_view word(std::string_view& rest) {
@@ -43,6 +43,10 @@ bool read_line(std::string_view line, Manifest& manifest) {
         kit.sign_file = value;
     } else if (key == "signature-hash") {
         kit.signature_hash = value;
+    } else if (key == "part") {
+        kit.parts.insert(value);
+    } else if (key == "state") {
+        return parse_number(rest, kit.state);
     } else if (key == "runtime-symbol") {
         kit.runtime_symbols.push_back(value);
     } else if (key == "runtime-function") {
@@ -72,6 +76,13 @@ bool read_line(std::string_view line, Manifest& manifest) {
 
 } // namespace
 
+std::string file_name(const RuntimeKit& kit, std::string_view name) {
+    // never changes
+    if (!kit.state || name == linker_script)
+        return std::string(name);
+    return std::to_string(kit.state) + "-" + std::string(name);
+}
+
 std::string write_manifest(const RuntimeKit& kit, const std::vector<KitFile>& files) {
     std::string text(first_line);
     auto line = [&text](std::string_view key, std::string_view value) {
@@ -91,6 +102,9 @@ std::string write_manifest(const RuntimeKit& kit, const std::vector<KitFile>& fi
     line("build-dir", kit.build_dir);
     line("sign-file", kit.sign_file);
     line("signature-hash", kit.signature_hash);
+    for (const std::string& part : kit.parts)
+        line("part", part);
+    line("state", std::to_string(kit.state));
     list("runtime-symbol", kit.runtime_symbols);
     list("runtime-function", kit.runtime_functions);
     list("kernel-symbol", kit.kernel_symbols);

@@ -28,6 +28,12 @@ inline constexpr std::string_view plain_runtime =
 // modpost's output: versions, struct module
 inline constexpr std::string_view module_object = "module.o";
 inline constexpr std::string_view linker_script = "module.lds";
+// what the runtime is linked from: the parts of it that the kit has, without stand-ins for others
+inline constexpr std::string_view pieces_object = "pieces.o";
+
+// Returns the name of the file in the state of the kit: each state has files of its own, because
+// another djstap may be about to link those of the state before.
+std::string file_name(const RuntimeKit& kit, std::string_view name);
 
 std::string write_manifest(const RuntimeKit& kit, const std::vector<KitFile>& files);
 

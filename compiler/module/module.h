@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,10 @@ struct RuntimeKit {
     std::vector<std::string> runtime_functions; // the functions among these
     std::vector<std::string> kernel_symbols;
     std::vector<std::string> versioned_symbols;
+    // The parts of the runtime that it contains, of those that kits may lack (module/parts.h), and
+    // how often some were added.
+    std::set<std::string> parts;
+    uint32_t state = 0;
     std::vector<KitOffset> offsets; // sorted by name
 
     bool embedded_code = false; // set by add_embedded_code(): C code has more kinds of sections
@@ -75,12 +80,22 @@ struct RuntimeKit {
 
 using ModuleProgress = std::function<void(const std::string&)>;
 
+// Returns the symbols of the runtime that a script refers to, or that its tables require; symbols
+// that the runtime does not have are ignored. It is called once, and may wait.
+using NeededSymbols = std::function<std::set<std::string>()>;
+
 // Returns the kit of `kernel` for these sources: from the cache, or built now (takes seconds;
-// `progress` is called). A damaged kit is rebuilt. If several djstaps need it at once, one builds
-// it while the others wait. Fails, with the Debian package to install as a hint, if headers,
-// compiler or tools are missing, if the runtime does not compile, or if the kit cannot be written.
+// `progress` is called). It contains at least what defines the symbols that are needed: if the cached
+// kit does not, parts of the runtime are added to it. Without `needed` it contains the whole runtime. A
+// damaged kit is rebuilt. If several djstaps need it at once, one builds it while the others wait.
+// Fails, with the Debian package to install as a hint, if headers, compiler or tools are missing, if
+// the runtime does not compile, or if the kit cannot be written.
 Result<RuntimeKit> open_runtime_kit(const Kernel& kernel, const RuntimeSources& sources,
-                                    const ModuleProgress& progress = nullptr);
+                                    const ModuleProgress& progress = nullptr,
+                                    const NeededSymbols& needed = nullptr);
+
+// Returns the symbols of the runtime that a script's object refers to.
+Result<std::set<std::string>> needed_symbols(std::string_view object);
 
 // Fails if the headers that define the data between a script's object and the runtime differ from
 // those that this program was built with: the runtime would misinterpret the data.

@@ -64,7 +64,11 @@ std::string command_for(const std::string& command, std::string_view source, std
     std::string text =
         replaced(command, "/" + std::string(source) + ".", "/" + std::string(other) + ".");
     text = replaced(text, "\"" + std::string(source) + "\"", "\"" + std::string(other) + "\"");
-    return cold ? replaced(text, " -O2 ", " -O1 ") : text;
+    return compiler_for(text, cold);
+}
+
+std::string compiler_for(const std::string& compiler, bool cold) {
+    return cold ? replaced(compiler, " -O2 ", " -O1 ") : compiler;
 }
 
 std::string compiler_of(std::string_view command, std::string_view folder) {

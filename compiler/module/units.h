@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A kit's objects, compiled directly with the command that Kbuild would use.
 #pragma once
-#include "module/kit_build.h"
+#include "module/parts.h"
 
 #include <functional>
 #include <string>
@@ -22,6 +22,9 @@ std::string compile_command(std::string_view commands, std::string_view folder,
 // Returns that command for another source of the same folder; `cold`: optimized less.
 std::string command_for(const std::string& command, std::string_view source, std::string_view other,
                         bool cold);
+
+// Returns such a compiler's command (RuntimeKit::compiler) for a source; `cold` as above.
+std::string compiler_for(const std::string& compiler, bool cold);
 
 // Returns the command's part that only compiles, without the files: see RuntimeKit::compiler.
 std::string compiler_of(std::string_view command, std::string_view folder);

@@ -30,4 +30,7 @@ struct djs_mechanism_ops {
 	bool drains;
 };
 
+/* Those of a mechanism that a kit lacks are zeros of this size (compiler/module/parts.h). */
+static_assert(sizeof(struct djs_mechanism_ops) <= 16 * sizeof(long));
+
 #endif
