@@ -160,8 +160,8 @@ Invocation::Invocation(Options given)
                                       AddressSpace space) -> Result<std::string> {
         if (space == AddressSpace::User)
             return compile_user_headers(headers);
-        // Only the compiler's command is needed; but the thread that builds the kit may be waiting for
-        // the passes, which wait here.
+        // Only the compiler's command is needed; but the thread that builds the kit may be waiting
+        // for the passes, which wait here.
         needs.settle({});
         auto opened = open_runtime_kit(kernel, RuntimeSources{places.runtime}, show_progress,
                                        [] { return std::set<std::string>(); });

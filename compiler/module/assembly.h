@@ -16,7 +16,9 @@ class Assembly {
   public:
     Assembly(RuntimeKit& kit, const TemporaryFolder& scratch) : kit_(kit), scratch_(scratch) {}
 
-    std::string file(std::string_view name) const { return scratch_.file("kit-" + std::string(name)); }
+    std::string file(std::string_view name) const {
+        return scratch_.file("kit-" + std::string(name));
+    }
 
     // Runs a tool that must succeed without output.
     Status run(const std::vector<std::string>& words) const;

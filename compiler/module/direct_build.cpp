@@ -40,8 +40,8 @@ class Direct {
     explicit Direct(const DirectBuild& build) : build_(build) {}
 
     Result<std::vector<std::string>> run() {
-        if (Status ok = write_file(build_.scratch.file(std::string(skeleton) + ".c"),
-                                   skeleton_source);
+        if (Status ok =
+                write_file(build_.scratch.file(std::string(skeleton) + ".c"), skeleton_source);
             !ok)
             return ok.failure();
         make_ = build_.make;
@@ -237,10 +237,10 @@ Status complete_versions(const RuntimeKit& kit, const Assembly& assembly,
     const std::string file = scratch.file("djs_versions"), joined = scratch.file("djs_joined.o");
     if (Status ok = write_file(file + ".c", source); !ok)
         return ok;
-    if (Status ok = assembly.run(
-            {"sh", "-c",
-             "cd " + quoted_for_shell(kit.build_dir) + " && exec " + kit.compiler + " -c -o " +
-                 quoted_for_shell(file + ".o") + " " + quoted_for_shell(file + ".c")});
+    if (Status ok = assembly.run({"sh", "-c",
+                                  "cd " + quoted_for_shell(kit.build_dir) + " && exec " +
+                                      kit.compiler + " -c -o " + quoted_for_shell(file + ".o") +
+                                      " " + quoted_for_shell(file + ".c")});
         !ok)
         return ok;
     if (Status ok = assembly.ld({"-o", joined, module_part, file + ".o"}); !ok)

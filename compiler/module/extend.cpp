@@ -75,8 +75,7 @@ class Extension {
     }
 
     Status compile(const PartNames& missing) {
-        std::vector<Unit> units =
-            parts_.units(missing, false, "_" + std::to_string(kit_.state));
+        std::vector<Unit> units = parts_.units(missing, false, "_" + std::to_string(kit_.state));
         for (const Unit& unit : units)
             objects_.push_back(scratch_.file(unit.name() + ".o"));
         if (const auto replaced = parts_.replaced(kit_.parts); !replaced.empty()) {

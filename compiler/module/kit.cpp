@@ -206,8 +206,8 @@ Result<RuntimeKit> open_runtime_kit(const Kernel& kernel, const RuntimeSources& 
         remove_leftovers(parent, key);
         if (!found)
             return replace_kit(part, folder, [&](const std::string& to) {
-                return build_kit(kernel, *files, parts, [&] { return wanted.names(); }, to,
-                                 progress);
+                return build_kit(
+                    kernel, *files, parts, [&] { return wanted.names(); }, to, progress);
             });
         auto extended = extend_kit(*found, kernel, *files, parts, wanted.names(), progress);
         if (extended)

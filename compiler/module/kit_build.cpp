@@ -60,9 +60,8 @@ class Builder {
         if (Status ok = make(); !ok)
             return ok.failure();
         kit_.times.kbuild = watch.lap();
-        for (auto step :
-             {&Builder::read_commands, &Builder::link_objects, &Builder::read_symbols,
-              &Builder::read_offsets, &Builder::try_link, &Builder::finish}) {
+        for (auto step : {&Builder::read_commands, &Builder::link_objects, &Builder::read_symbols,
+                          &Builder::read_offsets, &Builder::try_link, &Builder::finish}) {
             if (Status ok = (this->*step)(); !ok)
                 return ok.failure();
         }
@@ -166,9 +165,13 @@ Status Builder::make_directly() {
 Status Builder::make_by_kbuild() {
     kit_.parts = parts_.all();
     unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
-    // One of the parts holds the sources without kernel headers; on two processors both parts take
-    // equally long.
-    std::vector<SourceFile> combined = combine_sources(sources_, std::clamp(jobs, 2u, 4u) - 1);
+    std::vector<SourceFile> combined;
+    for (Unit& unit : parts_.units(parts_.all(), true, ""))
+        combined.push_back(std::move(unit.source));
+    // One of them holds the sources without kernel headers; on two processors both take equally
+    // long.
+    if (combined.empty())
+        combined = combine_sources(sources_, std::clamp(jobs, 2u, 4u) - 1);
     std::string objects;
     for (const SourceFile& file : combined) {
         if (Status ok = write_file(built(file.name), file.text); !ok)

@@ -85,11 +85,11 @@ using ModuleProgress = std::function<void(const std::string&)>;
 using NeededSymbols = std::function<std::set<std::string>()>;
 
 // Returns the kit of `kernel` for these sources: from the cache, or built now (takes seconds;
-// `progress` is called). It contains at least what defines the symbols that are needed: if the cached
-// kit does not, parts of the runtime are added to it. Without `needed` it contains the whole runtime. A
-// damaged kit is rebuilt. If several djstaps need it at once, one builds it while the others wait.
-// Fails, with the Debian package to install as a hint, if headers, compiler or tools are missing, if
-// the runtime does not compile, or if the kit cannot be written.
+// `progress` is called). It contains at least what defines the symbols that are needed: if the
+// cached kit does not, parts of the runtime are added to it. Without `needed` it contains the whole
+// runtime. A damaged kit is rebuilt. If several djstaps need it at once, one builds it while the
+// others wait. Fails, with the Debian package to install as a hint, if headers, compiler or tools
+// are missing, if the runtime does not compile, or if the kit cannot be written.
 Result<RuntimeKit> open_runtime_kit(const Kernel& kernel, const RuntimeSources& sources,
                                     const ModuleProgress& progress = nullptr,
                                     const NeededSymbols& needed = nullptr);

@@ -21,19 +21,38 @@ bool is_word(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
 
-// Returns whether a source defines a global symbol: the definition begins in the first column,
-// where statements and static names do not stand.
+// Returns whether what follows a symbol's name is its definition: not that of a type, nor a
+// declaration.
+bool begins_definition(std::string_view rest) {
+    if (rest.starts_with(" =") || rest.starts_with("[") || rest.starts_with(";"))
+        return true;
+    if (!rest.starts_with("("))
+        return false;
+    size_t at = 0;
+    for (int depth = 0; at < rest.size(); at++) {
+        depth += rest[at] == '(';
+        depth -= rest[at] == ')';
+        if (!depth)
+            break;
+    }
+    at = rest.find_first_not_of(" \n\t", at + 1);
+    return at != std::string_view::npos && rest[at] == '{';
+}
+
+// Returns whether a source defines a global symbol. Definitions begin in the first column, where
+// statements and static names do not stand.
 bool defines_symbol(std::string_view text, std::string_view symbol) {
     for (size_t at = 0; (at = text.find(symbol, at)) != std::string_view::npos;
          at += symbol.size()) {
-        const size_t end = at + symbol.size();
-        if ((at && is_word(text[at - 1])) || (end < text.size() && is_word(text[end])))
+        const std::string_view rest = text.substr(at + symbol.size());
+        if ((at && is_word(text[at - 1])) || !begins_definition(rest))
             continue;
-        const size_t before = text.substr(0, at).rfind('\n');
-        const std::string_view line = text.substr(before == std::string_view::npos ? 0 : before + 1);
-        if (std::isalpha(static_cast<unsigned char>(line[0])) && !line.starts_with("static") &&
-            !line.starts_with("extern") &&
-            (end == text.size() || std::string_view("( [;").find(text[end]) != std::string::npos))
+        const size_t end = text.substr(0, at).rfind('\n');
+        const size_t begin = end == std::string_view::npos ? 0 : end + 1;
+        const std::string_view before = text.substr(begin, at - begin);
+        if (std::isalpha(static_cast<unsigned char>(text[begin])) &&
+            !before.starts_with("static") && !before.starts_with("extern") && before != "struct " &&
+            before != "union " && before != "enum ")
             return true;
     }
     return false;
@@ -55,8 +74,8 @@ Parts::Parts(const std::vector<SourceFile>& sources) : sources_(sources) {
                 continue;
             word.erase(0, prefix.size());
             const size_t dot = std::min(word.find('.'), word.size());
-            variables_.push_back({word.substr(0, dot), word.substr(std::min(dot + 1, word.size())),
-                                  {}});
+            variables_.push_back(
+                {word.substr(0, dot), word.substr(std::min(dot + 1, word.size())), {}});
             if (dot == word.size() && word.ends_with(objects_suffix))
                 kinds_.push_back(word);
         }

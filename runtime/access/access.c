@@ -193,13 +193,7 @@ DJS_HANDLER_CODE void djs_fail_load(struct djs_ctx *ctx, u64 address, u32 size, 
 
 DJS_HANDLER_CODE u64 djs_load(struct djs_ctx *ctx, u64 address, u32 size, u32 place)
 {
-	u64 value;
-
-	if (unlikely(!djs_read_number(address, size, &value))) {
-		djs_fail_number(ctx, "read", address, size, djs_is_user(address), place);
-		return 0;
-	}
-	return value;
+	return djs_load_here(ctx, address, size, place);
 }
 
 DJS_HANDLER_CODE u64 djs_load_user(struct djs_ctx *ctx, u64 address, u32 size, u32 place)

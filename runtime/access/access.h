@@ -24,6 +24,18 @@ bool djs_write_number(u64 address, u32 size, u64 value);
 void djs_fail_access(struct djs_ctx *ctx, const char *what, u64 address, bool user, u32 place);
 void djs_fail_number(struct djs_ctx *ctx, const char *verb, u64 address, u32 size, bool user,
 		     u32 place);
+/* djs_load (script.h) without a call, for sources that may be compiled apart from its own. */
+static __always_inline u64 djs_load_here(struct djs_ctx *ctx, u64 address, u32 size, u32 place)
+{
+	u64 value;
+
+	if (unlikely(!djs_read_number(address, size, &value))) {
+		djs_fail_number(ctx, "read", address, size, djs_is_user(address), place);
+		return 0;
+	}
+	return value;
+}
+
 /* The messages of both. */
 #define DJS_ACCESS_MESSAGE 128 /* bytes that are enough for `out` */
 void djs_describe_access(char *out, const char *what, u64 address, bool user);

@@ -91,7 +91,7 @@ DJS_HANDLER_CODE void djs_fn_signal_str(struct djs_ctx *ctx, char *out, s64 numb
 	djs_text_copy(out, above ? "RTMIN+" : "RTMIN", djs_script.string_bytes);
 	if (!above)
 		return;
-	length = djs_text_length(out);
+	length = djs_text_length_here(out);
 	if (above >= 10)
 		out[length++] = (char)('0' + above / 10);
 	out[length++] = (char)('0' + above % 10);

@@ -122,12 +122,12 @@ DJS_HANDLER_CODE s64 djs_fn_long_arg(struct djs_ctx *ctx, s64 n)
 			djs_fail_text(ctx, DJS_NO_PLACE, "a system call has no argument %lld", n);
 			return 0;
 		}
-		return djs_load(ctx, djs_register_argument(regs, 1) + djs_syscall_argument(n),
-				sizeof(long), DJS_NO_PLACE);
+		return djs_load_here(ctx, djs_register_argument(regs, 1) + djs_syscall_argument(n),
+				     sizeof(long), DJS_NO_PLACE);
 	}
 	if (n <= DJS_REGISTER_ARGUMENTS)
 		return djs_register_argument(regs, n);
-	return djs_load(ctx, djs_stack_argument(regs, n), sizeof(long), DJS_NO_PLACE);
+	return djs_load_here(ctx, djs_stack_argument(regs, n), sizeof(long), DJS_NO_PLACE);
 }
 
 /* Returns the address at which the task's user code resumes. */

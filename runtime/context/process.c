@@ -25,8 +25,8 @@
 
 /* The same, but a script error when it cannot be read. */
 #define FIELD_OR_FAIL(ctx, address, type, field)                                                   \
-	djs_load(ctx, (u64)(address) + offsetof(type, field), sizeof(((type *)0)->field),          \
-		 DJS_NO_PLACE)
+	djs_load_here(ctx, (u64)(address) + offsetof(type, field), sizeof(((type *)0)->field),     \
+		      DJS_NO_PLACE)
 
 /* Returns the task that the handler runs for. */
 static __always_inline struct task_struct *task_of(const struct djs_ctx *ctx)
@@ -190,15 +190,15 @@ DJS_HANDLER_CODE s64 djs_fn_task_nice(struct djs_ctx *ctx, s64 task)
 
 DJS_HANDLER_CODE s64 djs_fn_task_cpu(struct djs_ctx *ctx, s64 task)
 {
-	return (s32)djs_load(ctx, (u64)task + offsetof(struct task_struct, thread_info.cpu),
-			     sizeof(u32), DJS_NO_PLACE);
+	return (s32)djs_load_here(ctx, (u64)task + offsetof(struct task_struct, thread_info.cpu),
+				  sizeof(u32), DJS_NO_PLACE);
 }
 
 static DJS_HANDLER_CODE s64 credential(struct djs_ctx *ctx, s64 task, size_t offset)
 {
 	u64 cred = FIELD_OR_FAIL(ctx, task, struct task_struct, real_cred);
 
-	return ctx->error ? 0 : djs_load(ctx, cred + offset, sizeof(u32), DJS_NO_PLACE);
+	return ctx->error ? 0 : djs_load_here(ctx, cred + offset, sizeof(u32), DJS_NO_PLACE);
 }
 
 DJS_HANDLER_CODE s64 djs_fn_task_uid(struct djs_ctx *ctx, s64 task)
@@ -225,6 +225,6 @@ DJS_HANDLER_CODE void djs_fn_task_execname(struct djs_ctx *ctx, char *out, s64 t
 {
 	name_of(out, task);
 	if (!*out)
-		djs_load(ctx, (u64)task + offsetof(struct task_struct, comm), 1,
-			 DJS_NO_PLACE); /* fails if it is not a task */
+		djs_load_here(ctx, (u64)task + offsetof(struct task_struct, comm), 1,
+			      DJS_NO_PLACE); /* fails if it is not a task */
 }

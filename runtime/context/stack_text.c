@@ -49,7 +49,7 @@ static DJS_HANDLER_CODE void print_line(struct djs_ctx *ctx, unsigned long addre
 		return;
 	*(u32 *)(record + 1) = scnprintf((char *)(record + 1) + sizeof(u32), room, " 0x%llx : %s\n",
 					 djs_word_address(address), symbol);
-	djs_commit(ctx, record, size);
+	djs_commit_here(ctx, record);
 }
 
 /*
@@ -75,7 +75,7 @@ static DJS_HANDLER_CODE void print_addresses(struct djs_ctx *ctx, const u64 *add
 		return;
 	*(u64 *)(record + 1) = count;
 	memcpy((u64 *)(record + 1) + 1, slots, count * sizeof(u64));
-	djs_commit(ctx, record, size);
+	djs_commit_here(ctx, record);
 }
 
 DJS_HANDLER_CODE void djs_print_stack(struct djs_ctx *ctx, const u64 *stack)

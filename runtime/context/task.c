@@ -75,7 +75,8 @@ static void run_handler(const struct djs_handler *handler, const struct djs_site
 	ctx->nesting = 0;
 	djs_task_lock(ctx);
 	handler->body(ctx);
-	djs_end_walks();
+	if (djs_script.iterator_count)
+		djs_end_walks();
 	djs_task_unlock(ctx);
 	if (ctx->error) {
 		preempt_disable_notrace();

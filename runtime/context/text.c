@@ -6,7 +6,7 @@
 
 DJS_HANDLER_CODE s64 djs_fn_strlen(struct djs_ctx *ctx, const char *text)
 {
-	return djs_text_length(text);
+	return djs_text_length_here(text);
 }
 
 DJS_HANDLER_CODE s64 djs_fn_strtol(struct djs_ctx *ctx, const char *text, s64 base)
@@ -27,7 +27,7 @@ DJS_HANDLER_CODE s64 djs_fn_strpos(struct djs_ctx *ctx, const char *text, const 
 /* Returns the byte at `index`, sign-extended. */
 DJS_HANDLER_CODE s64 djs_fn_stringat(struct djs_ctx *ctx, const char *text, s64 index)
 {
-	if (index >= 0 && index < (s64)djs_text_length(text))
+	if (index >= 0 && index < (s64)djs_text_length_here(text))
 		return (s8)text[index];
 	djs_fail(ctx, "Position out of bounds", DJS_NO_PLACE);
 	return 0;
@@ -74,7 +74,7 @@ DJS_HANDLER_CODE void djs_fn_tokenize(struct djs_ctx *ctx, char *out, const char
 DJS_HANDLER_CODE void djs_fn_str_replace(struct djs_ctx *ctx, char *out, const char *text,
 					 const char *old, const char *new)
 {
-	size_t old_length = djs_text_length(old), new_length = djs_text_length(new);
+	size_t old_length = djs_text_length_here(old), new_length = djs_text_length_here(new);
 	size_t done = 0, room = djs_script.string_bytes - 1, i;
 
 	while (*text && done < room) {

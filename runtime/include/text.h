@@ -35,6 +35,16 @@ size_t djs_text_concat(char *out, const char *a, const char *b, size_t size);
 size_t djs_text_point(char *out, size_t size, const char *shape, const char *function,
 		      const char *file, u32 line);
 size_t djs_text_length(const char *in);
+/* The same without a call, for sources that may be compiled apart from its own. */
+static inline size_t djs_text_length_here(const char *in)
+{
+	size_t length = 0;
+
+	if (in)
+		while (in[length])
+			length++;
+	return length;
+}
 int djs_text_compare(const char *a, const char *b); /* like strcmp: -1, 0, 1 */
 size_t djs_text_substr(char *out, size_t size, const char *in, s64 start, s64 length);
 s64 djs_text_find(const char *haystack, const char *needle); /* its position, or -1 */

@@ -273,7 +273,5 @@ DJS_HANDLER_CODE struct djs_record *djs_reserve(struct djs_ctx *ctx, u32 id, u32
  */
 DJS_HANDLER_CODE void djs_commit(struct djs_ctx *ctx, struct djs_record *record, u32 size)
 {
-	smp_store_release(&record->size, ctx->reserved);
-	if (unlikely(ctx->can_wait))
-		preempt_enable_notrace();
+	djs_commit_here(ctx, record);
 }

@@ -22,6 +22,13 @@ static inline u64 djs_record_limit(void)
 {
 	return djs_overwrite ? DJS_PART_BYTES : djs_ring_bytes;
 }
+/* djs_commit (script.h) without a call, for sources that may be compiled apart from its own. */
+static __always_inline void djs_commit_here(struct djs_ctx *ctx, struct djs_record *record)
+{
+	smp_store_release(&record->size, ctx->reserved);
+	if (unlikely(ctx->can_wait))
+		preempt_enable_notrace();
+}
 /* Counts a record that did not fit. */
 void djs_count_lost(u32 size);
 bool djs_next_part(u32 size);

@@ -77,12 +77,7 @@ DJS_HANDLER_CODE size_t djs_text_point(char *out, size_t size, const char *shape
 
 DJS_HANDLER_CODE size_t djs_text_length(const char *in)
 {
-	size_t length = 0;
-
-	if (in)
-		while (in[length])
-			length++;
-	return length;
+	return djs_text_length_here(in);
 }
 
 DJS_HANDLER_CODE int djs_text_compare(const char *a, const char *b)

@@ -32,8 +32,11 @@ def units():
     """Returns {unit: its sources, and the headers that they include}."""
     text = read("Kbuild").replace("\\\n", " ")
     found = {}
-    for name, objects in re.findall(r"^djs-(\w+)-objects := (.*)$", text, re.MULTILINE):
-        files = [each[:-2] + ".c" for each in objects.split()]
+    # The objects of a part (djs-…-objects.PART) may be compiled with the others of their kind.
+    listed = collections.defaultdict(list)
+    for name, objects in re.findall(r"^djs-(\w+)-objects(?:\.\w+)? := (.*)$", text, re.MULTILINE):
+        listed[name] += [each[:-2] + ".c" for each in objects.split()]
+    for name, files in listed.items():
         for path in files:
             for header in re.findall(r'^#include "([^"]+)"', read(path), re.MULTILINE):
                 if header.endswith("/user.h"): # in place of kernel.h, outside of a kernel
