@@ -11,6 +11,7 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/MC/StringTableBuilder.h>
+#include <llvm/Support/MathExtras.h>
 
 namespace djstap::codegen {
 
@@ -156,6 +157,14 @@ llvm::Constant* ScriptModule::fill_sites(uint32_t& text_bytes) {
     llvm::StringTableBuilder texts(llvm::StringTableBuilder::ELF);
     // The builder keeps references to the texts.
     auto offset_of = [&](const std::string& text) { return text.empty() ? 0 : texts.add(text); };
+    // Code of one image is within 2 GB.
+    auto distance = [&](const Site& site, uint64_t address) {
+        const auto bytes = static_cast<int64_t>(address - site.address);
+        if (!llvm::isInt<32>(bytes) || bytes == DJS_NO_FALLBACK)
+            diagnostics.report(DiagnosticKind::CodegenInternal, {},
+                               {"the function of " + site.point + " is too far away"});
+        return static_cast<int32_t>(bytes);
+    };
     std::vector<llvm::Constant*> elements;
     std::vector<PointShape> points;
     points.reserve(plan.sites.size());
@@ -163,8 +172,8 @@ llvm::Constant* ScriptModule::fill_sites(uint32_t& text_bytes) {
         const PointShape& point = points.emplace_back(shape_of_point(site.point, site.function));
         elements.push_back(types.make(contract::djs_site{
             .address = site.address,
-            .entry = site.entry,
-            .fallback = site.fallback,
+            .entry = site.entry ? distance(site, site.entry) : 0,
+            .fallback = site.fallback ? distance(site, site.fallback) : DJS_NO_FALLBACK,
             .handler = site.variant,
             .trampoline = site.trampoline,
             .next = site.next,

@@ -92,7 +92,8 @@ DJS_HANDLER_CODE s64 djs_fn_addr(struct djs_ctx *ctx)
 		return ctx->address;
 	if (!site || !site->address)
 		return ctx->regs ? instruction_pointer(ctx->regs) : 0;
-	return (djs_mechanism_can(site->mechanism, DJS_AT_FENTRY) ? site->entry : site->address) +
+	return (djs_mechanism_can(site->mechanism, DJS_AT_FENTRY) ? djs_site_entry(site)
+								  : site->address) +
 	       djs_site_bias(site);
 }
 

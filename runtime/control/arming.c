@@ -28,10 +28,11 @@ static void do_without_ftrace(void)
 		if (run->absent || !uses_ftrace(run))
 			continue;
 		if (run->mechanism == DJS_MECHANISM_DJPROBE && !run->site->forced &&
-		    run->site->fallback) {
+		    djs_site_has_fallback(run->site)) {
 			run->mechanism = DJS_MECHANISM_KPROBE;
 			run->fallback = DJS_FALLBACK_FTRACE_OFF;
-			run->probe = run->site->fallback + djs_site_bias(run->site);
+			run->probe =
+			    run->site->address + run->site->fallback + djs_site_bias(run->site);
 		} else {
 			djs_site_failed(run, -EPERM, "kernel.ftrace_enabled is 0");
 		}

@@ -173,15 +173,15 @@ static bool find_other_way(struct djs_site_run *run)
 	bool returns = run->mechanism == DJS_MECHANISM_RETURN_DJPROBE;
 
 	if (site->forced || !djs_script.handlers[site->handler].body ||
-	    (returns && !site->fallback))
+	    (returns && !djs_site_has_fallback(site)))
 		return false;
 	run->fallback = DJS_FALLBACK_BUSY;
-	if (!returns && !(site->fallback && is_called_directly(run->address))) {
+	if (!returns && !(djs_site_has_fallback(site) && is_called_directly(run->address))) {
 		run->mechanism = DJS_MECHANISM_FTRACE;
 		return true;
 	}
 	run->mechanism = returns ? DJS_MECHANISM_KRETPROBE : DJS_MECHANISM_KPROBE;
-	run->probe = site->fallback + djs_site_bias(site);
+	run->probe = site->address + site->fallback + djs_site_bias(site);
 	return true;
 }
 

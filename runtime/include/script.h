@@ -75,7 +75,8 @@ enum djs_breakpoint_how {
 /* What djs_target.dispatch calls before it is pointed at a function. */
 void djs_not_aimed(void);
 
-#define DJS_NO_INDEX (~0u)
+#define DJS_NO_INDEX	(~0u)
+#define DJS_NO_FALLBACK ((s32)0x80000000)
 
 #ifdef __KERNEL__
 extern const struct djs_script djs_script;
@@ -87,6 +88,17 @@ extern struct djs_script djs_script; /* runtime/userspace: a copy of the one tha
 static __always_inline const char *djs_site_text(u32 offset)
 {
 	return djs_script.site_texts + offset;
+}
+
+/* Returns the link-time address of the symbol of the site's function. */
+static __always_inline u64 djs_site_entry(const struct djs_site *site)
+{
+	return site->address + site->entry;
+}
+
+static __always_inline bool djs_site_has_fallback(const struct djs_site *site)
+{
+	return site->fallback != DJS_NO_FALLBACK;
 }
 
 /* Writes the site's probe point. */

@@ -56,7 +56,7 @@ static bool is_jump(unsigned long address)
  */
 bool djs_at_fentry_site(const struct djs_site_run *run)
 {
-	unsigned long entry = run->site->entry + djs_site_bias(run->site);
+	unsigned long entry = djs_site_entry(run->site) + djs_site_bias(run->site);
 	unsigned long start = entry;
 	u8 text[DJS_CALL_BYTES];
 

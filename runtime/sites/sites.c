@@ -58,7 +58,7 @@ static bool site_is_valid(const struct djs_site *site)
 	if (is_direct(site))
 		return site->trampoline < djs_script.trampoline_count &&
 		       djs_script.trampolines[site->trampoline].direct && next_is_valid(site) &&
-		       (handler->body || !site->fallback);
+		       (handler->body || !djs_site_has_fallback(site));
 	if (djs_mechanism_can(site->mechanism, DJS_HAS_CALLBACK))
 		return handler->tracepoint && site->function;
 	return handler->body;

@@ -9,9 +9,9 @@ import subprocess
 import guest
 import page
 
-# struct djs_site (runtime/include/contract.def): address, entry, fallback; handler, trampoline, next, segment; point, file, line,
+# struct djs_site (runtime/include/contract.def): address; entry, fallback, handler, trampoline, next, segment; point, file, line,
 # function, name; mechanism, forced, maxactive.
-SITE = struct.Struct("<3Q9I2BH")
+SITE = struct.Struct("<Q2i9I2BH")
 
 NO_INDEX = 0xffffffff
 
