@@ -77,6 +77,9 @@ class InstructionDecoder {
 // The bytes that a jump to any place takes, which replaces the instructions of a region.
 size_t planted_jump_bytes();
 
+// The instruction that a kernel puts where the compiler wrote a jump to the return thunk.
+std::string_view return_instruction();
+
 // The kernel replaces a call of an indirect thunk by a shorter call where no mitigation is needed.
 // Returns the length of that call; 0 if `symbol` is no such thunk.
 size_t shorter_call_bytes(std::string_view symbol);

@@ -55,6 +55,18 @@ std::string mechanisms(const ProbePlan& plan, uint32_t variant) {
     return text.empty() ? "no site" : text;
 }
 
+// "at 2, a jump is safe here; at 1, no jump: a jump leads into it"
+std::string jumps(const ProbePlan& plan, uint32_t variant) {
+    std::map<std::string, size_t> counts;
+    for (const Site& site : plan.sites)
+        if (site.variant == variant && !site.jump.empty())
+            counts[site.jump]++;
+    std::string text;
+    for (const auto& [verdict, count] : counts)
+        text += (text.empty() ? "at " : "; at ") + std::to_string(count) + ", " + verdict;
+    return text;
+}
+
 // Returns the globals of the locks: "a (written), b (read)".
 std::string locks(const ScriptModule& script, const CompiledHandler& handler) {
     std::string text;
@@ -83,6 +95,10 @@ std::vector<std::string> explain(const ScriptModule& script,
         const bool session = variant.kind == HandlerKind::Begin ||
                              variant.kind == HandlerKind::End || variant.kind == HandlerKind::Error;
         lines.push_back(name + ": " + mechanisms(script.plan, i));
+        if (const std::string verdicts = jumps(script.plan, i); !verdicts.empty())
+            lines.push_back(
+                "    its kprobes are breakpoints unless --mechanism=kprobe-jump is given: " +
+                verdicts);
         lines.push_back(std::string("    needs ") +
                         (session ? "nothing: it runs alone" : needs_in_words(script, variant)));
         if (script.lengthy.count(i))

@@ -186,7 +186,9 @@ llvm::Constant* ScriptModule::fill_sites(uint32_t& text_bytes) {
             .name = site.name == site.point ? no_index : offset_of(site.name),
             .mechanism = static_cast<uint8_t>(site.mechanism),
             .forced = site.forced,
-            .maxactive = site.maxactive ? site.maxactive : options.limits.KRETACTIVE}));
+            .maxactive = site.maxactive ? site.maxactive : options.limits.KRETACTIVE,
+            .replaced = offset_of(site.replaced),
+            .replaced_bytes = static_cast<uint32_t>(site.replaced.size())}));
     }
     sites_->setInitializer(
         llvm::ConstantArray::get(llvm::ArrayType::get(types.djs_site, elements.size()), elements));

@@ -15,15 +15,19 @@ namespace djstap::driver {
 
 namespace {
 
+bool shows_mechanisms(const Invocation& invocation) {
+    return invocation.options.list_variables || invocation.options.verbose() > 0;
+}
+
 void print_listing(Invocation& invocation, const ProbeListing& listing) {
     ListedPoint point;
     point.point = listing.point;
     if (listing.mechanism != Mechanism::None)
         point.mechanism = mechanism_name(listing.mechanism);
-    point.reason = listing.reason;
+    point.reason = listing.reason + (listing.jump.empty() ? "" : "; " + listing.jump);
     point.variables = listing.variables;
     point.variables_wanted = invocation.options.list_variables;
-    point.mechanism_wanted = point.variables_wanted || invocation.options.verbose() > 0;
+    point.mechanism_wanted = shows_mechanisms(invocation);
     invocation.output().listed(point);
 }
 
@@ -134,7 +138,7 @@ std::vector<ProbeListing> named_points(Invocation& invocation, const ast::ProbeP
                 const std::string_view type = name_of(each.type);
                 names.push_back(each.name + (type.empty() ? "" : ":" + std::string(type)));
             }
-        out.push_back({alias, std::move(names), Mechanism::None, "defined by a tapset"});
+        out.push_back({alias, std::move(names), Mechanism::None, "defined by a tapset", ""});
     };
     for (const std::string& alias : invocation.tapsets().alias_names())
         if (!arguments && glob_match(pattern, alias))
@@ -142,7 +146,7 @@ std::vector<ProbeListing> named_points(Invocation& invocation, const ast::ProbeP
     if (!arguments && pattern.find('*') != std::string::npos)
         for (const std::string& type : probe_types())
             if (glob_match(pattern, type))
-                out.push_back({type, {}, Mechanism::None, ""});
+                out.push_back({type, {}, Mechanism::None, "", ""});
     if (out.empty())
         for (const std::string& alias : aliases_with_suffix(invocation, components))
             add_alias(alias);
@@ -220,7 +224,9 @@ bool list_points(Invocation& invocation) {
             continue;
         }
         auto listings = list_probes(
-            point, invocation.options.list_variables || invocation.output().lists_mechanisms(),
+            point,
+            {invocation.options.list_variables || invocation.output().lists_mechanisms(),
+             shows_mechanisms(invocation)},
             invocation.images, invocation.diagnostics);
         if (!listings) {
             good = false;

@@ -342,6 +342,8 @@ std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript ana
     options.max_kprobes = analyzed.settings.limits.MAXKPROBES;
     options.any_callers = analyzed.settings.limits.STAP_CALLEE_MATCHALL != 0;
     options.skip_bad_variables = invocation.options.skip_bad_variables;
+    options.jumps = invocation.options.explain ||
+                    (invocation.options.last_pass == 2 && invocation.options.verbose() > 0);
     auto plan =
         resolve_probes(analyzed.program, invocation.images, options, invocation.diagnostics);
     if (!plan)

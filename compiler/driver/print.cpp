@@ -82,7 +82,8 @@ void print_plan(Invocation& invocation, const ResolvedScript& resolved) {
     }
     invocation.output().line("# probes");
     for (const Site& site : resolved.plan.sites)
-        invocation.output().line(describe_site(site.point, site.mechanism, site.reason));
+        invocation.output().line(describe_site(
+            site.point, site.mechanism, site.reason + (site.jump.empty() ? "" : "; " + site.jump)));
 }
 
 void print_ir(Invocation& invocation, const GeneratedScript& generated) {

@@ -1,16 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where --mechanism=kprobe-jump would crash the kernel.
+// Where the kernel may make a kprobe a jump, and where that would crash it (docs/regions.md).
 #pragma once
 #include "diagnostics/diagnostic.h"
 #include "probes/images.h"
 #include "probes/plan.h"
 
+#include <memory>
+
 namespace djstap {
 
+// What the region analysis says about the kprobes of a script. Analyzes the whole kernel at the
+// first question, which takes a second.
+class JumpVerdicts {
+  public:
+    explicit JumpVerdicts(Images& images);
+    ~JumpVerdicts();
+
+    // Returns "a jump is safe here" or why there is none, for listings; "" if the site has no
+    // kprobe.
+    std::string of(const Site& site, ImageKind kind);
+    // Returns why a jump must not be forced; "" if it may, or if the kernel will plant none.
+    std::string refusal(const Site& site, ImageKind kind);
+    // Returns the bytes that the jump would replace, as they must be in the running kernel for the
+    // verdict to be about them; "" if the kernel will plant no jump.
+    std::string replaced_bytes(const Site& site, ImageKind kind);
+
+  private:
+    struct State;
+    const State& state();
+
+    Images& images_;
+    std::unique_ptr<State> state_;
+};
+
+// Sets what the listings tell of each kprobe of the plan (Site::jump).
+void describe_jumps(ProbePlan& plan, Images& images);
+
 // Reports each site planned for a kprobe-jump where the kernel would make its kprobe a jump
-// although control may enter the replaced bytes (docs/regions.md), and each one in code that the
-// region analysis cannot read. Returns whether there is none. Analyzes the whole kernel, which
-// takes seconds.
-bool check_jumps(const ProbePlan& plan, Images& images, Diagnostics& diagnostics);
+// although control may enter the replaced bytes, and each one in code that the region analysis
+// cannot read. Returns whether there is none. Notes the bytes that the verdicts are about
+// (Site::replaced).
+bool check_jumps(ProbePlan& plan, Images& images, Diagnostics& diagnostics);
 
 } // namespace djstap

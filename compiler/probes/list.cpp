@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "image/glob.h"
 #include "probes/families.h"
+#include "probes/jump_safety.h"
 #include "probes/meanings.h"
 #include "probes/target_values.h"
 
@@ -11,18 +12,27 @@ namespace djstap {
 
 namespace {
 
-// `quiet`: that nothing matches is not an error.
-bool list_family(const ast::ProbePoint& point, bool variables, bool quiet, Images& images,
-                 Diagnostics& diagnostics, std::vector<ProbeListing>& out) {
+struct Listing {
+    const ListingOptions& wanted;
+    Images& images;
+    Diagnostics& diagnostics;
+    JumpVerdicts jumps;
+    std::vector<ProbeListing> out;
+
+    // `quiet`: that nothing matches is not an error.
+    bool family(const ast::ProbePoint& point, bool quiet);
+};
+
+bool Listing::family(const ast::ProbePoint& point, bool quiet) {
     ProbeOptions options;
     options.max_kprobes = std::numeric_limits<int64_t>::max();
-    Resolver resolver{images, options, diagnostics, variables, quiet};
+    Resolver resolver{images, options, diagnostics, wanted.variables, quiet};
     const ProbeForms* forms = find_forms(point, resolver);
     std::vector<Candidate> candidates;
     if (!forms || !forms->resolve(point, resolver, candidates))
         return false;
     if (forms->traits & PointIsNeverHit)
-        out.push_back({ast::to_string(point), {}, Mechanism::None, ""});
+        out.push_back({ast::to_string(point), {}, Mechanism::None, "", ""});
     auto types_of = [&](const Candidate& candidate) -> const DebugInfo* {
         if (!candidate.image && !images.opened_kernel())
             return nullptr;
@@ -33,8 +43,12 @@ bool list_family(const ast::ProbePoint& point, bool variables, bool quiet, Image
     out.reserve(out.size() + candidates.size());
     for (Candidate& candidate : candidates) {
         ProbeListing& listing = out.emplace_back();
-        if (const DebugInfo* info = variables ? types_of(candidate) : nullptr)
+        if (const DebugInfo* info = wanted.variables ? types_of(candidate) : nullptr)
             listing.variables = describe_variables(make_scope(info, candidate));
+        if (wanted.jumps)
+            listing.jump =
+                jumps.of(candidate.site,
+                         candidate.image ? candidate.image->image().kind() : ImageKind::Kernel);
         listing.point = std::move(candidate.site.point);
         listing.mechanism = candidate.site.mechanism;
         listing.reason = std::move(candidate.site.reason);
@@ -45,9 +59,11 @@ bool list_family(const ast::ProbePoint& point, bool variables, bool quiet, Image
 
 } // namespace
 
-std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point, bool variables,
-                                                     Images& images, Diagnostics& diagnostics) {
-    std::vector<ProbeListing> out;
+std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point,
+                                                     const ListingOptions& wanted, Images& images,
+                                                     Diagnostics& diagnostics) {
+    Listing listing{wanted, images, diagnostics, JumpVerdicts(images), {}};
+    std::vector<ProbeListing>& out = listing.out;
     // * in the name of a component stands for several families, which need not all match.
     const auto families = probe_shapes().matching(point.components);
     Meanings meanings;
@@ -56,7 +72,7 @@ std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& poin
         meant.range = point.range;
         meant.components = components;
         const size_t messages = diagnostics.all().size();
-        if (list_family(meant, variables, true, images, diagnostics, out))
+        if (listing.family(meant, true))
             meanings.note_existing();
         else
             meanings.leave_out(diagnostics, messages);
@@ -65,8 +81,7 @@ std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& poin
     const bool pattern =
         std::any_of(point.components.begin(), point.components.end(),
                     [](const ast::PointComponent& each) { return has_wildcard(each.string); });
-    if (families.empty() ? !list_family(point, variables, pattern, images, diagnostics, out)
-                         : !meanings.check(diagnostics))
+    if (families.empty() ? !listing.family(point, pattern) : !meanings.check(diagnostics))
         return std::nullopt;
     auto by_point = [](const ProbeListing& a, const ProbeListing& b) { return a.point < b.point; };
     std::stable_sort(out.begin(), out.end(), by_point);
@@ -74,7 +89,7 @@ std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& poin
         return a.point == b.point && a.variables == b.variables;
     };
     out.erase(std::unique(out.begin(), out.end(), same), out.end());
-    return out;
+    return std::move(out);
 }
 
 } // namespace djstap

@@ -156,6 +156,8 @@ struct Site {
     bool forced = false; // --mechanism
     // why this mechanism: "fentry site", "no fentry site", "not at a function's entry"
     std::string reason;
+    std::string jump;     // of a kprobe, for listings: whether the kernel could make it a jump
+    std::string replaced; // of a kprobe-jump: the bytes that the jump replaces; empty: unknown
     uint64_t address = 0; // link-time: fentry site or instruction
     uint64_t entry = 0;   // link-time: the function's symbol
     // djprobe: the instruction after the fentry site; return djprobe: the site.

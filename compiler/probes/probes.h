@@ -20,6 +20,7 @@ struct ProbeOptions {
     uint64_t hz = 0;                 // jiffies per second; 0: the kernel's configuration
     bool any_callers = false;        // -D STAP_CALLEE_MATCHALL: callees called from anywhere
     bool skip_bad_variables = false; // --skip-badvars: 0 for unavailable target variables
+    bool jumps = false; // tell of each kprobe whether the kernel could make it a jump (Site::jump)
 };
 
 // Returns nothing after reporting at least one error.
@@ -32,10 +33,16 @@ struct ProbeListing {
     std::vector<std::string> variables; // "$file:struct file *"; with -L
     Mechanism mechanism = Mechanism::None;
     std::string reason;
+    std::string jump; // as in Site; with `jumps`
 };
 // Returns what a probe point (wildcards allowed) matches, sorted, without duplicates.
-std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point, bool variables,
-                                                     Images& images, Diagnostics& diagnostics);
+struct ListingOptions {
+    bool variables = false;
+    bool jumps = false;
+};
+std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point,
+                                                     const ListingOptions& wanted, Images& images,
+                                                     Diagnostics& diagnostics);
 
 // Returns every form of a probe point on a line of its own: "kernel.function(STRING)"
 // (--dump-probe-types).

@@ -482,6 +482,8 @@ std::optional<ProbePlan> resolve_probes(const program::Program& program, Images&
     auto plan = ProbeResolver(program, images, options, diagnostics).run();
     if (plan && options.forced == Mechanism::KprobeJump && !check_jumps(*plan, images, diagnostics))
         return std::nullopt;
+    if (plan && options.jumps)
+        describe_jumps(*plan, images);
     return plan;
 }
 

@@ -333,6 +333,22 @@ std::optional<Place> Analysis::place(uint64_t address) const {
     return std::nullopt;
 }
 
+std::string Analysis::replaced_bytes(const Place& place) const {
+    const auto first = state_->code.index(place.address);
+    if (!first)
+        return {};
+    std::string bytes(state_->code.bytes(*first).substr(0, place.region));
+    for (Index at = *first; at < *first + bytes.size(); at += state_->code.lengths[at]) {
+        if (!state_->code.begins_instruction(at))
+            return {};
+        if (state_->code.traits[at] & ReturnThunk) {
+            bytes.resize(at - *first);
+            return bytes + std::string(arch::return_instruction());
+        }
+    }
+    return bytes;
+}
+
 std::vector<UnsafePlace> Analysis::unsafe() const {
     const State& state = *state_;
     const Judge judge(state.code, Model::Kernel);

@@ -106,6 +106,9 @@ class Analysis {
     std::vector<Place> places(size_t function) const;
     // Returns nothing if no instruction of a function begins at the address.
     std::optional<Place> place(uint64_t address) const;
+    // Returns what the instructions of a place's region are in a kernel that runs: a return is
+    // where the compiler wrote a jump to a thunk.
+    std::string replaced_bytes(const Place& place) const;
     // Always about what the kernel copies, whatever the model.
     std::vector<UnsafePlace> unsafe() const;
     // Returns "function+0x12", or the address if it is in no function.

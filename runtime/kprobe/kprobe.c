@@ -11,6 +11,7 @@
 #include "arch/runtime.h"
 #include "context/context.h"
 #include "kprobe/kprobe.h"
+#include "kprobe/same_code.h"
 
 struct djs_kprobe {
 	struct kprobe kprobe;
@@ -118,6 +119,32 @@ static void verify_kprobe(struct djs_kprobe *probe)
 static bool is_kprobe(const struct djs_site_run *run)
 {
 	return djs_mechanism_can(run->mechanism, DJS_IS_KPROBE) && !run->error;
+}
+
+/* The kernel replaces instructions at boot and while it runs; the compiler's verdict is only about
+ * those of its file. */
+static bool has_its_instructions(const struct djs_site_run *run)
+{
+	u32 bytes = run->site->replaced_bytes;
+	u8 text[DJS_REPLACED_MAX];
+
+	return bytes <= sizeof(text) &&
+	       !copy_from_kernel_nofault(text, (void *)run->probe, bytes) &&
+	       djs_same_code(text, (const u8 *)djs_script.site_texts + run->site->replaced, bytes,
+			     (u32)djs_site_bias(run->site));
+}
+
+static void check_instructions(struct djs_site_run *run)
+{
+	if (run->mechanism != DJS_MECHANISM_KPROBE_JUMP || !run->site->replaced_bytes ||
+	    has_its_instructions(run))
+		return;
+	if (run->site->forced)
+		djs_site_failed(run, -EILSEQ,
+				"the kernel has other instructions there than its file, or a probe "
+				"already: whether a jump is safe is unknown");
+	else
+		run->mechanism = DJS_MECHANISM_KPROBE_INT3;
 }
 
 static void fill_kprobe(struct djs_kprobe *probe, struct djs_site_run *run)
@@ -265,6 +292,8 @@ static int kprobes_attach(void)
 	 * first.
 	 */
 	for (i = djs_script.site_count; i-- > 0;) {
+		if (!djs_sites[i].data && !djs_sites[i].absent && !djs_sites[i].error)
+			check_instructions(&djs_sites[i]);
 		if (!is_kprobe(&djs_sites[i]) || djs_sites[i].absent || djs_sites[i].data ||
 		    djs_kprobe_refused(&djs_sites[i]) || kprobe_comes_back(&djs_sites[i]))
 			continue;

@@ -11,6 +11,10 @@ size_t planted_jump_bytes() {
     return 0;
 }
 
+std::string_view return_instruction() {
+    return {};
+}
+
 size_t shorter_call_bytes(std::string_view) {
     return 0;
 }

@@ -42,7 +42,7 @@ class Points : public testing::Test {
   protected:
     Points() : diagnostics_(sources_), images_("no-such-kernel") {}
     auto list(const ast::ProbePoint& point) {
-        return list_probes(point, true, images_, diagnostics_);
+        return list_probes(point, {true, true}, images_, diagnostics_);
     }
 
     SourceManager sources_;
@@ -86,7 +86,7 @@ TEST_F(Points, ModulesOfAMissingKernelAreReportedAtThePoint) {
     for (const char* name : {"ext4", "*", "no-such"}) {
         Diagnostics diagnostics(sources_);
         EXPECT_FALSE(list_probes(point({component("module", name), component("function", "f")}),
-                                 true, images_, diagnostics))
+                                 {true, false}, images_, diagnostics))
             << name;
         EXPECT_NE(render_all(diagnostics).find("[no-kernel]"), std::string::npos)
             << render_all(diagnostics);
@@ -310,7 +310,7 @@ TEST_P(OnKernel, TracepointsAreFoundWithAndWithoutDwarf) {
         Images images(GetParam());
         auto listed =
             list_probes(point({component("kernel"), component("trace", "sched:sched_s?itch")}),
-                        true, images, diagnostics);
+                        {true, false}, images, diagnostics);
         ASSERT_TRUE(listed) << render_all(diagnostics);
         ASSERT_EQ(listed->size(), 1u);
         EXPECT_EQ(listed->front().point, "kernel.trace(\"sched:sched_switch\")");
@@ -320,7 +320,7 @@ TEST_P(OnKernel, TracepointsAreFoundWithAndWithoutDwarf) {
             (std::vector<std::string>{"$preempt:bool", "$prev:struct task_struct *",
                                       "$next:struct task_struct *", "$prev_state:unsigned int"}));
         auto elsewhere =
-            list_probes(point({component("kernel"), component("trace", "irq:sched_switch")}), false,
+            list_probes(point({component("kernel"), component("trace", "irq:sched_switch")}), {},
                         images, diagnostics);
         EXPECT_FALSE(elsewhere) << "a name that is not there is an error, unlike a pattern";
     }

@@ -191,6 +191,10 @@ size_t planted_jump_bytes() {
     return 5; // jmp rel32
 }
 
+std::string_view return_instruction() {
+    return "\xc3";
+}
+
 size_t shorter_call_bytes(std::string_view symbol) {
     constexpr std::string_view thunks = "__x86_indirect_thunk_";
     if (!symbol.starts_with(thunks))

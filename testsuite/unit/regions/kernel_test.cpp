@@ -5,6 +5,7 @@
 #include "image/kernel_files.h"
 
 #include <algorithm>
+#include <set>
 
 using namespace djstap;
 using namespace djstap::test;
@@ -252,4 +253,31 @@ TEST(KernelTables, ANewerKernel) {
         return totals.percent(totals.safe);
     };
     EXPECT_GT(share(*newer), share(*older) + 2);
+}
+
+// What docs/regions.md says about the kernels' interfaces. A function that is exported here makes a
+// jump to code of our own possible.
+TEST(KernelInterfaces, NoneWritesToTheKernelsText) {
+    for (const char* release : {"6.1", "6.12"}) {
+        const auto path = vmlinux(release);
+        if (!path)
+            GTEST_SKIP() << "the two kernels are not installed (scripts/kernels)";
+        const auto file = ElfFile::open(*path);
+        ASSERT_TRUE(file);
+        std::set<std::string_view> names;
+        for (const Elf64_Sym& symbol : (*file)->symbols())
+            names.insert((*file)->symbol_name(symbol));
+        auto is_exported = [&](const std::string& name) {
+            return names.contains("__ksymtab_" + name);
+        };
+        EXPECT_TRUE(is_exported("register_kprobe"));
+        EXPECT_TRUE(is_exported("synchronize_rcu_tasks"));
+        for (const char* name : {"text_poke_bp", "text_poke_queue", "text_poke_finish", "text_poke",
+                                 "text_poke_set", "text_poke_copy", "text_mutex", "set_memory_rw",
+                                 "set_memory_x", "kallsyms_lookup_name", "smp_text_poke_single"}) {
+            EXPECT_FALSE(is_exported(name)) << name << " on " << release;
+            EXPECT_TRUE(names.contains(name) || name == std::string_view("smp_text_poke_single"))
+                << name << " on " << release;
+        }
+    }
 }
