@@ -53,7 +53,7 @@ __attribute__((noinline)) void step(bool on) {
     asm volatile("pushq %0; popfq" ::"r"(flags) : "cc");
 }
 
-int run_steps(Function function, int n, int m) {
+__attribute__((noinline)) int run_steps(Function function, int n, int m) {
     steps = 0;
     step(true);
     function(n, m);
