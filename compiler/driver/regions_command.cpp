@@ -3,8 +3,10 @@
 
 #include "diagnostics/suggest.h"
 #include "driver/pipeline.h"
+#include "driver/regions_map.h"
 #include "driver/regions_output.h"
 #include "image/kernel_files.h"
+#include "system/file.h"
 #include "system/number.h"
 
 namespace djstap::driver {
@@ -84,6 +86,12 @@ Result<std::string> answer(const RegionsOptions& options) {
             return no_function(*analysis, options.function);
         return options.json ? function_as_json(*analysis, **file, *function)
                             : function_as_text(*analysis, **file, *function);
+    }
+    if (!options.map.empty()) {
+        const std::string map = regions_map(*analysis, *path);
+        if (Status written = write_file(options.map, map); !written)
+            return written.failure();
+        return options.json ? totals_as_json(*analysis) : totals_as_text(*analysis);
     }
     if (options.unsafe)
         return options.json ? unsafe_as_json(*analysis) : unsafe_as_text(*analysis);

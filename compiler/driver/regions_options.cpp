@@ -39,6 +39,7 @@ const char* const footer = R"(Examples:
   djstap regions /bin/true
   djstap regions -r 6.1 --function vfs_read
   djstap regions -r 6.1 --unsafe
+  djstap regions -r 6.1 --svg vmlinux.svg
   djstap regions --model=kernel --at vfs_read+0x13 -r 6.1
 docs/regions.md describes the rules and the reasons.)";
 
@@ -69,6 +70,9 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->allow_extra_args(false);
+    app.add_option("--svg", options.map,
+                   "draw a map of all functions, coloured by how much of them a jump may replace")
+        ->type_name("FILE");
     app.add_flag("--unsafe", options.unsafe,
                  "list the places where the kernel would plant a jump and must not");
     app.add_flag("--json", options.json, "print JSON");
@@ -108,8 +112,11 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
     if (options.file.empty() == options.kernel.empty())
         return Failure{options.file.empty() ? "no file was given" : "both a file and -r were given",
                        "name a program, a library or a kernel image, or a kernel with -r"};
-    if (int{!options.function.empty()} + int{!options.places.empty()} + int{options.unsafe} > 1)
-        return Failure{"--function, --at and --unsafe exclude each other", "give one of them"};
+    if (int{!options.function.empty()} + int{!options.places.empty()} + int{!options.map.empty()} +
+            int{options.unsafe} >
+        1)
+        return Failure{"--function, --at, --svg and --unsafe exclude each other",
+                       "give one of them"};
     return options;
 }
 

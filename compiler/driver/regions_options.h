@@ -16,6 +16,7 @@ struct RegionsOptions {
     regions::Model model = regions::Model::Relocate;
     std::string function;            // --function
     std::vector<std::string> places; // --at: addresses, or NAME+OFFSET
+    std::string map;                 // --svg: the file to write
     bool unsafe = false;
     bool json = false;
 };

@@ -70,6 +70,17 @@ Json place_json(const Analysis& analysis, const Place& place) {
             {"reason", tag(place.reason)}};
 }
 
+Json totals_json(const Analysis& analysis) {
+    const regions::Totals totals = analysis.totals();
+    return {{"functions", totals.functions},
+            {"entries", totals.entries_safe},
+            {"instructions", totals.instructions},
+            {"K_percent", totals.percent(totals.by_kernel)},
+            {"B_percent", totals.percent(totals.safe)},
+            {"overall_gain_percent", totals.overall_gain_percent()},
+            {"average_gain_percent", totals.average_gain_percent}};
+}
+
 std::string byte_text(std::string_view bytes) {
     std::string text;
     for (unsigned char byte : bytes)
@@ -110,9 +121,15 @@ std::string functions_as_text(const Analysis& analysis) {
         }
         text += "\n";
     }
+    return text + "\n" + totals_as_text(analysis);
+}
+
+std::string totals_as_text(const Analysis& analysis) {
+    std::string text;
     const regions::Totals totals = analysis.totals();
-    add(text, "\n%llu functions, %llu instructions\n",
+    add(text, "%llu functions, of which %llu can be patched at the entry, %llu instructions\n",
         static_cast<unsigned long long>(totals.functions),
+        static_cast<unsigned long long>(totals.entries_safe),
         static_cast<unsigned long long>(totals.instructions));
     add(text, "K %.2f %%, B %.2f %%, overall gain %.2f %%, average gain %.2f %%\n",
         totals.percent(totals.by_kernel), totals.percent(totals.safe),
@@ -143,17 +160,14 @@ std::string functions_as_json(const Analysis& analysis) {
                              {"I", each.instructions},
                              {"K", each.by_kernel},
                              {"B", each.safe},
+                             {"entry", each.entry_safe},
                              {"reasons", std::move(reasons)}});
     }
-    const regions::Totals totals = analysis.totals();
-    return printed({{"functions", std::move(functions)},
-                    {"totals",
-                     {{"functions", totals.functions},
-                      {"instructions", totals.instructions},
-                      {"K_percent", totals.percent(totals.by_kernel)},
-                      {"B_percent", totals.percent(totals.safe)},
-                      {"overall_gain_percent", totals.overall_gain_percent()},
-                      {"average_gain_percent", totals.average_gain_percent}}}});
+    return printed({{"functions", std::move(functions)}, {"totals", totals_json(analysis)}});
+}
+
+std::string totals_as_json(const Analysis& analysis) {
+    return printed({{"totals", totals_json(analysis)}});
 }
 
 std::string unsafe_as_text(const Analysis& analysis) {

@@ -19,6 +19,9 @@ struct AskedPlace {
 
 std::string functions_as_text(const regions::Analysis& analysis);
 std::string functions_as_json(const regions::Analysis& analysis);
+// The last lines of functions_as_text, and the totals alone.
+std::string totals_as_text(const regions::Analysis& analysis);
+std::string totals_as_json(const regions::Analysis& analysis);
 std::string unsafe_as_text(const regions::Analysis& analysis);
 std::string unsafe_as_json(const regions::Analysis& analysis);
 std::string places_as_text(const regions::Analysis& analysis,

@@ -209,9 +209,13 @@ void Analysis::State::evaluate(size_t number) {
     result.name = function.range.name.empty() ? "sub_" + hexadecimal(result.address).substr(2)
                                               : std::string(function.range.name);
     result.size = function.range.end - function.range.first;
+    Index entry = function.range.first;
+    if (code.entries[entry] & ByLandingPad)
+        entry += code.lengths[entry];
     each_instruction(function, [&](Index at, const Scope* scope) {
         Index end = at;
         const Reason reason = judge.reason(at, function, end);
+        result.entry_safe |= at == entry && (reason == Reason::None || reason == Reason::Ftrace);
         result.instructions++;
         result.by_kernel += scope && judge.passes_kernel(at, *scope);
         result.safe += reason == Reason::None;
@@ -268,6 +272,7 @@ Totals Analysis::totals() const {
         totals.instructions += each.instructions;
         totals.by_kernel += each.by_kernel;
         totals.safe += each.safe;
+        totals.entries_safe += each.entry_safe;
         gains += (static_cast<double>(each.safe) - static_cast<double>(each.by_kernel)) /
                  each.instructions;
     }

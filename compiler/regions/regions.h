@@ -55,6 +55,9 @@ struct FunctionResult {
     uint32_t instructions = 0; // I
     uint32_t by_kernel = 0;    // K
     uint32_t safe = 0;         // B
+    // The entry can be patched: a jump may be planted at the first instruction behind a landing
+    // pad, or ftrace patches it.
+    bool entry_safe = false;
     std::array<uint32_t, static_cast<size_t>(Reason::Count)> reasons{};
 
     // Whether it is part of the totals: not if it has one instruction, or if no probe is allowed
@@ -81,6 +84,7 @@ struct UnsafePlace {
 // Of all functions that count.
 struct Totals {
     uint64_t functions = 0, instructions = 0, by_kernel = 0, safe = 0;
+    uint64_t entries_safe = 0; // whose entry can be patched
     double average_gain_percent = 0;
 
     double percent(uint64_t part) const;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/flame_graph.h"
 
+#include "session/svg_text.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <string_view>
@@ -19,26 +21,6 @@ struct Bar {
     double begin = 0, count = 0;
     size_t depth = 0;
 };
-
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char character : text) {
-        const auto byte = static_cast<unsigned char>(character);
-        if (character == '&')
-            out += "&amp;";
-        else if (character == '<')
-            out += "&lt;";
-        else if (character == '>')
-            out += "&gt;";
-        else if (character == '"')
-            out += "&quot;";
-        else if (byte < ' ' || byte >= 0x7f) // XML allows neither all of them nor broken UTF-8
-            out += '?';
-        else
-            out += character;
-    }
-    return out;
-}
 
 std::vector<std::string_view> frames_of(std::string_view stack) {
     std::vector<std::string_view> frames;
@@ -88,12 +70,6 @@ std::string color_of(std::string_view name) {
     char text[32];
     std::snprintf(text, sizeof text, "hsl(%u,%u%%,%u%%)", 8 + hash % 42, 70 + hash / 64 % 22,
                   58 + hash / 4096 % 12);
-    return text;
-}
-
-std::string number(double value, const char* format = "%.2f") {
-    char text[64];
-    std::snprintf(text, sizeof text, format, value);
     return text;
 }
 
@@ -155,18 +131,19 @@ std::string bar_text(const Bar& bar, double total, int height) {
     const double width = bar.count / total * chart_width;
     const int y = height - bottom - static_cast<int>(bar.depth + 1) * row_height;
     const auto room = static_cast<size_t>(std::max(0.0, (width - 6) / 7));
-    const std::string name = escaped(bar.name), count = number(bar.count, "%.0f");
+    const std::string name = svg_escaped(bar.name), count = svg_number(bar.count, "%.0f");
     std::string label(bar.name);
     if (room < 3)
         label.clear();
     else if (label.size() > room)
         label = label.substr(0, room - 2) + "..";
-    return "<g class=\"bar\" data-name=\"" + name + "\" data-begin=\"" + number(bar.begin, "%.0f") +
-           "\" data-count=\"" + count + "\"><title>" + name + ": " + count + " (" +
-           number(100 * bar.count / total) + " %)</title><rect x=\"" + number(x) + "\" y=\"" +
-           std::to_string(y) + "\" width=\"" + number(std::max(width - 0.5, 0.1)) + "\" height=\"" +
+    return "<g class=\"bar\" data-name=\"" + name + "\" data-begin=\"" +
+           svg_number(bar.begin, "%.0f") + "\" data-count=\"" + count + "\"><title>" + name + ": " +
+           count + " (" + svg_number(100 * bar.count / total) + " %)</title><rect x=\"" +
+           svg_number(x) + "\" y=\"" + std::to_string(y) + "\" width=\"" +
+           svg_number(std::max(width - 0.5, 0.1)) + "\" height=\"" +
            std::to_string(row_height - 1) + "\" fill=\"" + color_of(bar.name) + "\"/><text x=\"" +
-           number(x + 3) + "\" y=\"" + std::to_string(y + 12) + "\">" + escaped(label) +
+           svg_number(x + 3) + "\" y=\"" + std::to_string(y + 12) + "\">" + svg_escaped(label) +
            "</text></g>\n";
 }
 
@@ -189,19 +166,21 @@ std::string flame_graph(const std::map<std::string, int64_t, std::less<>>& sampl
     for (const Bar& bar : bars)
         depth = std::max(depth, bar.depth + 1);
     const int height = top + bottom + static_cast<int>(depth) * row_height;
-    const std::string width = number(chart_width + 2 * margin, "%.0f");
+    const std::string width = svg_number(chart_width + 2 * margin, "%.0f");
     std::string out =
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
         "version=\"1.1\" width=\"" +
         width + "\" height=\"" + std::to_string(height) + "\" viewBox=\"0 0 " + width + " " +
-        std::to_string(height) + "\" data-total=\"" + number(total, "%.0f") + "\" data-width=\"" +
-        number(chart_width, "%.0f") + "\" data-margin=\"" + number(margin, "%.0f") +
+        std::to_string(height) + "\" data-total=\"" + svg_number(total, "%.0f") +
+        "\" data-width=\"" + svg_number(chart_width, "%.0f") + "\" data-margin=\"" +
+        svg_number(margin, "%.0f") +
         "\">\n<style>text{font:12px monospace;fill:#111}text.title{font:bold 16px sans-serif}"
         "g.bar{cursor:pointer}g.bar:hover "
         "rect{stroke:#000}#reset{cursor:pointer;fill:#06c}</style>\n"
         "<rect width=\"100%\" height=\"100%\" fill=\"#fbf7ee\"/>\n<text class=\"title\" x=\"10\" "
         "y=\"24\">" +
-        escaped(title) + "</text>\n<text id=\"reset\" x=\"" + number(chart_width - 80, "%.0f") +
+        svg_escaped(title) + "</text>\n<text id=\"reset\" x=\"" +
+        svg_number(chart_width - 80, "%.0f") +
         "\" y=\"24\" style=\"display:none\">show all</text>\n";
     for (const Bar& bar : bars)
         out += bar_text(bar, total, height);
