@@ -93,6 +93,17 @@ Result<std::string> answer(const RegionsOptions& options) {
             return written.failure();
         return options.json ? totals_as_json(*analysis) : totals_as_text(*analysis);
     }
+    if (options.lines) {
+        const auto rows = read_line_rows(*path);
+        if (!rows)
+            return Failure{*path + ": has no line program",
+                           "compile with -g, or name the file with the debug information"};
+        const ElfSection* section = (*file)->section(".debug_line");
+        const regions::LineCheck check = analysis->check_lines(*rows);
+        const uint64_t bytes = section ? section->size : 0;
+        return options.json ? lines_as_json(*analysis, check, bytes)
+                            : lines_as_text(*analysis, check, bytes);
+    }
     if (options.unsafe)
         return options.json ? unsafe_as_json(*analysis) : unsafe_as_text(*analysis);
     return options.json ? functions_as_json(*analysis) : functions_as_text(*analysis);

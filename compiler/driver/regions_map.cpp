@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "driver/regions_map.h"
 
+#include "driver/regions_output.h"
 #include "session/svg_text.h"
 
 #include <algorithm>
@@ -44,12 +45,6 @@ struct Cell {
     double x = 0, width = 0;
     size_t row = 0;
 };
-
-std::string hexadecimal(uint64_t address) {
-    char text[24];
-    std::snprintf(text, sizeof text, "%llx", static_cast<unsigned long long>(address));
-    return text;
-}
 
 std::string shortened(const std::string& name, size_t most) {
     return name.size() <= most ? name : name.substr(0, most - std::min<size_t>(most, 2)) + "..";

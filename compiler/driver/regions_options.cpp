@@ -73,6 +73,9 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
     app.add_option("--svg", options.map,
                    "draw a map of all functions, coloured by how much of them a jump may replace")
         ->type_name("FILE");
+    app.add_flag("--lines", options.lines,
+                 "compare the file's line program with what was found, and tell what it would "
+                 "cost to mark basic blocks there");
     app.add_flag("--unsafe", options.unsafe,
                  "list the places where the kernel would plant a jump and must not");
     app.add_flag("--json", options.json, "print JSON");
@@ -113,9 +116,9 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
         return Failure{options.file.empty() ? "no file was given" : "both a file and -r were given",
                        "name a program, a library or a kernel image, or a kernel with -r"};
     if (int{!options.function.empty()} + int{!options.places.empty()} + int{!options.map.empty()} +
-            int{options.unsafe} >
+            int{options.lines} + int{options.unsafe} >
         1)
-        return Failure{"--function, --at, --svg and --unsafe exclude each other",
+        return Failure{"--function, --at, --svg, --lines and --unsafe exclude each other",
                        "give one of them"};
     return options;
 }

@@ -17,6 +17,7 @@ struct RegionsOptions {
     std::string function;            // --function
     std::vector<std::string> places; // --at: addresses, or NAME+OFFSET
     std::string map;                 // --svg: the file to write
+    bool lines = false;              // --lines
     bool unsafe = false;
     bool json = false;
 };

@@ -31,12 +31,6 @@ __attribute__((format(printf, 2, 3))) void add(std::string& text, const char* fo
         text.append(line, std::min(static_cast<size_t>(size), sizeof line - 1));
 }
 
-std::string address_text(uint64_t address) {
-    char text[24];
-    snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
-    return text;
-}
-
 std::string tag(Reason reason) {
     return std::string(regions::reason_tag(reason));
 }
@@ -61,7 +55,7 @@ std::string verdict(const Place& place) {
 }
 
 Json place_json(const Analysis& analysis, const Place& place) {
-    return {{"address", address_text(place.address)},
+    return {{"address", hexadecimal(place.address)},
             {"place", analysis.describe(place.address)},
             {"length", place.length},
             {"leader", place.leader},
@@ -106,6 +100,12 @@ std::string printed(const Json& json) {
 
 } // namespace
 
+std::string hexadecimal(uint64_t address) {
+    char text[24];
+    snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
+    return text;
+}
+
 std::string functions_as_text(const Analysis& analysis) {
     std::string text;
     add(text, "%8s %8s %8s  %s\n", "I", "K", "B", "function: refusals");
@@ -144,7 +144,7 @@ std::string totals_as_text(const Analysis& analysis) {
     if (!analysis.unknown_jumps().empty())
         text += "\nIndirect jumps with unknown targets:\n";
     for (const regions::UnknownJump& jump : analysis.unknown_jumps())
-        text += "  " + address_text(jump.address) + "  " + analysis.describe(jump.address) + "\n";
+        text += "  " + hexadecimal(jump.address) + "  " + analysis.describe(jump.address) + "\n";
     return text;
 }
 
@@ -156,7 +156,7 @@ std::string functions_as_json(const Analysis& analysis) {
             if (each.reasons[i])
                 reasons[tag(static_cast<Reason>(i))] = each.reasons[i];
         functions.push_back({{"name", each.name},
-                             {"address", address_text(each.address)},
+                             {"address", hexadecimal(each.address)},
                              {"I", each.instructions},
                              {"K", each.by_kernel},
                              {"B", each.safe},
@@ -174,7 +174,7 @@ std::string unsafe_as_text(const Analysis& analysis) {
     std::string text;
     const std::vector<regions::UnsafePlace> places = analysis.unsafe();
     for (const regions::UnsafePlace& each : places) {
-        text += address_text(each.address) + "  " + analysis.describe(each.address) + ": " +
+        text += hexadecimal(each.address) + "  " + analysis.describe(each.address) + ": " +
                 std::string(regions::reason_text(each.reason)) + " at " +
                 analysis.describe(each.entered_at);
         if (each.entered_from)
@@ -189,10 +189,10 @@ std::string unsafe_as_text(const Analysis& analysis) {
 std::string unsafe_as_json(const Analysis& analysis) {
     Json places = Json::array();
     for (const regions::UnsafePlace& each : analysis.unsafe()) {
-        Json place = {{"address", address_text(each.address)},
+        Json place = {{"address", hexadecimal(each.address)},
                       {"place", analysis.describe(each.address)},
                       {"reason", tag(each.reason)},
-                      {"entered_at", address_text(each.entered_at)}};
+                      {"entered_at", hexadecimal(each.entered_at)}};
         if (each.entered_from)
             place["entered_from"] = analysis.describe(*each.entered_from);
         places.push_back(std::move(place));
@@ -203,7 +203,7 @@ std::string unsafe_as_json(const Analysis& analysis) {
 std::string places_as_text(const Analysis& analysis, const std::vector<AskedPlace>& places) {
     std::string text;
     for (const AskedPlace& each : places) {
-        text += address_text(each.address) + "  " + analysis.describe(each.address) + ": ";
+        text += hexadecimal(each.address) + "  " + analysis.describe(each.address) + ": ";
         if (!each.place)
             text += "no instruction of a function begins here\n";
         else
@@ -217,7 +217,7 @@ std::string places_as_json(const Analysis& analysis, const std::vector<AskedPlac
     Json out = Json::array();
     for (const AskedPlace& each : places)
         out.push_back(each.place ? place_json(analysis, *each.place)
-                                 : Json{{"address", address_text(each.address)},
+                                 : Json{{"address", hexadecimal(each.address)},
                                         {"place", analysis.describe(each.address)},
                                         {"reason", "no-instruction"}});
     return printed({{"places", std::move(out)}});
@@ -227,7 +227,7 @@ std::string function_as_text(const Analysis& analysis, const ElfFile& file, size
     const FunctionResult& of = analysis.functions()[function];
     const LineLookup lines(file.path());
     const auto decoder = arch::InstructionDecoder::create();
-    std::string text = of.name + " at " + address_text(of.address);
+    std::string text = of.name + " at " + hexadecimal(of.address);
     add(text, ", %u instructions, K %u, B %u\n", of.instructions, of.by_kernel, of.safe);
     text += "> control may enter, + a jump may be planted, k only the kernel's rule allows one\n";
     std::string line;
@@ -266,7 +266,7 @@ std::string function_as_json(const Analysis& analysis, const ElfFile& file, size
     }
     const FunctionResult& of = analysis.functions()[function];
     return printed(
-        {{"name", of.name}, {"address", address_text(of.address)}, {"places", std::move(places)}});
+        {{"name", of.name}, {"address", hexadecimal(of.address)}, {"places", std::move(places)}});
 }
 
 } // namespace djstap::driver

@@ -17,6 +17,8 @@ struct AskedPlace {
     std::optional<regions::Place> place; // nothing: no instruction of a function begins there
 };
 
+// "0x401000"
+std::string hexadecimal(uint64_t address);
 std::string functions_as_text(const regions::Analysis& analysis);
 std::string functions_as_json(const regions::Analysis& analysis);
 // The last lines of functions_as_text, and the totals alone.
@@ -28,6 +30,11 @@ std::string places_as_text(const regions::Analysis& analysis,
                            const std::vector<AskedPlace>& places);
 std::string places_as_json(const regions::Analysis& analysis,
                            const std::vector<AskedPlace>& places);
+// `section`: the bytes of .debug_line.
+std::string lines_as_text(const regions::Analysis& analysis, const regions::LineCheck& check,
+                          uint64_t section);
+std::string lines_as_json(const regions::Analysis& analysis, const regions::LineCheck& check,
+                          uint64_t section);
 // Draws a function with its bytes, instructions and source lines.
 std::string function_as_text(const regions::Analysis& analysis, const ElfFile& file,
                              size_t function);

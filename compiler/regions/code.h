@@ -33,13 +33,14 @@ enum Entry : uint16_t {
     ByOtherJump = 1 << 2, // from code that belongs to no function, or may be data
     ByCall = 1 << 3,
     ByTable = 1 << 4,
-    ByAddress = 1 << 5,     // its address is taken, by a relocation, an instruction or data
-    ByException = 1 << 6,   // an exception of C++ continues there
-    ByFixup = 1 << 7,       // the kernel's exception table
-    ByJumpLabel = 1 << 8,   // the jump that a jump label becomes
-    ByLandingPad = 1 << 9,  // an instruction that marks targets of indirect branches
-    BySymbol = 1 << 10,     // a symbol or a function begins
-    ByPatchedCall = 1 << 11 // a call that the kernel shortens returns there
+    ByAddress = 1 << 5,      // its address is taken, by a relocation, an instruction or data
+    ByException = 1 << 6,    // an exception of C++ continues there
+    ByFixup = 1 << 7,        // the kernel's exception table
+    ByJumpLabel = 1 << 8,    // the jump that a jump label becomes
+    ByLandingPad = 1 << 9,   // an instruction that marks targets of indirect branches
+    BySymbol = 1 << 10,      // a symbol or a function begins
+    ByPatchedCall = 1 << 11, // a call that the kernel shortens returns there
+    ByBlock = 1 << 12        // the line program says that a basic block begins
 };
 
 // Who writes to a byte while the system runs, or before it does.

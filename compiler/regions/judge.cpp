@@ -77,7 +77,7 @@ std::vector<Scope> find_scopes(Code& code, const std::vector<FunctionRange>& fun
 }
 
 Reason Judge::entered(Index at) const {
-    static constexpr std::array<std::pair<unsigned, Reason>, 9> reasons{
+    static constexpr std::array<std::pair<unsigned, Reason>, 10> reasons{
         {{ByJump | ByOtherJump | ByCall, Reason::Jump},
          {ByJumpLabel, Reason::JumpLabel},
          {ByFixup, Reason::Fixup},
@@ -85,6 +85,7 @@ Reason Judge::entered(Index at) const {
          {ByException, Reason::Exception},
          {ByPatchedCall, Reason::ReturnInside},
          {ByLandingPad, Reason::LandingPad},
+         {ByBlock, Reason::Block},
          {BySymbol, Reason::Symbol},
          {ByAddress, Reason::Address}}};
     const unsigned entries = code_.entries[at];
@@ -156,10 +157,8 @@ bool Judge::passes_kernel(Index at, const Scope& scope) const {
     return true;
 }
 
-Reason Judge::reason(Index at, const Function& function, Index& end) const {
+Reason Judge::unmovable(Index at, const Function& function, Index& end) const {
     end = at;
-    if (function.refused != Reason::None)
-        return function.refused;
     if (code_.written[at] & NoProbes)
         return Reason::NoProbes;
     const Region replaced =
@@ -167,14 +166,25 @@ Reason Judge::reason(Index at, const Function& function, Index& end) const {
     end = replaced.end;
     if (replaced.reason != Reason::None)
         return replaced.reason;
-    const auto needed = static_cast<Index>(arch::planted_jump_bytes());
-    for (Index each = at + 1; each < at + needed; each++)
-        if (const Reason reason = entered(each); reason != Reason::None)
-            return reason;
     unsigned written = 0;
     for (Index each = at; each < replaced.end; each++)
         written |= code_.written[each];
     return written_reason(written);
+}
+
+Reason Judge::reason(Index at, const Function& function, Index& end) const {
+    end = at;
+    if (function.refused != Reason::None)
+        return function.refused;
+    const Reason unmovable = this->unmovable(at, function, end);
+    const bool patched = unmovable >= Reason::Ftrace;
+    if (unmovable != Reason::None && !patched)
+        return unmovable;
+    const auto needed = static_cast<Index>(arch::planted_jump_bytes());
+    for (Index each = at + 1; each < at + needed; each++)
+        if (const Reason reason = entered(each); reason != Reason::None)
+            return reason;
+    return unmovable;
 }
 
 } // namespace djstap::regions

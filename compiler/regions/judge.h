@@ -32,6 +32,8 @@ class Judge {
     bool passes_kernel(Index at, const Scope& scope) const;
     // Why there can be no jump. `end` becomes the end of what it would replace.
     Reason reason(Index at, const Function& function, Index& end) const;
+    // The same, whoever enters the region.
+    Reason unmovable(Index at, const Function& function, Index& end) const;
     // Why control may be at `at`; None if it only comes from the instruction before.
     Reason entered(Index at) const;
 

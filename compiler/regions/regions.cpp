@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "regions/regions.h"
 
+#include "debuginfo/line_rows.h"
 #include "regions/decode.h"
 #include "regions/judge.h"
 #include "regions/kernel_tables.h"
 #include "regions/parallel.h"
+#include "regions/state.h"
 #include "regions/targets.h"
 #include "system/number.h"
 
@@ -42,31 +44,6 @@ std::string_view reason_text(Reason reason) {
 double Totals::percent(uint64_t part) const {
     return instructions ? 100.0 * static_cast<double>(part) / static_cast<double>(instructions) : 0;
 }
-
-struct Analysis::State {
-    State(Code&& all, const Options& given) : code(std::move(all)), options(given) {}
-
-    Code code;
-    Options options;
-    std::vector<Symbol> symbols;
-    std::vector<Function> functions;
-    std::vector<Scope> scopes;
-    std::vector<FunctionResult> results;
-    std::vector<UnknownJump> unknown_jumps;
-
-    Status collect();
-    void evaluate();
-    const Scope* scope_at(Index at) const;
-    template <class Visit> void each_instruction(const Function& function, Visit visit) const;
-
-  private:
-    void enter_by_symbols(const std::vector<FunctionRange>& ranges);
-    void extend_over_fillers();
-    void find_unknown_jumps(const Frames& frames, const std::vector<bool>& leads_into);
-    bool has_label_inside(const FunctionRange& range) const;
-    bool is_decoded(const FunctionRange& range) const;
-    void evaluate(size_t number);
-};
 
 namespace {
 
@@ -137,6 +114,34 @@ void Analysis::State::find_unknown_jumps(const Frames& frames,
     }
 }
 
+// Some compilers and assemblers mark where basic blocks begin: the targets of a jump are among
+// them.
+void Analysis::State::explain_by_blocks() {
+    std::vector<uint64_t> jumps;
+    for (const UnknownJump& jump : unknown_jumps)
+        jumps.push_back(jump.address);
+    if (jumps.empty())
+        return;
+    std::vector<bool> explained(functions.size());
+    for (const uint64_t address : read_block_rows(code.file().path(), jumps)) {
+        const std::optional<Index> at = code.instruction(address);
+        const auto function = at ? function_with(functions, *at) : functions.end();
+        if (function == functions.end() || function->refused != Reason::UnknownTargets)
+            continue;
+        code.entries[*at] |= ByBlock;
+        // A row at the entry alone says nothing about the rest.
+        if (*at != function->range.first)
+            explained[static_cast<size_t>(function - functions.begin())] = true;
+    }
+    for (size_t i = 0; i < functions.size(); i++)
+        if (explained[i])
+            functions[i].refused = Reason::None;
+    std::erase_if(unknown_jumps, [&](const UnknownJump& jump) {
+        const auto function = function_with(functions, *code.index(jump.address));
+        return function->refused != Reason::UnknownTargets;
+    });
+}
+
 // Whether the function consists of instructions, and no jump leads into the middle of one. (A jump
 // may skip a prefix.)
 bool Analysis::State::is_decoded(const FunctionRange& range) const {
@@ -175,6 +180,7 @@ Status Analysis::State::collect() {
         functions.push_back({range, is_decoded(range) ? Reason::None : Reason::NotDecoded});
     extend_over_fillers();
     find_unknown_jumps(frames, leads_into);
+    explain_by_blocks();
     return Done{};
 }
 
@@ -183,22 +189,6 @@ const Scope* Analysis::State::scope_at(Index at) const {
         std::upper_bound(scopes.begin(), scopes.end(), at,
                          [](Index value, const Scope& each) { return value < each.first; });
     return after == scopes.begin() || at >= (after - 1)->end ? nullptr : &*(after - 1);
-}
-
-// Calls visit(index, scope or null) for each instruction.
-template <class Visit>
-void Analysis::State::each_instruction(const Function& function, Visit visit) const {
-    const Scope* scope = nullptr;
-    for (Index at = function.range.first; at < function.range.end;) {
-        if (!code.begins_instruction(at)) {
-            at++;
-            continue;
-        }
-        if (!scope || at >= scope->end)
-            scope = scope_at(at);
-        visit(at, scope);
-        at += code.lengths[at];
-    }
 }
 
 void Analysis::State::evaluate(size_t number) {

@@ -3,6 +3,7 @@
 // they do: nothing may enter the replaced bytes other than at their beginning, and the instructions
 // in them must be able to run elsewhere.
 #pragma once
+#include "debuginfo/line_rows.h"
 #include "image/elf_file.h"
 
 #include <array>
@@ -91,6 +92,25 @@ struct Totals {
     double overall_gain_percent() const { return percent(safe) - percent(by_kernel); }
 };
 
+// What one knows who only believes a kind of rows of the line program: that control enters where
+// they are, and nowhere else.
+struct LineLeaders {
+    uint64_t rows = 0;
+    uint64_t missed = 0;  // places where control enters, without a row
+    uint64_t planted = 0; // instructions at which a jump would be planted
+    uint64_t unsafe = 0;  // of these, where control may enter the region
+};
+
+struct LineCheck {
+    LineLeaders all, statements, blocks;
+    uint64_t leaders = 0;                // where control enters, in functions that have rows
+    uint64_t instructions = 0, safe = 0; // of these functions
+    std::vector<uint64_t> tables;        // targets of jump tables without a row
+    // Of the line programs' instructions: as a usual assembler encodes them, and with a basic_block
+    // row for each leader.
+    uint64_t encoded = 0, encoded_with_blocks = 0;
+};
+
 class Analysis {
   public:
     // Fails if the file is not linked or contains no code. The file must outlive the object.
@@ -115,6 +135,8 @@ class Analysis {
     std::string replaced_bytes(const Place& place) const;
     // Always about what the kernel copies, whatever the model.
     std::vector<UnsafePlace> unsafe() const;
+    // Compares the rows of the file's line program with what was found.
+    LineCheck check_lines(const std::vector<LineRow>& rows) const;
     // Returns "function+0x12", or the address if it is in no function.
     std::string describe(uint64_t address) const;
 

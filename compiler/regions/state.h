@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What an analysis knows, for the files of this folder that implement it.
+#pragma once
+#include "regions/judge.h"
+#include "regions/regions.h"
+
+#include <vector>
+
+namespace djstap::regions {
+
+struct Analysis::State {
+    State(Code&& all, const Options& given) : code(std::move(all)), options(given) {}
+
+    Code code;
+    Options options;
+    std::vector<Symbol> symbols;
+    std::vector<Function> functions;
+    std::vector<Scope> scopes;
+    std::vector<FunctionResult> results;
+    std::vector<UnknownJump> unknown_jumps;
+
+    Status collect();
+    void evaluate();
+    const Scope* scope_at(Index at) const;
+    template <class Visit> void each_instruction(const Function& function, Visit visit) const;
+
+  private:
+    void enter_by_symbols(const std::vector<FunctionRange>& ranges);
+    void extend_over_fillers();
+    void find_unknown_jumps(const Frames& frames, const std::vector<bool>& leads_into);
+    void explain_by_blocks();
+    bool has_label_inside(const FunctionRange& range) const;
+    bool is_decoded(const FunctionRange& range) const;
+    void evaluate(size_t number);
+};
+
+// Calls visit(index, scope or null) for each instruction.
+template <class Visit>
+void Analysis::State::each_instruction(const Function& function, Visit visit) const {
+    const Scope* scope = nullptr;
+    for (Index at = function.range.first; at < function.range.end;) {
+        if (!code.begins_instruction(at)) {
+            at++;
+            continue;
+        }
+        if (!scope || at >= scope->end)
+            scope = scope_at(at);
+        visit(at, scope);
+        at += code.lengths[at];
+    }
+}
+
+} // namespace djstap::regions
