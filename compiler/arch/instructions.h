@@ -51,6 +51,9 @@ struct Instruction {
     bool breakpoint = false;
     bool filler = false; // may stand between functions: a no-op or a breakpoint
     bool landing_pad = false;
+    // It accesses memory that may not be there: neither the stack, nor at a fixed place, nor what
+    // Go's functions read of their goroutine at the entry.
+    bool accesses = false;
     bool jumps_through_slot = false; // an indirect jump to what is in memory at a fixed address
     uint8_t prefixes = 0;            // bytes before the operation that a jump may skip
     uint64_t target = 0;             // of a Branch, a Jump or a Call
@@ -76,6 +79,9 @@ class InstructionDecoder {
 
 // The bytes that a jump to any place takes, which replaces the instructions of a region.
 size_t planted_jump_bytes();
+
+// The byte with which Go fills the space between functions.
+uint8_t space_between_functions();
 
 // The instruction that a kernel puts where the compiler wrote a jump to the return thunk.
 std::string_view return_instruction();

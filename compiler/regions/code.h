@@ -23,7 +23,8 @@ enum Trait : uint16_t {
     Faults = 1 << 7, // an entry of the exception table names it
     ReturnThunk = 1 << 8,
     HasPrefix = 1 << 9,
-    Breakpoint = 1 << 10
+    Breakpoint = 1 << 10,
+    Accesses = 1 << 11 // memory that may not be there
 };
 
 // Who may enter at a byte other than from the instruction before.
@@ -40,7 +41,8 @@ enum Entry : uint16_t {
     ByLandingPad = 1 << 9,   // an instruction that marks targets of indirect branches
     BySymbol = 1 << 10,      // a symbol or a function begins
     ByPatchedCall = 1 << 11, // a call that the kernel shortens returns there
-    ByBlock = 1 << 12        // the line program says that a basic block begins
+    ByBlock = 1 << 12,       // the line program says that a basic block begins
+    ByGo = 1 << 13           // Go's runtime continues there
 };
 
 // Who writes to a byte while the system runs, or before it does.

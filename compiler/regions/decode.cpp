@@ -149,6 +149,7 @@ uint16_t ChunkDecoder::traits_of(const Instruction& instruction) const {
     set(Filler, instruction.filler);
     set(Breakpoint, instruction.breakpoint);
     set(HasPrefix, instruction.prefixes > 0);
+    set(Accesses, instruction.accesses);
     set(KernelRefuses,
         !(newer_kernel_ ? instruction.newer_kernel_copies : instruction.kernel_copies));
     return static_cast<uint16_t>(traits);

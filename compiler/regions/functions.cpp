@@ -47,7 +47,7 @@ std::vector<Symbol> code_symbols(const Code& code) {
 }
 
 std::vector<FunctionRange> find_functions(const Code& code, const std::vector<Symbol>& symbols,
-                                          const Frames& frames) {
+                                          const Frames& frames, const GoTable& go) {
     std::vector<FunctionRange> functions;
     auto add = [&](std::string_view name, uint64_t address, uint64_t size) {
         const std::optional<Index> first = code.index(address);
@@ -71,16 +71,21 @@ std::vector<FunctionRange> find_functions(const Code& code, const std::vector<Sy
         add(symbol.name, symbol.address, size);
     }
     const size_t named = functions.size();
-    for (const Frame& frame : frames.all()) {
-        const std::optional<Index> first = code.index(frame.address);
-        if (!first || frame.size == 0)
-            continue;
+    auto add_unnamed = [&](std::string_view name, uint64_t address, uint64_t size) {
+        const std::optional<Index> first = code.index(address);
+        if (!first || size == 0)
+            return;
         auto after = std::upper_bound(
             functions.begin(), functions.begin() + static_cast<ptrdiff_t>(named), *first,
             [](Index value, const FunctionRange& each) { return value < each.first; });
         if (after == functions.begin() || (after - 1)->end <= *first)
-            add({}, frame.address, frame.size);
-    }
+            add(name, address, size);
+    };
+    for (const GoFunction& function : go.functions)
+        add_unnamed(function.name, function.address, function.size);
+    for (const Frame& frame : frames.all())
+        if (!go.at(frame.address))
+            add_unnamed({}, frame.address, frame.size);
     std::stable_sort(functions.begin(), functions.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     functions.erase(std::unique(functions.begin(), functions.end(),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The functions of a file, by its symbols, or by its unwind information where symbols are missing.
+// The functions of a file, by its symbols, or by its unwind information (or that of Go) where
+// symbols are missing.
 #pragma once
 #include "regions/code.h"
 #include "regions/frames.h"
+#include "regions/go_table.h"
 
 #include <string_view>
 #include <vector>
@@ -28,6 +30,6 @@ struct FunctionRange {
 
 // Returns functions that do not overlap, by address. `symbols` are sorted.
 std::vector<FunctionRange> find_functions(const Code& code, const std::vector<Symbol>& symbols,
-                                          const Frames& frames);
+                                          const Frames& frames, const GoTable& go);
 
 } // namespace djstap::regions

@@ -77,13 +77,14 @@ std::vector<Scope> find_scopes(Code& code, const std::vector<FunctionRange>& fun
 }
 
 Reason Judge::entered(Index at) const {
-    static constexpr std::array<std::pair<unsigned, Reason>, 10> reasons{
+    static constexpr std::array<std::pair<unsigned, Reason>, 11> reasons{
         {{ByJump | ByOtherJump | ByCall, Reason::Jump},
          {ByJumpLabel, Reason::JumpLabel},
          {ByFixup, Reason::Fixup},
          {ByTable, Reason::Table},
          {ByException, Reason::Exception},
          {ByPatchedCall, Reason::ReturnInside},
+         {ByGo, Reason::Deferred},
          {ByLandingPad, Reason::LandingPad},
          {ByBlock, Reason::Block},
          {BySymbol, Reason::Symbol},
@@ -157,6 +158,17 @@ bool Judge::passes_kernel(Index at, const Scope& scope) const {
     return true;
 }
 
+// Whether an instruction that is executed accesses memory that may not be there.
+bool Judge::may_fault(Index first, Index end) const {
+    for (Index at = first; at < end && code_.lengths[at]; at += code_.lengths[at]) {
+        if (code_.traits[at] & Accesses)
+            return true;
+        if (code_.traits[at] & Leaves)
+            return false;
+    }
+    return false;
+}
+
 Reason Judge::unmovable(Index at, const Function& function, Index& end) const {
     end = at;
     if (code_.written[at] & NoProbes)
@@ -166,6 +178,8 @@ Reason Judge::unmovable(Index at, const Function& function, Index& end) const {
     end = replaced.end;
     if (replaced.reason != Reason::None)
         return replaced.reason;
+    if (function.is_go && may_fault(at, replaced.end))
+        return Reason::GoFault;
     unsigned written = 0;
     for (Index each = at; each < replaced.end; each++)
         written |= code_.written[each];

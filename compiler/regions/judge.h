@@ -22,6 +22,7 @@ std::vector<Scope> find_scopes(Code& code, const std::vector<FunctionRange>& fun
 struct Function {
     FunctionRange range;
     Reason refused = Reason::None; // as a whole
+    bool is_go = false;
 };
 
 class Judge {
@@ -45,6 +46,7 @@ class Judge {
     };
     Region region(Index first, Index limit) const;
     Reason cannot_move(Index at) const;
+    bool may_fault(Index first, Index end) const;
 
     const Code& code_;
     const Model model_;

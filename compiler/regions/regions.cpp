@@ -163,7 +163,8 @@ Status Analysis::State::collect() {
     const unsigned threads = thread_count(options.threads);
     symbols = code_symbols(code);
     const Frames frames = Frames::of(code.file());
-    const std::vector<FunctionRange> ranges = find_functions(code, symbols, frames);
+    const GoTable go = read_go_table(code.file());
+    const std::vector<FunctionRange> ranges = find_functions(code, symbols, frames, go);
     const KernelRule rule = kernel_rule(code, symbols);
     const auto named = decode(code, ranges, symbols, {rule.newer, threads});
     if (!named)
@@ -174,10 +175,17 @@ Status Analysis::State::collect() {
     enter_by_data(code, patch_tables(code));
     for (uint64_t handler : frames.handlers(code.file()))
         code.enter(handler, ByException);
+    for (const GoFunction& function : go.functions)
+        if (function.resumed)
+            code.enter(function.resumed, ByGo);
     const std::vector<bool> leads_into = enter_by_tables(code, ranges, *named);
     scopes = find_scopes(code, ranges, symbols, rule);
     for (const FunctionRange& range : ranges)
-        functions.push_back({range, is_decoded(range) ? Reason::None : Reason::NotDecoded});
+        functions.push_back({range,
+                             go.found && !go.understood ? Reason::GoTable
+                             : is_decoded(range)        ? Reason::None
+                                                        : Reason::NotDecoded,
+                             go.at(code.address(range.first)) != nullptr});
     extend_over_fillers();
     find_unknown_jumps(frames, leads_into);
     explain_by_blocks();

@@ -11,6 +11,10 @@ size_t planted_jump_bytes() {
     return 0;
 }
 
+uint8_t space_between_functions() {
+    return 0;
+}
+
 std::string_view return_instruction() {
     return {};
 }

@@ -39,7 +39,7 @@ const llvm::Target* find_target() {
 }
 
 // An operand that addresses memory is five of LLVM's: base, scale, index, displacement, segment.
-constexpr unsigned base_part = 0, displacement_part = 3, segment_part = 4;
+constexpr unsigned base_part = 0, index_part = 2, displacement_part = 3, segment_part = 4;
 
 // Its number plus 1, or 0 if there is none.
 uint8_t first_memory_operand(const llvm::MCInstrDesc& description) {
@@ -59,6 +59,7 @@ class Decoder final : public InstructionDecoder {
     bool read(std::string_view bytes, uint64_t address, uint64_t& length);
     void add_memory(Instruction& out, const x86_64::Opcode& opcode, uint64_t address) const;
     void add_immediates(Instruction& out) const;
+    bool accesses(const x86_64::Opcode& opcode) const;
 
     std::unique_ptr<llvm::MCRegisterInfo> registers_;
     std::unique_ptr<llvm::MCAsmInfo> assembler_;
@@ -67,7 +68,7 @@ class Decoder final : public InstructionDecoder {
     std::unique_ptr<llvm::MCContext> context_;
     std::unique_ptr<llvm::MCDisassembler> disassembler_;
     std::unique_ptr<llvm::MCInstPrinter> printer_;
-    unsigned instruction_pointer_ = 0;
+    unsigned instruction_pointer_ = 0, stack_pointer_ = 0, goroutine_ = 0;
     std::vector<uint8_t> memory_at_; // of each of LLVM's opcodes: its first memory operand, plus 1
     llvm::MCInst instruction_;
 };
@@ -85,9 +86,15 @@ Decoder::Decoder(const llvm::Target& target) {
                                               *registers_));
     printer_->setPrintImmHex(true);
     printer_->setPrintBranchImmAsAddress(true);
-    for (unsigned number = 1; number < registers_->getNumRegs(); number++)
-        if (llvm::StringRef(registers_->getName(number)) == "RIP")
+    for (unsigned number = 1; number < registers_->getNumRegs(); number++) {
+        const llvm::StringRef name(registers_->getName(number));
+        if (name == "RIP")
             instruction_pointer_ = number;
+        else if (name == "RSP")
+            stack_pointer_ = number;
+        else if (name == "R14")
+            goroutine_ = number;
+    }
     memory_at_.resize(instructions_->getNumOpcodes());
     for (unsigned number = 0; number < memory_at_.size(); number++) {
         const llvm::MCInstrDesc& description = instructions_->get(number);
@@ -140,6 +147,28 @@ void Decoder::add_immediates(Instruction& out) const {
     }
 }
 
+bool Decoder::accesses(const x86_64::Opcode& opcode) const {
+    const unsigned at = memory_at_[instruction_.getOpcode()];
+    const llvm::MCInstrDesc& description = instructions_->get(instruction_.getOpcode());
+    if (!at)
+        return (description.mayLoad() || description.mayStore()) &&
+               !description.hasImplicitUseOfPhysReg(stack_pointer_);
+    if (at - 1 + segment_part >= instruction_.getNumOperands())
+        return true; // what rsi or rdi points to
+    if (opcode.computes_address())
+        return false;
+    const llvm::MCOperand& base = instruction_.getOperand(at - 1 + base_part);
+    const llvm::MCOperand& index = instruction_.getOperand(at - 1 + index_part);
+    const llvm::MCOperand& displacement = instruction_.getOperand(at - 1 + displacement_part);
+    constexpr int64_t stack_guard = 16; // of a goroutine
+    const bool is_there =
+        base.isReg() && index.isReg() && !index.getReg() &&
+        (base.getReg() == instruction_pointer_ || base.getReg() == stack_pointer_ ||
+         (base.getReg() == goroutine_ && displacement.isImm() &&
+          displacement.getImm() == stack_guard));
+    return !is_there;
+}
+
 Instruction Decoder::decode(std::string_view bytes, uint64_t address) {
     Instruction out;
     uint64_t length = 0;
@@ -165,6 +194,7 @@ Instruction Decoder::decode(std::string_view bytes, uint64_t address) {
         return out;
     add_memory(out, opcode, address);
     add_immediates(out);
+    out.accesses = accesses(opcode);
     return out;
 }
 
@@ -189,6 +219,10 @@ std::unique_ptr<InstructionDecoder> InstructionDecoder::create() {
 
 size_t planted_jump_bytes() {
     return 5; // jmp rel32
+}
+
+uint8_t space_between_functions() {
+    return 0xcc; // int3
 }
 
 std::string_view return_instruction() {

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Programs of Go, by its table of functions.
+#include "program.h"
+
+#include "regions/go_table.h"
+
+#include <algorithm>
+
+using namespace djstap;
+using namespace djstap::test;
+
+namespace {
+
+// Two functions without symbols, `main.f`, whose place p is global, and another one; `deferred` is
+// where deferred calls return in the first.
+struct Source {
+    std::string code = "mov %rdi, %rax\n.Linside: mov %rsi, %rdx\n mov %rcx, %rdx\n ret\n";
+    std::string deferred = "0";
+    std::string name = "main.f";
+    std::string magic = "0xfffffff1";
+    std::string section = ".gopclntab, \"a\"";
+};
+
+std::string text_of(const Source& source) {
+    return R"(
+    .text
+    .globl f, p
+f:
+.Lf: xor %ecx, %ecx
+p:  )" + source.code +
+           R"(
+    .byte 0xcc, 0xcc, 0xcc, 0xcc
+    .balign 16, 0xcc
+.Lg: mov %rdi, %rax
+    ret
+    .balign 16, 0xcc
+.Lend:
+    .section .go.buildinfo, "a"
+    .quad 0
+    .section )" +
+           source.section + R"(
+    .balign 32
+.Lheader:
+    .long )" +
+           source.magic + R"(
+    .byte 0, 0, 1, 8
+    .quad 2, 0
+    .quad .Lf
+    .quad .Lnames - .Lheader, 0, 0, 0, .Ltable - .Lheader
+.Lnames:
+    .asciz "", ")" +
+           source.name + R"(", "main.g"
+    .balign 8
+.Ltable:
+    .long .Lf - .Lf, .Lfirst - .Ltable, .Lg - .Lf, .Lsecond - .Ltable, .Lend - .Lf
+.Lfirst:
+    .long 0, 1, 0, )" +
+           source.deferred + R"(, 0, 0, 0, 0, 0
+.Lsecond:
+    .long .Lg - .Lf, )" +
+           std::to_string(source.name.size() + 2) + R"(, 0, 0, 0, 0, 0, 0, 0
+)";
+}
+
+std::string reason(const Source& source, const std::vector<std::string>& options = {}) {
+    return reason_at_p(text_of(source), options);
+}
+
+} // namespace
+
+TEST(Go, FunctionsOfTheTable) {
+    for (const char* magic : {"0xfffffff0", "0xfffffff1"}) {
+        Source source;
+        source.magic = magic;
+        const Program program = Program::assembled(text_of(source));
+        program.strip();
+        const Analyzed analysis(program.path() + ".stripped");
+        ASSERT_TRUE(analysis.ok());
+        ASSERT_EQ(analysis->functions().size(), 2U);
+        const regions::FunctionResult& f = analysis->functions()[0];
+        EXPECT_EQ(f.name, "main.f");
+        EXPECT_EQ(f.instructions, 5U); // without the space behind it
+        EXPECT_EQ(analysis->functions()[1].name, "main.g");
+        EXPECT_EQ(analysis->functions()[1].size, 4U);
+    }
+}
+
+TEST(Go, WhereAPanicContinues) {
+    Source source;
+    EXPECT_EQ(reason(source), "");
+    source.deferred = ".Linside - .Lf";
+    EXPECT_EQ(reason(source), "deferred");
+    source.deferred = "4096"; // not in the function
+    EXPECT_EQ(reason(source), "");
+}
+
+// Each goroutine's first function returns to the byte behind the entry of this one.
+TEST(Go, TheBottomOfTheStack) {
+    Source source;
+    source.code = "nop\n mov %rdi, %rax\n ret\n";
+    for (const auto& [name, entered] :
+         {std::pair("main.f", false), {"runtime.goexit", true}, {"runtime.goexit.abi0", true}}) {
+        source.name = name;
+        const Program program = Program::assembled(text_of(source));
+        const auto file = ElfFile::open(program.path());
+        const regions::GoTable table = regions::read_go_table(**file);
+        ASSERT_EQ(table.functions.size(), 2U);
+        EXPECT_EQ(table.functions[0].resumed, entered ? table.functions[0].address + 1 : 0) << name;
+        const Analyzed analysis(program.path());
+        EXPECT_EQ(analysis.reason("f") == "deferred", entered) << name;
+    }
+}
+
+// The runtime unwinds the stack from a fault, and knows only addresses of the table.
+TEST(Go, FaultsElsewhere) {
+    auto of = [](const std::string& instruction) {
+        Source source;
+        source.code = instruction + "\n nopl 0(%rax)\n nopl 0(%rax)\n ret\n";
+        return reason(source);
+    };
+    EXPECT_EQ(of("mov (%rax), %rcx"), "go-fault");
+    EXPECT_EQ(of("mov %rcx, 8(%rax)"), "go-fault");
+    EXPECT_EQ(of("test %al, (%rax)"), "go-fault");
+    EXPECT_EQ(of("mov 16(%rsp, %rax, 8), %rcx"), "go-fault");
+    EXPECT_EQ(of("rep stosq"), "go-fault");
+    EXPECT_EQ(of("mov %gs:(%rax), %rcx"), "go-fault");
+    EXPECT_EQ(of("mov %fs:(%rax), %rcx"), "go-fault");
+    EXPECT_EQ(of("mov 16(%rsp), %rcx"), "");
+    EXPECT_EQ(of("mov p(%rip), %rcx"), "");
+    EXPECT_EQ(of("lea 8(%rax), %rcx"), "");
+    EXPECT_EQ(of("push %rax"), "");
+    EXPECT_EQ(of("pop %rax"), "");
+    EXPECT_EQ(of("cmp 16(%r14), %rsp"), "");
+    EXPECT_EQ(of("cmp 24(%r14), %rsp"), "go-fault");
+    // Not executed.
+    EXPECT_EQ(of("ret\n mov (%rax), %rcx"), "");
+}
+
+TEST(Go, CodeOfOtherLanguages) {
+    Source source;
+    const std::string text = text_of(source) + R"(
+    .text
+    .globl other, q
+    .type other, @function
+other: xor %ecx, %ecx
+q:  mov (%rax), %rcx
+    mov (%rax), %rcx
+    ret
+    .size other, .-other
+)";
+    const Program program = Program::assembled(text);
+    EXPECT_EQ(Analyzed(program.path()).reason("q"), "");
+}
+
+TEST(Go, ATableOfAnotherForm) {
+    Source source;
+    source.magic = "0xfffffffa";
+    source.name = "main.f";
+    const std::string text =
+        text_of(source) + "    .text\n    .type f, @function\n    .size f, 14\n";
+    EXPECT_EQ(reason_at_p(text), "go-table");
+}
+
+// The loader writes the address of the code into the table, which is among relocated data.
+TEST(Go, AProgramThatIsLoadedAnywhere) {
+    Source source;
+    source.section = ".data.rel.ro, \"aw\"";
+    source.deferred = ".Linside - .Lf";
+    EXPECT_EQ(reason(source, {"-pie", "--no-dynamic-linker"}), "deferred");
+}
+
+TEST(Go, DamagedTables) {
+    Source source;
+    for (const char* broken : {".quad 2, 0", ".Ltable - .Lheader", ".long .Lf - .Lf"}) {
+        std::string text = text_of(source);
+        const size_t at = text.find(broken);
+        ASSERT_NE(at, std::string::npos);
+        text.replace(at, std::string_view(broken).size(),
+                     std::string(broken).starts_with(".quad")   ? ".quad 0x7fffffffffffffff, 0"
+                     : std::string(broken).starts_with(".long") ? ".long 0x7fffffff"
+                                                                : "0x7fffffffffffffff");
+        const Program program = Program::assembled(text);
+        const auto file = ElfFile::open(program.path());
+        EXPECT_LE(regions::read_go_table(**file).functions.size(), 2U);
+    }
+}
