@@ -26,7 +26,14 @@ PROGRAMS = (("gcc, the driver", None, "/usr/bin/gcc", "gcc"),
             ("kcachegrind", "kcachegrind", "usr/bin/kcachegrind", "kcachegrind"),
             ("lttng", "lttng-tools", "usr/bin/lttng", "lttng"),
             ("libc", None, "/lib/x86_64-linux-gnu/libc.so.6", None),
-            ("libstdc++", None, "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", None))
+            ("libstdc++", None, "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", None),
+            ("gron (Go)", "gron", "usr/bin/gron", None),
+            ("ripgrep (Rust)", "ripgrep", "usr/bin/rg", None),
+            ("djstap", None, "{root}/build/release/bin/djstap", None))
+# Those that run without more packages: uftrace patches a program that it runs.
+RUNNING = ("gcc, cc1", "lttng", "ripgrep (Rust)", "djstap")
+# It patches only functions that have a symbol.
+STRIPPED = ("gcc, cc1", "lttng", "ripgrep (Rust)")
 
 
 def add_arguments(parser):
@@ -71,17 +78,56 @@ def row(cells):
     return "| " + " | ".join(cells) + " |\n"
 
 
-def report(djstap, options):
+def uftrace(path, options):
+    """Returns (functions that it knows, percent that it patches); None: it is not available, or patches none."""
+    if options.installed:
+        return None
+    folders = [packages.unpacked(package) for package in ("uftrace", "libcapstone4")]
+    if not all(folders):
+        return None
+    libraries = [os.path.join(folder, "usr/lib/x86_64-linux-gnu") for folder in folders]
+    mcount = os.path.join(libraries[0], "uftrace")
+    with tempfile.TemporaryDirectory() as work:
+        done = subprocess.run(
+            [os.path.join(folders[0], "usr/bin/uftrace"), "record", "--no-libcall", "-v", "-L", mcount, "-P.", "-d",
+             os.path.join(work, "data"), path, "--version"], cwd=work, text=True, errors="replace",
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env=dict(os.environ, LD_LIBRARY_PATH=":".join([*libraries, mcount])))
+    name = re.escape(os.path.basename(os.path.realpath(path)))
+    stats = re.search(rf"patch stats for '{name}'.*?patched: *(\d+) \( *([\d.]+)%\)", done.stdout, re.DOTALL)
+    if not stats or float(stats[2]) == 0:
+        return None
+    return round(100 * int(stats[1]) / float(stats[2])), float(stats[2])
+
+
+def lines_row(djstap, name, words):
+    """Returns a row of the table of line programs; "" if the file has none."""
+    done = subprocess.run([djstap, "regions", "--json", "--lines", *words], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        return ""
+    found = json.loads(done.stdout)
+    kinds = [found[kind] for kind in ("every_row", "is_stmt", "basic_block")]
+    cells = [f"{kind['planted_percent']:.2f}, {kind['unsafe_percent']:.2f}, {kind['missed_percent']:.2f}" for kind in kinds]
+    more = 100 * (found["bytes_with_blocks"] / found["bytes"] - 1)
+    return row([name, f"{found['B_percent']:.2f}", *cells, f"{kinds[2]['rows']:,}", f"{found['bytes']:,}",
+                f"{found['bytes_with_blocks']:,} (+{more:.2f} %)"])
+
+
+def report(djstap, options, root):
     subjects = []
     for name, package, pattern, published in PROGRAMS:
-        path = found(package, pattern, options)
+        path = found(package, pattern.format(root=root), options)
         if path:
             subjects.append((name, [path], published))
         else:
             print(f"  {name}: not available", flush=True)
     subjects += [(f"vmlinux {kernel}", ["-r", kernel], None) for kernel in options.kernels]
-    table = row(["file", "functions", "instructions", "K %", "B %", "overall gain %", "average gain %", "the talk: K, B, gains"])
-    table += row(["---"] * 8)
+    table = row(["file", "functions", "entries %", "instructions", "K %", "B %", "overall gain %", "average gain %", "the talk: K, B, gains"])
+    table += row(["---"] * 9)
+    entries = row(["file", "functions", "can be patched at the entry", "functions that uftrace knows", "it patches"]) + row(["---"] * 5)
+    lines = row(["file", "B %", "believing every row", "is_stmt rows", "basic_block rows", "of these there are",
+                 ".debug_line, bytes", "with a row for each leader"]) + row(["---"] * 8)
     copied = row(["file", "K %", "B %", "overall gain %", "average gain %"]) + row(["---"] * 5)
     costs = row(["file", "seconds", "memory, MB"]) + row(["---"] * 3)
     for name, words, published in subjects:
@@ -89,20 +135,29 @@ def report(djstap, options):
         totals, seconds, memory = analyzed(djstap, words, "relocate")
         figures = [f"{totals[key]:.2f}" for key in ("K_percent", "B_percent", "overall_gain_percent", "average_gain_percent")]
         talk = ", ".join(f"{value:.2f}" for value in PUBLISHED[published]) if published else ""
-        table += row([name, f"{totals['functions']:,}", f"{totals['instructions']:,}", *figures, talk])
+        share = f"{100 * totals['entries'] / totals['functions']:.2f}"
+        table += row([name, f"{totals['functions']:,}", share, f"{totals['instructions']:,}", *figures, talk])
+        known = uftrace(words[0], options) if name in RUNNING else None
+        if known:
+            entries += row([name, f"{totals['functions']:,}", f"{share} %",
+                            f"{known[0]:,}" + (" (with a symbol)" if name in STRIPPED else ""), f"{known[1]:.2f} %"])
+        lines += lines_row(djstap, name, words)
         costs += row([name, f"{seconds:.1f}", f"{memory:.0f}"])
         totals, _, _ = analyzed(djstap, words, "kernel")
         copied += row([name] + [f"{totals[key]:.2f}" for key in
                                 ("K_percent", "B_percent", "overall_gain_percent", "average_gain_percent")])
     return (f"### What can be encoded again (`--model=relocate`)\n\n{table}\n"
             f"### What the kernel copies (`--model=kernel`)\n\n{copied}\n"
+            f"### Functions that can be patched at the entry\n\n{entries}\n"
+            "### The line program\n\nOf each kind of rows: jumps %, unsafe %, missed %.\n\n"
+            f"{lines}\n"
             f"### Time and memory\n\nOf one run with {os.cpu_count()} CPUs, with its output as JSON.\n\n{costs}")
 
 
 def run(options, root):
     djstap = os.path.join(root, "build", "release", "bin", "djstap")
     path = options.output or os.path.join(root, "docs", "regions.md")
-    text = report(djstap, options)
+    text = report(djstap, options, root)
     with open(path, encoding="utf-8") as file:
         page = file.read()
     page, count = re.subn(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: BEGIN + "\n" + text + "\n" + END, page, flags=re.DOTALL)

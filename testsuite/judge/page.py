@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 
 INTRODUCTION = """<!-- Written by testsuite/judge/page.py: change it there. -->
-# Three judges
+# Four judges
 
 Which functions a kernel has, and where their parameters are, djstap learns from debug information. Here another reader of the
 same debug information, LLVM's `llvm-dwarfdump`, and kprobes of a module written for this purpose say what is right. The judges
@@ -33,6 +33,8 @@ share no code with djstap.
 - `regions.py` arms kprobes at 1,500 random places in a guest, by the module in `regions-module/`, and compares the kernel's list of
   those that became jumps with the column K of `djstap regions --model=kernel`. 99.7 % must agree: the kernel patches some places at
   boot, where the file has other instructions.
+- `taken_branches.py` boots a guest with a plugin of the emulator (`taken_branches.c`) that notes where every executed jump, call and
+  return of the kernel leads, and runs `workload.py` in it. No target may be inside a region that `djstap regions` calls safe.
 - `locations_test.py` tests the judge's own arithmetic.
 
 `judge.listing.sample` and `judge.locations` run always, the whole kernels with `scripts/test --nightly`. What llvm-dwarfdump
