@@ -67,7 +67,14 @@ Result<std::string> answer(const RegionsOptions& options) {
     const auto file = ElfFile::open(*path);
     if (!file)
         return file.failure();
-    auto analysis = Analysis::of(**file, {options.model, 0});
+    std::string live;
+    if (!options.text.empty()) {
+        Result<std::string> text = read_file(options.text);
+        if (!text)
+            return text.failure();
+        live = std::move(*text);
+    }
+    auto analysis = Analysis::of(**file, {options.model, 0, live});
     if (!analysis)
         return analysis.failure();
     if (!options.places.empty()) {

@@ -78,6 +78,10 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
                  "cost to mark basic blocks there");
     app.add_flag("--unsafe", options.unsafe,
                  "list the places where the kernel would plant a jump and must not");
+    app.add_option("--text", options.text,
+                   "of a kernel that runs at its link-time addresses: what is in memory from _text "
+                   "to _etext, where the kernel has patched itself")
+        ->type_name("DUMP");
     app.add_flag("--json", options.json, "print JSON");
     app.add_option("-r", options.kernel, "analyze the vmlinux of this kernel")
         ->type_name("RELEASE");

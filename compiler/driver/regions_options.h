@@ -16,6 +16,7 @@ struct RegionsOptions {
     regions::Model model = regions::Model::Relocate;
     std::string function;            // --function
     std::vector<std::string> places; // --at: addresses, or NAME+OFFSET
+    std::string text;                // --text: a file with the text from memory
     std::string map;                 // --svg: the file to write
     bool lines = false;              // --lines
     bool unsafe = false;

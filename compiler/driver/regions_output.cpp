@@ -236,7 +236,7 @@ std::string function_as_text(const Analysis& analysis, const ElfFile& file, size
         if (!here.empty() && here != line)
             text += here + "\n";
         line = here;
-        const std::string_view bytes = file.bytes_at(place.address, place.length);
+        const std::string_view bytes = analysis.bytes(place);
         std::string row;
         add(row, "%c%c +%-5llx %-31s ", place.leader ? '>' : ' ',
             place.safe()      ? '+'
@@ -258,7 +258,7 @@ std::string function_as_json(const Analysis& analysis, const ElfFile& file, size
     Json places = Json::array();
     for (const Place& place : analysis.places(function)) {
         Json one = place_json(analysis, place);
-        const std::string_view bytes = file.bytes_at(place.address, place.length);
+        const std::string_view bytes = analysis.bytes(place);
         one["bytes"] = byte_text(bytes);
         one["instruction"] = instruction_text(analysis, decoder.get(), place, bytes);
         one["line"] = lines.at(place.address);

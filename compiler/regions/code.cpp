@@ -5,7 +5,7 @@
 
 namespace djstap::regions {
 
-Result<Code> Code::of(const ElfFile& file) {
+Result<Code> Code::of(const ElfFile& file, std::string_view live) {
     Code code;
     code.file_ = &file;
     uint64_t size = 0;
@@ -23,6 +23,16 @@ Result<Code> Code::of(const ElfFile& file) {
         return Failure{file.path() + ": has more than 4 GB of code", ""};
     std::sort(code.sections_.begin(), code.sections_.end(),
               [](const auto& a, const auto& b) { return a.address < b.address; });
+    if (!live.empty()) {
+        std::string_view& text = code.sections_.front().bytes;
+        if (live.size() < text.size())
+            return Failure{"the text from memory has " + std::to_string(live.size()) +
+                               " bytes, the file's first section with code " +
+                               std::to_string(text.size()),
+                           "it must begin and end with that section"};
+        text = live.substr(0, text.size());
+        code.live_ = true;
+    }
     Index first = 0;
     uint64_t end = 0;
     for (CodeSection& section : code.sections_) {

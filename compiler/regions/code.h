@@ -51,8 +51,7 @@ enum Written : uint8_t {
     AsJumpLabel = 1 << 1,
     AsStaticCall = 1 << 2,
     AsAlternative = 1 << 3,
-    AsLockPrefix = 1 << 4,
-    NoProbes = 1 << 5 // not written: the kernel allows no probe there
+    NoProbes = 1 << 4 // not written: the kernel allows no probe there
 };
 
 // An index counts the bytes of all sections with code.
@@ -79,11 +78,13 @@ struct IndirectJump {
 
 class Code {
   public:
-    // Fails if the file has no code, or more than an Index counts.
-    static Result<Code> of(const ElfFile& file);
+    // Fails if the file has no code, or more than an Index counts. `live`: the bytes that are in
+    // memory from the first section with code on; empty: those of the file.
+    static Result<Code> of(const ElfFile& file, std::string_view live = {});
 
     const ElfFile& file() const { return *file_; }
     const std::vector<CodeSection>& sections() const { return sections_; }
+    bool is_live() const { return live_; }
     Index size() const { return static_cast<Index>(lengths.size()); }
     std::optional<Index> index(uint64_t address) const;
     uint64_t address(Index index) const;
@@ -111,6 +112,7 @@ class Code {
 
   private:
     const ElfFile* file_ = nullptr;
+    bool live_ = false;
     std::vector<CodeSection> sections_;
     uint64_t low_ = 0, high_ = 0; // the addresses from the first section to the end of the last
 };

@@ -29,12 +29,11 @@ bool has_fault(const Code& code, Index first, Index end) {
 }
 
 Reason written_reason(unsigned written) {
-    static constexpr std::array<std::pair<Written, Reason>, 5> reasons{
+    static constexpr std::array<std::pair<Written, Reason>, 4> reasons{
         {{ByFtrace, Reason::Ftrace},
          {AsJumpLabel, Reason::PatchedJumpLabel},
          {AsStaticCall, Reason::PatchedStaticCall},
-         {AsAlternative, Reason::PatchedAlternative},
-         {AsLockPrefix, Reason::PatchedLock}}};
+         {AsAlternative, Reason::PatchedAlternative}}};
     for (const auto& [bit, reason] : reasons)
         if (written & bit)
             return reason;

@@ -122,11 +122,6 @@ void read_paravirt_sites(Code& code, const Table& table) {
         code.write(number<uint64_t>(table, at), number<uint8_t>(table, at + 9), AsAlternative);
 }
 
-void read_lock_prefixes(Code& code, const Table& table) {
-    for (size_t at = 0; at + 4 <= table.bytes.size(); at += 4)
-        code.write(relative(table, at), 1, AsLockPrefix);
-}
-
 void read_ftrace_sites(Code& code, const Table& table) {
     for (size_t at = 0; at + 8 <= table.bytes.size(); at += 8) {
         const auto site = number<uint64_t>(table, at);
@@ -211,10 +206,11 @@ void enter_by_kernel_tables(Code& code, const std::vector<Symbol>& symbols) {
     if (first && end && *end > *first)
         code.write(*first, *end - *first, AsStaticCall);
     read_exception_table(code, section_table(file, "__ex_table"));
-    read_alternatives(code, section_table(file, ".altinstructions"),
-                      section_table(file, ".altinstr_replacement"));
-    read_paravirt_sites(code, section_table(file, ".parainstructions"));
-    read_lock_prefixes(code, section_table(file, ".smp_locks"));
+    if (!code.is_live()) { // else it has happened
+        read_alternatives(code, section_table(file, ".altinstructions"),
+                          section_table(file, ".altinstr_replacement"));
+        read_paravirt_sites(code, section_table(file, ".parainstructions"));
+    }
     read_ftrace_sites(code, ftrace_sites(bounds));
     forbid_probes(code, bounds, symbols);
 }

@@ -242,7 +242,7 @@ Result<Analysis> Analysis::of(const ElfFile& file, const Options& options) {
     if (file.type() != ET_EXEC && file.type() != ET_DYN)
         return Failure{file.path() + ": is not a linked program, library or kernel image",
                        "link it first: the addresses in it are not final"};
-    Result<Code> code = Code::of(file);
+    Result<Code> code = Code::of(file, options.live_text);
     if (!code)
         return code.failure();
     auto state = std::make_unique<State>(std::move(*code), options);
@@ -334,6 +334,11 @@ std::optional<Place> Analysis::place(uint64_t address) const {
         if (each.address == address)
             return each;
     return std::nullopt;
+}
+
+std::string_view Analysis::bytes(const Place& place) const {
+    const auto at = state_->code.index(place.address);
+    return at ? state_->code.bytes(*at).substr(0, place.length) : std::string_view{};
 }
 
 std::string Analysis::replaced_bytes(const Place& place) const {

@@ -36,6 +36,9 @@ std::string_view reason_text(Reason reason);
 struct Options {
     Model model = Model::Relocate;
     unsigned threads = 0; // 0: as many as there are CPUs
+    // Of a kernel that runs at its link-time addresses: the bytes that are in memory from the first
+    // section with code on. They must outlive the analysis. Empty: the file's.
+    std::string_view live_text = {};
 };
 
 // The answer for one instruction.
@@ -130,6 +133,8 @@ class Analysis {
     std::vector<Place> places(size_t function) const;
     // Returns nothing if no instruction of a function begins at the address.
     std::optional<Place> place(uint64_t address) const;
+    // Returns the bytes of a place's instruction.
+    std::string_view bytes(const Place& place) const;
     // Returns what the instructions of a place's region are in a kernel that runs: a return is
     // where the compiler wrote a jump to a thunk.
     std::string replaced_bytes(const Place& place) const;

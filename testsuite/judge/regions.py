@@ -8,9 +8,11 @@ column K of `djstap regions --at`. Places where the kernel would plant a jump an
 places near another one: a jump cannot be planted over a probe.
 
 Differences remain where the kernel patches its text at boot (alternatives, paravirtualized calls): the file has other
-instructions there.
+instructions there. With --live there are none: the text is read from the memory of the guest, whose kernel runs at its
+link-time addresses.
 """
 import argparse
+import base64
 import bisect
 import json
 import os
@@ -20,6 +22,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Bytes between two places: the jump, and the longest instruction that it cuts.
@@ -43,8 +46,42 @@ rmmod regions_judge
 """
 
 
+# Prints what is in memory from _text to _etext, as the kernel's own core file shows it.
+DUMP = """
+import base64, struct, sys, zlib
+addresses = {name: int(address, 16) for address, _, name, *_ in map(str.split, open("/proc/kallsyms"))
+             if name in ("_text", "_etext")}
+first, end = addresses["_text"], addresses["_etext"]
+with open("/proc/kcore", "rb") as core:
+    header = core.read(64)
+    offset, = struct.unpack_from("<Q", header, 32)
+    size, count = struct.unpack_from("<HH", header, 54)
+    core.seek(offset)
+    for segment in range(count):
+        kind, _, at, virtual, _, bytes_there = struct.unpack_from("<IIQQQQ", core.read(size))
+        if kind == 1 and virtual <= first and end <= virtual + bytes_there:
+            core.seek(at + first - virtual)
+            print("text", base64.b64encode(zlib.compress(core.read(end - first))).decode())
+            sys.exit(0)
+sys.exit("no segment has the kernel's text")
+"""
+
+
+def dump_text(options, folder):
+    """Writes the text of the guest's kernel to a file, and returns its path."""
+    script, path = os.path.join(folder, "dump.py"), os.path.join(folder, "text")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(DUMP)
+    with open(path, "wb") as file:
+        file.write(zlib.decompress(base64.b64decode(
+            re.search(r"^text (\S+)$", run_guest(options, f"python3 {script}"), re.MULTILINE)[1])))
+    return path
+
+
 def regions(options, *words):
     command = [options.djstap, "regions", "--json", "--model=kernel", "-r", options.kernel, *words]
+    if options.text:
+        command += ["--text", options.text]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
 
 
@@ -113,7 +150,12 @@ def in_guest(options, folder, expected):
     script = os.path.join(folder, "judge.sh")
     with open(script, "w", encoding="utf-8") as file:
         file.write(COMMANDS.format(folder=folder, expected=expected))
-    done = subprocess.run([options.djstap, f"--guest={options.kernel}", "-w", "-c", f"sh {script}", "-e",
+    return run_guest(options, f"sh {script}")
+
+
+def run_guest(options, command):
+    """Returns what a command prints in a guest."""
+    done = subprocess.run([options.djstap, f"--guest={options.kernel}", "--guest-root", "-w", "-c", command, "-e",
                            "probe begin { }"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"regions.py: the guest failed:\n{done.stdout[-2000:]}{done.stderr}")
@@ -127,8 +169,13 @@ def main():
     parser.add_argument("--places", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--least", type=float, default=99.7, help="percent of the places that must agree")
+    parser.add_argument("--live", action="store_true",
+                        help="judge the text that the guest's kernel has in memory instead of that of its file")
     options = parser.parse_args()
+    options.text = ""
     with tempfile.TemporaryDirectory(prefix="djstap-regions-") as folder:
+        if options.live:
+            options.text = dump_text(options, folder)
         places = choose(options, folder)
         build, printk = kernel_files(options)
         if not build:

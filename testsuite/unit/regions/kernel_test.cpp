@@ -136,9 +136,43 @@ TEST(KernelTables, ParavirtSites) {
               "patched-alternative");
 }
 
+// A kernel that replaces them has done so before a probe can be planted, or has them back for good;
+// the bytes are compared then.
 TEST(KernelTables, LockPrefixes) {
-    EXPECT_EQ(reason(kernel(code, ".section .smp_locks, \"a\"\n.long .Lsite - .\n")),
-              "patched-lock");
+    EXPECT_EQ(reason(kernel(code, ".section .smp_locks, \"a\"\n.long .Lsite - .\n")), "");
+}
+
+// The text of a kernel that runs, in which alternatives are what they stay.
+TEST(KernelTables, TextFromMemory) {
+    const std::string tables = R"(
+    .section .altinstructions, "a"
+    .long .Lsite - ., .Lnew - .
+    .word 0, 0
+    .byte 3, 3
+    .section .altinstr_replacement, "ax"
+.Lnew: mov %rsi, %rcx
+)";
+    const Program program = Program::assembled(kernel(code, tables));
+    EXPECT_EQ(Analyzed(program.path()).reason("p"), "patched-alternative");
+    const auto file = ElfFile::open(program.path());
+    ASSERT_TRUE(file);
+    const ElfSection* section = (*file)->section(".text");
+    std::string text(section->bytes);
+    auto reason_of = [&](std::string_view live) {
+        const auto analysis = regions::Analysis::of(**file, {Model::Relocate, 1, live});
+        EXPECT_TRUE(analysis) << analysis.failure().message;
+        const auto place = analysis->place(*analysis->address_of("p"));
+        EXPECT_TRUE(place);
+        return std::string(regions::reason_tag(place->reason));
+    };
+    EXPECT_EQ(reason_of(text), "");
+    // A jump to the second instruction behind p, where the file has another one.
+    const size_t site = 2 + 3;
+    ASSERT_EQ(text.substr(site, 3), "\x48\x89\xf2");
+    std::string jumping = text;
+    jumping.replace(site + 3, 3, "\xeb\xfb\x90");
+    EXPECT_EQ(reason_of(jumping), "jump");
+    EXPECT_FALSE(regions::Analysis::of(**file, {Model::Relocate, 1, text.substr(0, 4)}));
 }
 
 TEST(KernelTables, NoProbes) {
