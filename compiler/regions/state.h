@@ -38,6 +38,7 @@ struct Analysis::State {
 template <class Visit>
 void Analysis::State::each_instruction(const Function& function, Visit visit) const {
     const Scope* scope = nullptr;
+    bool left = false;
     for (Index at = function.range.first; at < function.range.end;) {
         if (!code.begins_instruction(at)) {
             at++;
@@ -45,7 +46,13 @@ void Analysis::State::each_instruction(const Function& function, Visit visit) co
         }
         if (!scope || at >= scope->end)
             scope = scope_at(at);
-        visit(at, scope);
+        // A kernel puts a return and breakpoints where its file has one jump to the return thunk.
+        const bool filler =
+            left && code.is_live() && (code.traits[at] & Breakpoint) && !code.entries[at];
+        if (!filler) {
+            visit(at, scope);
+            left = code.traits[at] & Leaves;
+        }
         at += code.lengths[at];
     }
 }

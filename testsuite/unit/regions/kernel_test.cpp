@@ -172,6 +172,13 @@ TEST(KernelTables, TextFromMemory) {
     std::string jumping = text;
     jumping.replace(site + 3, 3, "\xeb\xfb\x90");
     EXPECT_EQ(reason_of(jumping), "jump");
+    // Breakpoints behind a return are no instructions of their own.
+    std::string returning = text;
+    returning.replace(site + 3, 6, "\xc3\xcc\xcc\xcc\xcc\x90");
+    const auto with_return =
+        regions::Analysis::of(**file, {Model::Relocate, 1, std::string_view(returning)});
+    ASSERT_TRUE(with_return);
+    EXPECT_EQ(with_return->functions()[0].instructions, 6U); // one of them is the no-op
     EXPECT_FALSE(regions::Analysis::of(**file, {Model::Relocate, 1, text.substr(0, 4)}));
 }
 
