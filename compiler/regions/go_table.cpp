@@ -75,13 +75,24 @@ std::optional<Header> find_header(const ElfFile& file) {
     if (const ElfSection* section = file.section(".gopclntab"))
         return read_header(file, *section, 0);
     // Of a program that may be loaded anywhere, it is among what the loader relocates.
-    for (const ElfSection& section : file.sections())
-        if (section.name.starts_with(".data.rel.ro"))
-            for (size_t at = 0; at < section.bytes.size(); at += 8)
-                if (auto header = read_header(file, section, at))
-                    return header;
+    constexpr size_t most_tries = 16; // a damaged file may have any number of magic numbers
+    size_t tries = 0;
+    for (const ElfSection& section : file.sections()) {
+        if (!section.name.starts_with(".data.rel.ro"))
+            continue;
+        for (size_t at = 0; at < section.bytes.size() && tries < most_tries; at += 8) {
+            const auto magic = number<uint32_t>(section.bytes, at);
+            if (magic != magic_of_1_18 && magic != magic_of_1_20)
+                continue;
+            tries++;
+            if (auto header = read_header(file, section, at))
+                return header;
+        }
+    }
     return std::nullopt;
 }
+
+constexpr size_t longest_name = 4096; // a longer one counts as none
 
 // The function that calls return to when a goroutine ends: the address on its stack is one behind
 // the entry.
@@ -99,9 +110,8 @@ GoFunction read_function(const Header& header, uint64_t begin, uint64_t end, uin
     const auto deferred = reader.fixed<uint32_t>();
     if (reader.failed())
         return function;
-    function.name =
-        Reader(header.table.substr(std::min<uint64_t>(header.names + name, header.table.size())))
-            .string();
+    const uint64_t begins = std::min<uint64_t>(header.names + name, header.table.size());
+    function.name = Reader(header.table.substr(begins, longest_name)).string();
     if (deferred && deferred < function.size)
         function.resumed = function.address + deferred;
     else if (function.name == bottom || function.name == std::string(bottom) + ".abi0")
