@@ -54,16 +54,16 @@ def found(package, pattern, options):
 
 
 # A process of its own, since the kernel counts the memory of the process that forks, too.
-MEASURE = """import resource, subprocess, sys, time
+MEASURE = """import resource, subprocess, sys
 with open(sys.argv[1], "wb") as output:
-    began = time.perf_counter()
     status = subprocess.run(sys.argv[2:], stdout=output).returncode
-    print(status, time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(status, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 """
 
 
 def analyzed(djstap, words, model):
-    """Returns (totals, seconds, megabytes)."""
+    """Returns (totals, seconds of CPU time, megabytes)."""
     with tempfile.NamedTemporaryFile() as output:
         command = [djstap, "regions", "--json", f"--model={model}", *words]
         done = subprocess.run([sys.executable, "-c", MEASURE, output.name, *command], stdout=subprocess.PIPE, text=True,
@@ -129,7 +129,7 @@ def report(djstap, options, root):
     lines = row(["file", "B %", "believing every row", "is_stmt rows", "basic_block rows", "of these there are",
                  ".debug_line, bytes", "with a row for each leader"]) + row(["---"] * 8)
     copied = row(["file", "K %", "B %", "overall gain %", "average gain %"]) + row(["---"] * 5)
-    costs = row(["file", "seconds", "memory, MB"]) + row(["---"] * 3)
+    costs = row(["file", "CPU time, s", "memory, MB"]) + row(["---"] * 3)
     for name, words, published in subjects:
         print(f"  {name} …", flush=True)
         totals, seconds, memory = analyzed(djstap, words, "relocate")
@@ -151,7 +151,7 @@ def report(djstap, options, root):
             f"### Functions that can be patched at the entry\n\n{entries}\n"
             "### The line program\n\nOf each kind of rows: jumps %, unsafe %, missed %.\n\n"
             f"{lines}\n"
-            f"### Time and memory\n\nOf one run with {os.cpu_count()} CPUs, with its output as JSON.\n\n{costs}")
+            f"### Time and memory\n\nOf one run with its output as JSON, of all threads.\n\n{costs}")
 
 
 def run(options, root):
