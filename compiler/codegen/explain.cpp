@@ -59,7 +59,8 @@ std::string mechanisms(const ProbePlan& plan, uint32_t variant) {
 std::string jumps(const ProbePlan& plan, uint32_t variant) {
     std::map<std::string, size_t> counts;
     for (const Site& site : plan.sites)
-        if (site.variant == variant && !site.jump.empty())
+        if (site.variant == variant && !site.jump.empty() &&
+            site.mechanism != Mechanism::KprobeJump)
             counts[site.jump]++;
     std::string text;
     for (const auto& [verdict, count] : counts)
@@ -97,7 +98,8 @@ std::vector<std::string> explain(const ScriptModule& script,
         lines.push_back(name + ": " + mechanisms(script.plan, i));
         if (const std::string verdicts = jumps(script.plan, i); !verdicts.empty())
             lines.push_back(
-                "    its kprobes are breakpoints unless --mechanism=kprobe-jump is given: " +
+                "    its kprobes are breakpoints, which cost five times as much as jumps "
+                "(--mechanism=kprobe-jump): " +
                 verdicts);
         lines.push_back(std::string("    needs ") +
                         (session ? "nothing: it runs alone" : needs_in_words(script, variant)));

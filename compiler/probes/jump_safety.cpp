@@ -56,7 +56,8 @@ bool is_planted(const std::optional<Place>& place) {
 } // namespace
 
 std::string JumpVerdicts::of(const Site& site, ImageKind kind) {
-    if (!mechanism_can(site.mechanism, DJS_IS_KPROBE) || kind == ImageKind::Program)
+    if (!mechanism_can(site.mechanism, DJS_IS_KPROBE) ||
+        site.mechanism == Mechanism::KprobeFtrace || kind == ImageKind::Program)
         return {};
     if (kind == ImageKind::Module)
         return "no jump: the code of modules is not analyzed";

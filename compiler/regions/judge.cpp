@@ -190,6 +190,7 @@ Reason Judge::reason(Index at, const Function& function, Index& end) const {
     if (function.refused != Reason::None)
         return function.refused;
     const Reason unmovable = this->unmovable(at, function, end);
+    // That the kernel writes there is the last reason.
     const bool patched = unmovable >= Reason::Ftrace;
     if (unmovable != Reason::None && !patched)
         return unmovable;
