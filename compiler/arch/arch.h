@@ -102,6 +102,8 @@ bool is_returned_in_memory(const ArgumentShape& result);
 std::string_view syscall_wrapper_prefix();
 // The registers in that structure that hold the system call's arguments, in order.
 std::span<const PtReg> syscall_argument_registers();
+// The one that holds its number, from its beginning to its end.
+PtReg syscall_number_register();
 
 // ---- the kernel's code
 

@@ -17,7 +17,7 @@ namespace {
 constexpr std::array not_supported_patterns{
     "hwbkpt",
     "debuginfod",
-    "process[({STRING|NUMBER})].{begin|end|thread|syscall|insn|itrace}",
+    "process[({STRING|NUMBER})].{insn[.block]|itrace}",
     "process[({STRING|NUMBER})].function({STRING|NUMBER}).{callee(STRING)|callees[(NUMBER)]}",
     "java(STRING)",
     "java(NUMBER)",
@@ -141,7 +141,10 @@ bool report_not_supported(const ast::ProbePoint& point, const std::string& shape
     const size_t last = split(*known, '.').size() - 1;
     resolver.diagnostics
         .report(DiagnosticKind::ProbeNotSupported, point.components[last].range, {*known})
-        .hint("djstap --dump-probe-types lists the probe points");
+        .hint(known->find(".insn") != std::string::npos
+                  ? "it would stop the program at each of its instructions; .statement and "
+                    ".function probe places in it"
+                  : "djstap --dump-probe-types lists the probe points");
     return true;
 }
 

@@ -83,6 +83,10 @@ std::optional<std::vector<const ImageView*>> find_images(const ast::ProbePoint& 
 // Returns the programs that a point names by `process`, likewise: programs.cpp.
 std::optional<std::vector<const ImageView*>> find_programs(const ast::ProbePoint& point,
                                                            Resolver& resolver);
+// Returns the files of the programs that `process("PATH")` names, which need not be those for this
+// processor. Nothing after reporting an error.
+std::optional<std::vector<std::string>> find_program_files(const ast::ProbePoint& point,
+                                                           Resolver& resolver);
 // Sets the parameters of a candidate in a program: the process, or the program, to which
 // the point limits it.
 void note_process(const ast::ProbePoint& point, const Resolver& resolver, Candidate& candidate);

@@ -113,13 +113,23 @@ struct ProgramPlace {
     }
 };
 
+// A moment in the life of processes, or their system calls.
+struct ProcessMoment {
+    uint64_t process = 0; // of this process only; 0: of all
+    uint64_t moment = 0;  // enum djs_process_moment
+    std::string program;  // of processes that run it only; empty: of all
+    MechanismArguments arguments() const {
+        return MechanismArguments().set(DJS_PROCESS_ID, process).set(DJS_PROCESS_MOMENT, moment);
+    }
+};
+
 // Most families have no parameters.
 struct NoPayload {
     MechanismArguments arguments() const { return {}; }
 };
 
 using Payload = std::variant<NoPayload, SessionOrder, TimerPeriod, PerfEvent, WatchedData,
-                             ProcfsFile, PacketHook, MarkerFormat, ProgramPlace>;
+                             ProcfsFile, PacketHook, MarkerFormat, ProgramPlace, ProcessMoment>;
 
 inline MechanismArguments mechanism_arguments(const Payload& payload) {
     return std::visit([](const auto& each) { return each.arguments(); }, payload);
@@ -129,6 +139,8 @@ inline MechanismArguments mechanism_arguments(const Payload& payload) {
 inline std::string mechanism_program(const Payload& payload) {
     if (const auto* place = std::get_if<ProgramPlace>(&payload))
         return place->program;
+    if (const auto* moment = std::get_if<ProcessMoment>(&payload))
+        return moment->program;
     const auto* event = std::get_if<PerfEvent>(&payload);
     return event ? event->program : std::string();
 }

@@ -116,6 +116,26 @@ std::optional<std::vector<const ImageView*>> find_programs(const ast::ProbePoint
     return libraries;
 }
 
+std::optional<std::vector<std::string>> find_program_files(const ast::ProbePoint& point,
+                                                           Resolver& resolver) {
+    const ast::PointComponent& process = point.components.front();
+    const bool is_optional = point.optional || resolver.quiet;
+    std::vector<std::string> files;
+    Failure failure{"no program matches \"" + process.string + "\"", ""};
+    if (has_wildcard(process.string))
+        files = program_files_matching(process.string);
+    else if (auto file = find_program_file(process.string))
+        files.push_back(*file);
+    else
+        failure = file.failure();
+    if (!files.empty() || is_optional)
+        return files;
+    resolver.diagnostics
+        .report(DiagnosticKind::NoProgram, process.argument_range, {failure.message})
+        .hint(failure.hint);
+    return std::nullopt;
+}
+
 void note_process(const ast::ProbePoint& point, const Resolver& resolver, Candidate& candidate) {
     if (!mechanism_can(candidate.site.mechanism, DJS_IN_PROGRAM))
         return;

@@ -28,7 +28,9 @@ VariableScope make_scope(const DebugInfo* info, const Candidate& candidate) {
                              : scope.mark          ? "mark"
                              : scope.marker_format ? "marker"
                                                    : "function";
-    scope.where = what + " '" + scope.function->name + "'";
+    scope.where = candidate.site.mechanism == Mechanism::Process
+                      ? candidate.site.point
+                      : what + " '" + scope.function->name + "'";
     if (is_tracepoint || scope.marker_format)
         scope.tracepoint = scope.function->name;
     if (candidate.scope != 0) {

@@ -188,8 +188,11 @@ std::vector<std::string> describe_counts(const djs_counts& counts) {
         {counts.skipped_kprobe, " hit was missed inside another kprobe",
          " hits were missed inside another kprobe"},
         {counts.not_followed,
-         " thread of a program was not followed by perf events: try a larger MAXPERFTHREADS",
-         " threads of a program were not followed by perf events: try a larger MAXPERFTHREADS"},
+         " thread or process of a program was not followed: there were too many at a time (for "
+         "perf "
+         "events, try a larger MAXPERFTHREADS)",
+         " threads or processes of a program were not followed: there were too many at a time (for "
+         "perf events, try a larger MAXPERFTHREADS)"},
         {counts.short_stacks,
          " stack of a program is incomplete: its outer callers could not be found",
          " stacks of programs are incomplete: their outer callers could not be found"},

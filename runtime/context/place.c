@@ -123,6 +123,8 @@ DJS_HANDLER_CODE s64 djs_fn_long_arg(struct djs_ctx *ctx, s64 n)
 			djs_fail_text(ctx, DJS_NO_PLACE, "a system call has no argument %lld", n);
 			return 0;
 		}
+		if (ctx->site && ctx->site->mechanism == DJS_MECHANISM_PROCESS)
+			return *(const u64 *)((const char *)regs + djs_syscall_argument(n));
 		return djs_load_here(ctx, djs_register_argument(regs, 1) + djs_syscall_argument(n),
 				     sizeof(long), DJS_NO_PLACE);
 	}

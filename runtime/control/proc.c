@@ -11,6 +11,7 @@
 #include "djprobe/djprobe.h"
 #include "kprobe/kprobe.h"
 #include "perf/perf.h"
+#include "process/process.h"
 #include "procfs/procfs.h"
 #include "record/symbols.h"
 #include "ustack/ustack.h"
@@ -131,7 +132,7 @@ static void fill_counts(struct djs_counts *counts)
 	counts->skipped_stack = DJS_CPU_SUM(skipped_stack);
 	counts->skipped_kprobe = djs_kprobes_missed();
 	counts->skipped_kretprobe = djs_kretprobes_missed();
-	counts->not_followed = djs_perf_not_followed();
+	counts->not_followed = djs_perf_not_followed() + djs_members_missed();
 	counts->short_stacks = djs_user_stacks_incomplete();
 	counts->unread_programs = djs_user_images_refused();
 	counts->errors = djs_error_count();

@@ -140,6 +140,7 @@ static int start_locked(void)
 	smp_mb();
 	if (READ_ONCE(djs_control->exit_requested))
 		djs_session_close_gate();
+	djs_sites_begin();
 	return 0;
 }
 

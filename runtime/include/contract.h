@@ -46,6 +46,19 @@ enum djs_argument {
 	/* Offset in the file of the semaphore that tells the program that a mark is probed; 0:
 	   none. */
 	DJS_UPROBE_SEMAPHORE,
+	/* Likewise, and enum djs_process_moment. */
+	DJS_PROCESS_ID = 0,
+	DJS_PROCESS_MOMENT,
+};
+
+enum djs_process_moment {
+	DJS_PROCESS_BEGIN,
+	DJS_PROCESS_END,
+	DJS_PROCESS_THREAD_BEGIN,
+	DJS_PROCESS_THREAD_END,
+	/* From here on, system calls. */
+	DJS_PROCESS_SYSCALL,
+	DJS_PROCESS_SYSCALL_RETURN,
 };
 
 /* Values of djs_image.kind. */

@@ -43,6 +43,12 @@ int djs_program_find(struct djs_program *program);
 bool djs_program_of_still(const struct djs_program *program, struct task_struct *task);
 /* The same for any task. Task context. */
 bool djs_program_of(const struct djs_program *program, struct task_struct *task);
+/* Fills in which file a task executes that keeps its mm. Returns false if it executes none. */
+bool djs_program_executed(struct djs_program *program, const struct task_struct *task);
+static inline bool djs_program_is_same(const struct djs_program *a, const struct djs_program *b)
+{
+	return a->inode == b->inode && a->device == b->device && a->generation == b->generation;
+}
 
 /* ---- events: roots.c ------------------------------------------------------------------------- */
 

@@ -33,22 +33,27 @@ int djs_program_find(struct djs_program *program)
 	return error;
 }
 
-/* The caller keeps the mm. The kernel may replace its file meanwhile, and use the structure of the
- * file again; RCU keeps the memory of both the file and its inode. */
-static DJS_HANDLER_CODE bool mm_executes(const struct djs_program *program,
-					 const struct mm_struct *mm)
+/* The kernel may replace the mm's file meanwhile, and use the structure of the file again; RCU
+ * keeps the memory of both the file and its inode. */
+DJS_HANDLER_CODE bool djs_program_executed(struct djs_program *program,
+					   const struct task_struct *task)
 {
-	const struct file *file;
+	const struct mm_struct *mm = task->mm;
 	const struct inode *inode;
-	bool is;
+	const struct file *file;
 
+	if (!mm)
+		return false;
 	rcu_read_lock();
 	file = rcu_dereference(mm->exe_file);
 	inode = file ? READ_ONCE(file->f_inode) : NULL;
-	is = inode && inode->i_ino == program->inode && inode->i_sb->s_dev == program->device &&
-	     inode->i_generation == program->generation;
+	if (inode) {
+		program->inode = inode->i_ino;
+		program->device = inode->i_sb->s_dev;
+		program->generation = inode->i_generation;
+	}
 	rcu_read_unlock();
-	return is;
+	return inode;
 }
 
 static DJS_HANDLER_CODE bool is_target_process(const struct task_struct *task)
@@ -59,9 +64,13 @@ static DJS_HANDLER_CODE bool is_target_process(const struct task_struct *task)
 DJS_HANDLER_CODE bool djs_program_of_still(const struct djs_program *program,
 					   struct task_struct *task)
 {
+	struct djs_program executed;
+
 	if (task->flags & (PF_KTHREAD | PF_EXITING) || !task->mm)
 		return false;
-	return program->path ? mm_executes(program, task->mm) : is_target_process(task);
+	if (!program->path)
+		return is_target_process(task);
+	return djs_program_executed(&executed, task) && djs_program_is_same(program, &executed);
 }
 
 bool djs_program_of(const struct djs_program *program, struct task_struct *task)

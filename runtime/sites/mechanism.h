@@ -10,6 +10,8 @@ struct djs_mechanism_ops {
 	/* Attaches its sites that are wanted and not armed. The failure of one site is noted in it
 	 * (djs_site_failed); a returned error concerns all of them. */
 	int (*attach)(void);
+	/* Called once, when handlers run: at the end of the session's start. */
+	void (*begin)(void);
 	/* Detaches the sites that are armed and not wanted, or keeps them from being hit. */
 	void (*disarm)(void);
 	/* At the end, when no site is wanted: detaches all of them. NULL: disarm does. */

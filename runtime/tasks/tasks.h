@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What tasks are made to do on their way to user mode, where they may sleep, and the moments when
- * they execute a program or are created.
+ * they execute a program, are created, exit or make a system call.
  */
 #ifndef DJSTAP_TASKS_H
 #define DJSTAP_TASKS_H
@@ -41,7 +41,7 @@ void djs_works_leave(void);
 
 /* ---- execs and forks ------------------------------------------------------------------------- */
 
-/* Callbacks of the kernel's tracepoints sched_process_exec and sched_process_fork. */
+/* A callback of one of the kernel's tracepoints sched_process_… and sys_…. */
 struct djs_task_event {
 	const char *name;
 	void *callback;

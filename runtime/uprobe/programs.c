@@ -114,31 +114,26 @@ void djs_programs_release(void)
 /* Ancestors of a process. */
 #define DEEPEST_TREE 256
 
-static DJS_HANDLER_CODE bool descends_from(s32 process)
+DJS_HANDLER_CODE bool djs_is_in_tree(const struct task_struct *task)
 {
-	const struct task_struct *task = current;
 	bool found = false;
 	u32 i;
 
+	if (!djs_traced_pid)
+		return true;
+	/* The process of -c begins as a copy of the program that loads the module. */
+	if (task->tgid == djs_traced_pid)
+		return !djs_traced_executes || !(task->group_leader->flags & PF_FORKNOEXEC);
 	rcu_read_lock();
 	for (i = 0; i < DEEPEST_TREE && task && task->pid && !found; i++) {
-		found = task->tgid == process;
+		found = task->tgid == djs_traced_pid;
 		task = rcu_dereference(task->real_parent);
 	}
 	rcu_read_unlock();
 	return found;
 }
 
-DJS_HANDLER_CODE bool djs_concerns_process(const struct djs_handler *handler)
+DJS_HANDLER_CODE bool djs_concerns_process(u64 only)
 {
-	u64 only = handler->arguments[DJS_UPROBE_PROCESS];
-
-	if (only && current->tgid != only)
-		return false;
-	if (!djs_traced_pid)
-		return true;
-	/* The process of -c begins as a copy of the program that loads the module. */
-	if (current->tgid == djs_traced_pid)
-		return !djs_traced_executes || !(current->group_leader->flags & PF_FORKNOEXEC);
-	return descends_from(djs_traced_pid);
+	return (!only || current->tgid == only) && djs_is_in_tree(current);
 }

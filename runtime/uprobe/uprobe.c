@@ -36,7 +36,7 @@ static __always_inline const struct djs_handler *uprobe_handler(const struct djs
 
 static DJS_HANDLER_CODE bool concerns_process(const struct djs_uprobe *probe)
 {
-	return djs_concerns_process(uprobe_handler(probe)) &&
+	return djs_concerns_process(uprobe_handler(probe)->arguments[DJS_UPROBE_PROCESS]) &&
 	       (!probe->only.path || djs_program_of_still(&probe->only, current));
 }
 

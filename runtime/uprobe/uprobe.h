@@ -23,8 +23,12 @@ static inline u64 djs_offset_in_file(const struct djs_site *site)
 	return site->address - djs_script.segments[site->segment].file_distance;
 }
 
-/* Returns whether a hit in the current process concerns the handler. Any context. */
-bool djs_concerns_process(const struct djs_handler *handler);
+/* Returns whether a task belongs to the process of -c or -x or its descendants, or there is none.
+ * Any context. */
+bool djs_is_in_tree(const struct task_struct *task);
+/* Returns whether a hit in the current process concerns a handler that is only about the process
+ * with this number; 0: about all. Any context. */
+bool djs_concerns_process(u64 only);
 
 /* ---- calls that have not returned: calls.c --------------------------------------------------- */
 

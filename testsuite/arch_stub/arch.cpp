@@ -64,6 +64,10 @@ std::string_view syscall_wrapper_prefix() {
     return {};
 }
 
+PtReg syscall_number_register() {
+    return {};
+}
+
 std::span<const PtReg> syscall_argument_registers() {
     return {};
 }

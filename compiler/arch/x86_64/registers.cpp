@@ -65,4 +65,8 @@ std::span<const PtReg> syscall_argument_registers() {
     return of_syscall_arguments;
 }
 
+PtReg syscall_number_register() {
+    return pt_reg(OrigRax);
+}
+
 } // namespace djstap::arch

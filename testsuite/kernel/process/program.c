@@ -7,6 +7,7 @@
 //   many        passes nine arguments
 //   fork N      creates N processes that call sum(1, 2)
 //   thread N    creates N threads that call sum(1, 2)
+//   sleepers N  creates N threads that sleep until the process ends
 //   jump N      leaves leave() by longjmp N times
 //   say         writes a line
 //   read        reads a line
@@ -75,6 +76,12 @@ static void* in_thread(void* unused) {
     return unused;
 }
 
+static void* asleep(void* unused) {
+    for (;;)
+        pause();
+    return unused;
+}
+
 static void shapes(void) {
     struct shape last = {2, 5, 17, "square", {5, 6, 7, 8}, NULL, RED};
     struct shape first = {1, 3, 31, "circle", {1, 2, 3, 4}, &last, GREEN};
@@ -114,6 +121,11 @@ int main(int argc, char** argv) {
                 pthread_t thread;
                 pthread_create(&thread, NULL, in_thread, NULL);
                 pthread_join(thread, NULL);
+            }
+        else if (!strcmp(action, "sleepers"))
+            for (int j = 0; j < n; j++) {
+                pthread_t thread;
+                pthread_create(&thread, NULL, asleep, NULL);
             }
         else if (!strcmp(action, "say"))
             puts("ready"), fflush(stdout);

@@ -36,7 +36,7 @@ out:
 
 MadeKernel& kernel() {
     static const std::vector<std::pair<std::string, std::string>> sources{
-        {"fs/made.c", "int f(int a) { return a; }\n"}};
+        {"fs/made.c", "long f(int a) { return a; }\n"}};
     static MadeKernel made(sources);
     return made;
 }
@@ -230,6 +230,53 @@ TEST_F(Programs, AProcessIsNamedByNumberOrByTheCommand) {
     ASSERT_TRUE(place);
     EXPECT_EQ(place->process, static_cast<uint64_t>(getpid()));
     EXPECT_NE(refusal("process.function(\"sum\")").find("-c COMMAND or -x PID"), std::string::npos);
+}
+
+TEST_F(Programs, LivesAndSystemCallsAreThoseOfProcesses) {
+    const std::string program = compile("program", "-g -O2");
+    const std::string prefix = "process(\"" + program + "\")";
+    std::ofstream(path("script")) << "#!" << program << "\n";
+    for (const char* moment :
+         {".begin", ".end", ".thread.begin", ".thread.end", ".syscall", ".syscall.return"}) {
+        EXPECT_EQ(points_of(prefix + moment), prefix + moment + " process\n");
+        EXPECT_EQ(points_of("process(\"" + path("script") + "\")" + moment),
+                  prefix + moment + " process\n");
+        EXPECT_EQ(points_of(std::string("process") + moment),
+                  std::string("process") + moment + " process\n");
+        EXPECT_NE(refusal("process(\"" + path("none") + "\")" + moment).find("there is no file"),
+                  std::string::npos);
+        EXPECT_EQ(refusal("process(\"" + path("none") + "\")" + moment + "?"), "fine");
+        for (const char* number : {"0", "-7", "3000000000"})
+            EXPECT_NE(refusal(std::string("process(") + number + ")" + moment)
+                          .find("there is no process"),
+                      std::string::npos);
+    }
+    const Planned numbered("probe process(4711).thread.end { println(1) }", program);
+    ASSERT_TRUE(numbered.plan) << numbered.errors();
+    const auto* moment = std::get_if<ProcessMoment>(&numbered.plan->variants.at(0).payload);
+    ASSERT_TRUE(moment);
+    EXPECT_EQ(moment->process, 4711U);
+    EXPECT_EQ(moment->moment, DJS_PROCESS_THREAD_END);
+    EXPECT_EQ(moment->program, "");
+    compile("one", "-O0");
+    compile("two", "-O0");
+    const Planned several("probe process(\"" + path("{one,two}") + "\").begin { println(1) }");
+    ASSERT_TRUE(several.plan) << several.errors();
+    ASSERT_EQ(several.plan->variants.size(), 2U);
+    EXPECT_EQ(mechanism_program(several.plan->variants[1].payload), path("two"));
+}
+
+TEST_F(Programs, SystemCallsHaveTheirNumbersAndArguments) {
+    EXPECT_EQ(refusal("process.syscall", "println($syscall, $arg1, $arg6, $$parms, $$vars)"),
+              "fine");
+    EXPECT_EQ(refusal("process.syscall.return",
+                      "println($syscall, $arg1, $return, $$return, @entry(pid()), returnval())"),
+              "fine");
+    EXPECT_NE(refusal("process.syscall", "println($arg7)").find("$arg7"), std::string::npos);
+    EXPECT_NE(refusal("process.syscall", "println($return)").find("add .return"),
+              std::string::npos);
+    EXPECT_NE(refusal("process.begin", "println($syscall)").find("$syscall"), std::string::npos);
+    EXPECT_NE(refusal("process.insn").find("each of its instructions"), std::string::npos);
 }
 
 TEST_F(Programs, PatternsMatchSeveralPrograms) {

@@ -230,10 +230,11 @@ TEST(Counts, EachHasItsOwnLines) {
               "5 returns were missed because all instances were in use: try .maxactive(N)");
     EXPECT_EQ(lines(&djs_counts::skipped_kprobe, 6), "6 hits were missed inside another kprobe");
     EXPECT_EQ(lines(&djs_counts::not_followed, 1),
-              "1 thread of a program was not followed by perf events: try a larger MAXPERFTHREADS");
+              "1 thread or process of a program was not followed: there were too many at a time "
+              "(for perf events, try a larger MAXPERFTHREADS)");
     EXPECT_EQ(lines(&djs_counts::not_followed, 2),
-              "2 threads of a program were not followed by perf events: try a larger "
-              "MAXPERFTHREADS");
+              "2 threads or processes of a program were not followed: there were too many at a "
+              "time (for perf events, try a larger MAXPERFTHREADS)");
     EXPECT_EQ(lines(&djs_counts::short_stacks, 1),
               "1 stack of a program is incomplete: its outer callers could not be found");
     EXPECT_EQ(lines(&djs_counts::short_stacks, 2),

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// process.begin, .end, .thread.begin and .thread.end. The kernel tells of execs, forks and exits; a
+// new task, and one that exists already when the session starts, is told to begin on its way to
+// user mode. One that sleeps in a system call gets there whenever that ends: what is still due of
+// it when the module is unloaded is left to the kernel, which then only frees its memory.
+#include <linux/mm.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+#include "process/process.h"
+#include "tasks/tasks.h"
+#include "uprobe/uprobe.h"
+
+#ifdef DJS_HAVE_TRACEPOINTS
+
+static bool is_following;
+
+/* ---- handlers -------------------------------------------------------------------------------- */
+
+static DJS_HANDLER_CODE void run_handlers(u64 moment, const struct djs_program *program)
+{
+	u32 i;
+
+	for (i = 0; i < djs_process_site_count; i++)
+		if (djs_process_moment(&djs_process_sites[i]) == moment &&
+		    READ_ONCE(djs_process_sites[i].run->armed) &&
+		    djs_process_site_wants(&djs_process_sites[i], program, current->tgid))
+			djs_process_hit(&djs_process_sites[i], NULL);
+}
+
+static DJS_HANDLER_CODE void run_due(const struct djs_process_due *due)
+{
+	preempt_disable_notrace();
+	if (due->process_begins)
+		run_handlers(DJS_PROCESS_BEGIN, &due->program);
+	if (due->thread_begins)
+		run_handlers(DJS_PROCESS_THREAD_BEGIN, &due->program);
+	if (due->thread_ends)
+		run_handlers(DJS_PROCESS_THREAD_END, &due->program);
+	if (due->process_ends)
+		run_handlers(DJS_PROCESS_END, &due->program);
+	preempt_enable_notrace();
+}
+
+static DJS_HANDLER_CODE bool is_life_wanted(const struct djs_program *program, pid_t process)
+{
+	u32 i;
+
+	for (i = 0; i < djs_process_site_count; i++)
+		if (djs_process_moment(&djs_process_sites[i]) < DJS_PROCESS_SYSCALL &&
+		    !djs_process_sites[i].run->error &&
+		    djs_process_site_wants(&djs_process_sites[i], program, process))
+			return true;
+	return false;
+}
+
+/* Returns whether a handler wants the life of a process, and what it executes. The task keeps its
+ * mm meanwhile. */
+static DJS_HANDLER_CODE bool is_process_wanted(const struct task_struct *task,
+					       struct djs_program *program)
+{
+	return djs_program_executed(program, task) && is_life_wanted(program, task->tgid) &&
+	       djs_is_in_tree(task);
+}
+
+/* ---- what a task is to do on its way to user mode -------------------------------------------- */
+
+/* The work comes first: the kernel may free it by this address. */
+struct beginning {
+	struct callback_head work;
+	struct beginning *next; /* of `few_beginnings`, free */
+	u32 number;		/* among `waiting`; DJS_NO_INDEX: it is one of the few */
+};
+
+static DEFINE_RAW_SPINLOCK(beginnings_lock);
+/* Of tasks that exist already: NULL where they have begun. */
+static struct beginning **waiting;
+static u32 waiting_count;
+/* Of new ones. If there are too many at a time, some begin when they end. */
+#define FEW_BEGINNINGS 1024
+static struct beginning *few_beginnings, *free_beginnings;
+static DJS_WORKS(beginnings_due);
+
+static DJS_HANDLER_CODE void begin_current(void)
+{
+	struct djs_process_due due;
+
+	if (!READ_ONCE(is_following))
+		return;
+	djs_member_runs(current->pid, &due);
+	run_due(&due);
+}
+
+static void begin_new(struct callback_head *work)
+{
+	struct beginning *beginning = container_of(work, struct beginning, work);
+	unsigned long flags;
+
+	begin_current();
+	raw_spin_lock_irqsave(&beginnings_lock, flags);
+	beginning->next = free_beginnings;
+	free_beginnings = beginning;
+	raw_spin_unlock_irqrestore(&beginnings_lock, flags);
+	djs_works_end(&beginnings_due);
+}
+
+/* Does not sleep: djs_works_leave waits for it. */
+static void begin_late(struct callback_head *work)
+{
+	struct beginning *beginning = container_of(work, struct beginning, work);
+	unsigned long flags;
+
+	begin_current();
+	raw_spin_lock_irqsave(&beginnings_lock, flags);
+	waiting[beginning->number] = NULL;
+	raw_spin_unlock_irqrestore(&beginnings_lock, flags);
+	kfree(beginning);
+}
+
+/* The task is not running yet. */
+static DJS_HANDLER_CODE void begin_soon(struct task_struct *task)
+{
+	struct beginning *beginning;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&beginnings_lock, flags);
+	beginning = free_beginnings;
+	if (beginning)
+		free_beginnings = beginning->next;
+	raw_spin_unlock_irqrestore(&beginnings_lock, flags);
+	if (!beginning)
+		return;
+	djs_works_begin(&beginnings_due);
+	if (!djs_works_add(&beginnings_due, task, &beginning->work, begin_new))
+		return;
+	raw_spin_lock_irqsave(&beginnings_lock, flags); /* it exits */
+	beginning->next = free_beginnings;
+	free_beginnings = beginning;
+	raw_spin_unlock_irqrestore(&beginnings_lock, flags);
+}
+
+/* The task may sleep for as long as it likes. */
+static void begin_sometime(struct task_struct *task)
+{
+	/* Such a kernel checks the type of the function by which it would free the memory. */
+	bool can_wait = !IS_ENABLED(CONFIG_CFI_CLANG) && !IS_ENABLED(CONFIG_CFI);
+	struct beginning *beginning = can_wait ? kzalloc(sizeof(*beginning), GFP_KERNEL) : NULL;
+
+	if (!beginning)
+		return;
+	beginning->number = waiting_count;
+	raw_spin_lock_irq(&beginnings_lock);
+	waiting[waiting_count++] = beginning;
+	raw_spin_unlock_irq(&beginnings_lock);
+	djs_works_begin(&beginnings_due);
+	if (djs_works_add(&beginnings_due, task, &beginning->work, begin_late)) {
+		waiting[beginning->number] = NULL;
+		kfree(beginning);
+	} else {
+		djs_works_end(&beginnings_due);
+	}
+}
+
+/* From here on the kernel frees what tasks have not looked at yet; one that is looking at it
+ * meanwhile does so to the end, which djs_works_leave waits for. */
+static void leave_waiting(void)
+{
+	u32 i;
+
+	raw_spin_lock_irq(&beginnings_lock);
+	for (i = 0; i < waiting_count; i++)
+		if (waiting[i])
+			WRITE_ONCE(waiting[i]->work.func, (task_work_func_t)(void *)kfree);
+	raw_spin_unlock_irq(&beginnings_lock);
+}
+
+/* ---- execs, forks and exits ------------------------------------------------------------------ */
+
+static DJS_HANDLER_CODE void life_executes(void *unused, struct task_struct *task, pid_t old_pid,
+					   struct linux_binprm *binary)
+{
+	struct djs_program next = {};
+	struct djs_process_due due;
+	bool wanted;
+
+	if (task->tgid == djs_traced_pid)
+		WRITE_ONCE(djs_traced_executes, false);
+	if (!READ_ONCE(is_following))
+		return;
+	wanted = is_process_wanted(task, &next);
+	wanted = djs_member_executes(task->tgid, old_pid, wanted ? &next : NULL, &due);
+	run_due(&due);
+	if (!wanted)
+		return;
+	due = (struct djs_process_due){.process_begins = true, .program = next};
+	run_due(&due);
+}
+
+static DJS_HANDLER_CODE void life_forks(void *unused, struct task_struct *parent,
+					struct task_struct *child)
+{
+	struct djs_program program = {};
+	bool is_new;
+
+	if (!READ_ONCE(is_following))
+		return;
+	if (child->tgid == parent->tgid)
+		is_new = djs_member_add_thread(child->pid, child->tgid);
+	else
+		is_new = is_process_wanted(child, &program) && djs_member_add(child->pid, &program);
+	if (is_new)
+		begin_soon(child);
+}
+
+static DJS_HANDLER_CODE void life_exits(void *unused, struct task_struct *task)
+{
+	struct djs_process_due due;
+
+	if (!READ_ONCE(is_following))
+		return;
+	djs_member_exits(task->pid, &due);
+	run_due(&due);
+}
+
+static struct djs_task_event life_events[] = {
+    {.name = "sched_process_exec", .callback = life_executes},
+    {.name = "sched_process_fork", .callback = life_forks},
+    {.name = "sched_process_exit", .callback = life_exits},
+};
+
+/* ---- the tasks that exist -------------------------------------------------------------------- */
+
+struct existing {
+	struct task_struct *task;
+	bool is_expected; /* its process was added for it */
+};
+
+/* Workers of io_uring and their like count as threads of a process, but run no program. */
+#ifdef PF_USER_WORKER
+#define NEVER_IN_USER_MODE (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)
+#else
+#define NEVER_IN_USER_MODE (PF_KTHREAD | PF_IO_WORKER)
+#endif
+
+/* Returns how many threads of programs there are, with references to the first `room` of them. */
+static u32 find_threads(struct existing *found, u32 room)
+{
+	struct task_struct *process, *thread;
+	u32 count = 0;
+
+	rcu_read_lock();
+	for_each_process_thread(process, thread)
+	{
+		if (thread->flags & NEVER_IN_USER_MODE)
+			continue;
+		if (count < room)
+			found[count] = (struct existing){get_task_struct(thread)};
+		count++;
+	}
+	rcu_read_unlock();
+	return min(count, room ?: count);
+}
+
+static void put_threads(struct existing *found, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		put_task_struct(found[i].task);
+	kvfree(found);
+}
+
+/* NULL: there is no memory. Of threads that are created meanwhile the kernel tells. */
+static struct existing *all_threads(u32 *count)
+{
+	u32 room = find_threads(NULL, 0) + 64;
+	struct existing *found = kvcalloc(room, sizeof(*found), GFP_KERNEL);
+
+	*count = found ? find_threads(found, room) : 0;
+	return found;
+}
+
+static void expect_process(struct existing *existing)
+{
+	struct task_struct *task = existing->task;
+	struct djs_program program = {};
+	bool wanted;
+
+	rcu_read_lock();
+	task_lock(task); /* it keeps its mm meanwhile */
+	wanted = is_process_wanted(task, &program);
+	task_unlock(task);
+	rcu_read_unlock();
+	existing->is_expected = wanted && djs_member_expect(task->tgid, &program);
+}
+
+/* A thread that exits meanwhile has either found itself, or is seen to exit here. */
+static bool add_existing(struct task_struct *task)
+{
+	if (!djs_member_add_thread(task->pid, task->tgid))
+		return false;
+	smp_mb();
+	if (!(READ_ONCE(task->flags) & PF_EXITING))
+		return true;
+	djs_member_forget(task->pid);
+	return false;
+}
+
+/* Processes first, then their threads: one that is created in between is found by its creation, or
+ * here. */
+static void follow_existing(void)
+{
+	u32 processes, threads, i;
+	struct existing *first = all_threads(&processes), *second;
+
+	for (i = 0; i < processes; i++)
+		expect_process(&first[i]);
+	second = all_threads(&threads);
+	waiting = kvcalloc(threads, sizeof(*waiting), GFP_KERNEL);
+	for (i = 0; i < threads; i++)
+		second[i].is_expected = add_existing(second[i].task) && waiting;
+	for (i = 0; i < processes; i++)
+		if (first[i].is_expected)
+			djs_member_seen(first[i].task->tgid);
+	for (i = 0; i < threads; i++)
+		if (second[i].is_expected)
+			begin_sometime(second[i].task);
+	put_threads(first, processes);
+	put_threads(second, threads);
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+static int make_beginnings(void)
+{
+	u32 i;
+
+	few_beginnings = kvcalloc(FEW_BEGINNINGS, sizeof(*few_beginnings), GFP_KERNEL);
+	if (!few_beginnings)
+		return -ENOMEM;
+	for (i = 0; i < FEW_BEGINNINGS; i++) {
+		few_beginnings[i].next = free_beginnings;
+		free_beginnings = &few_beginnings[i];
+	}
+	return 0;
+}
+
+int djs_lives_start(void)
+{
+	int error = djs_works_find();
+
+	if (!error)
+		error = make_beginnings();
+	if (!error)
+		error = djs_members_init();
+	if (!error)
+		error = djs_task_events_start(life_events, ARRAY_SIZE(life_events));
+	return error;
+}
+
+void djs_lives_begin(void)
+{
+	if (!life_events[0].registered)
+		return;
+	WRITE_ONCE(is_following, true);
+	follow_existing();
+}
+
+void djs_lives_stop(void)
+{
+	if (!life_events[0].registered)
+		return;
+	WRITE_ONCE(is_following, false);
+	djs_task_events_stop(life_events, ARRAY_SIZE(life_events));
+	djs_works_wait(&beginnings_due);
+	leave_waiting();
+	synchronize_rcu(); /* of those that run handlers */
+}
+
+void djs_lives_free(void)
+{
+	djs_lives_stop(); /* if no site was ever armed */
+	if (!few_beginnings)
+		return;
+	djs_works_leave();
+	synchronize_rcu();
+	djs_members_exit();
+	kvfree(few_beginnings);
+	few_beginnings = free_beginnings = NULL;
+	kvfree(waiting);
+	waiting = NULL;
+	waiting_count = 0;
+}
+#endif

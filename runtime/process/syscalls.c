@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// process.syscall and .syscall.return: the kernel tells of each system call of each task.
+#include <linux/compat.h>
+#include <linux/sched.h>
+#include <linux/tracepoint.h>
+
+#include "arch/runtime.h"
+#include "context/context.h"
+#include "process/process.h"
+#include "tasks/tasks.h"
+#include "uprobe/uprobe.h"
+
+#ifdef DJS_HAVE_TRACEPOINTS
+
+/* A task makes one call at a time: it needs no other name. */
+#define ONLY_CALL 1
+
+static __always_inline struct djs_ctx *enter_call(const struct djs_process_site *site,
+						  struct pt_regs *regs, u64 *values)
+{
+	struct djs_ctx *ctx = djs_enter(site->handler, site->run->site);
+
+	if (ctx) {
+		ctx->regs = regs;
+		ctx->user_regs = 1;
+		ctx->saved = values;
+		ctx->address = instruction_pointer(regs);
+	}
+	return ctx;
+}
+
+static __always_inline void leave_call(struct djs_ctx *ctx)
+{
+	ctx->regs = NULL;
+	ctx->user_regs = 0;
+	ctx->saved = NULL;
+	ctx->returned = 0;
+	djs_leave(ctx);
+}
+
+static DJS_HANDLER_CODE void keep_values(const struct djs_process_site *site, struct pt_regs *regs)
+{
+	u64 *values = djs_call_begin(site->calls, ONLY_CALL);
+	struct djs_ctx *ctx;
+	bool valid = false;
+
+	if (!values)
+		return;
+	ctx = enter_call(site, regs, values);
+	if (ctx) {
+		site->handler->entry(ctx);
+		valid = !ctx->error;
+		leave_call(ctx);
+	}
+	djs_call_begun(values, valid);
+}
+
+static DJS_HANDLER_CODE void hit_return(const struct djs_process_site *site, struct pt_regs *regs)
+{
+	u64 *values = site->calls ? djs_call_find(site->calls, ONLY_CALL) : NULL;
+	struct djs_ctx *ctx;
+
+	if (site->calls && !values)
+		return;
+	ctx = enter_call(site, regs, values);
+	if (ctx) {
+		ctx->returned = 1;
+		ctx->return_value = regs_return_value(regs);
+		site->handler->body(ctx);
+		regs_set_return_value(regs, ctx->return_value); /* it may have been changed */
+		leave_call(ctx);
+	}
+	if (values)
+		djs_call_over(values);
+}
+
+static DJS_HANDLER_CODE bool makes_wanted_call(const struct djs_process_site *site)
+{
+	return READ_ONCE(site->run->armed) &&
+	       djs_concerns_process(site->handler->arguments[DJS_PROCESS_ID]) &&
+	       (!site->program.path || djs_program_of_still(&site->program, current));
+}
+
+static DJS_HANDLER_CODE void call_entered(void *unused, struct pt_regs *regs, long number)
+{
+	u32 i;
+
+	if (in_compat_syscall()) /* they have numbers of their own */
+		return;
+	preempt_disable_notrace();
+	for (i = 0; i < djs_process_site_count; i++) {
+		const struct djs_process_site *site = &djs_process_sites[i];
+		u64 moment = djs_process_moment(site);
+
+		if (moment < DJS_PROCESS_SYSCALL || !makes_wanted_call(site))
+			continue;
+		if (moment == DJS_PROCESS_SYSCALL)
+			djs_process_hit(site, regs);
+		else if (site->calls)
+			keep_values(site, regs);
+	}
+	preempt_enable_notrace();
+}
+
+static DJS_HANDLER_CODE void call_returned(void *unused, struct pt_regs *regs, long result)
+{
+	u32 i;
+
+	if (in_compat_syscall())
+		return;
+	preempt_disable_notrace();
+	for (i = 0; i < djs_process_site_count; i++) {
+		const struct djs_process_site *site = &djs_process_sites[i];
+
+		if (djs_process_moment(site) != DJS_PROCESS_SYSCALL_RETURN ||
+		    !makes_wanted_call(site))
+			continue;
+		if (site->handler->by_regs)
+			djs_process_hit(site, regs);
+		else
+			hit_return(site, regs);
+	}
+	preempt_enable_notrace();
+}
+
+static struct djs_task_event call_events[] = {
+    {.name = "sys_enter", .callback = call_entered},
+    {.name = "sys_exit", .callback = call_returned},
+};
+
+int djs_process_syscalls_start(void)
+{
+	return djs_task_events_start(call_events, ARRAY_SIZE(call_events));
+}
+
+void djs_process_syscalls_stop(void)
+{
+	if (call_events[0].registered)
+		djs_task_events_stop(call_events, ARRAY_SIZE(call_events));
+}
+#endif
