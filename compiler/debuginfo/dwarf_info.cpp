@@ -2,6 +2,7 @@
 #include "debuginfo/dwarf_info.h"
 
 #include "debuginfo/pattern.h"
+#include "debuginfo/qualified.h"
 #include "debuginfo/syscalls.h"
 #include "image/glob.h"
 
@@ -57,6 +58,19 @@ FunctionInfo DwarfInfo::syscall_info(std::string_view name, const Symbol& wrappe
     return info;
 }
 
+std::string DwarfInfo::qualified_name(const FunctionRecord& record) const {
+    const std::string_view name = index_.text(record.name);
+    const auto scoped = scoped_name(index_.text(record.symbol));
+    return scoped ? scoped->with(name) : std::string(name);
+}
+
+// Returns the functions among which those are that match a qualified name.
+std::span<const FunctionRecord> DwarfInfo::records_by_last_name(std::string_view qualified) const {
+    const std::string_view name = last_name(qualified);
+    return has_wildcard(name) ? index_.functions_with_prefix(literal_prefix(name))
+                              : index_.functions_named(name);
+}
+
 std::vector<const FunctionRecord*>
 DwarfInfo::matching_records(const FunctionPattern& pattern) const {
     std::unordered_map<uint32_t, bool> files; // one decision per file
@@ -67,6 +81,12 @@ DwarfInfo::matching_records(const FunctionPattern& pattern) const {
         return known->second;
     };
     std::vector<const FunctionRecord*> found;
+    if (is_qualified(pattern.function)) {
+        for (const FunctionRecord& record : records_by_last_name(pattern.function))
+            if (in_file(record) && qualified_matches(pattern.function, qualified_name(record)))
+                found.push_back(&record);
+        return found;
+    }
     if (!has_wildcard(pattern.function)) {
         for (const FunctionRecord& record : index_.functions_named(pattern.function)) {
             if (in_file(record))
@@ -113,8 +133,10 @@ std::vector<FunctionInfo> DwarfInfo::functions(const FunctionPattern& pattern, b
     bool wild = has_wildcard(pattern.function);
     // Aliases of code that has one name in DWARF, and code that only the symbol table contains.
     if (pattern.file.empty() && (wild || found.empty())) {
-        std::vector<Symbol> symbols = wild ? image_.symbols_matching(pattern.function)
-                                           : image_.symbols_named(pattern.function);
+        std::vector<Symbol> symbols = is_qualified(pattern.function)
+                                          ? symbols_with_scopes(image_, pattern.function)
+                                      : wild ? image_.symbols_matching(pattern.function)
+                                             : image_.symbols_named(pattern.function);
         for (const Symbol& symbol : symbols) {
             const FunctionRecord* record = index_.function_at(symbol.address);
             bool alias = record && record->entry == symbol.address;
@@ -203,6 +225,14 @@ void DwarfInfo::add_details(FunctionInfo& function) const {
 
 std::vector<std::string> DwarfInfo::similar_functions(std::string_view name) const {
     SimilarNames similar(name);
+    if (is_qualified(name)) {
+        std::vector<std::string> names = similar_functions(last_name(name));
+        names.emplace_back(last_name(name)); // in another scope
+        for (const std::string& each : names)
+            for (const FunctionRecord& record : index_.functions_named(each))
+                similar.consider(qualified_name(record));
+        return similar.take();
+    }
     uint32_t previous = UINT32_MAX;
     for (const FunctionRecord& record : index_.functions()) {
         if (record.name != previous)
@@ -224,6 +254,11 @@ std::vector<std::string> DwarfInfo::similar_variables(std::string_view name) con
 }
 
 bool DwarfInfo::only_inlined(std::string_view name) const {
+    if (is_qualified(name)) {
+        FunctionPattern pattern;
+        pattern.function = name;
+        return !matching_inlines(pattern).empty() && matching_records(pattern).empty();
+    }
     return !index_.inlines_named(name).empty() && index_.functions_named(name).empty();
 }
 

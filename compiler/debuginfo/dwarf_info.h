@@ -48,6 +48,9 @@ class DwarfInfo final : public DebugInfo {
     FunctionInfo function_info(const FunctionRecord& record) const;
     FunctionInfo syscall_info(std::string_view name, const Symbol& wrapper) const;
     // Returns records whose name or symbol matches, in the file; each once.
+    std::string qualified_name(const FunctionRecord& record) const;
+    std::string qualified_name(const InlineRecord& record) const;
+    std::span<const FunctionRecord> records_by_last_name(std::string_view qualified) const;
     std::vector<const FunctionRecord*> matching_records(const FunctionPattern& pattern) const;
     std::vector<const InlineRecord*> matching_inlines(const FunctionPattern& pattern) const;
     bool is_replaced(const FunctionRecord& record) const;

@@ -128,19 +128,13 @@ Result<StatementResult> DwarfInfo::statements(const FunctionPattern& pattern, bo
         bodies.push_back(std::move(body));
     }
     bool wild = has_wildcard(pattern.function);
-    const Glob glob(pattern.function);
-    for (const InlineRecord& record :
-         index_.inlines_with_prefix(literal_prefix(pattern.function))) {
-        std::string_view name = index_.text(record.name);
-        bool matches = wild ? glob.matches(name) : name == pattern.function;
-        if (!matches || !file_matches(pattern.file, index_.text(record.file)))
-            continue;
-        for (const InstanceRecord& instance : index_.instances(record)) {
+    for (const InlineRecord* record : matching_inlines(pattern)) {
+        for (const InstanceRecord& instance : index_.instances(*record)) {
             Body body;
-            body.name = name;
-            body.file = index_.text(record.file);
-            body.file_number = record.file;
-            body.declared = record.line;
+            body.name = index_.text(record->name);
+            body.file = index_.text(record->file);
+            body.file_number = record->file;
+            body.declared = record->line;
             body.die = instance.die;
             body.inlined = true;
             bodies.push_back(std::move(body));

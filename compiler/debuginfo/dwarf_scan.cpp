@@ -163,13 +163,27 @@ void DwarfScanner::scan_unit(Dwarf_Off unit) {
     origins_.clear();
     int language = dwarf_srclang(&unit_);
     unit_is_c_ = language != DW_LANG_Mips_Assembler && language != -1;
-    each_child(&unit_, [this](Dwarf_Die* die) {
+    scan_scope(&unit_, 0);
+}
+
+constexpr int deepest_namespace = 64;
+
+// A unit, or a namespace, in which compilers may define functions and variables. Types have the
+// names of C: those in namespaces are known by their uses only.
+void DwarfScanner::scan_scope(Dwarf_Die* scope, int depth) {
+    each_child(scope, [&](Dwarf_Die* die) {
         switch (int tag = dwarf_tag(die)) {
+        case DW_TAG_namespace:
+            if (depth < deepest_namespace)
+                scan_scope(die, depth + 1);
+            break;
         case DW_TAG_structure_type:
         case DW_TAG_union_type:
         case DW_TAG_enumeration_type:
         case DW_TAG_typedef:
         case DW_TAG_base_type:
+            if (depth > 0)
+                break;
             scan_type(die, tag);
             if (tag == DW_TAG_enumeration_type)
                 scan_enumerators(die);

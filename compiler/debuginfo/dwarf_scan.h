@@ -79,6 +79,7 @@ class DwarfScanner {
     struct Origin { // of an inlined instance
         uint32_t name, file, line;
     };
+    void scan_scope(Dwarf_Die* scope, int depth);
     void scan_type(Dwarf_Die* die, int tag);
     void scan_enumerators(Dwarf_Die* die);
     void scan_variable(Dwarf_Die* die);

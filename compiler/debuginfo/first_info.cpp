@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "debuginfo/first_info.h"
 
+#include "debuginfo/qualified.h"
 #include "image/glob.h"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ const DebugInfo& FirstInfo::all() const {
 }
 
 const FirstInfo::Excerpt* FirstInfo::excerpt(const std::string& name) const {
-    if (all_ || has_wildcard(name))
+    if (all_ || has_wildcard(name) || is_qualified(name))
         return nullptr;
     const auto known = excerpts_.find(name);
     if (known != excerpts_.end())

@@ -22,12 +22,27 @@ Failure bad(std::string_view text, const std::string& what) {
     return {quoted(text).append(": ").append(what), std::string(forms)};
 }
 
+// The arguments of a template are separated by commas and spaces.
 bool has_bad_character(std::string_view text) {
+    int depth = 0;
     for (unsigned char c : text) {
-        if (c <= ' ' || c == 0x7f)
+        depth += c == '<';
+        depth -= c == '>';
+        if (c < ' ' || c == 0x7f || (c == ' ' && depth <= 0))
             return true;
     }
     return false;
+}
+
+// Returns where a name ends that may have scopes, "shop::order": at one of `marks`; npos: nowhere.
+size_t end_of_name(std::string_view text, std::string_view marks) {
+    for (size_t i = 0; i < text.size(); i++) {
+        if (text.substr(i, 2) == "::")
+            i++;
+        else if (marks.find(text[i]) != std::string_view::npos)
+            return i;
+    }
+    return std::string_view::npos;
 }
 
 // "a**b" matches the same as "a*b", but more slowly.
@@ -83,7 +98,7 @@ Result<FunctionPattern> parse_function_pattern(std::string_view text) {
     if (has_bad_character(text))
         return bad(text, "it contains a space or a control character");
     if (at == std::string_view::npos) {
-        if (size_t mark = function.find_first_of(":+"); mark != std::string_view::npos) {
+        if (size_t mark = end_of_name(function, ":+"); mark != std::string_view::npos) {
             // "func+5" and "func:*" are lines of a function whose file may be omitted.
             if (Status parsed =
                     parse_line(text, function[mark], function.substr(mark + 1), pattern);
@@ -93,10 +108,12 @@ Result<FunctionPattern> parse_function_pattern(std::string_view text) {
             if (function.empty())
                 return bad(text, "the function name is missing");
         }
+        if (function.ends_with("::"))
+            return bad(text, "the function name behind '::' is missing");
         pattern.function = without_repeated_stars(function);
         return pattern;
     }
-    if (function.find_first_of(":+/") != std::string_view::npos)
+    if (end_of_name(function, ":+/") != std::string_view::npos || function.ends_with("::"))
         return bad(text, quoted(function) + " before '@' is not a function name");
     pattern.function = without_repeated_stars(function);
     std::string_view rest = text.substr(at + 1);

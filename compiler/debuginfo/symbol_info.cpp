@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "debuginfo/symbol_info.h"
 
+#include "debuginfo/qualified.h"
 #include "debuginfo/type_names.h"
 #include "image/glob.h"
 
@@ -37,8 +38,10 @@ std::vector<FunctionInfo> SymbolInfo::functions(const FunctionPattern& pattern, 
         return found;
     const bool wild = has_wildcard(pattern.function);
     std::set<uint64_t> entries;
-    for (const Symbol& symbol :
-         wild ? image_.symbols_matching(pattern.function) : image_.symbols_named(pattern.function))
+    for (const Symbol& symbol : is_qualified(pattern.function)
+                                    ? symbols_with_scopes(image_, pattern.function)
+                                : wild ? image_.symbols_matching(pattern.function)
+                                       : image_.symbols_named(pattern.function))
         if (!is_part(symbol.name) && image_.in_text(symbol.address) &&
             entries.insert(symbol.address).second)
             found.push_back(function_info(symbol));

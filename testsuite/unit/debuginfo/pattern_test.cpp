@@ -49,12 +49,22 @@ TEST(Pattern, Forms) {
     EXPECT_EQ(shown("f@c++.c+7"), "f in c++.c plus 7");
     EXPECT_EQ(shown("f+7"), "f in  plus 7");
     EXPECT_EQ(shown("match_id.isra.0"), "match_id.isra.0 in ");
+    EXPECT_EQ(shown("shop::order::total"), "shop::order::total in ");
+    EXPECT_EQ(shown("::f"), "::f in ");
+    EXPECT_EQ(shown("shop::*"), "shop::* in ");
+    EXPECT_EQ(shown("shop::f:*"), "shop::f in  all");
+    EXPECT_EQ(shown("shop::f+7"), "shop::f in  plus 7");
+    EXPECT_EQ(shown("shop::f@a.cpp:12"), "shop::f in a.cpp line 12");
+    EXPECT_EQ(shown("shop::pair<int, long>::get@a.cpp"), "shop::pair<int, long>::get in a.cpp");
 }
 
 TEST(Pattern, Nonsense) {
     for (const char* text :
-         {"", "@a.c", "f@", "f@a.c:", "f@a.c+", "f@a.c:x", "f@a.c:0", "f@a.c:9-3", "f@a.c:3-",
-          "f@a.c:99999999999999", "f g", "f@@a.c", "f@a.c@b", ":5", "f/g@a.c", "f\n", "f@:5"}) {
+         {"",        "@a.c",    "f@",        "f@a.c:",     "f@a.c+",
+          "f@a.c:x", "f@a.c:0", "f@a.c:9-3", "f@a.c:3-",   "f@a.c:99999999999999",
+          "f g",     "f@@a.c",  "f@a.c@b",   ":5",         "f/g@a.c",
+          "f\n",     "f@:5",    "shop::",    "shop::@a.c", "a:b@a.c",
+          "f<int> g"}) {
         auto pattern = parse_function_pattern(text);
         ASSERT_FALSE(pattern) << text;
         EXPECT_FALSE(pattern.failure().message.empty());

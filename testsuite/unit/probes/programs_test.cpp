@@ -155,6 +155,67 @@ int with_double(mixed p, int k) { return p.y + k; }
     }
 }
 
+const std::string qualified_source = R"c(#include <stdlib.h>
+namespace shop {
+__attribute__((noinline)) int thrower(int n) { return n * 2 + rand(); }
+template <class T> __attribute__((noinline)) T twice(T n) { return n + n; }
+struct order { int id; int total(int n) const; };
+__attribute__((noinline)) int order::total(int n) const { return id + n + rand(); }
+namespace deep { static inline __attribute__((always_inline)) int inner(int n) { return n + rand(); } }
+namespace { __attribute__((noinline)) int hidden(int n) { return n + rand(); } }
+int use(int n) { return hidden(n) + deep::inner(n); }
+}
+namespace store { __attribute__((noinline)) int thrower(int n) { return n * 7 + rand(); } }
+__attribute__((noinline)) int thrower(int n) { return n + rand(); }
+int main(int argc, char**) {
+    shop::order o{argc};
+    return shop::thrower(argc) + shop::twice(argc) + o.total(3) + shop::use(argc) + store::thrower(4) + thrower(5);
+}
+)c";
+
+// Compilers put definitions into the namespace, or beside it.
+TEST_F(Programs, FunctionsInNamespacesHaveQualifiedNames) {
+    std::ofstream(path("program.cpp")) << qualified_source;
+    for (const char* compiler : {"g++", "clang++-19"}) {
+        for (const char* debug : {"-g", "-g0"}) {
+            const bool has_debug = std::string(debug) == "-g";
+            shell(std::string(compiler) + " -w -O1 " + debug + " program.cpp -o program");
+            auto functions = [&](const std::string& name) {
+                const Planned planned("probe process(\"" + path("program") + "\").function(\"" +
+                                      name + "\").call { println(1) }");
+                std::string text = planned.plan ? "" : planned.errors();
+                if (planned.plan)
+                    for (const Site& site : planned.plan->sites)
+                        text += site.info->symbol + " ";
+                return text;
+            };
+            EXPECT_EQ(functions("shop::thrower"), "_ZN4shop7throwerEi ") << compiler << debug;
+            EXPECT_EQ(functions("::thrower"), "_Z7throweri ") << compiler << debug;
+            EXPECT_EQ(functions("st*::thrower"), "_ZN5store7throwerEi ") << compiler << debug;
+            EXPECT_EQ(functions("order::total"), "_ZNK4shop5order5totalEi ") << compiler << debug;
+            EXPECT_EQ(functions("shop::hidden"), "_ZN4shop12_GLOBAL__N_16hiddenEi ")
+                << compiler << debug;
+            EXPECT_NE(functions("shop::throwre").find("no function"), std::string::npos);
+            EXPECT_NE(functions("shop::deep::thrower").find("no function"), std::string::npos);
+            if (!has_debug)
+                continue;
+            EXPECT_EQ(functions("shop::thrower@program.cpp:3"), "_ZN4shop7throwerEi ") << compiler;
+            EXPECT_EQ(functions("shop::twice<int>"), "_ZN4shop5twiceIiEET_S1_ ") << compiler;
+            EXPECT_NE(functions("shop::throwre").find("did you mean 'shop::thrower'"),
+                      std::string::npos);
+            const std::string prefix = "process(\"" + path("program") + "\")";
+            EXPECT_NE(points_of(prefix + ".function(\"deep::inner\")").find(".inline uprobe"),
+                      std::string::npos)
+                << compiler;
+            EXPECT_NE(points_of(prefix + ".statement(\"shop::thrower@program.cpp:3\")")
+                          .find(".statement(\"thrower@"),
+                      std::string::npos)
+                << compiler;
+            EXPECT_EQ(refusal(prefix + ".function(\"shop::thrower\")", "println($n)"), "fine");
+        }
+    }
+}
+
 TEST_F(Programs, SymbolsSufficeForFunctions) {
     const std::string program = compile("program", "-O2");
     const std::string prefix = "process(\"" + program + "\")";

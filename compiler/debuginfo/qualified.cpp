@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "debuginfo/qualified.h"
+
+#include "image/glob.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <llvm/Demangle/Demangle.h>
+#include <memory>
+#include <set>
+#include <utility>
+
+namespace djstap {
+
+namespace {
+
+constexpr std::string_view separator = "::";
+constexpr std::string_view anonymous = "(anonymous namespace)";
+
+using Text = std::unique_ptr<char, decltype(&std::free)>;
+
+std::string take(char* text) {
+    const Text owned(text, std::free);
+    return owned ? std::string(owned.get()) : std::string();
+}
+
+// Returns where the last separator outside of brackets begins; npos: there is none.
+size_t last_separator(std::string_view name) {
+    int depth = 0;
+    for (size_t i = name.size(); i-- > 0;) {
+        const char c = name[i];
+        depth += c == '>' || c == ')' || c == '}' || c == ']';
+        depth -= c == '<' || c == '(' || c == '{' || c == '[';
+        if (depth == 0 && i > 0 && name.substr(i - 1, 2) == separator)
+            return i - 1;
+    }
+    return std::string_view::npos;
+}
+
+ScopedName split(std::string_view text) {
+    const size_t at = last_separator(text);
+    if (at == std::string_view::npos)
+        return {"", std::string(text)};
+    return {std::string(text.substr(0, at)), std::string(text.substr(at + separator.size()))};
+}
+
+void remove_anonymous(std::string& scope) {
+    for (size_t at = 0; (at = scope.find(anonymous, at)) != std::string::npos;) {
+        size_t end = at + anonymous.size();
+        if (scope.compare(end, separator.size(), separator) == 0)
+            end += separator.size();
+        else if (at >= separator.size())
+            at -= separator.size();
+        scope.erase(at, end - at);
+    }
+}
+
+// The hash with which Rust's older symbols end: "h0123456789abcdef".
+bool is_hash(std::string_view name) {
+    constexpr size_t digits = 16;
+    return name.size() == 1 + digits && name.front() == 'h' &&
+           name.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos;
+}
+
+// Rust's older symbols are names of C++, with escapes for what these cannot contain.
+std::string without_escapes(std::string text) {
+    static constexpr std::pair<std::string_view, std::string_view> escapes[] = {
+        {"_$", "$"},    {"$LT$", "<"},  {"$GT$", ">"},  {"$LP$", "("},  {"$RP$", ")"},
+        {"$RF$", "&"},  {"$BP$", "*"},  {"$C$", ","},   {"$SP$", "@"},  {"$u20$", " "},
+        {"$u5b$", "["}, {"$u5d$", "]"}, {"$u7b$", "{"}, {"$u7d$", "}"}, {"..", "::"}};
+    for (const auto& [from, to] : escapes)
+        for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+            text.replace(at, from.size(), to);
+    return text;
+}
+
+// <shop::Order> of a method that belongs to no trait.
+void remove_brackets(std::string& scope) {
+    if (scope.starts_with('<') && scope.ends_with('>') && scope.find(" as ") == std::string::npos)
+        scope = scope.substr(1, scope.size() - 2);
+}
+
+std::optional<ScopedName> of_older_rust(const std::string& text) {
+    const ScopedName hashed = split(text);
+    if (!is_hash(hashed.name))
+        return std::nullopt;
+    ScopedName found = split(without_escapes(hashed.scope));
+    remove_brackets(found.scope);
+    return found;
+}
+
+std::optional<ScopedName> of_itanium(std::string symbol) {
+    constexpr int most_suffixes = 8; // ".part.0.cold"
+    llvm::ItaniumPartialDemangler demangler;
+    for (int i = 0; demangler.partialDemangle(symbol.c_str()) || !demangler.isFunction(); i++) {
+        if (auto rust = of_older_rust(take(llvm::itaniumDemangle(symbol))))
+            return rust;
+        const size_t dot = symbol.rfind('.');
+        if (dot == std::string::npos || i == most_suffixes)
+            return std::nullopt;
+        symbol.resize(dot);
+    }
+    ScopedName found{take(demangler.getFunctionDeclContextName(nullptr, nullptr)),
+                     take(demangler.getFunctionBaseName(nullptr, nullptr))};
+    remove_anonymous(found.scope);
+    return found;
+}
+
+std::optional<ScopedName> of_rust(const std::string& symbol) {
+    const std::string text = take(llvm::rustDemangle(symbol));
+    if (text.empty())
+        return std::nullopt;
+    ScopedName found = split(text);
+    if (found.name.starts_with('<') && !found.scope.empty()) // shop::twice::<u32>
+        found = split(found.scope);
+    remove_brackets(found.scope);
+    return found;
+}
+
+} // namespace
+
+bool is_qualified(std::string_view name) {
+    return name.find(separator) != std::string_view::npos;
+}
+
+std::string_view last_name(std::string_view name) {
+    const size_t at = last_separator(name);
+    return at == std::string_view::npos ? name : name.substr(at + separator.size());
+}
+
+std::string ScopedName::with(std::string_view name_in_source) const {
+    std::string text = scope.empty() ? "" : scope + std::string(separator);
+    return text.append(name_in_source);
+}
+
+std::optional<ScopedName> scoped_name(std::string_view symbol) {
+    if (symbol.starts_with("_R"))
+        return of_rust(std::string(symbol));
+    return symbol.starts_with("_Z") ? of_itanium(std::string(symbol)) : std::nullopt;
+}
+
+bool qualified_matches(std::string_view pattern, std::string_view qualified) {
+    const bool whole = pattern.starts_with(separator);
+    if (whole)
+        pattern.remove_prefix(separator.size());
+    const Glob glob(pattern);
+    if (glob.matches(qualified))
+        return true;
+    for (size_t at = 0; !whole && (at = qualified.find(separator, at)) != std::string_view::npos;) {
+        at += separator.size();
+        if (glob.matches(qualified.substr(at)))
+            return true;
+    }
+    return false;
+}
+
+std::vector<Symbol> symbols_with_scopes(const Image& image, std::string_view pattern) {
+    std::vector<Symbol> found;
+    std::set<uint64_t> addresses;
+    for (const char* mangled : {"_Z*", "_R*"})
+        for (const Symbol& symbol : image.symbols_matching(mangled)) {
+            const auto name =
+                image.in_text(symbol.address) ? scoped_name(symbol.name) : std::nullopt;
+            if (name && qualified_matches(pattern, name->with(name->name)) &&
+                addresses.insert(symbol.address).second)
+                found.push_back(symbol);
+        }
+    return found;
+}
+
+} // namespace djstap

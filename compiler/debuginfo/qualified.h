@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Names of functions with the namespaces and classes that contain them: "shop::order::total".
+#pragma once
+#include "image/image.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace djstap {
+
+// Returns whether a name or a pattern says in which scopes a function is.
+bool is_qualified(std::string_view name);
+
+// Returns what is behind the last ::, outside of brackets: "total".
+std::string_view last_name(std::string_view name);
+
+struct ScopedName {
+    std::string scope; // "shop::order"; empty: none. Without anonymous namespaces
+    std::string name;  // without arguments of a template
+    // With `name_in_source`, which may have them, in place of the name.
+    std::string with(std::string_view name_in_source) const;
+};
+// Returns what a symbol of C++ or Rust says; nothing for other symbols.
+std::optional<ScopedName> scoped_name(std::string_view symbol);
+
+// Returns whether a pattern means a function with this qualified name: the whole name, or its last
+// parts ("order::total"). A pattern that begins with :: means the whole name.
+bool qualified_matches(std::string_view pattern, std::string_view qualified);
+
+// Returns the functions among the symbols whose qualified names match, each with its address once.
+std::vector<Symbol> symbols_with_scopes(const Image& image, std::string_view pattern);
+
+} // namespace djstap

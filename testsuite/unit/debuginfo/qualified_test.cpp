@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "debuginfo/qualified.h"
+
+#include <gtest/gtest.h>
+
+using namespace djstap;
+
+namespace {
+
+std::string parts_of(std::string_view symbol) {
+    const auto found = scoped_name(symbol);
+    return found ? found->scope + " | " + found->name : "none";
+}
+
+} // namespace
+
+TEST(Qualified, SymbolsOfCxx) {
+    EXPECT_EQ(parts_of("_ZN4shop7throwerEi"), "shop | thrower");
+    EXPECT_EQ(parts_of("_Z7throweri"), " | thrower");
+    EXPECT_EQ(parts_of("_ZNK4shop5order5totalEi"), "shop::order | total");
+    EXPECT_EQ(parts_of("_ZN4shop5orderC1Ei"), "shop::order | order");
+    EXPECT_EQ(parts_of("_ZN4shop5twiceIiEET_S1_"), "shop | twice");
+    EXPECT_EQ(parts_of("_ZN4shop12_GLOBAL__N_16hiddenEi"), "shop | hidden");
+    EXPECT_EQ(parts_of("_ZN12_GLOBAL__N_16hiddenEi"), " | hidden");
+    EXPECT_EQ(parts_of("_ZL6hiddeni.isra.0.cold"), " | hidden");
+}
+
+TEST(Qualified, SymbolsOfRust) {
+    EXPECT_EQ(parts_of("_ZN4shop5Order5total17h0123456789abcdefE"), "shop::Order | total");
+    EXPECT_EQ(
+        parts_of("_ZN56_$LT$shop..Order$u20$as$u20$core..fmt..Debug$GT$3fmt17h0123456789abcdefE"),
+        "none"); // its length is wrong
+    EXPECT_EQ(
+        parts_of("_ZN48_$LT$shop..Order$u20$as$u20$core..fmt..Debug$GT$3fmt17h0123456789abcdefE"),
+        "<shop::Order as core::fmt::Debug> | fmt");
+    EXPECT_EQ(parts_of("_RNvNtCs1234_2rs4shop7thrower"), "rs::shop | thrower");
+    EXPECT_EQ(parts_of("_RNvMNtCs1234_2rs4shopNtB2_5Order5total"), "rs::shop::Order | total");
+    EXPECT_EQ(parts_of("_RINvNtCs1234_2rs4shop5twicelEB4_"), "rs::shop | twice");
+}
+
+TEST(Qualified, OthersHaveNone) {
+    for (const char* symbol :
+         {"", "main", "_Z", "_R", "_ZN", "_ZTVN4shop5orderE", "_ZN4shop7counterE",
+          "_Z.......................", "_ZN4shop7throwerEi."})
+        EXPECT_TRUE(parts_of(symbol) == "none" || parts_of(symbol) == "shop | thrower") << symbol;
+}
+
+TEST(Qualified, PatternsMatchTheLastParts) {
+    EXPECT_TRUE(qualified_matches("shop::total", "shop::total"));
+    EXPECT_TRUE(qualified_matches("order::total", "shop::order::total"));
+    EXPECT_TRUE(qualified_matches("shop::*", "a::shop::order::total"));
+    EXPECT_TRUE(qualified_matches("::shop::*", "shop::total"));
+    EXPECT_TRUE(qualified_matches("::total", "total"));
+    EXPECT_FALSE(qualified_matches("::total", "shop::total"));
+    EXPECT_FALSE(qualified_matches("shop::total", "total"));
+    EXPECT_FALSE(qualified_matches("hop::total", "shop::total"));
+    EXPECT_FALSE(qualified_matches("shop::tota", "shop::total"));
+    EXPECT_EQ(last_name("shop::pair<a::b, c>::get"), "get");
+    EXPECT_EQ(last_name("shop::twice<a::b>"), "twice<a::b>");
+    EXPECT_EQ(last_name("main"), "main");
+}
