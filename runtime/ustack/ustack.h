@@ -117,6 +117,13 @@ void djs_user_prepare_exit(void);
 /* Has the current task tell what it maps before it returns to user mode. Any context. */
 void djs_user_prepare_soon(void);
 
+/* ---- returns.c: in handlers -------------------------------------------------------------------
+ */
+
+/* Returns where the call of the current task returns whose return address, at `slot` on the stack,
+ * the kernel has replaced; 0: it has not. */
+u64 djs_user_replaced_return(u64 slot);
+
 /* ---- walk.c: in handlers --------------------------------------------------------------------- */
 
 #define DJS_BACKTRACE_MAX 128 /* MAXBACKTRACE */

@@ -143,6 +143,23 @@ static __always_inline enum djs_unwind_result step(struct walk *walk,
 	return step_slow(walk, djs_user_image(mapping->image), address, key);
 }
 
+/* Returns where the code of a frame is mapped, or NULL. A return address that leads nowhere may be
+ * the kernel's, in place of the program's. */
+static DJS_HANDLER_CODE struct djs_user_mapping *mapping_of_frame(struct walk *walk,
+								  struct djs_user_map *map)
+{
+	struct djs_user_mapping *mapping = djs_user_mapping_at(map, djs_unwind_place(&walk->frame));
+	u64 slot = walk->frame.values[DJS_DWARF_STACK] - sizeof(slot), original;
+
+	if (walk->frame.is_interrupted || (mapping && mapping->image != DJS_NO_USER_IMAGE))
+		return mapping;
+	original = djs_user_replaced_return(slot);
+	if (!original)
+		return mapping;
+	walk->frame.values[DJS_DWARF_RETURN] = original;
+	return djs_user_mapping_at(map, djs_unwind_place(&walk->frame));
+}
+
 /* Stores at most `most` words; returns their number, and whether no caller is missing. */
 static DJS_HANDLER_CODE u32 walk_frames(struct walk *walk, struct djs_user_map *map, u64 *words,
 					u32 most, enum djs_unwind_result *result)
@@ -155,12 +172,13 @@ static DJS_HANDLER_CODE u32 walk_frames(struct walk *walk, struct djs_user_map *
 		u64 address = walk->frame.values[DJS_DWARF_RETURN];
 		u64 place = djs_unwind_place(&walk->frame);
 
-		if (address >> DJS_WORD_ADDRESS_BITS) {
-			*result = DJS_UNWIND_UNKNOWN;
-			return count;
-		}
 		if (!mapping || place < mapping->begin || place >= mapping->end) {
-			mapping = map ? djs_user_mapping_at(map, place) : NULL;
+			mapping = map ? mapping_of_frame(walk, map) : NULL;
+			address = walk->frame.values[DJS_DWARF_RETURN];
+			if (address >> DJS_WORD_ADDRESS_BITS) {
+				*result = DJS_UNWIND_UNKNOWN;
+				return count;
+			}
 			above = djs_user_word_in(mapping, 0, true);
 		}
 		words[count++] =
