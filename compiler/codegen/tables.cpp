@@ -187,8 +187,8 @@ llvm::Constant* ScriptModule::fill_sites(uint32_t& text_bytes) {
             .mechanism = static_cast<uint8_t>(site.mechanism),
             .forced = site.forced,
             .maxactive = site.maxactive ? site.maxactive : options.limits.KRETACTIVE,
-            .replaced = offset_of(site.replaced),
-            .replaced_bytes = static_cast<uint32_t>(site.replaced.size())}));
+            .code = offset_of(site.code),
+            .code_bytes = site.code.size()}));
     }
     sites_->setInitializer(
         llvm::ConstantArray::get(llvm::ArrayType::get(types.djs_site, elements.size()), elements));

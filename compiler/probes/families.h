@@ -90,6 +90,8 @@ std::optional<std::vector<std::string>> find_program_files(const ast::ProbePoint
 // Sets the parameters of a candidate in a program: the process, or the program, to which
 // the point limits it.
 void note_process(const ast::ProbePoint& point, const Resolver& resolver, Candidate& candidate);
+// Has the runtime compare the code of a candidate in a program that no build-id identifies.
+void note_code(Candidate& candidate);
 
 // Returns whether `name` is the path of a program: that of any file but a module's.
 bool names_program(const std::string& name);

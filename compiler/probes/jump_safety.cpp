@@ -110,7 +110,7 @@ bool check_jumps(ProbePlan& plan, Images& images, Diagnostics& diagnostics) {
         const ImageKind kind = plan.images[site.image].kind;
         const std::string refusal = verdicts.refusal(site, kind);
         if (refusal.empty()) {
-            site.replaced = verdicts.replaced_bytes(site, kind);
+            site.code = verdicts.replaced_bytes(site, kind);
             continue;
         }
         if (!reported.insert(site.address).second)

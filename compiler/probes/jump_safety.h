@@ -39,7 +39,7 @@ void describe_jumps(ProbePlan& plan, Images& images);
 // Reports each site planned for a kprobe-jump where the kernel would make its kprobe a jump
 // although control may enter the replaced bytes, and each one in code that the region analysis
 // cannot read. Returns whether there is none. Notes the bytes that the verdicts are about
-// (Site::replaced).
+// (Site::code).
 bool check_jumps(ProbePlan& plan, Images& images, Diagnostics& diagnostics);
 
 } // namespace djstap

@@ -157,11 +157,13 @@ struct Site {
     // why this mechanism: "fentry site", "no fentry site", "not at a function's entry"
     std::string reason;
     std::string jump;     // of a kprobe, for listings: whether the kernel could make it a jump
-    std::string replaced; // of a kprobe-jump: the bytes that the jump replaces; empty: unknown
     uint64_t address = 0; // link-time: fentry site or instruction
     uint64_t entry = 0;   // link-time: the function's symbol
     // djprobe: the instruction after the fentry site; return djprobe: the site.
     uint64_t fallback = 0;
+    // The bytes of the file there. Of a kprobe-jump, those that the jump replaces; of a program
+    // that no build-id identifies, the first ones. Empty: unknown, or of no interest.
+    std::string code;
     uint32_t maxactive = 0;
     uint32_t trampoline = no_index;     // of ProbePlan::trampolines: djprobes of both kinds
     uint32_t next = no_index;           // the site whose handler runs next at the same direct call

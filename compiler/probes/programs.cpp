@@ -2,11 +2,13 @@
 // What `process`, process("PATH") and process(PID) name.
 #include "image/program.h"
 
+#include "image/elf_file.h"
 #include "image/glob.h"
 #include "image/libraries.h"
 #include "probes/families.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace djstap {
 
@@ -155,6 +157,16 @@ void note_process(const ast::ProbePoint& point, const Resolver& resolver, Candid
                     : find_program_file(process.string);
     if (file)
         place.program = *file;
+}
+
+void note_code(Candidate& candidate) {
+    const Image* image = candidate.image ? &candidate.image->image() : nullptr;
+    const ElfFile* elf = image ? image->elf() : nullptr;
+    if (!elf || image->kind() != ImageKind::Program || !image->build_id().empty())
+        return;
+    constexpr size_t enough = 8;
+    Site& site = candidate.site;
+    site.code = elf->bytes_from(site.address).substr(0, enough);
 }
 
 bool names_program(const std::string& name) {

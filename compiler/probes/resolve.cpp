@@ -169,6 +169,7 @@ class ProbeResolver {
             size_t left_out = 0;
             for (Candidate& candidate : candidates) {
                 note_process(point, resolver_, candidate);
+                note_code(candidate);
                 candidate.site.name = aliased ? written : candidate.site.point;
                 candidate.site.written = written;
                 const bool is_inlined = candidate.scope != 0;

@@ -125,18 +125,18 @@ static bool is_kprobe(const struct djs_site_run *run)
  * those of its file. */
 static bool has_its_instructions(const struct djs_site_run *run)
 {
-	u32 bytes = run->site->replaced_bytes;
+	u32 bytes = run->site->code_bytes;
 	u8 text[DJS_REPLACED_MAX];
 
 	return bytes <= sizeof(text) &&
 	       !copy_from_kernel_nofault(text, (void *)run->probe, bytes) &&
-	       djs_same_code(text, (const u8 *)djs_script.site_texts + run->site->replaced, bytes,
+	       djs_same_code(text, (const u8 *)djs_script.site_texts + run->site->code, bytes,
 			     (u32)djs_site_bias(run->site));
 }
 
 static void check_instructions(struct djs_site_run *run)
 {
-	if (run->mechanism != DJS_MECHANISM_KPROBE_JUMP || !run->site->replaced_bytes ||
+	if (run->mechanism != DJS_MECHANISM_KPROBE_JUMP || !run->site->code_bytes ||
 	    has_its_instructions(run))
 		return;
 	if (run->site->forced)

@@ -12,6 +12,9 @@
 
 #ifdef DJS_HAVE_TRACEPOINTS
 
+/* Those that began before the session, and new tasks' returns from their creation. */
+static atomic64_t calls_unknown = ATOMIC64_INIT(0);
+
 /* A task makes one call at a time: it needs no other name. */
 #define ONLY_CALL 1
 
@@ -40,7 +43,7 @@ static __always_inline void leave_call(struct djs_ctx *ctx)
 
 static DJS_HANDLER_CODE void keep_values(const struct djs_process_site *site, struct pt_regs *regs)
 {
-	u64 *values = djs_call_begin(site->calls, ONLY_CALL);
+	u64 *values = djs_call_begin(site->calls, site, ONLY_CALL);
 	struct djs_ctx *ctx;
 	bool valid = false;
 
@@ -57,7 +60,8 @@ static DJS_HANDLER_CODE void keep_values(const struct djs_process_site *site, st
 
 static DJS_HANDLER_CODE void hit_return(const struct djs_process_site *site, struct pt_regs *regs)
 {
-	u64 *values = site->calls ? djs_call_find(site->calls, ONLY_CALL) : NULL;
+	u64 *values =
+	    site->calls ? djs_call_find(site->calls, site, ONLY_CALL, &calls_unknown) : NULL;
 	struct djs_ctx *ctx;
 
 	if (site->calls && !values)

@@ -51,6 +51,8 @@ static bool site_is_valid(const struct djs_site *site)
 
 	if (site->handler >= djs_script.handler_count ||
 	    max3(site->point, site->function, site->file) >= djs_script.site_text_bytes ||
+	    site->code_bytes > djs_script.site_text_bytes ||
+	    site->code > djs_script.site_text_bytes - site->code_bytes ||
 	    (site->name != DJS_NO_INDEX && site->name >= djs_script.site_text_bytes) ||
 	    (site->segment != DJS_NO_INDEX && site->segment >= djs_script.segment_count))
 		return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The values from functions' entries until they return. The kernel passes nothing from a uprobe's
-// entry to its return, so a call is found by its task and its return address' place on the stack.
+// entry to its return, so a call is found by its task and its return address' place on the stack;
+// a function that ends in a call of another one shares its place with it, so the owner counts, too.
 // What a call leaves that never returns (longjmp, the end of its task) is overwritten by the next
 // call at that place, or when the room is needed: the oldest first.
 #include <linux/hash.h>
@@ -10,6 +11,7 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
+#include "cpu/memory.h"
 #include "uprobe/uprobe.h"
 
 #define CALLS_IN_BUCKET 8
@@ -24,6 +26,7 @@ enum call_state {
 
 struct call {
 	const struct task_struct *task;
+	const void *owner;
 	unsigned long frame;
 	u64 order;
 	u32 state;
@@ -37,7 +40,7 @@ struct bucket {
 struct djs_calls {
 	u32 bucket_bits;
 	size_t call_bytes;
-	atomic64_t order, missed;
+	atomic64_t order;
 	struct bucket *buckets;
 	void *memory;
 };
@@ -51,6 +54,11 @@ struct djs_calls *djs_calls_make(u32 count, u32 words)
 		return NULL;
 	calls->bucket_bits = ilog2(buckets);
 	calls->call_bytes = sizeof(struct call) + words * sizeof(u64);
+	if (!djs_memory_allows(buckets *
+			       (CALLS_IN_BUCKET * calls->call_bytes + sizeof(struct bucket)))) {
+		kfree(calls);
+		return NULL;
+	}
 	calls->buckets = kvcalloc(buckets, sizeof(*calls->buckets), GFP_KERNEL);
 	calls->memory = kvcalloc(buckets * CALLS_IN_BUCKET, calls->call_bytes, GFP_KERNEL);
 	if (!calls->buckets || !calls->memory) {
@@ -89,14 +97,15 @@ static DJS_HANDLER_CODE bool is_in_use(const struct call *call)
 }
 
 static DJS_HANDLER_CODE struct call *find_call(const struct djs_calls *calls, u32 bucket,
-					       unsigned long frame)
+					       const void *owner, unsigned long frame)
 {
 	u32 i;
 
 	for (i = 0; i < CALLS_IN_BUCKET; i++) {
 		struct call *call = call_at(calls, bucket, i);
 
-		if (call->state != CALL_FREE && call->task == current && call->frame == frame)
+		if (call->state != CALL_FREE && call->task == current && call->frame == frame &&
+		    call->owner == owner)
 			return call;
 	}
 	return NULL;
@@ -104,9 +113,9 @@ static DJS_HANDLER_CODE struct call *find_call(const struct djs_calls *calls, u3
 
 /* The call's own place from before, else a free one, else that of the oldest call. */
 static DJS_HANDLER_CODE struct call *choose_place(const struct djs_calls *calls, u32 bucket,
-						  unsigned long frame)
+						  const void *owner, unsigned long frame)
 {
-	struct call *chosen = find_call(calls, bucket, frame);
+	struct call *chosen = find_call(calls, bucket, owner, frame);
 	u32 i;
 
 	for (i = 0; i < CALLS_IN_BUCKET && !chosen; i++)
@@ -123,16 +132,18 @@ static DJS_HANDLER_CODE struct call *choose_place(const struct djs_calls *calls,
 	return chosen;
 }
 
-DJS_HANDLER_CODE u64 *djs_call_begin(struct djs_calls *calls, unsigned long frame)
+DJS_HANDLER_CODE u64 *djs_call_begin(struct djs_calls *calls, const void *owner,
+				     unsigned long frame)
 {
 	u32 bucket = bucket_of_call(calls, frame);
 	unsigned long flags;
 	struct call *call;
 
 	raw_spin_lock_irqsave(&calls->buckets[bucket].lock, flags);
-	call = choose_place(calls, bucket, frame);
+	call = choose_place(calls, bucket, owner, frame);
 	if (call) {
 		call->task = current;
+		call->owner = owner;
 		call->frame = frame;
 		call->order = atomic64_inc_return(&calls->order);
 		call->state = CALL_BEGINS;
@@ -152,7 +163,8 @@ DJS_HANDLER_CODE void djs_call_begun(u64 *values, bool valid)
 	set_state(values, valid ? CALL_RUNS : CALL_IGNORED);
 }
 
-DJS_HANDLER_CODE u64 *djs_call_find(struct djs_calls *calls, unsigned long frame)
+DJS_HANDLER_CODE u64 *djs_call_find(struct djs_calls *calls, const void *owner, unsigned long frame,
+				    atomic64_t *missed)
 {
 	u32 bucket = bucket_of_call(calls, frame);
 	bool ignored = false;
@@ -160,22 +172,17 @@ DJS_HANDLER_CODE u64 *djs_call_find(struct djs_calls *calls, unsigned long frame
 	struct call *call;
 
 	raw_spin_lock_irqsave(&calls->buckets[bucket].lock, flags);
-	call = find_call(calls, bucket, frame);
+	call = find_call(calls, bucket, owner, frame);
 	ignored = call && call->state == CALL_IGNORED;
 	if (call)
 		call->state = ignored ? CALL_FREE : CALL_RETURNS;
 	raw_spin_unlock_irqrestore(&calls->buckets[bucket].lock, flags);
 	if (!call)
-		atomic64_inc(&calls->missed);
+		atomic64_inc(missed);
 	return call && !ignored ? call->values : NULL;
 }
 
 DJS_HANDLER_CODE void djs_call_over(u64 *values)
 {
 	set_state(values, CALL_FREE);
-}
-
-u64 djs_calls_missed(const struct djs_calls *calls)
-{
-	return atomic64_read(&calls->missed);
 }

@@ -98,6 +98,28 @@ struct inode *djs_program_file(const struct djs_site_run *run, const char **why)
 	return program->error ? ERR_PTR(program->error) : file_of(&program->path);
 }
 
+int djs_program_check_code(const struct djs_site_run *run)
+{
+	loff_t offset = djs_offset_in_file(run->site);
+	struct file *file;
+	u32 wanted = run->site->code_bytes;
+	u8 found[16];
+	ssize_t bytes;
+
+	if (!wanted || wanted > sizeof(found))
+		return 0;
+	file = dentry_open(&programs[run->image].path, O_RDONLY | O_LARGEFILE, current_cred());
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	bytes = kernel_read(file, found, wanted, &offset);
+	fput(file);
+	if (bytes < 0)
+		return bytes;
+	return bytes == wanted && !memcmp(found, djs_script.site_texts + run->site->code, wanted)
+		   ? 0
+		   : -ENOEXEC;
+}
+
 void djs_programs_release(void)
 {
 	u32 i;

@@ -22,7 +22,8 @@ struct djs_uprobe {
 	struct uprobe_consumer consumer;
 	struct djs_site_run *run;
 	struct djs_program only; /* path NULL: hits in processes of all programs count */
-	struct djs_calls *calls; /* NULL: its handler needs no values from the entry */
+	struct djs_calls *calls; /* its handler's; NULL: that needs no values from the entry */
+	atomic64_t missed;
 	struct inode *inode;
 	struct uprobe *uprobe; /* the kernel's object, where it is the handle */
 	u64 offset;
@@ -98,7 +99,7 @@ static DJS_HANDLER_CODE int uretprobe_entered(struct uprobe_consumer *consumer,
 
 	if (!concerns_process(probe))
 		return 0;
-	values = djs_call_begin(probe->calls, user_stack_pointer(regs));
+	values = djs_call_begin(probe->calls, probe->run, user_stack_pointer(regs));
 	if (!values)
 		return 0;
 	ctx = enter_uretprobe(probe, regs, instruction_pointer(regs), values);
@@ -123,7 +124,8 @@ static DJS_HANDLER_CODE int uretprobe_returned(struct uprobe_consumer *consumer,
 	if (!concerns_process(probe))
 		return 0;
 	if (probe->calls) {
-		values = djs_call_find(probe->calls, djs_returned_from(regs));
+		values = djs_call_find(probe->calls, probe->run, djs_returned_from(regs),
+				       &probe->missed);
 		if (!values)
 			return 0;
 	} else if (handler->by_regs) {
@@ -206,8 +208,51 @@ static bool is_uprobe(const struct djs_site_run *run)
 	return djs_mechanism_can(run->mechanism, DJS_IN_PROGRAM);
 }
 
-/* A call that does not find room is missed. */
-#define CALLS_KEPT 1024
+/* What is kept for the calls of all sites of a handler, by handler. A call that does not find room
+ * is missed. */
+static struct djs_calls **calls_of_handlers;
+#define CALLS_KEPT	  1024
+#define CALLS_KEPT_A_SITE 16
+#define CALLS_KEPT_MOST	  65536
+
+static u32 calls_to_keep(const struct djs_site *site)
+{
+	u32 i, sites = 0;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		sites += djs_script.sites[i].handler == site->handler;
+	if (sites == 1)
+		return site->maxactive ?: CALLS_KEPT;
+	return clamp_t(u64, (u64)sites * (site->maxactive ?: CALLS_KEPT_A_SITE), CALLS_KEPT,
+		       CALLS_KEPT_MOST);
+}
+
+/* NULL: there is no memory. */
+static struct djs_calls *calls_for(const struct djs_site *site)
+{
+	struct djs_calls **calls;
+
+	if (!calls_of_handlers)
+		calls_of_handlers =
+		    kvcalloc(djs_script.handler_count, sizeof(*calls_of_handlers), GFP_KERNEL);
+	if (!calls_of_handlers)
+		return NULL;
+	calls = &calls_of_handlers[site->handler];
+	if (!*calls)
+		*calls =
+		    djs_calls_make(calls_to_keep(site), djs_script.handlers[site->handler].saved);
+	return *calls;
+}
+
+static void free_calls(void)
+{
+	u32 i;
+
+	for (i = 0; calls_of_handlers && i < djs_script.handler_count; i++)
+		djs_calls_free(calls_of_handlers[i]);
+	kvfree(calls_of_handlers);
+	calls_of_handlers = NULL;
+}
 
 static int prepare_uprobe(struct djs_uprobe *probe)
 {
@@ -221,14 +266,8 @@ static int prepare_uprobe(struct djs_uprobe *probe)
 	if (!handler->entry)
 		return 0;
 	probe->consumer.handler = uretprobe_entered;
-	probe->calls = djs_calls_make(probe->run->site->maxactive ?: CALLS_KEPT, handler->saved);
+	probe->calls = calls_for(probe->run->site);
 	return probe->calls ? 0 : -ENOMEM;
-}
-
-static void free_probe(struct djs_uprobe *probe)
-{
-	djs_calls_free(probe->calls);
-	kfree(probe);
 }
 
 static const char *uprobe_failure(int error)
@@ -256,6 +295,14 @@ static int attach_uprobe(struct djs_site_run *run)
 		djs_site_failed(run, PTR_ERR(inode), why);
 		return 0;
 	}
+	error = djs_program_check_code(run);
+	if (error) {
+		djs_site_failed(run, error,
+				error == -ENOEXEC ? "the file has other code there: it is not the "
+						    "one for which the script was compiled"
+						  : "the file cannot be read");
+		return 0;
+	}
 	probe = kzalloc(sizeof(*probe), GFP_KERNEL);
 	if (!probe)
 		return -ENOMEM;
@@ -278,7 +325,7 @@ static int attach_uprobe(struct djs_site_run *run)
 	if (error) {
 		run->armed = 0;
 		run->data = NULL;
-		free_probe(probe);
+		kfree(probe);
 		djs_site_failed(run, error, uprobe_failure(error));
 	}
 	return 0;
@@ -295,9 +342,8 @@ static void free_detached_uprobes(void)
 		struct djs_uprobe *probe = detached_uprobes;
 
 		detached_uprobes = probe->next;
-		if (probe->calls)
-			probe->run->missed += djs_calls_missed(probe->calls);
-		free_probe(probe);
+		probe->run->missed += atomic64_read(&probe->missed);
+		kfree(probe);
 	}
 }
 
@@ -340,14 +386,20 @@ static u64 uprobe_missed(const struct djs_site_run *run)
 {
 	const struct djs_uprobe *probe = run->data;
 
-	return probe->calls ? djs_calls_missed(probe->calls) : 0;
+	return atomic64_read(&probe->missed);
+}
+
+static void uprobe_free(void)
+{
+	free_calls();
+	djs_programs_release();
 }
 
 const struct djs_mechanism_ops djs_ops_uprobe = {
     .attach = uprobe_attach,
     .disarm = uprobe_disarm,
     .missed = uprobe_missed,
-    .free = djs_programs_release,
+    .free = uprobe_free,
     .last = true,
     .drains = true,
 };

@@ -17,6 +17,9 @@ struct inode;
  * why. May sleep. */
 struct inode *djs_program_file(const struct djs_site_run *run, const char **why);
 void djs_programs_release(void);
+/* Returns whether the file has the code for which the site was compiled: 0 or an error. For files
+ * that no build-id identifies. May sleep. */
+int djs_program_check_code(const struct djs_site_run *run);
 /* Returns the offset of a site in its file. */
 static inline u64 djs_offset_in_file(const struct djs_site *site)
 {
@@ -38,14 +41,14 @@ struct djs_calls;
 struct djs_calls *djs_calls_make(u32 count, u32 words);
 void djs_calls_free(struct djs_calls *calls);
 /* Returns room for the values of a call by the current task whose return address is at `frame`.
- * The caller fills it, and then calls djs_call_begun. */
-u64 *djs_call_begin(struct djs_calls *calls, unsigned long frame);
+ * `owner`: whose values they are. The caller fills it, and then calls djs_call_begun. */
+u64 *djs_call_begin(struct djs_calls *calls, const void *owner, unsigned long frame);
 /* Without values (`valid` is false) the return is not handled. */
 void djs_call_begun(u64 *values, bool valid);
 /* Returns what was kept for the call, until djs_call_over; NULL: nothing, because it had no values,
  * or because there were too many calls, which is counted. */
-u64 *djs_call_find(struct djs_calls *calls, unsigned long frame);
+u64 *djs_call_find(struct djs_calls *calls, const void *owner, unsigned long frame,
+		   atomic64_t *missed);
 void djs_call_over(u64 *values);
-u64 djs_calls_missed(const struct djs_calls *calls);
 
 #endif

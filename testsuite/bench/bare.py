@@ -10,8 +10,8 @@ import guest
 import page
 
 # struct djs_site (runtime/include/contract.def): address; entry, fallback, handler, trampoline, next, segment; point, file, line,
-# function, name; mechanism, forced, maxactive.
-SITE = struct.Struct("<Q2i9I2BH")
+# function, name; mechanism, forced, maxactive; code, its bytes.
+SITE = struct.Struct("<Q2i9I2BH2I")
 
 NO_INDEX = 0xffffffff
 
