@@ -87,7 +87,8 @@ class DwarfScanner {
     void scan_syscall(Dwarf_Die* die, std::string_view name);
     void scan_parameters(Dwarf_Die* die, FunctionRecord& function);
     bool is_own_symbol(Dwarf_Die* die, const FunctionRecord& function);
-    void use_calling_convention(Dwarf_Die* die, FunctionRecord& function);
+    void use_calling_convention(Dwarf_Die* die, FunctionRecord& function,
+                                const std::vector<bool>& by_reference);
     void scan_inlined(Dwarf_Die* scope);
     std::vector<RangeRecord> code_ranges(Dwarf_Die* die, uint64_t& entry);
     uint32_t symbol_number(std::string_view name, uint64_t entry, uint32_t& size);

@@ -50,6 +50,32 @@ bool has_floating(Dwarf_Die* type, int depth) {
     return found;
 }
 
+// Returns whether a class, or a member of it, has functions of its own: a constructor among them
+// may decide how it is passed.
+bool has_functions(Dwarf_Die* type, int depth) {
+    Dwarf_Die bare;
+    if (depth > deepest_member || dwarf_peel_type(type, &bare) != 0)
+        return true;
+    const int own = dwarf_tag(&bare);
+    Dwarf_Attribute attribute;
+    Dwarf_Die element;
+    if (own == DW_TAG_array_type)
+        return !dwarf_formref_die(dwarf_attr_integrate(&bare, DW_AT_type, &attribute), &element) ||
+               has_functions(&element, depth + 1);
+    if (own != DW_TAG_structure_type && own != DW_TAG_class_type && own != DW_TAG_union_type)
+        return false;
+    bool found = false;
+    each_child(&bare, [&](Dwarf_Die* child) {
+        const int tag = dwarf_tag(child);
+        if (tag == DW_TAG_subprogram)
+            found = true;
+        else if ((tag == DW_TAG_member || tag == DW_TAG_inheritance) &&
+                 dwarf_formref_die(dwarf_attr_integrate(child, DW_AT_type, &attribute), &element))
+            found = found || has_functions(&element, depth + 1);
+    });
+    return found;
+}
+
 // How a class is passed depends on its constructors: C++ compilers say it (DWARF 5, 5.7.1.1).
 enum class PassedBy { Value, Reference, Unknown };
 PassedBy passed_by(Dwarf_Die* type) {
@@ -101,9 +127,50 @@ arch::ArgumentShape shape_of(Dwarf_Die* parameter) {
     return shape;
 }
 
+// Returns whether it is unknown if a function's first argument is the place for its result.
+bool is_result_unknown(Dwarf_Die* function) {
+    Dwarf_Attribute attribute;
+    Dwarf_Die type, bare;
+    if (!dwarf_formref_die(dwarf_attr_integrate(function, DW_AT_type, &attribute), &type) ||
+        dwarf_peel_type(&type, &bare) != 0)
+        return false;
+    const int tag = dwarf_tag(&bare);
+    return (tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type) &&
+           passed_by(&bare) == PassedBy::Unknown && has_functions(&bare, 0);
+}
+
+// Returns where on the stack the address is that a computation of another address begins with, from
+// the stack pointer at the function's entry on: that of an object passed by reference, as gcc
+// describes it in unoptimized code.
+std::optional<int64_t> slot_of_reference(const Location& location) {
+    using Kind = LocationOperation::Kind;
+    const auto& steps = location.operations;
+    if (location.kind != LocationKind::ComputedMemory || steps.empty() ||
+        steps[0].kind != Kind::Register || steps[0].reg != arch::stack_pointer())
+        return std::nullopt;
+    uint64_t offset = 0;
+    size_t at = 1;
+    for (; at + 1 < steps.size() && steps[at].kind == Kind::Constant &&
+           (steps[at + 1].kind == Kind::Add || steps[at + 1].kind == Kind::Subtract);
+         at += 2)
+        offset =
+            steps[at + 1].kind == Kind::Add ? offset + steps[at].number : offset - steps[at].number;
+    if (at >= steps.size() || steps[at].kind != Kind::Load)
+        return std::nullopt;
+    return static_cast<int64_t>(offset);
+}
+
+// Returns whether a location is that of an object whose address the prologue stores.
+bool is_stored_reference(const Location& location) {
+    const auto slot = slot_of_reference(location);
+    return slot && *slot < static_cast<int64_t>(arch::return_address_bytes());
+}
+
 // Returns whether a location can hold at a function's entry. Where gcc gives one for the whole
 // function, as in unoptimized code, it is where the prologue puts the parameter.
 bool holds_at_entry(const Location& location) {
+    if (is_stored_reference(location))
+        return false;
     const bool has_register = location.kind == LocationKind::Register ||
                               location.kind == LocationKind::Value ||
                               location.kind == LocationKind::Memory;
@@ -182,11 +249,18 @@ ParameterRecord DwarfScanner::parameter_record(Dwarf_Die* die, const Location* l
     return record;
 }
 
-void DwarfScanner::use_calling_convention(Dwarf_Die* die, FunctionRecord& function) {
+void DwarfScanner::use_calling_convention(Dwarf_Die* die, FunctionRecord& function,
+                                          const std::vector<bool>& by_reference) {
+    if (is_result_unknown(die))
+        return;
     std::vector<arch::ArgumentShape> shapes;
     each_child(die, [&](Dwarf_Die* child) {
-        if (dwarf_tag(child) == DW_TAG_formal_parameter)
-            shapes.push_back(shape_of(child));
+        if (dwarf_tag(child) != DW_TAG_formal_parameter)
+            return;
+        arch::ArgumentShape shape = shape_of(child);
+        if (shapes.size() < by_reference.size() && by_reference[shapes.size()])
+            shape.by_reference = shape.known = true;
+        shapes.push_back(shape);
     });
     std::vector<Location> locations = arch::argument_locations(shapes, shape_of(die));
     for (size_t i = 0; i < locations.size() && i < function.parameter_count; i++) {
@@ -220,6 +294,7 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
     function.first_parameter = result_.parameters.size();
     std::vector<std::pair<Dwarf_Off, Dwarf_Die>> own; // by their origins
     bool usual = true;
+    std::vector<bool> by_reference; // as far as the location says so
     each_child(die, [&](Dwarf_Die* child) {
         int tag = dwarf_tag(child);
         if (tag == DW_TAG_unspecified_parameters)
@@ -231,6 +306,7 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
     });
     auto add = [&](Dwarf_Die* parameter) {
         Location location = location_of(parameter, context);
+        by_reference.push_back(is_stored_reference(location));
         if (!holds_at_entry(location))
             location = nowhere("not stored yet at the function's entry");
         usual = usual && is_usual(location, result_.parameters.size() - function.first_parameter);
@@ -259,7 +335,7 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
     // convention. DWARF may say otherwise: gcc describes the value that the function's first
     // statement assigns (`while (argc-- > 0)`) as that at the entry.
     if (!usual && is_own_symbol(die, function))
-        use_calling_convention(origin ? &*origin : die, function);
+        use_calling_convention(origin ? &*origin : die, function, by_reference);
 }
 
 void DwarfScanner::scan_inlined(Dwarf_Die* scope) {

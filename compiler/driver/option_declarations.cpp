@@ -11,11 +11,20 @@ constexpr Unsupported unsupported[] = {
     {"-b", false, false, "a separate output file for each CPU (bulk mode)"},
     {"-S", true, false, "rotating the output file at a given size"},
     {"-t", false, true, "hit and time statistics of each probe"},
-    {"-d", true, true, "symbol and unwind tables of further modules and programs"},
-    {"--ldd", false, true, "symbol and unwind tables of shared libraries"},
-    {"--all-modules", false, true, "symbol and unwind tables of all modules"},
     {"--remote", true, false, "running the script on another machine"},
     {"--monitor", false, false, "the interactive monitor"},
+};
+
+// Symbols are found when they are shown, and unwind information where programs have it.
+struct Needless {
+    const char* names;
+    bool has_value;
+    const char* what;
+};
+constexpr Needless needless[] = {
+    {"-d", true, "symbols and unwind information of a module or a program"},
+    {"--ldd", false, "the same of shared libraries"},
+    {"--all-modules", false, "the same of all modules"},
 };
 
 } // namespace
@@ -79,6 +88,13 @@ void OptionParser::declare() {
             ->description(each.what)
             ->group("Options of SystemTap that are not supported yet");
         refused.emplace_back(&each, option);
+    }
+    for (const Needless& each : needless) {
+        CLI::Option* option = each.has_value ? many(each.names, raw.ignored, each.what)
+                                             : app.add_flag(each.names, raw.ignored_flag);
+        option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+            ->description(each.what)
+            ->group("Options of SystemTap that are not needed: they have no effect");
     }
     app.add_option("script", raw.positionals,
                    "script file (- for standard input), followed by the script's arguments")

@@ -25,14 +25,19 @@ struct found {
 	struct file *file; /* NULL: none */
 };
 
-/* Returns how many executable mappings there are, and stores the first `room` of them. */
-static u32 find_mappings(struct mm_struct *mm, struct found *found, u32 room)
+/* Two threads of a process may look at the same time. While one of them does, nothing changes. */
+static atomic64_t looks = ATOMIC64_INIT(0);
+
+/* Returns how many executable mappings there are, and stores the first `room` of them, and the
+ * order of this look. */
+static u32 find_mappings(struct mm_struct *mm, struct found *found, u32 room, u64 *order)
 {
 	struct vm_area_struct *vma;
 	u32 count = 0;
 	VMA_ITERATOR(mappings, mm, 0);
 
 	mmap_read_lock(mm);
+	*order = atomic64_inc_return(&looks);
 	for_each_vma(mappings, vma)
 	{
 		if (!(vma->vm_flags & VM_EXEC))
@@ -60,7 +65,7 @@ static void put_mappings(struct found *found, u32 count)
 }
 
 /* Returns all of them, or NULL. */
-static struct found *all_mappings(struct mm_struct *mm, u32 *count)
+static struct found *all_mappings(struct mm_struct *mm, u32 *count, u64 *order)
 {
 	u32 room = 32;
 
@@ -69,7 +74,7 @@ static struct found *all_mappings(struct mm_struct *mm, u32 *count)
 
 		if (!found)
 			return NULL;
-		*count = find_mappings(mm, found, room);
+		*count = find_mappings(mm, found, room, order);
 		if (*count <= room)
 			return found;
 		put_mappings(found, room);
@@ -133,15 +138,18 @@ static void prepare_space(struct mm_struct *mm)
 {
 	struct djs_user_map *map = NULL;
 	struct found *found;
+	u64 order;
 	u32 count;
 
-	found = all_mappings(mm, &count);
+	found = all_mappings(mm, &count, &order);
 	if (!found)
 		return;
 	map = make_map(mm, found, count);
 	put_mappings(found, count);
-	if (map)
-		djs_user_space_set(mm, map);
+	if (!map)
+		return;
+	map->order = order;
+	djs_user_space_set(mm, map);
 }
 
 /* ---- what a task is to do on its way to user mode -------------------------------------------- */

@@ -145,6 +145,8 @@ int djs_user_space_set(struct mm_struct *mm, struct djs_user_map *map)
 		space->map = map;
 		space_count++;
 		hlist_add_head_rcu(&space->link, bucket_of(mm));
+	} else if (space->map->order > map->order) {
+		old = map;
 	} else {
 		old = space->map;
 		smp_store_release(&space->map, map);

@@ -96,12 +96,14 @@ struct djs_user_mapping {
 /* The mappings of a process, sorted by address; replaced as a whole. */
 struct djs_user_map {
 	struct rcu_head rcu;
+	u64 order; /* of what was seen: the larger, the later */
 	u32 count;
 	struct djs_user_mapping mappings[];
 };
 
 void djs_user_spaces_exit(void);
-/* Replaces what is known of an address space, and takes `map` over. Task context. */
+/* Replaces what is known of an address space unless that was seen later, and takes `map` over. Task
+ * context. */
 int djs_user_space_set(struct mm_struct *mm, struct djs_user_map *map);
 /* Returns NULL if nothing is known. Any context, with preemption disabled. */
 struct djs_user_map *djs_user_map_of(const struct mm_struct *mm);

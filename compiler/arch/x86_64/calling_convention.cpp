@@ -32,11 +32,13 @@ std::vector<Location> argument_locations(const std::vector<ArgumentShape>& argum
                                                  : "its location is unknown without DWARF");
             lost = lost || !argument.known;
         } else if (argument.by_reference) {
-            location = nowhere("passed by reference");
-            if (next < registers.size())
-                next++;
-            else
+            if (next < registers.size()) {
+                location.kind = LocationKind::Memory;
+                location.reg = registers[next++];
+            } else {
+                location = nowhere("passed by a reference on the stack");
                 stack += word_size;
+            }
         } else if (argument.size == 0) {
             location = nowhere("empty type");
         } else if (words <= 2 && next + words <= registers.size()) {
