@@ -31,6 +31,16 @@ static DJS_HANDLER_CODE void run_handlers(u64 moment, const struct djs_program *
 			djs_process_hit(&djs_process_sites[i], NULL);
 }
 
+static DJS_HANDLER_CODE bool has_handler(u64 moment)
+{
+	u32 i;
+
+	for (i = 0; i < djs_process_site_count; i++)
+		if (djs_process_moment(&djs_process_sites[i]) == moment)
+			return true;
+	return false;
+}
+
 static DJS_HANDLER_CODE void run_due(const struct djs_process_due *due)
 {
 	preempt_disable_notrace();
@@ -203,15 +213,15 @@ static DJS_HANDLER_CODE void life_forks(void *unused, struct task_struct *parent
 					struct task_struct *child)
 {
 	struct djs_program program = {};
-	bool is_new;
+	bool is_thread = child->tgid == parent->tgid, is_new;
 
 	if (!READ_ONCE(is_following))
 		return;
-	if (child->tgid == parent->tgid)
+	if (is_thread)
 		is_new = djs_member_add_thread(child->pid, child->tgid);
 	else
 		is_new = is_process_wanted(child, &program) && djs_member_add(child->pid, &program);
-	if (is_new)
+	if (is_new && has_handler(is_thread ? DJS_PROCESS_THREAD_BEGIN : DJS_PROCESS_BEGIN))
 		begin_soon(child);
 }
 
@@ -315,13 +325,14 @@ static void follow_existing(void)
 {
 	u32 processes, threads, i;
 	struct existing *first = all_threads(&processes), *second;
+	bool begins = has_handler(DJS_PROCESS_BEGIN) || has_handler(DJS_PROCESS_THREAD_BEGIN);
 
 	for (i = 0; i < processes; i++)
 		expect_process(&first[i]);
 	second = all_threads(&threads);
 	waiting = kvcalloc(threads, sizeof(*waiting), GFP_KERNEL);
 	for (i = 0; i < threads; i++)
-		second[i].is_expected = add_existing(second[i].task) && waiting;
+		second[i].is_expected = add_existing(second[i].task) && waiting && begins;
 	for (i = 0; i < processes; i++)
 		if (first[i].is_expected)
 			djs_member_seen(first[i].task->tgid);

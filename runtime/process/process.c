@@ -85,17 +85,6 @@ static bool is_wanted(const struct djs_process_site *site)
 	return site->run->wanted && !site->run->error;
 }
 
-static bool any_wanted(bool syscalls)
-{
-	u32 i;
-
-	for (i = 0; i < djs_process_site_count; i++)
-		if (is_syscall_site(&djs_process_sites[i]) == syscalls &&
-		    is_wanted(&djs_process_sites[i]))
-			return true;
-	return false;
-}
-
 static bool any_lives(void)
 {
 	u32 i;
@@ -134,7 +123,7 @@ static int processes_attach(void)
 		if (error)
 			fail_sites(false, error);
 	}
-	error = any_wanted(true) ? djs_process_syscalls_start() : 0;
+	error = djs_process_syscalls_watch();
 	if (error)
 		fail_sites(true, error);
 	for (i = 0; i < djs_process_site_count; i++)
@@ -157,9 +146,8 @@ static void processes_disarm(void)
 	}
 	if (!any)
 		return;
-	if (!any_wanted(true))
-		djs_process_syscalls_stop();
-	synchronize_rcu(); /* handlers run with preemption disabled */
+	djs_process_syscalls_watch(); /* for fewer */
+	synchronize_rcu();	      /* handlers run with preemption disabled */
 }
 
 static void processes_detach(void)

@@ -79,7 +79,8 @@ int djs_lives_start(void);
 void djs_lives_begin(void);
 void djs_lives_stop(void);
 void djs_lives_free(void);
-int djs_process_syscalls_start(void);
+/* Has the kernel tell of the system calls that sites want. Task context. */
+int djs_process_syscalls_watch(void);
 void djs_process_syscalls_stop(void);
 
 #endif

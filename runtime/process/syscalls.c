@@ -81,8 +81,8 @@ static DJS_HANDLER_CODE void hit_return(const struct djs_process_site *site, str
 static DJS_HANDLER_CODE bool makes_wanted_call(const struct djs_process_site *site)
 {
 	return READ_ONCE(site->run->armed) &&
-	       djs_concerns_process(site->handler->arguments[DJS_PROCESS_ID]) &&
-	       (!site->program.path || djs_program_of_still(&site->program, current));
+	       (!site->program.path || djs_program_of_still(&site->program, current)) &&
+	       djs_concerns_process(site->handler->arguments[DJS_PROCESS_ID]);
 }
 
 static DJS_HANDLER_CODE void call_entered(void *unused, struct pt_regs *regs, long number)
@@ -127,19 +127,43 @@ static DJS_HANDLER_CODE void call_returned(void *unused, struct pt_regs *regs, l
 	preempt_enable_notrace();
 }
 
-static struct djs_task_event call_events[] = {
-    {.name = "sys_enter", .callback = call_entered},
-    {.name = "sys_exit", .callback = call_returned},
-};
+static struct djs_task_event entry_event = {.name = "sys_enter", .callback = call_entered};
+static struct djs_task_event return_event = {.name = "sys_exit", .callback = call_returned};
 
-int djs_process_syscalls_start(void)
+static void stop_event(struct djs_task_event *event, bool wanted)
 {
-	return djs_task_events_start(call_events, ARRAY_SIZE(call_events));
+	if (event->registered && !wanted)
+		djs_task_events_stop(event, 1);
+}
+
+/* Each costs all processes something. */
+int djs_process_syscalls_watch(void)
+{
+	bool entries = false, returns = false;
+	int error = 0;
+	u32 i;
+
+	for (i = 0; i < djs_process_site_count; i++) {
+		const struct djs_process_site *site = &djs_process_sites[i];
+		u64 moment = djs_process_moment(site);
+
+		if (!site->run->wanted || site->run->error)
+			continue;
+		entries |= moment == DJS_PROCESS_SYSCALL || site->calls;
+		returns |= moment == DJS_PROCESS_SYSCALL_RETURN;
+	}
+	stop_event(&entry_event, entries);
+	stop_event(&return_event, returns);
+	if (entries)
+		error = djs_task_events_start(&entry_event, 1);
+	if (returns && !error)
+		error = djs_task_events_start(&return_event, 1);
+	return error;
 }
 
 void djs_process_syscalls_stop(void)
 {
-	if (call_events[0].registered)
-		djs_task_events_stop(call_events, ARRAY_SIZE(call_events));
+	stop_event(&entry_event, false);
+	stop_event(&return_event, false);
 }
 #endif
