@@ -310,20 +310,6 @@ static void rearm_locked(void)
 	note_armed();
 }
 
-void djs_sites_begin(void)
-{
-	const struct djs_mechanism_ops *ops;
-	u32 i;
-
-	djs_sites_lock();
-	for (i = 0; i < DJS_MECHANISM_COUNT; i++) {
-		ops = djs_mechanism_ops_once(i);
-		if (ops && ops->begin)
-			ops->begin();
-	}
-	djs_sites_unlock();
-}
-
 void djs_sites_rearm(void)
 {
 	djs_sites_lock();

@@ -12,8 +12,6 @@ void djs_arming_exit(void);
 /* Arms every site. Sites that fail are reported and counted; only a forced site's failure is an
  * error. */
 int djs_sites_arm(void);
-/* Called when handlers run: once. */
-void djs_sites_begin(void);
 /* Arms and disarms sites according to the current values of conditions. */
 void djs_sites_rearm(void);
 /* Detaches all probes; when it returns, no handler is running or can start. */

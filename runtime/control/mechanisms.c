@@ -32,3 +32,17 @@ u32 djs_mechanism_rows(const struct djs_mechanism_ops *ops)
 		rows |= all_ops[i] == ops ? 1u << i : 0;
 	return rows;
 }
+
+void djs_mechanisms_begin(void)
+{
+	const struct djs_mechanism_ops *ops;
+	u32 i;
+
+	djs_sites_lock();
+	for (i = 0; i < DJS_MECHANISM_COUNT; i++) {
+		ops = djs_mechanism_ops_once(i);
+		if (ops && ops->begin)
+			ops->begin();
+	}
+	djs_sites_unlock();
+}

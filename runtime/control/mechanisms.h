@@ -18,6 +18,8 @@ const struct djs_mechanism_ops *djs_mechanism_ops_once(u32 mechanism);
 
 /* Returns the rows that have these operations, as bits. */
 u32 djs_mechanism_rows(const struct djs_mechanism_ops *ops);
+/* Called once, when handlers run. */
+void djs_mechanisms_begin(void);
 
 /* Visits each set of operations once, in the order of detaching; `i` is a u32. */
 #define djs_for_each_ops_backwards(i, ops)                                                         \

@@ -3,6 +3,7 @@
 #include <linux/mutex.h>
 
 #include "control/arming.h"
+#include "control/mechanisms.h"
 #include "globals/globals.h"
 
 static DEFINE_MUTEX(session_life); /* one transition at a time */
@@ -140,7 +141,7 @@ static int start_locked(void)
 	smp_mb();
 	if (READ_ONCE(djs_control->exit_requested))
 		djs_session_close_gate();
-	djs_sites_begin();
+	djs_mechanisms_begin();
 	return 0;
 }
 

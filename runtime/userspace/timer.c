@@ -44,7 +44,7 @@ static u64 next_period(struct timer *timer)
 	return max(period, SHORTEST_NS);
 }
 
-void djs_sites_begin(void)
+void djs_mechanisms_begin(void)
 {
 }
 

@@ -1,95 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Points in programs, which this test compiles: their places, target variables and refusals.
-#include "probes/probes.h"
+// Points in programs: their places, target variables and refusals.
+#include "unit/probes/programs.h"
 
 #include "arch/arch.h"
 #include "image/libraries.h"
 #include "image/program.h"
 #include "image/sdt_notes.h"
-#include "system/temporary.h"
-#include "unit/debuginfo/made_kernel.h"
-#include "unit/semantics/analysis.h"
 
-#include <cstdlib>
 #include <elf.h>
-#include <fstream>
 #include <unistd.h>
 
 namespace djstap::programs {
 namespace {
-
-const std::string source = R"c(#include <stdlib.h>
-struct shape { int id; const char *name; long sizes[4]; };
-int counter = 40;
-static struct shape table[3];
-__attribute__((noinline)) int sum(int a, long b) { counter++; return a + (int)b; }
-static __attribute__((noinline)) int hidden(struct shape *shape) { return shape->id + rand(); }
-static inline __attribute__((always_inline)) int inlined(int a) { return a * 3; }
-int main(int argc, char **argv) {
-    if (argc > 7)
-        goto out;
-    table[1].name = argv[0];
-    argc += sum(inlined(argc), 2);
-out:
-    return argc + hidden(&table[1]);
-}
-)c";
-
-MadeKernel& kernel() {
-    static const std::vector<std::pair<std::string, std::string>> sources{
-        {"fs/made.c", "long f(int a) { return a; }\n"}};
-    static MadeKernel made(sources);
-    return made;
-}
-
-// A folder with the source and what was compiled of it.
-class Programs : public testing::Test {
-  protected:
-    void SetUp() override {
-        auto made = TemporaryFolder::create(temporary_directory());
-        ASSERT_TRUE(made);
-        folder = std::move(*made);
-        std::ofstream(path("program.c")) << source;
-    }
-    std::string path(const std::string& name) const { return folder.path() + "/" + name; }
-    std::string compile(const std::string& name, const std::string& options) const {
-        shell("gcc -w " + options + " program.c -o " + name);
-        return path(name);
-    }
-    void shell(const std::string& command) const {
-        EXPECT_EQ(std::system(("cd " + folder.path() + " && " + command).c_str()), 0) << command;
-    }
-
-    struct Planned {
-        explicit Planned(const std::string& script, const std::string& target = {})
-            : images(kernel().folder()), analysis(script) {
-            if (!target.empty())
-                images.set_target(target);
-            EXPECT_TRUE(analysis.program) << analysis.errors();
-            if (analysis.program)
-                plan = resolve_probes(*analysis.program, images, {}, analysis.diagnostics);
-        }
-        std::string errors() const { return analysis.errors(); }
-        Images images;
-        test::Analysis analysis;
-        std::optional<ProbePlan> plan;
-    };
-    static std::string points_of(const std::string& point) {
-        const Planned planned("probe " + point + " { println(1) }");
-        std::string text = planned.plan ? "" : planned.errors();
-        if (planned.plan)
-            for (const Site& site : planned.plan->sites)
-                text += site.point + " " + std::string(mechanism_name(site.mechanism)) + "\n";
-        return text;
-    }
-    // What is wrong with a point, with the hint.
-    static std::string refusal(const std::string& point, const std::string& body = "println(1)") {
-        const Planned planned("probe " + point + " { " + body + " }");
-        return planned.plan ? "fine" : planned.errors();
-    }
-
-    TemporaryFolder folder;
-};
 
 constexpr const char* kinds[] = {"-g -O0", "-g -O2", "-g -O2 -no-pie", "-g -O2 -static",
                                  "-g -O2 -static-pie"};
@@ -171,67 +93,6 @@ int with_double(mixed p, int k) { return p.y + k; }
     }
 }
 
-const std::string qualified_source = R"c(#include <stdlib.h>
-namespace shop {
-__attribute__((noinline)) int thrower(int n) { return n * 2 + rand(); }
-template <class T> __attribute__((noinline)) T twice(T n) { return n + n; }
-struct order { int id; int total(int n) const; };
-__attribute__((noinline)) int order::total(int n) const { return id + n + rand(); }
-namespace deep { static inline __attribute__((always_inline)) int inner(int n) { return n + rand(); } }
-namespace { __attribute__((noinline)) int hidden(int n) { return n + rand(); } }
-int use(int n) { return hidden(n) + deep::inner(n); }
-}
-namespace store { __attribute__((noinline)) int thrower(int n) { return n * 7 + rand(); } }
-__attribute__((noinline)) int thrower(int n) { return n + rand(); }
-int main(int argc, char**) {
-    shop::order o{argc};
-    return shop::thrower(argc) + shop::twice(argc) + o.total(3) + shop::use(argc) + store::thrower(4) + thrower(5);
-}
-)c";
-
-// Compilers put definitions into the namespace, or beside it.
-TEST_F(Programs, FunctionsInNamespacesHaveQualifiedNames) {
-    std::ofstream(path("program.cpp")) << qualified_source;
-    for (const char* compiler : {"g++", "clang++-19"}) {
-        for (const char* debug : {"-g", "-g0"}) {
-            const bool has_debug = std::string(debug) == "-g";
-            shell(std::string(compiler) + " -w -O1 " + debug + " program.cpp -o program");
-            auto functions = [&](const std::string& name) {
-                const Planned planned("probe process(\"" + path("program") + "\").function(\"" +
-                                      name + "\").call { println(1) }");
-                std::string text = planned.plan ? "" : planned.errors();
-                if (planned.plan)
-                    for (const Site& site : planned.plan->sites)
-                        text += site.info->symbol + " ";
-                return text;
-            };
-            EXPECT_EQ(functions("shop::thrower"), "_ZN4shop7throwerEi ") << compiler << debug;
-            EXPECT_EQ(functions("::thrower"), "_Z7throweri ") << compiler << debug;
-            EXPECT_EQ(functions("st*::thrower"), "_ZN5store7throwerEi ") << compiler << debug;
-            EXPECT_EQ(functions("order::total"), "_ZNK4shop5order5totalEi ") << compiler << debug;
-            EXPECT_EQ(functions("shop::hidden"), "_ZN4shop12_GLOBAL__N_16hiddenEi ")
-                << compiler << debug;
-            EXPECT_NE(functions("shop::throwre").find("no function"), std::string::npos);
-            EXPECT_NE(functions("shop::deep::thrower").find("no function"), std::string::npos);
-            if (!has_debug)
-                continue;
-            EXPECT_EQ(functions("shop::thrower@program.cpp:3"), "_ZN4shop7throwerEi ") << compiler;
-            EXPECT_EQ(functions("shop::twice<int>"), "_ZN4shop5twiceIiEET_S1_ ") << compiler;
-            EXPECT_NE(functions("shop::throwre").find("did you mean 'shop::thrower'"),
-                      std::string::npos);
-            const std::string prefix = "process(\"" + path("program") + "\")";
-            EXPECT_NE(points_of(prefix + ".function(\"deep::inner\")").find(".inline uprobe"),
-                      std::string::npos)
-                << compiler;
-            EXPECT_NE(points_of(prefix + ".statement(\"shop::thrower@program.cpp:3\")")
-                          .find(".statement(\"thrower@"),
-                      std::string::npos)
-                << compiler;
-            EXPECT_EQ(refusal(prefix + ".function(\"shop::thrower\")", "println($n)"), "fine");
-        }
-    }
-}
-
 TEST_F(Programs, SymbolsSufficeForFunctions) {
     const std::string program = compile("program", "-O2");
     const std::string prefix = "process(\"" + program + "\")";
@@ -307,53 +168,6 @@ TEST_F(Programs, AProcessIsNamedByNumberOrByTheCommand) {
     ASSERT_TRUE(place);
     EXPECT_EQ(place->process, static_cast<uint64_t>(getpid()));
     EXPECT_NE(refusal("process.function(\"sum\")").find("-c COMMAND or -x PID"), std::string::npos);
-}
-
-TEST_F(Programs, LivesAndSystemCallsAreThoseOfProcesses) {
-    const std::string program = compile("program", "-g -O2");
-    const std::string prefix = "process(\"" + program + "\")";
-    std::ofstream(path("script")) << "#!" << program << "\n";
-    for (const char* moment :
-         {".begin", ".end", ".thread.begin", ".thread.end", ".syscall", ".syscall.return"}) {
-        EXPECT_EQ(points_of(prefix + moment), prefix + moment + " process\n");
-        EXPECT_EQ(points_of("process(\"" + path("script") + "\")" + moment),
-                  prefix + moment + " process\n");
-        EXPECT_EQ(points_of(std::string("process") + moment),
-                  std::string("process") + moment + " process\n");
-        EXPECT_NE(refusal("process(\"" + path("none") + "\")" + moment).find("there is no file"),
-                  std::string::npos);
-        EXPECT_EQ(refusal("process(\"" + path("none") + "\")" + moment + "?"), "fine");
-        for (const char* number : {"0", "-7", "3000000000"})
-            EXPECT_NE(refusal(std::string("process(") + number + ")" + moment)
-                          .find("there is no process"),
-                      std::string::npos);
-    }
-    const Planned numbered("probe process(4711).thread.end { println(1) }", program);
-    ASSERT_TRUE(numbered.plan) << numbered.errors();
-    const auto* moment = std::get_if<ProcessMoment>(&numbered.plan->variants.at(0).payload);
-    ASSERT_TRUE(moment);
-    EXPECT_EQ(moment->process, 4711U);
-    EXPECT_EQ(moment->moment, DJS_PROCESS_THREAD_END);
-    EXPECT_EQ(moment->program, "");
-    compile("one", "-O0");
-    compile("two", "-O0");
-    const Planned several("probe process(\"" + path("{one,two}") + "\").begin { println(1) }");
-    ASSERT_TRUE(several.plan) << several.errors();
-    ASSERT_EQ(several.plan->variants.size(), 2U);
-    EXPECT_EQ(mechanism_program(several.plan->variants[1].payload), path("two"));
-}
-
-TEST_F(Programs, SystemCallsHaveTheirNumbersAndArguments) {
-    EXPECT_EQ(refusal("process.syscall", "println($syscall, $arg1, $arg6, $$parms, $$vars)"),
-              "fine");
-    EXPECT_EQ(refusal("process.syscall.return",
-                      "println($syscall, $arg1, $return, $$return, @entry(pid()), returnval())"),
-              "fine");
-    EXPECT_NE(refusal("process.syscall", "println($arg7)").find("$arg7"), std::string::npos);
-    EXPECT_NE(refusal("process.syscall", "println($return)").find("add .return"),
-              std::string::npos);
-    EXPECT_NE(refusal("process.begin", "println($syscall)").find("$syscall"), std::string::npos);
-    EXPECT_NE(refusal("process.insn").find("each of its instructions"), std::string::npos);
 }
 
 TEST_F(Programs, PatternsMatchSeveralPrograms) {
