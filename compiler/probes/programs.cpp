@@ -5,6 +5,7 @@
 #include "image/elf_file.h"
 #include "image/glob.h"
 #include "image/libraries.h"
+#include "include/mechanisms.h"
 #include "probes/families.h"
 
 #include <algorithm>
