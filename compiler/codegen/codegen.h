@@ -115,8 +115,8 @@ std::optional<CompiledObject> generate(const program::Program& program, const Pr
 // mechanisms, the storage of globals, stacks. The object need not refer to them.
 std::set<std::string> symbols_for_tables(const program::Program& program, const ProbePlan& plan);
 
-// Returns symbols of the runtime to which the object is likely to refer. The object alone tells for
-// certain.
-std::set<std::string> symbols_for_calls(program::Program& program);
+// Returns symbols of the runtime to which the object is likely to refer; nothing if embedded C code
+// may refer to any. The object alone tells for certain.
+std::optional<std::set<std::string>> symbols_for_calls(program::Program& program);
 
 } // namespace djstap

@@ -38,13 +38,15 @@ std::set<std::string> symbols_for_tables(const program::Program& program, const 
     return symbols;
 }
 
-std::set<std::string> symbols_for_calls(program::Program& program) {
+std::optional<std::set<std::string>> symbols_for_calls(program::Program& program) {
     std::set<std::string> symbols;
     const auto look = [&](program::Expression& node) {
         if (node.kind == program::ExpressionKind::RegexMatch)
             symbols.insert("djs_regex_search");
     };
     for (const auto& function : program.functions) {
+        if (!function->embedded.empty())
+            return std::nullopt;
         if (!function->intrinsic.empty())
             symbols.insert("djs_fn_" + function->intrinsic);
         if (function->body)

@@ -162,7 +162,7 @@ Invocation::Invocation(Options given)
             return compile_user_headers(headers);
         // Only the compiler's command is needed; but the thread that builds the kit may be waiting
         // for the passes, which wait here.
-        needs.settle({});
+        needs.settle(std::set<std::string>());
         auto opened = open_runtime_kit(kernel, RuntimeSources{places.runtime}, show_progress,
                                        [] { return std::set<std::string>(); });
         return opened ? compile_kernel_headers(*opened, headers) : opened.failure();

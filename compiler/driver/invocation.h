@@ -39,20 +39,21 @@ class WorkFolder {
     bool keep_ = false;
 };
 
-// A set of symbols that one thread finds out and another waits for.
+// A set of symbols that one thread finds out and another waits for; nothing: any.
 class LateSymbols {
   public:
+    using Symbols = std::optional<std::set<std::string>>;
     // Does nothing after the first call.
-    void settle(std::set<std::string> symbols) {
+    void settle(Symbols symbols) {
         if (!std::exchange(settled_, true))
             promise_.set_value(std::move(symbols));
     }
-    std::set<std::string> wait() const { return future_.get(); }
+    Symbols wait() const { return future_.get(); }
 
   private:
     bool settled_ = false;
-    std::promise<std::set<std::string>> promise_;
-    std::shared_future<std::set<std::string>> future_ = promise_.get_future().share();
+    std::promise<Symbols> promise_;
+    std::shared_future<Symbols> future_ = promise_.get_future().share();
 };
 
 class Invocation {

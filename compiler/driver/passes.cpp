@@ -330,7 +330,9 @@ std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript ana
     }
     struct Settled {
         Invocation& invocation;
-        ~Settled() { invocation.needs.settle({}); } // whatever becomes of the probes
+        ~Settled() {
+            invocation.needs.settle(std::set<std::string>());
+        } // whatever becomes of the probes
     } settled{invocation};
     if (!invocation.options.user_space && invocation.options.last_pass > 2)
         begin_kit(invocation);
@@ -348,8 +350,9 @@ std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript ana
         resolve_probes(analyzed.program, invocation.images, options, invocation.diagnostics);
     if (!plan)
         return std::nullopt;
-    auto needed = symbols_for_tables(analyzed.program, *plan);
-    needed.merge(symbols_for_calls(analyzed.program));
+    auto needed = symbols_for_calls(analyzed.program);
+    if (needed)
+        needed->merge(symbols_for_tables(analyzed.program, *plan));
     invocation.needs.settle(std::move(needed));
     // A script of probes that are never hit is valid, too.
     if (plan->sites.empty() && !program::has_probe_of(analyzed.program, PointIsNeverHit))

@@ -128,8 +128,10 @@ class Wanted {
     Wanted(const Parts& parts, const NeededSymbols& needed) : parts_(parts), needed_(needed) {}
 
     const PartNames& names() {
-        if (!names_)
-            names_ = needed_ ? parts_.providing(needed_()) : parts_.all();
+        if (!names_) {
+            const auto symbols = needed_ ? needed_() : std::nullopt;
+            names_ = symbols ? parts_.providing(*symbols) : parts_.all();
+        }
         return *names_;
     }
     bool are_in(const RuntimeKit& kit) {

@@ -81,8 +81,8 @@ struct RuntimeKit {
 using ModuleProgress = std::function<void(const std::string&)>;
 
 // Returns the symbols of the runtime that a script refers to, or that its tables require; symbols
-// that the runtime does not have are ignored. It is called once, and may wait.
-using NeededSymbols = std::function<std::set<std::string>()>;
+// that the runtime does not have are ignored. Nothing: it may refer to any. Called once; may wait.
+using NeededSymbols = std::function<std::optional<std::set<std::string>>()>;
 
 // Returns the kit of `kernel` for these sources: from the cache, or built now (takes seconds;
 // `progress` is called). It contains at least what defines the symbols that are needed: if the

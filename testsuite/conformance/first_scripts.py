@@ -95,6 +95,7 @@ def main():
         step_by_step = names(module)
         lines, module = scripts.compile(whole, EMBEDDED, "-g")
         at_once = names(module)
+        scripts.expect(added(lines), [], "a first script with embedded C code")
         scripts.expect(sorted(step_by_step ^ at_once), [], "step by step or at once")
         if not {"djs_ops_uprobe", "djs_enter", "djs_map_find"} <= at_once:
             scripts.fail("the module lacks the runtime's parts")
