@@ -196,6 +196,11 @@ void OptionParser::declare_run() {
         ->type_name("CMD")
         ->group(group);
     one("-x", raw.pid, "set the process that target() returns")->type_name("PID")->group(group);
+    one("--target-namespaces", raw.target_namespaces,
+        "show IDs of ns_pid(), ns_uid() and their like as in this process's namespaces instead of "
+        "the reader's")
+        ->type_name("PID")
+        ->group(group);
     one("-T", raw.seconds, "stop after this many seconds")->type_name("SECONDS")->group(group);
     one("-o", options.output_file, "write the script's output to this file")
         ->type_name("FILE")

@@ -263,6 +263,11 @@ std::optional<Failure> OptionChecks::check() {
             return bad("-x " + raw_.pid + ": not a process ID");
         options_.traced_pid = static_cast<int>(*pid);
     }
+    if (!raw_.target_namespaces.empty()) {
+        if (!number(raw_.target_namespaces, 1, 4194304))
+            return bad("--target-namespaces=" + raw_.target_namespaces + ": not a process ID");
+        options_.library_values.emplace_back("__target_namespaces", raw_.target_namespaces);
+    }
     if (!raw_.buffer.empty()) {
         auto megabytes = number(raw_.buffer, 1, 1024);
         if (!megabytes)

@@ -63,6 +63,7 @@ struct Options {
     std::string language_version = "4.8";    // --compatible lowers it
     std::vector<NameValue> definitions;      // -D
     std::vector<NameValue> global_values;    // -G
+    std::vector<NameValue> library_values;   // the same for globals of the library
     std::vector<std::string> tapset_folders; // -I
     std::string module_name;                 // -m; empty: generated
     std::string mechanism;                   // --mechanism; empty: auto

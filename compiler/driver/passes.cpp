@@ -301,6 +301,7 @@ std::optional<AnalyzedScript> analyze(Invocation& invocation, ParsedScript parse
     // SystemTap 1.8 moved the arguments of C functions behind macros.
     options.unmangled = strverscmp(invocation.options.language_version.c_str(), "1.8") < 0;
     options.global_values = invocation.options.global_values;
+    options.library_values = invocation.options.library_values;
     options.max_action = std::min(limits.MAXACTION, limits.MAXACTION_INTERRUPTIBLE);
     if (invocation.options.exclude_self) {
         analyzed.exclusion = parse_exclusion(invocation);

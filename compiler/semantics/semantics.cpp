@@ -256,13 +256,20 @@ class Analysis {
         return complete;
     }
 
+    program::Global* global_named(const std::string& name) {
+        const auto found = std::find_if(program_.globals.begin(), program_.globals.end(),
+                                        [&](const auto& global) { return global->name == name; });
+        return found == program_.globals.end() ? nullptr : found->get();
+    }
+
     // -G name=value
     void take_global_values() {
+        for (const auto& [name, text] : options_.library_values)
+            if (program::Global* global = global_named(name))
+                set_global(*global, name, text);
         for (const auto& [name, text] : options_.global_values) {
-            const auto found =
-                std::find_if(program_.globals.begin(), program_.globals.end(),
-                             [&, n = name](const auto& global) { return global->name == n; });
-            if (found == program_.globals.end()) {
+            program::Global* found = global_named(name);
+            if (!found) {
                 bool declared = false;
                 std::vector<std::string> candidates;
                 for (auto& state : names_.all_globals()) {
@@ -274,25 +281,27 @@ class Analysis {
                         .hint(did_you_mean(name, candidates));
                 continue;
             }
-            program::Global& global = **found;
-            if (global.is_array() || global.value == program::Type::Statistic) {
+            set_global(*found, name, text);
+        }
+    }
+
+    void set_global(program::Global& global, const std::string& name, const std::string& text) {
+        if (global.is_array() || global.value == program::Type::Statistic) {
+            diagnostics_.report(DiagnosticKind::BadGlobalValue, global.range,
+                                {name, text, "only numbers and strings can be set"});
+        } else if (global.value == program::Type::String) {
+            global.initial_text = text;
+        } else {
+            char* end = nullptr;
+            errno = 0;
+            const bool negative = !text.empty() && text[0] == '-';
+            const int64_t value = negative ? strtoll(text.c_str(), &end, 0)
+                                           : static_cast<int64_t>(strtoull(text.c_str(), &end, 0));
+            if (text.empty() || *end || errno)
                 diagnostics_.report(DiagnosticKind::BadGlobalValue, global.range,
-                                    {name, text, "only numbers and strings can be set"});
-            } else if (global.value == program::Type::String) {
-                global.initial_text = text;
-            } else {
-                char* end = nullptr;
-                errno = 0;
-                const bool negative = !text.empty() && text[0] == '-';
-                const int64_t value = negative
-                                          ? strtoll(text.c_str(), &end, 0)
-                                          : static_cast<int64_t>(strtoull(text.c_str(), &end, 0));
-                if (text.empty() || *end || errno)
-                    diagnostics_.report(DiagnosticKind::BadGlobalValue, global.range,
-                                        {name, text, "expected a number"});
-                else
-                    global.initial_number = value;
-            }
+                                    {name, text, "expected a number"});
+            else
+                global.initial_number = value;
         }
     }
 

@@ -16,6 +16,8 @@ struct SemanticsOptions {
     bool guru = false;                                                   // -g
     bool keep_unused = false;                                            // -u: unused code is kept
     std::vector<std::pair<std::string, std::string>> global_values = {}; // -G name=value
+    // The same for globals of the library, which a script need not use.
+    std::vector<std::pair<std::string, std::string>> library_values = {};
     int64_t max_action = 1000; // MAXACTION: bodies with this many statements count them
     PointShapes points = {};   // the existing probe points
     // Runs before the handlers of points that report what a task does; may be null.

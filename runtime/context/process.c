@@ -115,6 +115,12 @@ DJS_HANDLER_CODE s64 djs_fn_target(struct djs_ctx *ctx)
 	return djs_traced_pid;
 }
 
+DJS_HANDLER_CODE void djs_fn_module_name(struct djs_ctx *ctx, char *out)
+{
+	strscpy(out, THIS_MODULE->name,
+		min_t(size_t, djs_script.string_bytes, sizeof(THIS_MODULE->name)));
+}
+
 DJS_HANDLER_CODE s64 djs_fn_stp_pid(struct djs_ctx *ctx)
 {
 	return READ_ONCE(djs_reader_pid);

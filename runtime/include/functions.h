@@ -24,7 +24,7 @@
 	F1(stack) F1(ustack) F1(long_arg) F1(randint)
 #define DJS_STRING_FUNCTIONS(S0) \
 	S0(execname) S0(pexecname) S0(pp) S0(pn) S0(probefunc) S0(ppfunc) S0(backtrace) S0(ubacktrace) \
-	S0(probe_type) S0(tz_name)
+	S0(probe_type) S0(tz_name) S0(module_name)
 #define DJS_STRING_FUNCTIONS_OF_LONG(S1) \
 	S1(symname) S1(symdata) S1(task_execname) S1(kernel_string) S1(user_string) S1(modname) \
 	S1(usymname) S1(usymdata) S1(usymfileline) S1(umodname) \
@@ -45,6 +45,17 @@ void djs_fn_kernel_string_n(struct djs_ctx *ctx, char *out, s64 address, s64 siz
 void djs_fn_user_string_n(struct djs_ctx *ctx, char *out, s64 address, s64 size);
 void djs_fn___buffer_quoted(struct djs_ctx *ctx, char *out, s64 address, s64 size, s64 most,
 			    s64 in_user_space);
+void djs_fn___string_utf(struct djs_ctx *ctx, char *out, s64 address, s64 bytes, s64 in_user_space);
+#define DECLARE_WRITES(space) \
+	void djs_fn_set_##space##_char(struct djs_ctx *ctx, s64 address, s64 value); \
+	void djs_fn_set_##space##_short(struct djs_ctx *ctx, s64 address, s64 value); \
+	void djs_fn_set_##space##_int(struct djs_ctx *ctx, s64 address, s64 value); \
+	void djs_fn_set_##space##_long(struct djs_ctx *ctx, s64 address, s64 value); \
+	void djs_fn_set_##space##_pointer(struct djs_ctx *ctx, s64 address, s64 value); \
+	void djs_fn_set_##space##_string(struct djs_ctx *ctx, s64 address, const char *text); \
+	void djs_fn_set_##space##_string_n(struct djs_ctx *ctx, s64 address, s64 n, const char *text);
+DECLARE_WRITES(kernel)
+DECLARE_WRITES(user)
 s64 djs_fn_HZ(struct djs_ctx *ctx);
 void djs_fn_sprint_backtrace(struct djs_ctx *ctx, char *out);
 void djs_fn_sprint_ubacktrace(struct djs_ctx *ctx, char *out);

@@ -28,7 +28,7 @@
 	F(jiffies) F(HZ) F(randint) F(speculation) F(speculate) F(commit) F(discard) F(exit) F(abort) F(error) F(warn) F(system) F(tz_gmtoff) F(tz_name) F(strlen) F(strtol) \
 	F(isinstr) F(strpos) F(stringat) F(substr) F(tokenize) F(text_str) \
 	F(text_strn) F(str_replace) F(matched) F(ngroups) F(kernel_string) F(kernel_string_n) \
-	F(user_string) F(user_string_n) F(__buffer_quoted) F(errno_str) F(signal_str)
+	F(user_string) F(user_string_n) F(__buffer_quoted) F(__string_utf) F(errno_str) F(signal_str)
 /* clang-format on */
 
 struct symbol {

@@ -133,6 +133,11 @@ TEST(Options, NumbersAreChecked) {
     EXPECT_EQ(accept({"-x", "1", "e"}).traced_pid, 1);
     for (const char* wrong : {"0", "-1", "x", "99999999999"})
         reject({"-x", wrong, "e"});
+    const Options observed = accept({"--target-namespaces=77", "e"});
+    ASSERT_EQ(observed.library_values.size(), 1U);
+    EXPECT_EQ(observed.library_values[0].second, "77");
+    for (const char* wrong : {"0", "-1", "x", "99999999999"})
+        reject({std::string("--target-namespaces=") + wrong, "e"});
     EXPECT_EQ(accept({"-s", "16", "e"}).buffer_megabytes, 16);
     reject({"-s", "0", "e"});
 }
