@@ -110,23 +110,32 @@ DJS_HANDLER_CODE s64 djs_fn_long_arg(struct djs_ctx *ctx, s64 n)
 {
 	const struct pt_regs *regs = ctx->regs;
 
-	/* A return probe evaluates its @entry() values at function entry. */
-	const bool at_entry = ctx->handler->kind == DJS_HANDLER_ENTRY ||
-			      (ctx->handler->kind == DJS_HANDLER_RETURN && !ctx->returned);
+	/* A return probe evaluates its @entry() values at function entry. When the function has
+	 * returned, a return djprobe has no registers. */
+	const bool at_entry =
+	    regs && (ctx->handler->kind == DJS_HANDLER_ENTRY ||
+		     (ctx->handler->kind == DJS_HANDLER_RETURN && !ctx->returned));
 
-	if (!regs || !at_entry || n < 1) {
+	const bool syscall = ctx->handler->flags & DJS_HANDLER_SYSCALL;
+
+	if ((!at_entry && !syscall) || n < 1) {
 		djs_fail_text(ctx, DJS_NO_PLACE, "argument %lld is not available here", n);
 		return 0;
 	}
-	if (ctx->handler->flags & DJS_HANDLER_SYSCALL) {
+	if (syscall) {
+		/* The registers of the program are where they were until the call returns to it.
+		 * Only the kernel's function of a call has them as its argument. */
+		const bool in_function =
+		    at_entry && !(ctx->site && ctx->site->mechanism == DJS_MECHANISM_PROCESS);
+		const u64 saved =
+		    in_function ? djs_register_argument(regs, 1) : (u64)task_pt_regs(current);
+
 		if (n > DJS_SYSCALL_ARGUMENTS) {
 			djs_fail_text(ctx, DJS_NO_PLACE, "a system call has no argument %lld", n);
 			return 0;
 		}
-		if (ctx->site && ctx->site->mechanism == DJS_MECHANISM_PROCESS)
-			return *(const u64 *)((const char *)regs + djs_syscall_argument(n));
-		return djs_load_here(ctx, djs_register_argument(regs, 1) + djs_syscall_argument(n),
-				     sizeof(long), DJS_NO_PLACE);
+		return djs_load_here(ctx, saved + djs_syscall_argument(n), sizeof(long),
+				     DJS_NO_PLACE);
 	}
 	if (n <= DJS_REGISTER_ARGUMENTS)
 		return djs_register_argument(regs, n);
