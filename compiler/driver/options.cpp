@@ -9,6 +9,7 @@
 #include "system/number.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 
 namespace djstap::driver {
@@ -86,6 +87,14 @@ std::optional<Failure> OptionChecks::check_script() {
                                           : Action::DumpFunctions;
     }
     auto first = raw_.positionals.begin();
+    // `djstap FILE.stp --help` describes a script by its header.
+    std::error_code ignored;
+    if (raw_.help && options_.example.empty() && raw_.positionals.size() == 1 &&
+        raw_.positionals[0].ends_with(".stp") &&
+        std::filesystem::exists(raw_.positionals[0], ignored)) {
+        const std::string& file = raw_.positionals[0];
+        options_.example = file.find('/') == std::string::npos ? "./" + file : file;
+    }
     if (raw_.help && options_.example.empty()) {
         options_.action = Action::ShowHelp;
         options_.arguments = raw_.positionals;
