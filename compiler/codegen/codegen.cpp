@@ -147,8 +147,8 @@ std::optional<CompiledObject> generate_once(const program::Program& program, con
                                             const CodegenOptions& options, Diagnostics& diagnostics,
                                             WithContext& others) {
     size_t errors = diagnostics.error_count();
-    int optimization = plan.variants.size() > many_handlers ? std::min(options.optimization, 1)
-                                                            : options.optimization;
+    const bool has_many = plan.variants.size() > many_handlers;
+    int optimization = has_many ? std::min(options.optimization, 1) : options.optimization;
     llvm::LLVMContext context;
     auto machine = arch::make_target_machine(optimization, kernel.user_space);
     if (!machine) {
@@ -167,6 +167,7 @@ std::optional<CompiledObject> generate_once(const program::Program& program, con
 
     script.heavy = others.heavy;
     script.lengthy = others.lengthy;
+    script.has_many_handlers = has_many;
 
     uint32_t scratch = 0;
     std::vector<codegen::CompiledHandler> handlers;
@@ -174,6 +175,8 @@ std::optional<CompiledObject> generate_once(const program::Program& program, con
     codegen::compile_conditions(script, scratch);
     for (uint32_t i = 0; i < plan.variants.size(); i++)
         handlers.push_back(codegen::compile_handler(script, i, scratch));
+    for (const codegen::CompiledHandler& handler : handlers)
+        script.bodies.push_back({handler.body, handler.calls});
     std::vector<codegen::CompiledTrampoline> trampolines;
     for (uint32_t i = 0; i < plan.trampolines.size(); i++)
         trampolines.push_back(codegen::compile_trampoline(script, i, scratch));

@@ -78,6 +78,12 @@ struct CompiledHandler {
     std::vector<ScratchCall> calls; // of all forms
 };
 
+// The form of a handler for all mechanisms, and the functions that it calls.
+struct CompiledBody {
+    llvm::Function* function = nullptr;
+    std::vector<ScratchCall> calls;
+};
+
 // A condition that arms and disarms sites.
 struct Condition {
     const program::Probe* probe = nullptr;
@@ -90,7 +96,7 @@ struct CompiledTrampoline {
     llvm::Constant* dispatch = nullptr; // null if it is not needed
     llvm::Constant* aim = nullptr;      // of the dispatch; null: not needed
     std::vector<ScratchCall> calls;     // of all its handlers
-    std::vector<std::string> parts;     // functions that it calls for heavy handlers
+    std::vector<std::string> parts;     // functions that it calls for handlers
     bool by_address = false;            // it needs to know which of several functions was hit
 };
 
@@ -114,6 +120,9 @@ class ScriptModule {
     // Variants whose handlers use so much stack that they get a context, which checks what is left,
     // and a function of their own that is entered after the check: found by compiling them without.
     std::set<uint32_t> heavy;
+    // So many handlers that their code is made once: trampolines call it. By variant.
+    bool has_many_handlers = false;
+    std::vector<CompiledBody> bodies;
     // Variants that need no context, but are longer than max_lean_instructions: they get one, too.
     std::set<uint32_t> lengthy;
 

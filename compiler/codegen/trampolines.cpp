@@ -343,12 +343,16 @@ class TrampolineCompiler {
         const Variant& variant = script_.plan.variants[number];
         auto* next = block("next_handler");
         check_saved(number, next);
-        with_context(number, [&](Body& body, llvm::Value* ctx) {
+        auto emit = [&](Body& body, llvm::Value* ctx) {
             if (return_value_)
                 builder_.CreateStore(return_value_, return_value_address(ctx));
             body.compare_conditions(*variant.probe);
             body.emit_probe(*variant.probe->body, variant.probe->condition.get());
-        });
+        };
+        if (calls_body(variant))
+            with_context(number, [&](llvm::Value* ctx) { call_body(number, ctx); });
+        else
+            with_context(number, emit);
         builder_.CreateBr(next);
         builder_.SetInsertPoint(next);
     }
@@ -357,10 +361,40 @@ class TrampolineCompiler {
         return field(ctx, offsetof(djs_ctx, return_value));
     }
 
+    // Scripts with many handlers are compiled in half the time if a trampoline calls the form for
+    // other mechanisms instead of containing the handler's code once more. That form does not know
+    // what a return handler keeps from the entry, nor the caller's frame.
+    bool calls_body(const Variant& variant) const {
+        return script_.has_many_handlers && !takes_stacks(script_) &&
+               (variant.kind != HandlerKind::Return || variant.probe->entry_values.empty());
+    }
+
+    void call_body(uint32_t number, llvm::Value* ctx) {
+        llvm::AllocaInst* registers = nullptr;
+        if (return_value_)
+            builder_.CreateStore(return_value_, return_value_address(ctx));
+        else
+            registers = store_registers(ctx, hit_of(number));
+        const CompiledBody& body = script_.bodies[number];
+        builder_.CreateCall(body.function, {ctx});
+        if (registers)
+            builder_.CreateStore(script_.null(), field(ctx, offsetof(djs_ctx, regs)));
+        parts_.push_back(body.function->getName().str());
+        calls_.insert(calls_.end(), body.calls.begin(), body.calls.end());
+    }
+
     // Takes the CPU's context for the code that `emit` emits, and releases it; skips the code if
     // there is no context.
     using Emit = std::function<void(Body&, llvm::Value*)>;
     void with_context(uint32_t number, const Emit& emit) {
+        with_context(number, [&](llvm::Value* ctx) {
+            if (script_.heavy.count(number))
+                emit_part(number, ctx, emit);
+            else
+                bound_lifetimes(builder_.GetInsertBlock(), emit_with(number, ctx, emit));
+        });
+    }
+    void with_context(uint32_t number, const std::function<void(llvm::Value*)>& run_it) {
         auto *run = block("run"), *after = block("after");
         llvm::Value* ctx =
             builder_.CreateCall(script_.runtime("djs_enter"),
@@ -368,10 +402,7 @@ class TrampolineCompiler {
         llvm::BasicBlock* before = builder_.GetInsertBlock();
         builder_.CreateCondBr(builder_.CreateIsNotNull(ctx), run, after);
         builder_.SetInsertPoint(run);
-        if (script_.heavy.count(number))
-            emit_part(number, ctx, emit);
-        else
-            bound_lifetimes(run, emit_with(number, ctx, emit));
+        run_it(ctx);
         llvm::Value* changed =
             return_value_ && sets_return_value(script_.plan.variants[number])
                 ? builder_.CreateLoad(script_.types.i64, return_value_address(ctx), "changed")
