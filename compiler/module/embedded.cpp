@@ -66,7 +66,8 @@ class Compiler {
     Status compile() {
         if (Status ok = write_file(scratch_.file("embedded.c"), c_source_); !ok)
             return ok;
-        return shell("-I" + quoted_for_shell(sources_.directory) +
+        return shell("-I" + quoted_for_shell(sources_.directory) + " -I" +
+                         quoted_for_shell(sources_.directory + "/embedded") +
                          " -g0 -Wno-unused-variable -Wno-unused-label"
                          " -Wno-unused-function -Wno-unused-but-set-variable"
                          " -Wno-declaration-after-statement -Wno-missing-prototypes"

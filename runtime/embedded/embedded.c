@@ -12,6 +12,24 @@ DJS_HANDLER_CODE void djs_embedded_error(struct djs_ctx *ctx, const char *format
 	va_end(arguments);
 }
 
+DJS_HANDLER_CODE bool djs_embedded_read(struct djs_ctx *ctx, char *to, u64 address, size_t size)
+{
+	size_t done, step;
+	u64 value;
+
+	for (done = 0; done < size; done += step) {
+		step = size - done >= sizeof(value) ? sizeof(value) : 1;
+		if (!djs_read_number(address + done, step, &value)) {
+			djs_fail_number(ctx, "read", address + done, step,
+					djs_is_user(address + done), DJS_NO_PLACE);
+			return false;
+		}
+		if (to)
+			memcpy(to + done, &value, step);
+	}
+	return true;
+}
+
 DJS_HANDLER_CODE void djs_embedded_print(struct djs_ctx *ctx, const char *format, ...)
 {
 	va_list arguments;

@@ -49,6 +49,19 @@
 #define kderef(size, p)                                                                            \
 	((int64_t)djs_load(CONTEXT, (u64)(unsigned long)(p), (size), djs_embedded_place))
 #define djs_embedded_place ((u32) - 1)
+/* Copies memory that may be unmapped, or only reads it if there is no place for it. Ends the
+ * function with an error if it cannot be read, so that what follows may access it. */
+#define kderef_buffer(to, from, size)                                                              \
+	({                                                                                         \
+		char *djs_to = (char *)(to);                                                       \
+		if (!djs_embedded_read(CONTEXT, djs_to, (u64)(unsigned long)(from), (size)))       \
+			goto djs_done;                                                             \
+		djs_to;                                                                            \
+	})
+/* A read that fails has set the error. */
+#define CATCH_DEREF_FAULT()                                                                        \
+	do {                                                                                       \
+	} while (0)
 
 /* Newer kernels have no strlcpy(), but C code written for SystemTap uses it widely. */
 static inline size_t djs_strlcpy(char *out, const char *text, size_t size)
@@ -61,6 +74,7 @@ static inline size_t djs_strlcpy(char *out, const char *text, size_t size)
 }
 #define strlcpy djs_strlcpy
 
+bool djs_embedded_read(struct djs_ctx *ctx, char *to, u64 address, size_t size);
 __printf(2, 3) void djs_embedded_error(struct djs_ctx *ctx, const char *format, ...);
 __printf(2, 3) void djs_embedded_print(struct djs_ctx *ctx, const char *format, ...);
 

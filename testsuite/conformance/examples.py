@@ -12,47 +12,31 @@ import argparse
 import collections
 import glob
 import os
-import re
-import shlex
 import subprocess
 import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples"))
+import packaged  # noqa: E402
 
 SHARE = "/usr/share/systemtap"
 TIMEOUT = 100
 
 
-def arguments_of(path):
-    """Returns what follows the script's name in its test command, up to a -c or the shell's next command."""
-    try:
-        with open(path.removesuffix(".stp") + ".meta", encoding="utf-8", errors="replace") as file:
-            check = re.search(r"^test_check:\s*(.*)$", file.read(), re.MULTILINE)
-    except OSError:
-        return []
-    base = os.path.basename(path)
-    if not check or base not in check[1]:
-        return []
-    rest = re.split(r"[|;>&]", re.sub(r"`[^`]*`|\$\([^)]*\)|\$\$(?!\w)", "1", check[1].split(base, 1)[1]))[0]
-    try:
-        words = shlex.split(rest)
-    except ValueError:
-        return []
-    return words[:words.index("-c")] if "-c" in words else words
-
-
-def folders_of(path):
-    """Returns the libraries next to it that its test command names: -I FOLDER."""
-    try:
-        with open(path.removesuffix(".stp") + ".meta", encoding="utf-8", errors="replace") as file:
-            check = re.search(r"^test_check:.*$", file.read(), re.MULTILINE)
-    except OSError:
-        return []
-    found = re.findall(r"\s-I\s*(\S+)", check[0]) if check else []
-    return [word for name in found for word in ("-I", os.path.join(os.path.dirname(path), name))]
+def words_of(path, series):
+    """Returns (options, arguments) of its test command, or None if its description has none."""
+    name = os.path.relpath(path, packaged.EXAMPLES)
+    if name not in packaged.names():
+        return None
+    command = packaged.Command(name, "test_check", series)
+    return [*command.options, *(["-c", command.command] if command.command else [])], command.arguments
 
 
 def compile_script(command):
-    return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT,
-                          stdin=subprocess.DEVNULL)
+    with tempfile.TemporaryDirectory() as folder:  # -p4 leaves a module
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT,
+                              stdin=subprocess.DEVNULL, cwd=folder)
 
 
 def main():
@@ -70,14 +54,14 @@ def main():
     passed = 0
     reasons = collections.Counter()
     for script in scripts:
-        command = [os.path.abspath(options.djstap), "-g", "-w", f"-p{options.last}", "-r", options.kernel,
-                   "-I", f"{SHARE}/tapset", *folders_of(script), script]
-        no_arguments = False
+        words = words_of(script, options.kernel)
+        chosen, arguments = words or ([], [])
+        command = [os.path.abspath(options.djstap), "-g", "-w", f"-p{options.last}", "-r", options.kernel, "-m", "example",
+                   "-I", f"{SHARE}/tapset", *chosen, script]
         try:
-            done = compile_script(command + arguments_of(script))
-            for made_up in ("1", "begin"):  # its description names none
-                if "[missing-argument]" in done.stderr or done.returncode != 0 and made_up == "begin" and no_arguments:
-                    no_arguments = True
+            done = compile_script(command + arguments)
+            for made_up in ("1", "begin") if "[missing-argument]" in done.stderr else ():  # its description names none
+                if done.returncode:
                     done = compile_script(command + [made_up] * 4)
         except subprocess.TimeoutExpired:
             first = "takes too long"
