@@ -46,14 +46,15 @@ void djs_fn_user_string_n(struct djs_ctx *ctx, char *out, s64 address, s64 size)
 void djs_fn___buffer_quoted(struct djs_ctx *ctx, char *out, s64 address, s64 size, s64 most,
 			    s64 in_user_space);
 void djs_fn___string_utf(struct djs_ctx *ctx, char *out, s64 address, s64 bytes, s64 in_user_space);
-#define DECLARE_WRITES(space) \
-	void djs_fn_set_##space##_char(struct djs_ctx *ctx, s64 address, s64 value); \
-	void djs_fn_set_##space##_short(struct djs_ctx *ctx, s64 address, s64 value); \
-	void djs_fn_set_##space##_int(struct djs_ctx *ctx, s64 address, s64 value); \
-	void djs_fn_set_##space##_long(struct djs_ctx *ctx, s64 address, s64 value); \
-	void djs_fn_set_##space##_pointer(struct djs_ctx *ctx, s64 address, s64 value); \
-	void djs_fn_set_##space##_string(struct djs_ctx *ctx, s64 address, const char *text); \
-	void djs_fn_set_##space##_string_n(struct djs_ctx *ctx, s64 address, s64 n, const char *text);
+#define DECLARE_WRITES(space)                                                                      \
+	void djs_fn_set_##space##_char(struct djs_ctx *ctx, s64 address, s64 value);               \
+	void djs_fn_set_##space##_short(struct djs_ctx *ctx, s64 address, s64 value);              \
+	void djs_fn_set_##space##_int(struct djs_ctx *ctx, s64 address, s64 value);                \
+	void djs_fn_set_##space##_long(struct djs_ctx *ctx, s64 address, s64 value);               \
+	void djs_fn_set_##space##_pointer(struct djs_ctx *ctx, s64 address, s64 value);            \
+	void djs_fn_set_##space##_string(struct djs_ctx *ctx, s64 address, const char *text);      \
+	void djs_fn_set_##space##_string_n(struct djs_ctx *ctx, s64 address, s64 n,                \
+					   const char *text);
 DECLARE_WRITES(kernel)
 DECLARE_WRITES(user)
 s64 djs_fn_HZ(struct djs_ctx *ctx);
