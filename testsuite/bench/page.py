@@ -8,7 +8,7 @@ PAGE = os.path.join(ROOT, "docs", "benchmarks.md")
 FOLDER = os.path.join(ROOT, "docs", "benchmarks")
 
 # The order on the page.
-SECTIONS = ["overhead", "irqs-off", "longest", "two-cpus", "always-on", "records", "scale", "markers"]
+SECTIONS = ["overhead", "irqs-off", "longest", "two-cpus", "always-on", "tools", "records", "scale", "markers"]
 
 
 def mark(name):
