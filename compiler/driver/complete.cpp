@@ -49,7 +49,9 @@ class Completion {
                                      invocation_.tapsets().macros(), unseen);
         if (!file || file->probes.size() != 1 || file->probes[0].points.size() != 1)
             return {};
-        auto found = list_probes(file->probes[0].points[0], variables, invocation_.images, unseen);
+        auto found =
+            list_probes(file->probes[0].points[0], {.variables = variables, .jumps = false},
+                        invocation_.images, unseen);
         return found ? *std::move(found) : std::vector<ProbeListing>{};
     }
 

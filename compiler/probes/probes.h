@@ -35,11 +35,11 @@ struct ProbeListing {
     std::string reason;
     std::string jump; // as in Site; with `jumps`
 };
-// Returns what a probe point (wildcards allowed) matches, sorted, without duplicates.
 struct ListingOptions {
     bool variables = false;
     bool jumps = false;
 };
+// Returns what a probe point (wildcards allowed) matches, sorted, without duplicates.
 std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point,
                                                      const ListingOptions& wanted, Images& images,
                                                      Diagnostics& diagnostics);

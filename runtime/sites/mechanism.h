@@ -33,6 +33,6 @@ struct djs_mechanism_ops {
 };
 
 /* Those of a mechanism that a kit lacks are zeros of this size (compiler/module/parts.h). */
-static_assert(sizeof(struct djs_mechanism_ops) <= 16 * sizeof(long));
+_Static_assert(sizeof(struct djs_mechanism_ops) <= 16 * sizeof(long), "stand-ins are too small");
 
 #endif
