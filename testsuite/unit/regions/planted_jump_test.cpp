@@ -73,9 +73,13 @@ std::vector<int> results(Function function) {
 class Detour {
   public:
     explicit Detour(uint8_t* near) {
-        for (size_t pages = 16; pages < 4096 && code_ == MAP_FAILED; pages *= 2)
-            code_ = mmap(near + pages * page_bytes, page_bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        // Within reach of a jump; sanitizers have much of the address space.
+        for (ptrdiff_t pages = 16; pages < 0x40000 && !ok(); pages += 61)
+            for (const ptrdiff_t distance : {pages, -pages})
+                if (!ok())
+                    code_ = mmap(near + distance * static_cast<ptrdiff_t>(page_bytes), page_bytes,
+                                 PROT_READ | PROT_WRITE | PROT_EXEC,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     }
     ~Detour() {
         if (ok())
