@@ -127,8 +127,11 @@ static int processes_attach(void)
 	if (error)
 		fail_sites(true, error);
 	for (i = 0; i < djs_process_site_count; i++)
-		if (is_wanted(&djs_process_sites[i]))
+		if (is_wanted(&djs_process_sites[i])) {
+			if (djs_process_sites[i].calls && !djs_process_sites[i].run->armed)
+				djs_calls_forget(djs_process_sites[i].calls);
 			WRITE_ONCE(djs_process_sites[i].run->armed, 1);
+		}
 	return 0;
 }
 

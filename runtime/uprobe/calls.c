@@ -26,8 +26,11 @@ enum call_state {
 
 struct call {
 	const struct task_struct *task;
+	/* Another task, or another program, may be at the same place in memory later. */
+	u64 task_started, task_executed;
 	const void *owner;
 	unsigned long frame;
+	u32 era;
 	u64 order;
 	u32 state;
 	u64 values[];
@@ -41,6 +44,7 @@ struct djs_calls {
 	u32 bucket_bits;
 	size_t call_bytes;
 	atomic64_t order;
+	u32 era;
 	struct bucket *buckets;
 	void *memory;
 };
@@ -79,6 +83,11 @@ void djs_calls_free(struct djs_calls *calls)
 	kfree(calls);
 }
 
+void djs_calls_forget(struct djs_calls *calls)
+{
+	WRITE_ONCE(calls->era, calls->era + 1);
+}
+
 static DJS_HANDLER_CODE u32 bucket_of_call(const struct djs_calls *calls, unsigned long frame)
 {
 	u64 key = (u64)(unsigned long)current ^ ((u64)frame << 16);
@@ -109,6 +118,12 @@ static DJS_HANDLER_CODE struct call *find_call(const struct djs_calls *calls, u3
 			return call;
 	}
 	return NULL;
+}
+
+static DJS_HANDLER_CODE bool is_of_current(const struct djs_calls *calls, const struct call *call)
+{
+	return call->task_started == current->start_boottime &&
+	       call->task_executed == current->self_exec_id && call->era == READ_ONCE(calls->era);
 }
 
 /* The call's own place from before, else a free one, else that of the oldest call. */
@@ -143,6 +158,9 @@ DJS_HANDLER_CODE u64 *djs_call_begin(struct djs_calls *calls, const void *owner,
 	call = choose_place(calls, bucket, owner, frame);
 	if (call) {
 		call->task = current;
+		call->task_started = current->start_boottime;
+		call->task_executed = current->self_exec_id;
+		call->era = READ_ONCE(calls->era);
 		call->owner = owner;
 		call->frame = frame;
 		call->order = atomic64_inc_return(&calls->order);
@@ -173,6 +191,10 @@ DJS_HANDLER_CODE u64 *djs_call_find(struct djs_calls *calls, const void *owner, 
 
 	raw_spin_lock_irqsave(&calls->buckets[bucket].lock, flags);
 	call = find_call(calls, bucket, owner, frame);
+	if (call && !is_of_current(calls, call)) {
+		call->state = CALL_FREE;
+		call = NULL;
+	}
 	ignored = call && call->state == CALL_IGNORED;
 	if (call)
 		call->state = ignored ? CALL_FREE : CALL_RETURNS;

@@ -40,6 +40,8 @@ struct djs_calls;
 /* Makes room for `count` calls with `words` values each. NULL: no memory. */
 struct djs_calls *djs_calls_make(u32 count, u32 words);
 void djs_calls_free(struct djs_calls *calls);
+/* What has begun until now has no values: entries or returns have not been seen meanwhile. */
+void djs_calls_forget(struct djs_calls *calls);
 /* Returns room for the values of a call by the current task whose return address is at `frame`.
  * `owner`: whose values they are. The caller fills it, and then calls djs_call_begun. */
 u64 *djs_call_begin(struct djs_calls *calls, const void *owner, unsigned long frame);
