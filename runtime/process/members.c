@@ -21,6 +21,7 @@ struct member {
 	struct member *process;
 	/* a process */
 	u32 threads;
+	bool executed; /* another program, which nobody follows, while it was being added */
 	struct djs_program program;
 };
 
@@ -101,7 +102,7 @@ static DJS_HANDLER_CODE bool add_thread(pid_t number, struct member *process)
 {
 	struct member *thread;
 
-	if (!process || find_member(thread_lists, number))
+	if (!process || process->executed || find_member(thread_lists, number))
 		return false;
 	thread = add_member(thread_lists, number);
 	if (!thread)
@@ -286,6 +287,15 @@ DJS_HANDLER_CODE bool djs_member_executes(pid_t number, pid_t old, const struct 
 			continue_process(process, thread, next);
 		else
 			remove_thread(thread);
+	} else if (process && !next) {
+		process->executed = true; /* before its threads were seen: it is to be forgotten */
+	} else if (process) {
+		process->program = *next;
+		process->executed = false;
+		process->begun = true;
+		begins = add_thread(number, process);
+		if (begins)
+			find_member(thread_lists, number)->begun = true;
 	} else if (next && add_process(number, next)) {
 		begins = find_member(thread_lists, number)->begun = true;
 		find_member(process_lists, number)->begun = true;
