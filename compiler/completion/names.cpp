@@ -99,9 +99,9 @@ std::vector<CompletedName> completed_words(std::string_view typed,
     constexpr std::array statements{
         "break",  "continue", "delete", "else",   "for",      "foreach", "if",      "next",
         "return", "try",      "while",  "print(", "println(", "printf(", "printd(", "printdln("};
-    constexpr std::array operators{"@avg(",      "@cast(",     "@count(",   "@defined(", "@entry(",
-                                   "@hist_lin(", "@hist_log(", "@max(",     "@min(",     "@perf(",
-                                   "@sum(",      "@var(",      "@variance("};
+    constexpr std::array operators{
+        "@avg(", "@cast(", "@count(", "@defined(", "@entry(", "@hist_linear(", "@hist_log(",
+        "@max(", "@min(",  "@perf(",  "@sum(",     "@var(",   "@variance("};
     std::vector<CompletedName> out;
     auto add = [&](std::string_view text, const char* what) {
         if (text.starts_with(typed))

@@ -148,7 +148,8 @@ class PlaceScan {
             // Behind a whole component: no name can begin there.
             if (!out.before.empty() && out.before.back() != '.')
                 out.what = Completes::Nothing;
-        } else if (within_ == Within::Handler) {
+        } else if (within_ == Within::Handler &&
+                   !text_.substr(0, text_.size() - word.size()).ends_with("->")) {
             out.what = word.starts_with('$') ? Completes::Target : Completes::Name;
             out.before = probed_;
         }

@@ -11,7 +11,7 @@
 namespace djstap {
 
 enum class Completes : uint8_t {
-    Nothing,     // a number, a comment, a string of a handler
+    Nothing,     // a number, a comment, a string of a handler, a member of a structure
     Declaration, // probe, global, function …
     Component,   // of a probe point
     Argument,    // of a component: in quotes

@@ -140,6 +140,9 @@ CompletedNames completed_names(Invocation& invocation, std::string_view unfinish
 void complete(Invocation& invocation) {
     const std::string& text = invocation.options.unfinished;
     const CompletedNames found = completed_names(invocation, text);
+    // A shell would take what is common to a part of the names for common to all of them.
+    if (!found.all)
+        return;
     const std::string line = text.substr(text.rfind('\n') + 1);
     const std::string before = line.substr(0, line.size() - found.typed);
     for (const CompletedName& name : found.names) {

@@ -21,7 +21,7 @@ CompletedNames completed_names(Invocation& invocation, std::string_view unfinish
 
 // Prints, for each way to go on, a line with three fields between tabs: the last line of
 // options.unfinished with the name completed, that name, and a few words about it. Prints nothing
-// where nothing is known. Errors of the script are no errors here.
+// where nothing is known, or more than can be shown. Errors of the script are no errors here.
 void complete(Invocation& invocation);
 
 } // namespace djstap::driver

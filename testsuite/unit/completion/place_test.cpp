@@ -64,6 +64,8 @@ TEST(CompletionPlace, NamesOfAHandler) {
                  R"(kernel.function("x") )");
     expect_place("probe begin { printf(\"exec", Completes::Nothing, "");
     expect_place("probe begin { x = 12", Completes::Nothing, "");
+    expect_place("probe begin { $file->f_", Completes::Nothing, "");
+    expect_place("probe begin { $file->", Completes::Nothing, "");
     expect_place("probe begin { // exec", Completes::Nothing, "");
     expect_place("probe begin { # exec", Completes::Nothing, "");
     expect_place("probe begin { /* exec", Completes::Nothing, "");
