@@ -64,7 +64,7 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
         ->type_name("NAME");
     app.add_option(
            "--at", lists,
-           "answer for these places: addresses or NAME+OFFSET; @FILE reads them from a file")
+           "answer for these places: addresses or NAME+OFFSET, in hexadecimal; @FILE reads them from a file")
         ->type_name("PLACE,…")
         ->type_size(1)
         ->expected(1)
