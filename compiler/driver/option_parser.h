@@ -27,8 +27,8 @@ struct RawOptions {
     std::string pass, pass_verbosity, seconds, compatible, runtime, color, mechanism, diagnostics,
         module_name, pid, target_namespaces, buffer, guest, guest_memory, guest_disk, event_fields;
     int verbose = 0;
-    bool info = false, types = false, aliases = false, functions = false, examples = false, lsp = false,
-         no_warnings = false, help = false, version = false;
+    bool info = false, types = false, aliases = false, functions = false, examples = false,
+         lsp = false, no_warnings = false, help = false, version = false;
 };
 
 struct OptionParser {

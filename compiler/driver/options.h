@@ -47,7 +47,7 @@ struct Options {
     // with --help the names
     std::vector<std::string> arguments;
     std::string list_pattern;
-    std::string unfinished; // --complete: a script up to where it is being typed
+    std::string unfinished;      // --complete: a script up to where it is being typed
     bool list_variables = false; // -L
 
     int last_pass = 5;

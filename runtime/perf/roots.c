@@ -105,8 +105,8 @@ DJS_HANDLER_CODE bool djs_roots_lack(struct task_struct *task)
 	return false;
 }
 
-/* A task may open any number of events for itself. If there are more that are newer than djstap's, its
- * count reads 0: the program has only itself to blame. */
+/* A task may open any number of events for itself. If there are more that are newer than djstap's,
+ * its count reads 0: the program has only itself to blame. */
 #define EVENTS_SEARCHED 256
 
 static DJS_HANDLER_CODE struct perf_event *

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The numbers of 32-bit programs' system calls as C code in tapsets of SystemTap's names them; those
- * that such programs do not have equal no call's. */
+/* The numbers of 32-bit programs' system calls as C code in tapsets of SystemTap's names them;
+ * those that such programs do not have equal no call's. */
 #ifndef DJSTAP_COMPAT_UNISTD_H
 #define DJSTAP_COMPAT_UNISTD_H
 
 #include <asm/unistd_32_ia32.h>
 
 #define __NR_compat_kexec_file_load (-1)
-#define __NR_compat_pselect7 (-1)
+#define __NR_compat_pselect7	    (-1)
 
 /* The kernel's own name is the value: one that it lacks is an error where it is used. */
 /* clang-format off */
