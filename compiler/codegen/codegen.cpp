@@ -28,6 +28,9 @@ namespace {
 
 // With very many handlers the optimizer's time outweighs its benefit.
 constexpr size_t many_handlers = 60;
+// Without LLVM's usual passes, the stack of each handler in a trampoline adds to that of the
+// others.
+constexpr size_t few_handlers = 8;
 
 // Of the kernel's 16 KB, which the probed function and its callers use as well.
 constexpr uint64_t max_stack = 4096;
@@ -141,6 +144,14 @@ struct WithContext {
     size_t count() const { return heavy.size() + lengthy.size(); }
 };
 
+// Returns how many handlers the trampoline with the most has.
+size_t longest_trampoline(const ProbePlan& plan) {
+    size_t most = 0;
+    for (const Trampoline& each : plan.trampolines)
+        most = std::max(most, each.variants.size());
+    return most;
+}
+
 // Makes one attempt; `others` receives the variants that require another one.
 std::optional<CompiledObject> generate_once(const program::Program& program, const ProbePlan& plan,
                                             const CodegenKernel& kernel,
@@ -148,6 +159,7 @@ std::optional<CompiledObject> generate_once(const program::Program& program, con
                                             WithContext& others) {
     size_t errors = diagnostics.error_count();
     const bool has_many = plan.variants.size() > many_handlers;
+    const bool is_quick = has_many && longest_trampoline(plan) <= few_handlers;
     int optimization = has_many ? std::min(options.optimization, 1) : options.optimization;
     llvm::LLVMContext context;
     auto machine = arch::make_target_machine(optimization, kernel.user_space);
@@ -167,7 +179,7 @@ std::optional<CompiledObject> generate_once(const program::Program& program, con
 
     script.heavy = others.heavy;
     script.lengthy = others.lengthy;
-    script.has_many_handlers = has_many;
+    script.has_many_handlers = is_quick;
 
     uint32_t scratch = 0;
     std::vector<codegen::CompiledHandler> handlers;
@@ -208,7 +220,7 @@ std::optional<CompiledObject> generate_once(const program::Program& program, con
         compiled.name = compiled.function->getName().str();
     FunctionSizes sizes;
     out.object =
-        codegen::compile_object(script.module, *machine, optimization,
+        codegen::compile_object(script.module, *machine, optimization, is_quick,
                                 options.sanitize ? kernel.sanitizer : Sanitizer::None, sizes);
     if (out.object.empty()) {
         diagnostics.report(DiagnosticKind::CodegenInternal, {}, {"LLVM emitted no object"});

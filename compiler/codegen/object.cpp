@@ -71,7 +71,7 @@ llvm::ModulePassManager quick_passes() {
 } // namespace
 
 std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, int optimization,
-                           Sanitizer sanitizer, FunctionSizes& sizes) {
+                           bool quick, Sanitizer sanitizer, FunctionSizes& sizes) {
     module.getContext().setDiagnosticHandler(std::make_unique<SizeListener>(sizes));
     for (llvm::Function& function : module)
         if (!function.isDeclaration())
@@ -94,10 +94,13 @@ std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, i
         passes.registerFunctionAnalyses(functions);
         passes.registerLoopAnalyses(loops);
         passes.crossRegisterProxies(loops, functions, components, modules);
-        if (optimization == 1)
+        if (quick)
             quick_passes().run(module, modules);
-        else if (optimization > 1)
-            passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+        else if (optimization > 0)
+            passes
+                .buildPerModuleDefaultPipeline(optimization == 1 ? llvm::OptimizationLevel::O1
+                                                                 : llvm::OptimizationLevel::O2)
+                .run(module, modules);
         sanitizer_passes(module, sanitizer).run(module, modules);
     }
     for (const llvm::Function& function : module)

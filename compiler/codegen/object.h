@@ -21,10 +21,11 @@ struct FunctionSize {
 };
 using FunctionSizes = std::map<std::string, FunctionSize>;
 
-// Runs the optimizer (level 0…2) and returns the object's bytes; empty if LLVM cannot emit one.
-// With a sanitizer, all loads and stores are instrumented. `sizes` gets the size of each function.
+// Runs the optimizer (level 0…2; `quick`: a few passes instead of those of level 1) and returns the
+// object's bytes; empty if LLVM cannot emit one. With a sanitizer, all loads and stores are
+// instrumented. `sizes` gets the size of each function.
 std::string compile_object(llvm::Module& module, llvm::TargetMachine& machine, int optimization,
-                           Sanitizer sanitizer, FunctionSizes& sizes);
+                           bool quick, Sanitizer sanitizer, FunctionSizes& sizes);
 
 // Stores the stack that each of the script's handlers needs (djs_handler.stack), in bytes, in the
 // object; returns false if the table of handlers is not found.
