@@ -10,6 +10,12 @@ namespace djstap {
 
 namespace {
 
+constexpr std::array<std::string_view, 4> declarations{"function", "global", "private", "probe"};
+
+bool begins_declaration(std::string_view word) {
+    return std::find(declarations.begin(), declarations.end(), word) != declarations.end();
+}
+
 // "kernel.function(STRING)." of `kernel.function("vfs_read").`
 std::string shape_of_text(std::string_view text) {
     std::string shape;
@@ -87,32 +93,33 @@ std::vector<CompletedName> completed_components(const std::string& before, std::
 
 std::vector<CompletedName> completed_declarations(std::string_view typed) {
     std::vector<CompletedName> out;
-    for (const char* word : {"function", "global", "private", "probe"})
-        if (std::string_view(word).starts_with(typed))
+    for (const std::string_view word : declarations)
+        if (word.starts_with(typed))
             out.push_back({std::string(word) + " ", "declaration"});
     return out;
 }
 
 std::vector<CompletedName> completed_words(std::string_view typed,
+                                           const std::vector<Documentation>& language,
                                            const std::vector<std::string>& functions,
                                            const std::vector<std::string>& declared) {
-    constexpr std::array statements{
-        "break",  "continue", "delete", "else",   "for",      "foreach", "if",      "next",
-        "return", "try",      "while",  "print(", "println(", "printf(", "printd(", "printdln("};
-    constexpr std::array operators{
-        "@avg(", "@cast(", "@count(", "@defined(", "@entry(", "@hist_linear(", "@hist_log(",
-        "@max(", "@min(",  "@perf(",  "@sum(",     "@var(",   "@variance("};
     std::vector<CompletedName> out;
-    auto add = [&](std::string_view text, const char* what) {
+    auto add = [&](const std::string& text, std::string_view what) {
         if (text.starts_with(typed))
-            out.push_back({std::string(text), what});
+            out.push_back({text, std::string(what)});
     };
     for (const std::string& name : declared)
         add(name, "of this script");
-    for (const char* word : statements)
-        add(word, "statement");
-    for (const char* word : operators)
-        add(word, "operator");
+    for (const Documentation& word : language) {
+        const bool in_handler =
+            (word.kind == DocumentedKind::Statement && !begins_declaration(word.name)) ||
+            (word.kind == DocumentedKind::Operator && word.name != "@define");
+        const bool has_arguments =
+            std::any_of(word.signatures.begin(), word.signatures.end(),
+                        [&](const auto& each) { return each.starts_with(word.name + "("); });
+        if (in_handler)
+            add(word.name + (has_arguments ? "(" : ""), name_of(word.kind));
+    }
     for (const std::string& name : functions)
         if (!name.starts_with("__") || typed.starts_with("__"))
             add(name + "(", "function");

@@ -2,6 +2,7 @@
 // What may be typed in a place.
 #pragma once
 
+#include "documentation/documentation.h"
 #include "semantics/points.h"
 
 #include <string>
@@ -26,8 +27,9 @@ std::vector<CompletedName> completed_components(const std::string& before, std::
 std::vector<CompletedName> completed_declarations(std::string_view typed);
 
 /// Returns the words of a handler that begin with `typed`: functions, with an open bracket, what
-/// the script declares, statements and the operators that begin with @.
+/// the script declares, and the statements and operators of `language` (document_language).
 std::vector<CompletedName> completed_words(std::string_view typed,
+                                           const std::vector<Documentation>& language,
                                            const std::vector<std::string>& functions,
                                            const std::vector<std::string>& declared);
 

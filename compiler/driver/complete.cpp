@@ -94,7 +94,8 @@ class Completion {
 
     std::vector<CompletedName> words() {
         std::vector<std::string> functions = invocation_.tapsets().function_names();
-        std::vector<CompletedName> out = completed_words(place_.typed, functions, place_.declared);
+        std::vector<CompletedName> out =
+            completed_words(place_.typed, document_language({}), functions, place_.declared);
         for (const AliasVariable& each : alias_variables())
             if (each.name.starts_with(place_.typed))
                 out.push_back({each.name, "variable of " + dotted_name(each.origin->names[0])});

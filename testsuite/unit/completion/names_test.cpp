@@ -42,14 +42,14 @@ TEST(CompletedNames, ComponentsOfFamiliesAndAliases) {
 
 TEST(CompletedNames, WordsOfAHandler) {
     Words words;
-    for (const auto& each :
-         completed_words("pr", {"probefunc", "__private", "execname"}, {"prices"}))
+    for (const auto& each : completed_words("pr", document_language({}),
+                                            {"probefunc", "__private", "execname"}, {"prices"}))
         words.push_back(each.text);
-    EXPECT_EQ(words, (Words{"prices", "print(", "printd(", "printdln(", "printf(", "println(",
-                            "probefunc("}));
-    EXPECT_TRUE(completed_words("__", {"x"}, {}).empty());
-    EXPECT_EQ(completed_words("__", {"__private"}, {}).size(), 1U);
-    EXPECT_EQ(completed_words("@cou", {}, {})[0].text, "@count(");
+    EXPECT_EQ(words, (Words{"prices", "print(", "print_char(", "printd(", "printdln(", "printf(",
+                            "println(", "probefunc("}));
+    EXPECT_TRUE(completed_words("__", document_language({}), {"x"}, {}).empty());
+    EXPECT_EQ(completed_words("__", document_language({}), {"__private"}, {}).size(), 1U);
+    EXPECT_EQ(completed_words("@cou", document_language({}), {}, {})[0].text, "@count(");
 }
 
 TEST(CompletedNames, ArgumentsAreThoseOfTheLastComponent) {
