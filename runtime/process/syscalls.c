@@ -18,29 +18,6 @@ static atomic64_t calls_unknown = ATOMIC64_INIT(0);
 /* A task makes one call at a time: it needs no other name. */
 #define ONLY_CALL 1
 
-static __always_inline struct djs_ctx *enter_call(const struct djs_process_site *site,
-						  struct pt_regs *regs, u64 *values)
-{
-	struct djs_ctx *ctx = djs_enter(site->handler, site->run->site);
-
-	if (ctx) {
-		ctx->regs = regs;
-		ctx->user_regs = 1;
-		ctx->saved = values;
-		ctx->address = instruction_pointer(regs);
-	}
-	return ctx;
-}
-
-static __always_inline void leave_call(struct djs_ctx *ctx)
-{
-	ctx->regs = NULL;
-	ctx->user_regs = 0;
-	ctx->saved = NULL;
-	ctx->returned = 0;
-	djs_leave(ctx);
-}
-
 static DJS_HANDLER_CODE void keep_values(const struct djs_process_site *site, struct pt_regs *regs)
 {
 	u64 *values = djs_call_begin(site->calls, site, ONLY_CALL);
@@ -49,11 +26,12 @@ static DJS_HANDLER_CODE void keep_values(const struct djs_process_site *site, st
 
 	if (!values)
 		return;
-	ctx = enter_call(site, regs, values);
+	ctx = djs_enter_program(site->handler, site->run->site, regs, instruction_pointer(regs),
+				values);
 	if (ctx) {
 		site->handler->entry(ctx);
 		valid = !ctx->error;
-		leave_call(ctx);
+		djs_leave_program(ctx);
 	}
 	djs_call_begun(values, valid);
 }
@@ -66,13 +44,14 @@ static DJS_HANDLER_CODE void hit_return(const struct djs_process_site *site, str
 
 	if (site->calls && !values)
 		return;
-	ctx = enter_call(site, regs, values);
+	ctx = djs_enter_program(site->handler, site->run->site, regs, instruction_pointer(regs),
+				values);
 	if (ctx) {
 		ctx->returned = 1;
 		ctx->return_value = regs_return_value(regs);
 		site->handler->body(ctx);
 		regs_set_return_value(regs, ctx->return_value); /* it may have been changed */
-		leave_call(ctx);
+		djs_leave_program(ctx);
 	}
 	if (values)
 		djs_call_over(values);

@@ -64,30 +64,6 @@ static DJS_HANDLER_CODE int uprobe_hit(struct uprobe_consumer *consumer,
 	return 0;
 }
 
-static __always_inline struct djs_ctx *enter_uretprobe(const struct djs_uprobe *probe,
-						       struct pt_regs *regs, unsigned long function,
-						       u64 *values)
-{
-	struct djs_ctx *ctx = djs_enter(uprobe_handler(probe), probe->run->site);
-
-	if (ctx) {
-		ctx->regs = regs;
-		ctx->user_regs = 1;
-		ctx->saved = values;
-		ctx->address = function;
-	}
-	return ctx;
-}
-
-static __always_inline void leave_uretprobe(struct djs_ctx *ctx)
-{
-	ctx->regs = NULL;
-	ctx->user_regs = 0;
-	ctx->saved = NULL;
-	ctx->returned = 0;
-	djs_leave(ctx);
-}
-
 static DJS_HANDLER_CODE int uretprobe_entered(struct uprobe_consumer *consumer,
 					      struct pt_regs *regs UPROBE_DATA)
 {
@@ -102,11 +78,11 @@ static DJS_HANDLER_CODE int uretprobe_entered(struct uprobe_consumer *consumer,
 	values = djs_call_begin(probe->calls, probe->run, user_stack_pointer(regs));
 	if (!values)
 		return 0;
-	ctx = enter_uretprobe(probe, regs, instruction_pointer(regs), values);
+	ctx = djs_enter_program(handler, probe->run->site, regs, instruction_pointer(regs), values);
 	if (ctx) {
 		handler->entry(ctx);
 		valid = !ctx->error;
-		leave_uretprobe(ctx);
+		djs_leave_program(ctx);
 	}
 	djs_call_begun(values, valid);
 	return 0;
@@ -132,13 +108,13 @@ static DJS_HANDLER_CODE int uretprobe_returned(struct uprobe_consumer *consumer,
 		run_by_regs(handler, regs);
 		return 0;
 	}
-	ctx = enter_uretprobe(probe, regs, function, values);
+	ctx = djs_enter_program(uprobe_handler(probe), probe->run->site, regs, function, values);
 	if (ctx) {
 		ctx->returned = 1;
 		ctx->return_value = regs_return_value(regs);
 		handler->body(ctx);
 		regs_set_return_value(regs, ctx->return_value); /* it may have been changed */
-		leave_uretprobe(ctx);
+		djs_leave_program(ctx);
 	}
 	if (values)
 		djs_call_over(values);
