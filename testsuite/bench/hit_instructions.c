@@ -8,41 +8,13 @@
 // each CPU separately, whereas -icount supports only one CPU. When QEMU ends, it writes one line
 // per CPU: its number, arrivals, the most frequent distance in instructions, and the number of
 // arrivals with this distance (the others included an interrupt).
-//
-// The interface is QEMU's "TCG plugins", version 1 (docs/devel/tcg-plugins.rst). Debian packages
-// QEMU without its header: the parts used here are declared below.
+#include "../harness/qemu_plugin.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef uint64_t qemu_plugin_id_t;
-struct qemu_info;
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
-typedef void (*block_callback)(qemu_plugin_id_t id, struct qemu_plugin_tb* block);
-typedef void (*cpu_callback)(unsigned cpu, void* data);
-typedef void (*exit_callback)(qemu_plugin_id_t id, void* data);
-extern void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, block_callback callback);
-extern void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb* block,
-                                                 cpu_callback callback,
-                                                 enum qemu_plugin_cb_flags flags, void* data);
-extern void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn* instruction,
-                                                   cpu_callback callback,
-                                                   enum qemu_plugin_cb_flags flags, void* data);
-extern void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, exit_callback callback, void* data);
-extern size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb* block);
-extern struct qemu_plugin_insn* qemu_plugin_tb_get_insn(const struct qemu_plugin_tb* block,
-                                                        size_t index);
-extern uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn* instruction);
-extern void qemu_plugin_outs(const char* text);
-
-#define VISIBLE __attribute__((visibility("default")))
-VISIBLE int qemu_plugin_version = 1;
-VISIBLE int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info* info, int count,
-                                char** arguments);
 
 enum { MAX_CPUS = 8, MAX_INSTRUCTIONS = 1 << 16 };
 

@@ -10,8 +10,9 @@
 // it came otherwise than from the instruction before: from interrupts and faults, and to string
 // instructions that are repeated.
 //
-// Blocks of the translator end behind each branch; a block is told where the one before ended. The
-// interface is QEMU's "TCG plugins", version 1, declared here as far as it is used.
+// Blocks of the translator end behind each branch; a block is told where the one before ended.
+#include "../harness/qemu_plugin.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -20,30 +21,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-typedef uint64_t qemu_plugin_id_t;
-struct qemu_info;
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
-typedef void (*block_callback)(qemu_plugin_id_t id, struct qemu_plugin_tb* block);
-typedef void (*cpu_callback)(unsigned cpu, void* data);
-extern void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, block_callback callback);
-extern void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb* block,
-                                                 cpu_callback callback,
-                                                 enum qemu_plugin_cb_flags flags, void* data);
-extern size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb* block);
-extern uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb* block);
-extern struct qemu_plugin_insn* qemu_plugin_tb_get_insn(const struct qemu_plugin_tb* block,
-                                                        size_t index);
-extern uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn* instruction);
-extern size_t qemu_plugin_insn_size(const struct qemu_plugin_insn* instruction);
-extern const void* qemu_plugin_insn_data(const struct qemu_plugin_insn* instruction);
-
-#define VISIBLE __attribute__((visibility("default")))
-VISIBLE int qemu_plugin_version = 1;
-VISIBLE int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info* info, int count,
-                                char** arguments);
 
 static const uint64_t low = 0xffffffff80000000;
 enum { PAGE_BYTES = 4096, LONGEST_INSTRUCTION = 15 };
