@@ -159,7 +159,7 @@ std::optional<CompiledObject> generate_once(const program::Program& program, con
                                             WithContext& others) {
     size_t errors = diagnostics.error_count();
     const bool has_many = plan.variants.size() > many_handlers;
-    const bool is_quick = has_many && longest_trampoline(plan) <= few_handlers;
+    const bool makes_code_once = has_many && longest_trampoline(plan) <= few_handlers;
     int optimization = has_many ? std::min(options.optimization, 1) : options.optimization;
     llvm::LLVMContext context;
     auto machine = arch::make_target_machine(optimization, kernel.user_space);
@@ -179,7 +179,7 @@ std::optional<CompiledObject> generate_once(const program::Program& program, con
 
     script.heavy = others.heavy;
     script.lengthy = others.lengthy;
-    script.has_many_handlers = is_quick;
+    script.makes_code_once = makes_code_once;
 
     uint32_t scratch = 0;
     std::vector<codegen::CompiledHandler> handlers;
@@ -220,7 +220,7 @@ std::optional<CompiledObject> generate_once(const program::Program& program, con
         compiled.name = compiled.function->getName().str();
     FunctionSizes sizes;
     out.object =
-        codegen::compile_object(script.module, *machine, optimization, is_quick,
+        codegen::compile_object(script.module, *machine, optimization, makes_code_once,
                                 options.sanitize ? kernel.sanitizer : Sanitizer::None, sizes);
     if (out.object.empty()) {
         diagnostics.report(DiagnosticKind::CodegenInternal, {}, {"LLVM emitted no object"});

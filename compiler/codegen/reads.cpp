@@ -28,7 +28,7 @@ Value Body::sum_of(Address at) {
 // Reads at base + offset; the result is extended to 64 bits.
 Value Body::read(Value base, int64_t offset, const NumberRead& what) {
     // A call is a quarter of the code, which counts for scripts with many handlers.
-    const bool is_short = ctx_ && script_.has_many_handlers;
+    const bool is_short = ctx_ && script_.makes_code_once;
     if (is_short || !loads_are_inline(script_, what.space)) {
         const char* load = what.space == AddressSpace::User ? "djs_load_user" : "djs_load";
         Value value =

@@ -120,8 +120,9 @@ class ScriptModule {
     // Variants whose handlers use so much stack that they get a context, which checks what is left,
     // and a function of their own that is entered after the check: found by compiling them without.
     std::set<uint32_t> heavy;
-    // So many handlers that their code is made once: trampolines call it. By variant.
-    bool has_many_handlers = false;
+    // A script with many handlers, few of them in any trampoline: their code is made once, and
+    // trampolines call it. By variant.
+    bool makes_code_once = false;
     std::vector<CompiledBody> bodies;
     // Variants that need no context, but are longer than max_lean_instructions: they get one, too.
     std::set<uint32_t> lengthy;

@@ -365,7 +365,7 @@ class TrampolineCompiler {
     // other mechanisms instead of containing the handler's code once more. That form does not know
     // what a return handler keeps from the entry, nor the caller's frame.
     bool calls_body(const Variant& variant) const {
-        return script_.has_many_handlers && !takes_stacks(script_) &&
+        return script_.makes_code_once && !takes_stacks(script_) &&
                (variant.kind != HandlerKind::Return || variant.probe->entry_values.empty());
     }
 
