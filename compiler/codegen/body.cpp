@@ -5,6 +5,7 @@
 #include "semantics/walk.h"
 
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
@@ -41,22 +42,41 @@ void Body::begin_run(const program::Effects& effects) {
         builder_.CreateStore(script_.u32(0), field(offsetof(djs_ctx, walked), "walked"));
 }
 
-void Body::emit_probe(const program::Block& body, const program::Expression* condition_expression) {
+void Body::emit_probe(const program::Probe& probe) {
     exit_ = next_ = block("end");
     error_ = kept_error_ ? kept_error_->reported : exit_;
     forget_match();
     make_locals(local_declarations_);
-    if (condition_expression) {
+    llvm::BasicBlock* skipped = nullptr;
+    if (probe.has_switch) {
+        skipped = block("skipped");
+        auto* on = block("on");
+        Value off = builder_.CreateLoad(script_.types.i32, script_.switch_of(probe), true, "off");
+        branch_unlikely(builder_.CreateICmpNE(off, script_.u32(0)), skipped, on);
+        begin(on);
+    }
+    Value began = probe.timing ? cycles() : nullptr;
+    if (probe.condition) {
         auto* enabled = block("enabled");
-        builder_.CreateCondBr(condition(*condition_expression), enabled, exit_);
+        builder_.CreateCondBr(condition(*probe.condition), enabled, exit_);
         begin(enabled);
     }
-    statement(body);
-    settle_actions(body.range);
+    statement(*probe.body);
+    settle_actions(probe.body->range);
     jump(exit_);
     begin(exit_);
+    if (began)
+        record(*probe.timing, builder_.CreateSub(cycles(), began));
+    if (skipped) {
+        jump(skipped);
+        begin(skipped);
+    }
     for (llvm::Function* comparison : comparisons_)
         builder_.CreateCall(comparison, {ctx_});
+}
+
+Value Body::cycles() {
+    return builder_.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {});
 }
 
 void Body::emit_condition(const program::Expression& expression) {

@@ -70,7 +70,7 @@ class Body {
 
     // Emits statements. After that, the builder is in the block that every path out of the body
     // reaches.
-    void emit_probe(const program::Block& block, const program::Expression* condition);
+    void emit_probe(const program::Probe& probe);
     void emit_function(const program::Function& function, const std::vector<Value>& arguments,
                        Value text_result);
     // Emits a probe's condition as a handler of its own: stores it in ctx->return_value, unchanged
@@ -181,6 +181,8 @@ class Body {
                                           const std::function<Value(Value)>& change);
     void aggregate(const program::Aggregation& aggregation);
     void add_to_statistic(const program::Global& global, Value value);
+    void record(const program::Global& statistic, Value value);
+    Value cycles();
     Value read_statistic(const program::StatisticRead& read);
     // of a djs_statistic; null value if absent
     Value statistic_address(const program::GlobalValue& place);

@@ -62,7 +62,7 @@ void emit_lean(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Function*
                             : nullptr;
         if (skipped)
             check_stack(script, builder, skipped);
-        body.emit_probe(*variant.probe->body, variant.probe->condition.get());
+        body.emit_probe(*variant.probe);
         if (skipped) {
             builder.CreateBr(skipped);
             builder.SetInsertPoint(skipped);
@@ -229,7 +229,7 @@ llvm::Function* compile_tracepoint(ScriptModule& script, uint32_t index, Compile
     Body body(script, function, builder, ctx, memory, variant.probe->locals, hit);
     body.begin_run(variant.probe->effects);
     body.compare_conditions(*variant.probe);
-    body.emit_probe(*variant.probe->body, variant.probe->condition.get());
+    body.emit_probe(*variant.probe);
     builder.CreateCall(script.runtime("djs_leave"), {ctx});
     builder.CreateBr(done);
     builder.SetInsertPoint(done);

@@ -296,17 +296,22 @@ void Body::add_to_statistic(const program::Global& global, Value value) {
     arch::add_percpu(builder_, at(offsetof(djs_statistic, count)), script_.number(1), true);
 }
 
+// <<< on a per-CPU statistic.
+void Body::record(const program::Global& statistic, Value value) {
+    const GlobalStorage& storage = script_.storage(statistic);
+    if (storage.inline_adds)
+        add_to_statistic(statistic, value);
+    else
+        builder_.CreateCall(script_.runtime("djs_statistic_record"),
+                            {script_.u32(storage.index), value});
+}
+
 void Body::aggregate(const program::Aggregation& node) {
     const auto& place = program::as<program::GlobalValue>(*node.place);
     const GlobalStorage& storage = script_.storage(*place.global);
     Value value = number(*node.value);
-    if (storage.inline_adds) {
-        add_to_statistic(*place.global, value);
-        return;
-    }
     if (storage.kind == Kind::PerCpuStatistic) {
-        builder_.CreateCall(script_.runtime("djs_statistic_record"),
-                            {script_.u32(storage.index), value});
+        record(*place.global, value);
         return;
     }
     Value at = storage.variable;

@@ -86,7 +86,7 @@ llvm::Function* compile_body(ScriptModule& script, uint32_t index, const std::st
     } else {
         if (!is_session) // sites are armed after begin, and disarmed before end
             body.compare_conditions(*variant.probe);
-        body.emit_probe(*variant.probe->body, variant.probe->condition.get());
+        body.emit_probe(*variant.probe);
     }
     builder.CreateBr(others);
     builder.SetInsertPoint(others);

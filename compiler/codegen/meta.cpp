@@ -36,6 +36,8 @@ std::string describe(const ScriptModule& script) {
         formats[index] = {{"text", format.text}, {"types", format.types}};
         if (!format.shows.empty())
             formats[index].update({{"shows", format.shows}, {"keys", format.keys}});
+        if (format.in_snapshot)
+            formats[index]["in_snapshot"] = 1;
     }
     json probes = json::array();
     for (const Site& site : script.plan.sites) {

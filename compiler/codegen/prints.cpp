@@ -324,6 +324,7 @@ Value Body::print(const program::Print& node) {
     Format format = make_format(node.format, arguments);
     format.shows = node.shows;
     format.keys = node.keys;
+    format.in_snapshot = node.in_snapshot;
     uint32_t id = script_.format(format);
     EventFields fields = task_fields();
     fields.site = hit_site();

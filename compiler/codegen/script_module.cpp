@@ -43,6 +43,14 @@ ScriptModule::ScriptModule(llvm::LLVMContext& llvm_context, const program::Progr
             llvm::ConstantAggregateZero::get(type), "djs_condition_states");
         condition_states_->setDSOLocal(true);
     }
+    if (std::any_of(program.probes.begin(), program.probes.end(),
+                    [](const auto& probe) { return probe->has_switch; })) {
+        auto* type = llvm::ArrayType::get(types.i32, program.probes.size());
+        switches_ =
+            new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage,
+                                     llvm::ConstantAggregateZero::get(type), "djs_switches");
+        switches_->setDSOLocal(true);
+    }
     sites_ = table(types.djs_site, plan.sites.size(), "djs_script_sites");
     only_sites_.resize(plan.variants.size(), no_index);
     only_functions_.resize(plan.variants.size());
@@ -85,6 +93,12 @@ uint32_t ScriptModule::condition_number(const program::Probe& probe) const {
         if (conditions[i].probe == &probe)
             return i;
     return no_index;
+}
+
+llvm::Constant* ScriptModule::switch_of(const program::Probe& probe) {
+    return llvm::ConstantExpr::getInBoundsGetElementPtr(
+        switches_->getValueType(), switches_,
+        llvm::ArrayRef<llvm::Constant*>{number(0), number(probe.index)});
 }
 
 llvm::Constant* ScriptModule::condition_state(uint32_t condition) {

@@ -63,9 +63,10 @@ struct Format {
     std::string types; // l, s, n, h: one letter per argument
     std::string shows; // a global that prints itself, or the one of a histogram; else empty
     uint32_t keys = 0; // of `shows`: number of the first arguments that are keys
+    bool in_snapshot = false;
     bool operator<(const Format& other) const {
-        return std::tie(text, types, shows, keys) <
-               std::tie(other.text, other.types, other.shows, other.keys);
+        return std::tie(text, types, shows, keys, in_snapshot) <
+               std::tie(other.text, other.types, other.shows, other.keys, other.in_snapshot);
     }
 };
 
@@ -177,6 +178,8 @@ class ScriptModule {
     // Returns the variable that holds the value of a condition when its sites were last armed or
     // disarmed by it.
     llvm::Constant* condition_state(uint32_t condition);
+    // Returns the variable with which a reader switches the probe off.
+    llvm::Constant* switch_of(const program::Probe& probe);
 
     // Reports what semantics should have rejected: an error in djstap.
     void unexpected(SourceRange range, const std::string& what);
@@ -275,7 +278,8 @@ class ScriptModule {
     std::vector<Iterator> iterators_;
     std::unordered_map<const program::Foreach*, size_t> iterator_numbers_;
     std::map<std::string, llvm::GlobalVariable*> shapes_;
-    llvm::GlobalVariable *handlers_ = nullptr, *sites_ = nullptr, *condition_states_ = nullptr;
+    llvm::GlobalVariable *handlers_ = nullptr, *sites_ = nullptr, *condition_states_ = nullptr,
+                         *switches_ = nullptr;
     llvm::GlobalVariable* counters_ = nullptr;
     std::vector<uint32_t> only_sites_; // by variant
     std::vector<const std::string*> only_functions_;

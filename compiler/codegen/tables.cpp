@@ -66,6 +66,7 @@ llvm::Constant* ScriptModule::handler_entry(const CompiledHandler& handler, uint
         .saved = saved,
         .max_actions = actions,
         .condition = condition,
+        .probe = variant && variant->probe->has_switch ? variant->probe->index : no_index,
         .stack = 0, // stored in the object when it is known: store_stacks()
         .arguments = llvm::ConstantDataArray::get(context, llvm::ArrayRef<uint64_t>(arguments)),
         .written = written.empty() ? null() : text(written),
@@ -323,6 +324,8 @@ void ScriptModule::emit_tables(const std::vector<CompiledHandler>& handlers,
         .overload_percent = overload_percent(limits),
         .condition_count = conditions.size(),
         .condition_states = condition_states_ ? condition_state(0) : null(),
+        .switches = switches_ ? switches_ : null(),
+        .switch_count = switches_ ? switches_->getValueType()->getArrayNumElements() : 0,
         .elsewhere = elsewhere ? elsewhere : null()});
     auto* script = new llvm::GlobalVariable(
         module, types.djs_script, true, llvm::GlobalValue::ExternalLinkage, value, "djs_script");

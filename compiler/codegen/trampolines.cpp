@@ -333,7 +333,7 @@ class TrampolineCompiler {
                   hit_of(number));
         if (locked)
             locked->prepare(body);
-        body.emit_probe(*variant.probe->body, variant.probe->condition.get());
+        body.emit_probe(*variant.probe);
         bound_lifetimes(start, body.slots());
         builder_.CreateBr(next);
         builder_.SetInsertPoint(next);
@@ -347,7 +347,7 @@ class TrampolineCompiler {
             if (return_value_)
                 builder_.CreateStore(return_value_, return_value_address(ctx));
             body.compare_conditions(*variant.probe);
-            body.emit_probe(*variant.probe->body, variant.probe->condition.get());
+            body.emit_probe(*variant.probe);
         };
         if (calls_body(variant))
             with_context(number, [&](llvm::Value* ctx) { call_body(number, ctx); });

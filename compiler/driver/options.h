@@ -74,9 +74,11 @@ struct Options {
     int traced_pid = 0;  // -x
     double seconds = 0;  // -T; 0: until the script or the user ends it
     std::string output_file;
-    bool recorder = false;    // -F
-    bool explain = false;     // --explain
-    int buffer_megabytes = 0; // -s; 0: the default
+    bool recorder = false;      // -F
+    bool explain = false;       // --explain
+    bool times_probes = false;  // -t
+    int64_t shown_every_ms = 0; // --monitor; 0: its values are not printed
+    int buffer_megabytes = 0;   // -s; 0: the default
 
     std::optional<std::string> guest; // --guest: the requested release, empty for the newest
     bool guest_root = false;

@@ -87,8 +87,9 @@ bool resolve_timer(const ast::ProbePoint& point, Resolver& resolver, std::vector
 } // namespace
 
 const std::vector<ProbeForms> timer_family{
-    {"timer.{s|sec|ms|msec|us|usec|ns|nsec|jiffies}(NUMBER)[.randomize(NUMBER)]", resolve_timer,
+    {"timer.{s|sec|msec|us|usec|ns|nsec|jiffies}(NUMBER)[.randomize(NUMBER)]", resolve_timer,
      PointNeedsNoKernel},
+    {"timer.ms(NUMBER)[.randomize(NUMBER)]", resolve_timer, PointNeedsNoKernel | PointIsPeriodic},
     {"timer.hz(NUMBER)", resolve_timer, PointNeedsNoKernel},
 };
 

@@ -36,6 +36,14 @@ GlobalUses global_uses(program::Program& program);
 // to print.
 void print_unread(program::Program& program, const GlobalUses& uses, const PointShapes& points);
 
+// timing.cpp: adds a statistic for each probe, to which its handler adds the cycles that it took.
+void time_probes(program::Program& program, GlobalUses& uses);
+// Adds an end probe that prints these (-t), or a timer probe that prints them and all globals, as
+// readers for --monitor expect them (DJS_SHOWS_*).
+void report_times(program::Program& program, const PointShapes& points,
+                  const SourceManager& sources);
+void show_regularly(program::Program& program, const PointShapes& points, int64_t interval_ms);
+
 // stacks.cpp: decides where addresses stand for the text of backtrace().
 void find_stacks(program::Program& program);
 

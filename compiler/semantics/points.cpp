@@ -118,9 +118,11 @@ PointShapes::matching(const std::vector<ast::PointComponent>& components) const 
 }
 
 std::string PointShapes::numbered(PointTrait trait) const {
+    constexpr std::string_view number = "(NUMBER)";
     for (const PointShape& each : shapes_)
-        if (each.traits & trait && each.shape == root_of(each.shape) + "(NUMBER)")
-            return root_of(each.shape);
+        if (each.traits & trait && each.shape.find('(') == each.shape.size() - number.size() &&
+            each.shape.ends_with(number))
+            return each.shape.substr(0, each.shape.size() - number.size());
     return {};
 }
 

@@ -20,7 +20,8 @@ enum PointTrait : uint32_t {
     PointEndsSession = 1 << 6, // runs after all other probes are detached
     PointEndsFailed = 1 << 7,  // the same, but instead of it after an error
     PointIsNotSupported = 1 << 8,
-    PointIsMarker = 1 << 9, // $name and $format are texts
+    PointIsMarker = 1 << 9,    // $name and $format are texts
+    PointIsPeriodic = 1 << 10, // a timer with a period in milliseconds
 };
 
 // One form of a probe point: "timer.s(NUMBER)".
@@ -46,7 +47,8 @@ class PointShapes {
     // order of their shapes; nothing for components without.
     std::vector<std::vector<ast::PointComponent>>
     matching(const std::vector<ast::PointComponent>& components) const;
-    // Returns the name of a point of one component with a number that has the trait; "": none.
+    // Returns the names of the components, separated by dots, of a point that has the trait and one
+    // number, its last component's: "end", "timer.ms"; "": there is none.
     std::string numbered(PointTrait trait) const;
 
   private:

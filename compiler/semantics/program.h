@@ -170,7 +170,10 @@ struct Probe {
     // For a return probe, evaluated at function entry; EntryValue refers to them by index.
     std::vector<ExpressionPtr> entry_values;
     Effects effects;
-    bool synthetic = false; // prints unread globals at exit
+    bool synthetic = false; // the compiler added it: it prints globals, or times of probes
+    // -t, --monitor: receives the cycles that each run of the handler takes; else null
+    const Global* timing = nullptr;
+    bool has_switch = false; // a reader can switch it off: --monitor
     // The `probe` of the text that it comes from, counted from 0, and each point's number among all
     // the points that this `probe` expands to: a probe that is split (entry and return, several
     // aliases) keeps the order for `!`.
@@ -275,6 +278,7 @@ struct Print : ExpressionOf<ExpressionKind::Print> {
     // particular.
     std::string shows;
     uint32_t keys = 0;
+    bool in_snapshot = false; // only for --monitor
 };
 struct StatisticRead : ExpressionOf<ExpressionKind::StatisticRead> {
     ast::StatOp op{};

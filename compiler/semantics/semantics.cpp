@@ -43,11 +43,17 @@ class Analysis {
             merge_copies(program_.probes, names_);
         if (!set_global_types() || failed())
             return std::nullopt;
-        const GlobalUses uses = global_uses(program_);
+        GlobalUses uses = global_uses(program_);
         take_global_values();
         print_unread(program_, uses, options_.points);
+        if (options_.times_probes || options_.shown_every_ms)
+            time_probes(program_, uses);
+        if (options_.times_probes)
+            report_times(program_, options_.points, diagnostics_.sources());
+        if (options_.shown_every_ms)
+            show_regularly(program_, options_.points, options_.shown_every_ms);
         find_stacks(program_);
-        // The probe that prints unread globals reads them, but has no influence on their storage.
+        // Probes that the compiler adds read globals, but have no influence on their storage.
         choose_storage(program_, uses);
         find_recursion(program_);
         compute_effects(program_, static_cast<uint64_t>(options_.max_action));

@@ -22,7 +22,9 @@ struct SemanticsOptions {
     PointShapes points = {};   // the existing probe points
     // Runs before the handlers of points that report what a task does; may be null.
     const ast::Block* prologue = nullptr;
-    bool unmangled = false; // --compatible below 1.8: all C functions may use THIS->x
+    bool times_probes = false;  // -t: an end probe prints how long handlers took
+    int64_t shown_every_ms = 0; // --monitor: a timer probe prints all globals; 0: none does
+    bool unmangled = false;     // --compatible below 1.8: all C functions may use THIS->x
 };
 
 // Checks and types `script` together with the library files that it needs (parsed on demand).

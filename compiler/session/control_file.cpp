@@ -213,6 +213,13 @@ int ControlFile::stop() const {
     return error;
 }
 
+int ControlFile::switch_probe(uint32_t probe, bool on) const {
+    djs_switch wanted{};
+    wanted.probe = probe;
+    wanted.on = on;
+    return ioctl(file_.get(), DJS_IOC_SWITCH, &wanted) == 0 ? 0 : errno;
+}
+
 std::optional<djs_counts> ControlFile::counts() const {
     djs_counts counts{};
     if (ioctl(file_.get(), DJS_IOC_COUNTS, &counts) != 0)

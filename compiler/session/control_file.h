@@ -45,6 +45,8 @@ class ControlFile {
     int start(int traced_pid, bool executes) const;
     int stop() const;
     std::optional<djs_counts> counts() const;
+    // Switches a probe off or on; returns 0 or errno.
+    int switch_probe(uint32_t probe, bool on) const;
     // Returns the probes that the module lists. `all`: also the others, one element for all that
     // are attached in the same way.
     std::vector<AttachedProbe> probes(bool all) const;

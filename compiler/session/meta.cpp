@@ -97,8 +97,8 @@ ModuleMeta read_meta(const json& root, Reader& reader) {
     for (const json& format : reader.list(root, "formats"))
         if (reader.is_object(format, "formats"))
             meta.formats.push_back({reader.text(format, "text", true), reader.text(format, "types"),
-                                    reader.text(format, "shows"),
-                                    reader.number(format, "keys", 0)});
+                                    reader.text(format, "shows"), reader.number(format, "keys", 0),
+                                    reader.number(format, "in_snapshot", 0) != 0});
     for (const json& probe : reader.list(root, "probes"))
         if (reader.is_object(probe, "probes"))
             meta.probes.push_back(

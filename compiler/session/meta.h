@@ -29,6 +29,7 @@ struct ModuleMeta {
         // histogram.
         std::string shows = {};
         uint64_t keys = 0;
+        bool in_snapshot = false; // only for outputs that show the globals regularly
     };
     struct Probe {
         std::string point;

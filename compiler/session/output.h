@@ -64,9 +64,21 @@ struct ListedTool {
     std::vector<Option> options;
 };
 
+// What an output may ask of the session while it runs.
+class SessionControls {
+  public:
+    virtual ~SessionControls() = default;
+    // Switches a probe (DJS_SHOWS_PROBE) off or on. Returns 0, or errno.
+    virtual int switch_probe(uint32_t probe, bool on) = 0;
+};
+
 class Output {
   public:
     virtual ~Output() = default;
+
+    // Called once, at the beginning of a session that can be controlled; `controls` lives as long
+    // as events come.
+    virtual void control(SessionControls& /*controls*/) {}
 
     // Called once, before any print(). Both live as long as the events.
     virtual void begin(const ModuleMeta&, const RecordClock&) {}
@@ -87,6 +99,9 @@ class Output {
     virtual void end() {}
     // Returns whether probes() also receives the probes that the module does not list.
     virtual bool wants_all_probes() const { return true; }
+
+    // Returns whether print() also receives what a script prints regularly for --monitor.
+    virtual bool wants_snapshots() const { return false; }
 
     // Returns whether listed() shows the mechanism even if only the points are requested.
     virtual bool lists_mechanisms() const { return false; }
@@ -125,9 +140,11 @@ struct OutputStreams {
 
 // What is the same for all outputs of a kind.
 struct OutputProperties {
-    bool lists = false;        // listings and --info
-    bool has_option = false;   // --NAME stands for --output=NAME
-    bool is_binary = false;    // it is not for terminals
+    bool lists = false;      // listings and --info
+    bool has_option = false; // --NAME stands for --output=NAME
+    bool is_binary = false;  // it is not for terminals
+    // It needs a terminal, and the globals of a script that prints them regularly (DJS_SHOWS_*).
+    bool is_interactive = false;
     bool tells = true;         // its errors and warnings are messages: MessageOutput
     bool shows_fields = false; // it prints an event's fields: --event-fields
     uint32_t fields = 0;       // DJS_EVENT_*: recorded without being requested

@@ -6,6 +6,11 @@
 
 namespace djstap {
 
+void OutputGroup::control(SessionControls& controls) {
+    for (const auto& output : outputs_)
+        output->control(controls);
+}
+
 void OutputGroup::begin(const ModuleMeta& meta, const RecordClock& clock) {
     for (const auto& output : outputs_)
         output->begin(meta, clock);
@@ -13,7 +18,8 @@ void OutputGroup::begin(const ModuleMeta& meta, const RecordClock& clock) {
 
 void OutputGroup::print(const Event& event) {
     for (const auto& output : outputs_)
-        output->print(event);
+        if (!event.format.in_snapshot || output->wants_snapshots())
+            output->print(event);
 }
 
 bool OutputGroup::print_stack(const Event& event, std::span<const std::string> lines) {
@@ -54,6 +60,11 @@ void OutputGroup::end() {
 bool OutputGroup::wants_all_probes() const {
     return std::ranges::any_of(outputs_,
                                [](const auto& output) { return output->wants_all_probes(); });
+}
+
+bool OutputGroup::wants_snapshots() const {
+    return std::ranges::any_of(outputs_,
+                               [](const auto& output) { return output->wants_snapshots(); });
 }
 
 void OutputGroup::flush() {

@@ -15,6 +15,7 @@ class OutputGroup : public Output {
     explicit OutputGroup(std::vector<std::unique_ptr<Output>> outputs)
         : outputs_(std::move(outputs)) {}
 
+    void control(SessionControls& controls) override;
     void begin(const ModuleMeta& meta, const RecordClock& clock) override;
     void print(const Event& event) override;
     // Always takes it: an output that does not gets the lines.
@@ -25,6 +26,7 @@ class OutputGroup : public Output {
     void counts(const djs_counts& counts) override;
     void end() override;
     bool wants_all_probes() const override;
+    bool wants_snapshots() const override;
     // Lines that are the same in all outputs are written by the first one.
     Writer& writer() override { return outputs_.front()->writer(); }
     void flush() override;

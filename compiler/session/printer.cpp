@@ -29,7 +29,7 @@ RecordPrinter::RecordPrinter(const ModuleMeta& meta, const RecordClock& clock, O
     output.begin(meta, clock);
     if (output.prints_text() && !meta.fields)
         for (const ModuleMeta::Format& format : meta.formats) {
-            auto plain = PlainFormat::of(format);
+            auto plain = format.in_snapshot ? std::nullopt : PlainFormat::of(format);
             plain_.push_back(plain ? std::make_unique<PlainFormat>(std::move(*plain)) : nullptr);
         }
 }
@@ -66,6 +66,8 @@ void RecordPrinter::print_formatted(const djs_record& record, uint32_t cpu) {
     if (!fields)
         return damaged(record);
     const ModuleMeta::Format* format = &meta_.formats[record.id];
+    if (format->in_snapshot && !output_.wants_snapshots())
+        return;
     if (const auto& expanded = expanded_[record.id]) {
         if (!symbols_.expand(format->types, arguments, strings_))
             return damaged(record);

@@ -31,16 +31,19 @@ using Clock = std::chrono::steady_clock;
 constexpr int shortest_sleep = 1, longest_sleep = 20; // ms
 constexpr auto unload_patience = std::chrono::seconds(5);
 
-class Session {
+class Session : public SessionControls {
   public:
     Session(const SessionOptions& options, ControlFile& control, Output& output, Command* command,
             SystemCommands& commands)
         : options_(options), control_(control), output_(output), command_(command),
           merger_(control.rings()), clock_(control.clock()),
           printer_(control.meta(), clock_, output, &commands, control.symbols()),
-          began_(Clock::now()) {}
+          began_(Clock::now()) {
+        output.control(*this);
+    }
 
     SessionOutcome run();
+    int switch_probe(uint32_t probe, bool on) override { return control_.switch_probe(probe, on); }
 
   private:
     void sweep();

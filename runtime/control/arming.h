@@ -32,6 +32,9 @@ void djs_livepatch_ignore(void);
 /* Evaluates each condition, and marks the sites that it wants. Task context. */
 void djs_conditions_evaluate(void);
 void djs_conditions_exit(void);
+/* Switches a probe's handlers, and the sites that only they need, on or off. -ENOENT: the probe has
+ * no switch. */
+int djs_probe_switch(u32 probe, bool on);
 
 int djs_session_start(void);
 void djs_session_stop(void);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // probe … if (condition): sites are armed while the condition holds. Handlers that change a
-// condition's globals compare its value; a task arms and disarms.
+// condition's globals compare its value; a task arms and disarms. A reader's switches work
+// likewise.
 #include <linux/irq_work.h>
 #include <linux/workqueue.h>
 
@@ -59,9 +60,21 @@ static u32 evaluate_condition(u32 number)
 
 static bool condition_holds(const struct djs_site_run *run)
 {
-	u32 condition = djs_script.handlers[run->site->handler].condition;
+	const struct djs_handler *handler = &djs_script.handlers[run->site->handler];
 
-	return !condition || djs_script.condition_states[condition - 1];
+	if (handler->probe < djs_script.switch_count &&
+	    READ_ONCE(djs_script.switches[handler->probe]))
+		return false;
+	return !handler->condition || djs_script.condition_states[handler->condition - 1];
+}
+
+int djs_probe_switch(u32 probe, bool on)
+{
+	if (probe >= djs_script.switch_count)
+		return -ENOENT;
+	WRITE_ONCE(djs_script.switches[probe], !on);
+	djs_session_rearm();
+	return 0;
 }
 
 void djs_conditions_evaluate(void)
@@ -74,7 +87,7 @@ void djs_conditions_evaluate(void)
 		struct djs_site_run *run = &djs_sites[i], *other;
 		bool wanted = false;
 
-		if (!djs_script.condition_count) {
+		if (!djs_script.condition_count && !djs_script.switch_count) {
 			run->wanted = !run->absent && !run->disarmed;
 			continue;
 		}

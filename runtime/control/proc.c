@@ -159,6 +159,7 @@ static long file_ioctl(struct file *file, unsigned int command, unsigned long ar
 {
 	void __user *user = (void __user *)argument;
 	struct djs_site_state state;
+	struct djs_switch switched;
 	struct djs_counts counts;
 	struct djs_start start;
 	int error;
@@ -192,6 +193,10 @@ static long file_ioctl(struct file *file, unsigned int command, unsigned long ar
 	case DJS_IOC_STOP:
 		djs_session_stop();
 		return 0;
+	case DJS_IOC_SWITCH:
+		if (copy_from_user(&switched, user, sizeof(switched)))
+			return -EFAULT;
+		return djs_probe_switch(switched.probe, switched.on);
 	case DJS_IOC_SYMBOLS:
 		djs_symbols_fill();
 		return 0;

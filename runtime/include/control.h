@@ -21,7 +21,7 @@
 #include <linux/ioctl.h>
 #endif
 
-#define DJS_ABI_VERSION 17u
+#define DJS_ABI_VERSION 18u
 
 enum djs_state {
 	DJS_STATE_LOADED = 0, /* nothing has run yet */
@@ -88,11 +88,20 @@ struct djs_site_state {
 	u64 missed;    /* out */
 };
 
+/* The argument of DJS_IOC_SWITCH. */
+struct djs_switch {
+	u32 probe; /* index of a probe that has a switch: --monitor */
+	u32 on;
+};
+
 #define DJS_IOC_START  _IOW('j', 1, struct djs_start)
 #define DJS_IOC_STOP   _IO('j', 2) /* returns when all is detached and the end probes have run */
 #define DJS_IOC_COUNTS _IOR('j', 3, struct djs_counts)
 #define DJS_IOC_SITE   _IOWR('j', 4, struct djs_site_state)
 /* Looks up the symbols of all addresses that records mention. */
 #define DJS_IOC_SYMBOLS _IO('j', 5)
+/* Switches a probe off or on: when it returns, its handlers do not run any more, and sites that no
+ * other probe needs are disarmed. */
+#define DJS_IOC_SWITCH _IOW('j', 6, struct djs_switch)
 
 #endif

@@ -83,6 +83,14 @@ static inline u32 djs_event_field_bytes(u32 fields)
 	       (fields & DJS_EVENT_PROBE ? 8 : 0);
 }
 
+/* What formats show (ModuleMeta::Format) that a timer probe for --monitor prints: a number at the
+ * beginning and at the end of a snapshot of all globals, and between them, besides the globals, a
+ * line for each probe of the script. Its keys are the probe's number and its points, its values
+ * those of a statistic of the cycles that its handler took. */
+#define DJS_SHOWS_BEGIN "(snapshot"
+#define DJS_SHOWS_PROBE "(probe)"
+#define DJS_SHOWS_END	"snapshot)"
+
 /* Stands for each of these words at the beginning of djs_script.format_types. */
 #define DJS_EVENT_FIELD_TYPE 'f'
 

@@ -89,6 +89,7 @@ TEST(PointShapes, OfAllFamiliesAreThoseThatAreListed) {
         EXPECT_FALSE(std::binary_search(supported.begin(), supported.end(), shape)) << shape;
     EXPECT_EQ("end", shapes.numbered(PointEndsSession));
     EXPECT_EQ("error", shapes.numbered(PointEndsFailed));
+    EXPECT_EQ("timer.ms", shapes.numbered(PointIsPeriodic));
 }
 
 } // namespace

@@ -118,6 +118,17 @@ TEST(Output, FormatsErrorsWarningsAndExit) {
     EXPECT_EQ(printed.errors, 2u);
 }
 
+TEST(Output, OnlyTheMonitorReceivesSnapshots) {
+    ModuleMeta meta = example_meta();
+    meta.formats.push_back({"n=%d\n", "l", "n", 0, true});
+    const auto snapshots = static_cast<uint32_t>(meta.formats.size() - 1);
+    const std::vector<Record> records{Record(3).number(1), Record(snapshots).number(2)};
+    EXPECT_EQ(print_of(meta, records, false, true, {}).out, "n=1\n");
+    const std::string objects = print_of(meta, records, true, true, {}).out;
+    EXPECT_NE(objects.find("1"), std::string::npos) << objects;
+    EXPECT_EQ(objects.find("2"), std::string::npos) << objects;
+}
+
 TEST(Output, SpeculationsArePrintedWhereTheyAreCommitted) {
     const auto kept = [](const char* text, int64_t id) {
         return Record(DJS_RECORD_SPECULATION).text(text).number(id);

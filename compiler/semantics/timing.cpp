@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// -t and --monitor: hits of each probe and the cycles that its handler takes, in a statistic for
+// each, and what is printed of them.
+#include "include/record.h"
+#include "semantics/format.h"
+#include "semantics/passes.h"
+#include "semantics/shown.h"
+
+namespace djstap::semantics {
+
+using namespace program;
+
+namespace {
+
+// The points as the script has them.
+std::string title_of(const Probe& probe) {
+    std::string title;
+    for (const ast::ProbePoint* point : probe.points)
+        title += (title.empty() ? "" : ", ") + ast::to_string(*point);
+    return title;
+}
+
+// What the script itself wrote for its points: their aliases.
+std::string origin_of(const Probe& probe) {
+    std::string origin;
+    for (size_t i = 0; i < probe.points.size(); i++) {
+        const auto& aliases = probe.alias_names[i];
+        const std::string name =
+            aliases.empty() ? ast::to_string(*probe.points[i]) : aliases.front();
+        origin += (origin.empty() ? "" : ", ") + name;
+    }
+    return origin;
+}
+
+// A line with the probe's statistic, or with that of an empty one, which has no minimum.
+StatementPtr line_of_probe(const Probe& probe, int64_t number, GlobalPrinter& printer, bool empty) {
+    auto line = printer.begin_print(probe.range);
+    line->shows = DJS_SHOWS_PROBE;
+    line->keys = 2;
+    GlobalPrinter::convert(*line, 'd', number_of(number, probe.range));
+    append_literal(line->format, " ");
+    GlobalPrinter::convert(*line, 's', text_of(title_of(probe), probe.range));
+    for (const ast::StatOp op : {ast::StatOp::Count, ast::StatOp::Min, ast::StatOp::Max,
+                                 ast::StatOp::Sum, ast::StatOp::Avg}) {
+        append_literal(line->format, " ");
+        GlobalPrinter::convert(
+            *line, 'd', !empty ? printer.read(*probe.timing, {}, op) : number_of(0, probe.range));
+    }
+    return GlobalPrinter::evaluate(std::move(line));
+}
+
+} // namespace
+
+void time_probes(Program& program, GlobalUses& uses) {
+    for (auto& probe : program.probes) {
+        if (probe->synthetic)
+            continue;
+        auto timing = std::make_unique<Global>();
+        timing->name = "probe " + std::to_string(program.globals.size());
+        timing->range = probe->range;
+        timing->value = Type::Statistic;
+        uses[timing.get()].written = uses[timing.get()].added = true;
+        probe->timing = timing.get();
+        program.globals.push_back(std::move(timing));
+    }
+}
+
+void report_times(Program& program, const PointShapes& points, const SourceManager& sources) {
+    std::unique_ptr<Probe> report;
+    for (const auto& probe : program.probes) {
+        if (!probe->timing)
+            continue;
+        if (!report) {
+            report = synthetic_probe(probe->range);
+            auto heading = GlobalPrinter(*report).begin_print(probe->range);
+            append_literal(heading->format, "----- probe hit report: \n");
+            report->body->statements.push_back(GlobalPrinter::evaluate(std::move(heading)));
+        }
+        GlobalPrinter printer(*report);
+        const Global& timing = *probe->timing;
+        auto line = printer.begin_print(probe->range);
+        append_literal(line->format,
+                       title_of(*probe) + ", (" + sources.where(probe->range) + "), hits: ");
+        GlobalPrinter::convert(*line, 'd', printer.read(timing, {}, ast::StatOp::Count));
+        append_literal(line->format, ", cycles: ");
+        GlobalPrinter::convert(*line, 'd', printer.read(timing, {}, ast::StatOp::Min));
+        append_literal(line->format, "min/");
+        GlobalPrinter::convert(*line, 'd', printer.read(timing, {}, ast::StatOp::Avg));
+        append_literal(line->format, "avg/");
+        GlobalPrinter::convert(*line, 'd', printer.read(timing, {}, ast::StatOp::Max));
+        append_literal(line->format, "max, from: " + origin_of(*probe) + "\n");
+        report->body->statements.push_back(
+            printer.unless_empty(timing, GlobalPrinter::evaluate(std::move(line))));
+    }
+    if (report)
+        add_last_probe(program, std::move(report), points);
+}
+
+void show_regularly(Program& program, const PointShapes& points, int64_t interval_ms) {
+    if (program.probes.empty())
+        return;
+    constexpr int64_t most_elements = 1000;
+    const SourceRange range = program.probes.front()->range;
+    auto snapshot = synthetic_probe(range);
+    GlobalPrinter printer(*snapshot, true);
+    auto& statements = snapshot->body->statements;
+    const auto mark = [&](const char* shows, int64_t value) {
+        auto print = printer.begin_print(range);
+        print->shows = shows;
+        GlobalPrinter::convert(*print, 'd', number_of(value, range));
+        statements.push_back(GlobalPrinter::evaluate(std::move(print)));
+    };
+    mark(DJS_SHOWS_BEGIN, interval_ms);
+    for (const auto& probe : program.probes) {
+        if (!probe->timing)
+            continue;
+        probe->has_switch = true;
+        const auto number = static_cast<int64_t>(&probe - program.probes.data());
+        statements.push_back(printer.unless_empty(*probe->timing,
+                                                  line_of_probe(*probe, number, printer, false),
+                                                  line_of_probe(*probe, number, printer, true)));
+    }
+    for (const auto& global : program.globals) {
+        const bool is_timing =
+            std::any_of(program.probes.begin(), program.probes.end(),
+                        [&](const auto& probe) { return probe->timing == global.get(); });
+        if (!is_timing)
+            statements.push_back(printer.show(*global, most_elements));
+    }
+    mark(DJS_SHOWS_END, interval_ms);
+    add_point(program, *snapshot, points, PointIsPeriodic, interval_ms);
+    add_probe(program, std::move(snapshot));
+}
+
+} // namespace djstap::semantics
