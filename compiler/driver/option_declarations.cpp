@@ -10,9 +10,7 @@ constexpr Unsupported unsupported[] = {
     {"-i,--interactive", false, false, "an interactive session"},
     {"-b", false, false, "a separate output file for each CPU (bulk mode)"},
     {"-S", true, false, "rotating the output file at a given size"},
-    {"-t", false, true, "hit and time statistics of each probe"},
     {"--remote", true, false, "running the script on another machine"},
-    {"--monitor", false, false, "the interactive monitor"},
 };
 
 // Symbols are found when they are shown, and unwind information where programs have it.
@@ -212,6 +210,9 @@ void OptionParser::declare_run() {
     one("-s", raw.buffer, "set the size of each CPU's ring buffer in megabytes")
         ->type_name("MB")
         ->group(group);
+    flag("-t", options.times_probes,
+         "print the hits of each probe at the end, and the cycles that its handler took")
+        ->group(group);
     flag("--suppress-handler-errors", options.suppress_handler_errors,
          "a run-time error ends only the handler, not the session")
         ->group(group);
@@ -224,13 +225,18 @@ void OptionParser::declare_run() {
         ->type_name("FORMAT[:FILE]")
         ->group(group);
     for (const OutputKind& kind : output_kinds())
-        if (kind.has.has_option)
+        if (kind.has.has_option && !kind.has.is_interactive)
             app.add_flag_callback(
                    "--" + std::string(kind.name),
                    [this, &kind] { raw.outputs.emplace_back(kind.name); },
                    "print output, listings and --info as " + std::string(kind.title) +
                        ": --output=" + std::string(kind.name))
                 ->group(group);
+    one("--monitor", raw.monitor,
+        "show the globals and the probes with their hits and cost while the script runs, as tables "
+        "on the terminal that change every second, or at this interval")
+        ->type_name("[=SECONDS]")
+        ->group(group);
     one("--event-fields", raw.event_fields,
         "record these with everything that the script prints, for " + outputs_with_fields() + ": " +
             listed(event_fields()))

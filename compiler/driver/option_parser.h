@@ -25,7 +25,8 @@ struct RawOptions {
     std::vector<std::string> definitions, global_values, ignored, outputs;
     int ignored_flag = 0;
     std::string pass, pass_verbosity, seconds, compatible, runtime, color, mechanism, diagnostics,
-        module_name, pid, target_namespaces, buffer, guest, guest_memory, guest_disk, event_fields;
+        module_name, pid, target_namespaces, buffer, guest, guest_memory, guest_disk, event_fields,
+        monitor;
     int verbose = 0;
     bool info = false, types = false, aliases = false, functions = false, examples = false,
          lsp = false, no_warnings = false, help = false, version = false;

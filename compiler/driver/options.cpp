@@ -56,6 +56,7 @@ class OptionChecks {
     std::optional<Failure> check_names();
     std::optional<Failure> check_event_fields();
     std::optional<Failure> check_outputs();
+    std::optional<Failure> check_monitor();
 
     OptionParser& parser_;
     Options& options_;
@@ -224,8 +225,37 @@ std::optional<Failure> OptionChecks::check_event_fields() {
     return std::nullopt;
 }
 
+// --monitor is an output that also needs code in the module.
+std::optional<Failure> OptionChecks::check_monitor() {
+    const auto& requests = options_.output_requests;
+    const bool wanted = std::ranges::any_of(
+        requests, [](const OutputRequest& each) { return each.kind->has.is_interactive; });
+    if (!wanted)
+        return std::nullopt;
+    constexpr double ms_a_second = 1000, shortest = 0.1, longest = 3600;
+    double seconds = 1;
+    if (!raw_.monitor.empty()) {
+        char* end = nullptr;
+        seconds = strtod(raw_.monitor.c_str(), &end);
+        if (*end || !(seconds >= shortest) || seconds > longest)
+            return bad("--monitor=" + raw_.monitor +
+                       ": expected a number of seconds from 0.1 to "
+                       "3600");
+    }
+    options_.shown_every_ms = static_cast<int64_t>(seconds * ms_a_second);
+    if (options_.recorder)
+        return bad("--monitor shows a script while it runs, but -F leaves it loaded");
+    if (parser_.guest->count() && options_.last_pass == 5)
+        return bad("--monitor needs a terminal, which a guest does not have",
+                   "without --guest, it monitors this machine");
+    return std::nullopt;
+}
+
 std::optional<Failure> OptionChecks::check_outputs() {
-    for (const std::string& text : raw_.outputs) {
+    std::vector<std::string> outputs = raw_.outputs;
+    if (!raw_.monitor.empty())
+        outputs.emplace_back("monitor");
+    for (const std::string& text : outputs) {
         auto request = parse_output(text);
         if (!request)
             return request.failure();
@@ -243,6 +273,8 @@ std::optional<Failure> OptionChecks::check_outputs() {
         options_.event_fields |= request->kind->has.fields;
         options_.output_requests.push_back(std::move(*request));
     }
+    if (auto failure = check_monitor())
+        return failure;
     // What only makes a module, or leaves one loaded, writes no such files.
     if (options_.action != Action::Compile || options_.last_pass < 5 || options_.recorder)
         return std::nullopt;
@@ -314,13 +346,16 @@ std::optional<Failure> OptionChecks::check() {
     return std::nullopt;
 }
 
-// `--guest` and `--color` take a value only after "=", so that a script's name may follow them.
+// `--guest`, `--monitor` and `--color` take a value only after "=", so that a script's name may
+// follow them.
 void close_optional_values(std::vector<std::string>& arguments) {
     for (std::string& argument : arguments) {
         if (argument == "--")
             return;
         if (argument == "--guest")
             argument = "--guest=newest";
+        else if (argument == "--monitor")
+            argument = "--monitor=1";
         else if (argument == "--color" || argument == "--colour")
             argument = "--color=always";
     }

@@ -2,6 +2,7 @@
 #include "session/output_request.h"
 
 #include "diagnostics/suggest.h"
+#include "session/monitor_screen.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -104,6 +105,13 @@ Status check_outputs(const OutputChoice& options) {
             return same_file(request, file);
         files.push_back(file);
         const std::string title(request.kind->title);
+        if (request.kind->has.is_interactive && !file.empty())
+            return Failure{option_of(request) + ": the " + title +
+                               " is shown on a terminal and not written to a file",
+                           "--output=text:FILE writes what the script prints"};
+        if (request.kind->has.is_interactive)
+            if (auto checked = MonitorScreen::check(); !checked)
+                return checked;
         if (file.empty() && !request.kind->has.files.empty())
             return Failure{option_of(request) + ": " + title +
                                " output is a folder, whose name is "

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/monitor_model.h"
+
+#include "record_bytes.h"
+
+#include <gtest/gtest.h>
+
+namespace djstap {
+namespace {
+
+using Style = MonitorLine::Style;
+
+class Monitor : public testing::Test {
+  protected:
+    // Passes on what a record of this format contains.
+    bool event(const ModuleMeta::Format& format, const std::string& arguments) {
+        const Event each{0, cycles_, clock_, format, arguments};
+        return model_.take(each);
+    }
+    void mark(const char* shows) { event({"%d", "l", shows, 0}, number(1000)); }
+    void probe(int64_t index, const std::string& points, int64_t hits) {
+        event({"%d %s %d %d %d %d %d", "lslllll", DJS_SHOWS_PROBE, 2},
+              number(index) + text(points) + number(hits) + number(1) + number(3) +
+                  number(2 * hits) + number(2));
+    }
+    void scalar(const std::string& name, int64_t value) {
+        event({name + "=%d\n", "l", name, 0}, number(value));
+    }
+    void element(const std::string& array, const std::string& key, int64_t value) {
+        event({array + "[\"%s\"]=%d\n", "sl", array, 1}, text(key) + number(value));
+    }
+    // A snapshot of two probes, a scalar and an array.
+    void snapshot(int64_t first_hits, int64_t second_hits) {
+        cycles_ += 2'000'000'000;
+        mark(DJS_SHOWS_BEGIN);
+        probe(0, "first", first_hits);
+        probe(1, "second", second_hits);
+        scalar("n", first_hits + second_hits);
+        element("a", "few", second_hits);
+        element("a", "many", first_hits + second_hits);
+        mark(DJS_SHOWS_END);
+    }
+    std::string screen(size_t width = 100, size_t height = 12) {
+        std::string all;
+        for (const MonitorLine& line : model_.lines(width, height)) {
+            std::string shown = line.text;
+            shown.erase(shown.find_last_not_of(' ') + 1);
+            all += (line.style == Style::Selected ? ">"
+                    : line.style == Style::Off    ? "-"
+                                                  : " ") +
+                   shown + "\n";
+        }
+        // Without the title, which has the keys.
+        return all.substr(all.find('\n') + 1);
+    }
+    MonitorRequest press(char character) { return model_.press(MonitorKey::Character, character); }
+
+    RecordClock clock_{djs_clock{1, 1, 1, 1'000'000, 0}}; // a cycle is a nanosecond
+    uint64_t cycles_ = 0;
+    MonitorModel model_{"m"};
+};
+
+TEST_F(Monitor, ShowsProbesByHits) {
+    snapshot(5, 7);
+    EXPECT_EQ(screen(), " [probes (2)]  globals (1)   a (2)\n"
+                        " #  on  hitsv hits/s  average  min  max  cycles  probe\n"
+                        "> 1 on      7       0        2    1    3      14 second\n"
+                        "  0 on      5       0        2    1    3      10 first\n");
+    EXPECT_FALSE(model_.changed());
+    snapshot(9, 7);
+    EXPECT_TRUE(model_.changed());
+}
+
+TEST_F(Monitor, IncompleteSnapshotsAreNotShown) {
+    snapshot(5, 7);
+    const std::string before = screen();
+    mark(DJS_SHOWS_BEGIN);
+    probe(0, "first", 100);
+    EXPECT_EQ(screen(), before);
+}
+
+TEST_F(Monitor, ElementsThatAreGoneDisappear) {
+    snapshot(5, 7);
+    press('\t');
+    press('\t');
+    EXPECT_EQ(screen(), "  probes (2)   globals (1)  [a (2)]\n"
+                        " key  valuev\n"
+                        ">many     12\n"
+                        " few       7\n");
+    mark(DJS_SHOWS_BEGIN);
+    element("a", "few", 8);
+    mark(DJS_SHOWS_END);
+    EXPECT_EQ(screen(), " [a (1)]\n"
+                        " key  valuev\n"
+                        ">few       8\n");
+}
+
+TEST_F(Monitor, TheSelectedRowStaysSelectedWhereverItIs) {
+    snapshot(5, 7);
+    screen();
+    model_.press(MonitorKey::Down);
+    snapshot(50, 7);
+    EXPECT_EQ(screen(), " [probes (2)]  globals (1)   a (2)\n"
+                        " #  on  hitsv hits/s  average  min  max  cycles  probe\n"
+                        "> 0 on     50      22        2    1    3     100 first\n"
+                        "  1 on      7       0        2    1    3      14 second\n");
+    const MonitorRequest request = press(' ');
+    EXPECT_EQ(request.kind, MonitorRequest::Kind::Switch);
+    EXPECT_EQ(request.probes, std::vector<uint32_t>{0});
+    EXPECT_FALSE(request.on);
+}
+
+TEST_F(Monitor, SwitchedProbesAreShown) {
+    snapshot(5, 7);
+    model_.set_switch(0, false);
+    EXPECT_NE(screen().find("- 0 off     5"), std::string::npos) << screen();
+    snapshot(5, 8);
+    EXPECT_NE(screen().find("- 0 off     5"), std::string::npos) << screen();
+    model_.press(MonitorKey::End);
+    EXPECT_TRUE(press(' ').on);
+    model_.set_switch(0, true);
+    EXPECT_NE(screen().find("> 0 on      5"), std::string::npos) << screen();
+}
+
+TEST_F(Monitor, PauseLeavesWhatWasOff) {
+    snapshot(5, 7);
+    model_.set_switch(1, false);
+    const MonitorRequest pause = press('p');
+    EXPECT_EQ(pause.probes, std::vector<uint32_t>{0});
+    EXPECT_FALSE(pause.on);
+    model_.set_switch(0, false);
+    EXPECT_NE(model_.lines(100, 5)[0].text.find("paused"), std::string::npos);
+    const MonitorRequest resume = press('p');
+    EXPECT_EQ(resume.probes, std::vector<uint32_t>{0});
+    EXPECT_TRUE(resume.on);
+    EXPECT_EQ(model_.lines(100, 5)[0].text.find("paused"), std::string::npos);
+}
+
+TEST_F(Monitor, SpaceOutsideTheProbesTellsWhereTheyAre) {
+    snapshot(5, 7);
+    press('\t');
+    EXPECT_EQ(press(' ').kind, MonitorRequest::Kind::Nothing);
+    EXPECT_NE(screen().find("tab leads to the table of probes"), std::string::npos);
+}
+
+TEST_F(Monitor, SortsByAnyColumn) {
+    snapshot(5, 7);
+    press('<');
+    press('<'); // the numbers, largest first
+    press('r');
+    EXPECT_EQ(screen(), " [probes (2)]  globals (1)   a (2)\n"
+                        " #^ on  hits  hits/s  average  min  max  cycles  probe\n"
+                        "> 0 on      5       0        2    1    3      10 first\n"
+                        "  1 on      7       0        2    1    3      14 second\n");
+    press('<'); // from the first column to the last
+    EXPECT_NE(screen().find("probe^"), std::string::npos);
+}
+
+TEST_F(Monitor, FrozenTablesStay) {
+    snapshot(5, 7);
+    press('f');
+    const std::string before = screen();
+    snapshot(50, 70);
+    EXPECT_EQ(screen(), before);
+    press('f');
+    snapshot(51, 71);
+    EXPECT_NE(screen().find("71"), std::string::npos);
+}
+
+TEST_F(Monitor, ShowsWhatTheScriptPrintsWithoutControlCharacters) {
+    snapshot(5, 7);
+    model_.take_text("one\ntwo \033[2J");
+    model_.take_text("\nthree");
+    EXPECT_EQ(screen(60, 9), " [probes (2)]  globals (1)   a (2)\n"
+                             " #  on  hitsv hits/s  average  min  max  cycles  probe\n"
+                             "> 1 on      7       0        2    1    3      14 second\n"
+                             "  0 on      5       0        2    1    3      10 first\n"
+                             " printed\n"
+                             " one\n"
+                             " two ?[2J\n"
+                             " three\n");
+    EXPECT_EQ(model_.last_text(), "one\ntwo \033[2J\nthree");
+    snapshot(6, 7);
+    EXPECT_EQ(model_.last_text(), "");
+}
+
+TEST_F(Monitor, ScrollsAndFitsAnySize) {
+    cycles_ += 1;
+    mark(DJS_SHOWS_BEGIN);
+    for (int64_t i = 0; i < 30; i++)
+        element("big", "key" + std::to_string(i), 100 - i);
+    mark(DJS_SHOWS_END);
+    model_.press(MonitorKey::End);
+    EXPECT_EQ(screen(20, 5), " [big (30)]\n"
+                             " key   valuev\n"
+                             " key28     72\n"
+                             ">key29     71\n");
+    for (size_t width = 0; width < 30; width++)
+        for (size_t height = 0; height < 12; height++) {
+            const auto lines = model_.lines(width, height);
+            EXPECT_LE(lines.size(), height);
+            for (const MonitorLine& line : lines)
+                EXPECT_LE(line.text.size(), width);
+        }
+}
+
+TEST_F(Monitor, KeysWithoutAnythingToShowDoNothing) {
+    for (const char key : std::string("\t <>srpf"))
+        EXPECT_EQ(press(key).kind, MonitorRequest::Kind::Nothing);
+    model_.press(MonitorKey::PageDown);
+    EXPECT_EQ(press('q').kind, MonitorRequest::Kind::Quit);
+    EXPECT_NE(screen().find("waiting for the first values"), std::string::npos);
+}
+
+TEST_F(Monitor, DamagedRecordsAreIgnored) {
+    mark(DJS_SHOWS_BEGIN);
+    event({"%d %s", "ls", DJS_SHOWS_PROBE, 2}, number(1));
+    event({"%d %s %d %d %d %d %d", "lslllll", DJS_SHOWS_PROBE, 2}, number(1) + "\xff\xff\xff\xff");
+    mark(DJS_SHOWS_END);
+    EXPECT_NE(screen().find("waiting"), std::string::npos);
+    EXPECT_FALSE(event({"%d\n", "l"}, number(1)));
+}
+
+} // namespace
+} // namespace djstap
