@@ -24,7 +24,7 @@ bool is_cold(std::string_view symbol) {
 
 DwarfInfo::DwarfInfo(const Image& image, const std::string& path, DwarfIndex index)
     : image_(image), index_(std::move(index)), dwarf_(path), frames_(image.file()),
-      types_(dwarf_, index_) {}
+      types_(dwarf_, [this]() -> const DwarfIndex& { return index_; }) {}
 
 FunctionInfo DwarfInfo::function_info(const FunctionRecord& record) const {
     FunctionInfo info;

@@ -10,6 +10,7 @@ class DwarfInfo final : public DebugInfo {
     // `path`: the file that the index was built from.
     DwarfInfo(const Image& image, const std::string& path, DwarfIndex index);
 
+    const DwarfIndex& index() const { return index_; }
     const Image& image() const override { return image_; }
     bool has_dwarf() const override { return true; }
     std::string_view source() const override { return "DWARF"; }

@@ -96,7 +96,7 @@ bool DwarfTypes::die_of(TypeId type, Dwarf_Die* die) const {
 }
 
 std::optional<TypeId> DwarfTypes::tagged(std::string_view name, int tag) const {
-    for (const TypeRecord& record : index_.types_named(name)) {
+    for (const TypeRecord& record : index_().types_named(name)) {
         if (int(record.tag) == tag)
             return record.die;
     }

@@ -43,7 +43,10 @@ class LazyFrames {
 // of a multidimensional array that have been removed.
 class DwarfTypes {
   public:
-    DwarfTypes(const LazyDwarf& dwarf, const DwarfIndex& index) : dwarf_(dwarf), index_(index) {}
+    // Returns the index of types by name; called only if a name is looked up.
+    using TypeIndex = std::function<const DwarfIndex&()>;
+
+    DwarfTypes(const LazyDwarf& dwarf, TypeIndex index) : dwarf_(dwarf), index_(std::move(index)) {}
     CType resolve(TypeId type) const;
     std::vector<CMember> members(TypeId type) const;
     std::vector<CEnumerator> enumerators(TypeId type) const;
@@ -57,7 +60,7 @@ class DwarfTypes {
     std::optional<TypeId> tagged(std::string_view name, int tag) const;
 
     const LazyDwarf& dwarf_;
-    const DwarfIndex& index_;
+    TypeIndex index_;
 };
 
 } // namespace djstap

@@ -17,9 +17,10 @@ constexpr size_t most_excerpts = 3;
 
 FirstInfo::FirstInfo(const Image& image, const std::string& path, NameSearch search,
                      void (*progress)(const std::string&))
-    : image_(image), path_(path), search_(std::move(search)), progress_(progress) {}
+    : image_(image), path_(path), search_(std::move(search)), progress_(progress), dwarf_(path),
+      types_(dwarf_, [this]() -> const DwarfIndex& { return all().index(); }) {}
 
-const DebugInfo& FirstInfo::all() const {
+const DwarfInfo& FirstInfo::all() const {
     if (all_)
         return *all_;
     auto index = DwarfIndex::open(image_, path_, progress_);
@@ -78,6 +79,43 @@ void FirstInfo::add_details(FunctionInfo& function) const {
                 part.entries.end())
                 return part.info->add_details(function);
     all().add_details(function);
+}
+
+const DwarfInfo& FirstInfo::around(uint64_t address) const {
+    if (!all_)
+        for (const auto& [name, part] : excerpts_)
+            if (part.info && part.info->index().function_at(address))
+                return *part.info;
+    return all();
+}
+
+std::vector<Variable> FirstInfo::variables_at(uint64_t address) const {
+    return around(address).variables_at(address);
+}
+
+std::vector<Variable> FirstInfo::variables_of_inlined(const StatementAddress& inlined) const {
+    return around(inlined.address).variables_of_inlined(inlined);
+}
+
+Result<StatementResult> FirstInfo::statements(const FunctionPattern& pattern, bool nearest) const {
+    // The last line of a function, and what is near a line without code, depend on what follows in
+    // its file, which other units may tell.
+    const Excerpt* part =
+        pattern.line_kind == FunctionPattern::LineKind::All ? nullptr : excerpt(pattern.function);
+    if (part && !part->entries.empty()) {
+        auto found = part->info->statements(pattern, false);
+        if (found && !found->addresses.empty())
+            return found;
+    }
+    return all().statements(pattern, nearest);
+}
+
+std::string FirstInfo::type_name(TypeId type) const {
+    return write_type(type, [this](TypeId each) { return types_.step(each); });
+}
+
+std::optional<CMember> FirstInfo::member(TypeId type, std::string_view name) const {
+    return find_member(*this, type, name);
 }
 
 bool FirstInfo::only_inlined(std::string_view name) const {

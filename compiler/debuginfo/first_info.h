@@ -8,8 +8,10 @@
 
 namespace djstap {
 
-// Answers what concerns only functions of one name from the units that mention the name: they are
-// found and read in a tenth of the time that the index takes. Any other question builds the index.
+// Answers what concerns only functions of one name, their statements and their variables from the
+// units that mention the name: they are found and read in a tenth of the time that the index takes.
+// A type is read where it is, unless only other units define it. Any other question builds the
+// index.
 class FirstInfo final : public DebugInfo {
   public:
     FirstInfo(const Image& image, const std::string& path, NameSearch search,
@@ -25,19 +27,22 @@ class FirstInfo final : public DebugInfo {
     std::vector<StatementAddress> inlined(const FunctionPattern& pattern,
                                           const PlaceFilter& wanted) const override;
     size_t inlined_count(const FunctionPattern& pattern) const override;
+    std::vector<Variable> variables_of_inlined(const StatementAddress& inlined) const override;
+    Result<StatementResult> statements(const FunctionPattern& pattern, bool nearest) const override;
+    std::vector<Variable> variables_at(uint64_t address) const override;
+    CType resolve(TypeId type) const override { return types_.resolve(type); }
+    std::string type_name(TypeId type) const override;
+    std::vector<CMember> members(TypeId type) const override { return types_.members(type); }
+    std::optional<CMember> member(TypeId type, std::string_view name) const override;
+    std::vector<CEnumerator> enumerators(TypeId type) const override {
+        return types_.enumerators(type);
+    }
 
     std::vector<std::string> similar_functions(std::string_view name) const override {
         return all().similar_functions(name);
     }
     std::vector<std::string> similar_variables(std::string_view name) const override {
         return all().similar_variables(name);
-    }
-    std::vector<Variable> variables_of_inlined(const StatementAddress& inlined) const override {
-        return all().variables_of_inlined(inlined);
-    }
-    Result<StatementResult> statements(const FunctionPattern& pattern,
-                                       bool nearest) const override {
-        return all().statements(pattern, nearest);
     }
     Result<StatementAddress> statement_at(uint64_t address) const override {
         return all().statement_at(address);
@@ -50,20 +55,8 @@ class FirstInfo final : public DebugInfo {
         return all().labels(pattern, label);
     }
     CallSites calls(const CallerScope& caller) const override { return all().calls(caller); }
-    std::vector<Variable> variables_at(uint64_t address) const override {
-        return all().variables_at(address);
-    }
     std::optional<Variable> global(std::string_view name) const override {
         return all().global(name);
-    }
-    CType resolve(TypeId type) const override { return all().resolve(type); }
-    std::string type_name(TypeId type) const override { return all().type_name(type); }
-    std::vector<CMember> members(TypeId type) const override { return all().members(type); }
-    std::optional<CMember> member(TypeId type, std::string_view name) const override {
-        return all().member(type, name);
-    }
-    std::vector<CEnumerator> enumerators(TypeId type) const override {
-        return all().enumerators(type);
     }
     std::optional<int64_t> enumerator(std::string_view name) const override {
         return all().enumerator(name);
@@ -83,15 +76,20 @@ class FirstInfo final : public DebugInfo {
     };
     // Returns null if the name can only be looked up in the index.
     const Excerpt* excerpt(const std::string& name) const;
+    // Returns what the unit that contains the code at an address tells; the whole index if that
+    // unit was not read.
+    const DwarfInfo& around(uint64_t address) const;
     // Returns the information with the whole index.
-    const DebugInfo& all() const;
+    const DwarfInfo& all() const;
 
     const Image& image_;
     std::string path_;
     NameSearch search_;
     void (*progress_)(const std::string&);
     mutable std::map<std::string, Excerpt> excerpts_;
-    mutable std::unique_ptr<DebugInfo> all_;
+    mutable std::unique_ptr<DwarfInfo> all_;
+    LazyDwarf dwarf_;
+    DwarfTypes types_;
 };
 
 } // namespace djstap

@@ -32,6 +32,44 @@ std::string shown(const std::vector<StatementAddress>& places) {
     return text;
 }
 
+// A type, and what it points to or consists of, to a depth.
+std::string shown_type(const DebugInfo& info, TypeId id, int depth) {
+    const CType type = info.resolve(id);
+    std::string text = info.type_name(id) + " " + std::to_string(int(type.kind)) + " " + type.name +
+                       " " + std::to_string(type.size) + (type.is_signed ? " signed" : "") + " " +
+                       std::to_string(type.count);
+    for (const CEnumerator& each : info.enumerators(id))
+        text += " " + each.name + "=" + std::to_string(each.value);
+    if (depth == 0)
+        return text;
+    if (type.base_type)
+        text += " (" + shown_type(info, type.base_type, depth - 1) + ")";
+    for (const CMember& each : info.members(id))
+        text += "\n" + each.name + " " + std::to_string(each.offset) + ":" +
+                std::to_string(each.bit_offset) + ":" + std::to_string(each.bit_size) + " " +
+                shown_type(info, each.type, depth - 1);
+    return text;
+}
+
+std::string shown_variables(const DebugInfo& info, const std::vector<Variable>& variables) {
+    std::string text;
+    for (const Variable& each : variables)
+        text += each.name + "=" + shown_location(each.location) +
+                (each.is_parameter ? " parameter " : " ") + shown_type(info, each.type, 2) + "\n";
+    return text;
+}
+
+std::string shown(const Result<StatementResult>& result) {
+    if (!result)
+        return result.failure().message + "; " + result.failure().hint;
+    std::string text = shown(result->addresses);
+    for (const StatementAddress& each : result->addresses)
+        text += each.is_stmt ? "s" : "-";
+    for (const uint32_t line : result->nearest_lines)
+        text += " nearest " + std::to_string(line);
+    return text;
+}
+
 // A cache of its own while it exists.
 class EmptyCache {
   public:
@@ -110,6 +148,23 @@ TEST(FirstInfo, TellsWhatTheIndexTells) {
                 FunctionInfo same = function;
                 all.add_details(same);
                 EXPECT_EQ(shown({function}), shown({same}));
+                EXPECT_EQ(shown_variables(*first, function.parameters),
+                          shown_variables(all, same.parameters));
+                EXPECT_EQ(shown_variables(*first, first->variables_at(function.entry)),
+                          shown_variables(all, all.variables_at(function.entry)));
+            }
+            for (const StatementAddress& place : first->inlined(*pattern, {}))
+                EXPECT_EQ(shown_variables(*first, first->variables_of_inlined(place)),
+                          shown_variables(all, all.variables_of_inlined(place)));
+            for (const char* lines : {"", "@*+2", "@*+1000", "@*:*"}) {
+                // These build the index.
+                if (lines[0] && lines[2] != '+' && std::string_view(name) != names[0])
+                    continue;
+                const auto statements = parse_function_pattern(std::string(name) + lines);
+                ASSERT_TRUE(statements);
+                EXPECT_EQ(shown(first->statements(*statements, false)),
+                          shown(all.statements(*statements, false)))
+                    << lines;
             }
         }
     }
@@ -136,7 +191,21 @@ TEST(FirstInfo, BuildsTheIndexOnlyWhenItIsNeeded) {
     {
         const auto first = open_info(kernel);
         ASSERT_TRUE(first);
-        EXPECT_EQ(find_functions(*first, "vfs_read").size(), 1u);
+        const auto found = find_functions(*first, "vfs_read");
+        ASSERT_EQ(found.size(), 1u);
+        // Its variables, their types and its statements are where it is.
+        ASSERT_FALSE(found[0].parameters.empty());
+        const TypeId file = found[0].parameters[0].type;
+        EXPECT_EQ(first->type_name(file), "struct file *");
+        const CType pointer = first->resolve(file);
+        EXPECT_EQ(pointer.kind, CTypeKind::Pointer);
+        const auto inode = first->member(pointer.base_type, "f_inode");
+        ASSERT_TRUE(inode);
+        EXPECT_GT(first->resolve(first->resolve(inode->type).base_type).size, 0u);
+        EXPECT_FALSE(first->variables_at(found[0].entry).empty());
+        const auto lines = parse_function_pattern("vfs_read@fs/read_write.c+1");
+        ASSERT_TRUE(lines);
+        EXPECT_TRUE(first->statements(*lines, true));
         EXPECT_EQ(steps, 0);
         EXPECT_EQ(indexes(), 0u);
         // A name with a wildcard, a type, or an address can be anywhere.
