@@ -4,6 +4,9 @@
 #include "debuginfo/dwarf_tree.h"
 #include "system/file.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace djstap {
 
 Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const std::string& path) {
@@ -20,13 +23,53 @@ DwarfFile::~DwarfFile() {
     dwarf_end(dwarf_);
 }
 
+constexpr size_t first_slots = 1 << 12, block_bytes = 1 << 18;
+
+// The empty string has number 0, which no slot has.
+StringSet::StringSet() : slots_(first_slots), strings_{""} {}
+
 uint32_t StringSet::add(std::string_view text) {
-    auto found = numbers_.find(text);
-    if (found != numbers_.end())
-        return found->second;
-    auto [added, inserted] = numbers_.emplace(text, strings_.size());
-    strings_.push_back(added->first);
-    return added->second;
+    if (text.empty())
+        return 0;
+    const size_t whole = std::hash<std::string_view>()(text);
+    const uint32_t hash = static_cast<uint32_t>(whole ^ whole >> 32);
+    const size_t mask = slots_.size() - 1;
+    size_t at = hash & mask;
+    for (; slots_[at].number; at = (at + 1) & mask)
+        if (slots_[at].hash == hash && strings_[slots_[at].number] == text)
+            return slots_[at].number;
+    const auto number = static_cast<uint32_t>(strings_.size());
+    slots_[at] = {hash, number};
+    strings_.push_back(keep(text));
+    if (strings_.size() * 2 > slots_.size())
+        grow();
+    return number;
+}
+
+void StringSet::grow() {
+    std::vector<Slot> old(slots_.size() * 2);
+    old.swap(slots_);
+    const size_t mask = slots_.size() - 1;
+    for (const Slot& slot : old) {
+        size_t at = slot.hash & mask;
+        while (slot.number && slots_[at].number)
+            at = (at + 1) & mask;
+        if (slot.number)
+            slots_[at] = slot;
+    }
+}
+
+std::string_view StringSet::keep(std::string_view text) {
+    if (text.size() > free_bytes_) {
+        free_bytes_ = std::max(text.size(), block_bytes);
+        blocks_.push_back(std::make_unique_for_overwrite<char[]>(free_bytes_));
+        free_ = blocks_.back().get();
+    }
+    std::memcpy(free_, text.data(), text.size());
+    const std::string_view kept(free_, text.size());
+    free_ += text.size();
+    free_bytes_ -= text.size();
+    return kept;
 }
 
 std::vector<Dwarf_Off> unit_offsets(Dwarf* dwarf) {

@@ -31,22 +31,25 @@ class DwarfFile {
     Dwarf* dwarf_;
 };
 
-// Numbers strings, each once.
+// Numbers strings, each once: hundreds of thousands, so it keeps them in large blocks.
 class StringSet {
   public:
-    StringSet() { add(""); }
+    StringSet();
     uint32_t add(std::string_view text);
     const std::vector<std::string_view>& all() const { return strings_; }
 
   private:
-    struct Hash {
-        using is_transparent = void;
-        size_t operator()(std::string_view text) const {
-            return std::hash<std::string_view>()(text);
-        }
+    struct Slot {
+        uint32_t hash = 0, number = 0;
     };
-    std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> numbers_;
-    std::vector<std::string_view> strings_; // views of the keys, whose addresses are stable
+    void grow();
+    std::string_view keep(std::string_view text);
+
+    std::vector<Slot> slots_; // open addressing; number 0: free
+    std::vector<std::string_view> strings_;
+    std::vector<std::unique_ptr<char[]>> blocks_;
+    char* free_ = nullptr; // in the last block
+    size_t free_bytes_ = 0;
 };
 
 // Returns the offsets of the units' entries in .debug_info.

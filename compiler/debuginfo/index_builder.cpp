@@ -18,27 +18,51 @@ namespace {
 constexpr size_t all_threads = 2;
 constexpr size_t units_at_once = 16;
 
+// A string of one thread. Most comparisons are of the first bytes.
+struct PoolString {
+    uint64_t begin; // the first eight bytes, as a number in their order
+    std::string_view text;
+    uint32_t thread, number;
+
+    bool operator<(const PoolString& other) const {
+        return begin != other.begin ? begin < other.begin : text < other.text;
+    }
+};
+
+// Returns a thread's strings in their order.
+std::vector<PoolString> sorted_strings(const StringSet& strings, uint32_t thread) {
+    std::vector<PoolString> sorted;
+    sorted.reserve(strings.all().size());
+    for (const std::string_view text : strings.all()) {
+        uint64_t begin = 0;
+        for (size_t i = 0; i < sizeof begin; i++)
+            begin = begin << 8 | (i < text.size() ? static_cast<unsigned char>(text[i]) : 0);
+        sorted.push_back({begin, text, thread, static_cast<uint32_t>(sorted.size())});
+    }
+    std::sort(sorted.begin(), sorted.end());
+    return sorted;
+}
+
 // The strings of all threads in one sorted pool, so that neighbouring names are adjacent.
 struct StringPool {
     std::string bytes;
     std::vector<std::vector<uint32_t>> offsets; // by thread, then by the thread's number
 
-    explicit StringPool(const std::vector<ScanResult>& parts) {
-        std::vector<std::string_view> all;
-        for (const ScanResult& part : parts)
-            all.insert(all.end(), part.strings.all().begin(), part.strings.all().end());
-        std::sort(all.begin(), all.end());
-        all.erase(std::unique(all.begin(), all.end()), all.end());
-        std::unordered_map<std::string_view, uint32_t> places;
-        places.reserve(all.size());
-        for (std::string_view text : all) {
-            places.emplace(text, bytes.size());
-            bytes.append(text).push_back('\0');
+    explicit StringPool(const std::vector<std::vector<PoolString>>& sorted) {
+        std::vector<PoolString> all;
+        for (const auto& part : sorted) {
+            offsets.emplace_back(part.size());
+            const auto middle = static_cast<ptrdiff_t>(all.size());
+            all.insert(all.end(), part.begin(), part.end());
+            std::inplace_merge(all.begin(), all.begin() + middle, all.end());
         }
-        for (const ScanResult& part : parts) {
-            offsets.emplace_back();
-            for (std::string_view text : part.strings.all())
-                offsets.back().push_back(places[text]);
+        uint32_t place = 0;
+        for (size_t i = 0; i < all.size(); i++) {
+            if (i == 0 || all[i].text != all[i - 1].text) {
+                place = bytes.size();
+                bytes.append(all[i].text).push_back('\0');
+            }
+            offsets[all[i].thread][all[i].number] = place;
         }
     }
 };
@@ -212,6 +236,7 @@ Result<std::string> build_index(const Image& image, const std::string& path,
     if (!wanted.empty())
         units.assign(wanted.begin(), wanted.end());
     std::vector<ScanResult> parts(thread_count);
+    std::vector<std::vector<PoolString>> strings(thread_count);
     std::atomic<size_t> next = 0;
     auto scan = [&](size_t which) {
         DwarfScanner scanner(files[which]->get(), image);
@@ -220,6 +245,7 @@ Result<std::string> build_index(const Image& image, const std::string& path,
                 scanner.scan_unit(units[i]);
         }
         parts[which] = scanner.take();
+        strings[which] = sorted_strings(parts[which].strings, which);
     };
     std::vector<std::thread> threads;
     for (size_t i = 1; i < thread_count; i++)
@@ -227,7 +253,7 @@ Result<std::string> build_index(const Image& image, const std::string& path,
     scan(0);
     for (std::thread& thread : threads)
         thread.join();
-    StringPool pool(parts);
+    StringPool pool(strings);
     Merged merged;
     for (size_t i = 0; i < parts.size(); i++)
         merged.add(parts[i], pool.offsets[i]);
