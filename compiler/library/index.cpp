@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <sys/stat.h>
 #include <tuple>
 
 namespace djstap::library {
@@ -15,6 +16,14 @@ namespace {
 constexpr char magic[8] = {'D', 'J', 'S', 'T', 'L', 'I', 'B', '1'};
 
 } // namespace
+
+std::optional<IndexedFile> describe_file(const std::string& path) {
+    struct stat status{};
+    if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
+        return std::nullopt;
+    return IndexedFile{path, static_cast<uint64_t>(status.st_size),
+                       int64_t{status.st_mtim.tv_sec} * 1000000000 + status.st_mtim.tv_nsec};
+}
 
 struct Index::Header {
     char magic[8];
@@ -96,28 +105,54 @@ Index Index::build(const std::vector<IndexedFile>& files) {
     return index;
 }
 
-bool Index::valid(const std::vector<IndexedFile>& expected) const {
+bool Index::intact() const {
     if (bytes_.size() < sizeof(Header) || std::memcmp(bytes_.data(), magic, sizeof magic) != 0)
         return false;
     const Header& head = header();
     const uint64_t needed = sizeof(Header) + uint64_t{head.files} * sizeof(File) +
                             uint64_t{head.names} * sizeof(Name) + head.text;
-    if (needed != bytes_.size() || head.files != expected.size())
+    if (needed != bytes_.size())
         return false;
     auto inside = [&](uint32_t offset, uint32_t length) {
         return uint64_t{offset} + length <= head.text;
     };
-    for (uint32_t i = 0; i < head.files; ++i) {
-        const File& file = files()[i];
-        if (!inside(file.path, file.length) || file.size != expected[i].size ||
-            file.modified != expected[i].modified ||
-            text(file.path, file.length) != expected[i].path)
+    for (uint32_t i = 0; i < head.files; ++i)
+        if (!inside(files()[i].path, files()[i].length))
             return false;
-    }
     for (uint32_t i = 0; i < head.names; ++i)
         if (!inside(table()[i].name, table()[i].length) || table()[i].file >= head.files)
             return false;
     return true;
+}
+
+bool Index::valid(const std::vector<IndexedFile>& expected) const {
+    if (!intact() || header().files != expected.size())
+        return false;
+    for (uint32_t i = 0; i < header().files; ++i) {
+        const File& file = files()[i];
+        if (file.size != expected[i].size || file.modified != expected[i].modified ||
+            text(file.path, file.length) != expected[i].path)
+            return false;
+    }
+    return true;
+}
+
+bool Index::outdated(const std::string& path) {
+    Index index;
+    auto bytes = read_cached(path);
+    if (!bytes)
+        return false; // another user's, or removed just now
+    index.bytes_ = std::move(*bytes);
+    index.bytes_.reserve(64); // outside the object: aligned
+    if (!index.intact() || !index.header().files)
+        return true;
+    for (uint32_t i = 0; i < index.header().files; ++i) {
+        const File& file = index.files()[i];
+        const std::string name(index.text(file.path, file.length));
+        if (describe_file(name) != IndexedFile{name, file.size, file.modified})
+            return true;
+    }
+    return false;
 }
 
 std::optional<Index> Index::load(const std::string& path, const std::vector<IndexedFile>& files) {

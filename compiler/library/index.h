@@ -18,6 +18,9 @@ struct IndexedFile {
     bool operator==(const IndexedFile&) const = default;
 };
 
+// Returns what an index stores of a file; nothing if there is no such file.
+std::optional<IndexedFile> describe_file(const std::string& path);
+
 class Index {
   public:
     // Scans every file; files that cannot be read define no names.
@@ -25,6 +28,9 @@ class Index {
     // Loads the index in `path` if it is intact and describes exactly `files`.
     static std::optional<Index> load(const std::string& path,
                                      const std::vector<IndexedFile>& files);
+    // Returns whether no library can use the index in `path` any more: it is damaged, describes no
+    // file, or one of the files that it describes has changed or is gone.
+    static bool outdated(const std::string& path);
     // Writes a temporary file next to `path` and renames it. Returns false on failure: the index
     // remains usable.
     bool save(const std::string& path) const;
@@ -42,6 +48,7 @@ class Index {
     const File* files() const;
     const Name* table() const;
     std::string_view text(uint32_t offset, uint32_t length) const;
+    bool intact() const;
     bool valid(const std::vector<IndexedFile>& files) const;
 
     std::string bytes_;

@@ -39,12 +39,28 @@ bool ends_with(const std::string& text, const std::string& end) {
            text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
+constexpr std::string_view index_prefix = "library-", index_suffix = ".index";
+
 // Returns one name for each list of folders.
 std::string cache_name(const std::vector<std::string>& folders, const std::string& arch) {
     uint64_t hash = hash_bytes(arch);
     for (const std::string& folder : folders)
         hash = hash_bytes(folder, hash);
-    return "library-" + hexadecimal(hash) + ".index";
+    return std::string(index_prefix) + hexadecimal(hash) + std::string(index_suffix);
+}
+
+// Removes the indexes that no library can use any more: those of folders that are gone, or were
+// changed and not opened since. Whoever is about to load one builds it instead.
+void remove_outdated(const std::string& cache) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator at(cache, error), end; !error && at != end;
+         at.increment(error)) {
+        const std::string name = at->path().filename();
+        std::error_code ignored;
+        if (name.starts_with(index_prefix) && name.ends_with(index_suffix) &&
+            Index::outdated(at->path()))
+            std::filesystem::remove(at->path(), ignored);
+    }
 }
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -102,7 +118,10 @@ class IndexedLibrary final : public Library {
             return;
         }
         index_ = Index::build(files_);
+        if (files_.empty())
+            return;
         index_.save(path); // without a cache only the next start is slower
+        remove_outdated(cache);
     }
 
     std::vector<const ast::File*> files_defining_function(const std::string& name) override {
@@ -193,15 +212,9 @@ class IndexedLibrary final : public Library {
         std::sort(own.begin(), own.end());
         std::sort(inner.begin(), inner.end());
         for (const std::string& name : own) {
-            IndexedFile file;
-            file.path = folder + "/" + name;
-            struct stat status{};
-            if (stat(file.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
-                !seen.insert(file.path).second)
-                continue;
-            file.size = static_cast<uint64_t>(status.st_size);
-            file.modified = int64_t{status.st_mtim.tv_sec} * 1000000000 + status.st_mtim.tv_nsec;
-            files_.push_back(std::move(file));
+            auto file = library::describe_file(folder + "/" + name);
+            if (file && seen.insert(file->path).second)
+                files_.push_back(std::move(*file));
         }
         for (const std::string& name : inner)
             collect(folder + "/" + name, seen, false);

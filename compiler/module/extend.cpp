@@ -155,6 +155,12 @@ Result<RuntimeKit> extend_kit(const RuntimeKit& kit, const Kernel& kernel,
     RuntimeKit extended = kit;
     if (Status ok = Extension(extended, kernel, sources, parts, *scratch).add(missing); !ok)
         return ok.failure();
+    // Who has read the former manifest has opened these, or finds them missing and reads the new
+    // one.
+    for (std::string_view name : {pieces_object, runtime_object, plain_runtime, module_object}) {
+        std::error_code ignored;
+        fs::remove(kit.directory + "/" + file_name(kit, name), ignored);
+    }
     extended.built = true;
     extended.times.finish = watch.lap();
     return extended;

@@ -4,6 +4,7 @@
 #include "diagnostics/suggest.h"
 #include "image/configuration.h"
 #include "module/kit_build.h"
+#include "module/kit_files.h"
 #include "module/manifest.h"
 #include "module/module.h"
 #include "module/parts.h"
@@ -61,6 +62,14 @@ class KitLock {
         return KitLock(std::move(file));
     }
 
+    // Returns nothing if another djstap holds it.
+    static std::optional<KitLock> take_if_free(const std::string& path) {
+        FileDescriptor file(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600));
+        if (!file || flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+            return std::nullopt;
+        return KitLock(std::move(file));
+    }
+
   private:
     explicit KitLock(FileDescriptor file) : file_(std::move(file)) {}
     FileDescriptor file_;
@@ -109,14 +118,18 @@ std::optional<RuntimeKit> module::load_kit(const std::string& folder, const Kern
     if (!manifest || manifest->kit.release != kernel.release() ||
         manifest->kit.build_id != kernel.build_id() || !is_usable(manifest->kit))
         return std::nullopt;
+    auto files = std::make_shared<KitFiles>(folder);
     for (const KitFile& file : manifest->files) {
         const std::string path = folder + "/" + std::string(file.name);
-        auto bytes = MappedFile::map(open_trusted(path), path);
+        FileDescriptor descriptor = open_trusted(path);
+        auto bytes = MappedFile::map(descriptor, path);
         if (!bytes || (*bytes)->bytes().size() != file.size ||
             hash_bytes((*bytes)->bytes()) != file.checksum)
             return std::nullopt;
+        files->add(file.name, std::move(descriptor));
     }
     manifest->kit.directory = folder;
+    manifest->kit.files = std::move(files);
     return manifest->kit;
 }
 
@@ -143,6 +156,48 @@ class Wanted {
     const NeededSymbols& needed_;
     std::optional<PartNames> names_;
 };
+
+// Opens the files of a kit that was built or extended just now. Requires the lock.
+void hold_files(RuntimeKit& kit) {
+    auto files = std::make_shared<KitFiles>(kit.directory);
+    for (std::string_view name : {runtime_object, plain_runtime, module_object, linker_script}) {
+        const std::string own = file_name(kit, name);
+        if (FileDescriptor file = open_trusted(kit.directory + "/" + own))
+            files->add(own, std::move(file));
+    }
+    kit.files = std::move(files);
+}
+
+// Removes the kits that a new one replaces: those of its kernel that were built from other sources
+// of the runtime. The last of them stays, because two versions of djstap may take turns. Kits that
+// are being built or extended stay, too.
+void remove_former_kits(const std::string& parent, const std::string& key, const RuntimeKit& kit) {
+    const std::string kernel = key.substr(0, key.rfind('-') + 1);
+    std::vector<std::pair<fs::file_time_type, std::string>> former;
+    std::error_code error;
+    for (fs::directory_iterator at(parent, error), end; !error && at != end; at.increment(error)) {
+        const std::string name = at->path().filename(), list = at->path() / manifest_name;
+        if (!name.starts_with(kernel) || name == key)
+            continue;
+        const auto text = read_cached(list);
+        const auto manifest = text ? read_manifest(*text) : std::nullopt;
+        std::error_code unknown;
+        const auto written = fs::last_write_time(list, unknown);
+        if (!manifest || manifest->kit.build_dir == kit.build_dir)
+            former.emplace_back(unknown ? fs::file_time_type::min() : written, name);
+    }
+    std::sort(former.begin(), former.end());
+    for (size_t i = 0; i + 1 < former.size(); i++) {
+        const std::string& name = former[i].second;
+        const auto lock = KitLock::take_if_free(parent + "/." + name + ".lock");
+        std::error_code ignored;
+        if (!lock)
+            continue;
+        // Without its manifest, no djstap takes the folder for a kit.
+        fs::remove(parent + "/" + name + "/" + std::string(manifest_name), ignored);
+        fs::remove_all(parent + "/" + name, ignored);
+    }
+}
 
 // Builds a kit in a folder of its own and puts it in place of what is there.
 Result<RuntimeKit>
@@ -206,11 +261,15 @@ Result<RuntimeKit> open_runtime_kit(const Kernel& kernel, const RuntimeSources& 
         if (found && wanted.are_in(*found))
             return *found;
         remove_leftovers(parent, key);
-        if (!found)
-            return replace_kit(part, folder, [&](const std::string& to) {
+        if (!found) {
+            auto built = replace_kit(part, folder, [&](const std::string& to) {
                 return build_kit(
                     kernel, *files, parts, [&] { return wanted.names(); }, to, progress);
             });
+            if (built)
+                remove_former_kits(parent, key, *built);
+            return built;
+        }
         auto extended = extend_kit(*found, kernel, *files, parts, wanted.names(), progress);
         if (extended)
             return extended;
@@ -221,6 +280,8 @@ Result<RuntimeKit> open_runtime_kit(const Kernel& kernel, const RuntimeSources& 
     }();
     if (!kit)
         return kit.failure();
+    if (kit->built)
+        hold_files(*kit);
     kit->times.waiting = waited;
     kit->times.open = whole.lap();
     return kit;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "module/handler_names.h"
+#include "module/kit_files.h"
 #include "module/manifest.h"
 #include "module/module.h"
 #include "module/name.h"
@@ -12,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,6 +74,9 @@ class Linker {
         auto object = ElfObject::read(request_.object, "the script's object");
         if (!object)
             return object.failure();
+        for (const ObjectSymbol& symbol : object->symbols())
+            if (!symbol.undefined() && !symbol.name.empty())
+                script_names_.emplace(symbol.name);
         auto facts = check_script_object(*object, kit_);
         if (!facts)
             return facts.failure();
@@ -119,6 +125,7 @@ class Linker {
         if (!places)
             return places.failure();
         put_name(built_.bytes, *places, request_.name);
+        name_handlers_as_one(built_.bytes, *object, script_names_);
         built_.times.check += watch_.lap();
         return Done{};
     }
@@ -170,13 +177,14 @@ class Linker {
     std::string script() const { return scratch_.file("script.o"); }
     std::string module() const { return scratch_.file("module.ko"); }
     std::string kit_file(std::string_view name) const {
-        return kit_.directory + "/" + file_name(kit_, name);
+        return kit_.files->path(file_name(kit_, name));
     }
 
     const RuntimeKit& kit_;
     const ModuleRequest& request_;
     const TemporaryFolder& scratch_;
     BuiltModule& built_;
+    std::set<std::string, std::less<>> script_names_; // what the script's object defines
     Stopwatch watch_;
 };
 

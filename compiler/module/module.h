@@ -5,6 +5,7 @@
 #include "image/kernel.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,6 +13,10 @@
 #include <vector>
 
 namespace djstap {
+
+namespace module {
+class KitFiles;
+}
 
 // The location of the runtime's C sources and its Kbuild.
 struct RuntimeSources {
@@ -37,9 +42,10 @@ struct KitTimes {
 
 // The runtime as built for one kernel, ready to be linked with script objects.
 struct RuntimeKit {
-    std::string directory; // the location of its files
-    std::string release;   // of the kernel
-    std::string build_id;  // of the kernel, hexadecimal
+    std::string directory;                         // the location of its files
+    std::shared_ptr<const module::KitFiles> files; // those that modules are linked from
+    std::string release;                           // of the kernel
+    std::string build_id;                          // of the kernel, hexadecimal
     // the kernel expects a landing pad at every function whose address is taken
     bool ibt = false;
 

@@ -4,10 +4,11 @@
 
     first_scripts.py --djstap PROGRAM [--kernel RELEASE]
 
-Whatever the order, the modules are the same in the end: those of a kit that got its parts one after the other contain and refer to
-what those of a whole kit do.
+Whatever the order, the modules are the same in the end: those of a kit that got its parts one after the other refer to what those of
+a whole kit do, and their runtimes contain the same.
 """
 import argparse
+import glob
 import os
 import shutil
 import subprocess
@@ -55,11 +56,14 @@ class Scripts:
             self.fail(f"{what}: {found}, expected {expected}")
 
 
-def names(module):
-    """Returns the runtime's symbols in a module, and those of the kernel that it refers to."""
+def names(cache, module):
+    """Returns the runtime's symbols in a cache's kit, and those that a module of it has and refers to."""
+    with open(*glob.glob(os.path.join(cache, "runtime", "*", "manifest"))) as manifest:
+        runtime = {line.split()[1] for line in manifest if line.startswith("runtime-symbol ")}
     lines = subprocess.run(["nm", module], capture_output=True, text=True, check=True).stdout.splitlines()
     words = [line.split() for line in lines]
-    return {each[-1] for each in words if each[-2] == "U" or (each[-2].isupper() and each[-1].startswith("djs_"))}
+    return runtime | {each[-1] for each in words if len(each) > 1 and
+                      (each[-2] == "U" or (each[-2].isupper() and each[-1].startswith("djs_")))}
 
 
 def added(lines):
@@ -92,9 +96,9 @@ def main():
             scripts.expect(lines, [], "compiled again: " + script)
         lines, module = scripts.compile(grown, EMBEDDED, "-g")
         scripts.expect(len(added(lines)), 1, "embedded C code")
-        step_by_step = names(module)
+        step_by_step = names(grown, module)
         lines, module = scripts.compile(whole, EMBEDDED, "-g")
-        at_once = names(module)
+        at_once = names(whole, module)
         scripts.expect(added(lines), [], "a first script with embedded C code")
         scripts.expect(sorted(step_by_step ^ at_once), [], "step by step or at once")
         if not {"djs_ops_uprobe", "djs_enter", "djs_map_find"} <= at_once:

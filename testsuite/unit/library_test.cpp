@@ -194,6 +194,32 @@ TEST_F(LibraryFolder, ChangedFileIsIndexedAnew) {
     EXPECT_EQ(cache_files().size(), 1u) << "no temporary file is left";
 }
 
+TEST_F(LibraryFolder, OutdatedIndexesAreRemoved) {
+    write("a.stp", "function f() { return 1 }\n");
+    const auto open_folder = [&](const std::string& folder) {
+        return Library::open({path + "/" + folder}, sources, context, diagnostics);
+    };
+    for (const char* folder : {"same", "gone", "changed"}) {
+        fs::create_directories(path + "/" + folder);
+        std::ofstream(path + "/" + folder + "/a.stp") << "function f() { return 1 }\n";
+        open_folder(folder);
+    }
+    EXPECT_EQ(cache_files().size(), 3u);
+    std::ofstream(path + "/cache/library-0.index") << "not an index";
+    std::ofstream(path + "/cache/other.index") << "not a library's";
+    fs::remove_all(path + "/gone");
+    std::ofstream(path + "/changed/a.stp") << "function other() { return 1 }\n";
+    open(); // makes one
+    EXPECT_EQ(cache_files().size(), 3u);
+    EXPECT_TRUE(fs::exists(path + "/cache/other.index"));
+    // Without a file there is nothing to store.
+    fs::create_directories(path + "/empty");
+    open_folder("empty");
+    EXPECT_EQ(cache_files().size(), 3u);
+    EXPECT_EQ(open_folder("changed")->function_names(), Names{"other"});
+    EXPECT_EQ(cache_files().size(), 4u);
+}
+
 TEST_F(LibraryFolder, MissingFolderIsAWarning) {
     auto library = Library::open({path + "/nowhere"}, sources, context, diagnostics);
     EXPECT_TRUE(library->function_names().empty());

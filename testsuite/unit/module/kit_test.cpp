@@ -254,7 +254,21 @@ TEST(Kit, DamagedAndOutdatedOnesAreBuiltAnew) {
     EXPECT_TRUE(second->built);
     EXPECT_NE(kit->directory, second->directory);
 
-    fs::permissions(second->directory, fs::perms::all);
+    // Of those that others replace, the last one stays. Who has opened one can link with it.
+    runtime_sources.append("tiny.h", "/* changed again */\n");
+    auto third = open_runtime_kit(*kernel, runtime_sources.sources());
+    ASSERT_TRUE(third) << third.failure().message;
+    EXPECT_FALSE(fs::exists(kit->directory));
+    EXPECT_TRUE(load_kit(second->directory, *kernel));
+    EXPECT_TRUE(load_kit(third->directory, *kernel));
+    TestFolder folder;
+    const std::string object = script_object(*kernel, {}, folder.path);
+    for (const RuntimeKit* each : {&*anew, &*second, &*third}) {
+        auto module = link_module(*each, {"named", object, "", {}});
+        EXPECT_TRUE(module) << module.failure().message;
+    }
+
+    fs::permissions(third->directory, fs::perms::all);
     auto refused = open_runtime_kit(*kernel, runtime_sources.sources());
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.failure().message.find("is writable by others"), std::string::npos);

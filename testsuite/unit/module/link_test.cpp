@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "common.h"
 #include "module/elf.h"
+#include "module/handler_names.h"
 #include "module/name.h"
 #include "module/verify.h"
 
@@ -100,6 +101,7 @@ bool is_sealed(std::string_view bytes, std::string_view function) {
 }
 
 // The kit has lost the symbols of padding that objtool adds: the kernel would look up each of them.
+// Those of handlers have lost their names.
 std::multiset<std::string> symbols_of(const ElfObject& object) {
     std::multiset<std::string> symbols;
     for (const ObjectSymbol& symbol : object.symbols()) {
@@ -107,6 +109,8 @@ std::multiset<std::string> symbols_of(const ElfObject& object) {
             symbol.name.starts_with("__pfx_"))
             continue;
         const ObjectSection* section = object.section_of(symbol);
+        if (section && section->name == handler_section && symbol.name.empty())
+            continue;
         symbols.insert(std::string(symbol.name) + " " + std::to_string(symbol.type) + " " +
                        std::to_string(symbol.binding) + " " +
                        std::string(section ? section->name : "-") + "+" +
@@ -141,6 +145,39 @@ TEST_F(Linking, AModuleHasItsName) {
             files += entry.path().filename() != "script.o";
         EXPECT_EQ(files, 1u);
         fs::remove(output);
+    }
+}
+
+// Returns the named symbols of the code in which no kprobe may be placed.
+std::multiset<std::string> names_of_handlers(const ElfObject& object) {
+    std::multiset<std::string> names;
+    for (const ObjectSymbol& symbol : object.symbols()) {
+        const ObjectSection* section = object.section_of(symbol);
+        if (section && section->name == handler_section && !symbol.name.empty())
+            names.emplace(symbol.name);
+    }
+    return names;
+}
+
+TEST_F(Linking, TheRuntimesHandlerCodeHasOneName) {
+    for (const BuiltKernel& kernel : kernels) {
+        auto module = link_module(kernel.kit, {"my_probe", object(kernel), {}, {}, false});
+        ASSERT_TRUE(module) << module.failure().message;
+        auto linked = ElfObject::read(module->bytes, "module");
+        ASSERT_TRUE(linked);
+        auto runtime = read_file(kernel.kit.directory + "/runtime.o");
+        ASSERT_TRUE(runtime);
+        auto before = ElfObject::read(*runtime, "runtime");
+        ASSERT_TRUE(before);
+        ASSERT_TRUE(names_of_handlers(*before).contains("djs_apply"));
+        EXPECT_EQ(names_of_handlers(*linked),
+                  (std::multiset<std::string>{std::string(handler_code_name), "script_part"}));
+        // What is elsewhere keeps its name, and the code is where it was.
+        EXPECT_TRUE(linked->defined_symbol("djs_script"));
+        EXPECT_TRUE(linked->defined_symbol("init_module"));
+        const std::string_view code = linked->section(handler_section)->bytes,
+                               old = before->section(handler_section)->bytes;
+        EXPECT_EQ(code.substr(0, old.size()), old);
     }
 }
 

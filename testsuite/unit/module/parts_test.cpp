@@ -186,8 +186,8 @@ TEST(Kit, GetsThePartsThatScriptsNeed) {
         EXPECT_TRUE(second->has_runtime_symbol("djs_ops_second"));
         EXPECT_TRUE(std::binary_search(second->versioned_symbols.begin(),
                                        second->versioned_symbols.end(), "nsecs_to_jiffies"));
-        // Who still has the kit of before can link with it.
-        EXPECT_TRUE(fs::exists(first->directory + "/" + file_name(*first, runtime_object)));
+        // Who still has the kit of before can link with it, although its files are removed.
+        EXPECT_FALSE(fs::exists(first->directory + "/" + file_name(*first, runtime_object)));
         EXPECT_NE(file_name(*first, runtime_object), file_name(*second, runtime_object));
         TestFolder folder;
         const std::string object = script_object(*opener.kernel, {}, folder.path);
@@ -218,17 +218,33 @@ TEST(Kit, PartsAreAddedByOneAfterTheOther) {
         GTEST_SKIP() << "no kernel with headers and vmlinux is installed";
     PartedRuntime runtime;
     CacheFolder cache;
+    TestFolder folder;
+    const std::string object = script_object(*found[0], {}, folder.path);
     const char* const needs[] = {"djs_first", "djs_third", "djs_second_init"};
     pid_t children[3];
+    int opened[2], go[2];
+    ASSERT_EQ(pipe(opened), 0);
+    ASSERT_EQ(pipe(go), 0);
     for (int i = 0; i < 3; i++) {
         children[i] = fork();
         ASSERT_GE(children[i], 0);
         if (children[i] == 0) {
+            close(go[1]);
             auto kit = open_runtime_kit(*found[0], runtime.sources(), nullptr, only({needs[i]}));
-            _exit(kit && kit->indirect_because.empty() && kit->has_runtime_symbol(needs[i]) ? 0
-                                                                                            : 1);
+            char byte = kit && kit->indirect_because.empty() && kit->has_runtime_symbol(needs[i]);
+            // Each links when the others have replaced what it has opened.
+            if (write(opened[1], &byte, 1) != 1 || read(go[0], &byte, 1) != 0)
+                _exit(2);
+            _exit(kit && link_module(*kit, {"named", object, "", {}}) ? 0 : 1);
         }
     }
+    close(opened[1]);
+    for (pid_t child : children) {
+        char byte = 0;
+        EXPECT_EQ(read(opened[0], &byte, 1), 1);
+        EXPECT_EQ(byte, 1) << child;
+    }
+    close(go[1]);
     for (pid_t child : children) {
         int status = 0;
         ASSERT_EQ(waitpid(child, &status, 0), child);
@@ -238,6 +254,15 @@ TEST(Kit, PartsAreAddedByOneAfterTheOther) {
     ASSERT_TRUE(kit);
     EXPECT_FALSE(kit->built);
     EXPECT_EQ(kit->parts.size(), 3u);
+    // Only the last state's files are left.
+    for (const auto& entry : fs::directory_iterator(kit->directory)) {
+        const std::string name = entry.path().filename();
+        EXPECT_TRUE(name == manifest_name || name == linker_script ||
+                    name.starts_with(std::to_string(kit->state) + "-"))
+            << name;
+    }
+    close(opened[0]);
+    close(go[0]);
 }
 
 TEST(Kit, DamagedPartsAreBuiltAnew) {
