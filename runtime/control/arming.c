@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Arms and disarms the sites of a script: at the beginning and the end of a session, when a
-// condition changes, when a module is loaded or unloaded, and when a probe takes too much time.
+// condition changes, and when a probe takes too much time.
 #include "context/context.h"
 #include "control/arming.h"
 #include "control/mechanisms.h"
 #include "djprobe/djprobe.h"
 #include "kprobe/kprobe.h"
-
-static bool open_to_modules; /* the sites of modules that are loaded from now on are armed */
 
 /* True if attaching the site as planned changes ftrace's state. */
 static bool uses_ftrace(const struct djs_site_run *run)
@@ -29,7 +27,7 @@ static void do_without_ftrace(void)
 			continue;
 		if (run->mechanism == DJS_MECHANISM_DJPROBE && !run->site->forced &&
 		    djs_site_has_fallback(run->site)) {
-			run->mechanism = DJS_MECHANISM_KPROBE;
+			djs_site_use(run, DJS_MECHANISM_KPROBE);
 			run->fallback = DJS_FALLBACK_FTRACE_OFF;
 			run->probe =
 			    run->site->address + run->site->fallback + djs_site_bias(run->site);
@@ -74,24 +72,12 @@ static void refuse_unknown(void)
 					"this runtime does not support its mechanism");
 }
 
-/* Returns the rows of mechanisms.def that sites have now, as bits. */
-static u32 mechanisms_of_sites(void)
-{
-	u32 i, rows = 0;
-
-	BUILD_BUG_ON(DJS_MECHANISM_COUNT > 32);
-	for (i = 0; i < djs_script.site_count; i++)
-		rows |=
-		    djs_sites[i].mechanism < DJS_MECHANISM_COUNT ? 1u << djs_sites[i].mechanism : 0;
-	return rows;
-}
-
 /* `last`: the sites that are attached after all others. A script may have tens of thousands of
- * sites, which each mechanism would search for its own: those that have none are not asked. */
+ * sites, which each mechanism would search for its own: those that never had one are not asked. */
 static int attach_wanted(bool last)
 {
-	u32 i, rows = mechanisms_of_sites();
 	int error = 0;
+	u32 i;
 
 	for (i = 0; i < DJS_MECHANISM_COUNT && !error; i++) {
 		const struct djs_mechanism_ops *ops = djs_mechanism_ops_once(i);
@@ -100,10 +86,8 @@ static int attach_wanted(bool last)
 			continue;
 		if (ops->keeps_ftrace)
 			keep_ftrace();
-		if (djs_mechanism_rows(ops) & rows) {
+		if (djs_mechanism_rows(ops) & djs_mechanisms_used)
 			error = ops->attach();
-			rows = mechanisms_of_sites(); /* some may have become another's */
-		}
 		if (djs_mechanism_can(i, DJS_IS_KPROBE))
 			djs_livepatch_watch();
 	}
@@ -136,12 +120,20 @@ static void detach_all(void)
 	}
 }
 
-/* Called when none of the module's sites is wanted any more. */
-static void forget_module(u32 image)
+static int ask_ftrace(void)
+{
+	int enabled = djs_ftrace_enabled();
+
+	djs_ftrace_dead = enabled == -ENODEV;
+	return enabled;
+}
+
+void djs_sites_forget(u32 image)
 {
 	const struct djs_mechanism_ops *ops;
 	u32 i;
 
+	ask_ftrace();
 	djs_for_each_ops_backwards(i, ops)
 	{
 		if (ops->forget)
@@ -159,98 +151,43 @@ static void note_armed(void)
 		djs_sites[i].was_armed |= djs_sites[i].armed;
 }
 
-/*
- * ---- modules that are loaded and unloaded -------------------------------------------------------
+/* Returns the error of a site whose mechanism is forced, or of the first site if all have failed.
  */
-
-static u32 sites_of(u32 image, bool armed_only)
+static int refused_error(void)
 {
-	u32 i, count = 0;
+	u32 i, planned = 0, failed = djs_sites_failed_count();
 
-	for (i = 0; i < djs_script.site_count; i++)
-		count += djs_sites[i].image == image && (djs_sites[i].armed || !armed_only);
-	return count;
-}
-
-/* Resets the sites of a module that is loaded now, as if they had never been tried. */
-static int place_module(u32 image, struct module *module)
-{
-	int error = djs_module_place(image, module);
-	u32 i, sites;
-
+	if (!failed)
+		return 0;
 	for (i = 0; i < djs_script.site_count; i++) {
-		struct djs_site_run *run = &djs_sites[i];
-
-		if (run->image != image)
-			continue;
-		run->error = error;
-		run->absent = error != 0;
-		if (!error)
-			djs_site_place(run);
+		if (djs_sites[i].error && djs_sites[i].site->forced)
+			return djs_sites[i].error;
+		planned += djs_sites[i].mechanism != DJS_MECHANISM_NONE;
 	}
-	if (!error)
-		return djs_lookup_update();
-	sites = sites_of(image, false);
-	djs_session_message(DJS_RECORD_WARNING,
-			    "the loaded module '%s' is not the one that this script was compiled "
-			    "for: %u of its functions %s not probed",
-			    djs_script.images[image].name, sites, sites == 1 ? "is" : "are");
-	return 0;
+	return failed == planned ? djs_sites[0].error ?: -ENODEV : 0;
 }
 
-static int find_modules(void)
-{
-	u32 image;
-	int error = 0;
-
-	for (image = 0; image < djs_script.image_count && !error; image++) {
-		struct module *module;
-		u32 sites;
-
-		if (!djs_image_is_module(image))
-			continue;
-		sites = sites_of(image, false);
-		module = djs_module_get(image);
-		if (module) {
-			error = place_module(image, module);
-			module_put(module); /* the notifier runs before its text is freed */
-		} else if (sites) {
-			djs_session_message(DJS_RECORD_WARNING,
-					    "the module '%s' is not loaded: %u of its functions "
-					    "will be probed when it is loaded",
-					    djs_script.images[image].name, sites);
-		}
-	}
-	return error;
-}
-
-/* Returns the error of a site whose mechanism is forced. */
-static int forced_error(void)
+static bool any_uses_ftrace(void)
 {
 	u32 i;
 
 	for (i = 0; i < djs_script.site_count; i++)
-		if (djs_sites[i].error && djs_sites[i].site->forced)
-			return djs_sites[i].error;
-	return 0;
+		if (!djs_sites[i].absent && uses_ftrace(&djs_sites[i]))
+			return true;
+	return false;
 }
 
 static int arm_locked(void)
 {
-	u32 i, planned = 0, ftrace = 0;
 	int error;
 
-	refuse_unknown();
-	error = find_modules();
+	if (djs_mechanisms_unknown)
+		refuse_unknown();
+	error = djs_modules_follow();
 	if (error)
 		return error;
-	open_to_modules = true;
 	djs_conditions_evaluate();
-	for (i = 0; i < djs_script.site_count; i++) {
-		planned += djs_sites[i].mechanism != DJS_MECHANISM_NONE;
-		ftrace += !djs_sites[i].absent && uses_ftrace(&djs_sites[i]);
-	}
-	if (ftrace) {
+	if (any_uses_ftrace()) {
 		int enabled = djs_ftrace_enabled();
 
 		if (enabled == -ENODEV)
@@ -265,21 +202,11 @@ static int arm_locked(void)
 	}
 	error = attach_wanted(false);
 	if (!error)
-		error = forced_error();
-	if (!error && planned && djs_sites_failed_count() == planned)
-		error = djs_sites[0].error ?: -ENODEV;
+		error = refused_error();
 	if (!error)
 		error = attach_wanted(true);
 	note_armed();
 	return error;
-}
-
-static int ask_ftrace(void)
-{
-	int enabled = djs_ftrace_enabled();
-
-	djs_ftrace_dead = enabled == -ENODEV;
-	return enabled;
 }
 
 /* While kernel.ftrace_enabled is 0, sites that need ftrace keep their state: their handlers check
@@ -293,7 +220,7 @@ static void leave_to_ftrace(void)
 			djs_sites[i].wanted = djs_sites[i].armed;
 }
 
-static void rearm_locked(void)
+void djs_sites_rearm_locked(void)
 {
 	int error;
 
@@ -313,57 +240,7 @@ static void rearm_locked(void)
 void djs_sites_rearm(void)
 {
 	djs_sites_lock();
-	rearm_locked();
-	djs_sites_unlock();
-}
-
-void djs_sites_module_came(u32 image, struct module *module)
-{
-	u32 i, absent = 0;
-	int error;
-
-	djs_sites_lock();
-	for (i = 0; i < djs_script.site_count; i++)
-		absent += djs_sites[i].image == image && djs_sites[i].absent && !djs_sites[i].error;
-	if (open_to_modules && (absent || !sites_of(image, false))) {
-		error = place_module(image, module);
-		if (error)
-			djs_session_message(
-			    DJS_RECORD_WARNING,
-			    "the module '%s' was loaded and cannot be probed (error %d)",
-			    djs_script.images[image].name, error);
-		else
-			rearm_locked();
-	}
-	djs_sites_unlock();
-}
-
-/* Called before the module's text is freed. */
-void djs_sites_module_went(u32 image)
-{
-	u32 i, armed;
-
-	djs_sites_lock();
-	armed = sites_of(image, true);
-	for (i = 0; i < djs_script.site_count; i++) {
-		struct djs_site_run *run = &djs_sites[i];
-
-		if (run->image != image)
-			continue;
-		run->error = 0;
-		run->absent = 1;
-		run->wanted = 0;
-	}
-	if (armed) {
-		ask_ftrace();
-		forget_module(image);
-	}
-	djs_module_forget(image);
-	if (armed && open_to_modules)
-		djs_session_message(
-		    DJS_RECORD_WARNING,
-		    "the module '%s' was unloaded: %u of its functions %s no longer probed",
-		    djs_script.images[image].name, armed, armed == 1 ? "is" : "are");
+	djs_sites_rearm_locked();
 	djs_sites_unlock();
 }
 
@@ -407,9 +284,9 @@ static void disarm_overload(u32 owner, u32 percent)
 			first = djs_sites[i].site;
 		sites += djs_sites[i].mechanism != DJS_MECHANISM_NONE;
 	}
-	count = first && open_to_modules ? disarm_owner(owner) : 0;
+	count = first && djs_modules_followed() ? disarm_owner(owner) : 0;
 	if (count) {
-		rearm_locked();
+		djs_sites_rearm_locked();
 		djs_session_message(
 		    DJS_RECORD_WARNING,
 		    "%s used %u %% of a CPU: %u of %u sites %s disarmed; -D STP_NO_OVERLOAD keeps "
@@ -443,7 +320,7 @@ static void disarm_locked(void)
 	bool ftrace = false, armed = false, switched_on = false, drained = true;
 	u32 i;
 
-	open_to_modules = false;
+	djs_modules_ignore();
 	note_armed();
 	for (i = 0; i < djs_script.site_count; i++) {
 		armed |= djs_sites[i].was_armed;

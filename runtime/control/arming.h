@@ -20,8 +20,14 @@ u64 djs_site_missed(const struct djs_site_run *run);
 
 int djs_modules_init(void);
 void djs_modules_exit(void);
-void djs_sites_module_came(u32 image, struct module *module);
-void djs_sites_module_went(u32 image);
+/* Places the sites of modules that are loaded, and those of others when they are loaded. These, and
+ * the functions below them, are called with the sites locked. */
+int djs_modules_follow(void);
+void djs_modules_ignore(void);
+bool djs_modules_followed(void);
+void djs_sites_rearm_locked(void);
+/* Detaches the sites of a module, none of which is wanted any more. */
+void djs_sites_forget(u32 image);
 
 /* A livepatch was loaded: probes that are placed behind fentry sites may no longer be reached. */
 int djs_livepatch_init(void);

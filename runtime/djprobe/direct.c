@@ -177,10 +177,10 @@ static bool find_other_way(struct djs_site_run *run)
 		return false;
 	run->fallback = DJS_FALLBACK_BUSY;
 	if (!returns && !(djs_site_has_fallback(site) && is_called_directly(run->address))) {
-		run->mechanism = DJS_MECHANISM_FTRACE;
+		djs_site_use(run, DJS_MECHANISM_FTRACE);
 		return true;
 	}
-	run->mechanism = returns ? DJS_MECHANISM_KRETPROBE : DJS_MECHANISM_KPROBE;
+	djs_site_use(run, returns ? DJS_MECHANISM_KRETPROBE : DJS_MECHANISM_KPROBE);
 	run->probe = site->address + site->fallback + djs_site_bias(site);
 	return true;
 }

@@ -197,6 +197,12 @@ static u32 sort_by_number(const struct djs_group_kind *kind, struct groups_work 
 {
 	u32 i, count = 0;
 
+	if (work->numbers == 1 && djs_script.image_count == 1) {
+		/* All functions of a kernel by one handler: they are in order. */
+		swap(work->runs, work->sorted);
+		work->ends[0] = work->count;
+		return work->count;
+	}
 	memset(work->ends, 0, work->numbers * sizeof(*work->ends));
 	for (i = 0; i < work->count; i++)
 		if (work->runs[i]->image == image)

@@ -9,6 +9,8 @@
 #include "sites/sites.h"
 
 struct djs_site_run *djs_sites;
+u32 djs_mechanisms_used;
+bool djs_mechanisms_unknown;
 unsigned long *djs_biases;
 
 /* Protects attaching, detaching and the state of sites. Nests inside session_life, and inside the
@@ -64,6 +66,16 @@ static bool site_is_valid(const struct djs_site *site)
 	if (djs_mechanism_can(site->mechanism, DJS_HAS_CALLBACK))
 		return handler->tracepoint && site->function;
 	return handler->body;
+}
+
+void djs_site_use(struct djs_site_run *run, u32 mechanism)
+{
+	BUILD_BUG_ON(DJS_MECHANISM_COUNT > 32);
+	if (mechanism < DJS_MECHANISM_COUNT)
+		djs_mechanisms_used |= 1u << mechanism;
+	else
+		djs_mechanisms_unknown = true;
+	run->mechanism = mechanism;
 }
 
 void djs_site_place(struct djs_site_run *run)
@@ -125,19 +137,20 @@ int djs_sites_init(void)
 	}
 	for (i = 0; i < count; i++) {
 		const struct djs_site *site = &djs_script.sites[i];
+		struct djs_site_run *run = &djs_sites[i];
 
-		djs_sites[i].site = site;
-		djs_sites[i].image = site->segment == DJS_NO_INDEX
-					 ? DJS_NO_INDEX
-					 : djs_script.segments[site->segment].image;
-		djs_sites[i].absent = djs_image_is_module(djs_sites[i].image);
-		djs_sites[i].mechanism = site->mechanism;
+		run->site = site;
+		run->image = site->segment == DJS_NO_INDEX
+				 ? DJS_NO_INDEX
+				 : djs_script.segments[site->segment].image;
+		run->absent = djs_image_is_module(run->image);
+		djs_site_use(run, site->mechanism);
 		if (is_direct(site) && site->next != DJS_NO_INDEX) {
-			djs_sites[i].next = &djs_sites[site->next];
-			djs_sites[site->next].follows = 1;
+			run->next = &djs_sites[site->next];
+			run->next->follows = 1;
 		}
-		if (!djs_sites[i].absent)
-			djs_site_place(&djs_sites[i]);
+		if (!run->absent)
+			djs_site_place(run);
 	}
 	error = djs_lookup_update();
 	if (error)

@@ -32,6 +32,11 @@ struct djs_site_run {
 	u64 missed;		   /* by kprobes that no longer exist */
 };
 extern struct djs_site_run *djs_sites;
+/* The rows of mechanisms.def that sites have, or had before they became another's, as bits. */
+extern u32 djs_mechanisms_used;
+extern bool djs_mechanisms_unknown; /* a site has one that mechanisms.def lacks */
+/* Makes a site another mechanism's, which attaches it. */
+void djs_site_use(struct djs_site_run *run, u32 mechanism);
 
 static inline bool djs_is_direct(const struct djs_site_run *run)
 {

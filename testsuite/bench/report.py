@@ -39,7 +39,8 @@ AGAIN = """## How to repeat the measurements
     scripts/bench overhead --on-this-machine   # the running kernel, in nanoseconds; requires loadable modules
     scripts/bench irqs-off, two-cpus, always-on, records, scale, markers   # the other sections, one command each
 
-`scripts/bench compile` measures the time from a script to its module.
+`scripts/bench compile` measures the time from a script to its module, and what the first scripts on a kernel take: their time, the CPU
+time of all their processes, and when each step is reached.
 """
 
 
