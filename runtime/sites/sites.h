@@ -15,7 +15,8 @@ static inline unsigned long djs_site_bias(const struct djs_site *site)
 /* A site at run time. */
 struct djs_site_run {
 	const struct djs_site *site;
-	u32 image;	       /* the image that contains it; DJS_NO_INDEX: none */
+	u32 image; /* the image that contains it; DJS_NO_INDEX: none */
+	int error;
 	unsigned long address; /* of the fentry site or the instruction */
 	unsigned long probe;   /* address of the probe: `address`, or that of the fallback */
 	u8 mechanism;	       /* enum djs_mechanism */
@@ -24,9 +25,8 @@ struct djs_site_run {
 	u8 follows; /* it is the `next` of another site */
 	u8 wanted;  /* its condition wants it armed */
 	u8 was_armed;
-	u8 absent;   /* its module is not loaded: not wanted */
-	u8 disarmed; /* it took too much time: not wanted */
-	int error;
+	u8 absent;		   /* its module is not loaded: not wanted */
+	u8 disarmed;		   /* it took too much time: not wanted */
 	struct djs_site_run *next; /* the next site at the same direct call */
 	void *data;		   /* private to the mechanism */
 	u64 missed;		   /* by kprobes that no longer exist */
