@@ -134,6 +134,9 @@ bool is_loadable_relocation(uint32_t type);
 bool is_branch_relocation(uint32_t type);
 // The size of the absolute address that is stored: 0 for relocations of other kinds.
 size_t absolute_relocation_bytes(uint32_t type);
+// The size of the distance that is stored, from the place to the address: 0 for relocations of
+// other kinds, and those that only the linker handles.
+size_t distance_relocation_bytes(uint32_t type);
 // True if the dynamic linker stores the load address plus the addend.
 bool is_relative_relocation(uint32_t type);
 

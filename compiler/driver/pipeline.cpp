@@ -133,6 +133,12 @@ int run(Options options) {
     return *status;
 }
 
+void warn(const std::string& text, DiagnosticKind kind) {
+    Invocation invocation{Options()};
+    invocation.diagnostics.report(kind, {}, {text});
+    invocation.show_diagnostics();
+}
+
 int refuse(const Failure& failure, DiagnosticKind kind) {
     Invocation invocation{Options()};
     invocation.fail(kind, failure);

@@ -12,6 +12,9 @@ int run(Options options);
 // Prints what was asked for instead of a run (--help, --version), and returns the exit status.
 int print(const Text& text);
 
+// Prints a warning that has no place in a script.
+void warn(const std::string& text, DiagnosticKind kind);
+
 // Prints an error that has no place in a script like every other one, and returns the exit status.
 int refuse(const Failure& failure, DiagnosticKind kind = DiagnosticKind::BadOption);
 

@@ -3,6 +3,7 @@
 
 #include "diagnostics/suggest.h"
 #include "driver/pipeline.h"
+#include "driver/regions_file.h"
 #include "driver/regions_map.h"
 #include "driver/regions_output.h"
 #include "image/kernel_files.h"
@@ -64,9 +65,13 @@ Result<std::string> answer(const RegionsOptions& options) {
     const Result<std::string> path = path_of(options);
     if (!path)
         return path.failure();
-    const auto file = ElfFile::open(*path);
+    Result<RegionsFile> file = open_regions_file(*path);
     if (!file)
         return file.failure();
+    if (file->is_module && !file->rule)
+        warn("the module's kernel" + (file->release.empty() ? "" : ", " + file->release + ",") +
+                 " is not installed here: what it copies is what older kernels copy",
+             DiagnosticKind::AssumedRule);
     std::string live;
     if (!options.text.empty()) {
         Result<std::string> text = read_file(options.text);
@@ -74,7 +79,7 @@ Result<std::string> answer(const RegionsOptions& options) {
             return text.failure();
         live = std::move(*text);
     }
-    auto analysis = Analysis::of(**file, {options.model, 0, live});
+    auto analysis = Analysis::of(*file->elf, {options.model, 0, live, file->rule});
     if (!analysis)
         return analysis.failure();
     if (!options.places.empty()) {
@@ -91,8 +96,10 @@ Result<std::string> answer(const RegionsOptions& options) {
         const auto function = analysis->function(options.function);
         if (!function)
             return no_function(*analysis, options.function);
-        return options.json ? function_as_json(*analysis, **file, *function)
-                            : function_as_text(*analysis, **file, *function);
+        if (Status prepared = file->prepare_lines(); !prepared)
+            return prepared.failure();
+        return options.json ? function_as_json(*analysis, file->lines, *function)
+                            : function_as_text(*analysis, file->lines, *function);
     }
     if (!options.map.empty()) {
         const std::string map = regions_map(*analysis, *path);
@@ -101,11 +108,13 @@ Result<std::string> answer(const RegionsOptions& options) {
         return options.json ? totals_as_json(*analysis) : totals_as_text(*analysis);
     }
     if (options.lines) {
-        const auto rows = read_line_rows(*path);
+        if (Status prepared = file->prepare_lines(); !prepared)
+            return prepared.failure();
+        const auto rows = file->lines.empty() ? std::nullopt : read_line_rows(file->lines);
         if (!rows)
             return Failure{*path + ": has no line program",
                            "compile with -g, or name the file with the debug information"};
-        const ElfSection* section = (*file)->section(".debug_line");
+        const ElfSection* section = file->elf->section(".debug_line");
         const regions::LineCheck check = analysis->check_lines(*rows);
         const uint64_t bytes = section ? section->size : 0;
         return options.json ? lines_as_json(*analysis, check, bytes)

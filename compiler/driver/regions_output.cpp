@@ -223,9 +223,10 @@ std::string places_as_json(const Analysis& analysis, const std::vector<AskedPlac
     return printed({{"places", std::move(out)}});
 }
 
-std::string function_as_text(const Analysis& analysis, const ElfFile& file, size_t function) {
+std::string function_as_text(const Analysis& analysis, const std::string& debug_file,
+                             size_t function) {
     const FunctionResult& of = analysis.functions()[function];
-    const LineLookup lines(file.path());
+    const LineLookup lines(debug_file);
     const auto decoder = arch::InstructionDecoder::create();
     std::string text = of.name + " at " + hexadecimal(of.address);
     add(text, ", %u instructions, K %u, B %u\n", of.instructions, of.by_kernel, of.safe);
@@ -252,8 +253,9 @@ std::string function_as_text(const Analysis& analysis, const ElfFile& file, size
     return text;
 }
 
-std::string function_as_json(const Analysis& analysis, const ElfFile& file, size_t function) {
-    const LineLookup lines(file.path());
+std::string function_as_json(const Analysis& analysis, const std::string& debug_file,
+                             size_t function) {
+    const LineLookup lines(debug_file);
     const auto decoder = arch::InstructionDecoder::create();
     Json places = Json::array();
     for (const Place& place : analysis.places(function)) {

@@ -36,9 +36,10 @@ std::string lines_as_text(const regions::Analysis& analysis, const regions::Line
 std::string lines_as_json(const regions::Analysis& analysis, const regions::LineCheck& check,
                           uint64_t section);
 // Draws a function with its bytes, instructions and source lines.
-std::string function_as_text(const regions::Analysis& analysis, const ElfFile& file,
+// `debug_file`: the file with the debug information; "" if there is none.
+std::string function_as_text(const regions::Analysis& analysis, const std::string& debug_file,
                              size_t function);
-std::string function_as_json(const regions::Analysis& analysis, const ElfFile& file,
+std::string function_as_json(const regions::Analysis& analysis, const std::string& debug_file,
                              size_t function);
 
 } // namespace djstap::driver

@@ -15,6 +15,9 @@ namespace djstap {
 // The section of per-CPU variables: what is added to an address in it differs between CPUs.
 constexpr std::string_view per_cpu_section = ".data..percpu";
 
+// The section with the structure that the kernel keeps of a module.
+constexpr const char* module_structure = ".gnu.linkonce.this_module";
+
 struct ElfSection {
     std::string_view name;
     uint64_t address = 0;
@@ -50,6 +53,7 @@ class ElfFile {
     std::string_view bytes_from(uint64_t address) const;
     // Returns the GNU build-id, and the link-time address of its bytes; empty if there is none.
     BuildId build_id() const;
+    std::string_view bytes() const { return file_ ? file_->bytes() : held_; }
     // Returns the program headers; none if they are damaged.
     std::span<const Elf64_Phdr> program_headers() const { return program_headers_; }
     // Return the entries of .symtab and their names.

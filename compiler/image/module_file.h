@@ -37,6 +37,14 @@ std::optional<std::vector<std::string>> loaded_modules(const KernelFiles& kernel
 Result<std::string> link_module_image(std::string bytes, const std::string& path,
                                       const ElfFile* like = nullptr);
 
+// Returns whether the file is a kernel module that has not been loaded or linked.
+bool is_module(const ElfFile& file);
+
+// The same with all relocations applied, also those of the code. What the kernel and other modules
+// define is an absolute symbol behind the module, of which only the name means anything. The
+// offsets of relocations become addresses.
+Result<std::string> link_module_code(std::string bytes, const std::string& path);
+
 // Returns the path of what `link` makes of the bytes of the file at `path`, decompressed with all
 // their sections. It is kept in the cache of `kernel`, as NAME, a key and SUFFIX, and made anew if
 // the file changes.

@@ -51,7 +51,8 @@ bool is_relocated(std::string_view section) {
 
 class ModuleLinker {
   public:
-    ModuleLinker(std::string& bytes, const ElfFile* like) : bytes_(bytes), like_(like) {}
+    ModuleLinker(std::string& bytes, const ElfFile* like, bool with_code)
+        : bytes_(bytes), like_(like), with_code_(with_code) {}
 
     bool link() {
         if (!bytes_.read(0, header_) || std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -74,7 +75,8 @@ class ModuleLinker {
         for (const Elf64_Shdr& section : sections_)
             if (section.sh_type == SHT_RELA && section.sh_info < sections_.size() &&
                 sections_[section.sh_info].sh_type != SHT_NOBITS &&
-                is_relocated(name(sections_[section.sh_info])) && !relocate(section))
+                (with_code_ || is_relocated(name(sections_[section.sh_info]))) &&
+                !relocate(section))
                 return false;
         header_.e_type = ET_EXEC;
         bool written = bytes_.write(0, header_);
@@ -106,6 +108,7 @@ class ModuleLinker {
                 section.sh_addr = address;
                 address += section.sh_size;
             }
+        end_ = address;
     }
 
     // Places each section where the linked module has the section of the same name; of several with
@@ -136,8 +139,12 @@ class ModuleLinker {
             Elf64_Sym symbol;
             if (!bytes_.read(table.sh_offset + at, symbol))
                 return false;
-            if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < sections_.size())
+            if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < sections_.size()) {
                 symbol.st_value += sections_[symbol.st_shndx].sh_addr;
+            } else if (with_code_ && symbol.st_shndx == SHN_UNDEF && symbol.st_name) {
+                symbol.st_shndx = SHN_ABS;
+                symbol.st_value = end_ + at; // far enough from each other
+            }
             bytes_.write(table.sh_offset + at, symbol);
         }
         return true;
@@ -157,8 +164,21 @@ class ModuleLinker {
                 return false;
             uint64_t value = symbol.st_value + static_cast<uint64_t>(relocation.r_addend);
             uint64_t place = target.sh_offset + relocation.r_offset;
+            const auto type = static_cast<uint32_t>(ELF64_R_TYPE(relocation.r_info));
+            size_t size = arch::absolute_relocation_bytes(type);
+            if (with_code_) {
+                if (!arch::is_loadable_relocation(type))
+                    return false;
+                relocation.r_offset += target.sh_addr;
+                if (!bytes_.write(table.sh_offset + at, relocation))
+                    return false;
+                if (size == 0) {
+                    size = arch::distance_relocation_bytes(type);
+                    value -= relocation.r_offset;
+                }
+            }
             bool written = true; // relocations of other kinds are not needed for what is read here
-            switch (arch::absolute_relocation_bytes(ELF64_R_TYPE(relocation.r_info))) {
+            switch (size) {
             case sizeof(uint64_t):
                 written = bytes_.write(place, value);
                 break;
@@ -176,6 +196,8 @@ class ModuleLinker {
 
     Bytes bytes_;
     const ElfFile* like_;
+    const bool with_code_;
+    uint64_t end_ = 0; // of the module
     Elf64_Ehdr header_{};
     std::vector<Elf64_Shdr> sections_;
 };
@@ -184,10 +206,22 @@ class ModuleLinker {
 
 Result<std::string> link_module_image(std::string bytes, const std::string& path,
                                       const ElfFile* like) {
-    if (!ModuleLinker(bytes, like).link())
+    if (!ModuleLinker(bytes, like, false).link())
         return Failure{path + ": is not " +
                            (like ? "the debug information of this module"
                                  : "a kernel module for " + std::string(arch::names().title)) +
+                           ", or is damaged",
+                       ""};
+    return bytes;
+}
+
+bool is_module(const ElfFile& file) {
+    return file.type() == ET_REL && file.section(module_structure);
+}
+
+Result<std::string> link_module_code(std::string bytes, const std::string& path) {
+    if (!ModuleLinker(bytes, nullptr, true).link())
+        return Failure{path + ": is no kernel module for " + std::string(arch::names().title) +
                            ", or is damaged",
                        ""};
     return bytes;

@@ -2,6 +2,7 @@
 #include "probes/jump_safety.h"
 
 #include "image/elf_file.h"
+#include "image/module_file.h"
 #include "include/mechanisms.h"
 #include "probes/mechanisms.h"
 #include "regions/regions.h"
@@ -14,40 +15,57 @@ using regions::Analysis;
 using regions::Place;
 
 struct JumpVerdicts::State {
-    const ElfFile* file = nullptr;
+    std::string path;
+    std::unique_ptr<ElfFile> linked; // of a module
     std::optional<Analysis> analysis;
     std::string failure; // why there is no analysis
+
+    Status analyze(const CodeFile& in, Images& images);
 };
 
 JumpVerdicts::JumpVerdicts(Images& images) : images_(images) {}
 JumpVerdicts::~JumpVerdicts() = default;
 
-const JumpVerdicts::State& JumpVerdicts::state() {
-    if (state_)
-        return *state_;
-    state_ = std::make_unique<State>();
-    const auto kernel = images_.kernel_view();
-    if (!kernel) {
-        state_->failure = kernel.failure().message;
-        return *state_;
+Status JumpVerdicts::State::analyze(const CodeFile& in, Images& images) {
+    const auto kernel = images.kernel_view();
+    if (!kernel)
+        return kernel.failure();
+    const ElfFile* vmlinux = (*kernel)->image().elf();
+    if (!vmlinux)
+        return Failure{"the kernel's vmlinux is not available", ""};
+    regions::Options options{regions::Model::Kernel, 0};
+    if (in.kind == ImageKind::Module) {
+        // Its image has the same addresses, but the code there lacks those of calls and jumps.
+        Result<std::string> bytes = module_bytes(in.path);
+        if (bytes)
+            bytes = link_module_code(std::move(*bytes), in.path);
+        if (!bytes)
+            return bytes.failure();
+        auto file = ElfFile::hold(std::move(*bytes), in.path);
+        if (!file)
+            return file.failure();
+        linked = std::move(*file);
+        options.rule = regions::KernelRule::of(*vmlinux);
     }
-    state_->file = (*kernel)->image().elf();
-    if (!state_->file) {
-        state_->failure = "the kernel's vmlinux is not available";
-        return *state_;
-    }
-    auto analysis = Analysis::of(*state_->file, {regions::Model::Kernel, 0});
-    if (analysis)
-        state_->analysis.emplace(std::move(*analysis));
-    else
-        state_->failure = analysis.failure().message;
-    return *state_;
+    Result<Analysis> done = Analysis::of(linked ? *linked : *vmlinux, options);
+    if (!done)
+        return done.failure();
+    analysis.emplace(std::move(*done));
+    return Done{};
+}
+
+const JumpVerdicts::State& JumpVerdicts::state(const CodeFile& in) {
+    std::unique_ptr<State>& state = in.kind == ImageKind::Module ? module_ : kernel_;
+    if (state && state->path == in.path)
+        return *state;
+    state = std::make_unique<State>();
+    state->path = in.path;
+    if (Status analyzed = state->analyze(in, images_); !analyzed)
+        state->failure = analyzed.failure().message;
+    return *state;
 }
 
 namespace {
-
-constexpr const char* in_module =
-    "djstap does not know whether control may enter the bytes that a jump in a module replaces";
 
 bool is_planted(const std::optional<Place>& place) {
     return place && place->by_kernel && place->safe();
@@ -55,13 +73,11 @@ bool is_planted(const std::optional<Place>& place) {
 
 } // namespace
 
-std::string JumpVerdicts::of(const Site& site, ImageKind kind) {
+std::string JumpVerdicts::of(const Site& site, const CodeFile& in) {
     if (!mechanism_can(site.mechanism, DJS_IS_KPROBE) ||
-        site.mechanism == Mechanism::KprobeFtrace || kind == ImageKind::Program)
+        site.mechanism == Mechanism::KprobeFtrace || in.kind == ImageKind::Program)
         return {};
-    if (kind == ImageKind::Module)
-        return "no jump: the code of modules is not analyzed";
-    const State& known = state();
+    const State& known = state(in);
     if (!known.analysis)
         return "no jump: " + known.failure;
     const std::optional<Place> place = known.analysis->place(site.address);
@@ -72,10 +88,8 @@ std::string JumpVerdicts::of(const Site& site, ImageKind kind) {
     return place->by_kernel ? "a jump is safe here" : "no jump: the kernel's own rule refuses it";
 }
 
-std::string JumpVerdicts::refusal(const Site& site, ImageKind kind) {
-    if (kind != ImageKind::Kernel)
-        return in_module;
-    const State& known = state();
+std::string JumpVerdicts::refusal(const Site& site, const CodeFile& in) {
+    const State& known = state(in);
     if (!known.analysis)
         return "whether control may enter the bytes that a jump replaces is unknown: " +
                known.failure;
@@ -86,34 +100,44 @@ std::string JumpVerdicts::refusal(const Site& site, ImageKind kind) {
            std::string(regions::reason_text(place->reason)) + " (djstap regions --unsafe)";
 }
 
-std::string JumpVerdicts::replaced_bytes(const Site& site, ImageKind kind) {
-    if (kind != ImageKind::Kernel)
-        return {};
-    const State& known = state();
+std::string JumpVerdicts::replaced_bytes(const Site& site, const CodeFile& in) {
+    const State& known = state(in);
     const auto place = known.analysis ? known.analysis->place(site.address) : std::nullopt;
-    return is_planted(place) ? known.analysis->replaced_bytes(*place) : std::string();
+    if (!is_planted(place))
+        return {};
+    const regions::ReplacedBytes replaced = known.analysis->replaced_bytes(*place);
+    return replaced.bytes + replaced.known;
 }
+
+namespace {
+
+CodeFile code_file(const ProbePlan& plan, const Site& site) {
+    const ProbedImage& image = plan.images[site.image];
+    return {image.kind, image.kind == ImageKind::Module ? image.file : std::string()};
+}
+
+} // namespace
 
 void describe_jumps(ProbePlan& plan, Images& images) {
     JumpVerdicts verdicts(images);
     for (Site& site : plan.sites)
         if (site.image != no_index)
-            site.jump = verdicts.of(site, plan.images[site.image].kind);
+            site.jump = verdicts.of(site, code_file(plan, site));
 }
 
 bool check_jumps(ProbePlan& plan, Images& images, Diagnostics& diagnostics) {
     JumpVerdicts verdicts(images);
-    std::set<uint64_t> reported;
+    std::set<std::pair<uint32_t, uint64_t>> reported;
     for (Site& site : plan.sites) {
         if (site.mechanism != Mechanism::KprobeJump)
             continue;
-        const ImageKind kind = plan.images[site.image].kind;
-        const std::string refusal = verdicts.refusal(site, kind);
+        const CodeFile in = code_file(plan, site);
+        const std::string refusal = verdicts.refusal(site, in);
         if (refusal.empty()) {
-            site.code = verdicts.replaced_bytes(site, kind);
+            site.code = verdicts.replaced_bytes(site, in);
             continue;
         }
-        if (!reported.insert(site.address).second)
+        if (!reported.emplace(site.image, site.address).second)
             continue;
         diagnostics
             .report(DiagnosticKind::CannotProbe, plan.variants[site.variant].probe->range,

@@ -9,8 +9,14 @@
 
 namespace djstap {
 
-// What the region analysis says about the kprobes of a script. Analyzes the whole kernel at the
-// first question, which takes a second.
+// What contains a site: the kernel, a program, or the module in this file.
+struct CodeFile {
+    ImageKind kind = ImageKind::Kernel;
+    std::string path = {};
+};
+
+// What the region analysis says about the kprobes of a script. Analyzes the whole kernel, or the
+// whole module, at the first question about it; the kernel takes a second.
 class JumpVerdicts {
   public:
     explicit JumpVerdicts(Images& images);
@@ -18,19 +24,20 @@ class JumpVerdicts {
 
     // Returns "a jump is safe here" or why there is none, for listings; "" if the site has no
     // kprobe.
-    std::string of(const Site& site, ImageKind kind);
+    std::string of(const Site& site, const CodeFile& in);
     // Returns why a jump must not be forced; "" if it may, or if the kernel will plant none.
-    std::string refusal(const Site& site, ImageKind kind);
+    std::string refusal(const Site& site, const CodeFile& in);
     // Returns the bytes that the jump would replace, as they must be in the running kernel for the
-    // verdict to be about them; "" if the kernel will plant no jump.
-    std::string replaced_bytes(const Site& site, ImageKind kind);
+    // verdict to be about them, and as many that are 0 where a module's loader writes there, else
+    // 0xff; "" if the kernel will plant no jump.
+    std::string replaced_bytes(const Site& site, const CodeFile& in);
 
   private:
     struct State;
-    const State& state();
+    const State& state(const CodeFile& in);
 
     Images& images_;
-    std::unique_ptr<State> state_;
+    std::unique_ptr<State> kernel_, module_; // the module that was last asked about
 };
 
 // Sets what the listings tell of each kprobe of the plan (Site::jump).

@@ -23,6 +23,12 @@ struct Listing {
     bool family(const ast::ProbePoint& point, bool quiet);
 };
 
+CodeFile code_file(const ImageView* view) {
+    if (!view || view->image().kind() == ImageKind::Kernel)
+        return {};
+    return {view->image().kind(), view->image().file()};
+}
+
 bool Listing::family(const ast::ProbePoint& point, bool quiet) {
     ProbeOptions options;
     options.max_kprobes = std::numeric_limits<int64_t>::max();
@@ -46,9 +52,7 @@ bool Listing::family(const ast::ProbePoint& point, bool quiet) {
         if (const DebugInfo* info = wanted.variables ? types_of(candidate) : nullptr)
             listing.variables = describe_variables(make_scope(info, candidate));
         if (wanted.jumps)
-            listing.jump =
-                jumps.of(candidate.site,
-                         candidate.image ? candidate.image->image().kind() : ImageKind::Kernel);
+            listing.jump = jumps.of(candidate.site, code_file(candidate.image));
         listing.point = std::move(candidate.site.point);
         listing.mechanism = candidate.site.mechanism;
         listing.reason = std::move(candidate.site.reason);

@@ -37,11 +37,21 @@ struct ThunkSymbol {
     size_t shorter_call = 0;
 };
 
-std::vector<ThunkSymbol> find_thunks(const std::vector<Symbol>& symbols) {
+std::vector<ThunkSymbol> find_thunks(const Code& code, const std::vector<Symbol>& symbols) {
     std::vector<ThunkSymbol> thunks;
+    auto add = [&](std::string_view name, uint64_t address) {
+        if (const arch::Thunk thunk = arch::thunk_of(name); thunk != arch::Thunk::None)
+            thunks.push_back({address, thunk, arch::shorter_call_bytes(name)});
+    };
     for (const Symbol& symbol : symbols)
-        if (const arch::Thunk thunk = arch::thunk_of(symbol.name); thunk != arch::Thunk::None)
-            thunks.push_back({symbol.address, thunk, arch::shorter_call_bytes(symbol.name)});
+        add(symbol.name, symbol.address);
+    // Those of a module are its kernel's.
+    const ElfFile& file = code.file();
+    for (const Elf64_Sym& symbol : file.symbols())
+        if (symbol.st_shndx == SHN_ABS)
+            add(file.symbol_name(symbol), symbol.st_value);
+    std::stable_sort(thunks.begin(), thunks.end(),
+                     [](const auto& a, const auto& b) { return a.address < b.address; });
     return thunks;
 }
 
@@ -170,9 +180,6 @@ void ChunkDecoder::take(Index at, const Instruction& instruction, bool in_functi
 }
 
 void ChunkDecoder::take_direct(Index at, const Instruction& instruction, bool in_function) {
-    const std::optional<Index> to = code_.index(instruction.target);
-    if (!to)
-        return;
     auto thunk = std::lower_bound(
         thunks_.begin(), thunks_.end(), instruction.target,
         [](const ThunkSymbol& each, uint64_t address) { return each.address < address; });
@@ -184,6 +191,9 @@ void ChunkDecoder::take_direct(Index at, const Instruction& instruction, bool in
         else if (thunk->shorter_call && instruction.flow == Flow::Call)
             chunk_.returned_to.push_back(at + static_cast<Index>(thunk->shorter_call));
     }
+    const std::optional<Index> to = code_.index(instruction.target);
+    if (!to)
+        return;
     if (instruction.flow == Flow::Call)
         chunk_.called.push_back(*to);
     else if (in_function)
@@ -201,7 +211,7 @@ template <class T> void append(std::vector<T>& to, const std::vector<T>& from) {
 Result<std::vector<Naming>> decode(Code& code, const std::vector<FunctionRange>& functions,
                                    const std::vector<Symbol>& symbols,
                                    const DecodeOptions& options) {
-    const std::vector<ThunkSymbol> thunks = find_thunks(symbols);
+    const std::vector<ThunkSymbol> thunks = find_thunks(code, symbols);
     const Loaded loaded(code.file());
     const std::vector<Range> ranges = ranges_of(code, functions);
     std::vector<Chunk> chunks = chunks_of(ranges, code.size(), options.threads);

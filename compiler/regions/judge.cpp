@@ -43,9 +43,10 @@ Reason written_reason(unsigned written) {
 } // namespace
 
 std::vector<Scope> find_scopes(Code& code, const std::vector<FunctionRange>& functions,
-                               const std::vector<Symbol>& symbols, const KernelRule& rule) {
+                               const std::vector<Symbol>& symbols, ImageForm form,
+                               const KernelRule& rule) {
     std::vector<Scope> scopes;
-    if (rule.is_kernel) {
+    if (form != ImageForm::Program) {
         for (const Symbol& symbol : symbols) {
             const Index at = *code.index(symbol.address);
             if (scopes.empty() || scopes.back().first != at)

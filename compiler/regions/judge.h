@@ -17,7 +17,8 @@ struct Scope {
 
 // Returns the scopes by address, and marks the jumps that stay in theirs.
 std::vector<Scope> find_scopes(Code& code, const std::vector<FunctionRange>& functions,
-                               const std::vector<Symbol>& symbols, const KernelRule& rule);
+                               const std::vector<Symbol>& symbols, ImageForm form,
+                               const KernelRule& rule);
 
 struct Function {
     FunctionRange range;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <optional>
 
@@ -37,7 +38,6 @@ class Bounds {
         auto found = symbols_.find(name);
         return found == symbols_.end() ? std::nullopt : std::optional(found->second);
     }
-    bool has(std::string_view name) const { return symbols_.contains(name); }
     Table between(std::string_view first, std::string_view end) const {
         const auto low = at(first), high = at(end);
         if (!low || !high || *high <= *low)
@@ -137,7 +137,8 @@ uint64_t symbol_end(const std::vector<Symbol>& symbols, uint64_t address) {
     return after == symbols.end() ? UINT64_MAX : after->address;
 }
 
-void forbid_probes(Code& code, const Bounds& bounds, const std::vector<Symbol>& symbols) {
+void forbid_probes(Code& code, const Bounds& bounds, const std::vector<Symbol>& symbols,
+                   bool is_module) {
     auto forbid = [&](const char* first, const char* end) {
         const auto low = bounds.at(first), high = bounds.at(end);
         if (low && high && *high > *low)
@@ -146,37 +147,79 @@ void forbid_probes(Code& code, const Bounds& bounds, const std::vector<Symbol>& 
     forbid("__entry_text_start", "__entry_text_end");
     forbid("__noinstr_text_start", "__noinstr_text_end");
     forbid("__kprobes_text_start", "__kprobes_text_end");
-    const Table list = bounds.between("__start_kprobe_blacklist", "__stop_kprobe_blacklist");
+    const Table list = is_module
+                           ? section_table(code.file(), "_kprobe_blacklist")
+                           : bounds.between("__start_kprobe_blacklist", "__stop_kprobe_blacklist");
     for (size_t at = 0; at + 8 <= list.bytes.size(); at += 8) {
         const auto function = number<uint64_t>(list, at);
         code.write(function, symbol_end(symbols, function) - function, NoProbes);
     }
-    // What runs only once, before any probe, and what is only copied.
-    for (const char* name : {".init.text", ".exit.text", ".altinstr_aux", ".altinstr_replacement"})
+    auto forbid_section = [&](const char* name) {
         if (const ElfSection* section = code.file().section(name))
             code.write(section->address, section->size, NoProbes);
+    };
+    // What runs only once, before any probe, and what is only copied.
+    for (const char* name : {".init.text", ".altinstr_aux", ".altinstr_replacement"})
+        forbid_section(name);
+    if (!is_module) {
+        forbid_section(".exit.text"); // never runs
+        return;
+    }
+    for (const char* name : {".noinstr.text", ".kprobes.text", ".entry.text"})
+        forbid_section(name);
 }
 
 Table ftrace_sites(const Bounds& bounds) {
     return bounds.between("__start_mcount_loc", "__stop_mcount_loc");
 }
 
+bool has_symbol(const ElfFile& file, std::string_view name) {
+    const auto symbols = file.symbols();
+    return std::any_of(symbols.begin(), symbols.end(),
+                       [&](const Elf64_Sym& each) { return file.symbol_name(each) == name; });
+}
+
+// What the module's loader writes into the code.
+void mark_relocations(Code& code) {
+    const auto sections = code.file().sections();
+    for (const ElfSection& section : sections) {
+        if (section.type != SHT_RELA || section.info >= sections.size() ||
+            !(sections[section.info].flags & SHF_EXECINSTR))
+            continue;
+        for (size_t at = 0; at + sizeof(Elf64_Rela) <= section.bytes.size();
+             at += sizeof(Elf64_Rela)) {
+            Elf64_Rela relocation;
+            std::memcpy(&relocation, section.bytes.data() + at, sizeof relocation);
+            const auto type = static_cast<uint32_t>(ELF64_R_TYPE(relocation.r_info));
+            code.write(relocation.r_offset,
+                       arch::absolute_relocation_bytes(type) +
+                           arch::distance_relocation_bytes(type),
+                       ByLoader);
+        }
+    }
+}
+
 } // namespace
 
-KernelRule kernel_rule(const Code& code, const std::vector<Symbol>& symbols) {
+ImageForm form_of(const ElfFile& file) {
+    if (file.section(module_structure))
+        return ImageForm::Module;
+    return file.section("__ex_table") && has_symbol(file, "__start_mcount_loc")
+               ? ImageForm::Kernel
+               : ImageForm::Program;
+}
+
+KernelRule KernelRule::of(const ElfFile& vmlinux) {
     KernelRule rule;
-    const Bounds bounds(code.file());
-    rule.is_kernel = bounds.has("__start_mcount_loc") && code.file().section("__ex_table");
-    if (!rule.is_kernel)
-        return rule;
     // Kernels whose compiler makes no jump tables stopped looking for them, which they did with
     // these bounds.
-    const bool has_thunks = std::any_of(symbols.begin(), symbols.end(), [](const Symbol& each) {
-        return arch::thunk_of(each.name) == arch::Thunk::Indirect;
+    const auto symbols = vmlinux.symbols();
+    const bool has_thunks = std::any_of(symbols.begin(), symbols.end(), [&](const Elf64_Sym& each) {
+        return arch::thunk_of(vmlinux.symbol_name(each)) == arch::Thunk::Indirect;
     });
-    rule.refuses_indirect_jumps = !has_thunks || bounds.has("__indirect_thunk_start");
+    rule.refuses_indirect_jumps = !has_thunks || has_symbol(vmlinux, "__indirect_thunk_start");
     // The change that added instructions is that from which on can_boost() returns a bool.
-    if (const ElfSection* section = code.file().section(".BTF")) {
+    if (const ElfSection* section = vmlinux.section(".BTF")) {
         auto btf = Btf::parse(section->bytes);
         if (btf)
             if (const uint32_t function = btf->function("can_boost"))
@@ -188,8 +231,8 @@ KernelRule kernel_rule(const Code& code, const std::vector<Symbol>& symbols) {
 AddressRanges patch_tables(const Code& code) {
     const Bounds bounds(code.file());
     AddressRanges ranges;
-    for (const Table& table :
-         {ftrace_sites(bounds), section_table(code.file(), ".parainstructions")})
+    for (const Table& table : {ftrace_sites(bounds), section_table(code.file(), "__mcount_loc"),
+                               section_table(code.file(), ".parainstructions")})
         if (!table.bytes.empty())
             ranges.emplace_back(table.address, table.end());
     return ranges;
@@ -198,21 +241,27 @@ AddressRanges patch_tables(const Code& code) {
 void enter_by_kernel_tables(Code& code, const std::vector<Symbol>& symbols) {
     const ElfFile& file = code.file();
     const Bounds bounds(file);
-    read_jump_labels(code, bounds.between("__start___jump_table", "__stop___jump_table"));
-    read_static_calls(code,
-                      bounds.between("__start_static_call_sites", "__stop_static_call_sites"));
-    const auto first = bounds.at("__static_call_text_start"),
-               end = bounds.at("__static_call_text_end");
-    if (first && end && *end > *first)
-        code.write(*first, *end - *first, AsStaticCall);
+    const bool is_module = form_of(file) == ImageForm::Module;
+    // The linker bounds a kernel's tables by symbols; a module's loader finds sections.
+    auto table = [&](const char* section, const char* first, const char* end) {
+        return is_module ? section_table(file, section) : bounds.between(first, end);
+    };
+    read_jump_labels(code, table("__jump_table", "__start___jump_table", "__stop___jump_table"));
+    read_static_calls(
+        code, table(".static_call_sites", "__start_static_call_sites", "__stop_static_call_sites"));
+    const Table trampolines =
+        table(".static_call.text", "__static_call_text_start", "__static_call_text_end");
+    code.write(trampolines.address, trampolines.bytes.size(), AsStaticCall);
     read_exception_table(code, section_table(file, "__ex_table"));
     if (!code.is_live()) { // else it has happened
         read_alternatives(code, section_table(file, ".altinstructions"),
                           section_table(file, ".altinstr_replacement"));
         read_paravirt_sites(code, section_table(file, ".parainstructions"));
     }
-    read_ftrace_sites(code, ftrace_sites(bounds));
-    forbid_probes(code, bounds, symbols);
+    read_ftrace_sites(code, is_module ? section_table(file, "__mcount_loc") : ftrace_sites(bounds));
+    forbid_probes(code, bounds, symbols, is_module);
+    if (is_module)
+        mark_relocations(code);
 }
 
 } // namespace djstap::regions

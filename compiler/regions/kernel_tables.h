@@ -3,25 +3,21 @@
 // where no probe is allowed.
 #pragma once
 #include "regions/functions.h"
+#include "regions/regions.h"
 #include "regions/targets.h"
 
 #include <vector>
 
 namespace djstap::regions {
 
-// How a kernel decides which of its kprobes become jumps.
-struct KernelRule {
-    bool is_kernel = false;
-    bool refuses_indirect_jumps = true; // for the whole function
-    bool newer = false;                 // it copies more instructions
-};
+enum class ImageForm : uint8_t { Program, Kernel, Module };
 
-KernelRule kernel_rule(const Code& code, const std::vector<Symbol>& symbols);
+ImageForm form_of(const ElfFile& file);
 
 // Returns the tables that hold addresses of code that nothing jumps to.
 AddressRanges patch_tables(const Code& code);
 
-// Marks the code that the tables name. Needs the instructions.
+// Marks the code that the tables of a kernel or a module name. Needs the instructions.
 void enter_by_kernel_tables(Code& code, const std::vector<Symbol>& symbols);
 
 } // namespace djstap::regions

@@ -162,15 +162,22 @@ bool Analysis::State::is_decoded(const FunctionRange& range) const {
 Status Analysis::State::collect() {
     const unsigned threads = thread_count(options.threads);
     symbols = code_symbols(code);
+    if (form_of(code.file()) == ImageForm::Module)
+        for (const Elf64_Sym& symbol : code.file().symbols())
+            if (symbol.st_shndx == SHN_ABS)
+                outside.try_emplace(symbol.st_value, code.file().symbol_name(symbol));
     const Frames frames = Frames::of(code.file());
     const GoTable go = read_go_table(code.file());
     const std::vector<FunctionRange> ranges = find_functions(code, symbols, frames, go);
-    const KernelRule rule = kernel_rule(code, symbols);
+    const ImageForm form = form_of(code.file());
+    const KernelRule rule = options.rule                ? *options.rule
+                            : form == ImageForm::Kernel ? KernelRule::of(code.file())
+                                                        : KernelRule{};
     const auto named = decode(code, ranges, symbols, {rule.newer, threads});
     if (!named)
         return named.failure();
     enter_by_symbols(ranges);
-    if (rule.is_kernel)
+    if (form != ImageForm::Program)
         enter_by_kernel_tables(code, symbols);
     enter_by_data(code, patch_tables(code));
     for (uint64_t handler : frames.handlers(code.file()))
@@ -179,7 +186,7 @@ Status Analysis::State::collect() {
         if (function.resumed)
             code.enter(function.resumed, ByGo);
     const std::vector<bool> leads_into = enter_by_tables(code, ranges, *named);
-    scopes = find_scopes(code, ranges, symbols, rule);
+    scopes = find_scopes(code, ranges, symbols, form, rule);
     for (const FunctionRange& range : ranges)
         functions.push_back({range,
                              go.found && !go.understood ? Reason::GoTable
@@ -341,20 +348,27 @@ std::string_view Analysis::bytes(const Place& place) const {
     return at ? state_->code.bytes(*at).substr(0, place.length) : std::string_view{};
 }
 
-std::string Analysis::replaced_bytes(const Place& place) const {
-    const auto first = state_->code.index(place.address);
+ReplacedBytes Analysis::replaced_bytes(const Place& place) const {
+    const Code& code = state_->code;
+    const auto first = code.index(place.address);
     if (!first)
         return {};
-    std::string bytes(state_->code.bytes(*first).substr(0, place.region));
-    for (Index at = *first; at < *first + bytes.size(); at += state_->code.lengths[at]) {
-        if (!state_->code.begins_instruction(at))
+    ReplacedBytes replaced;
+    auto& [bytes, known] = replaced;
+    bytes = code.bytes(*first).substr(0, place.region);
+    for (Index at = *first; at < *first + bytes.size(); at += code.lengths[at]) {
+        if (!code.begins_instruction(at))
             return {};
-        if (state_->code.traits[at] & ReturnThunk) {
+        if (code.traits[at] & ReturnThunk) {
             bytes.resize(at - *first);
-            return bytes + std::string(arch::return_instruction());
+            bytes += arch::return_instruction();
+            known.resize(bytes.size(), '\xff');
+            return replaced;
         }
+        for (Index each = at; each < at + code.lengths[at]; each++)
+            known += code.written[each] & ByLoader ? '\0' : '\xff';
     }
-    return bytes;
+    return replaced;
 }
 
 std::vector<UnsafePlace> Analysis::unsafe() const {
@@ -385,8 +399,11 @@ std::vector<UnsafePlace> Analysis::unsafe() const {
 
 std::string Analysis::describe(uint64_t address) const {
     const std::optional<size_t> number = function_at(address);
-    if (!number)
-        return hexadecimal(address);
+    if (!number) {
+        const auto outside = state_->outside.find(address);
+        return outside == state_->outside.end() ? hexadecimal(address)
+                                                : std::string(outside->second);
+    }
     const FunctionResult& function = state_->results[*number];
     const uint64_t offset = address - function.address;
     return offset ? function.name + "+" + hexadecimal(offset) : function.name;

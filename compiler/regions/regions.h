@@ -33,12 +33,24 @@ enum class Reason : uint8_t {
 std::string_view reason_tag(Reason reason);
 std::string_view reason_text(Reason reason);
 
+// How a kernel decides which of its kprobes become jumps.
+struct KernelRule {
+    bool refuses_indirect_jumps = true; // for the whole function
+    bool newer = false;                 // it copies more instructions
+
+    // Returns that of a kernel image, by what is in it.
+    static KernelRule of(const ElfFile& vmlinux);
+};
+
 struct Options {
     Model model = Model::Relocate;
     unsigned threads = 0; // 0: as many as there are CPUs
     // Of a kernel that runs at its link-time addresses: the bytes that are in memory from the first
     // section with code on. They must outlive the analysis. Empty: the file's.
     std::string_view live_text = {};
+    // That of a module's kernel, which the module does not tell. Nothing: the file's own, and for a
+    // module the older rule.
+    std::optional<KernelRule> rule = {};
 };
 
 // The answer for one instruction.
@@ -85,6 +97,11 @@ struct UnsafePlace {
     std::optional<uint64_t> entered_from; // a jump to there
 };
 
+// `known` has 0xff for each of the bytes, and 0 for those that a module's loader writes.
+struct ReplacedBytes {
+    std::string bytes, known;
+};
+
 // Of all functions that count.
 struct Totals {
     uint64_t functions = 0, instructions = 0, by_kernel = 0, safe = 0;
@@ -116,7 +133,8 @@ struct LineCheck {
 
 class Analysis {
   public:
-    // Fails if the file is not linked or contains no code. The file must outlive the object.
+    // Fails if the file is not linked (for a module: link_module_code) or contains no code. The
+    // file must outlive the object.
     static Result<Analysis> of(const ElfFile& file, const Options& options);
     Analysis(Analysis&&) noexcept;
     Analysis& operator=(Analysis&&) noexcept;
@@ -137,7 +155,7 @@ class Analysis {
     std::string_view bytes(const Place& place) const;
     // Returns what the instructions of a place's region are in a kernel that runs: a return is
     // where the compiler wrote a jump to a thunk.
-    std::string replaced_bytes(const Place& place) const;
+    ReplacedBytes replaced_bytes(const Place& place) const;
     // Always about what the kernel copies, whatever the model.
     std::vector<UnsafePlace> unsafe() const;
     // Compares the rows of the file's line program with what was found.

@@ -4,6 +4,8 @@
 #include "regions/judge.h"
 #include "regions/regions.h"
 
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace djstap::regions {
@@ -18,6 +20,8 @@ struct Analysis::State {
     std::vector<Scope> scopes;
     std::vector<FunctionResult> results;
     std::vector<UnknownJump> unknown_jumps;
+    // Of a module: what its kernel and other modules define (link_module_code).
+    std::unordered_map<uint64_t, std::string_view> outside;
 
     Status collect();
     void evaluate();

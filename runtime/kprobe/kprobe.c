@@ -125,13 +125,13 @@ static bool is_kprobe(const struct djs_site_run *run)
  * those of its file. */
 static bool has_its_instructions(const struct djs_site_run *run)
 {
-	u32 bytes = run->site->code_bytes;
+	const u8 *file = (const u8 *)djs_script.site_texts + run->site->code;
+	u32 bytes = run->site->code_bytes / 2; /* the other half tells which of them are known */
 	u8 text[DJS_REPLACED_MAX];
 
 	return bytes <= sizeof(text) &&
 	       !copy_from_kernel_nofault(text, (void *)run->probe, bytes) &&
-	       djs_same_code(text, (const u8 *)djs_script.site_texts + run->site->code, bytes,
-			     (u32)djs_site_bias(run->site));
+	       djs_same_code(text, file, file + bytes, bytes, (u32)djs_site_bias(run->site));
 }
 
 static void check_instructions(struct djs_site_run *run)

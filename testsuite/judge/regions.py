@@ -10,6 +10,8 @@ places near another one: a jump cannot be planted over a probe.
 Differences remain where the kernel patches its text at boot (alternatives, paravirtualized calls): the file has other
 instructions there. With --live there are none: the text is read from the memory of the guest, whose kernel runs at its
 link-time addresses.
+
+With --module the places are in a module, which the guest loads.
 """
 import argparse
 import base64
@@ -30,7 +32,14 @@ APART = 20
 # Waits until as many kprobes are jumps as expected, or until the number stays the same for long.
 COMMANDS = """
 mount -t debugfs none /sys/kernel/debug 2>/dev/null
-insmod {folder}/regions_judge.ko || exit 1
+moved=0
+if [ -n "{module}" ]; then
+    modprobe {module} || exit 1
+    text=$(cat /sys/module/{module}/sections/.text)
+    moved=$(printf %u $((0x${{text#0xffffffff}} - {text})))
+    echo "moved $moved"
+fi
+insmod {folder}/regions_judge.ko moved=$moved || exit 1
 list=/sys/kernel/debug/kprobes/list
 before=0 same=0
 while [ $same -lt 30 ]; do
@@ -79,16 +88,37 @@ def dump_text(options, folder):
 
 
 def regions(options, *words):
-    command = [options.djstap, "regions", "--json", "--model=kernel", "-r", options.kernel, *words]
+    command = [options.djstap, "regions", "--json", "--model=kernel",
+               *([options.file] if options.module else ["-r", options.kernel]), *words]
     if options.text:
         command += ["--text", options.text]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+
+
+def module_file(options, folder, root):
+    """Returns (a module's file, where djstap's addresses of its .text begin, how many bytes that has)."""
+    found = subprocess.run(["find", os.path.join(root, "kernel"), "-name",
+                            re.sub("[-_]", "[-_]", options.module) + ".ko*"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    path, unpacked = found.split("\n", maxsplit=1)[0], os.path.join(folder, "unpacked.ko")
+    with open(unpacked, "wb") as file:
+        subprocess.run(["xz", "-dcf", path], stdout=file, check=True)
+    text = subprocess.run(["readelf", "-SsW", unpacked], stdout=subprocess.PIPE, text=True, check=True).stdout
+    number, size = re.search(r"\[ *(\d+)\] \.text +PROGBITS +\S+ \S+ (\S+)", text).groups()
+    symbols = re.findall(r": ([0-9a-f]+) +\d+ FUNC +\w+ +\w+ +(\w+) (\S+)$", text, re.MULTILINE)
+    names = [name for _, _, name in symbols]
+    value, name = next((value, name) for value, section, name in symbols if section == number and names.count(name) == 1)
+    answer = subprocess.run([options.djstap, "regions", "--json", "--at", name, path], stdout=subprocess.PIPE, check=True).stdout
+    first = int(json.loads(answer)["places"][0]["address"], 16) - int(value, 16)
+    return path, first, int(size, 16)
 
 
 def choose(options, folder):
     """Returns [place], as `--at` describes them."""
     functions = [each for each in regions(options)["functions"]
                  if each["I"] > 1 and each["reasons"].get("no-probes", 0) < each["I"]]
+    if options.module:
+        _, first, size = options.module_text
+        functions = [each for each in functions if first <= int(each["address"], 16) < first + size]
     starts = sorted(int(each["address"], 16) for each in functions)
     numbers = random.Random(options.seed)
     tried = set()
@@ -120,7 +150,7 @@ def choose(options, folder):
 
 
 def kernel_files(options):
-    """Returns (the folder to build modules in, the address of _printk in vmlinux)."""
+    """Returns (the folder to build modules in, that of the kernel's modules, the address of _printk in vmlinux)."""
     text = subprocess.run([options.djstap, "regions", "--json", "-r", options.kernel, "--at", "_printk"],
                           stdout=subprocess.PIPE, check=True).stdout
     printk = json.loads(text)["places"][0]["address"]
@@ -128,10 +158,11 @@ def kernel_files(options):
     release = re.search(r"Compiling for kernel (\S+)", info)[1]
     root = os.environ.get("DJSTAP_KERNELS") or "/var/lib/djstap/kernels"
     for base in (os.path.join(root, release), ""):
-        build = os.path.realpath(f"{base}/lib/modules/{release}/build")
+        modules = f"{base}/lib/modules/{release}"
+        build = os.path.realpath(f"{modules}/build")
         if os.path.isdir(build):
-            return build, printk
-    return "", printk
+            return build, modules, printk
+    return "", "", printk
 
 
 def build_module(build, printk, places, folder):
@@ -149,7 +180,8 @@ def in_guest(options, folder, expected):
     """Returns what the guest printed."""
     script = os.path.join(folder, "judge.sh")
     with open(script, "w", encoding="utf-8") as file:
-        file.write(COMMANDS.format(folder=folder, expected=expected))
+        file.write(COMMANDS.format(folder=folder, expected=expected, module=options.module,
+                                   text=options.module_text[1] & 0xffffffff if options.module else 0))
     return run_guest(options, f"sh {script}")
 
 
@@ -169,6 +201,7 @@ def main():
     parser.add_argument("--places", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--least", type=float, default=99.7, help="percent of the places that must agree")
+    parser.add_argument("--module", default="", help="the places are in this module of the kernel")
     parser.add_argument("--live", action="store_true",
                         help="judge the text that the guest's kernel has in memory instead of that of its file")
     options = parser.parse_args()
@@ -176,14 +209,21 @@ def main():
     with tempfile.TemporaryDirectory(prefix="djstap-regions-") as folder:
         if options.live:
             options.text = dump_text(options, folder)
-        places = choose(options, folder)
-        build, printk = kernel_files(options)
+        build, modules, printk = kernel_files(options)
         if not build:
             print(f"the headers of {options.kernel} are not installed")
             return 77
+        if options.module:
+            options.module_text = module_file(options, folder, modules)
+            options.file = options.module_text[0]
+        places = choose(options, folder)
         build_module(build, printk, places, folder)
         output = in_guest(options, folder, sum(each["kernel"] for each in places))
-    bias = int(re.search(r"^([0-9a-f]{16}) T _printk$", output, re.MULTILINE)[1], 16) - int(printk, 16)
+    if options.module:
+        bias = int(re.search(r"^moved (\d+)$", output, re.MULTILINE)[1])
+        bias -= (1 << 64) if bias >> 63 else 0
+    else:
+        bias = int(re.search(r"^([0-9a-f]{16}) T _printk$", output, re.MULTILINE)[1], 16) - int(printk, 16)
     listed = {int(address, 16) - bias: flags
               for address, flags in re.findall(r"^([0-9a-f]{16})\s+k\s+\S+(.*)$", output, re.MULTILINE)}
     armed = differing = jumps = 0
@@ -198,7 +238,7 @@ def main():
             print(f"{each['place']}: djstap says {'a jump' if each['kernel'] else 'no jump'}, the kernel's list: "
                   f"{flags.strip() or 'no flag'}; {each['reason']}")
     agreeing = 100 * (armed - differing) / max(armed, 1)
-    print(f"{options.kernel}: {len(places)} places, {armed} armed, {jumps} became jumps, {differing} differ "
+    print(f"{options.kernel}{options.module and f', module {options.module}'}: {len(places)} places, {armed} armed, {jumps} became jumps, {differing} differ "
           f"({agreeing:.2f} % agree)")
     # Nearly every place must be armed: else nothing was compared.
     return 0 if agreeing >= options.least and armed >= 0.9 * options.places else 1

@@ -69,6 +69,18 @@ size_t absolute_relocation_bytes(uint32_t type) {
     }
 }
 
+size_t distance_relocation_bytes(uint32_t type) {
+    switch (type) {
+    case R_X86_64_PC64:
+        return 8;
+    case R_X86_64_PC32:
+    case R_X86_64_PLT32:
+        return 4;
+    default:
+        return 0;
+    }
+}
+
 bool is_relative_relocation(uint32_t type) {
     return type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE || type == R_X86_64_RELATIVE64;
 }

@@ -3,8 +3,13 @@
 // jumps.
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/moduleparam.h>
 
 #include "places.h" // JUDGE_PRINTK, the link-time address of _printk; JUDGE_PLACES, addresses
+
+// How far a module's code is from where the addresses say; 0: they are the kernel's.
+static unsigned long moved;
+module_param(moved, ulong, 0);
 
 static const unsigned long places[] = {JUDGE_PLACES};
 static struct kprobe probes[ARRAY_SIZE(places)];
@@ -20,7 +25,7 @@ static void disarm(void) {
 }
 
 static int __init start(void) {
-    const unsigned long bias = (unsigned long)_printk - JUDGE_PRINTK;
+    const unsigned long bias = moved ? moved : (unsigned long)_printk - JUDGE_PRINTK;
 
     for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
         probes[i].addr = (kprobe_opcode_t*)(places[i] + bias);

@@ -9,10 +9,18 @@ namespace {
 
 constexpr u32 bias = 0x1a200000;
 
+const u8* bytes_of(const std::string& text) {
+    return reinterpret_cast<const u8*>(text.data());
+}
+
+bool same_known(const std::string& text, const std::string& file, const std::string& known,
+                u32 moved) {
+    return djs_same_code(bytes_of(text), bytes_of(file), bytes_of(known),
+                         static_cast<u32>(file.size()), moved);
+}
+
 bool same(const std::string& text, const std::string& file, u32 moved = bias) {
-    return djs_same_code(reinterpret_cast<const u8*>(text.data()),
-                         reinterpret_cast<const u8*>(file.data()), static_cast<u32>(file.size()),
-                         moved);
+    return same_known(text, file, std::string(file.size(), '\xff'), moved);
 }
 
 std::string number(u32 value) {
@@ -50,6 +58,17 @@ TEST(SameCode, AnAddressIsMovedWithTheKernel) {
 
 TEST(SameCode, APerCpuVariableComesNearer) {
     EXPECT_TRUE(same(load + number(0x7edcba98U - bias), load + number(0x7edcba98U)));
+}
+
+// A module's relocated numbers may be anything; what is around them may not.
+TEST(SameCode, WhatTheLoaderOfModulesWrites) {
+    const std::string file = load + number(0U) + "\xc3",
+                      known = "\xff\xff\xff" + number(0U) + "\xff";
+    for (const u32 value : {0U, 0x12345678U, 0xc0abcdefU})
+        EXPECT_TRUE(same_known(load + number(value) + "\xc3", file, known, bias));
+    EXPECT_FALSE(same_known(load + number(1U) + "\xcc", file, known, bias));
+    EXPECT_FALSE(same_known("\xcc" + file.substr(1), file, known, bias));
+    EXPECT_FALSE(same_known("\x48\xc7\xc1" + file.substr(3), file, known, bias));
 }
 
 TEST(SameCode, ACutNumber) {
