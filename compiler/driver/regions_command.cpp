@@ -39,7 +39,10 @@ Failure no_function(const Analysis& analysis, const std::string& name) {
     std::vector<std::string> names;
     for (const regions::FunctionResult& each : analysis.functions())
         names.push_back(each.name);
-    return {"there is no function " + name, did_you_mean(name, names)};
+    std::string hint = did_you_mean(name, names);
+    if (hint.empty())
+        hint = "djstap regions FILE lists the functions";
+    return {"there is no function " + name, hint};
 }
 
 // Finds an address, NAME or NAME+OFFSET; the offset is hexadecimal.
@@ -53,7 +56,8 @@ Result<uint64_t> find_place(const Analysis& analysis, const std::string& place) 
         const auto offset =
             plus == std::string::npos ? std::optional<uint64_t>(0) : number(place.substr(plus + 1));
         if (!offset)
-            return Failure{place + ": the offset is no hexadecimal number", ""};
+            return Failure{place + ": the offset is no hexadecimal number",
+                           "offsets are written as in " + name + "+0x1f"};
         return *analysis.address_of(name) + *offset;
     }
     if (const auto address = number(place))
@@ -104,7 +108,7 @@ Result<std::string> answer(const RegionsOptions& options) {
     if (!options.map.empty()) {
         const std::string map = regions_map(*analysis, *path);
         if (Status written = write_file(options.map, map); !written)
-            return written.failure();
+            return Failure{written.failure().message, "--svg takes the file to write"};
         return options.json ? totals_as_json(*analysis) : totals_as_text(*analysis);
     }
     if (options.lines) {

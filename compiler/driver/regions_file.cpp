@@ -7,6 +7,7 @@
 #include "system/file.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace djstap::driver {
 
@@ -58,6 +59,27 @@ Result<RegionsFile> open_module_file(std::string bytes, const std::string& path)
     return file;
 }
 
+// A bootable image has this text at this place.
+bool is_boot_image(const std::string& path) {
+    constexpr size_t at = 0x202;
+    constexpr std::string_view mark = "HdrS";
+    const auto file = MappedFile::open(path);
+    return file && (*file)->bytes().size() > at && (*file)->bytes().substr(at).starts_with(mark);
+}
+
+Failure not_analyzed(Failure failure, const std::string& path) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error))
+        return {path + ": is a folder",
+                "name a program, a library, a kernel image or a module in it"};
+    if (is_boot_image(path))
+        failure.hint = "it is a bootable image, in which the kernel is compressed: name its "
+                       "vmlinux, or the kernel with -r";
+    else if (failure.hint.empty() && std::filesystem::is_regular_file(path, error))
+        failure.hint = "programs, libraries, kernel images (vmlinux) and modules can be analyzed";
+    return failure;
+}
+
 } // namespace
 
 Result<RegionsFile> open_regions_file(const std::string& path) {
@@ -68,7 +90,7 @@ Result<RegionsFile> open_regions_file(const std::string& path) {
             return bytes.failure();
         auto elf = ElfFile::hold(*bytes, path);
         if (!elf)
-            return elf.failure();
+            return not_analyzed(elf.failure(), path);
         if (is_module(**elf))
             return open_module_file(std::move(*bytes), path);
         file.elf = std::move(*elf);
@@ -76,7 +98,7 @@ Result<RegionsFile> open_regions_file(const std::string& path) {
     }
     auto elf = ElfFile::open(path);
     if (!elf)
-        return elf.failure();
+        return not_analyzed(elf.failure(), path);
     if (is_module(**elf)) {
         Result<std::string> bytes = read_file(path);
         if (!bytes)

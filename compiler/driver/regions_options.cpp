@@ -6,6 +6,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <sstream>
 
 namespace djstap::driver {
@@ -29,11 +31,12 @@ Status add_places(const std::string& list, std::vector<std::string>& places) {
 }
 
 const char* const description =
-    "djstap regions answers which instructions of a program, a library or a kernel image can be\n"
-    "replaced by a jump of five bytes. It prints for each function the number of instructions "
-    "(I),\n"
-    "those that the kernel's own rule allows (K) and those where a jump is proved safe (B), with\n"
-    "the reasons of all refusals.";
+    "djstap regions answers which instructions of a program, a library, a kernel image or a "
+    "kernel\n"
+    "module can be replaced by a jump of five bytes. It prints for each function the number of\n"
+    "instructions (I), those that the kernel's own rule allows (K) and those where a jump is "
+    "proved\n"
+    "safe (B), with the reasons of all refusals.";
 
 const char* const footer = R"(Examples:
   djstap regions /bin/true
@@ -42,6 +45,78 @@ const char* const footer = R"(Examples:
   djstap regions -r 6.1 --svg vmlinux.svg
   djstap regions --model=kernel --at vfs_read+0x13 -r 6.1
 docs/regions.md describes the rules and the reasons.)";
+
+constexpr const char* what_to_name =
+    "name a program, a library, a kernel image or a module, or a kernel with -r";
+
+// What the value of an option is.
+std::string usage_of(const std::string& option) {
+    static const std::map<std::string, std::string> usages{
+        {"--model", "--model=kernel and --model=relocate exist"},
+        {"--function", "--function NAME draws a function; djstap regions FILE lists them"},
+        {"--at", "--at takes addresses or NAME+OFFSET, with commas between them, or @FILE"},
+        {"--svg", "--svg takes the file to write, in addition to the one to analyze"},
+        {"--text", "--text takes a file with the bytes from _text to _etext"},
+        {"-r", "-r takes the release of an installed kernel, or the beginning of one: -r 6.1"}};
+    const auto found = usages.find(option);
+    return found == usages.end() ? std::string() : found->second;
+}
+
+// What the words say before they are parsed.
+struct Words {
+    std::string wrong;     // the option that has no value, an empty one, or one too many
+    std::string complaint; // about it
+    std::string last;      // the option whose value is the last word; "" if none
+};
+
+Words examine(const CLI::App& app, const std::vector<std::string>& words) {
+    Words out;
+    std::map<std::string, int> times;
+    for (size_t i = 0; i < words.size() && words[i] != "--"; i++) {
+        const size_t equals = words[i].find('=');
+        const bool attached = words[i].starts_with("--") && equals != std::string::npos;
+        const std::string name = attached ? words[i].substr(0, equals) : words[i];
+        const CLI::Option* option = name.starts_with('-') ? app.get_option_no_throw(name) : nullptr;
+        out.last.clear();
+        if (!option)
+            continue;
+        auto complain = [&](const char* complaint) {
+            out.wrong = name;
+            out.complaint = complaint;
+            return out;
+        };
+        if (option->get_items_expected_max() == 0) {
+            if (attached)
+                return complain(" takes no value");
+            continue;
+        }
+        if (!attached && ++i == words.size())
+            return complain(" has no value");
+        const std::string value = attached ? words[i].substr(equals + 1) : words[i];
+        if (value.empty())
+            return complain(" has an empty value");
+        if (!attached && value.starts_with('-') && app.get_option_no_throw(value))
+            return complain((" has no value: " + value + " is an option").c_str());
+        if (++times[name] > 1 && name != "--at")
+            return complain(" was given more than once");
+        if (!attached)
+            out.last = name;
+    }
+    return out;
+}
+
+Failure no_file(const Words& seen, const std::string& last_word) {
+    std::error_code error;
+    if (!seen.last.empty() && std::filesystem::is_regular_file(last_word, error))
+        return {"no file was given", last_word + " is the value of " + seen.last +
+                                         "; name the file to analyze behind it"};
+    return {"no file was given", what_to_name};
+}
+
+bool is_same_file(const std::string& one, const std::string& other) {
+    std::error_code error;
+    return std::filesystem::equivalent(one, other, error) && !error;
+}
 
 } // namespace
 
@@ -87,6 +162,21 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
         ->type_name("RELEASE");
     app.add_option("file", options.file, "the file")->type_name("FILE");
     app.footer(footer);
+    const Words seen = examine(app, arguments);
+    if (!seen.wrong.empty())
+        return Failure{seen.wrong + seen.complaint, usage_of(seen.wrong)};
+    if (std::find(arguments.begin(), arguments.end(), "") != arguments.end())
+        return Failure{"the name of the file is empty", what_to_name};
+    const std::string last_word = arguments.empty() ? std::string() : arguments.back();
+    // What follows this word are files, also where they begin with a dash; there is only one.
+    if (const auto end = std::find(arguments.begin(), arguments.end(), "--");
+        end != arguments.end()) {
+        if (end + 1 != arguments.end())
+            options.file = *(end + 1);
+        if (end + 2 < arguments.end())
+            return Failure{"more than one file was given: " + *(end + 2), "analyze one at a time"};
+        arguments.erase(end, arguments.end());
+    }
     try {
         std::reverse(arguments.begin(), arguments.end()); // the order that CLI11 expects
         app.parse(arguments);
@@ -108,17 +198,22 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
                        hint.empty() ? "djstap regions --help lists the options" : hint};
     }
     if (!model.empty() && model != "kernel" && model != "relocate")
-        return Failure{"--model=" + model + " is not one of kernel, relocate", ""};
+        return Failure{"--model=" + model + " is not one of kernel, relocate",
+                       "kernel: what the kernel copies for its kprobes; relocate: also calls and "
+                       "jumps, the default"};
     if (model == "kernel")
         options.model = regions::Model::Kernel;
     for (const std::string& list : lists)
         if (Status added = add_places(list, options.places); !added)
             return added.failure();
     if (!lists.empty() && options.places.empty())
-        return Failure{"--at: the list contains no place", ""};
-    if (options.file.empty() == options.kernel.empty())
-        return Failure{options.file.empty() ? "no file was given" : "both a file and -r were given",
-                       "name a program, a library or a kernel image, or a kernel with -r"};
+        return Failure{"--at: the list contains no place", usage_of("--at")};
+    if (options.file.empty() && options.kernel.empty())
+        return no_file(seen, last_word);
+    if (!options.file.empty() && !options.kernel.empty())
+        return Failure{"both a file and -r were given", what_to_name};
+    if (!options.map.empty() && is_same_file(options.map, options.file))
+        return Failure{"--svg: " + options.map + " is the file to analyze", usage_of("--svg")};
     if (int{!options.function.empty()} + int{!options.places.empty()} + int{!options.map.empty()} +
             int{options.lines} + int{options.unsafe} >
         1)

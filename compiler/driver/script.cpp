@@ -49,7 +49,8 @@ Result<std::string> read_script(const std::string& path) {
         file = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (path != "-" && !file) {
         int code = errno;
-        std::string hint = code != ENOENT            ? ""
+        std::string hint = code != ENOENT      ? ""
+                           : path == "regions" ? "the options of djstap regions follow this word"
                            : looks_like_script(path) ? "use -e to give a script on the command line"
                                                      : similar_file(path);
         return cannot(path, strerror(code), hint);

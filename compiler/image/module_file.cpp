@@ -28,7 +28,7 @@ Result<std::string> output_of(const std::vector<std::string>& words) {
     auto outcome = run_program(words, wanted);
     if (!outcome || outcome->status != 0)
         return Failure{words.front() + " failed on " + words.back(),
-                       "is the program " + words.front() + " installed?"};
+                       "is the file damaged, or the program " + words.front() + " not installed?"};
     return std::move(outcome->output);
 }
 
