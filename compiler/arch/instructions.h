@@ -80,6 +80,11 @@ class InstructionDecoder {
 // The bytes that a jump to any place takes, which replaces the instructions of a region.
 size_t planted_jump_bytes();
 
+// The bytes of a jump that only reaches what is near, and whether one at `from` reaches `to`. It may
+// lead to a jump to any place.
+size_t short_jump_bytes();
+bool short_jump_reaches(uint64_t from, uint64_t to);
+
 // The byte with which Go fills the space between functions.
 uint8_t space_between_functions();
 

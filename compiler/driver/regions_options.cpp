@@ -52,7 +52,7 @@ constexpr const char* what_to_name =
 // What the value of an option is.
 std::string usage_of(const std::string& option) {
     static const std::map<std::string, std::string> usages{
-        {"--model", "--model=kernel and --model=relocate exist"},
+        {"--model", "--model=kernel, --model=relocate and --model=short exist"},
         {"--function", "--function NAME draws a function; djstap regions FILE lists them"},
         {"--at", "--at takes addresses or NAME+OFFSET, with commas between them, or @FILE"},
         {"--svg", "--svg takes the file to write, in addition to the one to analyze"},
@@ -132,8 +132,9 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
     app.add_flag("-h,--help", help, "print this help");
     app.add_option("--model", model,
                    "what runs outside of its function: what the kernel copies for its kprobes, or "
-                   "also calls and jumps, which can be encoded again (the default)")
-        ->type_name("kernel|relocate");
+                   "also calls and jumps, which can be encoded again (the default); short: also "
+                   "where a short jump leads to one in unused space between functions")
+        ->type_name("kernel|relocate|short");
     app.add_option("--function", options.function,
                    "draw a function: each instruction, and whether a jump may replace it")
         ->type_name("NAME");
@@ -197,12 +198,17 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
         return Failure{"unknown option " + name,
                        hint.empty() ? "djstap regions --help lists the options" : hint};
     }
-    if (!model.empty() && model != "kernel" && model != "relocate")
-        return Failure{"--model=" + model + " is not one of kernel, relocate",
-                       "kernel: what the kernel copies for its kprobes; relocate: also calls and "
-                       "jumps, the default"};
-    if (model == "kernel")
-        options.model = regions::Model::Kernel;
+    static const std::map<std::string, regions::Model> models{
+        {"kernel", regions::Model::Kernel},
+        {"relocate", regions::Model::Relocate},
+        {"short", regions::Model::Short}};
+    if (const auto known = models.find(model); known != models.end())
+        options.model = known->second;
+    else if (!model.empty())
+        return Failure{
+            "--model=" + model + " is not one of kernel, relocate, short",
+            "kernel: what the kernel copies for its kprobes; relocate, the default: also "
+            "calls and jumps; short: also by way of unused space"};
     for (const std::string& list : lists)
         if (Status added = add_places(list, options.places); !added)
             return added.failure();

@@ -55,13 +55,16 @@ std::string verdict(const Place& place) {
 }
 
 Json place_json(const Analysis& analysis, const Place& place) {
-    return {{"address", hexadecimal(place.address)},
-            {"place", analysis.describe(place.address)},
-            {"length", place.length},
-            {"leader", place.leader},
-            {"kernel", place.by_kernel},
-            {"safe", place.safe()},
-            {"reason", tag(place.reason)}};
+    Json json = {{"address", hexadecimal(place.address)},
+                 {"place", analysis.describe(place.address)},
+                 {"length", place.length},
+                 {"leader", place.leader},
+                 {"kernel", place.by_kernel},
+                 {"safe", place.safe()},
+                 {"reason", tag(place.reason)}};
+    if (place.space)
+        json["space"] = hexadecimal(place.space);
+    return json;
 }
 
 Json totals_json(const Analysis& analysis) {
@@ -208,7 +211,10 @@ std::string places_as_text(const Analysis& analysis, const std::vector<AskedPlac
             text += "no instruction of a function begins here\n";
         else
             text += std::string("K ") + (each.place->by_kernel ? "yes" : "no") + ", B " +
-                    (each.place->safe() ? "yes" : "no: " + verdict(*each.place)) + "\n";
+                    (each.place->safe() ? "yes" : "no: " + verdict(*each.place)) +
+                    (each.place->space ? ", by a short jump to " + hexadecimal(each.place->space)
+                                       : "") +
+                    "\n";
     }
     return text;
 }
@@ -230,7 +236,8 @@ std::string function_as_text(const Analysis& analysis, const std::string& debug_
     const auto decoder = arch::InstructionDecoder::create();
     std::string text = of.name + " at " + hexadecimal(of.address);
     add(text, ", %u instructions, K %u, B %u\n", of.instructions, of.by_kernel, of.safe);
-    text += "> control may enter, + a jump may be planted, k only the kernel's rule allows one\n";
+    text += "> control may enter, + a jump may be planted, s a short one, k only the kernel's rule "
+            "allows one\n";
     std::string line;
     for (const Place& place : analysis.places(function)) {
         const std::string here = lines.at(place.address);
@@ -240,7 +247,8 @@ std::string function_as_text(const Analysis& analysis, const std::string& debug_
         const std::string_view bytes = analysis.bytes(place);
         std::string row;
         add(row, "%c%c +%-5llx %-31s ", place.leader ? '>' : ' ',
-            place.safe()      ? '+'
+            place.space       ? 's'
+            : place.safe()    ? '+'
             : place.by_kernel ? 'k'
                               : ' ',
             static_cast<unsigned long long>(place.address - of.address), byte_text(bytes).c_str());

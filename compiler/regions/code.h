@@ -24,7 +24,9 @@ enum Trait : uint16_t {
     ReturnThunk = 1 << 8,
     HasPrefix = 1 << 9,
     Breakpoint = 1 << 10,
-    Accesses = 1 << 11 // memory that may not be there
+    Accesses = 1 << 11, // memory that may not be there
+    // Of a program: a trap that is executed only if the function called before it returns.
+    TrapAfterCall = 1 << 12
 };
 
 // Who may enter at a byte other than from the instruction before.
@@ -108,6 +110,8 @@ class Code {
     std::vector<uint16_t> entries;
     std::vector<uint8_t> written;
 
+    // Indirect branches must lead to landing pads, which therefore stay where they are.
+    bool needs_landing_pads = false;
     std::vector<Edge> jumps; // in the order of `from`
     std::vector<IndirectJump> indirect_jumps;
 

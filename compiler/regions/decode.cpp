@@ -113,9 +113,9 @@ class Loaded {
 class ChunkDecoder {
   public:
     ChunkDecoder(Code& code, const std::vector<ThunkSymbol>& thunks, const Loaded& loaded,
-                 bool newer_kernel, InstructionDecoder& decoder, Chunk& chunk)
-        : code_(code), thunks_(thunks), loaded_(loaded), newer_kernel_(newer_kernel),
-          decoder_(decoder), chunk_(chunk) {}
+                 const DecodeOptions& options, InstructionDecoder& decoder, Chunk& chunk)
+        : code_(code), thunks_(thunks), loaded_(loaded), options_(options), decoder_(decoder),
+          chunk_(chunk) {}
 
     void run(const Range& range);
 
@@ -127,22 +127,28 @@ class ChunkDecoder {
     Code& code_;
     const std::vector<ThunkSymbol>& thunks_;
     const Loaded& loaded_;
-    const bool newer_kernel_;
+    const DecodeOptions& options_;
     InstructionDecoder& decoder_;
     Chunk& chunk_;
 };
 
 void ChunkDecoder::run(const Range& range) {
     const CodeSection& section = code_.section_at(range.first);
+    bool called = false;
     for (Index at = range.first; at < range.end;) {
         const std::string_view bytes = section.bytes.substr(at - section.first, range.end - at);
         const Instruction instruction =
             decoder_.decode(bytes, section.address + (at - section.first));
         if (instruction.length == 0) {
             at++;
+            called = false;
             continue;
         }
         take(at, instruction, range.function);
+        if (called && options_.is_program && instruction.flow == Flow::Trap &&
+            !instruction.breakpoint)
+            code_.traits[at] |= TrapAfterCall;
+        called = instruction.is_call();
         at += instruction.length;
     }
 }
@@ -161,7 +167,7 @@ uint16_t ChunkDecoder::traits_of(const Instruction& instruction) const {
     set(HasPrefix, instruction.prefixes > 0);
     set(Accesses, instruction.accesses);
     set(KernelRefuses,
-        !(newer_kernel_ ? instruction.newer_kernel_copies : instruction.kernel_copies));
+        !(options_.newer_kernel ? instruction.newer_kernel_copies : instruction.kernel_copies));
     return static_cast<uint16_t>(traits);
 }
 
@@ -220,7 +226,7 @@ Result<std::vector<Naming>> decode(Code& code, const std::vector<FunctionRange>&
     in_parallel(chunks.size(), options.threads, [&](size_t i) {
         // One for each thread: it costs more than to decode a small file.
         thread_local std::unique_ptr<InstructionDecoder> decoder = InstructionDecoder::create();
-        ChunkDecoder chunk(code, thunks, loaded, options.newer_kernel, *decoder, chunks[i]);
+        ChunkDecoder chunk(code, thunks, loaded, options, *decoder, chunks[i]);
         for (size_t range = chunks[i].first_range; range < chunks[i].end_range; range++)
             chunk.run(ranges[range]);
     });

@@ -17,6 +17,7 @@ struct Naming {
 
 struct DecodeOptions {
     bool newer_kernel = false; // it copies more instructions
+    bool is_program = false;   // it looks up nothing by the addresses of its traps
     unsigned threads = 1;
 };
 

@@ -104,15 +104,17 @@ Reason Judge::cannot_move(Index at) const {
     if (model_ == Model::Kernel)
         return (traits & KernelRefuses) && !(traits & ReturnThunk) ? Reason::NotCopied
                                                                    : Reason::None;
-    if (traits & FixedTrap)
+    // Of a program that traps, nobody asks where: it ends. (Where no handler is called by a table
+    // of addresses, as in a kernel and in Go.) It does not even trap if the compiler put this
+    // behind the call of a function that does not return.
+    if ((traits & FixedTrap) && (!(traits & TrapAfterCall) || code_.entries[at]))
         return Reason::Trap;
     if (traits & FixedRelative)
         return Reason::Relative;
     return traits & FixedAdjacent ? Reason::Adjacent : Reason::None;
 }
 
-Judge::Region Judge::region(Index first, Index limit) const {
-    const auto needed = static_cast<Index>(arch::planted_jump_bytes());
+Judge::Region Judge::region(Index first, Index limit, Index needed) const {
     Region region{first, Reason::None};
     bool left = false; // what follows is not executed from here
     while (region.end - first < needed) {
@@ -145,7 +147,7 @@ bool Judge::passes_kernel(Index at, const Scope& scope) const {
     const auto needed = static_cast<Index>(arch::planted_jump_bytes());
     if (scope.refused || scope.end - at < needed || (code_.written[at] & NoProbes))
         return false;
-    const Region replaced = region(at, code_.section_at(at).end());
+    const Region replaced = region(at, code_.section_at(at).end(), needed);
     if (replaced.reason != Reason::None)
         return false;
     for (Index each = at; each < replaced.end; each++)
@@ -170,11 +172,15 @@ bool Judge::may_fault(Index first, Index end) const {
 }
 
 Reason Judge::unmovable(Index at, const Function& function, Index& end) const {
+    return unmovable(at, function, static_cast<Index>(arch::planted_jump_bytes()), end);
+}
+
+Reason Judge::unmovable(Index at, const Function& function, Index needed, Index& end) const {
     end = at;
     if (code_.written[at] & NoProbes)
         return Reason::NoProbes;
-    const Region replaced =
-        region(at, model_ == Model::Kernel ? function.range.end : function.range.filled_end);
+    const Region replaced = region(
+        at, model_ == Model::Kernel ? function.range.end : function.range.filled_end, needed);
     end = replaced.end;
     if (replaced.reason != Reason::None)
         return replaced.reason;
@@ -186,20 +192,56 @@ Reason Judge::unmovable(Index at, const Function& function, Index& end) const {
     return written_reason(written);
 }
 
-Reason Judge::reason(Index at, const Function& function, Index& end) const {
+Reason Judge::reason(Index at, const Function& function, Index needed, Index& end) const {
     end = at;
     if (function.refused != Reason::None)
         return function.refused;
-    const Reason unmovable = this->unmovable(at, function, end);
+    const Reason unmovable = this->unmovable(at, function, needed, end);
     // That the kernel writes there is the last reason.
     const bool patched = unmovable >= Reason::Ftrace;
     if (unmovable != Reason::None && !patched)
         return unmovable;
-    const auto needed = static_cast<Index>(arch::planted_jump_bytes());
+    if (!patched && code_.needs_landing_pads && (code_.entries[at] & ByLandingPad))
+        return Reason::LandingPad;
     for (Index each = at + 1; each < at + needed; each++)
         if (const Reason reason = entered(each); reason != Reason::None)
             return reason;
     return unmovable;
+}
+
+// The nearest space in which the jump fits that a short jump at `at` leads to.
+std::optional<Index> Judge::space_near(Index at) const {
+    const auto needed = static_cast<Index>(arch::planted_jump_bytes());
+    const auto after =
+        std::upper_bound(spaces_.begin(), spaces_.end(), at,
+                         [](Index value, const Space& each) { return value < each.first; });
+    const CodeSection& section = code_.section_at(at);
+    auto reaches = [&](Index to) {
+        return to >= section.first && to < section.end() &&
+               arch::short_jump_reaches(code_.address(at), code_.address(to));
+    };
+    if (after != spaces_.end() && reaches(after->first))
+        return after->first;
+    if (after != spaces_.begin() && reaches((after - 1)->end - needed))
+        return (after - 1)->end - needed;
+    return std::nullopt;
+}
+
+Reason Judge::reason(Index at, const Function& function, Planted& planted) const {
+    const Reason reason =
+        this->reason(at, function, static_cast<Index>(arch::planted_jump_bytes()), planted.end);
+    // Go's runtime finds no function where the space is.
+    if (reason == Reason::None || model_ != Model::Short || function.is_go)
+        return reason;
+    Index end = at;
+    if (this->reason(at, function, static_cast<Index>(arch::short_jump_bytes()), end) !=
+        Reason::None)
+        return reason;
+    const std::optional<Index> space = space_near(at);
+    if (!space)
+        return reason;
+    planted = {end, space};
+    return Reason::None;
 }
 
 } // namespace djstap::regions

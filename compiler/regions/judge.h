@@ -5,6 +5,7 @@
 #include "regions/kernel_tables.h"
 #include "regions/regions.h"
 
+#include <optional>
 #include <vector>
 
 namespace djstap::regions {
@@ -26,14 +27,27 @@ struct Function {
     bool is_go = false;
 };
 
+// Space behind a function that control does not reach and nobody writes to.
+struct Space {
+    Index first = 0, end = 0;
+};
+
+// What a jump would replace.
+struct Planted {
+    Index end = 0;
+    std::optional<Index> space; // where a short jump leads; nothing: the jump is a long one
+};
+
 class Judge {
   public:
-    Judge(const Code& code, Model model) : code_(code), model_(model) {}
+    // `spaces`: by address.
+    Judge(const Code& code, Model model, const std::vector<Space>& spaces)
+        : code_(code), model_(model), spaces_(spaces) {}
 
     // Whether nothing speaks against a jump from `at`, for one who decodes only the scope.
     bool passes_kernel(Index at, const Scope& scope) const;
-    // Why there can be no jump. `end` becomes the end of what it would replace.
-    Reason reason(Index at, const Function& function, Index& end) const;
+    // Why there can be no jump.
+    Reason reason(Index at, const Function& function, Planted& planted) const;
     // The same, whoever enters the region.
     Reason unmovable(Index at, const Function& function, Index& end) const;
     // Why control may be at `at`; None if it only comes from the instruction before.
@@ -45,12 +59,16 @@ class Judge {
         Index end = 0;
         Reason reason = Reason::None;
     };
-    Region region(Index first, Index limit) const;
+    Region region(Index first, Index limit, Index needed) const;
+    Reason unmovable(Index at, const Function& function, Index needed, Index& end) const;
+    Reason reason(Index at, const Function& function, Index needed, Index& end) const;
+    std::optional<Index> space_near(Index at) const;
     Reason cannot_move(Index at) const;
     bool may_fault(Index first, Index end) const;
 
     const Code& code_;
     const Model model_;
+    const std::vector<Space>& spaces_;
 };
 
 } // namespace djstap::regions

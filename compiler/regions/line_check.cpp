@@ -32,7 +32,7 @@ std::vector<uint8_t> rows_by_index(const Code& code, const std::vector<LineRow>&
 
 LineCheck Analysis::check_lines(const std::vector<LineRow>& rows) const {
     const State& state = *state_;
-    const Judge judge(state.code, state.options.model);
+    const Judge judge(state.code, state.options.model, state.spaces);
     const auto needed = static_cast<Index>(arch::planted_jump_bytes());
     LineCheck check;
     const std::vector<uint8_t> at_index = rows_by_index(state.code, rows, check);

@@ -94,6 +94,28 @@ void Analysis::State::extend_over_fillers() {
     }
 }
 
+// Between functions there are no-ops or breakpoints. Control does not reach them if the function
+// before ends with an instruction that leaves it, and if nothing in the file leads there: a space
+// ends before the first byte that is entered. Nobody writes there, either.
+void Analysis::State::find_spaces() {
+    const auto needed = static_cast<Index>(arch::planted_jump_bytes());
+    for (const Function& function : functions) {
+        const FunctionRange& range = function.range;
+        if (function.refused == Reason::NotDecoded || range.end == range.first)
+            continue;
+        Index last = range.end - 1; // the function's last instruction
+        while (last > range.first && !code.begins_instruction(last))
+            last--;
+        if (last + code.lengths[last] != range.end || !(code.traits[last] & Leaves))
+            continue;
+        Index end = range.end;
+        while (end < range.filled_end && !code.entries[end] && !code.written[end])
+            end++;
+        if (end - range.end >= needed)
+            spaces.push_back({range.end, end});
+    }
+}
+
 bool Analysis::State::has_label_inside(const FunctionRange& range) const {
     for (Index at = range.first + 1; at < range.end; at++)
         if (code.entries[at] & ByAddress)
@@ -170,10 +192,12 @@ Status Analysis::State::collect() {
     const GoTable go = read_go_table(code.file());
     const std::vector<FunctionRange> ranges = find_functions(code, symbols, frames, go);
     const ImageForm form = form_of(code.file());
+    code.needs_landing_pads = form != ImageForm::Program;
     const KernelRule rule = options.rule                ? *options.rule
                             : form == ImageForm::Kernel ? KernelRule::of(code.file())
                                                         : KernelRule{};
-    const auto named = decode(code, ranges, symbols, {rule.newer, threads});
+    const auto named = decode(code, ranges, symbols,
+                              {rule.newer, form == ImageForm::Program && !go.found, threads});
     if (!named)
         return named.failure();
     enter_by_symbols(ranges);
@@ -194,6 +218,8 @@ Status Analysis::State::collect() {
                                                         : Reason::NotDecoded,
                              go.at(code.address(range.first)) != nullptr});
     extend_over_fillers();
+    if (options.model == Model::Short)
+        find_spaces();
     find_unknown_jumps(frames, leads_into);
     explain_by_blocks();
     return Done{};
@@ -207,7 +233,7 @@ const Scope* Analysis::State::scope_at(Index at) const {
 }
 
 void Analysis::State::evaluate(size_t number) {
-    const Judge judge(code, options.model);
+    const Judge judge(code, options.model, spaces);
     const Function& function = functions[number];
     FunctionResult& result = results[number];
     result.address = code.address(function.range.first);
@@ -218,8 +244,8 @@ void Analysis::State::evaluate(size_t number) {
     if (code.entries[entry] & ByLandingPad)
         entry += code.lengths[entry];
     each_instruction(function, [&](Index at, const Scope* scope) {
-        Index end = at;
-        const Reason reason = judge.reason(at, function, end);
+        Planted planted;
+        const Reason reason = judge.reason(at, function, planted);
         result.entry_safe |= at == entry && (reason == Reason::None || reason == Reason::Ftrace);
         result.instructions++;
         result.by_kernel += scope && judge.passes_kernel(at, *scope);
@@ -316,17 +342,19 @@ std::optional<size_t> Analysis::function_at(uint64_t address) const {
 
 std::vector<Place> Analysis::places(size_t function) const {
     const State& state = *state_;
-    const Judge judge(state.code, state.options.model);
+    const Judge judge(state.code, state.options.model, state.spaces);
     const Function& of = state.functions[function];
     std::vector<Place> places;
     bool returned_to = false;
     state.each_instruction(of, [&](Index at, const Scope* scope) {
         Place place;
-        Index end = at;
+        Planted planted;
         place.address = state.code.address(at);
         place.length = state.code.lengths[at];
-        place.reason = judge.reason(at, of, end);
-        place.region = static_cast<uint8_t>(end - at);
+        place.reason = judge.reason(at, of, planted);
+        place.region = static_cast<uint8_t>(planted.end - at);
+        if (planted.space)
+            place.space = state.code.address(*planted.space);
         place.leader = returned_to || judge.entered(at) != Reason::None;
         place.by_kernel = scope && judge.passes_kernel(at, *scope);
         returned_to = state.code.traits[at] & Calls;
@@ -375,7 +403,7 @@ ReplacedBytes Analysis::replaced_bytes(const Place& place) const {
 
 std::vector<UnsafePlace> Analysis::unsafe() const {
     const State& state = *state_;
-    const Judge judge(state.code, Model::Kernel);
+    const Judge judge(state.code, Model::Kernel, state.spaces);
     std::vector<UnsafePlace> found;
     for (const Function& function : state.functions)
         state.each_instruction(function, [&](Index at, const Scope* scope) {

@@ -18,8 +18,9 @@ namespace djstap::regions {
 
 // What runs elsewhere.
 enum class Model : uint8_t {
-    Kernel,  // what the kernel's optimizer of kprobes copies
-    Relocate // what can be encoded again: also calls and jumps
+    Kernel,   // what the kernel's optimizer of kprobes copies
+    Relocate, // what can be encoded again: also calls and jumps
+    Short     // the same; also by a short jump to one in unused space between functions
 };
 
 enum class Reason : uint8_t {
@@ -61,6 +62,7 @@ struct Place {
     bool leader = false;          // control may enter here
     bool by_kernel = false;       // the kernel's way of looking for jumps finds nothing against it
     Reason reason = Reason::None; // None: a jump may be planted
+    uint64_t space = 0;           // a short jump, to one in the unused space there; 0: a long one
 
     bool safe() const { return reason == Reason::None; }
 };

@@ -104,6 +104,10 @@ size_t absolute_relocation_bytes(uint32_t) {
     return 0;
 }
 
+size_t distance_relocation_bytes(uint32_t) {
+    return 0;
+}
+
 bool is_relative_relocation(uint32_t) {
     return false;
 }

@@ -11,6 +11,14 @@ size_t planted_jump_bytes() {
     return 0;
 }
 
+size_t short_jump_bytes() {
+    return 1;
+}
+
+bool short_jump_reaches(uint64_t, uint64_t) {
+    return false;
+}
+
 uint8_t space_between_functions() {
     return 0;
 }

@@ -63,7 +63,7 @@ with open(sys.argv[1], "wb") as output:
 
 
 def analyzed(djstap, words, model):
-    """Returns (totals, seconds of CPU time, megabytes)."""
+    """Returns (totals, seconds of CPU time, megabytes). `ftrace` of the totals: % of instructions that only ftrace patches."""
     with tempfile.NamedTemporaryFile() as output:
         command = [djstap, "regions", "--json", f"--model={model}", *words]
         done = subprocess.run([sys.executable, "-c", MEASURE, output.name, *command], stdout=subprocess.PIPE, text=True,
@@ -71,7 +71,11 @@ def analyzed(djstap, words, model):
         status, seconds, memory = done.stdout.split()
         if status != "0":
             raise SystemExit(f"bench: {' '.join(command)} failed")
-        return json.load(output)["totals"], float(seconds), float(memory)
+        answer = json.load(output)
+    totals = answer["totals"]
+    sites = sum(each["reasons"].get("ftrace", 0) for each in answer["functions"]
+                if each["I"] > 1 and each["reasons"].get("no-probes", 0) < each["I"])
+    return dict(totals, ftrace=100 * sites / max(totals["instructions"], 1)), float(seconds), float(memory)
 
 
 def row(cells):
@@ -129,6 +133,7 @@ def report(djstap, options, root):
     lines = row(["file", "B %", "believing every row", "is_stmt rows", "basic_block rows", "of these there are",
                  ".debug_line, bytes", "with a row for each leader"]) + row(["---"] * 8)
     copied = row(["file", "K %", "B %", "overall gain %", "average gain %"]) + row(["---"] * 5)
+    short = row(["file", "B %", "with ftrace's sites", "overall gain %", "average gain %"]) + row(["---"] * 5)
     costs = row(["file", "CPU time, s", "memory, MB"]) + row(["---"] * 3)
     for name, words, published in subjects:
         print(f"  {name} …", flush=True)
@@ -143,10 +148,14 @@ def report(djstap, options, root):
                             f"{known[0]:,}" + (" (with a symbol)" if name in STRIPPED else ""), f"{known[1]:.2f} %"])
         lines += lines_row(djstap, name, words)
         costs += row([name, f"{seconds:.1f}", f"{memory:.0f}"])
+        totals, _, _ = analyzed(djstap, words, "short")
+        short += row([name, f"{totals['B_percent']:.2f}", f"{totals['B_percent'] + totals['ftrace']:.2f}" if totals["ftrace"] else "",
+                      f"{totals['overall_gain_percent']:.2f}", f"{totals['average_gain_percent']:.2f}"])
         totals, _, _ = analyzed(djstap, words, "kernel")
         copied += row([name] + [f"{totals[key]:.2f}" for key in
                                 ("K_percent", "B_percent", "overall_gain_percent", "average_gain_percent")])
     return (f"### What can be encoded again (`--model=relocate`)\n\n{table}\n"
+            f"### Also by a short jump (`--model=short`)\n\n{short}\n"
             f"### What the kernel copies (`--model=kernel`)\n\n{copied}\n"
             f"### Functions that can be patched at the entry\n\n{entries}\n"
             "### The line program\n\nOf each kind of rows: jumps %, unsafe %, missed %.\n\n"

@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         if (!linked || !file)
             return 0;
     }
-    for (regions::Model model : {regions::Model::Relocate, regions::Model::Kernel}) {
+    for (regions::Model model :
+         {regions::Model::Short, regions::Model::Relocate, regions::Model::Kernel}) {
         auto analysis = regions::Analysis::of(**file, {model, 1});
         if (!analysis)
             return 0;

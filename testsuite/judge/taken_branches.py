@@ -57,8 +57,14 @@ def wrong_places(answered, targets, verdict="safe"):
     wrong = []
     for target in targets:
         for place in range(target - JUMP_BYTES + 1, target):
-            if place in answered and answered[place][verdict]:
+            # A short jump has two bytes.
+            if place in answered and answered[place][verdict] and (target == place + 1 or "space" not in answered[place]):
                 wrong.append((answered[place]["place"], target))
+    # Where a short jump leads, nothing is executed.
+    reached = set(targets)
+    for answer in answered.values() if verdict == "safe" else ():
+        space = int(answer.get("space", "0"), 16)
+        wrong += [(answer["place"], target) for target in range(space, space + JUMP_BYTES) if space and target in reached]
     return wrong
 
 
@@ -78,7 +84,7 @@ def main():
         targets, resumed = (places_in(os.path.join(folder, name)) for name in ("targets", "resumed"))
         near = {place for target in targets + resumed for place in range(target - JUMP_BYTES + 1, target + 1)}
         failed = len(targets) < options.least
-        for model in ("relocate", "kernel"):
+        for model in ("short", "relocate", "kernel"):
             answered = answers(options, model, near, folder)
             in_functions = [target for target in targets if target in answered]
             wrong = wrong_places(answered, targets)

@@ -221,6 +221,15 @@ size_t planted_jump_bytes() {
     return 5; // jmp rel32
 }
 
+size_t short_jump_bytes() {
+    return 2; // jmp rel8
+}
+
+bool short_jump_reaches(uint64_t from, uint64_t to) {
+    const auto distance = static_cast<int64_t>(to - (from + short_jump_bytes()));
+    return distance >= INT8_MIN && distance <= INT8_MAX;
+}
+
 uint8_t space_between_functions() {
     return 0xcc; // int3
 }

@@ -322,3 +322,42 @@ TEST(KernelInterfaces, NoneWritesToTheKernelsText) {
         }
     }
 }
+
+// Indirect calls lead there, and the processor checks for it. (The kernel plants the probe behind.)
+TEST(KernelTables, LandingPadsStay) {
+    const std::string text = R"(
+    .text
+    .globl f, p, q
+    .type f, @function
+f:  xor %ecx, %ecx
+    ret
+    .size f, .-f
+    .type p, @function
+p:  endbr64
+q:  mov %rsi, %rdx
+    mov %rcx, %rdx
+    ret
+    .size p, .-p
+)";
+    for (const Model model : {Model::Relocate, Model::Short}) {
+        const Program program = Program::assembled(kernel(text));
+        EXPECT_EQ(Analyzed(program.path(), model).reason("p"), "landing-pad");
+        EXPECT_EQ(Analyzed(program.path(), model).reason("q"), "");
+    }
+    std::string unnamed = text;
+    unnamed.replace(unnamed.find("q:"), 2, "");
+    unnamed.replace(unnamed.find(", q"), 3, "");
+    EXPECT_EQ(reason(kernel(unnamed)), "landing-pad");
+    EXPECT_EQ(reason_at_p(unnamed), "");
+}
+
+// Of a BUG, the kernel looks up the address.
+TEST(KernelTables, TrapsBehindCalls) {
+    const Program program = Program::assembled(
+        kernel(".text\n.globl f, p\n.type f, @function\nf: xor %eax, %eax\np: call f\nud2\n"
+               ".size f, .-f\n.skip 8, 0xcc\n"));
+    const Analyzed analysis(program.path());
+    const auto trap = analysis->place(analysis.place("p").address + 5);
+    ASSERT_TRUE(trap);
+    EXPECT_EQ(trap->reason, regions::Reason::Trap);
+}
