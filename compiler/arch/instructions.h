@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,6 +66,19 @@ struct Instruction {
     bool is_call() const { return flow == Flow::Call || flow == Flow::IndirectCall; }
 };
 
+// What an instruction does to general registers, which have numbers below 64.
+struct RegisterUse {
+    uint64_t written = ~uint64_t{0}; // those that it may change, as bits
+    // The register to which a number of less than a page is added to address the memory that is
+    // accessed; `always`: the access happens.
+    std::optional<unsigned> base;
+    bool always = false;
+    // The register that receives an address less than a page above what is in `from`, or one of
+    // memory that is there: of the stack, or at a fixed distance.
+    std::optional<unsigned> to, from;
+    bool is_there = false;
+};
+
 // Decodes instructions. Not to be shared between threads.
 class InstructionDecoder {
   public:
@@ -73,6 +87,7 @@ class InstructionDecoder {
     virtual ~InstructionDecoder() = default;
     // Decodes the instruction at the beginning of the bytes; its length is 0 if there is none.
     virtual Instruction decode(std::string_view bytes, uint64_t address) = 0;
+    virtual RegisterUse registers(std::string_view bytes, uint64_t address) = 0;
     // Returns it as an assembler writes it; "" if there is none.
     virtual std::string text(std::string_view bytes, uint64_t address) = 0;
 };
@@ -80,8 +95,8 @@ class InstructionDecoder {
 // The bytes that a jump to any place takes, which replaces the instructions of a region.
 size_t planted_jump_bytes();
 
-// The bytes of a jump that only reaches what is near, and whether one at `from` reaches `to`. It may
-// lead to a jump to any place.
+// The bytes of a jump that only reaches what is near, and whether one at `from` reaches `to`. It
+// may lead to a jump to any place.
 size_t short_jump_bytes();
 bool short_jump_reaches(uint64_t from, uint64_t to);
 

@@ -3,6 +3,7 @@
 
 #include "debuginfo/line_rows.h"
 #include "regions/decode.h"
+#include "regions/go_faults.h"
 #include "regions/judge.h"
 #include "regions/kernel_tables.h"
 #include "regions/parallel.h"
@@ -222,6 +223,7 @@ Status Analysis::State::collect() {
         find_spaces();
     find_unknown_jumps(frames, leads_into);
     explain_by_blocks();
+    clear_harmless_accesses(code, ranges, go, threads);
     return Done{};
 }
 

@@ -53,6 +53,7 @@ class Decoder final : public InstructionDecoder {
   public:
     explicit Decoder(const llvm::Target& target);
     Instruction decode(std::string_view bytes, uint64_t address) override;
+    RegisterUse registers(std::string_view bytes, uint64_t address) override;
     std::string text(std::string_view bytes, uint64_t address) override;
 
   private:
@@ -69,6 +70,8 @@ class Decoder final : public InstructionDecoder {
     std::unique_ptr<llvm::MCDisassembler> disassembler_;
     std::unique_ptr<llvm::MCInstPrinter> printer_;
     unsigned instruction_pointer_ = 0, stack_pointer_ = 0, goroutine_ = 0;
+    std::vector<int8_t>
+        general_; // of each of LLVM's registers: the number of what it is part of, or -1
     std::vector<uint8_t> memory_at_; // of each of LLVM's opcodes: its first memory operand, plus 1
     llvm::MCInst instruction_;
 };
@@ -95,6 +98,15 @@ Decoder::Decoder(const llvm::Target& target) {
         else if (name == "R14")
             goroutine_ = number;
     }
+    static constexpr std::array<const char*, 16> general{"RAX", "RCX", "RDX", "RBX", "RSP", "RBP",
+                                                         "RSI", "RDI", "R8",  "R9",  "R10", "R11",
+                                                         "R12", "R13", "R14", "R15"};
+    general_.resize(registers_->getNumRegs(), -1);
+    for (unsigned number = 1; number < registers_->getNumRegs(); number++)
+        for (size_t i = 0; i < general.size(); i++)
+            if (registers_->getName(number) == std::string_view(general[i]))
+                for (const llvm::MCPhysReg part : registers_->subregs_inclusive(number))
+                    general_[part] = static_cast<int8_t>(i);
     memory_at_.resize(instructions_->getNumOpcodes());
     for (unsigned number = 0; number < memory_at_.size(); number++) {
         const llvm::MCInstrDesc& description = instructions_->get(number);
@@ -196,6 +208,75 @@ Instruction Decoder::decode(std::string_view bytes, uint64_t address) {
     add_immediates(out);
     out.accesses = accesses(opcode);
     return out;
+}
+
+// Not: prefetches, which do not fault, and what loads by a mask.
+bool always_accesses(const x86_64::Opcode& opcode) {
+    if (opcode.map == x86_64::Opcode::Map::One)
+        return true;
+    constexpr std::array<uint8_t, 6> loads_and_stores{0x10, 0x11, 0xb6, 0xb7, 0xbe, 0xbf};
+    return opcode.map == x86_64::Opcode::Map::Two &&
+           std::find(loads_and_stores.begin(), loads_and_stores.end(), opcode.code) !=
+               loads_and_stores.end();
+}
+
+RegisterUse Decoder::registers(std::string_view bytes, uint64_t address) {
+    RegisterUse use;
+    uint64_t length = 0;
+    if (!read(bytes, address, length) || length == 0 || length > x86_64::longest_instruction)
+        return use;
+    const x86_64::Opcode opcode = x86_64::Opcode::of(bytes.substr(0, length));
+    const llvm::MCInstrDesc& description = instructions_->get(instruction_.getOpcode());
+    if (description.isCall() || description.hasUnmodeledSideEffects())
+        return use;
+    use.written = 0;
+    auto write = [&](unsigned number) {
+        if (general_[number] >= 0)
+            use.written |= uint64_t{1} << general_[number];
+    };
+    for (unsigned i = 0; i < description.getNumDefs() && i < instruction_.getNumOperands(); i++)
+        if (instruction_.getOperand(i).isReg())
+            write(instruction_.getOperand(i).getReg());
+    for (const llvm::MCPhysReg number : description.implicit_defs())
+        write(number);
+    auto general = [&](const llvm::MCOperand& operand) -> std::optional<unsigned> {
+        if (!operand.isReg() || general_[operand.getReg()] < 0)
+            return std::nullopt;
+        return static_cast<unsigned>(general_[operand.getReg()]);
+    };
+    const llvm::StringRef name = instructions_->getName(instruction_.getOpcode());
+    if (name == "MOV64rr" || name == "MOV64rr_REV") {
+        use.to = general(instruction_.getOperand(0));
+        use.from = general(instruction_.getOperand(1));
+        return use;
+    }
+    const unsigned at = memory_at_[instruction_.getOpcode()];
+    if (!at || at - 1 + segment_part >= instruction_.getNumOperands() || opcode.address_size)
+        return use;
+    const llvm::MCOperand& displacement = instruction_.getOperand(at - 1 + displacement_part);
+    const unsigned base_register = instruction_.getOperand(at - 1 + base_part).getReg();
+    if (name == "LEA64r" && base_register == instruction_pointer_) {
+        use.to = general(instruction_.getOperand(0));
+        use.is_there = true;
+        return use;
+    }
+    constexpr int64_t page = 4096;
+    if (instruction_.getOperand(at - 1 + index_part).getReg() ||
+        instruction_.getOperand(at - 1 + segment_part).getReg() || !displacement.isImm() ||
+        displacement.getImm() < 0 || displacement.getImm() >= page)
+        return use;
+    const std::optional<unsigned> base = general(instruction_.getOperand(at - 1 + base_part));
+    if (name == "LEA64r") {
+        use.to = general(instruction_.getOperand(0));
+        use.from = base;
+        use.is_there = base_register == stack_pointer_;
+        return use;
+    }
+    if (accesses(opcode)) {
+        use.base = base;
+        use.always = always_accesses(opcode);
+    }
+    return use;
 }
 
 std::string Decoder::text(std::string_view bytes, uint64_t address) {

@@ -5,6 +5,7 @@
 #include "regions/go_table.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace djstap;
 using namespace djstap::test;
@@ -134,6 +135,68 @@ TEST(Go, FaultsElsewhere) {
     EXPECT_EQ(of("cmp 24(%r14), %rsp"), "go-fault");
     // Not executed.
     EXPECT_EQ(of("ret\n mov (%rax), %rcx"), "");
+}
+
+// A fault is a panic only in the first page. The place is what follows `before`.
+TEST(Go, FaultsThatAreNoPanic) {
+    auto behind = [](const std::string& before, const std::string& instruction,
+                     const std::string& name = "main.f", const std::string& more = "") {
+        Source source;
+        source.name = name;
+        source.code = before + "\n.Lplace: " + instruction + "\n nopl 0(%rax)\n nopl 0(%rax)\n" +
+                      "ret\n" + more;
+        const Program program =
+            Program::assembled(text_of(source) + "\n.section .place, \"a\"\n.quad .Lplace - .Lf\n");
+        const Analyzed analysis(program.path());
+        const ElfSection* section = analysis.file().section(".place");
+        uint64_t offset = 0;
+        std::memcpy(&offset, section->bytes.data(), sizeof offset);
+        const auto place = analysis->place(analysis->functions()[0].address + offset);
+        EXPECT_TRUE(place) << instruction;
+        return std::string(place ? regions::reason_tag(place->reason) : "none");
+    };
+    const std::string load = "mov 8(%rax), %rcx";
+    EXPECT_EQ(behind("nop", load), "go-fault");
+    EXPECT_EQ(behind("test %al, (%rax)", load), "");
+    EXPECT_EQ(behind("mov 4095(%rax), %rdx", load), "");
+    EXPECT_EQ(behind("mov %rdx, (%rax)", load), "");
+    EXPECT_EQ(behind("movups (%rax), %xmm0", load), "");
+    EXPECT_EQ(behind("movzbl (%rax), %edx", load), "");
+    EXPECT_EQ(behind("mov %rdx, (%rax)\n mov %rdx, 16(%rax)", load), "");
+    // Another register's value, and the sums of registers, say nothing.
+    EXPECT_EQ(behind("mov (%rdx), %rbx", load), "go-fault");
+    EXPECT_EQ(behind("mov (%rax,%rdx), %rbx", load), "go-fault");
+    EXPECT_EQ(behind("mov (%rax), %rbx", "mov 8(%rax,%rdx), %rcx"), "go-fault");
+    EXPECT_EQ(behind("mov 4096(%rax), %rdx", load), "go-fault");
+    EXPECT_EQ(behind("mov -8(%rax), %rdx", load), "go-fault");
+    EXPECT_EQ(behind("mov (%rax), %rdx", "mov 4096(%rax), %rcx"), "go-fault");
+    EXPECT_EQ(behind("mov (%rax), %rdx", "mov -1(%rax), %rcx"), "go-fault");
+    EXPECT_EQ(behind("mov %gs:(%rax), %rdx", load), "go-fault");
+    EXPECT_EQ(behind("mov (%eax), %edx", load), "go-fault");
+    // The value changes.
+    for (const char* change :
+         {"xor %eax, %eax", "mov $1, %al", "mov $1, %ah", "mov (%rax), %rax", "pop %rax",
+          "xchg %rax, %rbx", "cmove %rbx, %rax", "add $8, %rax", "mul %rbx", "cpuid", "syscall",
+          "call f", "lea 8(%rbx), %rax", "xadd %rax, (%rbx)", "movabs 0x401000, %al"})
+        EXPECT_EQ(behind(std::string("mov (%rax), %rdx\n") + change, load), "go-fault") << change;
+    EXPECT_EQ(behind("mov (%rdi), %rdx\n stosb", "mov 8(%rdi), %rcx"), "go-fault");
+    // These access nothing, or perhaps nothing.
+    for (const char* access : {"prefetcht0 (%rax)", "prefetchw (%rax)", "nopl (%rax)",
+                               "lea (%rax), %rdx", "vmaskmovps (%rax), %xmm1, %xmm2"})
+        EXPECT_EQ(behind(access, load), "go-fault") << access;
+    // Another way leads there.
+    EXPECT_EQ(behind("je .Lplace\n mov (%rax), %rdx", load), "go-fault");
+    EXPECT_EQ(behind("mov (%rax), %rdx\n ret", load), "go-fault");
+    // Copies, and addresses in what is there.
+    EXPECT_EQ(behind("mov (%rbx), %rdx\n mov %rbx, %rax", load), "");
+    EXPECT_EQ(behind("mov (%rbx), %rdx\n lea 32(%rbx), %rax", load), "");
+    EXPECT_EQ(behind("mov (%rbx), %rdx\n lea -32(%rbx), %rax", load), "go-fault");
+    EXPECT_EQ(behind("mov (%rbx), %rdx\n mov %ebx, %eax", load), "go-fault");
+    EXPECT_EQ(behind("lea 32(%rsp), %rax", load), "");
+    EXPECT_EQ(behind("lea p(%rip), %rax", load), "");
+    EXPECT_EQ(behind("lea 32(%rsp,%rbx), %rax", load), "go-fault");
+    // Unless every fault may be a panic.
+    EXPECT_EQ(behind("mov (%rax), %rdx", load, "runtime/debug.setPanicOnFault"), "go-fault");
 }
 
 TEST(Go, CodeOfOtherLanguages) {
