@@ -25,57 +25,20 @@ static bool is_site_to_follow(const struct djs_site_run *run)
 /* ---- what a task is to do on its way to user space --------------------------------------------
  */
 
-struct visit {
-	struct callback_head work;
-	struct visit *next; /* free */
-};
-static struct visit *visits, *free_visits;
-static DEFINE_RAW_SPINLOCK(visits_lock);
 static const struct djs_followed *program_counters[DJS_MOST_PERF_COUNTERS];
-static DJS_WORKS(visits_due);
 
-static DJS_HANDLER_CODE struct visit *take_visit(void)
-{
-	struct visit *visit;
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&visits_lock, flags);
-	visit = free_visits;
-	if (visit)
-		free_visits = visit->next;
-	raw_spin_unlock_irqrestore(&visits_lock, flags);
-	return visit;
-}
-
-static DJS_HANDLER_CODE void put_visit(struct visit *visit)
-{
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&visits_lock, flags);
-	visit->next = free_visits;
-	free_visits = visit;
-	raw_spin_unlock_irqrestore(&visits_lock, flags);
-}
-
-static void visit_current(struct callback_head *work)
+static void visit_current(void)
 {
 	if (djs_roots_attach(current))
 		atomic64_inc(&not_followed);
-	put_visit(container_of(work, struct visit, work));
-	djs_works_end(&visits_due);
 }
+
+static DJS_WORKS(visit_current, visits);
 
 static DJS_HANDLER_CODE void visit_soon(struct task_struct *task)
 {
-	struct visit *visit = take_visit();
-
-	if (!visit) {
+	if (djs_works_add(&visits, task) == -ENOSPC)
 		atomic64_inc(&not_followed);
-		return;
-	}
-	djs_works_begin(&visits_due);
-	if (djs_works_add(&visits_due, task, &visit->work, visit_current))
-		put_visit(visit); /* it exits */
 }
 
 /* ---- execs and forks --------------------------------------------------------------------------
@@ -109,15 +72,17 @@ static struct djs_task_event watched[] = {
 static void stop_following(void)
 {
 	djs_task_events_stop(watched, ARRAY_SIZE(watched));
-	djs_works_wait(&visits_due);
+	djs_works_close(&visits);
 }
 
 static int start_following(void)
 {
-	int error = djs_task_events_start(watched, ARRAY_SIZE(watched));
+	int error = djs_works_open(&visits, djs_script.max_perf_threads);
 
+	if (!error)
+		error = djs_task_events_start(watched, ARRAY_SIZE(watched));
 	if (error)
-		djs_works_wait(&visits_due);
+		djs_works_close(&visits);
 	return error;
 }
 
@@ -158,11 +123,11 @@ static int find_program(struct djs_followed *followed)
 	    .inherit_stat = counts,
 	    .remove_on_exec = 1,
 	};
-	error = djs_works_find();
-	if (error) {
+	error = djs_works_open(&visits, djs_script.max_perf_threads);
+	if (error == -EOPNOTSUPP)
 		djs_site_failed(followed->run, error, "this kernel has no task_work_add");
+	if (error)
 		return error;
-	}
 	error = djs_program_find(&followed->program);
 	if (error)
 		djs_site_failed(followed->run, error, program_failure(&followed->program, error));
@@ -180,15 +145,8 @@ static int find_programs(void)
 	if (!count || djs_followed)
 		return 0;
 	djs_followed = kcalloc(count, sizeof(*djs_followed), GFP_KERNEL);
-	visits = kvcalloc(djs_script.max_perf_threads, sizeof(*visits), GFP_KERNEL);
-	if (!djs_followed || !visits) {
-		djs_follow_free();
+	if (!djs_followed)
 		return -ENOMEM;
-	}
-	for (i = 0; i < djs_script.max_perf_threads; i++) {
-		visits[i].next = free_visits;
-		free_visits = &visits[i];
-	}
 	for (i = 0; i < djs_script.site_count && !error; i++) {
 		if (!is_site_to_follow(&djs_sites[i]))
 			continue;
@@ -283,13 +241,10 @@ void djs_follow_free(void)
 	/* No handler runs any more. */
 	memset(program_counters, 0, sizeof(program_counters));
 	if (djs_followed)
-		djs_works_leave();
+		djs_works_free(&visits);
 	kfree(djs_followed);
 	djs_followed = NULL;
 	djs_followed_count = 0;
-	kvfree(visits);
-	visits = NULL;
-	free_visits = NULL;
 }
 
 #else

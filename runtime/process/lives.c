@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // process.begin, .end, .thread.begin and .thread.end. The kernel tells of execs, forks and exits; a
 // new task, and one that exists already when the session starts, is told to begin on its way to
-// user mode. One that sleeps in a system call gets there whenever that ends: what is still due of
-// it when the module is unloaded is left to the kernel, which then only frees its memory.
+// user mode. One that sleeps in a system call gets there whenever that ends.
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
@@ -78,23 +77,7 @@ static DJS_HANDLER_CODE bool is_process_wanted(const struct task_struct *task,
 
 /* ---- what a task is to do on its way to user mode -------------------------------------------- */
 
-/* The work comes first: the kernel may free it by this address. */
-struct beginning {
-	struct callback_head work;
-	struct beginning *next; /* of `few_beginnings`, free */
-	u32 number;		/* among `waiting`; DJS_NO_INDEX: it is one of the few */
-};
-
-static DEFINE_RAW_SPINLOCK(beginnings_lock);
-/* Of tasks that exist already: NULL where they have begun. */
-static struct beginning **waiting;
-static u32 waiting_count;
-/* Of new ones. If there are too many at a time, some begin when they end. */
-#define FEW_BEGINNINGS 1024
-static struct beginning *few_beginnings, *free_beginnings;
-static DJS_WORKS(beginnings_due);
-
-static DJS_HANDLER_CODE void begin_current(void)
+static void begin_current(void)
 {
 	struct djs_process_due due;
 
@@ -104,88 +87,9 @@ static DJS_HANDLER_CODE void begin_current(void)
 	run_due(&due);
 }
 
-static void begin_new(struct callback_head *work)
-{
-	struct beginning *beginning = container_of(work, struct beginning, work);
-	unsigned long flags;
-
-	begin_current();
-	raw_spin_lock_irqsave(&beginnings_lock, flags);
-	beginning->next = free_beginnings;
-	free_beginnings = beginning;
-	raw_spin_unlock_irqrestore(&beginnings_lock, flags);
-	djs_works_end(&beginnings_due);
-}
-
-/* Does not sleep: djs_works_leave waits for it. */
-static void begin_late(struct callback_head *work)
-{
-	struct beginning *beginning = container_of(work, struct beginning, work);
-	unsigned long flags;
-
-	begin_current();
-	raw_spin_lock_irqsave(&beginnings_lock, flags);
-	waiting[beginning->number] = NULL;
-	raw_spin_unlock_irqrestore(&beginnings_lock, flags);
-	kfree(beginning);
-}
-
-/* The task is not running yet. */
-static DJS_HANDLER_CODE void begin_soon(struct task_struct *task)
-{
-	struct beginning *beginning;
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&beginnings_lock, flags);
-	beginning = free_beginnings;
-	if (beginning)
-		free_beginnings = beginning->next;
-	raw_spin_unlock_irqrestore(&beginnings_lock, flags);
-	if (!beginning)
-		return;
-	djs_works_begin(&beginnings_due);
-	if (!djs_works_add(&beginnings_due, task, &beginning->work, begin_new))
-		return;
-	raw_spin_lock_irqsave(&beginnings_lock, flags); /* it exits */
-	beginning->next = free_beginnings;
-	free_beginnings = beginning;
-	raw_spin_unlock_irqrestore(&beginnings_lock, flags);
-}
-
-/* The task may sleep for as long as it likes. */
-static void begin_sometime(struct task_struct *task)
-{
-	/* Such a kernel checks the type of the function by which it would free the memory. */
-	bool can_wait = !IS_ENABLED(CONFIG_CFI_CLANG) && !IS_ENABLED(CONFIG_CFI);
-	struct beginning *beginning = can_wait ? kzalloc(sizeof(*beginning), GFP_KERNEL) : NULL;
-
-	if (!beginning)
-		return;
-	beginning->number = waiting_count;
-	raw_spin_lock_irq(&beginnings_lock);
-	waiting[waiting_count++] = beginning;
-	raw_spin_unlock_irq(&beginnings_lock);
-	djs_works_begin(&beginnings_due);
-	if (djs_works_add(&beginnings_due, task, &beginning->work, begin_late)) {
-		waiting[beginning->number] = NULL;
-		kfree(beginning);
-	} else {
-		djs_works_end(&beginnings_due);
-	}
-}
-
-/* From here on the kernel frees what tasks have not looked at yet; one that is looking at it
- * meanwhile does so to the end, which djs_works_leave waits for. */
-static void leave_waiting(void)
-{
-	u32 i;
-
-	raw_spin_lock_irq(&beginnings_lock);
-	for (i = 0; i < waiting_count; i++)
-		if (waiting[i])
-			WRITE_ONCE(waiting[i]->work.func, (task_work_func_t)(void *)kfree);
-	raw_spin_unlock_irq(&beginnings_lock);
-}
+static DJS_WORKS(begin_current, beginnings);
+/* For new tasks. If there are too many at a time, some begin when they end. */
+#define FEW_BEGINNINGS 1024
 
 /* ---- execs, forks and exits ------------------------------------------------------------------ */
 
@@ -222,7 +126,7 @@ static DJS_HANDLER_CODE void life_forks(void *unused, struct task_struct *parent
 	else
 		is_new = is_process_wanted(child, &program) && djs_member_add(child->pid, &program);
 	if (is_new && has_handler(is_thread ? DJS_PROCESS_THREAD_BEGIN : DJS_PROCESS_BEGIN))
-		begin_soon(child);
+		djs_works_add(&beginnings, child);
 }
 
 static DJS_HANDLER_CODE void life_exits(void *unused, struct task_struct *task)
@@ -330,41 +234,24 @@ static void follow_existing(void)
 	for (i = 0; i < processes; i++)
 		expect_process(&first[i]);
 	second = all_threads(&threads);
-	waiting = kvcalloc(threads, sizeof(*waiting), GFP_KERNEL);
 	for (i = 0; i < threads; i++)
-		second[i].is_expected = add_existing(second[i].task) && waiting && begins;
+		second[i].is_expected = add_existing(second[i].task) && begins;
 	for (i = 0; i < processes; i++)
 		if (first[i].is_expected)
 			djs_member_seen(first[i].task->tgid);
 	for (i = 0; i < threads; i++)
 		if (second[i].is_expected)
-			begin_sometime(second[i].task);
+			djs_works_add_new(&beginnings, second[i].task, GFP_KERNEL);
 	put_threads(first, processes);
 	put_threads(second, threads);
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-static int make_beginnings(void)
-{
-	u32 i;
-
-	few_beginnings = kvcalloc(FEW_BEGINNINGS, sizeof(*few_beginnings), GFP_KERNEL);
-	if (!few_beginnings)
-		return -ENOMEM;
-	for (i = 0; i < FEW_BEGINNINGS; i++) {
-		few_beginnings[i].next = free_beginnings;
-		free_beginnings = &few_beginnings[i];
-	}
-	return 0;
-}
-
 int djs_lives_start(void)
 {
-	int error = djs_works_find();
+	int error = djs_works_open(&beginnings, FEW_BEGINNINGS);
 
-	if (!error)
-		error = make_beginnings();
 	if (!error)
 		error = djs_members_init();
 	if (!error)
@@ -386,23 +273,14 @@ void djs_lives_stop(void)
 		return;
 	WRITE_ONCE(is_following, false);
 	djs_task_events_stop(life_events, ARRAY_SIZE(life_events));
-	djs_works_wait(&beginnings_due);
-	leave_waiting();
+	djs_works_close(&beginnings);
 	synchronize_rcu(); /* of those that run handlers */
 }
 
 void djs_lives_free(void)
 {
 	djs_lives_stop(); /* if no site was ever armed */
-	if (!few_beginnings)
-		return;
-	djs_works_leave();
-	synchronize_rcu();
+	djs_works_free(&beginnings);
 	djs_members_exit();
-	kvfree(few_beginnings);
-	few_beginnings = free_beginnings = NULL;
-	kvfree(waiting);
-	waiting = NULL;
-	waiting_count = 0;
 }
 #endif

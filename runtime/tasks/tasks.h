@@ -7,37 +7,56 @@
 #define DJSTAP_TASKS_H
 
 #include <linux/atomic.h>
+#include <linux/gfp.h>
+#include <linux/list.h>
 #include <linux/sched.h>
-#include <linux/task_work.h>
 #include <linux/wait.h>
 
 #include "include/platform.h"
 
 struct tracepoint;
 
-/* ---- works ----------------------------------------------------------------------------------- */
+/* ---- works -----------------------------------------------------------------------------------
+ *
+ * A work is what one task does once, before it returns to user mode or when it exits. A task can
+ * stay in the kernel for as long as it likes before it gets there, so nothing waits for a work that
+ * has not begun: what is left of one when they are closed is 64 bytes, which the kernel frees in
+ * place of the work.
+ */
 
-/* The works of one purpose that have begun and are not over. */
+/* The works of one purpose. */
 struct djs_works {
-	atomic_t due;
+	void (*function)(void); /* runs in the task; may sleep, but is waited for */
+	struct hlist_head free, added;
+	u32 free_count, reserve;
+	bool open;
+	u32 running;
+	atomic_t adding;
 	wait_queue_head_t queue;
 };
-#define DJS_WORKS(name)                                                                            \
-	struct djs_works name = {.queue = __WAIT_QUEUE_HEAD_INITIALIZER((name).queue)}
+#define DJS_WORKS(what, name)                                                                      \
+	struct djs_works name = {.function = what,                                                 \
+				 .queue = __WAIT_QUEUE_HEAD_INITIALIZER((name).queue)}
 
-/* Finds the kernel's function. -EOPNOTSUPP: this kernel has none. */
-int djs_works_find(void);
-/* Any context. From here on djs_works_wait() waits for one more call of djs_works_end(). */
-void djs_works_begin(struct djs_works *works);
-/* After djs_works_begin(), which is undone if the task exits: an error. `function` calls
- * djs_works_end(). */
-int djs_works_add(struct djs_works *works, struct task_struct *task, struct callback_head *work,
-		  task_work_func_t function);
-void djs_works_end(struct djs_works *works);
-/* Waits until none is due; the last one may still be returning from this module. */
-void djs_works_wait(struct djs_works *works);
-/* Waits until it has returned: before the module is unloaded. */
-void djs_works_leave(void);
+/* From here on works may be added, `reserve` of them without an allocation. Returns 0 or an error;
+ * -EOPNOTSUPP: this kernel has no works. May sleep. */
+int djs_works_open(struct djs_works *works, u32 reserve);
+/* Takes one of the reserve. Where the kernel tells of a task, which is current, or is not running
+ * yet. Returns 0; -ENOSPC: the reserve is used up; -ESRCH: the task exits, or the works are closed.
+ */
+int djs_works_add(struct djs_works *works, struct task_struct *task);
+/* The same for the current task in any context. -EBUSY: somebody else is adding a work, perhaps
+ * whoever was interrupted. */
+int djs_works_try(struct djs_works *works);
+/* The same where the kernel has locked nothing; the memory is allocated, not one of the reserve.
+ * -ENOMEM: there is none. */
+int djs_works_add_new(struct djs_works *works, struct task_struct *task, gfp_t how);
+/* Afterwards the function is not running, and never will: it waits for tasks in which it has begun.
+ * The works may be opened again. May sleep. */
+void djs_works_close(struct djs_works *works);
+/* Closes them, and waits until every task has returned from this module: before that is unloaded.
+ * May sleep. */
+void djs_works_free(struct djs_works *works);
 
 /* ---- execs and forks ------------------------------------------------------------------------- */
 

@@ -154,18 +154,6 @@ static void prepare_space(struct mm_struct *mm)
 
 /* ---- what a task is to do on its way to user mode -------------------------------------------- */
 
-/*
- * Two lists of what is due: works that are allocated where the kernel has nothing locked, and a few
- * for handlers, which may interrupt anything.
- */
-struct preparation {
-	struct callback_head work;
-	u32 taken; /* one of the few */
-};
-static struct preparation few[16];
-static DJS_WORKS(preparations_due);
-static bool is_open;
-
 /* The tasks whose visit is due, as far as there is room: one visit is enough for several reasons.
  */
 #define DUE_BITS 8
@@ -176,50 +164,26 @@ static DJS_HANDLER_CODE struct task_struct **due_of(const struct task_struct *ta
 	return &due[hash_64((unsigned long)task, DUE_BITS)];
 }
 
-static DJS_HANDLER_CODE void put_preparation(struct preparation *visit)
-{
-	if (visit >= few && visit < few + ARRAY_SIZE(few))
-		smp_store_release(&visit->taken, 0);
-	else
-		kfree(visit);
-}
-
-static void prepare_current(struct callback_head *work)
+static void prepare_current(void)
 {
 	cmpxchg(due_of(current), current, NULL);
-	if (current->mm && READ_ONCE(is_open)) /* it may be exiting */
+	if (current->mm) /* it may be exiting */
 		prepare_space(current->mm);
-	put_preparation(container_of(work, struct preparation, work));
-	djs_works_end(&preparations_due);
 }
 
-static DJS_HANDLER_CODE void queue_visit(struct preparation *visit, struct task_struct *task)
+static DJS_WORKS(prepare_current, preparations);
+/* For handlers, which may interrupt anything. Elsewhere works are allocated. */
+#define FEW_PREPARATIONS 16
+
+static DJS_HANDLER_CODE bool note_due(struct task_struct *task)
 {
-	WRITE_ONCE(*due_of(task), task);
-	if (djs_works_add(&preparations_due, task, &visit->work, prepare_current)) {
+	return READ_ONCE(*due_of(task)) != task && xchg(due_of(task), task) != task;
+}
+
+static DJS_HANDLER_CODE void prepare_soon(struct task_struct *task)
+{
+	if (note_due(task) && djs_works_add_new(&preparations, task, GFP_NOWAIT | __GFP_NOWARN))
 		cmpxchg(due_of(task), task, NULL);
-		put_preparation(visit); /* it exits */
-	}
-}
-
-/* `visit`: NULL if there is none. */
-static DJS_HANDLER_CODE void prepare_soon(struct preparation *visit, struct task_struct *task)
-{
-	if (!visit)
-		return;
-	djs_works_begin(&preparations_due);
-	if (READ_ONCE(is_open)) {
-		queue_visit(visit, task);
-		return;
-	}
-	put_preparation(visit);
-	djs_works_end(&preparations_due);
-}
-
-static DJS_HANDLER_CODE void allocate_visit(struct task_struct *task)
-{
-	if (READ_ONCE(*due_of(task)) != task)
-		prepare_soon(kzalloc(sizeof(struct preparation), GFP_NOWAIT | __GFP_NOWARN), task);
 }
 
 static DJS_HANDLER_CODE bool returns_to_user(const struct task_struct *task)
@@ -229,16 +193,8 @@ static DJS_HANDLER_CODE bool returns_to_user(const struct task_struct *task)
 
 DJS_HANDLER_CODE void djs_user_prepare_soon(void)
 {
-	u32 i;
-
-	if (!returns_to_user(current) || READ_ONCE(*due_of(current)) == current)
-		return;
-	for (i = 0; i < ARRAY_SIZE(few); i++) {
-		if (READ_ONCE(few[i].taken) || cmpxchg(&few[i].taken, 0, 1))
-			continue;
-		prepare_soon(&few[i], current);
-		return;
-	}
+	if (returns_to_user(current) && note_due(current) && djs_works_try(&preparations))
+		cmpxchg(due_of(current), current, NULL);
 }
 
 /* ---- execs, forks and mappings --------------------------------------------------------------- */
@@ -246,14 +202,14 @@ DJS_HANDLER_CODE void djs_user_prepare_soon(void)
 static DJS_HANDLER_CODE void on_exec(void *unused, struct task_struct *task, pid_t old_pid,
 				     struct linux_binprm *binary)
 {
-	allocate_visit(task);
+	prepare_soon(task);
 }
 
 static DJS_HANDLER_CODE void on_fork(void *unused, struct task_struct *parent,
 				     struct task_struct *child)
 {
 	if (returns_to_user(child) && child->mm != parent->mm)
-		allocate_visit(child);
+		prepare_soon(child);
 }
 
 /* The kernel announces each new mapping to profilers while the process cannot change it. */
@@ -262,7 +218,7 @@ static int on_mmap(struct kprobe *kprobe, struct pt_regs *regs)
 	const struct vm_area_struct *vma = (const void *)djs_register_argument(regs, 1);
 
 	if (vma->vm_flags & VM_EXEC && vma->vm_mm == current->mm && returns_to_user(current))
-		allocate_visit(current);
+		prepare_soon(current);
 	return 0;
 }
 NOKPROBE_SYMBOL(on_mmap);
@@ -339,12 +295,10 @@ static int prepare_all(void)
 
 int djs_user_prepare_init(void)
 {
-	int error = djs_works_find();
+	int error = djs_works_open(&preparations, FEW_PREPARATIONS);
 
-	if (error)
-		return error;
-	WRITE_ONCE(is_open, true);
-	error = start_events();
+	if (!error)
+		error = start_events();
 	if (!error)
 		error = prepare_all();
 	if (error)
@@ -355,7 +309,5 @@ int djs_user_prepare_init(void)
 void djs_user_prepare_exit(void)
 {
 	stop_events();
-	WRITE_ONCE(is_open, false);
-	djs_works_wait(&preparations_due);
-	djs_works_leave();
+	djs_works_free(&preparations);
 }
