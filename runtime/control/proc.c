@@ -11,8 +11,9 @@
 #include "djprobe/djprobe.h"
 #include "kprobe/kprobe.h"
 #include "perf/perf.h"
-#include "process/process.h"
+#include "process/members.h"
 #include "procfs/procfs.h"
+#include "programs/programs.h"
 #include "record/symbols.h"
 #include "ustack/ustack.h"
 

@@ -10,6 +10,7 @@
 
 #include <linux/perf_event.h>
 
+#include "programs/programs.h"
 #include "sites/sites.h"
 
 /* Runs the handler of a site. Any context. */
@@ -26,28 +27,6 @@ static inline u32 djs_perf_counter(const struct djs_site_run *run)
 
 	return how < DJS_PERF_COUNTER ? DJS_MOST_PERF_COUNTERS
 				      : min_t(u64, how - DJS_PERF_COUNTER, DJS_MOST_PERF_COUNTERS);
-}
-
-/* ---- programs: program.c --------------------------------------------------------------------- */
-
-struct djs_program {
-	const char *path; /* NULL: the process of -c or -x, whatever it executes */
-	u64 inode;
-	dev_t device;
-	u32 generation; /* of the inode: its number may be used again */
-};
-
-/* Finds the file by its path. May sleep. */
-int djs_program_find(struct djs_program *program);
-/* Returns whether the current task, or one that is not running yet, runs the program. */
-bool djs_program_of_still(const struct djs_program *program, struct task_struct *task);
-/* The same for any task. Task context. */
-bool djs_program_of(const struct djs_program *program, struct task_struct *task);
-/* Fills in which file a task executes that keeps its mm. Returns false if it executes none. */
-bool djs_program_executed(struct djs_program *program, const struct task_struct *task);
-static inline bool djs_program_is_same(const struct djs_program *a, const struct djs_program *b)
-{
-	return a->inode == b->inode && a->device == b->device && a->generation == b->generation;
 }
 
 /* ---- events: roots.c ------------------------------------------------------------------------- */

@@ -7,11 +7,10 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
 
+#include "process/members.h"
 #include "process/process.h"
 #include "tasks/tasks.h"
-#include "uprobe/uprobe.h"
 
 #ifdef DJS_HAVE_TRACEPOINTS
 
@@ -135,7 +134,7 @@ static DJS_HANDLER_CODE void life_exits(void *unused, struct task_struct *task)
 
 	if (!READ_ONCE(is_following))
 		return;
-	djs_member_exits(task->pid, &due);
+	djs_member_exits(task->pid, task->tgid, !atomic_read(&task->signal->live), &due);
 	run_due(&due);
 }
 
@@ -149,7 +148,7 @@ static struct djs_task_event life_events[] = {
 
 struct existing {
 	struct task_struct *task;
-	bool is_expected; /* its process was added for it */
+	bool is_new; /* it was added */
 };
 
 /* Workers of io_uring and their like count as threads of a process, but run no program. */
@@ -175,7 +174,7 @@ static u32 find_threads(struct existing *found, u32 room)
 		count++;
 	}
 	rcu_read_unlock();
-	return min(count, room ?: count);
+	return count;
 }
 
 static void put_threads(struct existing *found, u32 count)
@@ -187,60 +186,60 @@ static void put_threads(struct existing *found, u32 count)
 	kvfree(found);
 }
 
-/* NULL: there is no memory. Of threads that are created meanwhile the kernel tells. */
+/* NULL: there is no memory. */
 static struct existing *all_threads(u32 *count)
 {
-	u32 room = find_threads(NULL, 0) + 64;
-	struct existing *found = kvcalloc(room, sizeof(*found), GFP_KERNEL);
+	u32 room = 0;
+	struct existing *found = NULL;
 
-	*count = found ? find_threads(found, room) : 0;
+	for (*count = find_threads(NULL, 0); *count > room; *count = find_threads(found, room)) {
+		put_threads(found, room);
+		room = *count + *count / 4 + 64;
+		found = kvcalloc(room, sizeof(*found), GFP_KERNEL);
+		if (!found) {
+			*count = 0;
+			break;
+		}
+	}
 	return found;
 }
 
-static void expect_process(struct existing *existing)
+/* The task keeps its mm meanwhile. An exec that replaces it later is told by the kernel after that,
+ * and finds the process. */
+static void expect_process(struct task_struct *task)
 {
-	struct task_struct *task = existing->task;
 	struct djs_program program = {};
-	bool wanted;
 
 	rcu_read_lock();
-	task_lock(task); /* it keeps its mm meanwhile */
-	wanted = is_process_wanted(task, &program);
+	task_lock(task);
+	if (is_process_wanted(task, &program))
+		djs_member_expect(task->tgid, &program);
 	task_unlock(task);
 	rcu_read_unlock();
-	existing->is_expected = wanted && djs_member_expect(task->tgid, &program);
 }
 
-/* A thread that exits meanwhile has either found itself, or is seen to exit here. */
-static bool add_existing(struct task_struct *task)
+static bool add_existing(const struct task_struct *task)
 {
-	if (!djs_member_add_thread(task->pid, task->tgid))
-		return false;
-	smp_mb();
-	if (!(READ_ONCE(task->flags) & PF_EXITING))
-		return true;
-	djs_member_forget(task->pid);
-	return false;
+	return !(READ_ONCE(task->flags) & PF_EXITING) &&
+	       djs_member_add_existing(READ_ONCE(task->pid), task->tgid);
 }
 
 /* Processes first, then their threads: one that is created in between is found by its creation, or
- * here. */
+ * here. Each begins on its way to user mode, also if no handler wants that: a thread that has not
+ * been there may be executing a program. */
 static void follow_existing(void)
 {
 	u32 processes, threads, i;
 	struct existing *first = all_threads(&processes), *second;
-	bool begins = has_handler(DJS_PROCESS_BEGIN) || has_handler(DJS_PROCESS_THREAD_BEGIN);
 
 	for (i = 0; i < processes; i++)
-		expect_process(&first[i]);
+		expect_process(first[i].task);
 	second = all_threads(&threads);
 	for (i = 0; i < threads; i++)
-		second[i].is_expected = add_existing(second[i].task) && begins;
-	for (i = 0; i < processes; i++)
-		if (first[i].is_expected)
-			djs_member_seen(first[i].task->tgid);
+		second[i].is_new = add_existing(second[i].task);
+	djs_members_added();
 	for (i = 0; i < threads; i++)
-		if (second[i].is_expected)
+		if (second[i].is_new)
 			djs_works_add_new(&beginnings, second[i].task, GFP_KERNEL);
 	put_threads(first, processes);
 	put_threads(second, threads);
@@ -263,6 +262,7 @@ void djs_lives_begin(void)
 {
 	if (!life_events[0].registered)
 		return;
+	djs_members_adding();
 	WRITE_ONCE(is_following, true);
 	follow_existing();
 }

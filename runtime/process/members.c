@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The processes and threads that are followed, by their numbers. Whatever adds, changes or removes
 // one holds the lock for a moment; who is not followed is found missing without it.
+//
+// When the session starts, the processes and threads that exist are looked for and added one after
+// the other, while they execute programs, exit and create others. Until all have been added, a
+// process is kept whose threads are over, and what is over is remembered: it may be found later.
 #include <linux/hash.h>
-#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
 #include "cpu/memory.h"
-#include "process/process.h"
+#include "process/members.h"
 
 #define MEMBERS_MAX 32768
 #define MEMBER_BITS 12
@@ -17,16 +20,21 @@ struct member {
 	struct member *next; /* in its list, or free */
 	pid_t number;
 	bool begun;
+	/* Nothing more is due of it: a thread is over; so is the process, or it executes what
+	 * nobody follows. */
+	bool over;
 	/* a thread */
-	struct member *process;
+	struct member *process; /* NULL: it is over */
+	bool existed;		/* when the session started */
 	/* a process */
-	u32 threads;
-	bool executed; /* another program, which nobody follows, while it was being added */
+	u32 threads; /* that are not over */
+	bool kept;   /* until all threads that exist have been added */
 	struct djs_program program;
 };
 
 static struct member *all_members, *free_members;
 static struct member *process_lists[1 << MEMBER_BITS], *thread_lists[1 << MEMBER_BITS];
+static bool adding_members; /* those that exist already */
 static DEFINE_RAW_SPINLOCK(members_lock);
 static atomic64_t members_missed = ATOMIC64_INIT(0);
 
@@ -58,6 +66,8 @@ u64 djs_members_missed(void)
 	return atomic64_read(&members_missed);
 }
 
+/* ---- the lists: with the lock ---------------------------------------------------------------- */
+
 static DJS_HANDLER_CODE struct member **list_of(struct member **lists, pid_t number)
 {
 	return &lists[hash_32(number, MEMBER_BITS)];
@@ -87,57 +97,100 @@ static DJS_HANDLER_CODE struct member *add_member(struct member **lists, pid_t n
 	return member;
 }
 
-static DJS_HANDLER_CODE void remove_member(struct member **lists, struct member *member)
+/* `at`: what points to it in its list. */
+static DJS_HANDLER_CODE void remove_at(struct member **at)
 {
-	struct member **at = list_of(lists, member->number);
+	struct member *member = *at;
 
-	while (*at != member)
-		at = &(*at)->next;
 	WRITE_ONCE(*at, member->next);
 	member->next = free_members;
 	free_members = member;
 }
 
-static DJS_HANDLER_CODE bool add_thread(pid_t number, struct member *process)
+static DJS_HANDLER_CODE void remove_member(struct member **lists, const struct member *member)
+{
+	struct member **at = list_of(lists, member->number);
+
+	while (*at != member)
+		at = &(*at)->next;
+	remove_at(at);
+}
+
+/* Returns a thread that is not over. */
+static DJS_HANDLER_CODE struct member *find_thread(pid_t number)
+{
+	struct member *thread = find_member(thread_lists, number);
+
+	return thread && !thread->over ? thread : NULL;
+}
+
+/* NULL: the thread is known already, or there is no room. `is_certain`: whoever had the number
+ * before is over. */
+static DJS_HANDLER_CODE struct member *add_thread(pid_t number, struct member *process,
+						  bool is_certain)
 {
 	struct member *thread;
 
-	if (!process || process->executed || find_member(thread_lists, number))
-		return false;
-	thread = add_member(thread_lists, number);
+	if (!process || process->over)
+		return NULL;
+	thread = find_member(thread_lists, number);
+	if (thread && !(thread->over && is_certain))
+		return NULL;
 	if (!thread)
-		return false;
+		thread = add_member(thread_lists, number);
+	if (!thread)
+		return NULL;
+	thread->over = false;
+	thread->begun = false;
+	thread->existed = !is_certain;
 	thread->process = process;
 	process->threads++;
-	return true;
+	return thread;
 }
 
-/* Returns its process if that has no other thread; it is removed, too. */
-static DJS_HANDLER_CODE bool remove_thread(struct member *thread)
+/* The number of a thread that is over, as far as it may still be taken for one that exists. */
+static DJS_HANDLER_CODE void remember_over(pid_t number)
 {
-	struct member *process = thread->process;
+	struct member *thread;
 
+	if (!adding_members || find_member(thread_lists, number))
+		return;
+	thread = add_member(thread_lists, number);
+	if (thread)
+		thread->over = true;
+}
+
+static DJS_HANDLER_CODE void end_thread(struct member *thread)
+{
+	pid_t number = thread->number;
+
+	thread->process->threads--;
 	remove_member(thread_lists, thread);
-	if (--process->threads)
-		return false;
-	remove_member(process_lists, process);
-	return true;
+	remember_over(number);
 }
 
-DJS_HANDLER_CODE bool djs_member_is_process(pid_t number)
+/* A process that has begun is not over before its end is due. */
+static DJS_HANDLER_CODE bool is_of_no_use(const struct member *process)
 {
-	unsigned long flags;
-	bool is;
-
-	if (!READ_ONCE(*list_of(process_lists, number)))
-		return false;
-	raw_spin_lock_irqsave(&members_lock, flags);
-	is = find_member(process_lists, number);
-	raw_spin_unlock_irqrestore(&members_lock, flags);
-	return is;
+	return !process->kept && !process->threads && (process->over || !process->begun);
 }
 
-bool djs_member_expect(pid_t number, const struct djs_program *program)
+static DJS_HANDLER_CODE void drop_of_no_use(struct member *process)
+{
+	if (is_of_no_use(process))
+		remove_member(process_lists, process);
+}
+
+/* ---- those that exist already ---------------------------------------------------------------- */
+
+void djs_members_adding(void)
+{
+	raw_spin_lock_irq(&members_lock);
+	adding_members = true;
+	raw_spin_unlock_irq(&members_lock);
+}
+
+void djs_member_expect(pid_t number, const struct djs_program *program)
 {
 	struct member *process = NULL;
 	unsigned long flags;
@@ -147,23 +200,57 @@ bool djs_member_expect(pid_t number, const struct djs_program *program)
 		process = add_member(process_lists, number);
 	if (process) {
 		process->program = *program;
-		process->threads = 1; /* until djs_member_seen */
+		process->kept = true;
 	}
 	raw_spin_unlock_irqrestore(&members_lock, flags);
-	return process;
 }
 
-void djs_member_seen(pid_t number)
+bool djs_member_add_existing(pid_t thread, pid_t process)
 {
-	struct member *process;
 	unsigned long flags;
+	bool is_new;
 
+	if (!READ_ONCE(*list_of(process_lists, process)))
+		return false;
 	raw_spin_lock_irqsave(&members_lock, flags);
-	process = find_member(process_lists, number);
-	if (process && !--process->threads)
-		remove_member(process_lists, process);
+	is_new = add_thread(thread, find_member(process_lists, process), false);
 	raw_spin_unlock_irqrestore(&members_lock, flags);
+	return is_new;
 }
+
+static void forget_what_is_over(u32 list)
+{
+	struct member **at;
+
+	for (at = &thread_lists[list]; *at;)
+		if ((*at)->over)
+			remove_at(at);
+		else
+			at = &(*at)->next;
+	for (at = &process_lists[list]; *at;) {
+		(*at)->kept = false;
+		if (is_of_no_use(*at))
+			remove_at(at);
+		else
+			at = &(*at)->next;
+	}
+}
+
+void djs_members_added(void)
+{
+	u32 i;
+
+	raw_spin_lock_irq(&members_lock);
+	adding_members = false;
+	raw_spin_unlock_irq(&members_lock);
+	for (i = 0; i < 1 << MEMBER_BITS; i++) {
+		raw_spin_lock_irq(&members_lock);
+		forget_what_is_over(i);
+		raw_spin_unlock_irq(&members_lock);
+	}
+}
+
+/* ---- new ones -------------------------------------------------------------------------------- */
 
 DJS_HANDLER_CODE bool djs_member_add_thread(pid_t thread, pid_t process)
 {
@@ -173,26 +260,30 @@ DJS_HANDLER_CODE bool djs_member_add_thread(pid_t thread, pid_t process)
 	if (!READ_ONCE(*list_of(process_lists, process)))
 		return false;
 	raw_spin_lock_irqsave(&members_lock, flags);
-	is_new = add_thread(thread, find_member(process_lists, process));
+	is_new = add_thread(thread, find_member(process_lists, process), true);
 	raw_spin_unlock_irqrestore(&members_lock, flags);
 	return is_new;
 }
 
-/* A process with one thread. */
-static DJS_HANDLER_CODE bool add_process(pid_t number, const struct djs_program *program)
+/* The process may have been found before the kernel tells of it, or another one that had its
+ * number. */
+static DJS_HANDLER_CODE struct member *add_process(pid_t number, const struct djs_program *program)
 {
-	struct member *process;
+	struct member *process = find_member(process_lists, number), *thread;
 
-	if (find_member(process_lists, number))
-		return false;
-	process = add_member(process_lists, number);
+	if (process && process->threads)
+		return NULL;
 	if (!process)
-		return false;
+		process = add_member(process_lists, number);
+	if (!process)
+		return NULL;
 	process->program = *program;
-	if (add_thread(number, process))
-		return true;
-	remove_member(process_lists, process);
-	return false;
+	process->begun = false;
+	process->over = false;
+	thread = add_thread(number, process, true);
+	if (!thread)
+		drop_of_no_use(process);
+	return thread;
 }
 
 DJS_HANDLER_CODE bool djs_member_add(pid_t number, const struct djs_program *program)
@@ -205,6 +296,8 @@ DJS_HANDLER_CODE bool djs_member_add(pid_t number, const struct djs_program *pro
 	raw_spin_unlock_irqrestore(&members_lock, flags);
 	return added;
 }
+
+/* ---- beginnings and ends --------------------------------------------------------------------- */
 
 static DJS_HANDLER_CODE void begin_process(struct member *process, struct djs_process_due *due)
 {
@@ -221,6 +314,15 @@ static DJS_HANDLER_CODE void begin_thread(struct member *thread, struct djs_proc
 	begin_process(thread->process, due);
 }
 
+static DJS_HANDLER_CODE void end_process(struct member *process, struct djs_process_due *due)
+{
+	if (!process->begun || process->over)
+		return;
+	due->process_ends = true;
+	due->program = process->program;
+	process->over = true;
+}
+
 DJS_HANDLER_CODE void djs_member_runs(pid_t number, struct djs_process_due *due)
 {
 	struct member *thread;
@@ -228,41 +330,62 @@ DJS_HANDLER_CODE void djs_member_runs(pid_t number, struct djs_process_due *due)
 
 	*due = (struct djs_process_due){};
 	raw_spin_lock_irqsave(&members_lock, flags);
-	thread = find_member(thread_lists, number);
+	thread = find_thread(number);
 	if (thread)
 		begin_thread(thread, due);
 	raw_spin_unlock_irqrestore(&members_lock, flags);
 }
 
-DJS_HANDLER_CODE void djs_member_exits(pid_t number, struct djs_process_due *due)
+DJS_HANDLER_CODE void djs_member_exits(pid_t number, pid_t process_number, bool is_last,
+				       struct djs_process_due *due)
 {
-	struct member *thread;
+	struct member *process, *thread;
 	unsigned long flags;
 
 	*due = (struct djs_process_due){};
-	if (!READ_ONCE(*list_of(thread_lists, number)))
+	if (!READ_ONCE(*list_of(process_lists, process_number)) && !READ_ONCE(adding_members))
 		return;
 	raw_spin_lock_irqsave(&members_lock, flags);
-	thread = find_member(thread_lists, number);
+	process = find_member(process_lists, process_number);
+	thread = process ? find_thread(number) : NULL;
 	if (thread) {
 		begin_thread(thread, due);
-		due->thread_ends = number != thread->process->number;
-		due->process_ends = remove_thread(thread);
+		due->thread_ends = number != process_number;
+		end_thread(thread);
+	} else {
+		remember_over(number);
+	}
+	/* While a process is kept, there may be threads of it that have not been added. */
+	if (process && !process->threads && (is_last || !process->kept)) {
+		end_process(process, due);
+		drop_of_no_use(process);
 	}
 	raw_spin_unlock_irqrestore(&members_lock, flags);
 }
 
-/* Its last thread, which takes its number, goes on to another program. */
-static DJS_HANDLER_CODE void continue_process(struct member *process, struct member *thread,
-					      const struct djs_program *next)
+/* The thread was executing a program already when it was found, perhaps the one that was taken for
+ * what its process executes: it has not been to user mode since then. */
+static DJS_HANDLER_CODE bool was_executing(const struct member *thread,
+					   const struct djs_program *next)
 {
-	remove_member(thread_lists, thread);
-	process->threads--;
-	process->program = *next;
-	thread = add_member(thread_lists, process->number); /* there is room */
-	thread->process = process;
-	thread->begun = true;
-	process->threads++;
+	return thread->existed && !thread->begun && !thread->process->begun && next &&
+	       djs_program_is_same(&thread->process->program, next);
+}
+
+/* Its last thread, which takes its number, goes on to another program. */
+static DJS_HANDLER_CODE void end_program(struct member *process, struct member *thread,
+					 const struct djs_program *next,
+					 struct djs_process_due *due)
+{
+	if (thread && !was_executing(thread, next)) {
+		begin_thread(thread, due);
+		due->thread_ends = thread->number != process->number;
+	}
+	end_process(process, due);
+	if (thread)
+		end_thread(thread);
+	process->over = true;
+	drop_of_no_use(process);
 }
 
 DJS_HANDLER_CODE bool djs_member_executes(pid_t number, pid_t old, const struct djs_program *next,
@@ -273,45 +396,22 @@ DJS_HANDLER_CODE bool djs_member_executes(pid_t number, pid_t old, const struct 
 	bool begins = false;
 
 	*due = (struct djs_process_due){};
-	if (!next && !READ_ONCE(*list_of(process_lists, number)))
+	if (!next && !READ_ONCE(*list_of(process_lists, number)) && !READ_ONCE(adding_members))
 		return false;
 	raw_spin_lock_irqsave(&members_lock, flags);
 	process = find_member(process_lists, number);
-	thread = find_member(thread_lists, old);
-	if (process && thread && thread->process == process) {
-		begin_thread(thread, due);
-		due->thread_ends = old != number;
-		due->process_ends = true;
-		begins = next;
-		if (next)
-			continue_process(process, thread, next);
-		else
-			remove_thread(thread);
-	} else if (process && !next) {
-		process->executed = true; /* before its threads were seen: it is to be forgotten */
-	} else if (process) {
-		process->program = *next;
-		process->executed = false;
-		process->begun = true;
-		begins = add_thread(number, process);
-		if (begins)
-			find_member(thread_lists, number)->begun = true;
-	} else if (next && add_process(number, next)) {
-		begins = find_member(thread_lists, number)->begun = true;
+	if (process) {
+		/* It may have been found after it had taken the number. */
+		thread = find_thread(old) ?: find_thread(number);
+		end_program(process, thread, next, due);
+	}
+	if (old != number)
+		remember_over(old);
+	if (next && add_process(number, next)) {
 		find_member(process_lists, number)->begun = true;
+		find_member(thread_lists, number)->begun = true;
+		begins = true;
 	}
 	raw_spin_unlock_irqrestore(&members_lock, flags);
 	return begins;
-}
-
-void djs_member_forget(pid_t number)
-{
-	struct member *thread;
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&members_lock, flags);
-	thread = find_member(thread_lists, number);
-	if (thread)
-		remove_thread(thread);
-	raw_spin_unlock_irqrestore(&members_lock, flags);
 }

@@ -4,8 +4,8 @@
 
 #include "context/context.h"
 #include "process/process.h"
+#include "programs/programs.h"
 #include "sites/mechanism.h"
-#include "uprobe/uprobe.h"
 
 struct djs_process_site *djs_process_sites;
 u32 djs_process_site_count;

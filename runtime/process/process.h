@@ -8,7 +8,7 @@
 #ifndef DJSTAP_PROCESS_H
 #define DJSTAP_PROCESS_H
 
-#include "perf/perf.h"
+#include "programs/programs.h"
 #include "sites/sites.h"
 
 /* ---- sites: process.c ------------------------------------------------------------------------ */
@@ -33,42 +33,6 @@ bool djs_process_site_wants(const struct djs_process_site *site, const struct dj
 			    pid_t process);
 /* Runs the handler for the current task. Preemption is disabled. */
 void djs_process_hit(const struct djs_process_site *site, struct pt_regs *regs);
-
-/* ---- processes and threads that are followed: members.c ---------------------------------------
- *
- * A process that began for the handlers ends for them, and a thread likewise, whatever happens
- * meanwhile. What these functions return tells what is due now, and it is due once.
- */
-
-/* What is due of the current task: in this order. */
-struct djs_process_due {
-	bool process_begins, thread_begins, thread_ends, process_ends;
-	struct djs_program program; /* of the process */
-};
-
-int djs_members_init(void);
-void djs_members_exit(void);
-/* Adds a process without threads, which is not over before djs_member_seen. */
-bool djs_member_expect(pid_t process, const struct djs_program *program);
-void djs_member_seen(pid_t process);
-/* Adds a thread to a process that was added before. Returns whether it is new. */
-bool djs_member_add_thread(pid_t thread, pid_t process);
-/* Adds a process of one thread. */
-bool djs_member_add(pid_t process, const struct djs_program *program);
-bool djs_member_is_process(pid_t process);
-/* The thread is on its way to user mode. */
-void djs_member_runs(pid_t thread, struct djs_process_due *due);
-/* The thread is over. */
-void djs_member_exits(pid_t thread, struct djs_process_due *due);
-/* The last thread of a process, whose number was `old`, has executed a program, which ends the one
- * before. `next`: the new one; NULL: nobody wants it. Returns whether that begins, after what is
- * due. */
-bool djs_member_executes(pid_t process, pid_t old, const struct djs_program *next,
-			 struct djs_process_due *due);
-/* Removes a thread that was added while it was exiting. */
-void djs_member_forget(pid_t thread);
-/* Returns how many processes and threads found no room. */
-u64 djs_members_missed(void);
 
 /* ---- lives and system calls: lives.c, syscalls.c ----------------------------------------------
  */

@@ -5,10 +5,9 @@
 #include <linux/tracepoint.h>
 
 #include "arch/runtime.h"
-#include "context/context.h"
 #include "process/process.h"
+#include "programs/handler.h"
 #include "tasks/tasks.h"
-#include "uprobe/uprobe.h"
 
 #ifdef DJS_HAVE_TRACEPOINTS
 

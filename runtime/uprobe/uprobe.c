@@ -7,8 +7,8 @@
 #include <linux/uprobes.h>
 
 #include "arch/runtime.h"
-#include "context/context.h"
-#include "perf/perf.h"
+#include "programs/handler.h"
+#include "programs/programs.h"
 #include "sites/mechanism.h"
 #include "uprobe/uprobe.h"
 

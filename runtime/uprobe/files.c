@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The files in which uprobes are placed, found when the first probe of a file is attached and kept
-// until the session ends: a file that replaces one under its name is not probed. And the processes
-// in which a hit concerns the script.
+// until the session ends: a file that replaces one under its name is not probed.
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/namei.h>
 #include <linux/path.h>
-#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -131,31 +129,4 @@ void djs_programs_release(void)
 			path_put(&programs[i].path);
 	kfree(programs);
 	programs = NULL;
-}
-
-/* Ancestors of a process. */
-#define DEEPEST_TREE 256
-
-DJS_HANDLER_CODE bool djs_is_in_tree(const struct task_struct *task)
-{
-	bool found = false;
-	u32 i;
-
-	if (!djs_traced_pid)
-		return true;
-	/* The process of -c begins as a copy of the program that loads the module. */
-	if (task->tgid == djs_traced_pid)
-		return !djs_traced_executes || !(task->group_leader->flags & PF_FORKNOEXEC);
-	rcu_read_lock();
-	for (i = 0; i < DEEPEST_TREE && task && task->pid && !found; i++) {
-		found = task->tgid == djs_traced_pid;
-		task = rcu_dereference(task->real_parent);
-	}
-	rcu_read_unlock();
-	return found;
-}
-
-DJS_HANDLER_CODE bool djs_concerns_process(u64 only)
-{
-	return (!only || current->tgid == only) && djs_is_in_tree(current);
 }

@@ -12,7 +12,7 @@
 #include <linux/spinlock.h>
 
 #include "cpu/memory.h"
-#include "uprobe/uprobe.h"
+#include "programs/programs.h"
 
 #define CALLS_IN_BUCKET 8
 

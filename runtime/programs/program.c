@@ -6,7 +6,8 @@
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 
-#include "perf/perf.h"
+#include "programs/programs.h"
+#include "sites/sites.h"
 
 /* A file is known by its inode: a hard link is the same program, and a file that replaces it under
  * its name is another one. */
