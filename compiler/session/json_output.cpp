@@ -129,6 +129,7 @@ class JsonOutput : public Output {
                             {"skipped_kretprobe", counts.skipped_kretprobe},
                             {"skipped_kprobe", counts.skipped_kprobe},
                             {"not_followed", counts.not_followed},
+                            {"deep_hits", counts.deep_hits},
                             {"short_stacks", counts.short_stacks},
                             {"unread_programs", counts.unread_programs},
                             {"errors", counts.errors},

@@ -193,6 +193,11 @@ std::vector<std::string> describe_counts(const djs_counts& counts) {
          "events, try a larger MAXPERFTHREADS)",
          " threads or processes of a program were not followed: there were too many at a time (for "
          "perf events, try a larger MAXPERFTHREADS)"},
+        {counts.deep_hits,
+         " hit was not handled: the process of -c or -x was not found among the 256 nearest "
+         "ancestors of its process, which has more",
+         " hits were not handled: the process of -c or -x was not found among the 256 nearest "
+         "ancestors of their processes, which have more"},
         {counts.short_stacks,
          " stack of a program is incomplete: its outer callers could not be found",
          " stacks of programs are incomplete: their outer callers could not be found"},

@@ -134,6 +134,7 @@ static void fill_counts(struct djs_counts *counts)
 	counts->skipped_kprobe = djs_kprobes_missed();
 	counts->skipped_kretprobe = djs_kretprobes_missed();
 	counts->not_followed = djs_perf_not_followed() + djs_members_missed();
+	counts->deep_hits = djs_deep_hits();
 	counts->short_stacks = djs_user_stacks_incomplete();
 	counts->unread_programs = djs_user_images_refused();
 	counts->errors = djs_error_count();

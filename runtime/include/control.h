@@ -68,8 +68,9 @@ struct djs_counts {
 	u64 skipped_kretprobe; /* no free kretprobe instance (nmissed) */
 	u64 skipped_kprobe;    /* kprobe nmissed: hit inside another kprobe */
 	u64 not_followed;      /* threads to which an event of their program was not attached */
-	u64 short_stacks;      /* stacks of programs that end before their outermost caller */
-	u64 unread_programs;   /* files of programs whose unwind information is not known */
+	u64 deep_hits;	     /* in processes that may descend from that of -c or -x, too far away */
+	u64 short_stacks;    /* stacks of programs that end before their outermost caller */
+	u64 unread_programs; /* files of programs whose unwind information is not known */
 	u64 errors;
 	u64 failed_sites; /* probes that could not be attached */
 	/* calls of functions with a return djprobe, and of readers and writers of procfs files,

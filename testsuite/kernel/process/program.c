@@ -5,7 +5,7 @@
 //   deep N      calls itself recursively: deep(N) ... deep(0)
 //   shape       describes shapes
 //   many        passes nine arguments
-//   fork N      creates N processes that call sum(1, 2)
+//   fork N      creates N processes that call sum(1, 2); descend N: each of them the next one
 //   thread N    creates N threads that call sum(1, 2)
 //   sleepers N  creates N threads that sleep until the process ends
 //   jump N      leaves leave() by longjmp N times
@@ -71,6 +71,17 @@ __attribute__((noinline)) int block(int n) {
     return n + (got > 0);
 }
 
+static void descend(int n) {
+    if (n == 0)
+        return;
+    if (fork() == 0) {
+        sum(1, 2);
+        descend(n - 1);
+        _exit(0);
+    }
+    wait(NULL);
+}
+
 static void* in_thread(void* unused) {
     sum(1, 2);
     return unused;
@@ -116,6 +127,8 @@ int main(int argc, char** argv) {
                 }
                 waitpid(child, NULL, 0);
             }
+        else if (!strcmp(action, "descend"))
+            descend(n);
         else if (!strcmp(action, "thread"))
             for (int j = 0; j < n; j++) {
                 pthread_t thread;

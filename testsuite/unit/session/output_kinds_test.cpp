@@ -91,17 +91,18 @@ TEST(JsonOutput, EachCountHasItsName) {
                                  .skipped_kretprobe = 7,
                                  .skipped_kprobe = 8,
                                  .not_followed = 9,
-                                 .short_stacks = 10,
-                                 .unread_programs = 11,
-                                 .errors = 12,
-                                 .failed_sites = 13,
-                                 .inside = 14,
-                                 .pinned = 15});
+                                 .deep_hits = 10,
+                                 .short_stacks = 11,
+                                 .unread_programs = 12,
+                                 .errors = 13,
+                                 .failed_sites = 14,
+                                 .inside = 15,
+                                 .pinned = 16});
               }),
               R"({"type":"lost_events","data":{"events":1,"oversized":2,"overwritten":3,)"
               R"("skipped_busy":4,"skipped_locked":5,"skipped_stack":6,"skipped_kretprobe":7,)"
-              R"("skipped_kprobe":8,"not_followed":9,"short_stacks":10,"unread_programs":11,)"
-              R"("errors":12,"failed_sites":13,"inside":14,"pinned":15}})"
+              R"("skipped_kprobe":8,"not_followed":9,"deep_hits":10,"short_stacks":11,)"
+              R"("unread_programs":12,"errors":13,"failed_sites":14,"inside":15,"pinned":16}})"
               "\n");
 }
 
@@ -235,6 +236,13 @@ TEST(Counts, EachHasItsOwnLines) {
     EXPECT_EQ(lines(&djs_counts::not_followed, 2),
               "2 threads or processes of a program were not followed: there were too many at a "
               "time (for perf events, try a larger MAXPERFTHREADS)");
+    EXPECT_EQ(lines(&djs_counts::deep_hits, 1),
+              "1 hit was not handled: the process of -c or -x was not found among the 256 nearest "
+              "ancestors of its process, which has more");
+    EXPECT_EQ(
+        lines(&djs_counts::deep_hits, 2),
+        "2 hits were not handled: the process of -c or -x was not found among the 256 nearest "
+        "ancestors of their processes, which have more");
     EXPECT_EQ(lines(&djs_counts::short_stacks, 1),
               "1 stack of a program is incomplete: its outer callers could not be found");
     EXPECT_EQ(lines(&djs_counts::short_stacks, 2),
